@@ -10,6 +10,8 @@
 //! - [`cell`]: a small event loop for validation and benchmarks.
 //! - [`theory`]: saturation throughput by theory, for validation.
 //! - [`validation`]: comparison of the machines with theory.
+//! - [`mobility`]: positions as functions of time.
+//! - [`propagation`]: received power, fading, error rates, the nodes within a range.
 //! - [`random`]: the interface to random streams.
 #![no_std]
 
@@ -22,6 +24,8 @@ pub mod dcf;
 pub mod frame;
 pub mod medium;
 pub mod phy;
+pub mod mobility;
+pub mod propagation;
 pub mod random;
 pub mod theory;
 pub mod validation;

@@ -1,0 +1,35 @@
+//! Radio propagation: the power that a signal has where it is received, and the consequences for its reception.
+//!
+//! - [`PathLoss`]: deterministic attenuation over distance (Friis, two-ray ground, log-distance).
+//! - [`Fading`] and [`BlockFading`]: random gains (log-normal shadowing, Rayleigh, Rician).
+//! - [`Radio`] and [`LinkBudget`]: power, antennas and thresholds; received power and ranges of a pair of radios.
+//! - [`Modulation`] and [`NoiseFloor`]: frame success probability at a signal-to-noise ratio.
+//! - [`Interference`] and [`FrameReception`]: additive interference and the success probability of a frame whose
+//!   interference changes while it is received.
+//! - [`SpatialIndex`]: the nodes within a range, at a cost that depends on the nodes nearby only.
+//!
+//! Everything is a function of its arguments; random numbers come from a [`Random`](crate::Random) stream.
+
+mod error_rate;
+mod fading;
+mod interference;
+mod path_loss;
+mod radio;
+mod spatial_index;
+
+pub use error_rate::{CodeRate, Modulation, NoiseFloor};
+pub use fading::{BlockFading, Fading};
+pub use interference::{FrameReception, Interference};
+pub use path_loss::{PathLoss, SPEED_OF_LIGHT};
+pub use radio::{InvalidRadio, LinkBudget, Radio, Ranges, SignalClass};
+pub use spatial_index::{Positions, SpatialIndex};
+
+/// The power ratio of a level in decibels.
+pub fn from_decibels(decibels: f64) -> f64 {
+    libm::pow(10.0, decibels / 10.0)
+}
+
+/// The level in decibels of a power ratio.
+pub fn to_decibels(ratio: f64) -> f64 {
+    10.0 * libm::log10(ratio)
+}

@@ -1,0 +1,152 @@
+//! A uniform grid over moving nodes.
+
+use alloc::collections::BinaryHeap;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use whimbrel_units::{Duration, Instant};
+
+use crate::mobility::{Area, Position};
+
+/// Nodes with positions that are functions of time.
+pub trait Positions {
+    /// The position of a node at `now`.
+    fn position(&self, node: usize, now: Instant) -> Position;
+
+    /// An upper bound of the node's speed in metres per second, from now on.
+    fn max_speed(&self, node: usize) -> f64;
+}
+
+/// Finds the nodes within a range of a point.
+///
+/// The grid stores each node in the cell of an earlier position, its anchor, and moves a node to another cell only
+/// when it may have gone further than the slack, a fixed distance, from its anchor. A query visits the cells that
+/// intersect the disc enlarged by the slack and compares exact positions, so that the answer is exact. Standing still
+/// costs nothing; moving costs an update per slack travelled and no event.
+///
+/// Queries must not go back in time.
+#[derive(Clone, Debug)]
+pub struct SpatialIndex {
+    area: Area,
+    cell: f64,
+    slack: f64,
+    columns: usize,
+    rows: usize,
+    cells: Vec<Vec<u32>>,
+    /// Cell of each node.
+    cell_of: Vec<u32>,
+    /// Times at which nodes may leave the slack around their anchors, earliest first. Nodes at rest have none.
+    renewals: BinaryHeap<Reverse<(Instant, u32)>>,
+}
+
+impl SpatialIndex {
+    /// An index of `nodes` nodes for queries with radii of about `range` metres, which affects the cost alone. Nodes may
+    /// leave `area`, at the cost of longer queries at its border.
+    pub fn new(area: Area, range: f64, now: Instant, nodes: usize, positions: &impl Positions) -> Self {
+        let slack = (range / 8.0).max(1e-3);
+        // More cells than nodes gain nothing, whatever the area.
+        let limit = libm::sqrt(4.0 * nodes as f64 + 16.0);
+        let extent = area.width().max(area.height());
+        let cell = ((range + slack) / 2.0).max(extent / limit).max(1e-3);
+        let cells_along = |length: f64| (libm::floor(length / cell) as usize).saturating_add(1);
+        let (columns, rows) = (cells_along(area.width()), cells_along(area.height()));
+        let mut index = Self {
+            area,
+            cell,
+            slack,
+            columns,
+            rows,
+            cells: vec![Vec::new(); columns * rows],
+            cell_of: Vec::with_capacity(nodes),
+            renewals: BinaryHeap::with_capacity(nodes),
+        };
+        for node in 0..nodes {
+            index.insert(now, positions.position(node, now), positions.max_speed(node));
+        }
+        index
+    }
+
+    /// Adds a node, which gets the next number, with its present position and a bound of its speed.
+    pub fn insert(&mut self, now: Instant, position: Position, max_speed: f64) {
+        let node = self.cell_of.len() as u32;
+        let cell = self.cell_at(position);
+        self.cells[cell].push(node);
+        self.cell_of.push(cell as u32);
+        self.schedule(now, node, max_speed);
+    }
+
+    /// Writes the nodes at most `radius` metres from `centre` at `now` to `found`, in ascending order.
+    pub fn within(
+        &mut self,
+        now: Instant,
+        centre: Position,
+        radius: f64,
+        positions: &impl Positions,
+        found: &mut Vec<u32>,
+    ) {
+        self.renew(now, positions);
+        found.clear();
+        let reach = radius + self.slack;
+        let squared = radius * radius;
+        let (first_column, last_column) = self.columns_between(centre.x - reach, centre.x + reach);
+        let (first_row, last_row) = self.rows_between(centre.y - reach, centre.y + reach);
+        for row in first_row..=last_row {
+            for cell in &self.cells[row * self.columns + first_column..=row * self.columns + last_column] {
+                found.extend(cell.iter().copied().filter(|&node| {
+                    positions.position(node as usize, now).distance_squared(centre) <= squared
+                }));
+            }
+        }
+        // The order within a cell depends on past movements; that of the answer must not.
+        found.sort_unstable();
+    }
+
+    /// Puts the nodes that may have left the slack around their anchors into the cells of their present positions.
+    fn renew(&mut self, now: Instant, positions: &impl Positions) {
+        while let Some(&Reverse((due, node))) = self.renewals.peek()
+            && due <= now
+        {
+            self.renewals.pop();
+            let to = self.cell_at(positions.position(node as usize, now));
+            let from = core::mem::replace(&mut self.cell_of[node as usize], to as u32) as usize;
+            if from != to {
+                let members = &mut self.cells[from];
+                if let Some(position) = members.iter().position(|&member| member == node) {
+                    members.swap_remove(position);
+                }
+                self.cells[to].push(node);
+            }
+            self.schedule(now, node, positions.max_speed(node as usize));
+        }
+    }
+
+    fn schedule(&mut self, now: Instant, node: u32, max_speed: f64) {
+        if max_speed > 0.0 {
+            // Rounded down and at least 1 ns, so that a query's loop ends whatever the speed.
+            let nanos = (self.slack / max_speed * 1e9) as u64;
+            self.renewals.push(Reverse((now + Duration::from_nanos(nanos.max(1)), node)));
+        }
+    }
+
+    fn cell_at(&self, position: Position) -> usize {
+        let (column, _) = self.columns_between(position.x, position.x);
+        let (row, _) = self.rows_between(position.y, position.y);
+        row * self.columns + column
+    }
+
+    /// Positions outside the area belong to the cells at its border. The mapping is monotonic, which is what makes the
+    /// range of cells of a query complete.
+    fn columns_between(&self, low: f64, high: f64) -> (usize, usize) {
+        let column = |x: f64| (((x - self.area.low.x) / self.cell) as usize).min(self.columns - 1);
+        (column(low), column(high))
+    }
+
+    fn rows_between(&self, low: f64, high: f64) -> (usize, usize) {
+        let row = |y: f64| (((y - self.area.low.y) / self.cell) as usize).min(self.rows - 1);
+        (row(low), row(high))
+    }
+}
+
+#[cfg(test)]
+mod tests;
