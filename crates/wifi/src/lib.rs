@@ -13,6 +13,7 @@
 //! - [`mobility`]: positions as functions of time.
 //! - [`propagation`]: received power, fading, error rates, the nodes within a range.
 //! - [`random`]: the interface to random streams.
+//! - [`routing`]: DSDV and fixed routes.
 #![no_std]
 
 extern crate alloc;
@@ -29,6 +30,7 @@ pub mod propagation;
 pub mod random;
 pub mod theory;
 pub mod validation;
+pub mod routing;
 
 pub use dcf::{Dcf, MacConfig, MacRules};
 pub use frame::{Frame, FrameKind, MacAddress};
