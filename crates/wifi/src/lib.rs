@@ -13,7 +13,7 @@
 //! - [`mobility`]: positions as functions of time.
 //! - [`propagation`]: received power, fading, error rates, the nodes within a range.
 //! - [`random`]: the interface to random streams.
-//! - [`routing`]: DSDV and fixed routes.
+//! - [`routing`]: DSDV, AODV and fixed routes.
 #![no_std]
 
 extern crate alloc;

@@ -5,6 +5,7 @@
 //! refers to those by number.
 //!
 //! - [`dsdv`]: destination-sequenced distance vectors, proactive.
+//! - [`aodv`]: on-demand distance vectors, RFC 3561.
 //! - [`fixed`]: routes that are given.
 //!
 //! # Use
@@ -12,6 +13,7 @@
 //! After every `handle_` call the host drains [`poll_event`](RoutingAgent::poll_event), then
 //! [`poll_transmit`](RoutingAgent::poll_transmit), and sets a timer to [`poll_timeout`](RoutingAgent::poll_timeout).
 
+pub mod aodv;
 mod buffer;
 pub mod dsdv;
 pub mod fixed;

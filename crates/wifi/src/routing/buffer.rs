@@ -35,7 +35,6 @@ pub(crate) struct PacketBuffer {
     packets: VecDeque<(Instant, UnroutedPacket)>,
 }
 
-#[allow(dead_code, reason = "on-demand protocols give up searches")]
 impl PacketBuffer {
     pub(crate) fn new(config: BufferConfig) -> Self {
         Self { config, packets: VecDeque::new() }
@@ -92,11 +91,6 @@ impl PacketBuffer {
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let &(since, _) = self.packets.front()?;
         Some(since + self.config.lifetime).filter(|&at| at < Instant::FAR_FUTURE)
-    }
-
-    /// `true` if a packet waits for a route to this destination.
-    pub(crate) fn holds(&self, destination: Address) -> bool {
-        self.packets.iter().any(|(_, packet)| packet.destination == destination)
     }
 }
 

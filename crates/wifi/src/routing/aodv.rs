@@ -1,0 +1,589 @@
+//! Ad hoc on-demand distance vector routing, RFC 3561.
+//!
+//! A node that has a packet for a destination without a route floods a request, in growing rings. The destination, or a node
+//! with a route that is fresh enough, answers along the reverse path. Nodes on the path keep the route while it is used. When
+//! a link breaks, the neighbours that use routes over it are informed. Sequence numbers of the destinations keep the routes
+//! free of loops.
+//!
+//! Not implemented: multicast (section 5.1, J flag), subnet prefixes (section 7), route reply acknowledgements and the
+//! blacklist of section 6.8, which are for links in one direction.
+
+mod config;
+mod discovery;
+mod message;
+mod table;
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+
+use smallvec::SmallVec;
+use whimbrel_units::{Duration, Instant};
+
+pub use config::AodvConfig;
+use discovery::{Searches, Step};
+pub use message::{AodvMessage, MalformedAodv, RouteError, RouteReply, RouteRequest};
+use table::{Broken, Offer, Table, Update, is_fresher};
+
+use super::{
+    Address, ForwardedPacket, PacketBuffer, Receiver, RouteEvent, RoutingAgent, Transmit, UnroutedPacket,
+};
+use crate::Random;
+
+/// Counters of an [`Aodv`] agent.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct AodvStats {
+    /// Route requests originated.
+    pub requests: u64,
+    /// Route requests of other nodes sent on.
+    pub forwarded_requests: u64,
+    /// Route replies originated.
+    pub replies: u64,
+    /// Route errors sent.
+    pub errors: u64,
+    /// Hellos sent.
+    pub hellos: u64,
+    /// Links lost: by silence or by the link layer's report.
+    pub lost_links: u64,
+    /// Searches given up.
+    pub failed_searches: u64,
+}
+
+/// A node's AODV agent.
+#[derive(Clone, Debug)]
+pub struct Aodv<R> {
+    address: Address,
+    config: AodvConfig,
+    random: R,
+    table: Table,
+    sequence: u32,
+    request_id: u32,
+    /// The requests processed, by originator and identifier, with the time until which they are kept; in the order of it.
+    seen: BTreeMap<(Address, u32), Instant>,
+    seen_order: VecDeque<(Instant, (Address, u32))>,
+    searches: Searches,
+    /// The routes under local repair, as they were when they broke.
+    repairs: BTreeMap<Address, Broken>,
+    /// Neighbours that have sent hellos, with the time at which their silence is too long.
+    neighbours: BTreeMap<Address, Instant>,
+    next_hello: Option<Instant>,
+    /// Time of the last broadcast, which stands for a hello.
+    last_broadcast: Instant,
+    /// Times of the last route errors, for the limit of their rate.
+    errors: VecDeque<Instant>,
+    outgoing: VecDeque<(Instant, Receiver, AodvMessage)>,
+    buffer: PacketBuffer,
+    events: VecDeque<RouteEvent>,
+    stats: AodvStats,
+}
+
+impl<R: Random> Aodv<R> {
+    /// An agent that starts at `now`.
+    pub fn new(now: Instant, address: Address, config: AodvConfig, mut random: R) -> Self {
+        let next_hello = config.hellos.then(|| now + random.duration_below(config.hello_interval));
+        Self {
+            address,
+            config,
+            random,
+            table: Table::default(),
+            sequence: 0,
+            request_id: 0,
+            seen: BTreeMap::new(),
+            seen_order: VecDeque::new(),
+            searches: Searches::default(),
+            repairs: BTreeMap::new(),
+            neighbours: BTreeMap::new(),
+            next_hello,
+            last_broadcast: now,
+            errors: VecDeque::new(),
+            outgoing: VecDeque::new(),
+            buffer: PacketBuffer::new(config.buffer),
+            events: VecDeque::new(),
+            stats: AodvStats::default(),
+        }
+    }
+
+    /// The counters.
+    pub fn stats(&self) -> AodvStats {
+        self.stats
+    }
+
+    /// Next hop, sequence number and hops of all valid routes, in the order of the destinations.
+    pub fn routes(&self) -> impl Iterator<Item = (Address, Address, Option<u32>, u8)> {
+        let valid = self.table.iter().filter(|(_, route)| route.is_valid);
+        valid.map(|(destination, route)| (destination, route.next_hop, route.sequence, route.hops))
+    }
+
+    /// Sequence number, hops and validity of the entry for a destination.
+    pub fn entry(&self, destination: Address) -> Option<(Option<u32>, u8, bool)> {
+        self.table.get(destination).map(|route| (route.sequence, route.hops, route.is_valid))
+    }
+
+    fn broadcast(&mut self, now: Instant, message: AodvMessage) {
+        self.last_broadcast = now;
+        let due = now + self.random.duration_below(self.config.broadcast_jitter);
+        self.outgoing.push_back((due, Receiver::Broadcast, message));
+    }
+
+    fn unicast(&mut self, now: Instant, neighbour: Address, message: AodvMessage) {
+        self.outgoing.push_back((now, Receiver::Neighbour(neighbour), message));
+    }
+
+    /// Offers a route to the table; `true` if it was accepted.
+    fn offer(&mut self, now: Instant, offer: Offer) -> bool {
+        let Offer { destination, .. } = offer;
+        if destination == self.address {
+            return false;
+        }
+        let update = self.table.update(offer);
+        if update == Update::New
+            && let Some(route) = self.table.valid(destination)
+        {
+            let (next_hop, hops) = (route.next_hop, route.hops);
+            self.events.push_back(RouteEvent::Set { destination, next_hop, hops });
+        }
+        if update == Update::Refused {
+            return false;
+        }
+        self.searches.end(destination);
+        self.buffer.forward(destination, &mut self.events);
+        if let Some(route) = self.repairs.remove(&destination) {
+            self.finish_repair(now, route);
+        }
+        true
+    }
+
+    /// A message of a neighbour shows that the link to it is up.
+    fn offer_neighbour(
+        &mut self,
+        now: Instant,
+        neighbour: Address,
+        sequence: Option<u32>,
+        lifetime: Duration,
+    ) {
+        let (destination, next_hop, expires) = (neighbour, neighbour, now + lifetime);
+        self.offer(now, Offer { destination, next_hop, hops: 1, sequence, expires });
+    }
+
+    fn invalidate(&mut self, now: Instant, destination: Address, at_least: Option<u32>) -> Option<Broken> {
+        let broken = self.table.invalidate(destination, at_least, now + self.config.delete_period)?;
+        self.events.push_back(RouteEvent::Remove { destination });
+        Some(broken)
+    }
+
+    /// Processes a route request (section 6.5).
+    fn handle_request(&mut self, now: Instant, from: Address, mut request: RouteRequest) {
+        self.offer_neighbour(now, from, None, self.config.active_route_timeout);
+        let name = (request.originator, request.id);
+        if request.originator == self.address || self.seen.contains_key(&name) {
+            return;
+        }
+        let kept_until = now + self.config.path_discovery_time();
+        self.seen.insert(name, kept_until);
+        self.seen_order.push_back((kept_until, name));
+        request.hops = request.hops.saturating_add(1);
+        // The reverse route lives until the reply has passed.
+        let node_time = self.config.node_traversal_time;
+        let minimal =
+            (self.config.net_traversal_time() * 2).saturating_sub(node_time * 2 * u64::from(request.hops));
+        self.offer(
+            now,
+            Offer {
+                destination: request.originator,
+                next_hop: from,
+                hops: request.hops,
+                sequence: Some(request.originator_sequence),
+                expires: now + minimal,
+            },
+        );
+        if request.destination == self.address {
+            // The destination's number is at least that of the request (section 6.1).
+            request.destination_sequence.into_iter().for_each(|wanted| self.catch_up(wanted));
+            let reply = RouteReply {
+                hops: 0,
+                destination: self.address,
+                destination_sequence: self.sequence,
+                originator: request.originator,
+                lifetime: self.config.my_route_timeout,
+            };
+            return self.send_reply(now, reply);
+        }
+        let known = self.table.get(request.destination).cloned();
+        if let Some(route) = &known
+            && let Some(sequence) = route.sequence
+        {
+            let is_fresh = request.destination_sequence.is_none_or(|wanted| !is_fresher(wanted, sequence));
+            // A route over the neighbour that asks leads back.
+            if route.is_valid && is_fresh && !request.destination_only && route.next_hop != from {
+                let reply = RouteReply {
+                    hops: route.hops,
+                    destination: request.destination,
+                    destination_sequence: sequence,
+                    originator: request.originator,
+                    lifetime: route.expires - now,
+                };
+                return self.answer_for(now, from, &request, reply, route.next_hop);
+            }
+            // Sent on with the freshest number known, so that no node answers with an older one.
+            if request.destination_sequence.is_none_or(|wanted| is_fresher(sequence, wanted)) {
+                request.destination_sequence = Some(sequence);
+            }
+        }
+        if request.ttl > 1 {
+            request.ttl -= 1;
+            self.stats.forwarded_requests += 1;
+            self.broadcast(now, AodvMessage::Request(request));
+        }
+    }
+
+    /// Answers a request for a destination that this node has a route to (section 6.6.2).
+    fn answer_for(
+        &mut self,
+        now: Instant,
+        from: Address,
+        request: &RouteRequest,
+        reply: RouteReply,
+        next_hop: Address,
+    ) {
+        if let Some(route) = self.table.valid_mut(request.destination) {
+            route.add_precursor(from);
+        }
+        let reverse = self.table.valid_mut(request.originator).map(|route| {
+            route.add_precursor(next_hop);
+            (route.sequence, route.hops, route.expires)
+        });
+        self.send_reply(now, reply);
+        if let Some((Some(sequence), hops, expires)) = reverse
+            && request.gratuitous_reply
+        {
+            let gratuitous = RouteReply {
+                hops,
+                destination: request.originator,
+                destination_sequence: sequence,
+                originator: request.destination,
+                lifetime: expires - now,
+            };
+            self.send_reply(now, gratuitous);
+        }
+    }
+
+    /// Sends a reply of this node towards its originator.
+    fn send_reply(&mut self, now: Instant, reply: RouteReply) {
+        if let Some(next_hop) = self.table.valid(reply.originator).map(|route| route.next_hop) {
+            self.stats.replies += 1;
+            self.unicast(now, next_hop, AodvMessage::Reply(reply));
+        }
+    }
+
+    /// Processes a route reply (section 6.7).
+    fn handle_reply(&mut self, now: Instant, from: Address, mut reply: RouteReply) {
+        self.offer_neighbour(now, from, None, self.config.active_route_timeout);
+        reply.hops = reply.hops.saturating_add(1);
+        let accepted = self.offer(
+            now,
+            Offer {
+                destination: reply.destination,
+                next_hop: from,
+                hops: reply.hops,
+                sequence: Some(reply.destination_sequence),
+                expires: now + reply.lifetime,
+            },
+        );
+        if !accepted {
+            // By the letter of the RFC the reply ends here, and a search whose reply confirms a route that is in use
+            // fails. The reply is forwarded with the route of this node, which is at least as good.
+            let Some(route) = self.table.valid(reply.destination) else { return };
+            let Some(sequence) = route.sequence else { return };
+            (reply.hops, reply.destination_sequence) = (route.hops, sequence);
+            reply.lifetime = route.expires - now;
+        }
+        if reply.originator == self.address {
+            return;
+        }
+        let expires = now + self.config.active_route_timeout;
+        let Some(reverse) = self.table.valid_mut(reply.originator) else { return };
+        reverse.expires = reverse.expires.max(expires);
+        let towards_originator = reverse.next_hop;
+        reverse.add_precursor(from);
+        for destination in [reply.destination, from] {
+            if let Some(route) = self.table.valid_mut(destination) {
+                route.add_precursor(towards_originator);
+            }
+        }
+        self.unicast(now, towards_originator, AodvMessage::Reply(reply));
+    }
+
+    /// Processes a route error (section 6.11, case iii).
+    fn handle_error(&mut self, now: Instant, from: Address, error: &RouteError) {
+        if error.no_delete {
+            // The sender repaired the route, which is longer now: it stays in use.
+            return;
+        }
+        let mut broken = Vec::new();
+        for &(destination, sequence) in &*error.unreachable {
+            if destination == self.address {
+                self.catch_up(sequence);
+            }
+            if self.table.valid(destination).is_some_and(|route| route.next_hop == from) {
+                broken.extend(self.invalidate(now, destination, Some(sequence)));
+            }
+        }
+        self.send_errors(now, &broken, false);
+    }
+
+    /// A link is lost (section 6.11, case i).
+    fn lose_neighbour(&mut self, now: Instant, neighbour: Address) {
+        self.neighbours.remove(&neighbour);
+        let destinations = self.table.over(neighbour);
+        if destinations.is_empty() {
+            return;
+        }
+        self.stats.lost_links += 1;
+        let mut broken = Vec::new();
+        for destination in destinations {
+            let Some(route) = self.invalidate(now, destination, None) else { continue };
+            let is_used = !route.precursors.is_empty();
+            if self.config.local_repair && is_used && route.hops <= self.config.max_repair_ttl() {
+                let ttl = route.hops.saturating_add(self.config.local_add_ttl);
+                self.searches.begin_repair(&self.config, now, destination, ttl);
+                self.repairs.insert(destination, route);
+            } else {
+                broken.push(route);
+            }
+        }
+        self.send_errors(now, &broken, false);
+    }
+
+    /// Informs the precursors of broken routes: all neighbours if there are several, the only one otherwise.
+    fn send_errors(&mut self, now: Instant, broken: &[Broken], no_delete: bool) {
+        let mut precursors: SmallVec<[Address; 8]> = SmallVec::new();
+        let mut unreachable = Vec::new();
+        for route in broken.iter().filter(|route| !route.precursors.is_empty()) {
+            unreachable.push((route.destination, route.sequence));
+            precursors.extend(route.precursors.iter().copied());
+        }
+        precursors.sort_unstable();
+        precursors.dedup();
+        let receiver = match precursors[..] {
+            [] => return,
+            [only] => Receiver::Neighbour(only),
+            _ => Receiver::Broadcast,
+        };
+        // The number of destinations is a byte on the wire.
+        for part in unreachable.chunks(usize::from(u8::MAX)) {
+            self.send_error(now, receiver, RouteError { no_delete, unreachable: part.into() });
+        }
+    }
+
+    fn send_error(&mut self, now: Instant, receiver: Receiver, error: RouteError) {
+        let second = Duration::from_secs(1);
+        while self.errors.front().is_some_and(|&at| at + second <= now) {
+            self.errors.pop_front();
+        }
+        if self.errors.len() >= self.config.error_rate_limit {
+            return;
+        }
+        self.errors.push_back(now);
+        self.stats.errors += 1;
+        match receiver {
+            Receiver::Broadcast => self.broadcast(now, AodvMessage::Error(error)),
+            Receiver::Neighbour(neighbour) => self.unicast(now, neighbour, AodvMessage::Error(error)),
+        }
+    }
+
+    /// A local repair has found a route in place of this one (section 6.12). If it is longer, the precursors are informed.
+    fn finish_repair(&mut self, now: Instant, route: Broken) {
+        let Some(repaired) = self.table.valid_mut(route.destination) else { return };
+        route.precursors.iter().for_each(|&precursor| repaired.add_precursor(precursor));
+        if repaired.hops > route.hops {
+            self.send_errors(now, &[route], true);
+        }
+    }
+
+    /// Advances the node's own sequence number, for a request (section 6.1).
+    ///
+    /// The RFC increments it. Here it also advances by one per millisecond: nodes increment their copies of it whenever a
+    /// route breaks or expires, and a request with a number below such a copy would leave no reverse route.
+    fn advance_sequence(&mut self, now: Instant) {
+        let clock = (now.as_nanos() / Duration::from_millis(1).as_nanos()) as u32;
+        let next = self.sequence.wrapping_add(1);
+        self.sequence = if is_fresher(clock, next) { clock } else { next };
+    }
+
+    /// A copy of the node's own number that is fresher than its own number replaces it.
+    fn catch_up(&mut self, copy: u32) {
+        if is_fresher(copy, self.sequence) {
+            self.sequence = copy;
+        }
+    }
+
+    /// Takes the next step of a search.
+    fn search(&mut self, now: Instant, destination: Address) {
+        match self.searches.step(&self.config, now, destination) {
+            None => {}
+            Some(Step::Request { ttl }) => {
+                self.advance_sequence(now);
+                self.request_id = self.request_id.wrapping_add(1);
+                self.stats.requests += 1;
+                let request = RouteRequest {
+                    destination_only: self.config.destination_only,
+                    gratuitous_reply: self.config.gratuitous_reply,
+                    hops: 0,
+                    id: self.request_id,
+                    destination,
+                    destination_sequence: self.table.get(destination).and_then(|route| route.sequence),
+                    originator: self.address,
+                    originator_sequence: self.sequence,
+                    ttl,
+                };
+                self.broadcast(now, AodvMessage::Request(request));
+            }
+            Some(Step::GiveUp) => {
+                self.stats.failed_searches += 1;
+                self.searches.end(destination);
+                self.buffer.discard(destination, &mut self.events);
+                if let Some(route) = self.repairs.remove(&destination) {
+                    self.send_errors(now, &[route], false);
+                }
+            }
+        }
+    }
+
+    /// Sends a hello if the node is on an active route and has not broadcast anything for an interval (section 6.9).
+    fn hello(&mut self, now: Instant) {
+        self.next_hello = Some(now + self.config.hello_interval);
+        let is_active = self.table.iter().any(|(_, route)| route.is_valid);
+        if is_active && self.last_broadcast + self.config.hello_interval <= now {
+            self.stats.hellos += 1;
+            let (sequence, lifetime) = (self.sequence, self.config.neighbour_timeout());
+            self.broadcast(now, AodvMessage::Hello { sequence, lifetime });
+        }
+    }
+}
+
+impl<R: Random> RoutingAgent for Aodv<R> {
+    type Message = AodvMessage;
+
+    fn address(&self) -> Address {
+        self.address
+    }
+
+    fn handle_packet(&mut self, now: Instant, from: Address, message: AodvMessage) {
+        if from == self.address {
+            return;
+        }
+        if let Some(silence) = self.neighbours.get_mut(&from) {
+            // Any message shows that the link is up.
+            *silence = (*silence).max(now + self.config.neighbour_timeout());
+        }
+        match message {
+            AodvMessage::Request(request) => self.handle_request(now, from, request),
+            AodvMessage::Reply(reply) => self.handle_reply(now, from, reply),
+            AodvMessage::Error(error) => self.handle_error(now, from, &error),
+            AodvMessage::Hello { sequence, lifetime } => {
+                self.offer_neighbour(now, from, Some(sequence), lifetime);
+                // The link is up even if the number is older than the copy of it here.
+                self.offer_neighbour(now, from, None, lifetime);
+                if self.config.hellos {
+                    self.neighbours.insert(from, now + lifetime.max(self.config.neighbour_timeout()));
+                }
+            }
+        }
+        self.handle_timeout(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        while let Some(&(until, name)) = self.seen_order.front()
+            && until <= now
+        {
+            self.seen_order.pop_front();
+            self.seen.remove(&name);
+        }
+        while let Some(neighbour) =
+            self.neighbours.iter().find(|&(_, &silence)| silence <= now).map(|(&neighbour, _)| neighbour)
+        {
+            self.lose_neighbour(now, neighbour);
+        }
+        for destination in self.table.expire(now, self.config.delete_period) {
+            self.events.push_back(RouteEvent::Remove { destination });
+        }
+        while let Some(destination) = self.searches.due(now) {
+            self.search(now, destination);
+        }
+        if self.next_hello.is_some_and(|at| at <= now) {
+            self.hello(now);
+        }
+        self.buffer.expire(now, &mut self.events);
+    }
+
+    fn handle_unrouted(&mut self, now: Instant, packet: UnroutedPacket) {
+        let UnroutedPacket { packet: number, source, destination } = packet;
+        if self.table.valid(destination).is_some() {
+            // The route appeared after the host looked.
+            self.events.push_back(RouteEvent::Forward { packet: number });
+            return;
+        }
+        if source == self.address || self.searches.is_under_repair(destination) {
+            let hops = self.table.get(destination).map(|route| route.hops);
+            self.buffer.push(now, packet, &mut self.events);
+            self.searches.begin(&self.config, now, destination, hops);
+        } else {
+            // Case ii of section 6.11. The neighbour that sent the packet is not known here: all are informed.
+            let cause = super::DiscardCause::NoRoute;
+            self.events.push_back(RouteEvent::Discard { packet: number, cause });
+            let sequence = self.table.get(destination).and_then(|route| route.sequence).unwrap_or(0);
+            let unreachable = [(destination, sequence)].into();
+            self.send_error(now, Receiver::Broadcast, RouteError { no_delete: false, unreachable });
+        }
+        self.handle_timeout(now);
+    }
+
+    fn handle_link_failure(&mut self, now: Instant, neighbour: Address) {
+        if self.config.link_layer_feedback {
+            self.lose_neighbour(now, neighbour);
+            self.handle_timeout(now);
+        }
+    }
+
+    fn handle_forwarded(&mut self, now: Instant, packet: ForwardedPacket) {
+        // A packet extends the lifetime of the routes in both directions (section 6.2).
+        let expires = now + self.config.active_route_timeout;
+        let next_hop = self.table.valid(packet.destination).map(|route| route.next_hop);
+        for node in
+            [Some(packet.destination), next_hop, Some(packet.source), packet.from].into_iter().flatten()
+        {
+            self.table.refresh(node, expires);
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<AodvMessage>> {
+        let position = self.outgoing.iter().position(|&(due, ..)| due <= now)?;
+        let (_, to, message) = self.outgoing.remove(position)?;
+        Some(Transmit { to, size: message.size(), message })
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        [
+            self.outgoing.iter().map(|&(due, ..)| due).min(),
+            self.table.next_expiry(),
+            self.searches.next_due(),
+            self.seen_order.front().map(|&(until, _)| until),
+            self.neighbours.values().min().copied(),
+            self.next_hello,
+            self.buffer.deadline(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    fn poll_event(&mut self) -> Option<RouteEvent> {
+        self.events.pop_front()
+    }
+
+    fn next_hop(&self, destination: Address) -> Option<Address> {
+        self.table.valid(destination).map(|route| route.next_hop)
+    }
+}
+
+#[cfg(test)]
+mod tests;
