@@ -24,13 +24,13 @@ pub mod cell;
 pub mod dcf;
 pub mod frame;
 pub mod medium;
-pub mod phy;
 pub mod mobility;
+pub mod phy;
 pub mod propagation;
 pub mod random;
+pub mod routing;
 pub mod theory;
 pub mod validation;
-pub mod routing;
 
 pub use dcf::{Dcf, MacConfig, MacRules};
 pub use frame::{Frame, FrameKind, MacAddress};
