@@ -6,10 +6,12 @@
 //! - [`Modulation`] and [`NoiseFloor`]: frame success probability at a signal-to-noise ratio.
 //! - [`Interference`] and [`FrameReception`]: additive interference and the success probability of a frame whose
 //!   interference changes while it is received.
+//! - [`Channel`]: the stations that a transmission reaches, for the [medium](crate::medium).
 //! - [`SpatialIndex`]: the nodes within a range, at a cost that depends on the nodes nearby only.
 //!
 //! Everything is a function of its arguments; random numbers come from a [`Random`](crate::Random) stream.
 
+mod channel;
 mod error_rate;
 mod fading;
 mod interference;
@@ -17,6 +19,7 @@ mod path_loss;
 mod radio;
 mod spatial_index;
 
+pub use channel::{Channel, ChannelConfig, corrupt_by_noise};
 pub use error_rate::{CodeRate, Modulation, NoiseFloor};
 pub use fading::{BlockFading, Fading};
 pub use interference::{FrameReception, Interference};

@@ -1,0 +1,135 @@
+use super::*;
+use crate::SplitMix64;
+use crate::mobility::{Path, Position, RandomWaypoint, Start};
+use crate::propagation::NoiseFloor;
+use std::cell::Cell;
+use whimbrel_units::Duration;
+
+const AREA: Area = Area::new(2_000.0, 2_000.0);
+
+fn row(distances: &[f64]) -> Vec<Path> {
+    distances.iter().map(|&x| Path::fixed(Position::new(x, 0.0))).collect()
+}
+
+fn links(config: ChannelConfig, paths: &Vec<Path>, sender: usize) -> Vec<Link> {
+    let mut channel = Channel::new(config, AREA, Instant::ZERO, paths.len(), paths).unwrap();
+    let mut links = Vec::new();
+    channel.links(Instant::ZERO, sender, paths, |_| true, &mut links);
+    links
+}
+
+#[test]
+fn the_default_channel_reaches_what_ns2_reaches() {
+    let paths = row(&[0.0, 250.0, 251.0, 550.0, 551.0]);
+    let links = links(ChannelConfig::ns2(), &paths, 0);
+    let stations: Vec<u32> = links.iter().map(|link| link.station).collect();
+    assert_eq!(stations, [1, 2, 3]);
+    let decodable: Vec<bool> = links.iter().map(|link| f64::from(link.power) >= 3.652e-10).collect();
+    assert_eq!(decodable, [true, false, false]);
+    // 250 m / 3e8 m/s = 833.3 ns.
+    assert_eq!(links.iter().map(|link| link.delay).collect::<Vec<_>>(), [834, 837, 1834]);
+}
+
+#[test]
+fn a_station_that_is_off_receives_nothing() {
+    let paths = row(&[0.0, 100.0, 200.0]);
+    let mut channel = Channel::new(ChannelConfig::ns2(), AREA, Instant::ZERO, 3, &paths).unwrap();
+    let mut links = Vec::new();
+    channel.links(Instant::ZERO, 1, &paths, |station| station != 0, &mut links);
+    assert_eq!(links.iter().map(|link| link.station).collect::<Vec<_>>(), [2]);
+}
+
+#[test]
+fn fading_moves_stations_in_and_out_of_reach_and_is_reciprocal() {
+    let paths = row(&[0.0, 450.0, 650.0, 2_000.0]);
+    let fading = BlockFading::new(Fading::Rayleigh, Duration::from_millis(1), 3);
+    let config = ChannelConfig { fading, fading_margin: 10.0, ..ChannelConfig::ns2() };
+    let mut channel = Channel::new(config, AREA, Instant::ZERO, 4, &paths).unwrap();
+    // The fourth power: 10 dB are a factor of 1.778.
+    assert!((channel.range() / 550.02 - 1.778).abs() < 0.001);
+    let mut counts = [0; 4];
+    let mut links = Vec::new();
+    for milli in 0..2_000 {
+        let now = Instant::from_millis(milli);
+        channel.links(now, 0, &paths, |_| true, &mut links);
+        for link in &links {
+            counts[link.station as usize] += 1;
+            let back = channel.power(now, link.station as usize, 0, &paths);
+            assert_eq!(link.power, back as f32);
+        }
+    }
+    // P(gain >= (d / 550)^4): exp(-0.448) = 0.639, exp(-1.951) = 0.142.
+    assert!((counts[1] as f64 / 2_000.0 - 0.639).abs() < 0.035, "{counts:?}");
+    assert!((counts[2] as f64 / 2_000.0 - 0.142).abs() < 0.026, "{counts:?}");
+    assert_eq!((counts[0], counts[3]), (0, 0));
+}
+
+#[test]
+fn an_impossible_radio_is_refused() {
+    let config = ChannelConfig { radio: Radio { frequency: 0.0, ..Radio::NS2 }, ..ChannelConfig::ns2() };
+    let paths = row(&[0.0]);
+    assert_eq!(Channel::new(config, AREA, Instant::ZERO, 1, &paths).unwrap_err().field, "frequency");
+}
+
+#[test]
+fn noise_destroys_frames_with_the_error_probability_of_the_link() {
+    let noise = NoiseFloor::DSSS.power();
+    let link = |ratio: f64| Link { station: 1, delay: 0, power: (ratio * noise) as f32, is_corrupted: false };
+    let mut random = SplitMix64::new(4);
+    let (modulation, bits) = (Modulation::Cck8, 8_000.0);
+    for ratio in [1.0, 3.2, 3.6, 100.0] {
+        let expected = 1.0 - modulation.success_probability(ratio, bits);
+        let lost = (0..4_000)
+            .filter(|_| {
+                let mut links = [link(ratio)];
+                corrupt_by_noise(&mut links, modulation, bits, noise, &mut random);
+                links[0].is_corrupted
+            })
+            .count() as f64
+            / 4_000.0;
+        assert!((lost - expected).abs() < 0.03, "{lost} for {expected}");
+    }
+}
+
+/// Evaluations of positions per transmission at a density of 50 stations per square kilometre.
+fn cost(stations: usize) -> f64 {
+    struct Counted<'a>(&'a [Path], Cell<usize>);
+    impl Positions for Counted<'_> {
+        fn position(&self, node: usize, now: Instant) -> Position {
+            self.1.set(self.1.get() + 1);
+            self.0[node].position(now)
+        }
+        fn max_speed(&self, node: usize) -> f64 {
+            self.0[node].max_speed()
+        }
+    }
+    let mut random = SplitMix64::new(7);
+    let side = 1_000.0 * libm::sqrt(stations as f64 / 50.0);
+    let model = RandomWaypoint {
+        area: Area::new(side, side),
+        speed: (1.0, 20.0),
+        pause: (Duration::ZERO, Duration::ZERO),
+        start: Start::Ns2,
+    };
+    let paths: Vec<Path> =
+        (0..stations).map(|_| model.path(Instant::from_secs(20), &mut random).unwrap()).collect();
+    let counted = Counted(&paths, Cell::new(0));
+    let mut channel =
+        Channel::new(ChannelConfig::ns2(), model.area, Instant::ZERO, stations, &counted).unwrap();
+    let mut links = Vec::new();
+    counted.1.set(0);
+    let (transmissions, mut reached) = (4_000, 0);
+    for number in 0..transmissions {
+        let now = Instant::ZERO + Duration::from_millis(2) * number;
+        let sender = random.below(stations as u64) as usize;
+        channel.links(now, sender, &counted, |_| true, &mut links);
+        reached += links.len();
+    }
+    counted.1.get() as f64 / reached as f64
+}
+
+#[test]
+fn the_cost_per_receiver_is_flat_at_constant_density() {
+    let costs = [50, 500, 2_000].map(cost);
+    assert!(costs.iter().all(|&cost| (2.0..3.6).contains(&cost)), "{costs:?}");
+}
