@@ -3,7 +3,7 @@
 //! - [`PathLoss`]: deterministic attenuation over distance (Friis, two-ray ground, log-distance).
 //! - [`Fading`] and [`BlockFading`]: random gains (log-normal shadowing, Rayleigh, Rician).
 //! - [`Radio`] and [`LinkBudget`]: power, antennas and thresholds; received power and ranges of a pair of radios.
-//! - [`Modulation`] and [`NoiseFloor`]: frame success probability at a signal-to-noise ratio.
+//! - [`success_probability`] and [`NoiseFloor`]: frame success probability of each rate at a signal-to-noise ratio.
 //! - [`Interference`] and [`FrameReception`]: additive interference and the success probability of a frame whose
 //!   interference changes while it is received.
 //! - [`Channel`]: the stations that a transmission reaches, for the [medium](crate::medium).
@@ -20,7 +20,7 @@ mod radio;
 mod spatial_index;
 
 pub use channel::{Channel, ChannelConfig, corrupt_by_noise};
-pub use error_rate::{CodeRate, Modulation, NoiseFloor};
+pub use error_rate::{NoiseFloor, log_success_per_bit, success_probability};
 pub use fading::{BlockFading, Fading};
 pub use interference::{FrameReception, Interference};
 pub use path_loss::{PathLoss, SPEED_OF_LIGHT};

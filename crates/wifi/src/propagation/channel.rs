@@ -5,12 +5,13 @@ use alloc::vec::Vec;
 use whimbrel_units::Instant;
 
 use super::{
-    BlockFading, Fading, InvalidRadio, LinkBudget, Modulation, PathLoss, Positions, Radio, SPEED_OF_LIGHT,
-    SpatialIndex, from_decibels,
+    BlockFading, Fading, InvalidRadio, LinkBudget, PathLoss, Positions, Radio, SPEED_OF_LIGHT, SpatialIndex,
+    from_decibels, success_probability,
 };
 use crate::Random;
 use crate::medium::Link;
 use crate::mobility::Area;
+use crate::phy::Rate;
 
 /// Parameters of a [`Channel`].
 #[derive(Clone, PartialEq, Debug)]
@@ -113,17 +114,17 @@ impl Channel {
     }
 }
 
-/// Marks the links over which noise destroys a frame of `bits` bits: each with the error probability of its
+/// Marks the links over which noise destroys a frame of `bits` bits at this rate: each with the error probability of its
 /// signal-to-noise ratio, over a noise of `noise` watts. One draw per link.
 pub fn corrupt_by_noise(
     links: &mut [Link],
-    modulation: Modulation,
+    rate: Rate,
     bits: f64,
     noise: f64,
     random: &mut (impl Random + ?Sized),
 ) {
     for link in links {
-        let success = modulation.success_probability(f64::from(link.power) / noise, bits);
+        let success = success_probability(rate, f64::from(link.power) / noise, bits);
         link.is_corrupted |= random.uniform() >= success;
     }
 }

@@ -1,39 +1,17 @@
 //! The probability that bits are received without error at a signal-to-noise ratio.
 
-use whimbrel_units::DataRate;
-
 use super::from_decibels;
+use crate::phy::Rate;
 
 /// The rate of the convolutional code of OFDM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CodeRate {
+enum CodeRate {
     /// 1/2.
     Half,
     /// 2/3.
     TwoThirds,
     /// 3/4.
     ThreeQuarters,
-}
-
-/// The modulations of 802.11, 802.11b and 802.11g.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Modulation {
-    /// DSSS, 1 Mbit/s: differential BPSK.
-    Dbpsk,
-    /// DSSS, 2 Mbit/s: differential QPSK.
-    Dqpsk,
-    /// HR/DSSS, 5.5 Mbit/s: complementary code keying with 4 bits per symbol.
-    Cck4,
-    /// HR/DSSS, 11 Mbit/s: complementary code keying with 8 bits per symbol.
-    Cck8,
-    /// OFDM with BPSK: 6 and 9 Mbit/s.
-    OfdmBpsk(CodeRate),
-    /// OFDM with QPSK: 12 and 18 Mbit/s.
-    OfdmQpsk(CodeRate),
-    /// OFDM with 16-QAM: 24 and 36 Mbit/s.
-    Ofdm16Qam(CodeRate),
-    /// OFDM with 64-QAM: 48 and 54 Mbit/s.
-    Ofdm64Qam(CodeRate),
 }
 
 /// Bandwidth of DSSS in hertz, over which the signal-to-noise ratio of its modulations is taken.
@@ -113,61 +91,48 @@ fn power(mut base: f64, mut exponent: i32) -> f64 {
     result
 }
 
-impl Modulation {
-    /// The modulation of a data rate of 802.11, b or g; `None` for any other rate.
-    pub fn of_rate(rate: DataRate) -> Option<Self> {
-        use CodeRate::{Half, ThreeQuarters, TwoThirds};
-        Some(match rate.as_bits_per_second() as u64 {
-            1_000_000 => Self::Dbpsk,
-            2_000_000 => Self::Dqpsk,
-            5_500_000 => Self::Cck4,
-            11_000_000 => Self::Cck8,
-            6_000_000 => Self::OfdmBpsk(Half),
-            9_000_000 => Self::OfdmBpsk(ThreeQuarters),
-            12_000_000 => Self::OfdmQpsk(Half),
-            18_000_000 => Self::OfdmQpsk(ThreeQuarters),
-            24_000_000 => Self::Ofdm16Qam(Half),
-            36_000_000 => Self::Ofdm16Qam(ThreeQuarters),
-            48_000_000 => Self::Ofdm64Qam(TwoThirds),
-            54_000_000 => Self::Ofdm64Qam(ThreeQuarters),
-            _ => return None,
-        })
-    }
+/// The probability that `bits` bits at this rate are received without error at a signal-to-noise ratio, a power ratio over
+/// the channel's bandwidth (22 MHz for DSSS and CCK, 20 MHz for OFDM).
+///
+/// - DBPSK, 1 Mbit/s: bit error rate exp(-Eb/N0) / 2 (J. G. Proakis, "Digital Communications", 2001, equation 5.2-69).
+/// - DQPSK, 2 Mbit/s: G. Ferrari, G. E. Corazza, "Tight bounds and accurate approximations for DQPSK transmission bit error
+///   rate", Electronics Letters 40(20), 2004, equation 8.
+/// - CCK, 5.5 and 11 Mbit/s: M. B. Pursley, T. C. Royster, "Properties and performance of the IEEE 802.11b
+///   complementary-code-key signal sets", IEEE Trans. Commun. 57(2), 2009, equations 17 and 18, with the energies that
+///   ns-3's `dsss-error-rate-model` inserts.
+/// - OFDM: the "NIST" model (G. Pei, T. Henderson, "Validation of OFDM error rate model in ns-3", 2010).
+pub fn success_probability(rate: Rate, signal_to_noise: f64, bits: f64) -> f64 {
+    libm::exp(bits * log_success_per_bit(rate, signal_to_noise))
+}
 
-    /// The probability that `bits` bits of payload are received without error at a signal-to-noise ratio, a power ratio
-    /// over the channel's bandwidth (22 MHz for DSSS and CCK, 20 MHz for OFDM).
-    ///
-    /// - DBPSK: bit error rate exp(-Eb/N0) / 2 (J. G. Proakis, "Digital Communications", 2001, equation 5.2-69).
-    /// - DQPSK: G. Ferrari, G. E. Corazza, "Tight bounds and accurate approximations for DQPSK transmission bit error
-    ///   rate", Electronics Letters 40(20), 2004, equation 8.
-    /// - CCK: M. B. Pursley, T. C. Royster, "Properties and performance of the IEEE 802.11b complementary-code-key signal
-    ///   sets", IEEE Trans. Commun. 57(2), 2009, equations 17 and 18, with the energies that ns-3's
-    ///   `dsss-error-rate-model` inserts.
-    /// - OFDM: the "NIST" model (G. Pei, T. Henderson, "Validation of OFDM error rate model in ns-3", 2010).
-    pub fn success_probability(self, signal_to_noise: f64, bits: f64) -> f64 {
-        libm::exp(bits * self.log_success_per_bit(signal_to_noise))
-    }
-
-    /// The logarithm of the probability that one bit is received without error: 0 or negative.
-    pub fn log_success_per_bit(self, signal_to_noise: f64) -> f64 {
-        // A NaN (no signal over no noise) is treated as no signal.
-        let snr = if signal_to_noise > 0.0 { signal_to_noise } else { 0.0 };
-        let (error, bits_per_symbol) = match self {
-            Self::Dbpsk => (0.5 * libm::exp(-snr * DSSS_BANDWIDTH / 1.0e6), 1.0),
-            Self::Dqpsk => (dqpsk(snr * DSSS_BANDWIDTH / 2.0e6), 1.0),
-            Self::Cck4 => (biorthogonal_16(snr * DSSS_BANDWIDTH / CCK_SYMBOL_RATE / 2.0), 4.0),
-            Self::Cck8 => {
-                // Two independent sets, each with half of the energy.
-                let half = biorthogonal_16(snr * DSSS_BANDWIDTH / CCK_SYMBOL_RATE / 4.0);
-                (half * (2.0 - half), 8.0)
-            }
-            Self::OfdmBpsk(code) => (code.decoded(0.5 * libm::erfc(libm::sqrt(snr))), 1.0),
-            Self::OfdmQpsk(code) => (code.decoded(0.5 * libm::erfc(libm::sqrt(snr / 2.0))), 1.0),
-            Self::Ofdm16Qam(code) => (code.decoded(0.375 * libm::erfc(libm::sqrt(snr / 10.0))), 1.0),
-            Self::Ofdm64Qam(code) => (code.decoded(7.0 / 24.0 * libm::erfc(libm::sqrt(snr / 42.0))), 1.0),
-        };
-        libm::log1p(-error) / bits_per_symbol
-    }
+/// The logarithm of the probability that one bit at this rate is received without error: 0 or negative.
+pub fn log_success_per_bit(rate: Rate, signal_to_noise: f64) -> f64 {
+    use CodeRate::{Half, ThreeQuarters, TwoThirds};
+    // A NaN (no signal over no noise) is treated as no signal.
+    let snr = if signal_to_noise > 0.0 { signal_to_noise } else { 0.0 };
+    let bpsk = |code: CodeRate| (code.decoded(0.5 * libm::erfc(libm::sqrt(snr))), 1.0);
+    let qpsk = |code: CodeRate| (code.decoded(0.5 * libm::erfc(libm::sqrt(snr / 2.0))), 1.0);
+    let qam16 = |code: CodeRate| (code.decoded(0.375 * libm::erfc(libm::sqrt(snr / 10.0))), 1.0);
+    let qam64 = |code: CodeRate| (code.decoded(7.0 / 24.0 * libm::erfc(libm::sqrt(snr / 42.0))), 1.0);
+    let (error, bits_per_symbol) = match rate {
+        Rate::Dsss1 => (0.5 * libm::exp(-snr * DSSS_BANDWIDTH / 1.0e6), 1.0),
+        Rate::Dsss2 => (dqpsk(snr * DSSS_BANDWIDTH / 2.0e6), 1.0),
+        Rate::Hr5_5 => (biorthogonal_16(snr * DSSS_BANDWIDTH / CCK_SYMBOL_RATE / 2.0), 4.0),
+        Rate::Hr11 => {
+            // Two independent sets, each with half of the energy.
+            let half = biorthogonal_16(snr * DSSS_BANDWIDTH / CCK_SYMBOL_RATE / 4.0);
+            (half * (2.0 - half), 8.0)
+        }
+        Rate::Ofdm6 => bpsk(Half),
+        Rate::Ofdm9 => bpsk(ThreeQuarters),
+        Rate::Ofdm12 => qpsk(Half),
+        Rate::Ofdm18 => qpsk(ThreeQuarters),
+        Rate::Ofdm24 => qam16(Half),
+        Rate::Ofdm36 => qam16(ThreeQuarters),
+        Rate::Ofdm48 => qam64(TwoThirds),
+        Rate::Ofdm54 => qam64(ThreeQuarters),
+    };
+    libm::log1p(-error) / bits_per_symbol
 }
 
 /// Bit error rate of differentially decoded QPSK; the approximation is capped at one half.

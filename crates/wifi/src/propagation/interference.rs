@@ -1,9 +1,10 @@
 //! Additive interference.
 
 use smallvec::SmallVec;
-use whimbrel_units::{DataRate, Instant};
+use whimbrel_units::Instant;
 
-use super::Modulation;
+use super::error_rate::log_success_per_bit;
+use crate::phy::Rate;
 
 /// The signals on the air at one receiver.
 ///
@@ -50,7 +51,7 @@ impl Interference {
 
 /// The success probability of a frame that is being received while interference changes.
 ///
-/// The frame is a sequence of parts (PLCP header, payload), each with a modulation and a data rate. Between two changes
+/// The frame is a sequence of parts (PLCP header, payload), each with a rate. Between two changes
 /// of the interference the signal-to-interference-and-noise ratio is constant and errors are independent, so that the
 /// probability is the product over the chunks.
 #[derive(Clone, PartialEq, Debug)]
@@ -62,21 +63,15 @@ pub struct FrameReception {
     /// Interference power in watts since `since`.
     interference: f64,
     since: Instant,
-    /// The parts that are not over yet: end, modulation, data rate.
-    parts: SmallVec<[(Instant, Modulation, DataRate); 2]>,
+    /// The parts that are not over yet: end and rate.
+    parts: SmallVec<[(Instant, Rate); 2]>,
     log_success: f64,
 }
 
 impl FrameReception {
-    /// A frame of `signal` watts over `noise` watts whose first bit arrives at `now`; `parts` are the end, the
-    /// modulation and the data rate of each part, in order.
-    pub fn new(
-        now: Instant,
-        signal: f64,
-        noise: f64,
-        interference: f64,
-        parts: &[(Instant, Modulation, DataRate)],
-    ) -> Self {
+    /// A frame of `signal` watts over `noise` watts whose first bit arrives at `now`; `parts` are the end and the
+    /// rate of each part, in order.
+    pub fn new(now: Instant, signal: f64, noise: f64, interference: f64, parts: &[(Instant, Rate)]) -> Self {
         Self {
             signal,
             noise,
@@ -106,13 +101,13 @@ impl FrameReception {
 
     fn account(&mut self, now: Instant) {
         let ratio = self.ratio();
-        while let Some(&(end, modulation, rate)) = self.parts.first()
+        while let Some(&(end, rate)) = self.parts.first()
             && self.since < now
         {
             let until = end.min(now);
-            let bits = (until - self.since).as_secs_f64() * rate.as_bits_per_second();
+            let bits = (until - self.since).as_secs_f64() * rate.bits_per_second() as f64;
             if bits > 0.0 {
-                self.log_success += bits * modulation.log_success_per_bit(ratio);
+                self.log_success += bits * log_success_per_bit(rate, ratio);
             }
             self.since = self.since.max(until);
             if end <= now {

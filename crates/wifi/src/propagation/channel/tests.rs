@@ -76,13 +76,13 @@ fn noise_destroys_frames_with_the_error_probability_of_the_link() {
     let noise = NoiseFloor::DSSS.power();
     let link = |ratio: f64| Link { station: 1, delay: 0, power: (ratio * noise) as f32, is_corrupted: false };
     let mut random = SplitMix64::new(4);
-    let (modulation, bits) = (Modulation::Cck8, 8_000.0);
+    let (rate, bits) = (Rate::Hr11, 8_000.0);
     for ratio in [1.0, 3.2, 3.6, 100.0] {
-        let expected = 1.0 - modulation.success_probability(ratio, bits);
+        let expected = 1.0 - success_probability(rate, ratio, bits);
         let lost = (0..4_000)
             .filter(|_| {
                 let mut links = [link(ratio)];
-                corrupt_by_noise(&mut links, modulation, bits, noise, &mut random);
+                corrupt_by_noise(&mut links, rate, bits, noise, &mut random);
                 links[0].is_corrupted
             })
             .count() as f64

@@ -1,29 +1,13 @@
 use super::super::to_decibels;
 use super::*;
 use crate::{Random, SplitMix64};
-use CodeRate::{Half, ThreeQuarters, TwoThirds};
-
-const ALL: [(f64, Modulation); 12] = [
-    (1.0, Modulation::Dbpsk),
-    (2.0, Modulation::Dqpsk),
-    (5.5, Modulation::Cck4),
-    (11.0, Modulation::Cck8),
-    (6.0, Modulation::OfdmBpsk(Half)),
-    (9.0, Modulation::OfdmBpsk(ThreeQuarters)),
-    (12.0, Modulation::OfdmQpsk(Half)),
-    (18.0, Modulation::OfdmQpsk(ThreeQuarters)),
-    (24.0, Modulation::Ofdm16Qam(Half)),
-    (36.0, Modulation::Ofdm16Qam(ThreeQuarters)),
-    (48.0, Modulation::Ofdm64Qam(TwoThirds)),
-    (54.0, Modulation::Ofdm64Qam(ThreeQuarters)),
-];
 
 /// The signal-to-noise ratio in decibels at which a tenth of the frames of this size is lost.
-fn ten_percent_loss(modulation: Modulation, bytes: f64) -> f64 {
+fn ten_percent_loss(rate: Rate, bytes: f64) -> f64 {
     let (mut low, mut high) = (-20.0, 50.0);
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
-        if modulation.success_probability(from_decibels(middle), bytes * 8.0) < 0.9 {
+        if success_probability(rate, from_decibels(middle), bytes * 8.0) < 0.9 {
             low = middle;
         } else {
             high = middle;
@@ -33,31 +17,21 @@ fn ten_percent_loss(modulation: Modulation, bytes: f64) -> f64 {
 }
 
 #[test]
-fn every_rate_has_its_modulation() {
-    for (rate, modulation) in ALL {
-        assert_eq!(Modulation::of_rate(DataRate::from_megabits_per_second(rate)), Some(modulation));
-    }
-    for rate in [0.0, 3.0, 22.0, 54.1] {
-        assert_eq!(Modulation::of_rate(DataRate::from_megabits_per_second(rate)), None);
-    }
-}
-
-#[test]
 fn success_grows_with_the_ratio_and_falls_with_the_length() {
-    for (rate, modulation) in ALL {
+    for rate in Rate::ALL {
         let mut last = -1.0;
         for step in -200..=400 {
-            let success = modulation.success_probability(from_decibels(f64::from(step) / 10.0), 8_000.0);
-            assert!((0.0..=1.0).contains(&success), "{rate} Mbit/s: {success}");
-            assert!(success >= last - 1e-12, "{rate} Mbit/s: {success} after {last}");
+            let success = success_probability(rate, from_decibels(f64::from(step) / 10.0), 8_000.0);
+            assert!((0.0..=1.0).contains(&success), "{rate:?}: {success}");
+            assert!(success >= last - 1e-12, "{rate:?}: {success} after {last}");
             last = success;
         }
-        assert!(last > 1.0 - 1e-9, "{rate} Mbit/s: error-free at 40 dB");
-        assert!(modulation.success_probability(0.0, 800.0) < 1e-9, "{rate} Mbit/s: no frame without signal");
-        assert!(modulation.success_probability(f64::NAN, 800.0) < 1e-9);
-        let ratio = from_decibels(ten_percent_loss(modulation, 1_000.0));
+        assert!(last > 1.0 - 1e-9, "{rate:?}: error-free at 40 dB");
+        assert!(success_probability(rate, 0.0, 800.0) < 1e-9, "{rate:?}: no frame without signal");
+        assert!(success_probability(rate, f64::NAN, 800.0) < 1e-9);
+        let ratio = from_decibels(ten_percent_loss(rate, 1_000.0));
         let (one, two) =
-            (modulation.success_probability(ratio, 8_000.0), modulation.success_probability(ratio, 16_000.0));
+            (success_probability(rate, ratio, 8_000.0), success_probability(rate, ratio, 16_000.0));
         assert!((two - one * one).abs() < 1e-9, "independent bits");
     }
 }
@@ -66,7 +40,7 @@ fn success_grows_with_the_ratio_and_falls_with_the_length() {
 fn dbpsk_has_the_textbook_error_rate() {
     // Eb/N0 = 8 dB: exp(-6.3096) / 2 = 9.094e-4.
     let ratio = from_decibels(8.0) / 22.0;
-    let error = 1.0 - Modulation::Dbpsk.success_probability(ratio, 1.0);
+    let error = 1.0 - success_probability(Rate::Dsss1, ratio, 1.0);
     assert!((error / 9.094e-4 - 1.0).abs() < 1e-3, "{error}");
 }
 
@@ -94,7 +68,7 @@ fn the_approximation_for_dqpsk_lies_near_the_exact_rate() {
     // The approximation is asymptotic and lies above.
     for (decibels, tolerance) in [(6.0, 0.15), (8.0, 0.11), (10.0, 0.08), (12.0, 0.06)] {
         let energy = from_decibels(decibels);
-        let error = 1.0 - Modulation::Dqpsk.success_probability(energy * 2.0 / 22.0, 1.0);
+        let error = 1.0 - success_probability(Rate::Dsss2, energy * 2.0 / 22.0, 1.0);
         let exact = exact(energy);
         assert!(error > exact && error < exact * (1.0 + tolerance), "{decibels} dB: {error} for {exact}");
     }
@@ -139,7 +113,7 @@ fn ofdm_rates_need_the_steps_of_the_standards_sensitivities() {
     // IEEE 802.11-2007, Table 17-13: -82, -81, -79, -77, -74, -70, -66, -65 dBm for a tenth of 1000 B frames lost.
     let sensitivities = [-82.0, -81.0, -79.0, -77.0, -74.0, -70.0, -66.0, -65.0];
     let required: std::vec::Vec<f64> =
-        ALL[4..].iter().map(|&(_, modulation)| ten_percent_loss(modulation, 1_000.0)).collect();
+        Rate::ALL[4..].iter().map(|&rate| ten_percent_loss(rate, 1_000.0)).collect();
     for (needed, sensitivity) in required.iter().zip(sensitivities) {
         let (step, standard) = (needed - required[0], sensitivity + 82.0);
         assert!((step - standard).abs() < 2.0, "{required:?}");
@@ -150,7 +124,7 @@ fn ofdm_rates_need_the_steps_of_the_standards_sensitivities() {
 #[test]
 fn dsss_rates_need_more_signal_the_faster_they_are() {
     let required: std::vec::Vec<f64> =
-        ALL[..4].iter().map(|&(_, modulation)| ten_percent_loss(modulation, 1_024.0)).collect();
+        Rate::ALL[..4].iter().map(|&rate| ten_percent_loss(rate, 1_024.0)).collect();
     assert!(required.windows(2).all(|pair| pair[0] < pair[1]), "{required:?}");
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::propagation::success_probability;
 use whimbrel_units::Duration;
 
 #[test]
@@ -22,17 +23,14 @@ fn micros(n: u64) -> Instant {
     Instant::ZERO + Duration::from_micros(n)
 }
 
-const MEGABIT: fn(f64) -> DataRate = DataRate::from_megabits_per_second;
-
 #[test]
 fn a_frame_without_interference_has_the_success_of_its_parts() {
-    let parts =
-        [(micros(192), Modulation::Dbpsk, MEGABIT(1.0)), (micros(1_192), Modulation::Cck8, MEGABIT(11.0))];
+    let parts = [(micros(192), Rate::Dsss1), (micros(1_192), Rate::Hr11)];
     let (signal, noise) = (2.7e-12, 7e-13);
     let mut frame = FrameReception::new(micros(0), signal, noise, 0.0, &parts);
     let ratio = signal / noise;
-    let expected = Modulation::Dbpsk.success_probability(ratio, 192.0)
-        * Modulation::Cck8.success_probability(ratio, 11_000.0);
+    let expected =
+        success_probability(Rate::Dsss1, ratio, 192.0) * success_probability(Rate::Hr11, ratio, 11_000.0);
     let measured = frame.success_probability(micros(1_192));
     assert!(expected > 0.01 && expected < 0.99, "{expected}");
     assert!((measured - expected).abs() < 1e-9, "{measured} for {expected}");
@@ -40,22 +38,21 @@ fn a_frame_without_interference_has_the_success_of_its_parts() {
 
 #[test]
 fn only_the_bits_under_interference_suffer_from_it() {
-    let parts = [(micros(1_000), Modulation::Dqpsk, MEGABIT(2.0))];
+    let parts = [(micros(1_000), Rate::Dsss2)];
     let (signal, noise, interference) = (1e-11, 1e-12, 2e-11);
     let mut frame = FrameReception::new(micros(0), signal, noise, 0.0, &parts);
     frame.handle_interference(micros(400), interference);
     frame.handle_interference(micros(405), 0.0);
     let measured = frame.success_probability(micros(1_000));
-    let expected = Modulation::Dqpsk.success_probability(signal / (noise + interference), 10.0)
-        * Modulation::Dqpsk.success_probability(signal / noise, 1_990.0);
+    let expected = success_probability(Rate::Dsss2, signal / (noise + interference), 10.0)
+        * success_probability(Rate::Dsss2, signal / noise, 1_990.0);
     assert!((measured - expected).abs() < 1e-9, "{measured} for {expected}");
     assert!(measured > 0.05 && measured < 0.999, "{measured}");
 }
 
 #[test]
 fn changes_of_interference_split_chunks_and_nothing_else() {
-    let parts =
-        [(micros(192), Modulation::Dbpsk, MEGABIT(1.0)), (micros(900), Modulation::Cck4, MEGABIT(5.5))];
+    let parts = [(micros(192), Rate::Dsss1), (micros(900), Rate::Hr5_5)];
     let whole = FrameReception::new(micros(0), 1e-12, 8e-13, 0.0, &parts).success_probability(micros(900));
     let mut split = FrameReception::new(micros(0), 1e-12, 8e-13, 0.0, &parts);
     for step in 1..90 {
