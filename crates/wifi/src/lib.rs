@@ -7,6 +7,7 @@
 //! - [`frame`]: frames as typed values.
 //! - [`dcf`]: one station's MAC.
 //! - [`medium`]: reception, carrier sense, capture and collisions.
+//! - [`infrastructure`]: access points, scanning, association, hand-over.
 //! - [`cell`]: a small event loop for validation and benchmarks.
 //! - [`theory`]: saturation throughput by theory, for validation.
 //! - [`validation`]: comparison of the machines with theory.
@@ -23,6 +24,7 @@ extern crate std;
 pub mod cell;
 pub mod dcf;
 pub mod frame;
+pub mod infrastructure;
 pub mod medium;
 pub mod mobility;
 pub mod phy;

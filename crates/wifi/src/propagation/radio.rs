@@ -2,6 +2,7 @@
 
 use super::path_loss::{Attenuation, SPEED_OF_LIGHT};
 use super::{PathLoss, from_decibels};
+use crate::medium::{CaptureRule, MediumConfig};
 
 /// The radio of a station.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -95,6 +96,16 @@ impl Radio {
     pub fn with_transmit_power_dbm(mut self, dbm: f64) -> Self {
         self.transmit_power = from_decibels(dbm) * 1e-3;
         self
+    }
+
+    /// The receivers' thresholds for a [medium](crate::medium) of stations with this radio.
+    pub fn medium(&self, rule: CaptureRule) -> MediumConfig {
+        MediumConfig {
+            carrier_sense_threshold: self.carrier_sense_threshold as f32,
+            receive_threshold: self.receive_threshold as f32,
+            capture_ratio: self.capture_ratio as f32,
+            rule,
+        }
     }
 
     /// An error for the first field whose value no radio has: its name and the range expected.

@@ -64,3 +64,14 @@ fn impossible_radios_are_refused_with_the_field() {
         assert!(error.to_string().contains("expected"), "{error}");
     }
 }
+
+#[test]
+fn the_medium_of_the_default_radio_is_that_of_ns2() {
+    assert_eq!(Radio::NS2.medium(CaptureRule::FirstFrame), MediumConfig::ns2());
+    // The single precision of the medium's powers does not move a threshold past the ranges.
+    let budget = LinkBudget::new(&PathLoss::TwoRayGround, &Radio::NS2, &Radio::NS2);
+    let power = |distance: f64| budget.power(distance * distance) as f32;
+    let medium = Radio::NS2.medium(CaptureRule::FirstFrame);
+    assert!(power(250.0) >= medium.receive_threshold && power(250.02) < medium.receive_threshold);
+    assert!(power(550.0) >= medium.carrier_sense_threshold && power(550.04) < medium.carrier_sense_threshold);
+}

@@ -191,8 +191,11 @@ impl Table {
 
     /// Plans an incremental update for a destination, in place of one planned before.
     pub(super) fn trigger(&mut self, destination: Address, at: Instant) {
-        if let Some(entry) = self.entries.get_mut(&destination) {
-            entry.trigger_at = Some(at);
+        let Some(entry) = self.entries.get_mut(&destination) else { return };
+        let replaced = entry.trigger_at.replace(at);
+        if self.next_trigger.is_none_or(|next| at <= next) {
+            self.next_trigger = Some(at);
+        } else if replaced == self.next_trigger {
             self.renew_next_trigger();
         }
     }

@@ -1,0 +1,39 @@
+//! Infrastructure networks: access points, scanning, authentication, association, hand-over.
+//!
+//! [`AccessPoint`] and [`Station`] are machines of the station management entity: management messages and the MAC's
+//! reports go in, messages and events come out. They use a MAC and do not contain one. A station's hand-over is reported
+//! with the times of its phases ([`HandoverReport`]). [`DistributionSystem`] keeps the location of each station behind the
+//! access points.
+//!
+//! Authentication is open system (IEEE 802.11-2007 section 8.2.2.2); power saving and security are not modelled.
+
+mod access_point;
+mod config;
+mod distribution;
+mod message;
+mod station;
+
+pub use access_point::{AccessPoint, AccessPointConfig, AccessPointEvent};
+pub use config::{HandoverTrigger, InvalidInfrastructure, Scan, StationConfig, check_access_points};
+pub use distribution::DistributionSystem;
+pub use message::{Announcement, InvalidSsid, ManagementMessage, Ssid, Status};
+pub use station::{HandoverReport, Station, StationEvent};
+
+use crate::frame::MacAddress;
+
+/// A management message to be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ManagementTransmit {
+    /// The receiver; [`MacAddress::BROADCAST`] for beacons and probe requests.
+    pub to: MacAddress,
+    /// The message.
+    pub message: ManagementMessage,
+    /// Bytes of the frame's body, without header and frame check sequence.
+    pub size: u32,
+}
+
+impl ManagementTransmit {
+    fn new(to: MacAddress, message: ManagementMessage) -> Self {
+        Self { to, size: message.size(), message }
+    }
+}

@@ -1,0 +1,204 @@
+//! The management of an access point.
+
+use alloc::collections::{BTreeMap, VecDeque};
+
+use whimbrel_units::{Duration, Instant};
+
+use super::{Announcement, ManagementMessage, ManagementTransmit, Ssid, Status};
+use crate::frame::MacAddress;
+
+/// Parameters of an [`AccessPoint`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AccessPointConfig {
+    /// The access point's address (BSSID).
+    pub address: MacAddress,
+    /// The network.
+    pub ssid: Ssid,
+    /// The channel.
+    pub channel: u8,
+    /// Interval between beacons.
+    pub beacon_interval: Duration,
+    /// Time of the first beacon.
+    pub first_beacon: Instant,
+    /// Greatest number of associated stations.
+    pub max_stations: usize,
+}
+
+impl AccessPointConfig {
+    /// An access point with beacons every 100 time units (102.4 ms) and up to 2007 stations, as many as there are
+    /// association identifiers.
+    pub const fn new(address: MacAddress, ssid: Ssid, channel: u8) -> Self {
+        Self {
+            address,
+            ssid,
+            channel,
+            beacon_interval: Duration::from_micros(102_400),
+            first_beacon: Instant::ZERO,
+            max_stations: 2_007,
+        }
+    }
+}
+
+/// A change at an access point.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessPointEvent {
+    /// A station is associated: its frames are accepted and forwarded.
+    Associated {
+        /// The station.
+        station: MacAddress,
+        /// The access point of its association before, if it named one.
+        previous: Option<MacAddress>,
+    },
+    /// A station is no longer associated.
+    Left {
+        /// The station.
+        station: MacAddress,
+    },
+}
+
+/// The management of an access point: beacons, probe responses, authentication, association.
+#[derive(Clone, Debug)]
+pub struct AccessPoint {
+    config: AccessPointConfig,
+    next_beacon: Instant,
+    /// The authenticated stations; with an association identifier if they are associated.
+    stations: BTreeMap<MacAddress, Option<u16>>,
+    outgoing: VecDeque<ManagementTransmit>,
+    events: VecDeque<AccessPointEvent>,
+}
+
+impl AccessPoint {
+    /// An access point without stations.
+    pub fn new(config: AccessPointConfig) -> Self {
+        Self {
+            config,
+            next_beacon: config.first_beacon,
+            stations: BTreeMap::new(),
+            outgoing: VecDeque::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The parameters.
+    pub const fn config(&self) -> &AccessPointConfig {
+        &self.config
+    }
+
+    /// `true` if the station is associated.
+    pub fn is_associated(&self, station: MacAddress) -> bool {
+        matches!(self.stations.get(&station), Some(Some(_)))
+    }
+
+    /// The associated stations, in the order of their addresses.
+    pub fn associated(&self) -> impl Iterator<Item = MacAddress> {
+        self.stations.iter().filter(|(_, id)| id.is_some()).map(|(&station, _)| station)
+    }
+
+    /// A message arrived from a station.
+    pub fn handle_packet(&mut self, _: Instant, from: MacAddress, message: &ManagementMessage) {
+        match *message {
+            ManagementMessage::ProbeRequest { ssid } if ssid.is_none_or(|ssid| ssid == self.config.ssid) => {
+                self.send(from, ManagementMessage::ProbeResponse(self.announcement()));
+            }
+            ManagementMessage::AuthenticationRequest => {
+                // A station that authenticates anew has lost its association.
+                self.leave(from);
+                // Not associated stations take no more room than associated ones.
+                let is_full = self.stations.len() >= 2 * self.config.max_stations.max(1)
+                    && !self.stations.contains_key(&from);
+                if !is_full {
+                    self.stations.insert(from, None);
+                }
+                let status = if is_full { Status::TooManyStations } else { Status::Success };
+                self.send(from, ManagementMessage::AuthenticationResponse(status));
+            }
+            ManagementMessage::AssociationRequest { ssid, previous } if ssid == self.config.ssid => {
+                self.associate(from, previous);
+            }
+            ManagementMessage::AssociationRequest { .. } => {
+                let message = ManagementMessage::AssociationResponse { status: Status::Failure, id: 0 };
+                self.send(from, message);
+            }
+            ManagementMessage::Disassociation => self.leave(from),
+            ManagementMessage::Deauthentication => {
+                self.leave(from);
+                self.stations.remove(&from);
+            }
+            _ => {}
+        }
+    }
+
+    fn associate(&mut self, station: MacAddress, previous: Option<MacAddress>) {
+        let Some(&state) = self.stations.get(&station) else {
+            // Class 2 frame of a station that is not authenticated (section 11.3).
+            return self.send(station, ManagementMessage::Deauthentication);
+        };
+        let free = || (1..=2_007u16).find(|id| !self.stations.values().any(|other| *other == Some(*id)));
+        let has_room = self.associated().count() < self.config.max_stations;
+        // A repeated request gets the identifier that it has.
+        let id = state.or_else(|| if has_room { free() } else { None });
+        let Some(id) = id else {
+            let message = ManagementMessage::AssociationResponse { status: Status::TooManyStations, id: 0 };
+            return self.send(station, message);
+        };
+        if state.is_none() {
+            self.stations.insert(station, Some(id));
+            self.events.push_back(AccessPointEvent::Associated { station, previous });
+        }
+        self.send(station, ManagementMessage::AssociationResponse { status: Status::Success, id });
+    }
+
+    /// The station is associated with another access point, as the distribution system reports.
+    pub fn handle_moved(&mut self, station: MacAddress) {
+        self.leave(station);
+        self.stations.remove(&station);
+    }
+
+    /// The end of an association, if there is one.
+    fn leave(&mut self, station: MacAddress) {
+        if let Some(id) = self.stations.get_mut(&station)
+            && id.take().is_some()
+        {
+            self.events.push_back(AccessPointEvent::Left { station });
+        }
+    }
+
+    fn announcement(&self) -> Announcement {
+        let AccessPointConfig { ssid, channel, beacon_interval, .. } = self.config;
+        Announcement { ssid, channel, beacon_interval }
+    }
+
+    fn send(&mut self, to: MacAddress, message: ManagementMessage) {
+        self.outgoing.push_back(ManagementTransmit::new(to, message));
+    }
+
+    /// The deadline last returned by [`poll_timeout`](Self::poll_timeout) was reached.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.next_beacon > now {
+            return;
+        }
+        self.send(MacAddress::BROADCAST, ManagementMessage::Beacon(self.announcement()));
+        // Beacons are due at multiples of the interval: a late one does not move the others.
+        let interval = self.config.beacon_interval.max(Duration::from_nanos(1));
+        let passed = (now - self.config.first_beacon).as_nanos() / interval.as_nanos();
+        self.next_beacon = self.config.first_beacon + interval * (passed + 1);
+    }
+
+    /// The next message to send, if any.
+    pub fn poll_transmit(&mut self) -> Option<ManagementTransmit> {
+        self.outgoing.pop_front()
+    }
+
+    /// The time of the next beacon.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        Some(self.next_beacon)
+    }
+
+    /// The next change, if any.
+    pub fn poll_event(&mut self) -> Option<AccessPointEvent> {
+        self.events.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests;

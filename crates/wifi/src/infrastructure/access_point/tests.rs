@@ -1,0 +1,114 @@
+use super::*;
+use crate::infrastructure::{InvalidInfrastructure, check_access_points};
+use std::string::ToString;
+use std::vec::Vec;
+
+const AP: MacAddress = MacAddress::station(1);
+
+fn ssid() -> Ssid {
+    Ssid::new("net").unwrap()
+}
+
+fn access_point(max_stations: usize) -> AccessPoint {
+    AccessPoint::new(AccessPointConfig { max_stations, ..AccessPointConfig::new(AP, ssid(), 6) })
+}
+
+fn request(previous: Option<MacAddress>) -> ManagementMessage {
+    ManagementMessage::AssociationRequest { ssid: ssid(), previous }
+}
+
+fn answer(ap: &mut AccessPoint, station: u32, message: ManagementMessage) -> ManagementMessage {
+    ap.handle_packet(Instant::ZERO, MacAddress::station(station), &message);
+    let transmit = ap.poll_transmit().expect("an answer");
+    assert_eq!((transmit.to, ap.poll_transmit()), (MacAddress::station(station), None));
+    transmit.message
+}
+
+#[test]
+fn beacons_are_due_at_multiples_of_the_interval() {
+    let mut ap = access_point(10);
+    let mut times = Vec::new();
+    for _ in 0..4 {
+        // The driver is late by a random time.
+        let now = ap.poll_timeout().unwrap() + Duration::from_micros(700);
+        ap.handle_timeout(now);
+        times.push(now.as_nanos() / 1_000);
+        let transmit = ap.poll_transmit().unwrap();
+        assert!(matches!(transmit.message, ManagementMessage::Beacon(_)) && transmit.to.is_group());
+    }
+    assert_eq!(times, [700, 103_100, 205_500, 307_900]);
+    let early = ap.poll_timeout().unwrap().saturating_sub(Duration::from_nanos(1));
+    ap.handle_timeout(early);
+    assert_eq!(ap.poll_transmit(), None);
+}
+
+#[test]
+fn probe_requests_for_the_network_and_for_all_are_answered() {
+    let mut ap = access_point(10);
+    for wanted in [None, Some(ssid())] {
+        let answer = answer(&mut ap, 5, ManagementMessage::ProbeRequest { ssid: wanted });
+        assert!(matches!(answer, ManagementMessage::ProbeResponse(Announcement { channel: 6, .. })));
+    }
+    let other = ManagementMessage::ProbeRequest { ssid: Some(Ssid::new("other").unwrap()) };
+    ap.handle_packet(Instant::ZERO, MacAddress::station(5), &other);
+    assert_eq!(ap.poll_transmit(), None);
+}
+
+#[test]
+fn a_station_authenticates_then_associates() {
+    let mut ap = access_point(10);
+    assert_eq!(answer(&mut ap, 5, request(None)), ManagementMessage::Deauthentication, "not authenticated");
+    let accepted = ManagementMessage::AuthenticationResponse(Status::Success);
+    assert_eq!(answer(&mut ap, 5, ManagementMessage::AuthenticationRequest), accepted);
+    assert!(!ap.is_associated(MacAddress::station(5)));
+    let success = |id| ManagementMessage::AssociationResponse { status: Status::Success, id };
+    assert_eq!(answer(&mut ap, 5, request(Some(MacAddress::station(2)))), success(1));
+    // A repetition gets the same answer and is no second event.
+    assert_eq!(answer(&mut ap, 5, request(None)), success(1));
+    let (station, previous) = (MacAddress::station(5), Some(MacAddress::station(2)));
+    assert_eq!(ap.poll_event(), Some(AccessPointEvent::Associated { station, previous }));
+    assert_eq!(ap.poll_event(), None);
+    ap.handle_moved(station);
+    assert_eq!(ap.poll_event(), Some(AccessPointEvent::Left { station }));
+    assert_eq!(answer(&mut ap, 5, request(None)), ManagementMessage::Deauthentication);
+}
+
+#[test]
+fn a_full_access_point_refuses_and_identifiers_are_used_again() {
+    let mut ap = access_point(2);
+    for station in [5, 6, 7] {
+        answer(&mut ap, station, ManagementMessage::AuthenticationRequest);
+    }
+    let response = |status, id| ManagementMessage::AssociationResponse { status, id };
+    assert_eq!(answer(&mut ap, 5, request(None)), response(Status::Success, 1));
+    assert_eq!(answer(&mut ap, 6, request(None)), response(Status::Success, 2));
+    assert_eq!(answer(&mut ap, 7, request(None)), response(Status::TooManyStations, 0));
+    ap.handle_packet(Instant::ZERO, MacAddress::station(5), &ManagementMessage::Disassociation);
+    assert_eq!(answer(&mut ap, 7, request(None)), response(Status::Success, 1));
+    assert_eq!(ap.associated().count(), 2);
+}
+
+#[test]
+fn a_flood_of_authentications_takes_bounded_room() {
+    let mut ap = access_point(4);
+    for station in 0..1_000 {
+        answer(&mut ap, station, ManagementMessage::AuthenticationRequest);
+    }
+    assert_eq!(ap.stations.len(), 8);
+}
+
+#[test]
+fn a_network_needs_different_addresses_and_an_interval() {
+    let config = |address| AccessPointConfig::new(MacAddress::station(address), ssid(), 1);
+    assert_eq!(check_access_points(&[config(1), config(2), config(3)]), Ok(()));
+    let error = check_access_points(&[config(1), config(2), config(1)]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "access points 0 and 2 have one BSSID, 02:00:00:00:00:01; expected an address of its own for each"
+    );
+    let never = AccessPointConfig { beacon_interval: Duration::ZERO, ..config(1) };
+    let (parameter, expected) = ("beacon_interval", "a time above 0");
+    assert_eq!(check_access_points(&[never]), Err(InvalidInfrastructure::Value { parameter, expected }));
+    let group = AccessPointConfig { address: MacAddress::BROADCAST, ..config(1) };
+    assert!(check_access_points(&[group]).is_err());
+}
