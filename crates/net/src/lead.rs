@@ -3,7 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use whimbrel_units::{Duration, Instant};
+use whimbrel_units::{Duration, Instant, quantity};
+
+/// Longest fixed time that is read.
+const LONGEST: Duration = Duration::from_secs(1_000_000);
 
 /// Lead time of a freeze before an outage. Packets that leave less than a one-way trip before it do not arrive, and the
 /// other end stops a one-way trip after it is notified, so that one round trip is enough for both
@@ -39,17 +42,9 @@ impl FromStr for Lead {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let number = |text: &str, most: f64| {
-            text.trim().parse().ok().filter(|value: &f64| (0.0..=most).contains(value))
-        };
-        let parsed = if let Some(count) = text.strip_suffix("rtt") {
-            number(count, 1e3).map(Self::RoundTrips)
-        } else if let Some(milliseconds) = text.strip_suffix("ms") {
-            number(milliseconds, 1e9).map(|value| Self::Time(Duration::from_secs_f64(value * 1e-3)))
-        } else {
-            text.strip_suffix('s')
-                .and_then(|seconds| number(seconds, 1e6))
-                .map(|value| Self::Time(Duration::from_secs_f64(value)))
+        let parsed = match quantity::split(text) {
+            Some((count, "rtt")) if count <= 1e3 => Some(Self::RoundTrips(count)),
+            _ => quantity::time(text).filter(|time| *time <= LONGEST).map(Self::Time),
         };
         parsed.ok_or_else(|| {
             format!("{text:?} is not a time before an outage: expected for example 1rtt, 200ms or 0.2s")

@@ -1,5 +1,6 @@
 //! Numbers with units, as a scenario writes them: `"150 kbit/s"`, `"10 ms"`, `"762 B"`, `"6 packets"`.
 //!
+//! The syntax is that of [`whimbrel_units::quantity`].
 //! A number without its unit is refused wherever a unit is needed: `delay = 10` would be ambiguous.
 
 use std::borrow::Cow;
@@ -7,13 +8,13 @@ use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
-use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant, quantity};
 
 /// A length of time: `"10 ms"`. Units: `ns us ms s min h`.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Default)]
 pub struct Time(pub Duration);
 
-/// A data rate: `"150 kbit/s"`. Units: `bit/s kbit/s Mbit/s Gbit/s` and `B/s kB/s MB/s GB/s`, all decimal.
+/// A data rate: `"150 kbit/s"`. Units: `bit/s kbit/s Mbit/s Gbit/s` (also `k M G`) and `B/s kB/s MB/s GB/s`, all decimal.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
 pub struct Rate(pub DataRate);
 
@@ -47,29 +48,7 @@ impl Time {
     }
 }
 
-const TIME_UNITS: &[(&str, f64)] =
-    &[("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0), ("min", 60.0), ("h", 3600.0)];
-const RATE_UNITS: &[(&str, f64)] = &[
-    ("bit/s", 1.0),
-    ("kbit/s", 1e3),
-    ("Mbit/s", 1e6),
-    ("Gbit/s", 1e9),
-    ("B/s", 8.0),
-    ("kB/s", 8e3),
-    ("MB/s", 8e6),
-    ("GB/s", 8e9),
-];
 const FREQUENCY_UNITS: &[(&str, f64)] = &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6)];
-const SIZE_UNITS: &[(&str, f64)] = &[
-    ("B", 1.0),
-    ("kB", 1e3),
-    ("MB", 1e6),
-    ("GB", 1e9),
-    ("KiB", 1024.0),
-    ("MiB", 1_048_576.0),
-    ("GiB", 1_073_741_824.0),
-];
-
 const TIME: &str = "a time with its unit (ns, us, ms, s, min, h), such as \"10 ms\"";
 const RATE: &str =
     "a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s), such as \"150 kbit/s\"";
@@ -78,55 +57,26 @@ const SIZE: &str = "an amount of data with its unit (B, kB, MB, KiB, MiB), such 
 const QUEUE: &str = "a queue limit in packets or bytes, such as \"6 packets\" or \"64 kB\", or \"unlimited\"";
 const PROBABILITY: &str = "a probability from 0 to 1, or a percentage such as \"7.8 %\"";
 
-/// Splits `"1.5e3 kbit/s"` into its finite, non-negative number and its unit.
-fn split(text: &str) -> Option<(f64, &str)> {
-    let text = text.trim();
-    // The unit begins at the first letter or sign that is not part of a float's notation; an `e` belongs
-    // to the number only where digits or a signed number follow.
-    let bytes = text.as_bytes();
-    let mut end = 0;
-    while end < bytes.len() {
-        match bytes[end] {
-            b'0'..=b'9' | b'.' | b'_' | b'+' | b'-' => end += 1,
-            b'e' | b'E' if bytes.get(end + 1).is_some_and(|b| matches!(b, b'0'..=b'9' | b'+' | b'-')) => {
-                end += 2
-            }
-            _ => break,
-        }
-    }
-    let number: f64 = text[..end].replace('_', "").parse().ok()?;
-    (number.is_finite() && number >= 0.0 && !number.is_sign_negative())
-        .then(|| (number, text[end..].trim_start()))
-}
-
-/// `text` in the base unit of `units`.
-fn parse(text: &str, units: &[(&str, f64)]) -> Option<f64> {
-    let (number, unit) = split(text)?;
-    let (_, scale) = units.iter().find(|(name, _)| *name == unit)?;
-    Some(number * scale)
-}
-
 impl Time {
     /// Parses a text; `None` if it is not one.
     pub fn parse(text: &str) -> Option<Self> {
-        parse(text, TIME_UNITS).map(|seconds| Self(Duration::from_secs_f64(seconds)))
+        quantity::time(text).map(Self)
     }
 }
 impl Rate {
     /// Parses a text; `None` if it is not one.
     pub fn parse(text: &str) -> Option<Self> {
-        parse(text, RATE_UNITS).map(|rate| Self(DataRate::from_bits_per_second(rate)))
+        quantity::rate(text).map(Self)
     }
 }
 impl Frequency {
     fn parse(text: &str) -> Option<Self> {
-        parse(text, FREQUENCY_UNITS).map(Self)
+        quantity::in_units(text, FREQUENCY_UNITS).map(Self)
     }
 }
 impl Size {
     fn parse(text: &str) -> Option<Self> {
-        let bytes = parse(text, SIZE_UNITS)?;
-        (bytes <= u64::MAX as f64 && bytes.fract() == 0.0).then(|| Self(ByteCount::new(bytes as u64)))
+        quantity::size(text).map(Self)
     }
 }
 impl QueueLimit {
@@ -138,14 +88,14 @@ impl QueueLimit {
         if let Some(Size(bytes)) = Size::parse(text) {
             return (bytes > ByteCount::ZERO).then_some(Self::Bytes(bytes));
         }
-        let (number, unit) = split(text)?;
+        let (number, unit) = quantity::split(text)?;
         let whole = number >= 1.0 && number <= f64::from(u32::MAX) && number.fract() == 0.0;
         (whole && matches!(unit, "packet" | "packets")).then_some(Self::Packets(number as u32))
     }
 }
 impl Probability {
     fn parse(text: &str) -> Option<Self> {
-        parse(text, &[("%", 0.01)]).filter(|p| *p <= 1.0).map(Self)
+        quantity::share(text).map(Self)
     }
 }
 

@@ -22,6 +22,7 @@ mod data_rate;
 mod duration;
 mod ecn;
 mod instant;
+pub mod quantity;
 
 pub use byte_count::ByteCount;
 pub use data_rate::DataRate;
