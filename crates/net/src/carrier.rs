@@ -15,6 +15,8 @@ mod icmp;
 #[cfg(target_os = "linux")]
 mod ip;
 #[cfg(target_os = "linux")]
+mod marked;
+#[cfg(target_os = "linux")]
 mod raw;
 #[cfg(target_os = "linux")]
 mod tun;
@@ -33,6 +35,8 @@ pub(crate) use raw::RawCarrier;
 #[cfg(target_os = "linux")]
 pub(crate) use tun::TunCarrier;
 pub(crate) use udp::UdpCarrier;
+
+use crate::Dscp;
 
 /// Socket buffers requested, in bytes; the system may give less.
 const SOCKET_BUFFER: usize = 4 << 20;
@@ -188,6 +192,19 @@ impl Carrier {
         if let Medium::Udp(carrier) = &mut self.medium {
             carrier.forget_source_addresses();
         }
+    }
+
+    /// Sets the DSCP of the packets that are sent from now on.
+    ///
+    /// # Errors
+    /// This system cannot mark packets.
+    pub(crate) fn set_dscp(&mut self, dscp: Dscp) -> io::Result<()> {
+        if !dscp.is_default() && !cfg!(target_os = "linux") {
+            let message = "only Linux sends packets with a DSCP here";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, message));
+        }
+        on_medium!(&mut self.medium, carrier => carrier.set_dscp(dscp));
+        Ok(())
     }
 
     /// The errors of sending since the last call.

@@ -8,12 +8,12 @@ use tokio::sync::Notify;
 use whimbrel_proto::ReceiveMeta;
 use whimbrel_units::{Duration, Instant};
 
-use crate::HostOptions;
 use crate::alarm::Alarm;
 use crate::arrival_times::ArrivalTimes;
 use crate::carrier::{Arrival, Carrier, PathError};
 use crate::clock::Clock;
 use crate::state::State;
+use crate::{Dscp, HostOptions};
 
 /// Receive calls between two rounds of sending: neither direction starves the other.
 const RECEIVES_PER_ROUND: usize = 8;
@@ -30,6 +30,8 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     /// Its carrier serves one socket that was opened here, and can be replaced.
     pub(crate) is_one_sockets: bool,
+    /// DSCP of the sent packets, for further carriers.
+    pub(crate) dscp: Dscp,
     state: Mutex<State>,
     /// The application gave a command.
     commanded: Notify,
@@ -48,11 +50,13 @@ impl Shared {
         Self::start_with(carrier, options, true)
     }
 
-    fn start_with(carrier: Carrier, options: &HostOptions, is_one_sockets: bool) -> io::Result<Started> {
+    fn start_with(mut carrier: Carrier, options: &HostOptions, is_one_sockets: bool) -> io::Result<Started> {
+        carrier.set_dscp(options.dscp)?;
         let (is_alone, local) = (carrier.is_alone(), carrier.local_addr()?);
         let shared = Arc::new(Self {
             clock: Clock::start(),
             is_one_sockets,
+            dscp: options.dscp,
             state: Mutex::new(State::new(options, is_alone, local)?),
             commanded: Notify::new(),
             accepted: Notify::new(),

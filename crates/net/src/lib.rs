@@ -28,6 +28,7 @@ mod arrival_times;
 mod carrier;
 mod clock;
 mod driver;
+mod dscp;
 mod error;
 mod freezing;
 mod host;
@@ -44,6 +45,7 @@ mod state;
 
 pub use bytes::Bytes;
 pub use clock::{Clock, entropy};
+pub use dscp::Dscp;
 pub use error::NetError;
 pub use host::Host;
 pub use inbox::Received;

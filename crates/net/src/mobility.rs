@@ -37,7 +37,8 @@ impl Socket {
         let any = if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let local = local.unwrap_or(SocketAddr::new(any, 0));
         let opening = || NetError::io("opening a UDP socket at the new address");
-        let carrier: Carrier = UdpCarrier::bind(local, Some(remote)).map_err(opening())?.into();
+        let mut carrier: Carrier = UdpCarrier::bind(local, Some(remote)).map_err(opening())?.into();
+        carrier.set_dscp(self.shared.dscp).map_err(opening())?;
         let local = carrier.local_addr().map_err(opening())?;
         let old = {
             let mut state = self.shared.lock();

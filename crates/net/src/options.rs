@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use whimbrel_proto::{EndpointConfig, config_setters};
 
+use crate::Dscp;
+
 /// Unread datagrams kept for each socket, unless options say otherwise.
 const RECEIVE_QUEUE: usize = 4096;
 
@@ -17,11 +19,13 @@ pub struct SocketOptions {
     pub source_port: Option<u16>,
     /// Unread datagrams kept; beyond that the oldest is dropped.
     pub receive_queue: usize,
+    /// DSCP of the sent packets. Any but the default one needs Linux, and costs one system call per packet.
+    pub dscp: Dscp,
 }
 
 impl Default for SocketOptions {
     fn default() -> Self {
-        Self { local: None, source_port: None, receive_queue: RECEIVE_QUEUE }
+        Self { local: None, source_port: None, receive_queue: RECEIVE_QUEUE, dscp: Dscp::DEFAULT }
     }
 }
 
@@ -35,11 +39,13 @@ pub struct HostOptions {
     /// Unread datagrams kept for each socket; beyond that the oldest is dropped. For a connection that the application
     /// has not accepted yet, 64 at most.
     pub receive_queue: usize,
+    /// DSCP of the packets sent by all connections of the host, as [`SocketOptions::dscp`].
+    pub dscp: Dscp,
 }
 
 impl Default for HostOptions {
     fn default() -> Self {
-        Self { endpoint: EndpointConfig::default(), receive_queue: RECEIVE_QUEUE }
+        Self { endpoint: EndpointConfig::default(), receive_queue: RECEIVE_QUEUE, dscp: Dscp::DEFAULT }
     }
 }
 
@@ -47,6 +53,7 @@ config_setters!(SocketOptions {
     local: Option<SocketAddr>,
     source_port: Option<u16>,
     receive_queue: usize,
+    dscp: Dscp,
 });
 
-config_setters!(HostOptions { endpoint: EndpointConfig, receive_queue: usize });
+config_setters!(HostOptions { endpoint: EndpointConfig, receive_queue: usize, dscp: Dscp });

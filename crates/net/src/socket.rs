@@ -96,7 +96,8 @@ impl Socket {
         options: SocketOptions,
         is_bound_by_us: bool,
     ) -> Result<Self, NetError> {
-        let host = HostOptions { receive_queue: options.receive_queue, ..HostOptions::default() };
+        let (receive_queue, dscp) = (options.receive_queue, options.dscp);
+        let host = HostOptions { receive_queue, dscp, ..HostOptions::default() };
         let driver =
             Shared::start_for_one(carrier.into(), &host).map_err(NetError::io("opening a UDP socket"))?;
         let socket = Self::request(driver.shared(), remote, options.source_port, port, config)?;

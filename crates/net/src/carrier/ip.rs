@@ -125,13 +125,13 @@ pub(super) fn is_intact(source: IpAddr, destination: IpAddr, packet: &[u8]) -> b
         .is_some_and(|pseudo_header| checksum::verify(packet, &pseudo_header))
 }
 
-/// Appends the header of a packet that carries `length` bytes. Returns `false` if no such packet exists:
+/// Appends the header of a packet that carries `length` bytes. `traffic_class` is IPv4's TOS byte. Returns `false` if no such packet exists:
 /// it would be too long, or its addresses are of two families.
 pub(super) fn write(
     source: IpAddr,
     destination: IpAddr,
     protocol: u8,
-    ecn: Ecn,
+    traffic_class: u8,
     length: usize,
     out: &mut Vec<u8>,
 ) -> bool {
@@ -140,7 +140,7 @@ pub(super) fn write(
             let Ok(total) = u16::try_from(IPV4_HEADER + length) else { return false };
             let mut header = [0; IPV4_HEADER];
             header[0] = 0x45;
-            header[1] = ecn.bits();
+            header[1] = traffic_class;
             header[2..4].copy_from_slice(&total.to_be_bytes());
             // Packets that are never fragmented need no Identification (RFC 6864, Section 4.1).
             header[6..8].copy_from_slice(&DF.to_be_bytes());
@@ -156,8 +156,8 @@ pub(super) fn write(
         (IpAddr::V6(source), IpAddr::V6(destination)) => {
             let Ok(length) = u16::try_from(length) else { return false };
             let mut header = [0; IPV6_HEADER];
-            header[0] = 0x60;
-            header[1] = ecn.bits() << 4;
+            header[0] = 0x60 | traffic_class >> 4;
+            header[1] = traffic_class << 4;
             header[4..6].copy_from_slice(&length.to_be_bytes());
             header[6] = protocol;
             header[7] = HOP_LIMIT;

@@ -23,6 +23,7 @@ use whimbrel_wire::checksum::{PROTOCOL, PseudoHeader};
 use super::{
     Arrival, INCOMING, MAX_ERRORS, MAX_PEERS, PathError, SOCKET_BUFFER, ip, path_error, would_block,
 };
+use crate::Dscp;
 use crate::receive_buffers::ReceiveBuffers;
 
 /// One raw socket.
@@ -30,6 +31,7 @@ use crate::receive_buffers::ReceiveBuffers;
 pub(crate) struct RawCarrier {
     socket: AsyncFd<Socket>,
     state: UdpSocketState,
+    dscp: Dscp,
     buffers: ReceiveBuffers,
     local: IpAddr,
     /// The address that each peer sends to, if the socket has several: answers come from there.
@@ -64,6 +66,7 @@ impl RawCarrier {
         Ok(Self {
             socket: watch(socket)?,
             state,
+            dscp: Dscp::DEFAULT,
             buffers: ReceiveBuffers::new(),
             local,
             local_addresses: FxHashMap::default(),
@@ -74,6 +77,11 @@ impl RawCarrier {
             unencodable: 0,
             corrupt: 0,
         })
+    }
+
+    /// Sets the DSCP of the packets that are sent from now on.
+    pub(crate) fn set_dscp(&mut self, dscp: Dscp) {
+        self.dscp = dscp;
     }
 
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -192,7 +200,7 @@ impl RawCarrier {
     /// Sends the packet added. On `WouldBlock`, wait until writable and flush again.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let Some((source, destination, ecn)) = self.waiting else { return Ok(()) };
-        let Self { socket, state, packet, .. } = self;
+        let Self { socket, state, packet, dscp, .. } = self;
         let transmit = noq_udp::Transmit {
             destination,
             ecn: EcnCodepoint::from_bits(ecn.bits()),
@@ -200,7 +208,15 @@ impl RawCarrier {
             segment_size: None,
             src_ip: Some(source),
         };
-        let send = || socket.try_io(Interest::WRITABLE, |socket| state.try_send(socket.into(), &transmit));
+        let send = || {
+            socket.try_io(Interest::WRITABLE, |socket| {
+                if dscp.is_default() {
+                    state.try_send(socket.into(), &transmit)
+                } else {
+                    super::marked::send(socket, &transmit, dscp.traffic_class(ecn))
+                }
+            })
+        };
         let mut result = send();
         if result.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::WouldBlock) {
             // The call returns a pending ICMP error of another packet once, and sends nothing.

@@ -11,6 +11,7 @@ use whimbrel_proto::Transmit;
 use whimbrel_wire::checksum::{PROTOCOL, PseudoHeader, internet_checksum};
 
 use super::{Arrival, MAX_ERRORS, PathError, icmp, ip, path_error};
+use crate::Dscp;
 use crate::receive_buffers::ReceiveBuffers;
 
 /// One TUN device, and the addresses of the host behind it.
@@ -19,6 +20,7 @@ pub(crate) struct TunCarrier {
     /// At most one of each family.
     addresses: Vec<IpAddr>,
     mtu: usize,
+    dscp: Dscp,
     buffers: ReceiveBuffers,
     /// The packet that the device has not accepted yet, and its destination.
     packet: Vec<u8>,
@@ -49,6 +51,7 @@ impl TunCarrier {
             device,
             addresses,
             mtu,
+            dscp: Dscp::DEFAULT,
             buffers: ReceiveBuffers::new(),
             packet: Vec::with_capacity(1 << 11),
             waiting: None,
@@ -57,6 +60,11 @@ impl TunCarrier {
             unencodable: 0,
             refused: 0,
         })
+    }
+
+    /// Sets the DSCP of the packets that are sent from now on.
+    pub(crate) fn set_dscp(&mut self, dscp: Dscp) {
+        self.dscp = dscp;
     }
 
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -127,9 +135,10 @@ impl TunCarrier {
         };
         let length = transmit.packet.encoded_len();
         self.packet.clear();
-        let encoded = ip::write(source, to, PROTOCOL, transmit.ecn, length, &mut self.packet)
-            && PseudoHeader::between(source, to)
-                .is_some_and(|sum| transmit.packet.encode_with_checksum(&sum, &mut self.packet).is_ok());
+        let encoded =
+            ip::write(source, to, PROTOCOL, self.dscp.traffic_class(transmit.ecn), length, &mut self.packet)
+                && PseudoHeader::between(source, to)
+                    .is_some_and(|sum| transmit.packet.encode_with_checksum(&sum, &mut self.packet).is_ok());
         if !encoded {
             self.unencodable += 1;
             return false;

@@ -21,6 +21,7 @@ use whimbrel_proto::Transmit;
 use whimbrel_wire::Ecn;
 
 use super::{Arrival, INCOMING, MAX_ERRORS, MAX_PEERS, PathError, SOCKET_BUFFER, path_error, would_block};
+use crate::Dscp;
 use crate::receive_buffers::{ReceiveBuffers, with_buffers};
 use batch::Batch;
 use receive::Receiver;
@@ -30,6 +31,7 @@ use receive::Receiver;
 pub(crate) struct UdpCarrier {
     socket: UdpSocket,
     state: UdpSocketState,
+    dscp: Dscp,
     receiver: Receiver,
     batch: Batch,
     /// The address to which the socket is connected.
@@ -76,6 +78,7 @@ impl UdpCarrier {
             receiver: Receiver::new(&socket),
             socket,
             state,
+            dscp: Dscp::DEFAULT,
             batch: Batch::new(),
             connected,
             is_ipv6: local.is_ipv6(),
@@ -84,6 +87,11 @@ impl UdpCarrier {
             errors_in_a_row: 0,
             unencodable: 0,
         })
+    }
+
+    /// Sets the DSCP of the packets that are sent from now on.
+    pub(crate) fn set_dscp(&mut self, dscp: Dscp) {
+        self.dscp = dscp;
     }
 
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -156,7 +164,7 @@ impl UdpCarrier {
     /// Sends all packets added. On `WouldBlock`, wait until writable and flush again.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         while let Some((destination, ecn)) = self.batch.address() {
-            let Self { socket, state, batch, .. } = self;
+            let Self { socket, state, batch, dscp, .. } = self;
             let transmit = noq_udp::Transmit {
                 destination,
                 ecn: EcnCodepoint::from_bits(ecn.bits()),
@@ -164,7 +172,14 @@ impl UdpCarrier {
                 segment_size: batch.segment_size(),
                 src_ip: self.local_addresses.as_ref().and_then(|known| known.get(&destination).copied()),
             };
-            match socket.try_io(Interest::WRITABLE, || state.try_send((&*socket).into(), &transmit)) {
+            let sent = socket.try_io(Interest::WRITABLE, || {
+                #[cfg(target_os = "linux")]
+                if !dscp.is_default() {
+                    return super::marked::send(socket, &transmit, dscp.traffic_class(ecn));
+                }
+                state.try_send((&*socket).into(), &transmit)
+            });
+            match sent {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
                 // A packet that was not sent counts as lost: congestion control will detect it.

@@ -23,7 +23,7 @@ fn dccp() -> Vec<u8> {
 /// An ICMP message with `word` as its second word, about a packet whose first `quoted` bytes it quotes.
 fn message(v6: usize, kind: u8, code: u8, word: u32, quoted: usize) -> Vec<u8> {
     let mut about = Vec::new();
-    assert!(ip::write(address(HERE[v6]), address(THERE[v6]), 33, Ecn::Ect0, 1000, &mut about));
+    assert!(ip::write(address(HERE[v6]), address(THERE[v6]), 33, Ecn::Ect0.bits(), 1000, &mut about));
     about.extend(dccp());
     let header = about.len() - dccp().len();
     let mut out = vec![kind, code, 0, 0];

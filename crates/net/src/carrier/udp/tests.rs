@@ -239,3 +239,54 @@ async fn a_datagram_without_udp_checksum_is_dropped() {
         assert!(matches!(b.receive(), Ok(Arrival::Nothing)));
     }
 }
+
+/// The TOS byte or traffic class of the next datagram, and its length.
+#[cfg(target_os = "linux")]
+fn next_mark(socket: &std::net::UdpSocket) -> (u8, usize) {
+    use std::os::fd::AsRawFd;
+
+    use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
+
+    let mut bytes = [0; 4096];
+    let mut buffers = [std::io::IoSliceMut::new(&mut bytes)];
+    let mut space = nix::cmsg_space!(i32);
+    let flags = MsgFlags::empty();
+    let message = recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut buffers, Some(&mut space), flags)
+        .expect("a datagram within a second");
+    let mark = message.cmsgs().expect("room").find_map(|each| match each {
+        ControlMessageOwned::Ipv4Tos(mark) => Some(mark),
+        ControlMessageOwned::Ipv6TClass(mark) => Some(mark as u8),
+        _ => None,
+    });
+    (mark.expect("a mark"), message.bytes)
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_dscp_is_sent_beside_the_ecn_codepoint_of_each_packet() {
+    use nix::sys::socket::{setsockopt, sockopt};
+
+    // IPv4, IPv6, and IPv4 from a socket of both families, which chooses its source address.
+    for (from, at) in [("127.0.0.1:0", "127.0.0.1:0"), ("[::1]:0", "[::1]:0"), ("[::]:0", "127.0.0.1:0")] {
+        let receiver = std::net::UdpSocket::bind(at).expect("loopback");
+        receiver.set_read_timeout(Some(std::time::Duration::from_secs(1))).expect("a timeout");
+        if at.starts_with('[') {
+            setsockopt(&receiver, sockopt::Ipv6RecvTClass, &true).expect("Linux");
+        } else {
+            setsockopt(&receiver, sockopt::IpRecvTos, &true).expect("Linux");
+        }
+        let to = receiver.local_addr().expect("bound");
+        let carrier = UdpCarrier::bind(from.parse().expect("an address"), None).expect("loopback");
+        let mut carrier = Carrier::from(carrier);
+        carrier.set_dscp("EF".parse().expect("a name")).expect("Linux");
+        carrier.writable().await.expect("a socket");
+        // Two that the kernel cuts from one batch, and one with another codepoint.
+        for (sequence, ecn) in [(1, Ecn::Ect0), (2, Ecn::Ect0), (3, Ecn::NotEct)] {
+            send(&mut carrier, to, &data(sequence, 100, ecn));
+        }
+        carrier.flush().expect("room");
+        let marks = [(); 3].map(|()| next_mark(&receiver));
+        assert_eq!(marks.map(|(mark, _)| mark), [46 << 2 | 2, 46 << 2 | 2, 46 << 2], "{from}");
+        assert!(marks.iter().all(|(_, length)| *length == marks[0].1), "{from}: {marks:?}");
+    }
+}
