@@ -1,5 +1,7 @@
 //! Any bytes as a capture file: reading, following and reporting never panic, and the reported counts add up.
 
+use whimbrel_inspect::capture::CaptureReader;
+use whimbrel_inspect::datagrams::Datagrams;
 use whimbrel_inspect::{FollowConfig, inspect};
 
 const MAX_CONNECTIONS: usize = 8;
@@ -10,6 +12,7 @@ const MAX_CONNECTIONS: usize = 8;
 ///
 /// If the code under test is wrong.
 pub fn check(data: &[u8]) {
+    check_datagrams(data);
     let config = FollowConfig { max_connections: MAX_CONNECTIONS, ..FollowConfig::default() };
     let Ok(report) = inspect(data, config, &[9]) else { return };
     assert!(report.connections.len() <= MAX_CONNECTIONS);
@@ -26,4 +29,17 @@ pub fn check(data: &[u8]) {
         }
     }
     assert_eq!(packets, report.capture.dccp_packets);
+}
+
+/// Each flow has datagrams, none empty, in the order of their times.
+fn check_datagrams(data: &[u8]) {
+    let Ok(mut reader) = CaptureReader::new(data) else { return };
+    let mut datagrams = Datagrams::new(&[9]);
+    while let Ok(Some(record)) = reader.next_record() {
+        datagrams.on_record(&record);
+    }
+    for (_, seen) in datagrams.into_flows() {
+        assert!(!seen.is_empty() && seen.iter().all(|datagram| datagram.size > 0));
+        assert!(seen.windows(2).all(|pair| pair[0].offset <= pair[1].offset));
+    }
 }

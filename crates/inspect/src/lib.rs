@@ -21,6 +21,7 @@
 
 pub mod arrivals;
 pub mod capture;
+pub mod datagrams;
 pub mod dissect;
 pub mod follow;
 mod inspector;
