@@ -100,5 +100,19 @@ def cli(argv: list[str]) -> int:
         argv: everything after the program's name, such as `["run", "scenario.toml"]`.
     """
 
+def quantity(kind: str, text: str) -> float:
+    """Reads a quantity as all commands do.
+
+    Args:
+        kind: `time`, `rate` or `share`.
+        text: a number and its unit, such as `150ms`; a rate without a unit is in bit/s.
+
+    Returns:
+        The quantity in seconds, in bit/s or as a part of 1.
+
+    Raises:
+        ValueError: the text is not such a quantity; the message states what was expected.
+    """
+
 def schema() -> str:
     """The JSON schema of scenarios, as JSON text."""

@@ -1,8 +1,11 @@
 //! One file for each verb.
 
 pub(crate) mod classify;
+pub(crate) mod completion;
 pub(crate) mod inspect;
+pub(crate) mod man;
 pub(crate) mod model;
 pub(crate) mod perf;
 pub(crate) mod run_scenario;
+pub(crate) mod schedule;
 pub(crate) mod schema;

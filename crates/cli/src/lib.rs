@@ -3,15 +3,18 @@
 //! The Python package's command of the same name calls [`run`] for every verb that is not its own,
 //! so each verb is implemented once.
 
+mod command_tree;
 mod commands;
 mod exit;
 mod interrupt;
 mod print;
 mod quantity;
 
-use clap::{Parser, Subcommand};
+pub use quantity::parse_quantity;
 
-use crate::commands::{classify, inspect, model, perf, run_scenario, schema};
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::commands::{classify, completion, inspect, man, model, perf, run_scenario, schedule, schema};
 use crate::exit::Failure;
 use crate::print::PrintError;
 
@@ -43,8 +46,14 @@ enum Command {
     Classify(classify::ClassifyArgs),
     /// Evaluate the equations of a paper, without simulation.
     Model(model::ModelArgs),
+    /// Convert a video file or a capture to a schedule of datagrams.
+    Schedule(schedule::ScheduleArgs),
     /// Print the JSON schema of scenarios.
     Schema(schema::SchemaArgs),
+    /// Print the completion script of a shell.
+    Completion(completion::CompletionArgs),
+    /// Print a manual page, or write all of them.
+    Man(man::ManArgs),
 }
 
 /// Runs the command line `args` (the program's name first) and returns its exit code: 0 for
@@ -63,7 +72,10 @@ pub fn run(args: Vec<String>) -> i32 {
         Command::Run(args) => run_scenario::run(&args),
         Command::Classify(args) => classify::run(&args),
         Command::Model(args) => model::run(&args),
+        Command::Schedule(args) => schedule::run(&args),
         Command::Schema(args) => schema::run(&args),
+        Command::Completion(args) => completion::run(&args, Cli::command()),
+        Command::Man(args) => man::run(&args, Cli::command()),
     };
     match result {
         Ok(()) => 0,

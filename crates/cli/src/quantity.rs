@@ -1,67 +1,104 @@
-//! Rates, lengths of time and Service Codes as typed on the command line.
+//! Rates, lengths of time and Service Codes as typed on the command line. The syntax of quantities is that of
+//! [`whimbrel_units::quantity`]; some options accept a number without a unit.
 
 use whimbrel_net::{Ccid, Registry};
-use whimbrel_units::{DataRate, Duration};
+use whimbrel_units::{DataRate, Duration, quantity};
 use whimbrel_wire::ServiceCode;
 
-/// Reads `10M`, `500k`, `1.5G` or a plain number of bit/s; `0` means no limit.
+/// Longest time that an option accepts, besides delays.
+const LONGEST: Duration = Duration::from_secs(1_000_000);
+/// Longest delay.
+const LONGEST_DELAY: Duration = Duration::from_secs(60);
+
+/// A rate with its unit, such as `2Mbit/s`, `250kB/s` or `2M`, or a number of bit/s.
+fn rate(text: &str) -> Option<DataRate> {
+    quantity::rate(text).or_else(|| {
+        let (number, unit) = quantity::split(text)?;
+        // Earlier versions accepted the short units in both cases.
+        let factor = match unit {
+            "" => 1.0,
+            "K" => 1e3,
+            "m" => 1e6,
+            "g" => 1e9,
+            _ => return None,
+        };
+        Some(DataRate::from_bits_per_second(number * factor))
+    })
+}
+
+/// Reads a rate, such as `2Mbit/s` or `2M`, or a number of bit/s; `0` means no limit.
 pub(crate) fn parse_rate(text: &str) -> Result<DataRate, String> {
-    let expected = || {
-        format!("{text:?} is not a rate: expected a number of bit/s with an optional k, M or G, such as 500k")
-    };
-    let (number, factor) = match text.trim().char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text.trim()[..at], 1e3),
-        Some((at, 'm' | 'M')) => (&text.trim()[..at], 1e6),
-        Some((at, 'g' | 'G')) => (&text.trim()[..at], 1e9),
-        _ => (text.trim(), 1.0),
-    };
-    let value: f64 = number.parse().map_err(|_| expected())?;
-    if !value.is_finite() || value < 0.0 {
-        return Err(expected());
+    match rate(text) {
+        Some(rate) if rate.is_zero() => Ok(DataRate::INFINITE),
+        Some(rate) if rate < DataRate::INFINITE => Ok(rate),
+        _ => Err(format!("{text:?} is not a rate: expected {RATE}")),
     }
-    Ok(if value == 0.0 { DataRate::INFINITE } else { DataRate::from_bits_per_second(value * factor) })
 }
 
-/// Reads `10M`, `500k`, `2G` or a plain number of bytes, in powers of ten.
+/// Reads an amount of data, such as `10MB`, `10M` or `64KiB`, or a number of bytes.
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
-    match parse_rate(text) {
-        Ok(rate) if (1.0..=1e18).contains(&rate.as_bits_per_second()) => Ok(rate.as_bits_per_second() as u64),
-        _ => Err(format!(
-            "{text:?} is not a number of bytes: expected 1 or more with an optional k, M or G, such as 10M"
-        )),
-    }
+    let short = || rate(text).map(DataRate::as_bits_per_second).filter(|bytes| *bytes <= 1e18);
+    let bare_or_short =
+        || text.trim().ends_with(|last: char| last.is_ascii_digit() || "kKmMgG".contains(last));
+    let bytes = match quantity::size(text) {
+        Some(size) => Some(size.as_u64()),
+        None if bare_or_short() => short().map(|bytes| bytes as u64),
+        None => None,
+    };
+    bytes.filter(|bytes| *bytes > 0).ok_or_else(|| {
+        format!("{text:?} is not a number of bytes: expected 1 or more, such as 1500, 10MB or 64KiB")
+    })
 }
 
-/// Reads a number of seconds, such as `10` or `0.5`.
+/// A time with its unit, such as `500ms`, or a number of seconds; not longer than the longest.
+fn time(text: &str) -> Option<Duration> {
+    let bare = || match quantity::split(text)? {
+        (number, "") => Some(Duration::from_secs_f64(number)),
+        _ => None,
+    };
+    quantity::time(text).or_else(bare).filter(|time| *time <= LONGEST)
+}
+
+/// Reads a time above zero, such as `500ms` or `2min`, or a number of seconds.
 pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
-    match text.trim().trim_end_matches('s').parse::<f64>() {
-        Ok(value) if value.is_finite() && value > 0.0 && value <= 1e6 => Ok(Duration::from_secs_f64(value)),
-        _ => Err(format!("{text:?} is not a length of time: expected seconds above 0, such as 10 or 0.5")),
-    }
+    time(text).filter(|time| !time.is_zero()).ok_or_else(|| {
+        format!("{text:?} is not a length of time: expected a time above 0, such as 500ms, 2min or seconds such as 10")
+    })
 }
 
-/// Reads a number of seconds that may be none, such as `0` or `0.5`.
+/// Reads a time that may be zero, such as `500ms`, or a number of seconds.
 pub(crate) fn parse_seconds_or_none(text: &str) -> Result<Duration, String> {
-    match text.trim().trim_end_matches('s').parse::<f64>() {
-        Ok(value) if (0.0..=1e6).contains(&value) => Ok(Duration::from_secs_f64(value)),
-        _ => Err(format!("{text:?} is not a length of time: expected seconds, such as 0, 10 or 0.5")),
-    }
+    time(text).ok_or_else(|| {
+        format!("{text:?} is not a length of time: expected a time such as 500ms or 2min, or seconds such as 0 or 10")
+    })
 }
 
 /// Reads a delay with its unit, such as `50ms` or `0.1 s`: up to a minute.
 pub(crate) fn parse_delay(text: &str) -> Result<Duration, String> {
-    let text = text.trim();
-    let (number, scale) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
-        (Some(number), _) => (number, 1e-3),
-        (None, Some(number)) => (number, 1.0),
-        (None, None) => ("", 0.0),
-    };
-    match number.trim().parse::<f64>() {
-        Ok(value) if value > 0.0 && value * scale <= 60.0 => Ok(Duration::from_secs_f64(value * scale)),
-        _ => Err(format!(
+    quantity::time(text).filter(|time| !time.is_zero() && *time <= LONGEST_DELAY).ok_or_else(|| {
+        format!(
             "{text:?} is not a delay: expected a time above 0 with its unit, such as 50ms or 0.1s, a minute at most"
-        )),
-    }
+        )
+    })
+}
+
+const TIME: &str = "a time with its unit (ns, us, ms, s, min, h), such as 50ms";
+const RATE: &str = "a rate such as 2Mbit/s, 250kB/s or 500k, or a number of bit/s";
+const SHARE: &str = "a share from 0 to 1, such as 1% or 0.01";
+
+/// Reads a quantity for a command that is not written in Rust, in seconds, bit/s or as a part of 1.
+///
+/// # Errors
+/// The text is no `kind` (`time`, `rate` or `share`), or the kind is unknown; the message states what was expected.
+pub fn parse_quantity(kind: &str, text: &str) -> Result<f64, String> {
+    let (value, expected) = match kind {
+        // Not rounded to nanoseconds: 150ms are 0.15.
+        "time" => (quantity::in_units(text, quantity::TIME_UNITS), TIME),
+        "rate" => (rate(text).map(DataRate::as_bits_per_second).filter(|rate| rate.is_finite()), RATE),
+        "share" => (quantity::share(text), SHARE),
+        _ => return Err(format!("{kind:?} is no kind of quantity: expected time, rate or share")),
+    };
+    value.ok_or_else(|| format!("{text:?} is not {expected}"))
 }
 
 /// Reads the number of a CCID of this implementation.
@@ -101,7 +138,10 @@ mod tests {
         assert_eq!(parse_rate("10M"), Ok(DataRate::from_megabits_per_second(10.0)));
         assert_eq!(parse_rate("64000"), Ok(DataRate::from_bits_per_second(64e3)));
         assert_eq!(parse_rate("0"), Ok(DataRate::INFINITE));
-        for wrong in ["", "k", "ten", "-1k", "NaN", "inf", "5 Mbit"] {
+        for same in ["2M", "2m", "2 Mbit/s", "2000kbit/s", "250kB/s", "2e6", "2000K"] {
+            assert_eq!(parse_rate(same), Ok(DataRate::from_megabits_per_second(2.0)), "{same}");
+        }
+        for wrong in ["", "k", "ten", "-1k", "NaN", "inf", "5 Mbit", "1e400", "10ms"] {
             assert!(parse_rate(wrong).unwrap_err().contains("not a rate"), "{wrong}");
         }
     }
@@ -109,7 +149,8 @@ mod tests {
     #[test]
     fn bytes_are_counted_in_powers_of_ten() {
         assert_eq!([parse_bytes("1500"), parse_bytes("10M")], [Ok(1500), Ok(10_000_000)]);
-        for wrong in ["0", "", "-1", "ten", "1T"] {
+        assert_eq!([parse_bytes("10 MB"), parse_bytes("64KiB")], [Ok(10_000_000), Ok(65_536)]);
+        for wrong in ["0", "", "-1", "ten", "1T", "2Mbit/s", "1e19"] {
             assert!(parse_bytes(wrong).unwrap_err().contains("not a number of bytes"), "{wrong}");
         }
     }
@@ -118,7 +159,11 @@ mod tests {
     fn times_are_positive_seconds() {
         assert_eq!(parse_seconds("0.5"), Ok(Duration::from_millis(500)));
         assert_eq!(parse_seconds("10s"), Ok(Duration::from_secs(10)));
-        for wrong in ["0", "-1", "", "inf", "soon"] {
+        assert_eq!(
+            [parse_seconds("500ms"), parse_seconds("2 min")],
+            [500, 120_000].map(|ms| Ok(Duration::from_millis(ms)))
+        );
+        for wrong in ["0", "0ms", "-1", "", "inf", "soon", "1e7", "300h"] {
             assert!(parse_seconds(wrong).is_err(), "{wrong}");
         }
     }
@@ -129,6 +174,32 @@ mod tests {
         assert_eq!(parse_seconds_or_none("0.5s"), Ok(Duration::from_millis(500)));
         for wrong in ["-1", "", "inf", "NaN", "soon"] {
             assert!(parse_seconds_or_none(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn delays_need_a_unit() {
+        assert_eq!(
+            [parse_delay("50ms"), parse_delay("0.05 s")],
+            [(); 2].map(|()| Ok(Duration::from_millis(50)))
+        );
+        for wrong in ["50", "0ms", "61s", "-1ms", ""] {
+            assert!(parse_delay(wrong).unwrap_err().contains("with its unit"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn other_commands_read_the_same_syntax() {
+        assert_eq!(
+            [parse_quantity("time", "150ms"), parse_quantity("time", "1.5 min")],
+            [Ok(0.15), Ok(90.0)]
+        );
+        assert_eq!([parse_quantity("rate", "898kbit/s"), parse_quantity("rate", "2M")], [Ok(898e3), Ok(2e6)]);
+        assert_eq!([parse_quantity("share", "1%"), parse_quantity("share", "0.01")], [Ok(0.01), Ok(0.01)]);
+        for (kind, wrong) in
+            [("time", "150"), ("rate", "fast"), ("rate", "1e400"), ("share", "1.5"), ("colour", "1")]
+        {
+            assert!(parse_quantity(kind, wrong).unwrap_err().contains("is n"), "{kind} {wrong}");
         }
     }
 

@@ -103,3 +103,22 @@ fn the_servers_port_may_follow_its_address() {
     let output = finish(whimbrel(&options).stdin(Stdio::null()).spawn().expect("it starts"));
     assert!(output.status.success(), "{output:?}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn data_with_a_dscp_are_measured_on_every_transport() {
+    let server = Server::start(&["--dscp", "AF41"]);
+    for transport in [&[][..], &["--udp"], &["--tcp"]] {
+        let options = [&["--dscp", "EF", "--bidir", "--rate", "1M", "--time", "0.5"], transport].concat();
+        let record = server.measure(&options);
+        for direction in ["up", "down"] {
+            assert!(
+                number(&record["summary"][direction], "received.bytes") > 30e3,
+                "{transport:?}: {record}"
+            );
+        }
+    }
+    let wrong = whimbrel(&["perf", "client", "127.0.0.1", "--dscp", "64"]).output().expect("it runs");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains("a number from 0 to 63 or a name such as EF"), "{wrong:?}");
+}

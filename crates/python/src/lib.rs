@@ -20,6 +20,12 @@ fn cli(py: Python<'_>, argv: Vec<String>) -> i32 {
     detached::run(py, move || whimbrel_cli::run(arguments))
 }
 
+/// A quantity as on the command line, in seconds, bit/s or as a part of 1; `kind` is `time`, `rate` or `share`.
+#[pyfunction]
+fn quantity(kind: &str, text: &str) -> PyResult<f64> {
+    whimbrel_cli::parse_quantity(kind, text).map_err(errors::argument)
+}
+
 /// The JSON schema of scenarios, as JSON text.
 #[pyfunction]
 fn schema() -> String {
@@ -35,6 +41,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(classification::classify_losses, module)?)?;
     module.add_function(wrap_pyfunction!(handover_model::handover_model, module)?)?;
     module.add_function(wrap_pyfunction!(handover_model::handover_networks, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(cli, module)?)
 }

@@ -28,7 +28,7 @@ use packets::Lister;
 pub(crate) struct InspectArgs {
     /// A pcap or pcapng file, plain or compressed with gzip; `-` reads standard input.
     file: PathBuf,
-    /// Length of an interval of the tables, in seconds.
+    /// Length of an interval of the tables, such as 100ms.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_seconds)]
     interval: Duration,
     /// Report only this connection. May be repeated.

@@ -8,6 +8,7 @@ mod connect;
 mod control;
 mod control_channel;
 mod datagram;
+mod dscp;
 mod handover;
 mod link;
 mod meter;
@@ -29,7 +30,7 @@ use std::net::SocketAddr;
 
 use clap::{Args, Subcommand};
 use whimbrel_lab::traffic::Schedule;
-use whimbrel_net::{Scheme, ServiceCode};
+use whimbrel_net::{Dscp, Scheme, ServiceCode};
 use whimbrel_units::{DataRate, Duration};
 
 use crate::exit::Failure;
@@ -73,6 +74,9 @@ pub(crate) struct ServerArgs {
     service_code: ServiceCode,
     #[command(flatten)]
     native: native::NativeArgs,
+    /// DSCP of the packets that this end sends: 0 to 63, or a name such as EF, AF41, CS5 or LE (Linux).
+    #[arg(long, value_name = "CODEPOINT", default_value_t = Dscp::DEFAULT, hide_default_value = true)]
+    dscp: Dscp,
     /// End after one client.
     #[arg(long)]
     one_off: bool,
@@ -120,7 +124,7 @@ pub(crate) struct ClientArgs {
     /// allows them (Linux).
     #[arg(long, value_name = "NAME", requires = "tcp")]
     congestion: Option<String>,
-    /// Bit/s of application data per stream (k, M, G); 0: as fast as allowed.
+    /// Rate of the application data per stream, such as 2Mbit/s or 2M; 0: as fast as allowed.
     #[arg(long, short = 'b', value_parser = parse_rate)]
     rate: Option<DataRate>,
     /// Send the schedule in this file repeatedly, instead of datagrams of one size: CSV with the header
@@ -131,16 +135,16 @@ pub(crate) struct ClientArgs {
     /// in 10 ms at the rate]
     #[arg(long, short = 'l', value_parser = clap::value_parser!(u32).range(i64::from(plan::MIN_SIZE)..=i64::from(tcp::LARGEST_WRITE)))]
     size: Option<u32>,
-    /// Duration of the test, in seconds [default: 10]
+    /// Duration of the test, such as 10s or 2min, or a number of seconds [default: 10]
     #[arg(long, short = 't', value_parser = parse_seconds)]
     time: Option<Duration>,
-    /// End after so many bytes of application data per stream (k, M, G), instead of after a time.
+    /// End after that much application data per stream, such as 10MB, instead of after a time.
     #[arg(long, short = 'n', value_parser = parse_bytes, conflicts_with_all = ["time", "bidir"])]
     bytes: Option<u64>,
-    /// Leave the first seconds out of the summary: what congestion control does at the start. The test is longer by them.
-    #[arg(long, short = 'O', value_name = "SECONDS", default_value = "0", value_parser = parse_seconds_or_none, conflicts_with = "bytes")]
+    /// Leave that time at the start out of the summary, in which congestion control probes the path. The test is longer by it.
+    #[arg(long, short = 'O', value_name = "TIME", default_value = "0", value_parser = parse_seconds_or_none, conflicts_with = "bytes")]
     omit: Duration,
-    /// Seconds between two report lines.
+    /// Time between two report lines.
     #[arg(long, short = 'i', default_value = "1", value_parser = parse_seconds)]
     interval: Duration,
     /// Number of parallel streams.
@@ -152,13 +156,16 @@ pub(crate) struct ClientArgs {
     /// Both ends send.
     #[arg(long)]
     bidir: bool,
-    /// Seconds for which the link may be down before the test is given up.
-    /// 60 if the link is followed [default: 0]
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds_or_none, conflicts_with = "tcp")]
+    /// Time for which the link may be down before the test is given up.
+    /// 60 s if the link is followed [default: 0]
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds_or_none, conflicts_with = "tcp")]
     patience: Option<Duration>,
     /// Do not request ECN.
     #[arg(long)]
     no_ecn: bool,
+    /// DSCP of the packets that this end sends: 0 to 63, or a name such as EF, AF41, CS5 or LE (Linux).
+    #[arg(long, value_name = "CODEPOINT", default_value_t = Dscp::DEFAULT, hide_default_value = true)]
+    dscp: Dscp,
     /// Distinguish losses on a radio from congestion losses, and slow down for the latter only (CCIDs 3 and 4):
     /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits its effect.
     #[arg(long, value_name = "SCHEME", conflicts_with_all = ["udp", "tcp"])]

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;
-use whimbrel_net::{ConnectionError, Host, NetError, ServiceCode, Socket};
+use whimbrel_net::{ConnectionError, Host, NetError, ServiceCode, Socket, SocketOptions};
 use whimbrel_wire::ResetCode;
 
 use super::client::{ANSWER_TIME, Server};
 use super::control::{Message, halves};
+use super::dscp::mark;
 use super::link::Link;
 use super::plan::{Plan, Transport};
 use super::tcp::set_congestion;
@@ -23,7 +24,7 @@ pub(super) async fn open_links(args: &ClientArgs, plan: &Plan, server: &Server) 
     let native_host = if plan.native {
         let at = args.native.destination(&server.native, server.address)?;
         let known = (at == server.address).then_some(server.local);
-        Some((args.native.client(at, known).await?, at))
+        Some((args.native.client(at, known, args.dscp).await?, at))
     } else {
         None
     };
@@ -33,7 +34,7 @@ pub(super) async fn open_links(args: &ClientArgs, plan: &Plan, server: &Server) 
                 Some((host, at)) => native(args, plan, host, SocketAddr::new(*at, server.dccp_port)).await?,
                 None => dccp(args, plan, server).await?,
             },
-            Transport::Udp => udp(server, stream).await?,
+            Transport::Udp => udp(args, server, stream).await?,
             Transport::Tcp => tcp(args, plan, server, stream).await?,
         });
     }
@@ -45,7 +46,12 @@ async fn dccp(args: &ClientArgs, plan: &Plan, server: &Server) -> anyhow::Result
     let socket = timeout(
         // The link may be down at present.
         ANSWER_TIME + std::time::Duration::from(plan.patience()),
-        Socket::connect(at, server.dccp_port, args.handover.configure(plan.dccp_config())),
+        Socket::connect_with(
+            at,
+            server.dccp_port,
+            args.handover.configure(plan.dccp_config()),
+            SocketOptions::default().dscp(args.dscp),
+        ),
     )
     .await
     .map_err(|_| anyhow!("no DCCP answer from UDP {at}: is UDP blocked on the path?"))?
@@ -92,7 +98,7 @@ fn refused(error: NetError, at: SocketAddr, service_code: ServiceCode) -> anyhow
     }
 }
 
-async fn udp(server: &Server, stream: u16) -> anyhow::Result<Link> {
+async fn udp(args: &ClientArgs, server: &Server, stream: u16) -> anyhow::Result<Link> {
     let port = server.udp_ports.get(usize::from(stream)).context("the server named too few UDP ports")?;
     let any = match server.address {
         IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -100,6 +106,7 @@ async fn udp(server: &Server, stream: u16) -> anyhow::Result<Link> {
     };
     let socket = UdpSocket::bind((any, 0)).await.context("opening a UDP socket")?;
     socket.connect((server.address, *port)).await.context("opening a UDP socket")?;
+    mark(&socket, socket.local_addr()?, args.dscp)?;
     Ok(Link::Udp(Arc::new(socket)))
 }
 
@@ -107,6 +114,7 @@ async fn tcp(args: &ClientArgs, plan: &Plan, server: &Server, stream: u16) -> an
     let connection = TcpStream::connect((args.host.host.as_str(), server.port))
         .await
         .with_context(|| format!("TCP connection {stream} to {} at port {}", args.host.host, server.port))?;
+    mark(&connection, connection.local_addr()?, args.dscp)?;
     if let Some(name) = plan.congestion.as_ref().filter(|_| plan.direction.client_sends()) {
         set_congestion(&connection, name)?;
     }

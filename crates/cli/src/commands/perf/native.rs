@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
-use whimbrel_net::{Config, Host, Listener, NetError};
+use whimbrel_net::{Config, Dscp, Host, HostOptions, Listener, NetError};
 
 use super::DCCP_PORT;
 
@@ -48,10 +48,15 @@ impl NativeArgs {
 
     /// A client's host: behind the device, or at `known`, or else at the address that the system selects
     /// towards `destination`.
-    pub(crate) async fn client(&self, destination: IpAddr, known: Option<IpAddr>) -> anyhow::Result<Host> {
+    pub(crate) async fn client(
+        &self,
+        destination: IpAddr,
+        known: Option<IpAddr>,
+        dscp: Dscp,
+    ) -> anyhow::Result<Host> {
         Ok(match &self.tun {
-            Some(tun) => open(tun).await?,
-            None => raw(known.unwrap_or(any(destination))).await?,
+            Some(tun) => open(tun, dscp).await?,
+            None => raw(known.unwrap_or(any(destination)), dscp).await?,
         })
     }
 
@@ -60,16 +65,20 @@ impl NativeArgs {
         &self,
         bound: IpAddr,
         config: &Config,
+        dscp: Dscp,
     ) -> anyhow::Result<(Vec<Listener>, Vec<IpAddr>)> {
         if let Some(tun) = &self.tun {
-            return Ok((vec![open(tun).await?.listen(DCCP_PORT, config.clone())?], tun.addresses.clone()));
+            return Ok((
+                vec![open(tun, dscp).await?.listen(DCCP_PORT, config.clone())?],
+                tun.addresses.clone(),
+            ));
         }
         let mut listeners = Vec::new();
         if self.native {
-            listeners.push(raw(bound).await?.listen(DCCP_PORT, config.clone())?);
+            listeners.push(raw(bound, dscp).await?.listen(DCCP_PORT, config.clone())?);
             if bound.is_ipv6() && bound.is_unspecified() {
                 // A raw socket serves one family, where the TCP port serves both.
-                let v4 = raw(Ipv4Addr::UNSPECIFIED.into()).await?;
+                let v4 = raw(Ipv4Addr::UNSPECIFIED.into(), dscp).await?;
                 listeners.push(v4.listen(DCCP_PORT, config.clone())?);
             }
         }
@@ -90,8 +99,8 @@ impl NativeArgs {
     }
 }
 
-async fn raw(local: IpAddr) -> anyhow::Result<Host> {
-    Host::raw(local).await.map_err(flattened)
+async fn raw(local: IpAddr, dscp: Dscp) -> anyhow::Result<Host> {
+    Host::raw_with(local, HostOptions::default().dscp(dscp)).await.map_err(flattened)
 }
 
 /// The error's message includes that of its cause: flattened, so that it is not printed twice.
@@ -103,8 +112,9 @@ fn any(like: IpAddr) -> IpAddr {
     if like.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() }
 }
 
-async fn open(tun: &Tun) -> anyhow::Result<Host> {
-    let host = Host::tun(&tun.name, &tun.addresses).await.map_err(flattened);
+async fn open(tun: &Tun, dscp: Dscp) -> anyhow::Result<Host> {
+    let options = HostOptions::default().dscp(dscp);
+    let host = Host::tun_with(&tun.name, &tun.addresses, options).await.map_err(flattened);
     host.with_context(|| format!("{} with {}", tun.name, list(&tun.addresses)))
 }
 

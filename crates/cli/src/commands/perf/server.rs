@@ -10,10 +10,13 @@ use anyhow::{Context, bail};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use whimbrel_net::{Ccid, Clock, Config, Duration, Listener, OverflowPolicy, SendQueueConfig, TimerConfig};
+use whimbrel_net::{
+    Ccid, Clock, Config, Dscp, Duration, HostOptions, Listener, OverflowPolicy, SendQueueConfig, TimerConfig,
+};
 
 use super::control::{Message, Reader, VERSION, Writer, halves};
 use super::datagram::Head;
+use super::dscp::mark;
 use super::handover::willing;
 use super::link::Link;
 use super::output;
@@ -54,9 +57,11 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
             // Clients may be unreachable for as long as their patience.
             .timers(TimerConfig::default().idle(Some(LONGEST_ABSENCE))),
     );
-    let listener =
-        Listener::bind(bind, DCCP_PORT, config.clone()).await.with_context(|| format!("UDP {bind}"))?;
-    let (listeners, addresses) = args.native.server(bind.ip(), &config).await?;
+    let options = HostOptions::default().dscp(args.dscp);
+    let listener = Listener::bind_with(bind, DCCP_PORT, config.clone(), options)
+        .await
+        .with_context(|| format!("UDP {bind}"))?;
+    let (listeners, addresses) = args.native.server(bind.ip(), &config, args.dscp).await?;
     let addresses = Arc::new(addresses);
     output::server_ready(bind, &args)?;
     let waiting = Waiting::default();
@@ -171,6 +176,7 @@ async fn greet(
         }
         Some(Message::TcpStream { token, stream }) => {
             let connection = reader.reunite(writer)?;
+            mark(&connection, connection.local_addr()?, args.dscp)?;
             if let Some(test) = lock(waiting).get(&token) {
                 let _ = test.send(AcceptedConnection::Link(stream, Link::Tcp(Arc::new(connection))));
             }
@@ -199,7 +205,8 @@ async fn test(
     args: &ServerArgs,
 ) -> anyhow::Result<()> {
     let clock = Clock::start();
-    let udp = if plan.transport == Transport::Udp { bind_udp(plan, local).await? } else { Vec::new() };
+    let udp =
+        if plan.transport == Transport::Udp { bind_udp(plan, local, args.dscp).await? } else { Vec::new() };
     let udp_ports =
         udp.iter().map(|socket| Ok(socket.local_addr()?.port())).collect::<anyhow::Result<_>>()?;
     writer.send(&Message::Welcome { udp_ports, dccp_port, native: addresses.to_vec() }).await?;
@@ -293,10 +300,12 @@ async fn gather(
 }
 
 /// A UDP socket per stream, at the address to which the client connected.
-async fn bind_udp(plan: &Plan, local: IpAddr) -> anyhow::Result<Vec<UdpSocket>> {
+async fn bind_udp(plan: &Plan, local: IpAddr, dscp: Dscp) -> anyhow::Result<Vec<UdpSocket>> {
     let mut sockets = Vec::new();
     for _ in 0..plan.streams {
-        sockets.push(UdpSocket::bind((local, 0)).await.context("binding a UDP port")?);
+        let socket = UdpSocket::bind((local, 0)).await.context("binding a UDP port")?;
+        mark(&socket, socket.local_addr()?, dscp)?;
+        sockets.push(socket);
     }
     Ok(sockets)
 }

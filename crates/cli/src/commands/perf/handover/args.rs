@@ -5,6 +5,8 @@ use whimbrel_net::{
     Config, DataRate, Duration, Lead, MobilityConfig, PathChange, Restart, RestoreLimit, Silence,
 };
 
+use whimbrel_units::quantity;
+
 use crate::quantity::{parse_rate, parse_seconds};
 
 #[cfg(test)]
@@ -44,11 +46,9 @@ impl From<RestartRule> for Restart {
 
 /// Reads a share of the old rate, such as `50%`, or a rate, such as `500k`.
 fn parse_restore_limit(text: &str) -> Result<RestoreLimit, String> {
-    let limit = match text.trim().strip_suffix('%') {
-        Some(percent) => {
-            percent.trim().parse().ok().map(|percent: f64| RestoreLimit::Fraction(percent / 100.0))
-        }
-        None => parse_rate(text).ok().filter(|rate| *rate < DataRate::INFINITE).map(RestoreLimit::Rate),
+    let limit = match text.trim().ends_with('%') {
+        true => quantity::share(text).map(RestoreLimit::Fraction),
+        false => parse_rate(text).ok().filter(|rate| *rate < DataRate::INFINITE).map(RestoreLimit::Rate),
     };
     limit.filter(|limit| limit.is_valid()).ok_or_else(|| {
         format!("{text:?} is no limit of a rate: expected a share of the old one, such as 50%, or bit/s, such as 500k")
@@ -70,8 +70,8 @@ pub(crate) struct HandoverArgs {
     /// Lead time of a freeze before an announced outage: 1rtt, 200ms.
     #[arg(long, value_name = "TIME", default_value_t = Lead::default())]
     freeze_lead: Lead,
-    /// Seconds between SIGUSR1 and the outage; by default, SIGUSR1 freezes at once.
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    /// Time between SIGUSR1 and the outage, such as 2s; by default, SIGUSR1 freezes at once.
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     freeze_notice: Option<Duration>,
     /// Treat a silence of the server as an unannounced outage, and resume at the old rate afterwards: a number of
     /// round-trip times, or a time (CCIDs 3 and 4) [default without a value: 4rtt]
