@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from whimbrel import extras, figures, output, paper, rebuild
+from whimbrel import extras, figures, output, paper, paper_folders, quantities, rebuild
 from whimbrel import reproduce as paper_runs
 from whimbrel import sweep as sweep_runs
 from whimbrel.errors import InputError
@@ -39,6 +39,7 @@ def reproduce(arguments: Sequence[str]) -> int:
     parser.add_argument("items", nargs="*", metavar="ITEM", help="its tables and figures; all by default")
     parser.add_argument("--quick", action="store_true", help="run smaller experiments of the same kind")
     parser.add_argument("--list", action="store_true", help="list papers and items without running them")
+    _add_papers(parser)
     parser.add_argument(
         "--max-runs",
         type=_count(1),
@@ -48,6 +49,7 @@ def reproduce(arguments: Sequence[str]) -> int:
     )
     _add_run_options(parser)
     given = parser.parse_args(arguments)
+    _find_papers(given)
     extras.check("charts", "whimbrel reproduce")
     if given.list:
         papers = [paper.load(each) for each in ([given.paper] if given.paper else paper.known())]
@@ -87,10 +89,11 @@ def sweep(arguments: Sequence[str]) -> int:
     )
     parser.add_argument(
         "--precision",
-        type=float,
+        type=quantities.share,
         default=RELATIVE_ERROR,
-        metavar="PART",
-        help="required half width of the interval, as a part of the mean (default: %(default)s)",
+        metavar="SHARE",
+        help="required half width of the interval, as a share of the mean such as 2%% or 0.02"
+        " (default: %(default)s)",
     )
     parser.add_argument(
         "--max-runs",
@@ -100,6 +103,7 @@ def sweep(arguments: Sequence[str]) -> int:
         help="largest number of repetitions (default: %(default)s)",
     )
     parser.add_argument("--quick", action="store_true", help="run each combination once")
+    _add_papers(parser)
     parser.add_argument(
         "--parquet",
         action="store_true",
@@ -107,6 +111,7 @@ def sweep(arguments: Sequence[str]) -> int:
     )
     _add_run_options(parser)
     given = parser.parse_args(arguments)
+    _find_papers(given)
     extras.check("charts", "whimbrel sweep")
     if given.parquet:
         sweep_runs.check_parquet()
@@ -149,9 +154,11 @@ def report(arguments: Sequence[str]) -> int:
         "  whimbrel report out --figures svg,pdf,png",
     )
     parser.add_argument("directory", type=Path, metavar="DIR", help="what --out named")
+    _add_papers(parser)
     _add_figures(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(arguments)
+    _find_papers(given)
     extras.check("charts", "whimbrel report")
     if not given.directory.is_dir():
         raise InputError(f"{given.directory} is not a directory")
@@ -211,6 +218,22 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     )
     _add_figures(parser)
     parser.add_argument("--json", action="store_true", help="print JSON and no progress")
+
+
+def _add_papers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--papers",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="folder of further papers, or of one; may be repeated",
+    )
+
+
+def _find_papers(given: argparse.Namespace) -> None:
+    for directory in given.papers:
+        paper_folders.add(directory)
 
 
 def _add_figures(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,8 @@ A paper is a folder `papers/KEY` with
 `item,row,column,metric,value`; - `reasons.toml`, reasons for claims that do not hold: see `whimbrel.reasons`;
 - `README.md`, its claims in words and every departure from it, with the reason.
 
-The folders are found next to the package: in the source tree through a link, in a wheel as files.
+The folders are found next to the package, in the source tree through a link, in a wheel as files; and
+elsewhere: see `whimbrel.paper_folders`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from whimbrel import paper_folders
 from whimbrel.claims import Claim
 from whimbrel.errors import PaperError, UsageError
 from whimbrel.figures import Charts
@@ -162,13 +164,31 @@ class Paper:
 
 
 def directory() -> Path:
-    """The folder that holds the papers' folders and `style.toml`."""
-    return Path(__file__).with_name("papers")
+    """The folder that holds the folders of the package's own papers, and `style.toml`."""
+    return paper_folders.own()
+
+
+def folder(key: str) -> Path:
+    """The folder of a paper.
+
+    Raises:
+        UsageError: unknown paper; the message lists the papers.
+    """
+    return _located(key).directory
 
 
 def known() -> list[str]:
     """Keys of the papers that can be reproduced."""
-    return sorted(path.parent.name for path in directory().glob("*/scenarios.py"))
+    return list(paper_folders.located())
+
+
+def _located(key: str) -> paper_folders.Located:
+    papers = paper_folders.located()
+    if key not in papers:
+        raise UsageError(
+            f"no paper {key!r}; there are {_listed(papers) or 'none'}; --papers DIR adds those of a folder"
+        )
+    return papers[key]
 
 
 def load(key: str) -> Paper:
@@ -178,15 +198,15 @@ def load(key: str) -> Paper:
         UsageError: unknown paper; the message lists the papers.
         PaperError: its folder is incomplete or inconsistent.
     """
-    if key not in known():
-        raise UsageError(f"no paper {key!r}; there are {_listed(known()) or 'none'}")
-    module = importlib.import_module(f"whimbrel.papers.{key}.scenarios")
+    where = _located(key)
+    paper_folders.prepare(where)
+    module = importlib.import_module(f"{where.package}.scenarios")
     paper = getattr(module, "PAPER", None)
     if not isinstance(paper, Paper) or paper.key != key:
-        raise PaperError(f"papers/{key}/scenarios.py does not define PAPER, a Paper of the key {key!r}")
-    reasons = read_reasons(directory() / key)
+        raise PaperError(f"{where.directory}/scenarios.py does not define PAPER, a Paper of the key {key!r}")
+    reasons = read_reasons(where.directory)
     if unknown := sorted(set(reasons) - {claim.id for claim in paper.claims}):
-        raise PaperError(f"papers/{key}/reasons.toml: no claim {_listed(unknown)}")
+        raise PaperError(f"{where.directory}/reasons.toml: no claim {_listed(unknown)}")
     paper = replace(
         paper,
         claims=[replace(claim, reason=reasons.get(claim.id, claim.reason)) for claim in paper.claims],
@@ -204,7 +224,7 @@ def expected(paper: Paper) -> Expected:
     Raises:
         PaperError: a line of `expected.csv` is not a number, or does not name a place of the paper's items.
     """
-    path = directory() / paper.key / "expected.csv"
+    path = folder(paper.key) / "expected.csv"
     numbers: dict[str, dict[Place, float]] = {item.key: {} for item in paper.items}
     if not path.is_file():
         return numbers

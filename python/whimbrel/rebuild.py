@@ -6,12 +6,13 @@ A report is rebuilt in seconds, and a claim can only be checked by numbers that 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from whimbrel import drawing, evaluation, figures, paper, printed, report, sweep
+from whimbrel import drawing, evaluation, figures, paper, paper_folders, printed, report, sweep
 from whimbrel.drawing import Drawing
 from whimbrel.errors import PaperError, UsageError
 from whimbrel.figures import Charts
@@ -45,7 +46,7 @@ def rebuild(out: Path, command: str = "", *, formats: Collection[str] = figures.
         elif name in paper.known():
             drawings += _rebuild_paper(paper.load(name), plans, out)
         else:
-            raise PaperError(f"{out / name} holds results of a paper that this version does not know")
+            raise PaperError(_unknown(out / name))
     drawing.draw(drawings, formats)
     write_manifest(out, [plan for plans in groups.values() for plan in plans], command)
     return report.build(out)
@@ -65,11 +66,18 @@ def check(out: Path, *, sweep: str | None = None) -> None:
     for name, plans in read_plans(out).items():
         of_sweep = all(plan.kind == "sweep" for plan in plans)
         if not of_sweep and name not in paper.known():
-            raise PaperError(f"{out / name} holds results of a paper that this version does not know")
+            raise PaperError(_unknown(out / name))
         if not of_sweep and name == sweep:
             raise UsageError(
                 f"{out / name} holds results of a paper: name another --out or rename the scenario"
             )
+
+
+def _unknown(directory: Path) -> str:
+    return (
+        f"{directory} holds results of a paper that this version does not know; "
+        "--papers DIR adds those of a folder"
+    )
 
 
 def _rebuild_sweep(plans: Sequence[Plan], out: Path) -> list[Drawing]:
@@ -121,10 +129,16 @@ def _rebuild_paper(each: Paper, plans: Sequence[Plan], out: Path) -> list[Drawin
             subtitle=f"{each.authors}, {each.year}",
             about=each.about,
             sheets=tuple(sheets),
-            command=f"whimbrel reproduce {each.key}",
+            command=f"whimbrel reproduce {each.key}{_papers_option(each.key)}",
         ),
     )
     return drawings
+
+
+def _papers_option(key: str) -> str:
+    """The option that a command needs to find a paper, with a space before it."""
+    where = paper_folders.located()[key]
+    return "" if where.is_installed else f" --papers {shlex.quote(str(where.directory))}"
 
 
 def _write(

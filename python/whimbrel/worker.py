@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whimbrel import simulation
+from whimbrel import paper_folders, simulation
 from whimbrel.errors import CampaignError
 from whimbrel.jobs import Job, Run, described, make
 from whimbrel.travel import Packed, unpack
@@ -66,7 +66,11 @@ def name_of(run: Run) -> str | None:
         return ""
     module, name = getattr(run, "__module__", "__main__"), getattr(run, "__qualname__", "")
     try:
-        importable = module != "__main__" and getattr(importlib.import_module(module), name, None) is run
+        importable = (
+            module != "__main__"
+            and paper_folders.is_installed(module)
+            and getattr(importlib.import_module(module), name, None) is run
+        )
     except ImportError:
         importable = False
     return f"{module}:{name}" if importable else None

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from whimbrel import paper_folders
 from whimbrel.errors import WhimbrelError
 
 SPARE_COLOURS = ("#4c6ef5", "#e8590c", "#2f9e44", "#ae3ec9", "#0c8599", "#e03131", "#cf8000", "#868e9c")
@@ -24,19 +25,27 @@ class Scheme:
     marker: str
 
 
-@functools.cache
 def style() -> Mapping[str, Scheme]:
-    """The schemes of `papers/style.toml` by key.
+    """The schemes by key: those of `papers/style.toml`, and further ones of papers that are found elsewhere.
 
     Raises:
-        WhimbrelError: the file is missing or wrong.
+        WhimbrelError: a file is missing or wrong.
     """
-    path = Path(__file__).parent.with_name("papers") / "style.toml"
-    try:
-        listed = tomllib.loads(path.read_text(encoding="utf-8"))["scheme"]
-        return {key: Scheme(each["name"], each["colour"], each["marker"]) for key, each in listed.items()}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise WhimbrelError(f"{path}: {error!r}") from error
+    return _read(paper_folders.styles())
+
+
+@functools.cache
+def _read(files: tuple[Path, ...]) -> Mapping[str, Scheme]:
+    found: dict[str, Scheme] = {}
+    for path in reversed(files):
+        try:
+            listed = tomllib.loads(path.read_text(encoding="utf-8"))["scheme"]
+            found |= {
+                key: Scheme(each["name"], each["colour"], each["marker"]) for key, each in listed.items()
+            }
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise WhimbrelError(f"{path}: {error!r}") from error
+    return found
 
 
 def schemes(keys: Sequence[str]) -> list[Scheme]:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from whimbrel import quantities
 from whimbrel.errors import UsageError
-from whimbrel.quality import quantities, sources
+from whimbrel.quality import sources
 
 _SOURCE = (
     "a recorded run (a directory of `whimbrel run --out`, what --json printed, or a .record) or a capture "

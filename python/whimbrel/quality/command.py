@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from whimbrel import quantities
 from whimbrel.errors import UsageError
 from whimbrel.quality import (
     arguments,
     fullband,
     opinion,
     playout,
-    quantities,
     sources,
     video_command,
     voice,

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whimbrel import quantities
 from whimbrel.errors import UsageError
-from whimbrel.quality import arguments, frame_schedule, g1070, p1203, quantities, sources
+from whimbrel.quality import arguments, frame_schedule, g1070, p1203, sources
 
 # Defaults of G.1070 and P.1203.1.
 _SCREEN = "4.2in"
