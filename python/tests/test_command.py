@@ -17,7 +17,7 @@ from whimbrel.errors import CampaignInterrupted, WhimbrelError
 def test_help_is_one_screen(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 30
+    assert len(lines) <= 34
     assert max(map(len, lines)) <= 100
     for command in ("perf", "run", "sweep", "reproduce", "report"):
         assert any(line.startswith(f"  {command} ") for line in lines)
@@ -28,7 +28,8 @@ def test_every_command_has_help_with_an_example(command: str, capsys: pytest.Cap
     with pytest.raises(SystemExit) as end:
         main([command, "--help"])
     assert end.value.code == 0
-    assert f"example:\n  whimbrel {command} " in capsys.readouterr().out
+    _, example = capsys.readouterr().out.split("example:\n")
+    assert f"  whimbrel {command} " in example
 
 
 def test_other_commands_go_to_the_compiled_part(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ measure a real path
   perf server                    wait for measurements
   perf client HOST               measure like iperf: DCCP, TCP, UDP
   inspect FILE.pcap              explain the DCCP connections of a capture
+  schedule FILE                  convert a video or a capture to a schedule of datagrams
   classify FILE.csv              classify losses: congestion or radio
 
 predict
@@ -40,6 +41,7 @@ experiment
   examples                       list the packaged examples, or copy them (--copy)
 
 options
+  completion SHELL | man         a completion script; manual pages
   --version                      print the version
   --json                         machine-readable output, in every command
 
@@ -109,7 +111,24 @@ def _dispatch(arguments: list[str]) -> int:
         from whimbrel import commands
 
         return int(getattr(commands, command)(arguments[1:]))
-    return int(simulation.core().cli(arguments))
+    return int(simulation.core().cli([*arguments, *_supplied(command, arguments)]))
+
+
+def _supplied(command: str, arguments: Sequence[str]) -> list[str]:
+    """What the compiled part cannot know: the commands written in Python, and the ffmpeg of the package."""
+    if command in ("completion", "man"):
+        from whimbrel import command_tree, commands
+
+        known = {name: getattr(commands, name) for name in _PYTHON_COMMANDS}
+        return [f"--commands={command_tree.described(known)}"]
+    if command == "schedule" and not any(word.partition("=")[0] == "--ffmpeg" for word in arguments):
+        from whimbrel import extras
+
+        if extras.is_installed("imageio_ffmpeg"):
+            from whimbrel.quality import ffmpeg
+
+            return [f"--ffmpeg={ffmpeg.executable()}"]
+    return []
 
 
 def _complain(error: WhimbrelError) -> None:

@@ -44,8 +44,13 @@ def check(extra: str, purpose: str) -> None:
         MissingExtra: one of its modules cannot be imported.
     """
     for module in MODULES[extra]:
-        if importlib.util.find_spec(module) is None:
+        if not is_installed(module):
             raise _missing(module, extra, purpose)
+
+
+def is_installed(module: str) -> bool:
+    """True if a module can be imported; it is not imported."""
+    return importlib.util.find_spec(module) is not None
 
 
 def _missing(module: str, extra: str, purpose: str) -> MissingExtra:

@@ -1,0 +1,59 @@
+"""Completion scripts and manual pages cover the commands of both languages."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from whimbrel import command_tree, commands
+from whimbrel.__main__ import _PYTHON_COMMANDS, main
+
+KNOWN = {name: getattr(commands, name) for name in _PYTHON_COMMANDS}
+
+
+def _printed(capfd: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 0
+    return capfd.readouterr().out
+
+
+def test_commands_are_described_by_their_own_parsers() -> None:
+    described = {each["name"]: each for each in json.loads(command_tree.described(KNOWN))}
+    assert set(described) == set(_PYTHON_COMMANDS)
+    options = {each["long"]: each for each in described["reproduce"]["arguments"] if each["long"]}
+    assert options["out"]["is_path"]
+    assert options["papers"]["is_repeated"]
+    assert "value_name" not in options["quick"]
+    assert options["max-runs"]["help"].endswith("(default: 40)")
+    assert {each["name"] for each in described["quality"]["commands"]} == {"voice", "video", "talk", "frames"}
+
+
+def test_bash_completes_commands_of_both_languages(capfd: pytest.CaptureFixture[str]) -> None:
+    script = _printed(capfd, "completion", "bash")
+
+    def offered(*words: str) -> set[str]:
+        line = " ".join(words)
+        driver = (
+            f"{script}\nCOMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; COMPREPLY=()\n"
+            f"_whimbrel whimbrel {words[-1]} {words[-2]}\n"
+            "printf '%s\\n' \"${COMPREPLY[@]}\""
+        )
+        command = ["bash", "--norc", "-c", driver]
+        return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+    assert offered("whimbrel", "re") == {"reproduce", "report"}
+    assert offered("whimbrel", "sc") == {"schedule", "schema"}
+    assert "--max-runs" in offered("whimbrel", "sweep", "--")
+    assert "--resolution" in offered("whimbrel", "quality", "video", "--")
+    assert offered("whimbrel", "quality", "voice", "--sender", "c") == {"client"}
+
+
+def test_every_command_has_a_manual_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["man", "--out", str(tmp_path)]) == 0
+    pages = {path.name for path in tmp_path.iterdir()}
+    for command in (*_PYTHON_COMMANDS, "perf-client", "run", "quality-video"):
+        assert f"whimbrel-{command}.1" in pages
+    text = _printed(capfd, "man", "sweep")
+    assert ".SH NAME" in text
+    assert "\\-\\-precision" in text
+    assert "whimbrel sweep examples" in text
