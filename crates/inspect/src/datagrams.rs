@@ -41,6 +41,12 @@ pub struct Datagram {
     pub size: u32,
 }
 
+/// An address and a port.
+type Port = (IpAddr, u16);
+
+/// A flow and its datagrams in the order of their times.
+pub type FlowDatagrams = (Flow, Vec<Datagram>);
+
 /// Collects the datagrams of each flow.
 #[derive(Clone, Debug, Default)]
 pub struct Datagrams {
@@ -75,7 +81,7 @@ impl Datagrams {
         }
     }
 
-    fn add(&mut self, at: Instant, source: (IpAddr, u16), destination: (IpAddr, u16), size: usize) {
+    fn add(&mut self, at: Instant, source: Port, destination: Port, size: usize) {
         let Some(size) = u32::try_from(size).ok().filter(|size| *size > 0) else { return };
         let flow = Flow { source: source.into(), destination: destination.into() };
         if self.flows.len() >= MAX_FLOWS && !self.flows.contains_key(&flow) {
@@ -91,8 +97,8 @@ impl Datagrams {
     }
 
     /// The flows and their datagrams in the order of their times. The flow with the most bytes comes first.
-    pub fn into_flows(self) -> Vec<(Flow, Vec<Datagram>)> {
-        let mut flows: Vec<(Flow, Vec<Datagram>)> = self
+    pub fn into_flows(self) -> Vec<FlowDatagrams> {
+        let mut flows: Vec<FlowDatagrams> = self
             .flows
             .into_iter()
             .map(|(flow, mut seen)| {
@@ -117,7 +123,7 @@ pub fn total(datagrams: &[Datagram]) -> u64 {
 
 /// Source, destination and application data of a UDP datagram. Of a fragmented one, the first fragment contains the
 /// length of the whole; the others have no UDP header.
-fn udp(record: &Record<'_>) -> Option<((IpAddr, u16), (IpAddr, u16), usize)> {
+fn udp(record: &Record<'_>) -> Option<(Port, Port, usize)> {
     let packet = ip::decode(link::ip_packet(record.link_type, record.data).ok()??).ok()?;
     if packet.protocol != udp_encapsulation::PROTOCOL
         || packet.fragment.is_some_and(|fragment| fragment.offset != 0)

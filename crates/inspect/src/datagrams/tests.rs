@@ -30,7 +30,7 @@ fn record(milliseconds: u64, data: &[u8]) -> Record<'_> {
     }
 }
 
-fn collected(frames: &[(u64, Vec<u8>)]) -> Vec<(Flow, Vec<Datagram>)> {
+fn collected(frames: &[(u64, Vec<u8>)]) -> Vec<FlowDatagrams> {
     let mut datagrams = Datagrams::default();
     for (at, frame) in frames {
         datagrams.on_record(&record(*at, frame));

@@ -5,14 +5,14 @@ use std::io::Read;
 use anyhow::{anyhow, bail};
 use serde_json::json;
 use whimbrel_inspect::capture::{CaptureError, CaptureReader};
-use whimbrel_inspect::datagrams::{Datagram, Datagrams, Flow, total};
+use whimbrel_inspect::datagrams::{Datagrams, FlowDatagrams, total};
 
 use super::{Piece, Pieces, ScheduleArgs};
 use crate::commands::inspect::is_wanted;
 use crate::print;
 
 /// The flows of a capture, and the error that ended it.
-type Flows = (Vec<(Flow, Vec<Datagram>)>, Option<CaptureError>);
+type Flows = (Vec<FlowDatagrams>, Option<CaptureError>);
 
 fn flows<R: Read>(args: &ScheduleArgs, mut reader: CaptureReader<R>) -> anyhow::Result<Flows> {
     let mut datagrams = Datagrams::new(&args.udp_port);
