@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 MODULE = '''
 """The share of a link that a constant stream uses."""
 
+from whimbrel.claims import Claim, Verdict
 from whimbrel.paper import Item, Paper, Quick
 from whimbrel.papers.KEY import words
 from whimbrel.scenario import Scenario
@@ -31,6 +32,10 @@ def scenario(row, column):
         "flow": [{"name": "f", "from": "a", "to": "b", "transport": "udp", "packet_size": "1000 B",
                   "traffic": {"kind": "cbr", "rate": f"{row} kbit/s"}}],
     })
+
+
+def near(value):
+    return Verdict(value.mean > 95, f"{value.mean:.0f} kbit/s of 100")
 
 
 PAPER = Paper(
@@ -53,6 +58,9 @@ PAPER = Paper(
             quick=Quick(precision=Precision.exactly(1)),
             is_random=False,
         )
+    ],
+    claims=[
+        Claim("fits", "It fits.", ("use",), lambda sheets: near(sheets["use"].value("house", "goodput"))),
     ],
     headline=["use"],
 )

@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from whimbrel.campaign import Campaign, Case, Outcome
     from whimbrel.classification import Losses, classify_losses
+    from whimbrel.display import Plot
     from whimbrel.errors import WhimbrelError
     from whimbrel.handover import HandoverPrediction, handover_model
+    from whimbrel.outcomes import Comparison, Outcomes
+    from whimbrel.reproduction import Reproduction, read_reproduction, reproduce_paper
     from whimbrel.result import Result, Table
     from whimbrel.scenario import Scenario
     from whimbrel.simulation import run
@@ -26,11 +29,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Campaign",
     "Case",
+    "Comparison",
     "HandoverPrediction",
     "Interval",
     "Losses",
     "Outcome",
+    "Outcomes",
+    "Plot",
     "Precision",
+    "Reproduction",
     "Result",
     "Scenario",
     "Table",
@@ -38,23 +45,31 @@ __all__ = [
     "__version__",
     "classify_losses",
     "handover_model",
+    "read_reproduction",
+    "reproduce_paper",
     "run",
 ]
 
 _HOMES = {
     "Campaign": "campaign",
     "Case": "campaign",
+    "Comparison": "outcomes",
     "HandoverPrediction": "handover",
     "Interval": "statistics",
     "Losses": "classification",
     "Outcome": "campaign",
+    "Outcomes": "outcomes",
+    "Plot": "display",
     "Precision": "statistics",
+    "Reproduction": "reproduction",
     "Result": "result",
     "Scenario": "scenario",
     "Table": "result",
     "WhimbrelError": "errors",
     "classify_losses": "classification",
     "handover_model": "handover",
+    "read_reproduction": "reproduction",
+    "reproduce_paper": "reproduction",
     "run": "simulation",
 }
 

@@ -15,19 +15,23 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from whimbrel import records, simulation
 from whimbrel.errors import CampaignError, CampaignInterrupted, RecordError, SchedulerLost
 from whimbrel.jobs import Job, Made, Run, described
+from whimbrel.outcomes import Outcomes
 from whimbrel.progress import Progress, Silent
 from whimbrel.records import Records
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
 from whimbrel.scheduler import Local, Scheduler, Session
 from whimbrel.statistics import FloatArray, Interval, Precision, defined, student_interval
+
+if TYPE_CHECKING:
+    from whimbrel.display import Plot
 
 Measure: TypeAlias = Callable[[Result], Mapping[str, float]]
 """The metrics of one result by name; NaN for a metric that the run leaves undefined."""
@@ -68,6 +72,18 @@ class Outcome:
         """Mean and Student's t interval over the repetitions that define the metric; None without any."""
         sample = defined(self.values[metric])
         return student_interval(sample, confidence) if sample.size else None
+
+    def plot(self, metric: str | None = None) -> Plot:
+        """The mean of a metric with its 95 % interval; of the first by default.
+
+        Raises:
+            UsageError: the metric was not measured.
+            MissingExtra: the extra `charts` is not installed.
+        """
+        return Outcomes({"all runs": self}).plot(metric)
+
+    def _repr_html_(self) -> str:
+        return Outcomes({"all runs": self})._repr_html_()
 
 
 @dataclass
@@ -148,7 +164,7 @@ class Campaign:
         """The name of a record: a digest of the scenario's digest, the seed and the engine."""
         return hashlib.sha256(f"{self.engine}\n{digest}\n{seed}".encode()).hexdigest()[:40]
 
-    def execute(self, cases: Sequence[Case]) -> dict[str, Outcome]:
+    def execute(self, cases: Sequence[Case]) -> Outcomes:
         """Makes the missing runs and measures all.
 
         Args:
@@ -182,7 +198,8 @@ class Campaign:
                     raise first from first.__cause__
                 raise
         session.close()
-        return {case.name: self._outcome(group, case) for group in groups for case in group.cases}
+        made = {case.name: self._outcome(group, case) for group in groups for case in group.cases}
+        return Outcomes((case.name, made[case.name]) for case in cases)
 
     def _interrupt(self, execution: _Execution, session: Session) -> None:
         """Keeps finished runs and local runs in progress; another Ctrl-C drops the latter."""

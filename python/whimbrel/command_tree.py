@@ -1,4 +1,4 @@
-"""The commands written in Python as data: the compiled part makes completion scripts and manual pages of them."""
+"""The commands written in Python as data, for completion scripts and manual pages."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ import numpy as np
 from whimbrel import figures
 from whimbrel.claims import Claim, Verdict
 from whimbrel.errors import PaperError
+from whimbrel.figures import Charts
 from whimbrel.paper import Expected, Item, Paper
 from whimbrel.plan import RECORDS, Plan, results
 from whimbrel.records import Records
@@ -86,6 +87,12 @@ def sheets(each: Paper, plans: Iterable[Plan], printed: Expected, out: Path) -> 
         for item in each.items
         if item.key in by_item
     }
+
+
+def charts(item: Item, made: Sheet) -> Charts:
+    """All figures of an item: the usual ones and its own."""
+    usual = dict(figures.usual_charts(made)) if item.is_drawn else {}
+    return usual if item.charts is None else usual | dict(item.charts(made))
 
 
 def checked(each: Paper, made: Mapping[str, Sheet]) -> list[tuple[Claim, Verdict]]:

@@ -105,9 +105,7 @@ def _rebuild_paper(each: Paper, plans: Sequence[Plan], out: Path) -> list[Drawin
     for item in each.items:
         if item.key in by_item:
             plan, sheet = by_item[item.key], sheets[item.key]
-            charts = dict(figures.usual_charts(sheet)) if item.is_drawn else {}
-            if item.charts is not None:
-                charts |= item.charts(sheet)
+            charts = evaluation.charts(item, sheet)
             if item.pictures is not None:
                 pictures = item.pictures(_first(plan, records), directory)
                 sheet.pictures = [

@@ -15,7 +15,7 @@ Undefined values, such as the delay of a flow that received nothing, are NaN.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,8 @@ from whimbrel.errors import WhimbrelError
 if TYPE_CHECKING:
     import pandas
     import polars
+
+    from whimbrel.display import Plot
 
 Column = npt.NDArray[Any]
 
@@ -103,6 +105,11 @@ class Table(Mapping[str, Column]):
         frame: polars.DataFrame = extras.load("polars", "tables", "to_polars").DataFrame(dict(self._columns))
         return frame
 
+    def _repr_html_(self) -> str:
+        from whimbrel import display
+
+        return display.framed(display.table_html(self))
+
     def __repr__(self) -> str:
         return f"Table({self.rows} rows: {', '.join(self._columns)})"
 
@@ -153,6 +160,26 @@ class Result:
     def to_polars(self) -> dict[str, polars.DataFrame]:
         """Every table as a polars data frame."""
         return {name: table.to_polars() for name, table in self.tables.items()}
+
+    def plot(self, column: str | None = None, *, flows: Sequence[str] | None = None) -> Plot:
+        """A column over time if the scenario's `record.interval` recorded it, otherwise by flow.
+
+        Args:
+            column: of the table `intervals` or `flows`; the goodput by default.
+            flows: names of the flows; by default all but background traffic.
+
+        Raises:
+            UsageError: there is no such column of numbers, or no such flow.
+            MissingExtra: the extra `charts` is not installed.
+        """
+        from whimbrel import display
+
+        return display.result_plot(self, column, flows)
+
+    def _repr_html_(self) -> str:
+        from whimbrel import display
+
+        return display.result_html(self)
 
     def __repr__(self) -> str:
         return f"Result({', '.join(f'{name}: {table.rows} rows' for name, table in self.tables.items())})"

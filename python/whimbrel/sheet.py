@@ -15,12 +15,15 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from whimbrel.errors import WhimbrelError
 from whimbrel.statistics import FloatArray, Interval, defined, student_interval
+
+if TYPE_CHECKING:
+    from whimbrel.display import Plot
 
 COLUMNS = ("row", "column", "metric", "unit", "paper", "ours", "ci_low", "ci_high", "n")
 """The columns of `NAME.csv`, which external scripts read."""
@@ -190,6 +193,39 @@ class Sheet:
         except ValueError:
             return None
         return numbers if len(numbers) > 1 and numbers == sorted(set(numbers)) else None
+
+    def stored(self) -> StoredSheet:
+        """The sheet as the report reads it: means and intervals, without samples."""
+        entries = {}
+        for place, value in self.places():
+            interval = value.interval
+            ours, low, high = (
+                (math.nan, math.nan, math.nan)
+                if interval is None
+                else (interval.mean, interval.low, interval.high)
+            )
+            printed = math.nan if value.paper is None else value.paper
+            entries[place] = Entry(printed, ours, low, high, 0 if interval is None else interval.n)
+        return StoredSheet(self, entries, {})
+
+    def plot(self, metric: str | None = None) -> Plot:
+        """A figure of a metric, as in the report.
+
+        Args:
+            metric: its key; the first one with numbers by default.
+
+        Raises:
+            UsageError: there is no such metric, or it has no numbers.
+            MissingExtra: the extra `charts` is not installed.
+        """
+        from whimbrel import display
+
+        return display.sheet_plot(self, metric)
+
+    def _repr_html_(self) -> str:
+        from whimbrel import display
+
+        return display.sheet_html(self)
 
     def write(self, directory: Path, more: Mapping[str, Any] | None = None) -> None:
         """Writes `KEY.csv` and `KEY.json`.

@@ -19,6 +19,8 @@ import numpy as np
 
 from whimbrel import extras, scheduler, simulation
 from whimbrel.campaign import Campaign, Case, Measure
+from whimbrel.columns import metric as metric_of
+from whimbrel.columns import unit as unit_of
 from whimbrel.errors import PaperError, ScenarioError, UsageError
 from whimbrel.plan import RECORDS, Plan, cell, results
 from whimbrel.progress import Bar, Silent
@@ -26,7 +28,7 @@ from whimbrel.records import Records
 from whimbrel.reproduce import Options
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
-from whimbrel.sheet import Metric, Sheet, Value, replace_text
+from whimbrel.sheet import Sheet, Value, replace_text
 from whimbrel.simulation import Examined
 from whimbrel.statistics import Precision
 
@@ -39,23 +41,6 @@ TABLE = "sweep"
 RUNS = "sweep-runs.csv"
 RUNS_PARQUET = "sweep-runs.parquet"
 """Name of the file with all runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    suffix: str
-    unit: str
-    factor: float
-    digits: int
-
-
-_UNITS = (
-    _Unit("_bps", "kbit/s", 1e-3, 1),
-    _Unit("_s", "ms", 1e3, 2),
-    _Unit("_packets", "packets", 1.0, 1),
-    _Unit("_bytes", "kB", 1e-3, 1),
-    _Unit("", "", 1.0, 4),
-)
 
 
 def simulate(
@@ -190,7 +175,7 @@ def read(plan: Plan, out: Path) -> Swept:
             flow = str(found[0].flows["flow"][row])
             values = {}
             for name in wanted:
-                unit = _unit(name)
+                unit = unit_of(name)
                 sample = np.array([result.flows.one(name, flow=flow) for result in found]) * unit.factor
                 label = f"{flow} ({each.row})" if len(plan.cells) > 1 else flow
                 values[name] = Value(sample, seeds=each.seeds, name=label, unit=unit.unit)
@@ -287,7 +272,7 @@ def _sheet(plan: Plan, lines: Sequence[Line], wanted: Sequence[str]) -> Sheet:
         title=plan.details["title"],
         rows=rows,
         columns=[],
-        metrics=[_metric(name) for name in wanted],
+        metrics=[metric_of(name) for name in wanted],
         source="Sweep",
         row_label=label,
         column_label=others[0] if len(others) == 1 and not several_flows else "Flow",
@@ -303,7 +288,7 @@ def _sheet(plan: Plan, lines: Sequence[Line], wanted: Sequence[str]) -> Sheet:
         columns[column] = None
         made.more[row, column] = {**line.settings, "flow": line.flow}
         for name, value in line.values.items():
-            made.values[row, column, _metric(name).key] = value
+            made.values[row, column, metric_of(name).key] = value
     made.columns = list(columns)
     return made
 
@@ -362,13 +347,3 @@ def _plain(value: Any) -> str:  # noqa: ANN401 - a numpy scalar or a word
     if isinstance(value, np.floating):
         return "" if np.isnan(value) else repr(float(value))
     return str(value)
-
-
-def _unit(name: str) -> _Unit:
-    return next(unit for unit in _UNITS if name.endswith(unit.suffix))
-
-
-def _metric(name: str) -> Metric:
-    unit = _unit(name)
-    key = name.removesuffix(unit.suffix) if unit.suffix else name
-    return Metric(key, unit.unit, key.replace("_", " ").capitalize(), unit.digits)

@@ -18,7 +18,8 @@ from whimbrel.figures.charts import (
     usual_charts,
     vertical_marks,
 )
-from whimbrel.figures.files import DEFAULT_FORMATS, FORMATS, PRINT_DPI, write_chart
+from whimbrel.figures.files import DEFAULT_FORMATS, FORMATS, PRINT_DPI, convert, svg_of, write_chart
+from whimbrel.figures.interval_chart import intervals
 from whimbrel.figures.schemes import SPARE_COLOURS, Scheme, name_of, schemes, style
 
 __all__ = [
@@ -30,8 +31,10 @@ __all__ = [
     "Chart",
     "Charts",
     "Scheme",
+    "convert",
     "curves",
     "dots",
+    "intervals",
     "marked_quick",
     "name_of",
     "plain_subtitle",
@@ -40,6 +43,7 @@ __all__ = [
     "schemes",
     "series",
     "style",
+    "svg_of",
     "usual_charts",
     "vertical_marks",
     "write_chart",

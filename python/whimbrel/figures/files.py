@@ -36,18 +36,9 @@ def write_chart(chart: Chart, directory: Path, name: str, formats: Collection[st
     Raises:
         WhimbrelError: Vega refuses the chart.
     """
-    vl_convert = extras.load("vl_convert", "charts", "a figure")
     text = json.dumps(chart, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    still = {**copy.deepcopy(dict(chart)), "config": _PRINT}
-    try:
-        svg = _described(_renumbered(vl_convert.vegalite_to_svg(still)), str(chart.get("description", "")))
-        drawn = {}
-        if "pdf" in formats:
-            drawn["pdf"] = vl_convert.svg_to_pdf(svg)
-        if "png" in formats:
-            drawn["png"] = vl_convert.svg_to_png(svg, ppi=PRINT_DPI)
-    except (ValueError, RuntimeError) as error:
-        raise WhimbrelError(f"figure {name}: {error}") from error
+    svg = svg_of(chart, name)
+    drawn = {kind: convert(svg, kind, name) for kind in FORMATS[1:] if kind in formats}
     replace_text(directory / f"{name}.svg", svg)
     for kind in FORMATS[1:]:
         path = directory / f"{name}.{kind}"
@@ -56,6 +47,46 @@ def write_chart(chart: Chart, directory: Path, name: str, formats: Collection[st
         else:
             path.unlink(missing_ok=True)
     replace_text(directory / f"{name}.vl.json", text + "\n")
+
+
+def svg_of(chart: Chart, name: str) -> str:
+    """The chart as SVG, with its alternative text.
+
+    Args:
+        chart: the Vega-Lite specification.
+        name: of the figure, for errors.
+
+    Raises:
+        MissingExtra: the drawing library is not installed.
+        WhimbrelError: Vega refuses the chart.
+    """
+    vl_convert = extras.load("vl_convert", "charts", "a figure")
+    still = {**copy.deepcopy(dict(chart)), "config": _PRINT}
+    try:
+        return _described(_renumbered(vl_convert.vegalite_to_svg(still)), str(chart.get("description", "")))
+    except (ValueError, RuntimeError) as error:
+        raise WhimbrelError(f"figure {name}: {error}") from error
+
+
+def convert(svg: str, kind: str, name: str) -> bytes:
+    """A picture in another format.
+
+    Args:
+        svg: as from `svg_of`.
+        kind: `pdf` or `png`.
+        name: of the figure, for errors.
+
+    Raises:
+        MissingExtra: the drawing library is not installed.
+        WhimbrelError: it refuses the picture.
+    """
+    vl_convert = extras.load("vl_convert", "charts", "a figure")
+    try:
+        return bytes(
+            vl_convert.svg_to_pdf(svg) if kind == "pdf" else vl_convert.svg_to_png(svg, ppi=PRINT_DPI)
+        )
+    except (ValueError, RuntimeError) as error:
+        raise WhimbrelError(f"figure {name}: {error}") from error
 
 
 def _described(svg: str, text: str) -> str:

@@ -43,6 +43,11 @@ def numbers(folder: str, table: ShownTable) -> str:
     return "\n".join(parts)
 
 
+def plain(stored: StoredSheet) -> str:
+    """All numbers of a sheet, one table after the other."""
+    return "\n".join(f"<p>{grid.caption}</p>{_rendered(stored, grid)}" for grid in _grids(stored))
+
+
 def _grids(stored: StoredSheet) -> Iterable[_Grid]:
     """With one row, metrics by columns, as in papers; otherwise rows by columns for every metric."""
     sheet = stored.sheet
