@@ -13,7 +13,7 @@
 #   make reorder-real  a real video and speech over netem that reorders, in that guest (docs/reordering.md)
 #   make handover  a real stream over a real handover, between network namespaces (docs/handover.md)
 #   make wheel   a wheel for `pip install`, with profile-guided optimisation, into out/wheels
-#   make docs    the documentation, into out/docs
+#   make docs    the documentation site, into out/docs: pages, papers, notebooks, references
 #   make compliance   the RFCs' requirements: checks compliance/*.toml against the source and counts them
 
 SHELL := /bin/bash
@@ -88,8 +88,8 @@ rust-tests: tools
 
 python-tests: extension
 	echo "== Python: ruff, mypy, tests, examples, claims"
-	$(BIN)/ruff format --check python papers examples scripts benches interop
-	$(BIN)/ruff check python papers examples scripts benches interop
+	$(BIN)/ruff format --check python papers examples scripts benches interop site
+	$(BIN)/ruff check python papers examples scripts benches interop site
 	$(BIN)/mypy
 	$(BIN)/pytest
 	echo "== the overview, quick form"
@@ -145,10 +145,11 @@ fuzz-check: tools
 	echo "== fuzz targets"
 	$(CARGO) check --quiet --manifest-path fuzz/Cargo.toml --no-default-features --bins
 
-docs: tools
+docs: extension
 	echo "== documents"
 	$(CARGO) doc --quiet --workspace --no-deps --exclude whimbrel-python
 	$(PYTHON) scripts/check_links.py README.md docs papers
+	$(BIN)/python scripts/build_site.py $(OUT)/docs --rust target/doc
 
 tools:
 	scripts/check_tools.sh
