@@ -1,7 +1,7 @@
 """Configuration of the documentation site, which `scripts/build_site.py` stages and builds.
 
 Sphinx, because it is maintained, checks every link of a build, and its search needs no server; MyST, because
-the pages are Markdown that other viewers show, too; Furo, because it adapts to small screens and to dark ones.
+the pages are Markdown that other viewers show, too; Furo, because it adapts to small and to dark screens.
 """
 
 import tomllib

@@ -103,7 +103,8 @@ def table_html(table: Table, caption: str = "", columns: Sequence[str] | None = 
             body.append(
                 f"<tr>{''.join(f'<td>{escape(_plain(table[name][row]))}</td>' for name in names)}</tr>"
             )
-    title = f"<p><b>{escape(caption)}</b>, {table.rows} rows</p>" if caption else ""
+    count = f"{table.rows} row{'' if table.rows == 1 else 's'}"
+    title = f"<p><b>{escape(caption)}</b>, {count}</p>" if caption else ""
     return (
         f'{title}<div class="scroll"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table></div>"
