@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import cast
 
 import griffe
 
@@ -48,8 +49,9 @@ PAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 def write_reference(package: Path, out: Path) -> list[str]:
     """Writes the pages; returns their places in the site."""
     out.mkdir(parents=True, exist_ok=True)
-    whimbrel = griffe.load(
-        "whimbrel", search_paths=[str(package)], docstring_parser="google", resolve_aliases=True
+    whimbrel = cast(
+        griffe.Module,
+        griffe.load("whimbrel", search_paths=[str(package)], docstring_parser="google", resolve_aliases=True),
     )
     for file, (title, modules) in PAGES.items():
         text = [f"# {title}\n\n"]
@@ -75,20 +77,19 @@ def exported(whimbrel: griffe.Module) -> Iterator[str]:
 def home(whimbrel: griffe.Module, name: str) -> griffe.Object:
     """The definition of an exported name, which is imported on first use."""
     member = whimbrel.members[name]
-    target = member.target_path if member.is_alias else member.path
-    return whimbrel[target.removeprefix("whimbrel.")]
+    target = member.target_path if isinstance(member, griffe.Alias) else member.path
+    return cast(griffe.Object, whimbrel[target.removeprefix("whimbrel.")])
 
 
 def module(of: griffe.Object) -> Iterator[str]:
     """A module or package with its public members."""
     yield f"## `{of.path}`\n\n{described(of)}"
     for member in of.members.values():
-        if is_public(member) and not member.is_module:
+        if is_public(member) and isinstance(member, griffe.Object) and not member.is_module:
             yield from definition(member, of.path, 3)
-    if of.is_package:
-        for name in sorted(of.modules):
-            if not name.startswith("_"):
-                yield from module(of.modules[name])
+    for name in sorted(of.modules):
+        if not name.startswith("_"):
+            yield from module(of.modules[name])
 
 
 def is_public(member: griffe.Object | griffe.Alias) -> bool:
@@ -140,7 +141,7 @@ def signature(of: griffe.Function, name: str) -> str:
         if parameter.default is not None and not star:
             text += f" = {parameter.default}" if parameter.annotation is not None else f"={parameter.default}"
         shown.append(text)
-    returns = f" -> {of.returns}" if of.returns is not None and name != "__init__" else ""
+    returns = f" -> {of.returns}" if of.returns is not None and of.name != "__init__" else ""
     line = f"{name}({', '.join(shown)}){returns}"
     if len(line) > 90:
         inner = "".join(f"    {each},\n" for each in shown)

@@ -1,5 +1,6 @@
 """Results in notebooks: HTML without further packages, figures by the code of the report."""
 
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from test_paper_folders import write_paper
 
 import whimbrel
-from whimbrel import display, extras, paper_folders, rebuild
+from whimbrel import display, paper_folders, rebuild
 from whimbrel.campaign import Campaign, Case, Outcome
 from whimbrel.display import Plot
 from whimbrel.errors import MissingExtra, UsageError
@@ -90,7 +91,7 @@ def test_a_run_is_drawn_over_time_if_that_was_recorded_and_otherwise_by_flow() -
     assert "kbit/s" in texts(by_flow)
     for wrong in ({"column": "speed"}, {"column": "scheme"}, {"flows": ["radio"]}):
         with pytest.raises(UsageError, match="expected"):
-            recorded.plot(**wrong)  # type: ignore[arg-type]
+            recorded.plot(**wrong)
 
 
 def test_a_campaign_is_shown_drawn_and_compared(outcomes: Outcomes) -> None:
@@ -197,7 +198,7 @@ def test_a_figure_is_saved_by_its_suffix(tmp_path: Path) -> None:
 def test_without_the_drawing_library_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     result = whimbrel.run(scenario("1 Mbit/s"))
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    monkeypatch.setattr(extras.importlib, "import_module", _without_drawing)
+    monkeypatch.setattr(importlib, "import_module", _without_drawing)
     # Tables need no drawing.
     assert "goodput_bps" in result._repr_html_()
     with pytest.raises(MissingExtra, match=r"pip install 'whimbrel\[charts\]'"):

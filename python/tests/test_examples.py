@@ -143,7 +143,7 @@ def test_the_list_is_also_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_made_up_recordings_can_be_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "scripts")
-    import make_examples  # type: ignore[import-not-found]
+    import make_examples
 
     traces = ROOT / "examples" / "traces"
     assert make_examples.losses() == (traces / "drive_losses.csv").read_text()

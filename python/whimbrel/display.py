@@ -29,6 +29,7 @@ _STYLE = """<style>
 .whimbrel tbody tr { border-top: 1px solid rgba(128, 128, 128, .35); }
 .whimbrel .scroll { overflow-x: auto; margin: .3em 0 1em; }
 .whimbrel .half, .whimbrel .printed, .whimbrel .unit, .whimbrel .count { opacity: .75; margin-left: .35em; }
+.whimbrel .printed { display: block; margin: 0; }
 .whimbrel .hidden { display: none; }
 .whimbrel p { margin: .4em 0; }
 </style>"""
