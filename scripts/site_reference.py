@@ -88,7 +88,7 @@ def module(of: griffe.Object) -> Iterator[str]:
         if is_public(member) and isinstance(member, griffe.Object) and not member.is_module:
             yield from definition(member, of.path, 3)
     for name in sorted(of.modules):
-        if not name.startswith("_"):
+        if is_public(of.members[name]):
             yield from module(of.modules[name])
 
 

@@ -70,8 +70,9 @@ def is_capture(path: Path) -> bool:
 def packets(path: Path) -> Table:
     """The `packets` table of a run.
 
-    Args: path: output of `whimbrel run --out DIR` (the directory or its packets.csv) or `--json`, or a
-        campaign's `.record`.
+    Args:
+        path: output of `whimbrel run --out DIR` (the directory or its packets.csv) or `--json`, or a
+            campaign's `.record`.
 
     Raises:
         InputError: no such file.
@@ -96,10 +97,12 @@ def datagrams(
 ) -> Datagrams:
     """A flow's datagrams.
 
-    Args: table: the `packets` of a run. flow: name of the flow; None for the only one. schedule: the CSV
-        file that the flow sent, with the columns `time_s` and `size_bytes`; then delays count from the
-        application, and datagrams that were never sent have a time. start_s: start time of the flow, with a
-        schedule.
+    Args:
+        table: the `packets` of a run.
+        flow: name of the flow; None for the only one.
+        schedule: the CSV file that the flow sent, with the columns `time_s` and `size_bytes`; then delays
+            count from the application, and datagrams that were never sent have a time.
+        start_s: start time of the flow, with a schedule.
 
     Raises:
         UsageError: no such flow, several of them, or an invalid schedule.
