@@ -25,7 +25,8 @@ from site_reference import write_reference
 ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^(```|~~~)")
-ITEM = re.compile(r"^\s*(?:[-*]|\d+\.) \[[^\]]+\]\(([^)#\s]+)[^)]*\)")
+ITEM = re.compile(r"^\s*(?:[-*]|\d+\.) \[")
+PAGE = re.compile(r"\]\(([^)#\s]+\.(?:md|ipynb))(?:#[^)]*)?\)")
 RUST = "rust"
 """Folder of the crates' documentation in the site."""
 
@@ -73,10 +74,10 @@ def groups(index: str) -> list[tuple[str, list[str]]]:
     found: list[tuple[str, list[str]]] = []
     caption = ""
     for line in index.splitlines():
-        if match := ITEM.match(line):
+        if ITEM.match(line):
             if not found or found[-1][0] != caption:
                 found.append((caption, []))
-            found[-1][1].append(match[1])
+            found[-1][1].extend(PAGE.findall(line))
         elif line.startswith("#") or (line.strip().endswith(":") and not line.startswith((" ", "-", "|"))):
             caption = line.strip("#: ")
     return found
@@ -104,7 +105,7 @@ def stage(source: Path) -> None:
     seen: set[str] = set()
     navigation = []
     for caption, entries in listed:
-        mine = [entry for entry in entries if entry.endswith((".md", ".ipynb")) and entry not in seen]
+        mine = [entry for entry in dict.fromkeys(entries) if entry not in seen]
         seen.update(mine)
         if mine:
             shown = "\n".join(mine)
