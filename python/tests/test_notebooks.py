@@ -1,6 +1,8 @@
 """The notebooks run, hold no outputs, and link to pages that exist."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -9,6 +11,16 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
+
+
+def test_the_page_about_results_runs(tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "notebooks.md").read_text(), re.DOTALL)
+    command = [sys.executable, "-c", block]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True)
+    assert "Interval(mean=" in done.stdout
+    assert (tmp_path / "goodput.svg").read_text().startswith("<svg")
+    assert (tmp_path / "ratio.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_there_are_four() -> None:

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_navigation_is_that_of_the_index() -> None:
-    text = "# W\n\nUse it:\n\n- [A](a.md), [E](e.md).\n- [B](b.md#x)\n\n## Then\n\n1. [C](c.md)\n\n[D](d.md)\n"
+    text = "Use it:\n\n- [A](a.md), [E](e.md).\n- [B](b.md#x)\n\n## Then\n\n1. [C](c.md)\n\n[D](d.md)\n"
     assert groups(text) == [("Use it", ["a.md", "e.md", "b.md"]), ("Then", ["c.md"])]
     named = {entry for _, entries in groups((ROOT / "docs" / "index.md").read_text()) for entry in entries}
     assert {path.name for path in (ROOT / "docs").glob("*.md")} - named == {"index.md"}
