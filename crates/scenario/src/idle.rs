@@ -4,9 +4,13 @@
 //! turns off explicitly (`classifier = "none"`, `loss = "none"`) is not noted.
 
 use serde_json::{Map, Value};
+use whimbrel_units::quantity;
 
 use super::plan::Note;
 use super::transport::Transports;
+
+#[cfg(test)]
+mod tests;
 
 type Table = Map<String, Value>;
 
@@ -75,7 +79,7 @@ fn has(table: &Table, name: &str) -> bool {
     match table.get(name) {
         None => false,
         Some(Value::Number(number)) => number.as_f64() != Some(0.0),
-        Some(Value::String(text)) => !text.trim_start().starts_with("0 "),
+        Some(Value::String(text)) => quantity::split(text).is_none_or(|(number, _)| number != 0.0),
         Some(_) => true,
     }
 }
