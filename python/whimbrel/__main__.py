@@ -21,9 +21,10 @@ whimbrel - congestion-controlled datagrams for live media, and a laboratory to e
 
   whimbrel COMMAND --help        every command, explained with an example
 
-measure a real path
+use a real path
   perf server                    wait for measurements
   perf client HOST               measure like iperf: DCCP, TCP, UDP
+  carry send|receive             carry another program's datagrams, such as a camera's video
   inspect FILE.pcap              explain the DCCP connections of a capture
   schedule FILE                  convert a video or a capture to a schedule of datagrams
   classify FILE.csv              classify losses: congestion or radio

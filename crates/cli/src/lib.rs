@@ -14,7 +14,7 @@ pub use quantity::parse_quantity;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{classify, completion, inspect, man, model, perf, run_scenario, schedule, schema};
+use crate::commands::{carry, classify, completion, inspect, man, model, perf, run_scenario, schedule, schema};
 use crate::exit::Failure;
 use crate::print::PrintError;
 
@@ -40,6 +40,8 @@ enum Command {
     Inspect(inspect::InspectArgs),
     /// Measure a real path, like iperf: DCCP, UDP, TCP.
     Perf(perf::PerfArgs),
+    /// Carry the datagrams of another program, such as a camera's video, over DCCP.
+    Carry(carry::CarryArgs),
     /// Simulate a scenario, faster than real time.
     Run(run_scenario::RunArgs),
     /// Classify each loss in a list of arrivals as congestion or wireless.
@@ -69,6 +71,7 @@ pub fn run(args: Vec<String>) -> i32 {
     let result = match cli.command {
         Command::Inspect(args) => inspect::run(&args),
         Command::Perf(args) => perf::run(args),
+        Command::Carry(args) => carry::run(args),
         Command::Run(args) => run_scenario::run(&args),
         Command::Classify(args) => classify::run(&args),
         Command::Model(args) => model::run(&args),

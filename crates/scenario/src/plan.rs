@@ -278,10 +278,15 @@ fn abridged(names: &[String]) -> String {
     text
 }
 
+/// Expectation of a readable file. It names the path that was tried: relative names are those beside the scenario.
+fn unreadable(path: &Path, error: &std::io::Error) -> String {
+    format!("a readable file ({}: {error})", path.display())
+}
+
 /// A file that the scenario names, as text.
 fn read(key: &str, base: &Path, file: &Path) -> Result<String, ScenarioError> {
     let path: PathBuf = base.join(file);
     std::fs::read_to_string(&path).map_err(|error| {
-        ScenarioError::invalid(key, quoted(&file.display().to_string()), format!("a readable file ({error})"))
+        ScenarioError::invalid(key, quoted(&file.display().to_string()), unreadable(&path, &error))
     })
 }

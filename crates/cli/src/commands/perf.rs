@@ -21,7 +21,7 @@ mod sender;
 mod server;
 mod size;
 mod stream;
-mod target;
+pub(super) mod target;
 mod tcp;
 mod test_client;
 mod test_ports;

@@ -10,7 +10,7 @@ use whimbrel_netsim::trace::LossTrace;
 use whimbrel_units::{Duration, Instant};
 
 use super::notes::Note;
-use super::{quoted, read};
+use super::{quoted, read, unreadable};
 use crate::error::ScenarioError;
 use crate::link::Loss;
 
@@ -112,7 +112,8 @@ fn captured(
 ) -> Result<LossTrace, ScenarioError> {
     let name = file.display().to_string();
     let wrong = |expected: String| ScenarioError::invalid(key, quoted(&name), expected);
-    let open = File::open(base.join(file)).map_err(|error| wrong(format!("a readable file ({error})")))?;
+    let path = base.join(file);
+    let open = File::open(&path).map_err(|error| wrong(unreadable(&path, &error)))?;
     let recording = losses(BufReader::new(open), port)
         .map_err(|error| wrong(format!("a pcap or pcapng file ({error})")))?
         .ok_or_else(|| {

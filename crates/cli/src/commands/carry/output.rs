@@ -1,0 +1,114 @@
+//! The lines that `whimbrel carry` prints.
+
+use std::net::SocketAddr;
+
+use serde_json::json;
+use whimbrel_net::{Clock, ConnectionSnapshot};
+use whimbrel_units::{ByteCount, Duration, Instant};
+
+use super::forward::Counts;
+use crate::print::{self, PrintError};
+
+/// Prints lines, or JSON objects, about one connection after the other.
+pub(super) struct Lines {
+    json: bool,
+    interval: Duration,
+    clock: Clock,
+    /// Start of the connection, time of its last line, and bytes sent and received until then.
+    started: Instant,
+    last: Instant,
+    sent: u64,
+    received: u64,
+}
+
+impl Lines {
+    pub(super) fn new(json: bool, interval: Duration) -> Self {
+        let clock = Clock::start();
+        let now = clock.now();
+        Self { json, interval, clock, started: now, last: now, sent: 0, received: 0 }
+    }
+
+    /// Time between two lines.
+    pub(super) fn interval(&self) -> std::time::Duration {
+        self.interval.into()
+    }
+
+    /// This end is ready.
+    pub(super) fn waiting(&self, text: &str) -> Result<(), PrintError> {
+        self.event("ready", text)
+    }
+
+    /// A connection has begun.
+    pub(super) fn connected(&mut self, peer: SocketAddr) -> Result<(), PrintError> {
+        self.started = self.clock.now();
+        self.last = self.started;
+        (self.sent, self.received) = (0, 0);
+        self.event("connected", &format!("connected with {peer}"))
+    }
+
+    /// A connection has ended.
+    pub(super) fn ended(&self, reason: &str) -> Result<(), PrintError> {
+        self.event("ended", reason)
+    }
+
+    /// The program ends.
+    pub(super) fn end(&self) -> Result<(), PrintError> {
+        self.event("ended", "interrupted")
+    }
+
+    /// Prints a warning to standard error.
+    pub(super) fn warn(&self, text: &str) {
+        eprintln!("whimbrel: {text}");
+    }
+
+    fn event(&self, kind: &str, text: &str) -> Result<(), PrintError> {
+        if self.json { print::line(json!({ "event": kind, "text": text })) } else { print::line(text) }
+    }
+
+    /// Prints the figures since the last line.
+    pub(super) fn interval_of(
+        &mut self,
+        snapshot: &ConnectionSnapshot,
+        counts: Counts,
+    ) -> Result<(), PrintError> {
+        let now = self.clock.now();
+        let length = now - self.last;
+        if length.is_zero() {
+            return Ok(());
+        }
+        let statistics = snapshot.statistics;
+        let send_rate = ByteCount::new(statistics.bytes_sent - self.sent) / length;
+        let receive_rate = ByteCount::new(statistics.bytes_received - self.received) / length;
+        (self.last, self.sent, self.received) = (now, statistics.bytes_sent, statistics.bytes_received);
+        let at = (now - self.started).as_secs_f64();
+        let (sender, receiver) = (&snapshot.sender, &snapshot.receiver);
+        let rtt = snapshot.rtt;
+        let late = statistics.datagrams_dropped;
+        if self.json {
+            return print::line(json!({
+                "event": "interval",
+                "time_s": at,
+                "send_rate_bps": send_rate.as_bits_per_second(),
+                "receive_rate_bps": receive_rate.as_bits_per_second(),
+                "allowed_rate_bps": sender.allowed_rate.map(|rate| rate.as_bits_per_second()).filter(|rate| rate.is_finite()),
+                "rtt_s": rtt.map(Duration::as_secs_f64),
+                "sent": statistics.datagrams_sent,
+                "stale": late,
+                "refused": counts.refused,
+                "too_large": counts.too_large,
+                "received": statistics.datagrams_received,
+                "lost": receiver.lost,
+                "lost_wireless": receiver.lost_wireless,
+            }));
+        }
+        let allowed = sender.allowed_rate.map_or(String::new(), |rate| format!(" of {rate} allowed"));
+        let rtt = rtt.map_or(String::new(), |rtt| format!(", RTT {:.1} ms", rtt.as_secs_f64() * 1e3));
+        print::line(format_args!(
+            "{at:6.1} s  sent {send_rate}{allowed}{rtt}; {} datagrams, {} not sent; received {receive_rate}; {} datagrams, {} lost",
+            statistics.datagrams_sent,
+            late + counts.refused + counts.too_large,
+            statistics.datagrams_received,
+            receiver.lost,
+        ))
+    }
+}

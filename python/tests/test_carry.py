@@ -1,0 +1,141 @@
+"""`whimbrel carry`: another program's datagrams over DCCP, between two processes."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+WHIMBREL = [sys.executable, "-m", "whimbrel", "carry"]
+WAIT_S = 20
+
+
+@contextmanager
+def _running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [*WHIMBREL, *arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _event(process: subprocess.Popen[str], kind: str) -> dict[str, object]:
+    """The next event of a kind."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        event: dict[str, object] = json.loads(line)
+        if event["event"] == kind:
+            return event
+    assert process.stderr is not None
+    raise AssertionError(f"no {kind}: {process.stderr.read()}")
+
+
+def _udp() -> socket.socket:
+    opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    opened.settimeout(WAIT_S)
+    opened.bind(("127.0.0.1", 0))
+    return opened
+
+
+def _free_port() -> int:
+    with _udp() as probe:
+        return int(probe.getsockname()[1])
+
+
+def _at(text: object) -> str:
+    """The address in `listening at UDP 127.0.0.1:1234; ...`."""
+    return str(text).partition("UDP ")[2].partition(";")[0]
+
+
+def test_datagrams_are_carried_in_both_directions() -> None:
+    with _udp() as camera, _udp() as viewer:
+        to = f"127.0.0.1:{viewer.getsockname()[1]}"
+        with _running("receive", "--to", to, "--bind", "127.0.0.1:0", "--reorder", "20ms") as receiver:
+            server = _at(_event(receiver, "ready")["text"])
+            source = ("127.0.0.1", _free_port())
+            with _running("send", server, "--from", f"{source[0]}:{source[1]}", "-i", "0.2") as sender:
+                _event(sender, "connected")
+                expected = [bytes([number]) * 1000 for number in range(50)]
+                for datagram in expected:
+                    camera.sendto(datagram, source)
+                received = [viewer.recvfrom(2000) for _ in expected]
+                assert [datagram for datagram, _ in received] == expected
+                # RTCP, for instance, returns to the program whose datagrams are carried.
+                viewer.sendto(b"report", received[0][1])
+                assert camera.recvfrom(2000) == (b"report", source)
+                # Too large for any packet.
+                camera.sendto(bytes(9000), source)
+                while (figures := _event(sender, "interval"))["too_large"] == 0:
+                    pass
+                assert (figures["sent"], figures["received"]) == (50, 1)
+                sender.send_signal(signal.SIGINT)
+                _, errors = sender.communicate(timeout=WAIT_S)
+                assert sender.returncode == 130
+                assert "a datagram of 9000 bytes exceeds the limit" in errors
+                assert "reduce the packet size" in errors
+            assert "clos" in str(_event(receiver, "ended")["text"])
+
+
+def test_a_receiver_that_starts_again_is_found_again() -> None:
+    with _udp() as camera, _udp() as viewer:
+        to = f"127.0.0.1:{viewer.getsockname()[1]}"
+        server, source = f"127.0.0.1:{_free_port()}", ("127.0.0.1", _free_port())
+        with _running("receive", "--to", to, "--bind", server) as receiver:
+            _event(receiver, "ready")
+            sender = subprocess.Popen(
+                [*WHIMBREL, "send", server, "--from", f"{source[0]}:{source[1]}", "--json"],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            try:
+                _event(sender, "connected")
+                receiver.send_signal(signal.SIGINT)
+                receiver.communicate(timeout=WAIT_S)
+                _event(sender, "ended")
+                with _running("receive", "--to", to, "--bind", server, "--one-off") as again:
+                    _event(again, "connected")
+                    _event(sender, "connected")
+                    camera.sendto(b"after", source)
+                    assert viewer.recvfrom(100)[0] == b"after"
+            finally:
+                sender.kill()
+                sender.communicate()
+
+
+def test_a_second_sender_replaces_the_first() -> None:
+    with _udp() as camera, _udp() as viewer:
+        to = f"127.0.0.1:{viewer.getsockname()[1]}"
+        with _running("receive", "--to", to, "--bind", "127.0.0.1:0") as receiver:
+            server = _at(_event(receiver, "ready")["text"])
+            with _running("send", server, "--from", f"127.0.0.1:{_free_port()}") as first:
+                _event(first, "connected")
+                # An end that has vanished without closing.
+                first.send_signal(signal.SIGKILL)
+                source = ("127.0.0.1", _free_port())
+                with _running("send", server, "--from", f"{source[0]}:{source[1]}") as second:
+                    _event(second, "connected")
+                    assert "another sender" in str(_event(receiver, "ended")["text"])
+                    camera.sendto(b"newer", source)
+                    assert viewer.recvfrom(100)[0] == b"newer"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["send", "127.0.0.1:9", "--from", "127.0.0.1:0"], "DCCP connection to 127.0.0.1:9"),
+        (["send", "no-such-host.invalid", "--from", "127.0.0.1:0"], "cannot be resolved"),
+        (["receive", "--to", "127.0.0.1:5004", "--bind", "192.0.2.1:6511"], "UDP 192.0.2.1:6511"),
+    ],
+)
+def test_an_end_that_cannot_start_names_the_reason(arguments: list[str], complaint: str) -> None:
+    done = subprocess.run([*WHIMBREL, *arguments], capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 1
+    assert complaint in done.stderr
