@@ -168,10 +168,13 @@ extension: setup
 	  env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release
 
 wheel: setup
-	find "$$(rustc --print sysroot)" -name llvm-profdata | grep -q . || {
-	  echo "missing: llvm-profdata. Install it with: rustup component add llvm-tools" >&2; exit 1; }
-	scripts/step.sh "building a profile-guided wheel (takes minutes)" $(OUT)/log/wheel.log \
-	  env -u CONDA_PREFIX $(BIN)/maturin build --release --pgo --out $(OUT)/wheels --interpreter $(BIN)/python
+	rm -rf $(OUT)/wheels
+	pgo=--pgo
+	find "$$(rustc --print sysroot)" -name 'llvm-profdata*' | grep -q . || {
+	  echo "without profile-guided optimisation, which needs: rustup component add llvm-tools"; pgo=; }
+	scripts/step.sh "building the wheel (takes minutes)" $(OUT)/log/wheel.log \
+	  env -u CONDA_PREFIX $(BIN)/maturin build --release $$pgo --out $(OUT)/wheels --interpreter $(BIN)/python
+	ls $(OUT)/wheels/*.whl
 
 clean:
 	rm -rf target $(VENV) $(OUT) fuzz/target
