@@ -83,6 +83,17 @@ def test_datagrams_are_carried_in_both_directions() -> None:
             assert "clos" in str(_event(receiver, "ended")["text"])
 
 
+def test_a_sender_that_a_service_manager_stops_closes_its_connection() -> None:
+    with _running("receive", "--to", "127.0.0.1:9", "--bind", "127.0.0.1:0", "--one-off") as receiver:
+        server = _at(_event(receiver, "ready")["text"])
+        with _running("send", server, "--from", f"127.0.0.1:{_free_port()}") as sender:
+            _event(sender, "connected")
+            sender.send_signal(signal.SIGTERM)
+            sender.communicate(timeout=WAIT_S)
+        receiver.communicate(timeout=WAIT_S)
+        assert receiver.returncode == 0
+
+
 def test_a_receiver_that_starts_again_is_found_again() -> None:
     with _udp() as camera, _udp() as viewer:
         to = f"127.0.0.1:{viewer.getsockname()[1]}"

@@ -105,6 +105,8 @@ def test_the_wheel_contains_every_example() -> None:
     for each in example_files.known():
         assert ROOT / "python/whimbrel/examples" / each.name in files
     assert ROOT / "python/whimbrel/examples" / example_files.INDEX in files
+    examples = {path for path in files if "examples" in path.parts}
+    assert len(examples) == len(example_files.known()) + 1
 
 
 @pytest.mark.parametrize("file", sorted(ROOT.glob("examples/*/*.toml")), ids=lambda path: path.stem)

@@ -9,9 +9,24 @@ pub(crate) struct Interrupt(watch::Receiver<bool>);
 impl Interrupt {
     /// Listens from now on, on the current runtime.
     pub(crate) fn listen() -> Self {
+        Self::spawn(Termination::default())
+    }
+
+    /// Listens from now on, on the current runtime, also for SIGTERM, by which service managers stop programs.
+    ///
+    /// # Errors
+    /// The system refuses to report the signal.
+    pub(crate) fn listen_as_service() -> std::io::Result<Self> {
+        Ok(Self::spawn(Termination::listen()?))
+    }
+
+    fn spawn(mut termination: Termination) -> Self {
         let (raised, interrupted) = watch::channel(false);
         tokio::spawn(async move {
-            while tokio::signal::ctrl_c().await.is_ok() {
+            while tokio::select! {
+                interrupted = tokio::signal::ctrl_c() => interrupted.is_ok(),
+                () = termination.requested() => true,
+            } {
                 if raised.send_replace(true) {
                     std::process::exit(130);
                 }
@@ -32,6 +47,36 @@ impl Interrupt {
     /// `true` if Ctrl-C was pressed.
     pub(crate) fn is_raised(&self) -> bool {
         *self.0.borrow()
+    }
+}
+
+/// SIGTERM, if it is listened for.
+#[derive(Debug, Default)]
+struct Termination {
+    #[cfg(unix)]
+    signal: Option<tokio::signal::unix::Signal>,
+}
+
+impl Termination {
+    #[cfg(unix)]
+    fn listen() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { signal: Some(signal(SignalKind::terminate())?) })
+    }
+
+    #[cfg(not(unix))]
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self::default())
+    }
+
+    /// Waits for it. Cancel safe.
+    async fn requested(&mut self) {
+        #[cfg(unix)]
+        if let Some(signal) = &mut self.signal {
+            signal.recv().await;
+            return;
+        }
+        std::future::pending().await
     }
 }
 

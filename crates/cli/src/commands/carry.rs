@@ -135,7 +135,7 @@ async fn open_udp(at: SocketAddr) -> anyhow::Result<UdpSocket> {
 }
 
 async fn send(args: SendArgs) -> Result<(), Failure> {
-    let mut interrupt = Interrupt::listen();
+    let mut interrupt = Interrupt::listen_as_service()?;
     let port = args.host.port.unwrap_or(whimbrel_net::DCCP_UDP_PORT);
     let at = lookup_host((args.host.host.as_str(), port))
         .await
@@ -193,7 +193,7 @@ async fn send(args: SendArgs) -> Result<(), Failure> {
 }
 
 async fn receive(args: ReceiveArgs) -> Result<(), Failure> {
-    let mut interrupt = Interrupt::listen();
+    let mut interrupt = Interrupt::listen_as_service()?;
     let ccids = [Ccid::TFRC, Ccid::TCP_LIKE, Ccid::TFRC_SP];
 
     let mut config = config().sender_ccids(ccids).receiver_ccids(ccids);

@@ -47,11 +47,7 @@ pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) -> Result<(), Print
                 rate(number("goodput_bps")),
                 rate(number("throughput_bps")),
                 count(number("sent_packets")),
-                if delivers_packets(row) {
-                    count(number("delivered_packets"))
-                } else {
-                    "-".into()
-                },
+                if delivers_packets(row) { count(number("delivered_packets")) } else { "-".into() },
                 time(number("delay_mean_s")),
                 time(number("jitter_s")),
                 share(number("loss_event_rate_mean")),
