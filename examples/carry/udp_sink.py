@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the UDP datagrams that arrive to a file, in place of a viewer; ends when none has come for some seconds.
+"""Writes the UDP datagrams that arrive to a file, in place of a viewer; ends when none has come for a while.
 
 Usage: udp_sink.py ADDRESS:PORT FILE [--first 20] [--quiet-for 2]
 """
