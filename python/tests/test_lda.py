@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from whimbrel import paper
-from whimbrel.papers.lda import beyond, inter_arrival, measures, topology, words
+from whimbrel.papers.lda import beyond, inter_arrival, measures, thresholds, topology
 from whimbrel.result import Result
 from whimbrel.sheet import Sheet, Value
 from whimbrel.simulation import run
@@ -184,9 +184,9 @@ def test_a_mean_over_the_flows_excludes_the_single_flow() -> None:
         for row in rows
     }
     sheet = Sheet("fig9", "", rows, ["biaz"], measures.METRICS, values=values)
-    mean = words.overall({"fig9": sheet}, "fig9", "biaz", "m_c")
+    mean = thresholds.overall({"fig9": sheet}, "fig9", "biaz", "m_c")
     assert (mean.mean, mean.name) == (3.0, "Biaz over N")
-    assert words.one({"fig9": sheet}, "fig9", "biaz", "m_c").mean == 1.0
+    assert thresholds.one({"fig9": sheet}, "fig9", "biaz", "m_c").mean == 1.0
 
 
 def test_all_printed_numbers_are_present() -> None:
