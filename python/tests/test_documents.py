@@ -107,6 +107,10 @@ def test_the_guide_to_losses_runs(tmp_path: Path) -> None:
     on_lists = [words for words in _shell_lines(guide) if "arrivals.csv" in words]
     plain, _ = (_whimbrel(*words[1:], cwd=tmp_path) for words in on_lists)
     assert "2 packets lost in 2 runs: 1 to the radio, 1 to congestion" in plain
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    on_captures = [words for words in _shell_lines(guide) if words[1] == "classify" and words not in on_lists]
+    assert on_captures
+    assert all("wireless" in _whimbrel(*words[1:], cwd=tmp_path) for words in on_captures)
     (python,) = _blocks(guide, "python")
     _run([sys.executable, "-c", python], tmp_path)
 
