@@ -8,9 +8,11 @@ shift 2
 mkdir -p "$(dirname "$log")"
 : >"$log"
 started=$SECONDS
-"$@" >"$log" 2>&1 &
+# A process group of its own: an interruption must end the command's children, too, which otherwise ignore it.
+set -m
+"$@" >"$log" 2>&1 </dev/null &
 child=$!
-trap 'kill "$child" 2>/dev/null; wait "$child" 2>/dev/null; echo; exit 130' INT TERM
+trap 'kill -- "-$child" 2>/dev/null; wait "$child" 2>/dev/null; echo; exit 130' INT TERM
 if [ -t 1 ]; then
   columns=$(tput cols 2>/dev/null || echo 80)
   while kill -0 "$child" 2>/dev/null; do
