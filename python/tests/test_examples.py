@@ -16,7 +16,7 @@ from whimbrel.__main__ import main
 from whimbrel.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("scenarios", "teaching", "traces", "captures", "carry")
+FOLDERS = ("scenarios", "teaching", "traces", "captures", "carry", "notebooks")
 COMMANDS = [
     [],
     ["perf"],
@@ -31,6 +31,9 @@ COMMANDS = [
     ["model"],
     ["model", "handover"],
     ["schema"],
+    ["schedule"],
+    ["completion"],
+    ["man"],
     ["examples"],
     ["sweep"],
     ["reproduce"],

@@ -40,9 +40,10 @@ experiment
   report DIR                     rebuild tables, figures and the HTML report
   schema                         print the JSON schema of scenarios
   examples                       list the packaged examples, or copy them (--copy)
+  completion SHELL               print a completion script for bash, zsh or fish
+  man [COMMAND]                  print a manual page, or write all (--out)
 
 options
-  completion SHELL | man         a completion script; manual pages
   --version                      print the version
   --json                         machine-readable output, in every command
 

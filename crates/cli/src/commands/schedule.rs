@@ -22,10 +22,10 @@ const VIDEO_DATAGRAM: u32 = 1200;
 const LARGEST_DATAGRAM: u32 = 1400;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  whimbrel schedule camera.mp4 -o camera.csv\n  \
+#[command(after_help = "Examples:\n  whimbrel schedule examples/captures/camera.mp4 -o camera.csv\n  \
                   whimbrel perf client 192.0.2.7 --schedule camera.csv\n  \
-                  whimbrel schedule call.pcapng --list\n  \
-                  whimbrel schedule call.pcapng --flow '192.0.2.1:5004>198.51.100.2:5004' -o call.csv\n\n\
+                  whimbrel schedule examples/captures/call.pcapng.gz --list\n  \
+                  whimbrel schedule examples/captures/call.pcapng.gz -o call.csv\n\n\
                   Of a video (MP4, Matroska, MPEG-TS and whatever else ffmpeg reads), each coded frame becomes the datagrams\n\
                   that carry it, at its decoding time. Of a capture (pcap or pcapng), each UDP datagram of one direction of one\n\
                   flow, or the application data of each DCCP packet, becomes a datagram at its capture time.")]
