@@ -9,7 +9,7 @@ from hypothesis import settings
 from toy_core import HERE, FakeCore
 
 import whimbrel.papers
-from whimbrel import paper, simulation
+from whimbrel import paper_folders, simulation
 
 # No deadline: the test machines are shared. Derandomised: a failing run fails again.
 settings.register_profile("whimbrel", deadline=None, derandomize=True, max_examples=60)
@@ -22,7 +22,7 @@ def core(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCore:
     papers = tmp_path / "papers"
     shutil.copytree(HERE / "toy", papers / "toy")
     monkeypatch.setattr(whimbrel.papers, "__path__", [str(papers)])
-    monkeypatch.setattr(paper, "directory", lambda: papers)
+    monkeypatch.setattr(paper_folders, "own", lambda: papers)
     monkeypatch.delitem(sys.modules, "whimbrel.papers.toy.scenarios", raising=False)
     monkeypatch.delitem(sys.modules, "whimbrel.papers.toy", raising=False)
     fake = FakeCore()

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from whimbrel import _core
+
 HERE = Path(__file__).parent
 
 
@@ -18,6 +20,9 @@ class FakeCore(SimpleNamespace):
     def __init__(self) -> None:
         super().__init__(__file__=__file__)
         self.calls: list[tuple[dict[str, Any], int, list[str]]] = []
+
+    def quantity(self, kind: str, text: str) -> float:
+        return _core.quantity(kind, text)
 
     def run(self, scenario: str, seed: int, overrides: list[str], *_more: object) -> dict[str, Any]:
         document = json.loads(scenario)

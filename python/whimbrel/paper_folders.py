@@ -48,6 +48,7 @@ class Located:
 
 
 _added: list[Path] = []
+_STYLE = Path(__file__).with_name("papers") / "style.toml"
 
 
 def own() -> Path:
@@ -103,7 +104,7 @@ def styles() -> tuple[Path, ...]:
     """The files with the appearance of schemes: the package's own first, then those of further papers."""
     folders = [each.directory for each in located().values() if each.directory.parent != own()]
     files = [*dict.fromkeys(file for each in folders for file in (each.parent, each))]
-    return (own() / "style.toml", *(path for each in files if (path := each / "style.toml").is_file()))
+    return (_STYLE, *(path for each in files if (path := each / "style.toml").is_file()))
 
 
 def prepare(paper: Located) -> None:
