@@ -14,7 +14,9 @@ pub use quantity::parse_quantity;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{carry, classify, completion, inspect, man, model, perf, run_scenario, schedule, schema};
+use crate::commands::{
+    carry, classify, completion, inspect, man, model, perf, run_scenario, schedule, schema,
+};
 use crate::exit::Failure;
 use crate::print::PrintError;
 

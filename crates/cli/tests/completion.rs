@@ -11,8 +11,8 @@ use tempfile::TempDir;
 mod processes;
 use processes::{finish, stderr, stdout, whimbrel};
 
-const COMMANDS: [&str; 9] =
-    ["inspect", "perf", "run", "classify", "model", "schedule", "schema", "completion", "man"];
+const COMMANDS: [&str; 10] =
+    ["inspect", "perf", "carry", "run", "classify", "model", "schedule", "schema", "completion", "man"];
 /// A command as the Python package describes one.
 const FURTHER: &str = r#"[{"name": "sweep", "about": "Run a sweep.", "epilog": "example:\n  whimbrel sweep a.toml",
     "arguments": [{"id": "scenario", "value_name": "FILE", "is_path": true, "is_required": true},
@@ -88,7 +88,7 @@ fn every_command_has_a_manual_page() {
         .collect();
     let mut expected: BTreeSet<String> = COMMANDS
         .iter()
-        .chain(&["sweep", "perf-client", "perf-server", "model-handover"])
+        .chain(&["sweep", "perf-client", "perf-server", "carry-send", "carry-receive", "model-handover"])
         .map(|name| format!("whimbrel-{name}.1"))
         .collect();
     expected.insert("whimbrel.1".into());
