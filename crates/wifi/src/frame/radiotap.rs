@@ -87,7 +87,7 @@ impl Radiotap {
         let mut put = |bit: u32, bytes: &[u8]| {
             present |= 1 << bit;
             let (_, alignment) = FIELDS[bit as usize];
-            while (FIXED_BYTES + fields.len()) % alignment != 0 {
+            while !(FIXED_BYTES + fields.len()).is_multiple_of(alignment) {
                 fields.push(0);
             }
             fields.extend_from_slice(bytes);

@@ -1,7 +1,8 @@
 # Saturated senders around one receiver in ns-2.35, for ns2-saturation.csv:
-#   ns ns2-saturation.tcl SENDERS MBPS RTS_THRESHOLD BYTES SECONDS SEED INTERVAL cell|hidden
-# prints the frames that the receiver gets per second. `cell`: senders on a circle of 5 m around the receiver. `hidden`:
-# two senders 200 m to both sides of it, with carrier sense as far as reception (250 m).
+#   ns ns2-saturation.tcl SENDERS MBPS RTS_THRESHOLD BYTES SECONDS SEED INTERVAL cell|hidden|capture
+# prints the frames per second that the receiver gets from the first half of the senders, and from the others. `cell`:
+# senders on a circle of 5 m around the receiver. `hidden`: two senders 200 m to both sides of it, with carrier sense as
+# far as reception (250 m). `capture`: the first half on a circle of 5 m, the others on one of 50 m, 20 dB weaker.
 # Each sender resolves the receiver's address alone before all of them are saturated.
 lassign $argv senders mbps threshold bytes seconds seed interval layout
 ns-random $seed
@@ -23,8 +24,9 @@ for {set i 0} {$i < $nodes} {incr i} {
     set node($i) [$ns_ node]
     $node($i) random-motion 0
     set angle [expr 6.2831853 * $i / $nodes]
-    set x [expr $i == 0 ? 100.0 : 100 + 5 * cos($angle)]
-    set y [expr $i == 0 ? 100.0 : 100 + 5 * sin($angle)]
+    set radius [expr {$layout == "capture" && 2 * $i > $senders ? 50 : 5}]
+    set x [expr $i == 0 ? 100.0 : 100 + $radius * cos($angle)]
+    set y [expr $i == 0 ? 100.0 : 100 + $radius * sin($angle)]
     if {$layout == "hidden"} { set x [lindex {250.0 50.0 450.0} $i]; set y 100.0 }
     $node($i) set X_ $x
     $node($i) set Y_ $y
@@ -46,12 +48,18 @@ for {set i 1} {$i < $nodes} {incr i} {
     $ns_ at [expr 0.105 + 0.15 * $i] "$cbr($i) stop"
     $ns_ at [expr 9.0 + 0.001 * $i] "$cbr($i) start"
 }
-proc total {} {
-    global sink nodes
+proc total {first last} {
+    global sink
     set sum 0
-    for {set i 1} {$i < $nodes} {incr i} { incr sum [$sink($i) set npkts_] }
+    for {set i $first} {$i <= $last} {incr i} { incr sum [$sink($i) set npkts_] }
     return $sum
 }
-$ns_ at 10.0 {set before [total]}
-$ns_ at [expr 10.0 + $seconds] {puts [expr ([total] - $before) / double($seconds)]; exit 0}
+set half [expr $senders / 2]
+$ns_ at 10.0 {set near [total 1 $half]; set far [total [expr $half + 1] $senders]}
+$ns_ at [expr 10.0 + $seconds] {
+    set near [expr ([total 1 $half] - $near) / double($seconds)]
+    set far [expr ([total [expr $half + 1] $senders] - $far) / double($seconds)]
+    puts "$near $far"
+    exit 0
+}
 $ns_ run
