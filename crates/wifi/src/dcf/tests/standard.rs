@@ -23,7 +23,7 @@ fn a_frame_on_an_idle_medium_is_sent_after_difs_and_acknowledged() {
     let end = receive(&mut machine, 2_370, &frame(FrameKind::Ack, PEER, ME, 0));
     assert_eq!(outcomes(&mut machine), [Event::Sent { payload: 1, receiver: PEER, retries: 0 }]);
     // The backoff after the success: 5 slots after DIFS, also for a frame that arrives during it.
-    machine.enqueue(at(end + 100), payload(2)).unwrap();
+    machine.enqueue(at(end + 60), payload(2)).unwrap();
     assert_eq!(times(&run(&mut machine, end + 500)), [(end + 50 + 5 * 20, FrameKind::Data)]);
 }
 
