@@ -7,7 +7,7 @@
 //!
 //! Contract of the inputs at one instant: timeouts first, except that the order of timeouts and busy edges does not
 //! matter; the outcome of a reception before the idle edge of its signal. The station does not sense its own
-//! transmission: the machine knows its end.
+//! transmission: the machine computes its end.
 //!
 //! Configurable points on which IEEE 802.11 leaves room, or from which ns-2 deviates, are listed in [`MacRules`].
 
