@@ -53,6 +53,8 @@ pub(crate) struct Network<A: RoutingAgent> {
     pub(crate) packets: Vec<Packet>,
     /// `true` if the link layer reports failed unicasts.
     pub(crate) feedback: bool,
+    /// Probability that a broadcast is lost at a receiver, in percent.
+    pub(crate) loss: u64,
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
     /// Checked after every change of a table.
@@ -92,6 +94,7 @@ impl<A: RoutingAgent> Network<A> {
             random: SplitMix64::new(seed),
             packets: Vec::new(),
             feedback: true,
+            loss: 0,
             messages: 0,
             bytes: 0,
             law: Self::assert_no_loops,
@@ -260,6 +263,9 @@ impl<A: RoutingAgent> Network<A> {
             };
             for receiver in receivers {
                 let at = self.now + self.delay();
+                if to == Receiver::Broadcast && self.random.below(100) < self.loss {
+                    continue;
+                }
                 if self.is_up(node, receiver) {
                     self.schedule(at, Event::Message { from: node, to: receiver, message: message.clone() });
                 } else if self.feedback {

@@ -1,4 +1,4 @@
-use super::super::{RandomWaypoint, Start};
+use super::super::{RandomWaypoint, Start, next_crossing};
 use super::*;
 use crate::SplitMix64;
 use proptest::prelude::*;
@@ -68,6 +68,33 @@ $ns_ at 19.765591627979 "$node_(0) setdest 273.948188633943 291.292302913219 4.2
             < 1e-6
     );
     assert_eq!(paths[0].position(at(1e3)), Position::new(273.948_188_633_943, 291.292_302_913_219));
+}
+
+#[test]
+fn the_links_of_a_file_change_as_often_as_setdest_itself_counts() {
+    // `setdest -v 2 -n 8 -s 1 -m 1 -M 20 -t 100 -P 1 -p 2 -x 900 -y 900` of Debian's ns-2.35, without hop counts. The
+    // numbers of changes of links of 250 m within the 100 s stand at its end.
+    let text = include_str!("eight_nodes.txt");
+    let paths = parse(text, Some(Area::new(900.0, 900.0))).unwrap();
+    let mut changes = [0; 8];
+    for a in 0..8 {
+        for b in 0..a {
+            let mut now = Instant::ZERO;
+            while let Some(crossing) =
+                next_crossing(&paths[a], &paths[b], 250.0, now).filter(|crossing| crossing.at <= at(100.0))
+            {
+                now = crossing.at;
+                changes[a] += 1;
+                changes[b] += 1;
+            }
+        }
+    }
+    let counted: Vec<u32> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix('#')?.split('|').nth(2)?.trim().parse().ok())
+        .collect();
+    assert_eq!(changes[..], counted);
+    assert_eq!(changes.iter().sum::<u32>(), 2 * 30);
 }
 
 #[test]

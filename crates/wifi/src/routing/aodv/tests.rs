@@ -405,11 +405,12 @@ proptest! {
         }
     }
 
-    /// No loops under any change of topology with any traffic, at any time.
+    /// No loops under any change of topology and any loss of broadcasts with any traffic, at any time.
     #[test]
     fn no_loop_ever_forms(
         seed in any::<u64>(),
         nodes in 3u32..9,
+        loss in prop_oneof![Just(0u64), 1u64..60],
         local_repair in any::<bool>(),
         hellos in any::<bool>(),
         gratuitous_reply in any::<bool>(),
@@ -418,6 +419,7 @@ proptest! {
     ) {
         let config = AodvConfig { local_repair, hellos, gratuitous_reply, ..AodvConfig::default() };
         let mut network = network(config, nodes, &chain(nodes), seed);
+        network.loss = loss;
         let mut now = Instant::ZERO;
         for (wait, a, b, up) in changes {
             now += Duration::from_millis(wait);

@@ -435,12 +435,13 @@ fn encoding_is_undone_by_parsing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// No loops under any change of topology, at any time, in the tables of the hosts; and each next hop is strictly
+    /// No loops under any change of topology and any loss of broadcasts, at any time, in the tables of the hosts; and each next hop is strictly
     /// nearer in the order of the protocol.
     #[test]
     fn no_loop_ever_forms(
         seed in any::<u64>(),
         nodes in 3u32..9,
+        loss in prop_oneof![Just(0u64), 1u64..60],
         ns2 in any::<bool>(),
         changes in prop::collection::vec((0u64..6_000, any::<u32>(), any::<u32>(), any::<bool>()), 1..60),
         data in prop::collection::vec((0u64..200_000, any::<u32>(), any::<u32>()), 0..40),
@@ -448,6 +449,7 @@ proptest! {
         let config = if ns2 { DsdvConfig::NS2 } else { DsdvConfig::default() };
         let links: Vec<(u32, u32)> = (1..nodes).map(|node| (node - 1, node)).collect();
         let mut network = network(config, nodes, &links, seed);
+        network.loss = loss;
         let mut now = Instant::ZERO;
         for (wait, a, b, up) in changes {
             now += Duration::from_millis(wait);
