@@ -126,6 +126,26 @@ fn routes_are_shortest_most_of_the_time() {
 }
 
 #[test]
+fn as_many_updates_and_bytes_are_sent_as_by_ns2() {
+    // Debian's ns-2.35, 200 s, means of 40 seeds: updates and bytes of a chain of 7 nodes and of a 4x4 grid. There the
+    // updates cross an 802.11 MAC, which loses some of them.
+    let chain: Vec<(u32, u32)> = (0..6).map(|node| (node, node + 1)).collect();
+    for (nodes, links, updates, bytes) in
+        [(7, chain, 140.4, 9_312.0), (16, grid_links(4, 4), 389.8, 38_032.0)]
+    {
+        let (mut sent, mut sent_bytes) = (0.0, 0.0);
+        for seed in 0..10 {
+            let mut network = network(DsdvConfig::NS2, nodes, &links, seed);
+            network.run_until(at(200.0));
+            sent += network.messages as f64 / 10.0;
+            sent_bytes += network.bytes as f64 / 10.0;
+        }
+        assert!((sent / updates - 1.0).abs() < 0.05, "{nodes} nodes: {sent} updates");
+        assert!((sent_bytes / bytes - 1.0).abs() < 0.05, "{nodes} nodes: {sent_bytes} bytes");
+    }
+}
+
+#[test]
 fn a_broken_link_is_noticed_after_three_periods_of_silence_under_ns2s_rules() {
     for seed in 0..5 {
         let mut network = network(DsdvConfig::NS2, 2, &[(0, 1)], seed);
