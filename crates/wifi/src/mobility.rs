@@ -1,4 +1,4 @@
-//! Where nodes are: positions as functions of time.
+//! Positions of nodes as functions of time.
 //!
 //! A [`Path`] is piecewise linear. It costs no events: a driver evaluates it where it needs a position, and computes
 //! analytically when two paths come within a distance of each other or leave it ([`next_crossing`]).

@@ -33,7 +33,7 @@ impl Position {
         Self { x: self.x + velocity.x * seconds, y: self.y + velocity.y * seconds }
     }
 
-    /// The point at `fraction` of the way to another point: 0 is this point, 1 the other.
+    /// The point at `fraction` of the distance to another point: 0 is this point, 1 the other.
     pub fn toward(self, other: Self, fraction: f64) -> Self {
         Self { x: self.x + (other.x - self.x) * fraction, y: self.y + (other.y - self.y) * fraction }
     }

@@ -128,7 +128,7 @@ struct Node {
 /// The paths of nodes 0, 1, 2, ... of a movement file.
 ///
 /// # Errors
-/// The first statement that is malformed, a node outside `area` (if given) or on its way out of it, a coordinate set
+/// The first statement that is malformed, an initial position or a target outside `area` (if given), a coordinate set
 /// twice or during the run, and nodes without a position.
 pub fn parse(text: &str, area: Option<Area>) -> Result<Vec<Path>, SetdestError> {
     let mut nodes: BTreeMap<u32, Node> = BTreeMap::new();

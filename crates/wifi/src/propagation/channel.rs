@@ -1,4 +1,4 @@
-//! The channel between the stations of a network: who receives a transmission, with which power, and when.
+//! The channel between the stations of a network: receivers, powers and delays of a transmission.
 
 use alloc::vec::Vec;
 

@@ -289,7 +289,7 @@ impl<R: Random> Aodv<R> {
             },
         );
         if !accepted {
-            // By the letter of the RFC the reply ends here, and a search whose reply confirms a route that is in use
+            // By the text of the RFC the reply ends here, and a search whose reply confirms a route that is in use
             // fails. The reply is forwarded with the route of this node, which is at least as good.
             let Some(route) = self.table.valid(reply.destination) else { return };
             let Some(sequence) = route.sequence else { return };

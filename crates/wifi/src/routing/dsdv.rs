@@ -172,7 +172,7 @@ impl<R: Random> Dsdv<R> {
         let decision = table::decide(&self.config, now, known.as_ref(), from, metric, sequence);
         match decision {
             table::Decision::Ignore => {}
-            table::Decision::Educate => self.table.educate(now, destination),
+            table::Decision::Readvertise => self.table.readvertise(now, destination),
             table::Decision::Adopt { entry, trigger } => {
                 self.table.insert(destination, entry);
                 if let Some(at) = trigger {

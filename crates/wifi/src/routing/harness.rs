@@ -19,7 +19,7 @@ enum Event<M> {
 
 /// The state of a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Fate {
+pub(crate) enum PacketOutcome {
     Travelling,
     Delivered {
         at: Instant,
@@ -36,7 +36,7 @@ pub(crate) struct Packet {
     source: u32,
     destination: u32,
     hops: u32,
-    pub(crate) fate: Fate,
+    pub(crate) outcome: PacketOutcome,
     holder: u32,
 }
 
@@ -117,13 +117,19 @@ impl<A: RoutingAgent> Network<A> {
     /// Sends a data packet; returns its number.
     pub(crate) fn send_at(&mut self, at: Instant, source: u32, destination: u32) -> u64 {
         let packet = self.packets.len() as u64;
-        self.packets.push(Packet { source, destination, hops: 0, fate: Fate::Travelling, holder: source });
+        self.packets.push(Packet {
+            source,
+            destination,
+            hops: 0,
+            outcome: PacketOutcome::Travelling,
+            holder: source,
+        });
         self.schedule(at, Event::Send { packet });
         packet
     }
 
-    pub(crate) fn fate(&self, packet: u64) -> Fate {
-        self.packets[packet as usize].fate
+    pub(crate) fn outcome(&self, packet: u64) -> PacketOutcome {
+        self.packets[packet as usize].outcome
     }
 
     fn is_up(&self, a: u32, b: u32) -> bool {
@@ -189,7 +195,7 @@ impl<A: RoutingAgent> Network<A> {
                 state.holder = at;
                 state.hops += 1;
                 if state.hops > 4 * self.agents.len() as u32 {
-                    state.fate = Fate::Looped;
+                    state.outcome = PacketOutcome::Looped;
                 } else {
                     self.forward(packet, from);
                 }
@@ -208,7 +214,7 @@ impl<A: RoutingAgent> Network<A> {
         let agent = &mut self.agents[holder as usize];
         if holder == destination {
             agent.handle_forwarded(self.now, forwarded);
-            self.packets[packet as usize].fate = Fate::Delivered { at: self.now, hops };
+            self.packets[packet as usize].outcome = PacketOutcome::Delivered { at: self.now, hops };
             return self.drain(holder);
         }
         match self.tables[holder as usize].get(&Address(destination)) {
@@ -222,7 +228,7 @@ impl<A: RoutingAgent> Network<A> {
                 if self.is_up(holder, next) {
                     self.schedule(at, Event::Data { at: next, from: Some(holder), packet });
                 } else {
-                    self.packets[packet as usize].fate = Fate::Lost;
+                    self.packets[packet as usize].outcome = PacketOutcome::Lost;
                     if self.feedback {
                         self.schedule(at, Event::Failure { at: holder, neighbour: next });
                     }
@@ -248,7 +254,7 @@ impl<A: RoutingAgent> Network<A> {
                 }
                 RouteEvent::Forward { packet } => leaving.push(packet),
                 RouteEvent::Discard { packet, cause } => {
-                    self.packets[packet as usize].fate = Fate::Discarded(cause);
+                    self.packets[packet as usize].outcome = PacketOutcome::Discarded(cause);
                 }
             }
         }

@@ -142,7 +142,7 @@ fn joining_takes_the_times_of_its_phases() {
     // Per channel 2 ms to change and 0.1 ms of ProbeDelay; 20 ms on the two empty ones and 40 ms on the other.
     let scan = 3 * 2_100 + 2 * 20_000 + 40_000;
     assert_eq!(report.scanned - report.detected, Duration::from_micros(scan));
-    // A change of the channel and a message each way; a message each way.
+    // A change of the channel, a request and a response; a request and a response.
     assert_eq!(report.authenticated - report.scanned, Duration::from_micros(2_000) + DELAY * 2);
     assert_eq!(report.associated - report.authenticated, DELAY * 2);
     assert_eq!((report.from, report.to), (None, MacAddress::station(0)));

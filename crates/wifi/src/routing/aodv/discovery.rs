@@ -7,7 +7,7 @@ use whimbrel_units::{Duration, Instant};
 use super::AodvConfig;
 use crate::routing::Address;
 
-/// A search for a route that is under way.
+/// A search for a route in progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Search {
     /// Reach of the last request; 0 before the first.
@@ -45,7 +45,7 @@ impl Searches {
         self.searches.get(&destination).is_some_and(|search| search.is_repair)
     }
 
-    /// Begins a search, unless one is under way. `hops` is the length of the last known route.
+    /// Begins a search, unless one is in progress. `hops` is the length of the last known route.
     pub(super) fn begin(
         &mut self,
         config: &AodvConfig,
@@ -60,7 +60,7 @@ impl Searches {
         self.searches.entry(destination).or_insert(search);
     }
 
-    /// Begins a local repair with this reach, unless a search is under way.
+    /// Begins a local repair with this reach, unless a search is in progress.
     pub(super) fn begin_repair(&mut self, config: &AodvConfig, now: Instant, destination: Address, ttl: u8) {
         // A single request: the whole network is searched by the originator, if need be.
         let wide_requests = config.request_retries;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::SplitMix64;
 use crate::routing::DiscardCause;
-use crate::routing::harness::{Fate, Network, connected_graphs, grid_links};
+use crate::routing::harness::{Network, PacketOutcome, connected_graphs, grid_links};
 use proptest::prelude::*;
 use std::vec::Vec;
 
@@ -47,8 +47,8 @@ fn chain(nodes: u32) -> Vec<(u32, u32)> {
     (1..nodes).map(|node| (node - 1, node)).collect()
 }
 
-fn hops(fate: Fate) -> Option<u32> {
-    if let Fate::Delivered { hops, .. } = fate { Some(hops) } else { None }
+fn hops(outcome: PacketOutcome) -> Option<u32> {
+    if let PacketOutcome::Delivered { hops, .. } = outcome { Some(hops) } else { None }
 }
 
 #[test]
@@ -60,8 +60,8 @@ fn a_packet_starts_a_search_and_is_forwarded_over_the_route_found() {
     let second = network.send_at(at(12.0), 0, 4);
     let back = network.send_at(at(12.5), 4, 0);
     network.run_until(at(13.0));
-    assert_eq!([first, second, back].map(|packet| hops(network.fate(packet))), [Some(4); 3]);
-    assert_eq!(network.agents[4].stats().requests, 0, "the reverse route serves the way back");
+    assert_eq!([first, second, back].map(|packet| hops(network.outcome(packet))), [Some(4); 3]);
+    assert_eq!(network.agents[4].stats().requests, 0, "the reverse route carries the answer");
     // Rings of 1, 3 and 5 hops.
     assert_eq!(network.agents[0].stats().requests, 3);
 }
@@ -134,7 +134,7 @@ fn a_node_with_a_fresh_route_answers_for_the_destination() {
         network.send_at(at(1.0), 0, 3);
         let late = network.send_at(at(2.0), 4, 3);
         network.run_until(at(3.0));
-        assert_eq!(hops(network.fate(late)), Some(3), "{:?} {destination_only}", network.fate(late));
+        assert_eq!(hops(network.outcome(late)), Some(3), "{:?} {destination_only}", network.outcome(late));
         assert_eq!(network.agents[3].stats().replies, answers, "destination_only = {destination_only}");
     }
 }
@@ -177,16 +177,16 @@ fn a_broken_link_is_reported_to_the_source_which_searches_again() {
     let mut network = network(AodvConfig::default(), 9, &links, 4);
     let first = network.send_at(at(1.0), 0, 4);
     network.run_until(at(2.0));
-    assert_eq!(hops(network.fate(first)), Some(4));
+    assert_eq!(hops(network.outcome(first)), Some(4));
     network.set_link_at(at(2.0), 3, 4, false);
     let lost = network.send_at(at(2.1), 0, 4);
     network.run_until(at(2.5));
-    assert_eq!(network.fate(lost), Fate::Lost);
+    assert_eq!(network.outcome(lost), PacketOutcome::Lost);
     assert_eq!(network.next(0, 4), None, "the error has reached the source");
     assert!(network.agents[1].stats().errors == 1 && network.agents[3].stats().errors == 1);
     let found = network.send_at(at(2.6), 0, 4);
     network.run_until(at(8.0));
-    assert_eq!(hops(network.fate(found)), Some(5));
+    assert_eq!(hops(network.outcome(found)), Some(5));
 }
 
 #[test]
@@ -207,8 +207,8 @@ fn a_local_repair_spares_the_source_the_search() {
     let lost = network.send_at(at(4.1), 0, 3);
     let later = network.send_at(at(4.5), 0, 3);
     network.run_until(at(6.0));
-    assert_eq!(network.fate(lost), Fate::Lost);
-    assert_eq!(hops(network.fate(later)), Some(3));
+    assert_eq!(network.outcome(lost), PacketOutcome::Lost);
+    assert_eq!(hops(network.outcome(later)), Some(3));
     assert_eq!(network.agents[0].stats().requests, requests, "the source did not search");
     // One for the destination, one for the neighbour, which has become a destination as well.
     assert_eq!(network.agents[1].stats().requests, 2);
@@ -224,7 +224,7 @@ fn a_local_repair_that_fails_is_reported() {
     network.send_at(at(2.1), 0, 3);
     let waiting = network.send_at(at(2.2), 0, 3);
     network.run_until(at(4.0));
-    assert_eq!(network.fate(waiting), Fate::Discarded(DiscardCause::NoRoute));
+    assert_eq!(network.outcome(waiting), PacketOutcome::Discarded(DiscardCause::NoRoute));
     assert_eq!(network.next(0, 3), None);
     assert_eq!(network.agents[2].stats().errors, 1);
 }
@@ -241,7 +241,7 @@ fn hellos_notice_a_silent_neighbour_without_the_link_layer() {
     network.set_link_at(at(8.0), 1, 2, false);
     network.run_until(at(8.5));
     assert_eq!(network.next(1, 2), Some(2), "the silence is too short");
-    // Two hello intervals after the last message at the latest, and the error's way to the source.
+    // Two hello intervals after the last message at the latest, and the time of the error to the source.
     network.run_until(at(10.2));
     assert_eq!((network.next(1, 2), network.next(0, 2)), (None, None));
     assert!(network.agents[1].stats().hellos > 0);
@@ -256,33 +256,33 @@ fn exhaustive_small_topologies_carry_packets_before_and_after_every_link_failure
                 let pairs: Vec<(u32, u32)> = (0..nodes)
                     .flat_map(|from| (0..nodes).filter(move |&to| to != from).map(move |to| (from, to)))
                     .collect();
-                let send = |network: &mut Network<Agent>, start: f64| -> Vec<Fate> {
+                let send = |network: &mut Network<Agent>, start: f64| -> Vec<PacketOutcome> {
                     let packets: Vec<u64> =
                         pairs.iter().map(|&(from, to)| network.send_at(at(start), from, to)).collect();
                     network.run_until(at(start + 30.0));
-                    packets.into_iter().map(|packet| network.fate(packet)).collect()
+                    packets.into_iter().map(|packet| network.outcome(packet)).collect()
                 };
-                assert!(send(&mut network, 0.0).iter().all(|&fate| hops(fate).is_some()), "{links:?}");
+                assert!(send(&mut network, 0.0).iter().all(|&outcome| hops(outcome).is_some()), "{links:?}");
                 // In use when the link breaks.
-                let fates = send(&mut network, 30.0);
-                assert!(fates.iter().all(|&fate| hops(fate).is_some()), "{links:?}");
+                let outcomes = send(&mut network, 30.0);
+                assert!(outcomes.iter().all(|&outcome| hops(outcome).is_some()), "{links:?}");
                 let last: Vec<u64> =
                     pairs.iter().map(|&(from, to)| network.send_at(at(60.0), from, to)).collect();
                 network.run_until(at(62.0));
-                assert!(last.iter().all(|&packet| hops(network.fate(packet)).is_some()));
+                assert!(last.iter().all(|&packet| hops(network.outcome(packet)).is_some()));
                 network.set_link_at(at(62.0), a, b, false);
                 // These find the break; the next ones the new routes.
                 pairs.iter().for_each(|&(from, to)| {
                     network.send_at(at(62.1), from, to);
                 });
                 network.run_until(at(65.0));
-                let fates = send(&mut network, 65.0);
-                for (&(from, to), fate) in pairs.iter().zip(fates) {
+                let outcomes = send(&mut network, 65.0);
+                for (&(from, to), outcome) in pairs.iter().zip(outcomes) {
                     let is_connected = network.distances(to)[from as usize].is_some();
                     assert_eq!(
-                        hops(fate).is_some(),
+                        hops(outcome).is_some(),
                         is_connected,
-                        "{links:?} without {a}-{b}: {from} to {to}: {fate:?}"
+                        "{links:?} without {a}-{b}: {from} to {to}: {outcome:?}"
                     );
                 }
             }
@@ -298,7 +298,9 @@ fn a_route_is_found_in_the_time_of_its_rings() {
         let mut network = network(AodvConfig::default(), 16, &grid_links(4, 4), seed);
         let packet = network.send_at(at(1.0), 0, 15);
         network.run_until(at(5.0));
-        let Fate::Delivered { at: delivered, hops } = network.fate(packet) else { panic!("not delivered") };
+        let PacketOutcome::Delivered { at: delivered, hops } = network.outcome(packet) else {
+            panic!("not delivered")
+        };
         let time = delivered.as_secs_f64() - 1.0;
         assert!((1.2..1.2 + 12.0 * 0.02 + 0.06).contains(&time), "{time}");
         assert!((6..=8).contains(&hops), "{hops}: the first copy of the request wins, not the shortest path");

@@ -86,7 +86,7 @@ pub(super) enum Decision {
     /// None: the route is not better.
     Ignore,
     /// The neighbour has an old report of a broken route, and this node a fresh route: it advertises that at once.
-    Educate,
+    Readvertise,
     /// The route replaces the present one. An incremental update is due at the time given.
     Adopt { entry: Entry, trigger: Option<Instant> },
 }
@@ -103,7 +103,7 @@ pub(super) fn decide(
     let is_broken = metric >= INFINITY;
     if let Some(known) = known {
         if sequence < known.sequence {
-            return if is_broken && known.is_usable() { Decision::Educate } else { Decision::Ignore };
+            return if is_broken && known.is_usable() { Decision::Readvertise } else { Decision::Ignore };
         }
         if sequence == known.sequence && metric >= known.metric {
             return Decision::Ignore;
@@ -201,7 +201,7 @@ impl Table {
     }
 
     /// Advertises the route to a destination in an incremental update at once.
-    pub(super) fn educate(&mut self, now: Instant, destination: Address) {
+    pub(super) fn readvertise(&mut self, now: Instant, destination: Address) {
         if let Some(entry) = self.entries.get_mut(&destination) {
             entry.advertise_at = now;
             entry.metric_changed = true;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::SplitMix64;
-use crate::routing::harness::{Fate, Network, connected_graphs, grid_links};
+use crate::routing::harness::{Network, PacketOutcome, connected_graphs, grid_links};
 use crate::routing::{DiscardCause, UnroutedPacket};
 use proptest::prelude::*;
 use std::vec::Vec;
@@ -407,8 +407,16 @@ fn data_reaches_its_destination_over_the_shortest_route() {
     let early = network.send_at(at(0.0), 0, 15);
     let late = network.send_at(at(40.0), 0, 15);
     network.run_until(at(41.0));
-    assert!(matches!(network.fate(early), Fate::Delivered { .. }), "{:?}", network.fate(early));
-    assert!(matches!(network.fate(late), Fate::Delivered { hops: 6, .. }), "{:?}", network.fate(late));
+    assert!(
+        matches!(network.outcome(early), PacketOutcome::Delivered { .. }),
+        "{:?}",
+        network.outcome(early)
+    );
+    assert!(
+        matches!(network.outcome(late), PacketOutcome::Delivered { hops: 6, .. }),
+        "{:?}",
+        network.outcome(late)
+    );
 }
 
 #[test]
@@ -425,8 +433,8 @@ fn a_stable_network_keeps_its_routes() {
 
 #[test]
 fn with_the_link_layers_report_a_broken_route_is_replaced_within_seconds() {
-    // A ring of six: the report of the lost packet makes the numbers odd, the news reaches the destination the other way
-    // round by triggered updates, and its full update restores the route.
+    // A ring of six: the report of the lost packet makes the numbers odd, triggered updates carry them to the destination
+    // over the other half of the ring, and its full update restores the route.
     let ring: Vec<(u32, u32)> = (0..6).map(|node| (node, (node + 1) % 6)).collect();
     for seed in 0..5 {
         let mut network = network(DsdvConfig::default(), 6, &ring, seed);
@@ -434,10 +442,14 @@ fn with_the_link_layers_report_a_broken_route_is_replaced_within_seconds() {
         network.set_link_at(at(60.0), 0, 1, false);
         let lost = network.send_at(at(60.1), 0, 1);
         network.run_until(at(75.0));
-        assert_eq!(network.fate(lost), Fate::Lost);
+        assert_eq!(network.outcome(lost), PacketOutcome::Lost);
         let found = network.send_at(at(75.0), 0, 1);
         network.run_until(at(76.0));
-        assert!(matches!(network.fate(found), Fate::Delivered { hops: 5, .. }), "{:?}", network.fate(found));
+        assert!(
+            matches!(network.outcome(found), PacketOutcome::Delivered { hops: 5, .. }),
+            "{:?}",
+            network.outcome(found)
+        );
     }
 }
 

@@ -14,7 +14,7 @@ pub struct DsdvEntry {
     pub destination: Address,
     /// Length of the sender's route in hops; [`INFINITY`](super::INFINITY) if it is broken.
     pub metric: Metric,
-    /// The destination's sequence number: even if the destination gave it, odd if a node on the way noticed a broken link.
+    /// The destination's sequence number: even if the destination gave it, odd if a node on the route noticed a broken link.
     pub sequence: u32,
 }
 
