@@ -33,8 +33,8 @@ use whimbrel_units::Instant;
 use crate::propagation::Positions;
 
 impl Positions for [Path] {
-    fn position(&self, node: usize, now: Instant) -> Position {
-        self[node].position(now)
+    fn current(&self, node: usize, now: Instant) -> (Leg, Instant) {
+        self[node].current(now)
     }
 
     fn max_speed(&self, node: usize) -> f64 {
@@ -43,8 +43,8 @@ impl Positions for [Path] {
 }
 
 impl Positions for Vec<Path> {
-    fn position(&self, node: usize, now: Instant) -> Position {
-        self[node].position(now)
+    fn current(&self, node: usize, now: Instant) -> (Leg, Instant) {
+        self[node].current(now)
     }
 
     fn max_speed(&self, node: usize) -> f64 {

@@ -47,7 +47,7 @@ pub struct Channel {
     /// Range of the search for receivers in metres.
     range: f64,
     index: SpatialIndex,
-    found: Vec<u32>,
+    found: Vec<(u32, f64)>,
 }
 
 impl Channel {
@@ -99,12 +99,11 @@ impl Channel {
         links.clear();
         let origin = positions.position(sender, now);
         self.index.within(now, origin, self.range, positions, &mut self.found);
-        for &station in &self.found {
+        for &(station, distance_squared) in &self.found {
             let to = station as usize;
             if to == sender || !is_on(to) {
                 continue;
             }
-            let distance_squared = positions.position(to, now).distance_squared(origin);
             let power = self.budget.power(distance_squared) * self.config.fading.gain(now, sender, to);
             if power >= self.config.radio.carrier_sense_threshold {
                 let delay = libm::ceil(libm::sqrt(distance_squared) / SPEED_OF_LIGHT * 1e9) as u32;

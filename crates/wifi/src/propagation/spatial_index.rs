@@ -7,12 +7,17 @@ use core::cmp::Reverse;
 
 use whimbrel_units::{Duration, Instant};
 
-use crate::mobility::{Area, Position};
+use crate::mobility::{Area, Leg, Position};
 
-/// Nodes with positions that are functions of time.
+/// Nodes with positions that are piecewise linear functions of time.
 pub trait Positions {
+    /// The leg of a node's path at `now`, and the time of its end.
+    fn current(&self, node: usize, now: Instant) -> (Leg, Instant);
+
     /// The position of a node at `now`.
-    fn position(&self, node: usize, now: Instant) -> Position;
+    fn position(&self, node: usize, now: Instant) -> Position {
+        self.current(node, now).0.position(now)
+    }
 
     /// An upper bound of the node's speed in metres per second, from now on.
     fn max_speed(&self, node: usize) -> f64;
@@ -36,6 +41,8 @@ pub struct SpatialIndex {
     cells: Vec<Vec<u32>>,
     /// Cell of each node.
     cell_of: Vec<u32>,
+    /// The leg that each node was last found on, with its end: a position costs no search in the path.
+    legs: Vec<(Leg, Instant)>,
     /// Times at which nodes may leave the slack around their anchors, earliest first. Nodes at rest have none.
     renewals: BinaryHeap<Reverse<(Instant, u32)>>,
 }
@@ -59,31 +66,29 @@ impl SpatialIndex {
             rows,
             cells: vec![Vec::new(); columns * rows],
             cell_of: Vec::with_capacity(nodes),
+            legs: Vec::with_capacity(nodes),
             renewals: BinaryHeap::with_capacity(nodes),
         };
         for node in 0..nodes {
-            index.insert(now, positions.position(node, now), positions.max_speed(node));
+            let leg = positions.current(node, now);
+            let cell = index.cell_at(leg.0.position(now));
+            index.cells[cell].push(node as u32);
+            index.cell_of.push(cell as u32);
+            index.legs.push(leg);
+            index.schedule(now, node as u32, positions.max_speed(node));
         }
         index
     }
 
-    /// Adds a node, which gets the next number, with its present position and a bound of its speed.
-    pub fn insert(&mut self, now: Instant, position: Position, max_speed: f64) {
-        let node = self.cell_of.len() as u32;
-        let cell = self.cell_at(position);
-        self.cells[cell].push(node);
-        self.cell_of.push(cell as u32);
-        self.schedule(now, node, max_speed);
-    }
-
-    /// Writes the nodes at most `radius` metres from `centre` at `now` to `found`, in ascending order.
+    /// Writes the nodes at most `radius` metres from `centre` at `now` to `found`, in ascending order, each with the square
+    /// of its distance.
     pub fn within(
         &mut self,
         now: Instant,
         centre: Position,
         radius: f64,
         positions: &impl Positions,
-        found: &mut Vec<u32>,
+        found: &mut Vec<(u32, f64)>,
     ) {
         self.renew(now, positions);
         found.clear();
@@ -91,15 +96,30 @@ impl SpatialIndex {
         let squared = radius * radius;
         let (first_column, last_column) = self.columns_between(centre.x - reach, centre.x + reach);
         let (first_row, last_row) = self.rows_between(centre.y - reach, centre.y + reach);
+        let legs = &mut self.legs;
+        let mut examine = |node: u32| {
+            let leg = &mut legs[node as usize];
+            if leg.1 <= now {
+                *leg = positions.current(node as usize, now);
+            }
+            let distance_squared = leg.0.position(now).distance_squared(centre);
+            if distance_squared <= squared {
+                found.push((node, distance_squared));
+            }
+        };
+        let covered = (last_column - first_column + 1) * (last_row - first_row + 1);
+        if covered * 2 > self.cells.len() {
+            // Most nodes are near: all of them, in order, cost less than cells and sorting.
+            (0..self.cell_of.len() as u32).for_each(examine);
+            return;
+        }
         for row in first_row..=last_row {
             for cell in &self.cells[row * self.columns + first_column..=row * self.columns + last_column] {
-                found.extend(cell.iter().copied().filter(|&node| {
-                    positions.position(node as usize, now).distance_squared(centre) <= squared
-                }));
+                cell.iter().copied().for_each(&mut examine);
             }
         }
         // The order within a cell depends on past movements; that of the answer must not.
-        found.sort_unstable();
+        found.sort_unstable_by_key(|&(node, _)| node);
     }
 
     /// Puts the nodes that may have left the slack around their anchors into the cells of their present positions.
