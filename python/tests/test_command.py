@@ -28,8 +28,7 @@ def test_every_command_has_help_with_an_example(command: str, capsys: pytest.Cap
     with pytest.raises(SystemExit) as end:
         main([command, "--help"])
     assert end.value.code == 0
-    _, example = capsys.readouterr().out.split("example:\n")
-    assert f"  whimbrel {command} " in example
+    assert f"\n  whimbrel {command} " in capsys.readouterr().out.partition("\nexample:")[2]
 
 
 def test_other_commands_go_to_the_compiled_part(monkeypatch: pytest.MonkeyPatch) -> None:

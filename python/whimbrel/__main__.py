@@ -21,7 +21,7 @@ whimbrel - congestion-controlled datagrams for live media, and a laboratory to e
 
   whimbrel COMMAND --help        every command, explained with an example
 
-use a real path
+on a real path
   perf server                    wait for measurements
   perf client HOST               measure like iperf: DCCP, TCP, UDP
   carry send|receive             carry another program's datagrams, such as a camera's video
@@ -48,7 +48,6 @@ options
   --json                         machine-readable output, in every command
 
 for example
-  whimbrel examples --copy
   whimbrel run examples/scenarios/wb.toml --seed 7 --set link.backbone.rate=1Mbit/s
   whimbrel reproduce lda table2 --quick && xdg-open out/index.html
 """
