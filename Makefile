@@ -170,8 +170,10 @@ extension: setup
 wheel: setup
 	rm -rf $(OUT)/wheels
 	pgo=--pgo
-	find "$$(rustc --print sysroot)" -name 'llvm-profdata*' | grep -q . || {
-	  echo "without profile-guided optimisation, which needs: rustup component add llvm-tools"; pgo=; }
+	if [ -z "$$(find "$$(rustc --print sysroot)" -name 'llvm-profdata*' -print -quit)" ]; then
+	  echo "without profile-guided optimisation, which needs: rustup component add llvm-tools"
+	  pgo=
+	fi
 	scripts/step.sh "building the wheel (takes minutes)" $(OUT)/log/wheel.log \
 	  env -u CONDA_PREFIX $(BIN)/maturin build --release $$pgo --out $(OUT)/wheels --interpreter $(BIN)/python
 	ls $(OUT)/wheels/*.whl
