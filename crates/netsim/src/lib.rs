@@ -55,7 +55,7 @@ pub mod trace;
 pub use agents::{Agent, Port, RoutingRequest, UnroutedPacket};
 pub use events::Process;
 pub use impairment::Impairment;
-pub use loss::{LossCause, LossRecord};
+pub use loss::{LossCause, LossRecord, MediumLoss};
 pub use network::medium;
 pub use network::{
     ControlledPacket, Controller, Count, DownPolicy, Egress, FixedRoutes, LinkConfig, LinkRate, LinkStats,

@@ -4,6 +4,38 @@ use whimbrel_units::Instant;
 
 use crate::{AgentId, FlowId, LinkId, NodeId, StationId};
 
+/// Cause of a loss on a shared medium: of the last transmission, if the sender repeated it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum MediumLoss {
+    /// Another transmission overlapped.
+    Collision,
+    /// The receiver was, or became, occupied with a stronger transmission.
+    Capture,
+    /// The receiver was out of range, or off.
+    OutOfRange,
+    /// The receiver itself transmitted.
+    HalfDuplex,
+    /// Noise or fading.
+    Noise,
+    /// The packet was never transmitted: the receiver did not answer the request to send.
+    NoResponse,
+}
+
+impl MediumLoss {
+    /// Lower-case name of the cause.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Collision => "collision",
+            Self::Capture => "capture",
+            Self::OutOfRange => "out-of-range",
+            Self::HalfDuplex => "half-duplex",
+            Self::Noise => "noise",
+            Self::NoResponse => "no-response",
+        }
+    }
+}
+
 /// The true cause of a loss, which a real receiver never learns.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
@@ -21,7 +53,7 @@ pub enum LossCause {
     /// The station's active queue management dropped the packet to signal congestion.
     StationDrop(StationId),
     /// The station sent the packet, or tried to, and the medium lost it.
-    Medium(StationId),
+    Medium(StationId, MediumLoss),
     /// At this node no link leads to the destination.
     NoRoute(NodeId),
     /// The destination node has no agent for the flow.
@@ -40,7 +72,7 @@ impl LossCause {
             | Self::LinkDown(link) => Some(link),
             Self::StationOverflow(_)
             | Self::StationDrop(_)
-            | Self::Medium(_)
+            | Self::Medium(..)
             | Self::NoRoute(_)
             | Self::NoAgent(_)
             | Self::HopLimit(_) => None,

@@ -7,6 +7,8 @@
 //! - [`frame`]: frames as typed values.
 //! - [`dcf`]: one station's MAC.
 //! - [`medium`]: reception, carrier sense, capture and collisions.
+//! - [`site`]: the stations of a network and the links between them.
+//! - [`deadlines`]: the earliest of many machines' deadlines.
 //! - [`infrastructure`]: access points, scanning, association, hand-over.
 //! - [`cell`]: a small event loop for validation and benchmarks.
 //! - [`theory`]: saturation throughput by theory, for validation.
@@ -23,6 +25,7 @@ extern crate std;
 
 pub mod cell;
 pub mod dcf;
+pub mod deadlines;
 pub mod frame;
 pub mod infrastructure;
 pub mod medium;
@@ -31,6 +34,7 @@ pub mod phy;
 pub mod propagation;
 pub mod random;
 pub mod routing;
+pub mod site;
 pub mod theory;
 pub mod validation;
 

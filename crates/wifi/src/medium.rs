@@ -102,6 +102,10 @@ pub trait Listener {
     fn lost(&mut self, now: Instant, station: u32, frame: &Frame, cause: LossCause) {
         let _ = (now, station, frame, cause);
     }
+    /// A transmission has ended at all stations that it reached.
+    fn ended(&mut self, now: Instant, frame: &Frame) {
+        let _ = (now, frame);
+    }
     /// [`CaptureRule::FirstFrame`]: the receiver ignores a new frame of this time on the air for a stronger one.
     fn captured(&mut self, now: Instant, station: u32, air_time: Duration) {
         let _ = (now, station, air_time);
@@ -182,8 +186,15 @@ impl Medium {
     }
 
     /// A station begins to transmit a frame that reaches the stations of `links`. Links to stations that do not exist
-    /// are ignored. A frame that the sender was receiving is lost.
-    pub fn transmit(&mut self, now: Instant, station: u32, frame: &Frame, links: impl Iterator<Item = Link>) {
+    /// are ignored. A frame that the sender was receiving is lost. Returns `false` if no station is reached; otherwise
+    /// [`Listener::ended`] follows.
+    pub fn transmit(
+        &mut self,
+        now: Instant,
+        station: u32,
+        frame: &Frame,
+        links: impl Iterator<Item = Link>,
+    ) -> bool {
         self.transmissions += 1;
         let slot = self.free.pop().unwrap_or_else(|| {
             let empty = OnAir { frame: *frame, start: now, arrivals: Vec::new(), next_start: 0, next_end: 0 };
@@ -210,7 +221,9 @@ impl Medium {
         } else {
             self.free.push(slot);
         }
+        let is_received = !on_air.arrivals.is_empty();
         self.begin_sending(station, now + frame.air_time);
+        is_received
     }
 
     /// The receiver of a station is off until `end`: the frame that it was receiving is lost.
@@ -292,6 +305,7 @@ impl Medium {
             receiver.end_arrival(at, due.slot, arrival, &on_air.frame, listener);
         }
         self.free.push(due.slot);
+        listener.ended(due.at, &self.slots[due.slot as usize].frame);
         None
     }
 }

@@ -45,7 +45,8 @@ pub(crate) const fn cause_name(cause: LossCause) -> &'static str {
     match cause {
         LossCause::QueueOverflow(_) | LossCause::StationOverflow(_) => "queue",
         LossCause::EarlyDrop(_) | LossCause::StationDrop(_) => "early-drop",
-        LossCause::Wireless(_) | LossCause::Medium(_) => "wireless",
+        LossCause::Wireless(_) => "wireless",
+        LossCause::Medium(_, cause) => cause.name(),
         LossCause::LinkDown(_) => "link-down",
         LossCause::NoRoute(_) => "no-route",
         LossCause::NoAgent(_) => "no-receiver",
@@ -307,7 +308,7 @@ impl Meter {
         let counters = &mut self.counters;
         match cause {
             cause if cause.is_congestion() => counters.lost_queue += 1,
-            LossCause::Wireless(_) | LossCause::Medium(_) => counters.lost_wireless += 1,
+            LossCause::Wireless(_) | LossCause::Medium(..) => counters.lost_wireless += 1,
             LossCause::LinkDown(_) => counters.lost_down += 1,
             _ => counters.lost_other += 1,
         }

@@ -7,6 +7,7 @@
 mod ideal;
 mod io;
 mod observation;
+mod wifi;
 
 use core::any::Any;
 use std::collections::VecDeque;
@@ -17,9 +18,11 @@ pub use ideal::{IdealMedium, Position};
 pub(crate) use io::{Effect, Station};
 pub use io::{Frame, MediumIo};
 pub use observation::{FrameReport, Observation};
+pub use wifi::{WifiConfig, WifiMedium};
 
 use crate::Count;
 use crate::events::EventSource;
+pub use crate::loss::MediumLoss;
 
 /// A shared medium and the access to it of all its stations, which are numbered in the order of addition.
 ///

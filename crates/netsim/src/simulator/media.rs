@@ -171,11 +171,11 @@ impl<A: Agent> Simulator<A> {
                 let copy = self.packets.copy(slot);
                 self.receive_at_station(StationId { medium, index: to }, copy, ecn);
             }
-            Effect::Lose { slot, station } => {
+            Effect::Lose { slot, station, cause } => {
                 let id = StationId { medium, index: station };
                 let size = self.packets.header(slot).size;
                 self.network.station_mut(id).stats.lost.add_packet(size);
-                self.lose(slot, LossCause::Medium(id));
+                self.lose(slot, LossCause::Medium(id, cause));
             }
             Effect::Release { slot } => self.discard(slot),
             Effect::Observe { station, observation } => {

@@ -9,6 +9,7 @@ mod port;
 mod queueing;
 mod routing;
 mod spread;
+mod wifi;
 
 use std::collections::VecDeque;
 

@@ -68,6 +68,11 @@ impl BlockFading {
         Self { fading, coherence, streams: SplitMix64::new(seed) }
     }
 
+    /// `true` if the gain is always 1.
+    pub fn is_none(&self) -> bool {
+        self.fading == Fading::None
+    }
+
     /// The gain between two stations at `now`, a power ratio.
     pub fn gain(&self, now: Instant, first: usize, second: usize) -> f64 {
         if self.fading == Fading::None {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
-use super::{Frame, Medium, MediumIo, Observation};
+use super::{Frame, Medium, MediumIo, MediumLoss, Observation};
 
 /// The speed of light in metres per second.
 const SPEED_OF_LIGHT: f64 = 299_792_458.0;
@@ -96,7 +96,7 @@ impl IdealMedium {
         let report = io.report(&frame, 1, end - start);
         if frame.receiver.is_some() && receivers.is_empty() {
             io.observe(sender, Observation::Failed(report));
-            return io.lose(frame);
+            return io.lose(frame, MediumLoss::OutOfRange);
         }
         io.observe(sender, Observation::Sent(report));
         let mut receptions: Vec<(Instant, usize)> =

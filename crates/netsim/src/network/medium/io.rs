@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{FrameReport, Observation, StationStats};
+use super::{FrameReport, MediumLoss, Observation, StationStats};
 use crate::packets::Header;
 use crate::queue::{DropReason, Drops, FlowKey, QueueDiscipline, QueuedPacket};
 use crate::{AgentId, Count, Ecn, NodeId};
@@ -98,7 +98,7 @@ pub(crate) enum Effect {
     /// A copy of a packet has reached a station.
     DeliverCopy { slot: u32, ecn: Ecn, to: u32 },
     /// A packet was lost.
-    Lose { slot: u32, station: u32 },
+    Lose { slot: u32, station: u32, cause: MediumLoss },
     /// A broadcast is over.
     Release { slot: u32 },
     /// A station has observed something.
@@ -165,9 +165,9 @@ impl MediumIo<'_> {
         self.effects.push_back(Effect::DeliverCopy { slot: frame.slot, ecn: frame.ecn, to: to as u32 });
     }
 
-    /// The medium has lost a packet: it reached no receiver.
-    pub fn lose(&mut self, frame: Frame) {
-        self.effects.push_back(Effect::Lose { slot: frame.slot, station: frame.sender as u32 });
+    /// The medium has lost a packet: it did not reach its receiver.
+    pub fn lose(&mut self, frame: Frame, cause: MediumLoss) {
+        self.effects.push_back(Effect::Lose { slot: frame.slot, station: frame.sender as u32, cause });
     }
 
     /// A broadcast is over: all copies have been delivered.

@@ -1,6 +1,7 @@
 //! Observations that a medium hands to agents and controllers.
 
 use whimbrel_units::{Duration, Instant};
+use whimbrel_wifi::dcf::Step;
 
 use crate::NodeId;
 use crate::queue::FlowKey;
@@ -13,6 +14,13 @@ pub enum Observation {
     Sent(FrameReport),
     /// The station has given a frame up: its next hop does not answer.
     Failed(FrameReport),
+    /// A step of an 802.11 MAC, if its steps are traced.
+    Mac {
+        /// Time of the step.
+        at: Instant,
+        /// The step.
+        step: Step,
+    },
     /// The share of a span of time in which the station found the medium busy.
     Channel {
         /// Start of the span.

@@ -135,7 +135,10 @@ fn a_next_hop_that_moved_out_of_range_is_lost_and_observed() {
     assert!(moved.is_some());
     simulator.run_until(Instant::from_secs(1));
     assert_eq!(tags(&simulator, sink), [0]);
-    assert_eq!(simulator.agent(sink).losses[0].2, LossCause::Medium(stations[0]));
+    assert_eq!(
+        simulator.agent(sink).losses[0].2,
+        LossCause::Medium(stations[0], crate::MediumLoss::OutOfRange)
+    );
     assert_eq!(simulator.station_stats(stations[0]).lost.packets, 1);
     let report = |packet| FrameReport {
         packet,
