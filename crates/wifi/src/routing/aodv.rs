@@ -11,12 +11,11 @@
 mod config;
 mod discovery;
 mod message;
+mod supervision;
 mod table;
 
 use alloc::collections::{BTreeMap, VecDeque};
-use alloc::vec::Vec;
 
-use smallvec::SmallVec;
 use whimbrel_units::{Duration, Instant};
 
 pub use config::AodvConfig;
@@ -312,93 +311,6 @@ impl<R: Random> Aodv<R> {
         self.unicast(now, towards_originator, AodvMessage::Reply(reply));
     }
 
-    /// Processes a route error (section 6.11, case iii).
-    fn handle_error(&mut self, now: Instant, from: Address, error: &RouteError) {
-        if error.no_delete {
-            // The sender repaired the route, which is longer now: it stays in use.
-            return;
-        }
-        let mut broken = Vec::new();
-        for &(destination, sequence) in &*error.unreachable {
-            if destination == self.address {
-                self.catch_up(sequence);
-            }
-            if self.table.valid(destination).is_some_and(|route| route.next_hop == from) {
-                broken.extend(self.invalidate(now, destination, Some(sequence)));
-            }
-        }
-        self.send_errors(now, &broken, false);
-    }
-
-    /// A link is lost (section 6.11, case i).
-    fn lose_neighbour(&mut self, now: Instant, neighbour: Address) {
-        self.neighbours.remove(&neighbour);
-        let destinations = self.table.over(neighbour);
-        if destinations.is_empty() {
-            return;
-        }
-        self.stats.lost_links += 1;
-        let mut broken = Vec::new();
-        for destination in destinations {
-            let Some(route) = self.invalidate(now, destination, None) else { continue };
-            let is_used = !route.precursors.is_empty();
-            if self.config.local_repair && is_used && route.hops <= self.config.max_repair_ttl() {
-                let ttl = route.hops.saturating_add(self.config.local_add_ttl);
-                self.searches.begin_repair(&self.config, now, destination, ttl);
-                self.repairs.insert(destination, route);
-            } else {
-                broken.push(route);
-            }
-        }
-        self.send_errors(now, &broken, false);
-    }
-
-    /// Informs the precursors of broken routes: all neighbours if there are several, the only one otherwise.
-    fn send_errors(&mut self, now: Instant, broken: &[Broken], no_delete: bool) {
-        let mut precursors: SmallVec<[Address; 8]> = SmallVec::new();
-        let mut unreachable = Vec::new();
-        for route in broken.iter().filter(|route| !route.precursors.is_empty()) {
-            unreachable.push((route.destination, route.sequence));
-            precursors.extend(route.precursors.iter().copied());
-        }
-        precursors.sort_unstable();
-        precursors.dedup();
-        let receiver = match precursors[..] {
-            [] => return,
-            [only] => Receiver::Neighbour(only),
-            _ => Receiver::Broadcast,
-        };
-        // The number of destinations is a byte on the wire.
-        for part in unreachable.chunks(usize::from(u8::MAX)) {
-            self.send_error(now, receiver, RouteError { no_delete, unreachable: part.into() });
-        }
-    }
-
-    fn send_error(&mut self, now: Instant, receiver: Receiver, error: RouteError) {
-        let second = Duration::from_secs(1);
-        while self.errors.front().is_some_and(|&at| at + second <= now) {
-            self.errors.pop_front();
-        }
-        if self.errors.len() >= self.config.error_rate_limit {
-            return;
-        }
-        self.errors.push_back(now);
-        self.stats.errors += 1;
-        match receiver {
-            Receiver::Broadcast => self.broadcast(now, AodvMessage::Error(error)),
-            Receiver::Neighbour(neighbour) => self.unicast(now, neighbour, AodvMessage::Error(error)),
-        }
-    }
-
-    /// A local repair has found a route in place of this one (section 6.12). If it is longer, the precursors are informed.
-    fn finish_repair(&mut self, now: Instant, route: Broken) {
-        let Some(repaired) = self.table.valid_mut(route.destination) else { return };
-        route.precursors.iter().for_each(|&precursor| repaired.add_precursor(precursor));
-        if repaired.hops > route.hops {
-            self.send_errors(now, &[route], true);
-        }
-    }
-
     /// Advances the node's own sequence number, for a request (section 6.1).
     ///
     /// The RFC increments it. Here it also advances by one per millisecond: nodes increment their copies of it whenever a
@@ -445,17 +357,6 @@ impl<R: Random> Aodv<R> {
                     self.send_errors(now, &[route], false);
                 }
             }
-        }
-    }
-
-    /// Sends a hello if the node is on an active route and has not broadcast anything for an interval (section 6.9).
-    fn hello(&mut self, now: Instant) {
-        self.next_hello = Some(now + self.config.hello_interval);
-        let is_active = self.table.iter().any(|(_, route)| route.is_valid);
-        if is_active && self.last_broadcast + self.config.hello_interval <= now {
-            self.stats.hellos += 1;
-            let (sequence, lifetime) = (self.sequence, self.config.neighbour_timeout());
-            self.broadcast(now, AodvMessage::Hello { sequence, lifetime });
         }
     }
 }
