@@ -5,8 +5,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -35,6 +35,14 @@ def _event(process: subprocess.Popen[str], kind: str) -> dict[str, object]:
             return event
     assert process.stderr is not None
     raise AssertionError(f"no {kind}: {process.stderr.read()}")
+
+
+def _interval(process: subprocess.Popen[str], fits: Callable[[float], bool]) -> dict[str, object]:
+    """The first of the next 200 intervals whose send rate in bit/s fits."""
+    for _ in range(200):
+        if fits(float(str((figures := _event(process, "interval"))["send_rate_bps"]))):
+            return figures
+    raise AssertionError(f"no such rate: {figures}")
 
 
 def _udp() -> socket.socket:
@@ -150,3 +158,69 @@ def test_an_end_that_cannot_start_names_the_reason(arguments: list[str], complai
     done = subprocess.run([*WHIMBREL, *arguments], capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 1
     assert complaint in done.stderr
+
+
+@contextmanager
+def _two_hosts() -> Iterator[tuple[str, str]]:
+    """Two network namespaces with a link between them: 10.77.0.1 at `wh0`, and 10.77.0.2."""
+    number = _free_port()
+    first, second = f"wh{number}a", f"wh{number}b"
+    commands = [
+        f"ip netns add {first}",
+        f"ip netns add {second}",
+        f"ip link add wh0 netns {first} type veth peer name wh1 netns {second}",
+        f"ip -n {first} addr add 10.77.0.1/24 dev wh0",
+        f"ip -n {second} addr add 10.77.0.2/24 dev wh1",
+        *(f"ip -n {name} link set lo up" for name in (first, second)),
+        f"ip -n {first} link set wh0 up",
+        f"ip -n {second} link set wh1 up",
+    ]
+    try:
+        for command in commands:
+            try:
+                subprocess.run(command.split(), check=True, capture_output=True)
+            except (OSError, subprocess.CalledProcessError):
+                pytest.skip(f"no network namespaces: {command}")
+        yield first, second
+    finally:
+        for name in (first, second):
+            with suppress(OSError):
+                subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)  # noqa: S607
+
+
+def test_a_link_that_returns_brings_back_the_rate_on_the_same_connection() -> None:
+    with _two_hosts() as (first, second):
+        inside = ["ip", "netns", "exec"]
+
+        def start(name: str, *arguments: str) -> subprocess.Popen[str]:
+            return subprocess.Popen(
+                [*inside, name, *WHIMBREL, *arguments, "--json", "-i", "0.2"],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+
+        receiver = start(second, "receive", "--to", "127.0.0.1:5004")
+        _event(receiver, "ready")
+        sender = start(first, "send", "10.77.0.2", "--from", "127.0.0.1:5004", "--freeze-on-link-loss")
+        program = (
+            "import socket, time\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+            "while True:\n    s.sendto(bytes(1000), ('127.0.0.1', 5004)); time.sleep(0.004)"
+        )
+        camera = subprocess.Popen([*inside, first, sys.executable, "-c", program])
+        try:
+            _event(sender, "connected")
+            _interval(sender, lambda rate: rate > 1e6)
+            subprocess.run(["ip", "-n", first, "link", "set", "wh0", "down"], check=True)  # noqa: S607
+            _interval(sender, lambda rate: rate == 0)
+            subprocess.run(["ip", "-n", first, "link", "set", "wh0", "up"], check=True)  # noqa: S607
+            after = _interval(sender, lambda rate: rate > 0)
+            # 2 Mbit/s are sent; without restoration it would begin with some packets per second.
+            assert float(str(after["allowed_rate_bps"])) > 1e6
+            sender.kill()
+            assert sender.stdout is not None
+            assert "connected" not in sender.stdout.read()
+        finally:
+            for process in (camera, sender, receiver):
+                process.kill()
+                process.communicate()

@@ -11,11 +11,12 @@ use clap::{Args, Subcommand};
 use tokio::net::{UdpSocket, lookup_host};
 use tokio::time::{sleep, timeout};
 use whimbrel_net::{
-    Ccid, Config, Differentiation, FreezeConfig, LinkMonitor, Listener, MobilityConfig, NetError,
-    OverflowPolicy, Scheme, SendQueueConfig, ServiceCode, Socket, TimerConfig,
+    Ccid, Config, Differentiation, LinkMonitor, Listener, NetError, OverflowPolicy, Scheme, SendQueueConfig,
+    ServiceCode, Socket, TimerConfig,
 };
 use whimbrel_units::Duration;
 
+use super::perf::handover::willing;
 use super::perf::target::{Target, parse_target};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
@@ -122,12 +123,11 @@ pub(crate) fn run(args: CarryArgs) -> Result<(), Failure> {
 
 /// The configuration that both ends share.
 fn config() -> Config {
-    Config::default()
+    let config = Config::default()
         .service_code(ServiceCode::RTP_VIDEO)
         .send_queue(SendQueueConfig::default().max_datagrams(QUEUE).overflow(OverflowPolicy::Refuse))
-        .timers(TimerConfig::default().idle(Some(IDLE_LIMIT)))
-        .freeze(FreezeConfig::default().offer(true))
-        .mobility(Some(MobilityConfig::default()))
+        .timers(TimerConfig::default().idle(Some(IDLE_LIMIT)));
+    willing(config)
 }
 
 async fn open_udp(at: SocketAddr) -> anyhow::Result<UdpSocket> {
@@ -254,3 +254,6 @@ async fn listen(wanted: Option<SocketAddr>, config: &Config) -> anyhow::Result<L
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

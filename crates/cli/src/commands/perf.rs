@@ -9,7 +9,7 @@ mod control;
 mod control_channel;
 mod datagram;
 mod dscp;
-mod handover;
+pub(super) mod handover;
 mod link;
 mod meter;
 mod native;

@@ -94,7 +94,7 @@ impl Forwarding<'_> {
                     }
                 },
                 _ = ticks.tick() => self.report(lines, counts)?,
-                event = next_event(&mut monitor) => self.follow(event?).await?,
+                event = next_event(&mut monitor) => self.follow(event?).await,
                 newer = next_connection(listener) => return Ok(Ending::Replaced(newer?)),
                 () = interrupt.raised() => {
                     self.report(lines, counts)?;
@@ -137,14 +137,21 @@ impl Forwarding<'_> {
     }
 
     /// Reacts to a change of the link.
-    async fn follow(&self, event: LinkEvent) -> anyhow::Result<()> {
+    async fn follow(&self, event: LinkEvent) {
         match event {
             LinkEvent::Down => self.socket.freeze(FreezeScope::Local),
-            LinkEvent::AddressChanged => self.socket.rebind(None, PathChange::Keep).await?,
+            LinkEvent::AddressChanged => self.change_address().await,
+            LinkEvent::RouteChanged => self.socket.path_changed(PathChange::Keep),
             LinkEvent::Up => self.socket.unfreeze(FreezeScope::Local),
             _ => {}
         }
-        Ok(())
+    }
+
+    /// Moves to the address that the system gives now. If it cannot be used yet, the connection detects the change by itself.
+    async fn change_address(&self) {
+        if self.socket.rebind(None, PathChange::Keep).await.is_err() {
+            self.socket.path_changed(PathChange::Keep);
+        }
     }
 
     fn report(&self, lines: &mut Lines, counts: Counts) -> anyhow::Result<()> {
