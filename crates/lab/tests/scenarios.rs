@@ -94,6 +94,26 @@ fn the_video() {
 }
 
 #[test]
+fn the_call() {
+    check("call", &[]);
+}
+
+#[test]
+fn the_comparison_over_a_trace_of_losses() {
+    check("compare", &[("simulation.duration", "40 s")]);
+}
+
+#[test]
+fn the_comparison_over_a_trace_of_rates() {
+    check("compare_rate", &[("simulation.duration", "40 s")]);
+}
+
+#[test]
+fn the_call_over_a_radio() {
+    check("radio", &[]);
+}
+
+#[test]
 fn every_example_is_among_these_tests() {
     let source = include_str!("scenarios.rs");
     for entry in fs::read_dir(root().join("examples/scenarios")).unwrap() {
