@@ -20,7 +20,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "control": {"units"},
     "proto": {"units", "wire", "control"},
     "wifi": {"units"},
-    "netsim": {"units", "control", "wifi"},
+    "netsim": {"units", "wifi"},
     "scenario": {"units", "control", "netsim", "inspect"},
     "lab": {"units", "wire", "control", "proto", "netsim", "scenario"},
     "faults": {"units", "wire", "proto", "netsim"},

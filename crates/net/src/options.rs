@@ -19,7 +19,7 @@ pub struct SocketOptions {
     pub source_port: Option<u16>,
     /// Unread datagrams kept; beyond that the oldest is dropped.
     pub receive_queue: usize,
-    /// DSCP of the sent packets. Any but the default one needs Linux, and costs one system call per packet.
+    /// DSCP of the sent packets. Any but the default one needs Linux, and costs an allocation per batch of packets.
     pub dscp: Dscp,
 }
 

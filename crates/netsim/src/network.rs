@@ -21,6 +21,8 @@ pub(crate) use medium::{Effect, MediumSlot, Station};
 pub use routing::{FixedRoutes, RouteTable, Routing, ShortestPath, Spread, SpreadBy, Topology};
 pub(crate) use routing::{Other, Route, Spreading};
 
+use whimbrel_units::Instant;
+
 use crate::{LinkId, NodeId};
 
 /// Nodes, egresses and routes.
@@ -92,7 +94,7 @@ impl Network {
     }
 
     /// The hops that the links and media offer now.
-    fn topology(&self) -> Topology {
+    fn topology(&self, now: Instant) -> Topology {
         let mut topology = Topology::new(self.node_names.len());
         for (link, ends) in (0..).map(LinkId).zip(&self.link_ends) {
             topology.add_hop(ends.from, ends.to, NextHop::Link(link), ends.routable);
@@ -101,7 +103,7 @@ impl Network {
             for (index, from) in (0u32..).zip(&slot.stations) {
                 let station = StationId { medium, index };
                 for (other, to) in slot.stations.iter().enumerate() {
-                    if from.node != to.node && slot.medium.reaches(station.index(), other) {
+                    if from.node != to.node && slot.medium.reaches(now, station.index(), other) {
                         let next = NextHop::Station { station, to: to.node };
                         topology.add_hop(from.node, to.node, next, true);
                     }
@@ -112,8 +114,8 @@ impl Network {
     }
 
     /// Computes the routes anew.
-    pub(crate) fn compute_routes(&mut self) {
-        let topology = self.topology();
+    pub(crate) fn compute_routes(&mut self, now: Instant) {
+        let topology = self.topology(now);
         let mut table = RouteTable::new(topology.nodes());
         self.routing.compute(&topology, &mut table);
         for (&(node, destination), &next) in &self.route_overrides {

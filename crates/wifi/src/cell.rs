@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use whimbrel_units::{Duration, Instant};
 
 use crate::dcf::{Dcf, Event, MacConfig, Outgoing, ReceptionError};
+use crate::deadlines::Deadlines;
 use crate::frame::{Frame, MacAddress};
 use crate::medium::{Link, Listener, LossCause, Medium, MediumConfig};
 use crate::random::SplitMix64;
@@ -36,8 +37,7 @@ pub struct Cell {
 
 struct Stations {
     machines: Vec<Dcf<SplitMix64>>,
-    /// Next deadline of each machine.
-    deadlines: Vec<Instant>,
+    deadlines: Deadlines,
     /// Receiver of each saturated sender's payloads.
     targets: Vec<Option<MacAddress>>,
     payload_bytes: u32,
@@ -58,9 +58,11 @@ impl Cell {
             |(number, config)| Dcf::new(MacAddress::station(number), config, root.stream(u64::from(number)));
         let machines: Vec<_> = (0..links.len() as u32).zip(configs).map(machine).collect();
         let count = machines.len();
+        let mut deadlines = Deadlines::default();
+        machines.iter().for_each(|_| _ = deadlines.add());
         let stations = Stations {
             machines,
-            deadlines: alloc::vec![Instant::FAR_FUTURE; count],
+            deadlines,
             targets: alloc::vec![None; count],
             payload_bytes: 0,
             losses: LossCounters::default(),
@@ -128,18 +130,17 @@ impl Cell {
             self.stations.settle(self.now, station);
         }
         loop {
-            let (first, mut next) = self.stations.next_deadline();
-            let medium = self.medium.poll_timeout().unwrap_or(Instant::FAR_FUTURE);
-            next = next.min(medium);
-            if next > end || next == Instant::FAR_FUTURE {
+            let deadline = self.stations.deadlines.first().map(|(_, at)| at);
+            let next = [deadline, self.medium.poll_timeout()].into_iter().flatten().min();
+            let Some(next) = next.filter(|next| *next <= end) else {
                 self.now = end;
                 return;
-            }
+            };
             self.now = next;
-            for station in first..self.stations.machines.len() {
-                if self.stations.deadlines[station] <= next {
-                    self.wake(station);
-                }
+            while let Some((station, at)) = self.stations.deadlines.first()
+                && at <= next
+            {
+                self.wake(station);
             }
             // Transmissions without delay begin at the instant itself.
             self.medium.handle_timeout(next, &mut self.stations);
@@ -158,38 +159,21 @@ impl Cell {
 }
 
 impl Stations {
-    /// The first station with the earliest deadline, and that deadline.
-    fn next_deadline(&self) -> (usize, Instant) {
-        let mut first = (0, Instant::FAR_FUTURE);
-        for (station, &deadline) in self.deadlines.iter().enumerate() {
-            if deadline < first.1 {
-                first = (station, deadline);
-            }
-        }
-        first
-    }
-
     /// Drains a machine's events, refills it if it is saturated and notes its deadline.
     fn settle(&mut self, now: Instant, station: usize) {
         let machine = &mut self.machines[station];
-        while let Some((at, event)) = machine.poll_event() {
-            if let Some(log) = &mut self.log {
-                log.push((at, station as u32, event));
-            }
-        }
-        if machine.is_ready()
-            && let Some(target) = self.targets[station]
-        {
-            let payload = machine.counters().enqueued;
-            let accepted = machine.enqueue(now, Outgoing::data(target, self.payload_bytes, payload));
-            debug_assert!(accepted.is_ok());
+        loop {
             while let Some((at, event)) = machine.poll_event() {
                 if let Some(log) = &mut self.log {
                     log.push((at, station as u32, event));
                 }
             }
+            let Some(target) = self.targets[station].filter(|_| machine.is_ready()) else { break };
+            let payload = machine.counters().enqueued;
+            let accepted = machine.enqueue(now, Outgoing::data(target, self.payload_bytes, payload));
+            debug_assert!(accepted.is_ok());
         }
-        self.deadlines[station] = machine.poll_timeout().unwrap_or(Instant::FAR_FUTURE);
+        self.deadlines.set(station, machine.poll_timeout());
     }
 }
 
@@ -197,7 +181,7 @@ impl Listener for Stations {
     fn busy(&mut self, now: Instant, station: u32) {
         let machine = &mut self.machines[station as usize];
         machine.handle_busy(now);
-        self.deadlines[station as usize] = machine.poll_timeout().unwrap_or(Instant::FAR_FUTURE);
+        self.deadlines.set(station as usize, machine.poll_timeout());
     }
 
     fn idle(&mut self, now: Instant, station: u32) {

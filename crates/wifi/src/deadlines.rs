@@ -33,11 +33,6 @@ impl Deadlines {
         number
     }
 
-    /// The deadline of a machine.
-    pub fn get(&self, machine: usize) -> Option<Instant> {
-        self.times.get(machine).copied().filter(|&at| at != Instant::FAR_FUTURE)
-    }
-
     /// Sets the deadline of a machine; `None` for none.
     #[inline]
     pub fn set(&mut self, machine: usize, deadline: Option<Instant>) {

@@ -16,7 +16,7 @@
 //! - [`mobility`]: positions as functions of time.
 //! - [`propagation`]: received power, fading, error rates, the nodes within a range.
 //! - [`random`]: the interface to random streams.
-//! - [`routing`]: DSDV, AODV and fixed routes.
+//! - [`routing`]: DSDV and AODV.
 #![no_std]
 
 extern crate alloc;

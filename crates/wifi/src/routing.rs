@@ -6,7 +6,8 @@
 //!
 //! - [`dsdv`]: destination-sequenced distance vectors, proactive.
 //! - [`aodv`]: on-demand distance vectors, RFC 3561.
-//! - [`fixed`]: routes that are given.
+//!
+//! Routes that are given or computed from positions need no protocol: the network simulator has them.
 //!
 //! # Use
 //!
@@ -16,7 +17,6 @@
 pub mod aodv;
 mod buffer;
 pub mod dsdv;
-pub mod fixed;
 
 #[cfg(test)]
 pub(crate) mod harness;

@@ -14,10 +14,11 @@ use std::collections::VecDeque;
 
 use whimbrel_units::Instant;
 
-pub use ideal::{IdealMedium, Position};
+pub use ideal::IdealMedium;
 pub(crate) use io::{Effect, Station};
 pub use io::{Frame, MediumIo};
 pub use observation::{FrameReport, Observation};
+pub use whimbrel_wifi::mobility::Position;
 pub use wifi::{WifiConfig, WifiMedium};
 
 use crate::Count;
@@ -43,8 +44,8 @@ pub trait Medium: Any + Send {
     /// The time at which [`handle_timeout`](Self::handle_timeout) is due; `None` for never.
     fn poll_timeout(&self) -> Option<Instant>;
 
-    /// `true` if routes may lead from one station to another in one hop.
-    fn reaches(&self, from: usize, to: usize) -> bool;
+    /// `true` if routes may lead from one station to another in one hop, with the stations where they are at `now`.
+    fn reaches(&self, now: Instant, from: usize, to: usize) -> bool;
 }
 
 /// A medium in a network.

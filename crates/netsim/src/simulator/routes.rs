@@ -33,7 +33,7 @@ impl<A: Agent> Simulator<A> {
     /// route that is spread over several links.
     pub fn route(&mut self, node: NodeId, destination: NodeId) -> Option<NextHop> {
         if !self.network.routes_current {
-            self.network.compute_routes();
+            self.network.compute_routes(self.timeline.now);
         }
         self.network.routes.next_hop(node, destination)
     }

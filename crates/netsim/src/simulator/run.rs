@@ -89,7 +89,7 @@ impl<A: Agent> Simulator<A> {
     #[cold]
     fn catch_up(&mut self) {
         if !self.network.routes_current {
-            self.network.compute_routes();
+            self.network.compute_routes(self.timeline.now);
         }
         while let Some(agent) = self.agents.take_touched() {
             self.drain(agent);

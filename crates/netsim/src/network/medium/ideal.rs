@@ -3,27 +3,12 @@
 use std::collections::VecDeque;
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
+use whimbrel_wifi::mobility::Position;
 
 use super::{Frame, Medium, MediumIo, MediumLoss, Observation};
 
 /// The speed of light in metres per second.
 const SPEED_OF_LIGHT: f64 = 299_792_458.0;
-
-/// A place in the plane, in metres.
-#[derive(Clone, Copy, PartialEq, Default, Debug)]
-pub struct Position {
-    /// Metres to the east.
-    pub x: f64,
-    /// Metres to the north.
-    pub y: f64,
-}
-
-impl Position {
-    /// The distance to another place in metres.
-    pub fn distance(self, other: Self) -> f64 {
-        libm::hypot(self.x - other.x, self.y - other.y)
-    }
-}
 
 /// A medium without collisions and errors.
 ///
@@ -68,6 +53,10 @@ impl IdealMedium {
         self.places[station] = place;
     }
 
+    fn is_in_range(&self, from: usize, to: usize) -> bool {
+        from != to && self.places[from].distance(self.places[to]) <= self.range
+    }
+
     fn propagation(&self, from: usize, to: usize) -> Duration {
         Duration::from_secs_f64(self.places[from].distance(self.places[to]) / SPEED_OF_LIGHT)
     }
@@ -88,7 +77,7 @@ impl IdealMedium {
     fn end(&mut self, io: &mut MediumIo<'_>) {
         let Some(Transmission { frame, start, end }) = self.transmission.take() else { return };
         let sender = frame.sender;
-        let in_range = |to: &usize| self.reaches(sender, *to);
+        let in_range = |to: &usize| self.is_in_range(sender, *to);
         let receivers: Vec<usize> = match frame.receiver {
             Some(to) => Some(to).filter(in_range).into_iter().collect(),
             None => (0..io.stations()).filter(in_range).collect(),
@@ -160,7 +149,7 @@ impl Medium for IdealMedium {
         [end, reception].into_iter().flatten().min()
     }
 
-    fn reaches(&self, from: usize, to: usize) -> bool {
-        from != to && self.places[from].distance(self.places[to]) <= self.range
+    fn reaches(&self, _: Instant, from: usize, to: usize) -> bool {
+        self.is_in_range(from, to)
     }
 }

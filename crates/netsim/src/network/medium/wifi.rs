@@ -133,8 +133,8 @@ impl Medium for WifiMedium {
         [deadline, self.air.poll_timeout()].into_iter().flatten().min()
     }
 
-    fn reaches(&self, from: usize, to: usize) -> bool {
-        self.site.reaches(from, to, Instant::ZERO)
+    fn reaches(&self, now: Instant, from: usize, to: usize) -> bool {
+        self.site.reaches(from, to, now)
     }
 }
 

@@ -170,7 +170,7 @@ fn a_medium_is_found_by_its_type() {
         fn poll_timeout(&self) -> Option<Instant> {
             None
         }
-        fn reaches(&self, _: usize, _: usize) -> bool {
+        fn reaches(&self, _: Instant, _: usize, _: usize) -> bool {
             false
         }
     }

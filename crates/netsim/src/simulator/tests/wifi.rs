@@ -10,7 +10,7 @@ use whimbrel_wifi::site::Site;
 use super::*;
 use crate::medium::{WifiConfig, WifiMedium};
 use crate::queue::Discipline;
-use crate::{MediumId, MediumLoss, QueueLimit, StationId};
+use crate::{MediumId, MediumLoss, NextHop, QueueLimit, StationId};
 
 /// 802.11b at 11 Mbit/s with the long preamble.
 fn mac() -> MacConfig {
@@ -110,6 +110,23 @@ fn a_receiver_that_left_is_out_of_range() {
         .collect();
     assert_eq!(attempts, [7, 7]);
     assert_eq!(simulator.packets_in_network(), 0);
+}
+
+/// The station arrives in range in the third second; the routes follow when they are computed again.
+#[test]
+fn routes_lead_to_where_the_stations_are_now() {
+    let mut simulator = simulator();
+    let arriving = Path::through(&[
+        (Instant::ZERO, Position { x: 1_000.0, y: 0.0 }),
+        (Instant::from_secs(10), Position::default()),
+    ]);
+    let paths = vec![Path::fixed(Position::default()), arriving.expect("a path")];
+    let (_, nodes, stations) = stations(&mut simulator, paths, WifiConfig::standard(mac(), 1));
+    assert_eq!(simulator.route(nodes[0], nodes[1]), None);
+    simulator.run_until(Instant::from_secs(9));
+    simulator.apply(crate::Command::Reroute);
+    let route = simulator.route(nodes[0], nodes[1]);
+    assert_eq!(route, Some(NextHop::Station { station: stations[0], to: nodes[1] }));
 }
 
 #[test]

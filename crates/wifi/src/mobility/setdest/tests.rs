@@ -182,7 +182,7 @@ fn an_empty_file_has_no_nodes() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// What is written is read back as the same movement.
+    /// Parsing a written file yields the same movement.
     #[test]
     fn a_file_written_is_read_back(seed in any::<u64>(), nodes in 0usize..8, pause in 0u64..10) {
         let model = RandomWaypoint {
