@@ -13,7 +13,7 @@ mod sample;
 use std::ops::ControlFlow;
 
 pub use whimbrel_netsim::RunOutcome;
-use whimbrel_netsim::{AgentId, LinkId, Simulator};
+use whimbrel_netsim::{AgentId, LinkId, Simulator, StationId};
 use whimbrel_units::{Duration, Instant};
 
 pub use parallel::{Control, Interrupted, run_many};
@@ -21,6 +21,7 @@ pub use parallel::{Control, Interrupted, run_many};
 use crate::record::Record;
 use crate::scenario::{EventPlan, Gap, Plan};
 use crate::transport::FlowAgent;
+use build::Built;
 use sample::Samples;
 
 /// The interval at which queues and the senders' estimates are sampled for their means.
@@ -37,6 +38,8 @@ pub struct Run<'a> {
     events: Vec<EventPlan>,
     simulator: Simulator<FlowAgent>,
     links: Vec<LinkId>,
+    /// The stations of each medium.
+    stations: Vec<Vec<StationId>>,
     /// The sending and the receiving end of each flow.
     flows: Vec<[AgentId; 2]>,
     samples: Samples,
@@ -47,9 +50,10 @@ impl<'a> Run<'a> {
     pub fn new(plan: &'a Plan, seed: u64) -> Self {
         let gaps = plan.gaps(seed);
         let events = plan.events_with(&gaps);
-        let (simulator, links, flows) = build::network(plan, &events, &plan.flow_events_with(&gaps), seed);
-        let samples = Samples::new(plan);
-        Self { plan, gaps, events, simulator, links, flows, samples }
+        let built = build::network(plan, &events, &plan.flow_events_with(&gaps), seed);
+        let Built { simulator, links, stations, flows } = built;
+        let samples = Samples::new(plan, &links, &stations);
+        Self { plan, gaps, events, simulator, links, stations, flows, samples }
     }
 
     /// The simulator, for closer inspection.
@@ -81,7 +85,7 @@ impl<'a> Run<'a> {
             if outcome == RunOutcome::Interrupted {
                 return outcome;
             }
-            self.samples.take(self.plan, &self.simulator, &self.links, &self.flows);
+            self.samples.take(&self.simulator, &self.links, &self.stations, &self.flows);
             if next == self.plan.end {
                 return RunOutcome::Finished;
             }

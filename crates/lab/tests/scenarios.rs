@@ -114,6 +114,11 @@ fn the_call_over_a_radio() {
 }
 
 #[test]
+fn the_mesh() {
+    check("mesh", &[("simulation.duration", "15 s")]);
+}
+
+#[test]
 fn every_example_is_among_these_tests() {
     let source = include_str!("scenarios.rs");
     for entry in fs::read_dir(root().join("examples/scenarios")).unwrap() {

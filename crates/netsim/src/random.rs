@@ -37,6 +37,12 @@ impl RandomStreams {
     }
 }
 
+impl whimbrel_wifi::Random for RandomStream {
+    fn next_u64(&mut self) -> u64 {
+        Self::next_u64(self)
+    }
+}
+
 /// A hash of words built on the finaliser of SplitMix64, a bijection that mixes every bit into every
 /// other.
 struct NameHash(u64);

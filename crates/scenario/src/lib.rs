@@ -42,6 +42,7 @@ pub mod link;
 pub mod netem;
 pub mod network;
 pub mod networks;
+pub mod place;
 mod plan;
 pub mod quantity;
 pub mod radio;
@@ -51,6 +52,7 @@ mod schema;
 pub mod signals;
 mod sweep;
 pub mod transport;
+pub mod wifi;
 
 use std::collections::BTreeMap;
 
@@ -65,15 +67,17 @@ pub use handover::Handover;
 pub use idle::idle;
 pub use link::{Event, Link};
 pub use network::Network;
+use place::{Layout, Mobility};
 pub use plan::{
-    EventPlan, FlowEventPlan, FlowPlan, FreezePlan, Gap, HandoverPlan, LinkPlan, Note, Plan, RoutePlan,
-    TrafficPlan,
+    EventPlan, FlowEventPlan, FlowPlan, FreezePlan, Gap, HandoverPlan, LinkPlan, Movement, Note, Plan,
+    RoutePlan, RoutingPlan, StationPlan, TrafficPlan, WifiPlan,
 };
 use quantity::Time;
 pub use route::Route;
 pub use schedule::{Schedule, ScheduleError};
 pub use schema::schema;
 pub use transport::{NoTransports, TransportKind, TransportPlan, Transports};
+use wifi::Wifi;
 
 /// A scenario as it is written.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
@@ -90,7 +94,11 @@ pub struct Scenario {
     /// The nodes.
     pub node: Vec<Node>,
     /// The links between them.
+    #[serde(default)]
     pub link: Vec<Link>,
+    /// The 802.11 media that nodes have stations on.
+    #[serde(default)]
+    pub wifi: Vec<Wifi>,
     /// The flows over them.
     pub flow: Vec<Flow>,
     /// Changes of links and flows at given times.
@@ -139,6 +147,21 @@ pub struct Node {
     /// Makes that many nodes of this one; `{i}` in its name stands for 0, 1, ...
     #[serde(default)]
     pub count: Option<u32>,
+    /// The 802.11 medium on which the node has a station.
+    #[serde(default)]
+    pub wifi: Option<String>,
+    /// The station's position in metres, if it stands still.
+    #[serde(default)]
+    pub position: Option<[f64; 2]>,
+    /// The positions of the copies of the node.
+    #[serde(default)]
+    pub layout: Option<Layout>,
+    /// The movement of the station, or of the copies'.
+    #[serde(default)]
+    pub mobility: Option<Mobility>,
+    /// Intervals in which the station is off: start and end of each.
+    #[serde(default)]
+    pub off: Vec<[Time; 2]>,
 }
 
 /// Records besides the totals.

@@ -1,12 +1,14 @@
 //! The simulated network of a plan, without agents.
 
+use whimbrel_netsim::medium::WifiMedium;
+use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{
-    Agent, Command, DownPolicy, LinkId, LinkRate, NodeId, SimulationConfig, Simulator, Spread,
+    Agent, Command, DownPolicy, LinkId, LinkRate, NodeId, SimulationConfig, Simulator, Spread, StationId,
 };
 use whimbrel_units::Instant;
 
 use crate::link::WhenDown;
-use crate::{EventPlan, Plan, TransportPlan};
+use crate::{EventPlan, Plan, StationPlan, TransportPlan, WifiPlan};
 
 /// A simulator with the nodes and links of a plan.
 pub struct Network<A: Agent> {
@@ -16,6 +18,8 @@ pub struct Network<A: Agent> {
     pub nodes: Vec<NodeId>,
     /// The links of the plan, as the simulator names them.
     pub links: Vec<LinkId>,
+    /// The stations of each 802.11 medium of the plan, as the simulator names them.
+    pub stations: Vec<Vec<StationId>>,
 }
 
 impl<A: Agent> Network<A> {
@@ -29,6 +33,14 @@ impl<A: Agent> Network<A> {
             .iter()
             .map(|link| simulator.add_link(nodes[link.from], nodes[link.to], link.config.clone()))
             .collect();
+        let streams = simulator.streams();
+        let stations =
+            plan.wifi.iter().map(|wifi| add_wifi(&mut simulator, wifi, plan, &nodes, streams)).collect();
+        if let Some(interval) = plan.reroute_interval() {
+            for number in 1..=plan.end.as_nanos() / interval.as_nanos() {
+                simulator.schedule(Instant::ZERO + interval * number, Command::Reroute);
+            }
+        }
         for event in events {
             for command in commands(event, links[event.link]) {
                 simulator.schedule(event.at, command);
@@ -45,8 +57,25 @@ impl<A: Agent> Network<A> {
                 later => simulator.schedule(later, command),
             }
         }
-        Self { simulator, nodes, links }
+        Self { simulator, nodes, links, stations }
     }
+}
+
+/// Adds a medium with the stations of its nodes.
+fn add_wifi<A: Agent, P: TransportPlan>(
+    simulator: &mut Simulator<A>,
+    wifi: &WifiPlan,
+    plan: &Plan<P>,
+    nodes: &[NodeId],
+    streams: RandomStreams,
+) -> Vec<StationId> {
+    let site = wifi.site(&plan.nodes, streams, plan.end);
+    let medium = simulator.add_medium(WifiMedium::new(site, wifi.config(streams)));
+    let add = |station: &StationPlan| {
+        let added = simulator.add_station(nodes[station.node], medium, &wifi.discipline, wifi.limit);
+        added.expect("the discipline was checked with the scenario")
+    };
+    wifi.stations.iter().map(add).collect()
 }
 
 fn commands<A: Agent>(event: &EventPlan, link: LinkId) -> Vec<Command<A>> {

@@ -10,6 +10,8 @@ mod notes;
 mod randomness;
 mod routes;
 mod signals;
+mod stations;
+mod wifi;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,6 +26,8 @@ pub use links::{EventPlan, LinkPlan};
 pub use notes::Note;
 pub use routes::RoutePlan;
 pub use signals::{FlowEventPlan, FreezePlan};
+pub use stations::{Movement, StationPlan};
+pub use wifi::{RoutingPlan, WifiPlan};
 
 use super::error::ScenarioError;
 use super::transport::{TransportPlan, Transports};
@@ -44,6 +48,8 @@ pub struct Plan<P> {
     pub nodes: Vec<String>,
     /// The links, one for each direction, in the order of the document; the two of a pair stand together.
     pub links: Vec<LinkPlan>,
+    /// The 802.11 media, in the order of the document.
+    pub wifi: Vec<WifiPlan>,
     /// The flows, in the order of the document.
     pub flows: Vec<FlowPlan<P>>,
     /// Changes of links, in the order of time.
@@ -76,6 +82,8 @@ impl<P: TransportPlan> Plan<P> {
         let links = links::plan(scenario, &nodes, base, &mut notes)?;
         let mut topology = Topology::new(nodes.list.len());
         links.iter().for_each(|link| topology.add_link(link.from, link.to));
+        let wifi = wifi::plan(scenario, base)?;
+        wifi.iter().for_each(|wifi| wifi.add_hops(&nodes.list, &mut topology));
         let flows = flows::plan(transports, scenario, &nodes, &links, &topology, base)?;
         let events = links::plan_events(scenario, &links, base, &mut notes)?;
         let flow_events = signals::plan_events(transports, scenario, &flows)?;
@@ -90,6 +98,7 @@ impl<P: TransportPlan> Plan<P> {
             seed: simulation.seed,
             nodes: nodes.list,
             links,
+            wifi,
             flows,
             events,
             flow_events,
@@ -127,6 +136,15 @@ impl<P: TransportPlan> Plan<P> {
         }
         events.sort_by_key(|event| event.at);
         events
+    }
+
+    /// The interval at which routes are computed anew; `None` if the links between stations never change.
+    pub fn reroute_interval(&self) -> Option<Duration> {
+        let changing = self.wifi.iter().filter(|wifi| !wifi.is_constant());
+        let intervals = changing.map(|wifi| match wifi.routing {
+            RoutingPlan::ShortestPath { interval } => interval,
+        });
+        intervals.min()
     }
 
     /// `true` if ends of flows get commands.
@@ -176,6 +194,9 @@ fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     if warm_up >= duration {
         let expected = format!("less than the duration, {duration}");
         return Err(ScenarioError::invalid("simulation.warm_up", warm_up, expected));
+    }
+    if scenario.link.is_empty() && scenario.wifi.is_empty() {
+        return Err(ScenarioError::missing("link", "at least one `[[link]]` or `[[wifi]]`"));
     }
     for (key, values) in &scenario.sweep {
         if values.as_array().is_some_and(Vec::is_empty) {

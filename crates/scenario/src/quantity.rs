@@ -9,6 +9,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant, quantity};
+use whimbrel_wifi::propagation::from_decibels;
 
 /// A length of time: `"10 ms"`. Units: `ns us ms s min h`.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Default)]
@@ -18,7 +19,7 @@ pub struct Time(pub Duration);
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
 pub struct Rate(pub DataRate);
 
-/// A frequency in hertz: `"78.6 Hz"`. Units: `Hz kHz MHz`.
+/// A frequency in hertz: `"78.6 Hz"`. Units: `Hz kHz MHz GHz`.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
 pub struct Frequency(pub f64);
 
@@ -41,6 +42,22 @@ pub enum QueueLimit {
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Default)]
 pub struct Probability(pub f64);
 
+/// A length: `"250 m"`. Units: `m km`.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub struct Length(pub f64);
+
+/// A speed in metres per second: `"5 m/s"`. Units: `m/s km/h`.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub struct Speed(pub f64);
+
+/// A power in watts: `"20 dBm"`. Units: `dBm W mW`.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub struct Power(pub f64);
+
+/// A ratio of powers in decibels: `"10 dB"`.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub struct Decibels(pub f64);
+
 impl Time {
     /// The instant that long after the start of the simulation.
     pub fn after_start(self) -> Instant {
@@ -48,11 +65,18 @@ impl Time {
     }
 }
 
-const FREQUENCY_UNITS: &[(&str, f64)] = &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6)];
+const FREQUENCY_UNITS: &[(&str, f64)] = &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)];
+const LENGTH_UNITS: &[(&str, f64)] = &[("m", 1.0), ("km", 1e3)];
+const SPEED_UNITS: &[(&str, f64)] = &[("m/s", 1.0), ("km/h", 1.0 / 3.6)];
+const POWER_UNITS: &[(&str, f64)] = &[("W", 1.0), ("mW", 1e-3)];
 const TIME: &str = "a time with its unit (ns, us, ms, s, min, h), such as \"10 ms\"";
 const RATE: &str =
     "a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s), such as \"150 kbit/s\"";
-const FREQUENCY: &str = "a frequency with its unit (Hz, kHz, MHz), such as \"78.6 Hz\"";
+const FREQUENCY: &str = "a frequency with its unit (Hz, kHz, MHz, GHz), such as \"78.6 Hz\"";
+const LENGTH: &str = "a length with its unit (m, km), such as \"250 m\"";
+const SPEED: &str = "a speed with its unit (m/s, km/h), such as \"5 m/s\"";
+const POWER: &str = "a power with its unit (dBm, W, mW), such as \"20 dBm\"";
+const DECIBELS: &str = "a ratio with its unit (dB), such as \"10 dB\"";
 const SIZE: &str = "an amount of data with its unit (B, kB, MB, KiB, MiB), such as \"762 B\"";
 const QUEUE: &str = "a queue limit in packets or bytes, such as \"6 packets\" or \"64 kB\", or \"unlimited\"";
 const PROBABILITY: &str = "a probability from 0 to 1, or a percentage such as \"7.8 %\"";
@@ -79,6 +103,42 @@ impl Size {
         quantity::size(text).map(Self)
     }
 }
+impl Length {
+    fn parse(text: &str) -> Option<Self> {
+        quantity::in_units(text, LENGTH_UNITS).map(Self)
+    }
+}
+impl Speed {
+    fn parse(text: &str) -> Option<Self> {
+        quantity::in_units(text, SPEED_UNITS).map(Self)
+    }
+}
+impl Power {
+    fn parse(text: &str) -> Option<Self> {
+        match decibels(text, "dBm") {
+            Some(level) => Some(Self(from_decibels(level) * 1e-3)),
+            None => quantity::in_units(text, POWER_UNITS).map(Self),
+        }
+    }
+}
+impl Decibels {
+    fn parse(text: &str) -> Option<Self> {
+        decibels(text, "dB").map(Self)
+    }
+
+    /// The ratio itself.
+    pub fn ratio(self) -> f64 {
+        from_decibels(self.0)
+    }
+}
+
+/// A level, which may be negative.
+fn decibels(text: &str, unit: &'static str) -> Option<f64> {
+    let text = text.trim();
+    let (sign, level) = text.strip_prefix('-').map_or((1.0, text), |level| (-1.0, level));
+    quantity::in_units(level, &[(unit, 1.0)]).map(|level| sign * level)
+}
+
 impl QueueLimit {
     /// Parses a text; `None` if it is not one.
     pub fn parse(text: &str) -> Option<Self> {
@@ -138,6 +198,10 @@ macro_rules! textual {
 textual!(Time, TIME, "10 ms");
 textual!(Rate, RATE, "150 kbit/s");
 textual!(Frequency, FREQUENCY, "78.6 Hz");
+textual!(Length, LENGTH, "250 m");
+textual!(Speed, SPEED, "5 m/s");
+textual!(Power, POWER, "20 dBm");
+textual!(Decibels, DECIBELS, "10 dB");
 textual!(Size, SIZE, "762 B");
 textual!(QueueLimit, QUEUE, "6 packets");
 

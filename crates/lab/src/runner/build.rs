@@ -1,6 +1,6 @@
 //! The network of a plan, with the ends of its flows.
 
-use whimbrel_netsim::{AgentId, Command, FlowId, LinkId, Simulator};
+use whimbrel_netsim::{AgentId, Command, FlowId, LinkId, Simulator, StationId};
 use whimbrel_scenario::Network;
 use whimbrel_scenario::signals::FlowEnd as End;
 use whimbrel_units::Instant;
@@ -8,11 +8,19 @@ use whimbrel_units::Instant;
 use crate::scenario::{EventPlan, FlowEventPlan, Plan};
 use crate::transport::{FlowAgent, FlowSetup};
 
-type Built = (Simulator<FlowAgent>, Vec<LinkId>, Vec<[AgentId; 2]>);
+/// The network of a run.
+pub(super) struct Built {
+    pub(super) simulator: Simulator<FlowAgent>,
+    pub(super) links: Vec<LinkId>,
+    /// The stations of each medium.
+    pub(super) stations: Vec<Vec<StationId>>,
+    /// The sending and the receiving end of each flow.
+    pub(super) flows: Vec<[AgentId; 2]>,
+}
 
 /// Builds nodes, links and agents and schedules the events, in the order of the plan.
 pub(super) fn network(plan: &Plan, events: &[EventPlan], flow_events: &[FlowEventPlan], seed: u64) -> Built {
-    let Network { mut simulator, nodes, links } = Network::new(plan, events, seed);
+    let Network { mut simulator, nodes, links, stations } = Network::new(plan, events, seed);
     let flows: Vec<[AgentId; 2]> = plan
         .flows
         .iter()
@@ -32,5 +40,5 @@ pub(super) fn network(plan: &Plan, events: &[EventPlan], flow_events: &[FlowEven
         };
         simulator.schedule(event.at, Command::agent(agent, call));
     }
-    (simulator, links, flows)
+    Built { simulator, links, stations, flows }
 }

@@ -1,5 +1,7 @@
 //! The results of a run, as tables.
 
+mod stations;
+
 use whimbrel_control::loss_differentiation::{Evidence, Overruled};
 use whimbrel_control::reordering::LatenessSummary;
 use whimbrel_netsim::{LinkId, LinkStats};
@@ -12,12 +14,16 @@ use crate::metrics::{
 };
 use crate::record::{Record, Table};
 use crate::scenario::Note;
+pub(super) use stations::StationCounters;
 
 /// Makes the tables.
 pub(super) fn record(run: Run<'_>) -> Record {
     let mut record = Record::default();
     record.add(flows(&run));
     record.add(links(&run));
+    if !run.stations.is_empty() {
+        record.add(stations::stations(&run));
+    }
     if !run.gaps.is_empty() {
         record.add(handovers(&run));
     }
@@ -116,7 +122,10 @@ fn flows(run: &Run<'_>) -> Table {
     table.words("flow", plans().map(|flow| flow.name.as_str()));
     table.words("scheme", schemes.iter().map(String::as_str));
     table.words("classifier", plans().map(|flow| flow.transport.classifier()));
-    table.words("bottleneck", plans().map(|flow| run.plan.links[flow.path[flow.bottleneck]].name.as_str()));
+    table.words(
+        "bottleneck",
+        plans().map(|flow| flow.bottleneck.map_or("", |link| run.plan.links[flow.path[link]].name.as_str())),
+    );
     table.integers("background", plans().map(|flow| u64::from(flow.background)));
     table.floats("measured_s", plans().map(|_| seconds(time)));
     table.floats("goodput_bps", rates(|c| c.delivered_bytes).into_iter());

@@ -1,11 +1,12 @@
 //! Samples at fixed times: counters at the ends of intervals, queues and estimates in between.
 
-use whimbrel_netsim::{AgentId, LinkId, LinkStats, Simulator};
+use whimbrel_netsim::{AgentId, Egress, LinkId, LinkStats, Simulator, StationId};
 use whimbrel_units::{Duration, Instant};
 
 use super::SAMPLE_INTERVAL;
+use super::collect::StationCounters;
 use crate::metrics::Counters;
-use crate::scenario::Plan;
+use crate::scenario::{FlowPlan, Plan};
 use crate::transport::{FlowAgent, SenderEstimate};
 
 /// A mean of the numbers among its samples.
@@ -66,6 +67,11 @@ pub(super) struct Samples {
     pub(super) losses_exceeded: Vec<Option<Instant>>,
     pub(super) beliefs: Vec<BeliefMeans>,
     pub(super) queues: Vec<Mean>,
+    /// The queue that each flow's intervals show.
+    bottlenecks: Vec<Option<Egress>>,
+    /// The counters of all stations when the measured time began.
+    pub(super) stations_before: Vec<StationCounters>,
+    pub(super) station_queues: Vec<Mean>,
     pub(super) longest_queues: Vec<u64>,
 }
 
@@ -74,8 +80,18 @@ pub(super) fn counters(simulator: &Simulator<FlowAgent>, ends: [AgentId; 2]) -> 
     *simulator.agent(ends[0]).meter().counters() + *simulator.agent(ends[1]).meter().counters()
 }
 
+/// The bottleneck of a flow; without one, the station of its sender, if it has any.
+fn bottleneck(plan: &Plan, flow: &FlowPlan, links: &[LinkId], stations: &[Vec<StationId>]) -> Option<Egress> {
+    if let Some(position) = flow.bottleneck {
+        return Some(Egress::Link(links[flow.path[position]]));
+    }
+    let stations = plan.wifi.iter().zip(stations).flat_map(|(wifi, ids)| wifi.stations.iter().zip(ids));
+    let mut of_sender = stations.filter(|(station, _)| station.node == flow.from);
+    of_sender.next().map(|(_, &id)| Egress::Station(id))
+}
+
 impl Samples {
-    pub(super) fn new(plan: &Plan) -> Self {
+    pub(super) fn new(plan: &Plan, links: &[LinkId], stations: &[Vec<StationId>]) -> Self {
         Self {
             now: Instant::ZERO,
             end: plan.end,
@@ -89,6 +105,9 @@ impl Samples {
             carried_over: vec![0; plan.flows.len()],
             losses_exceeded: vec![None; plan.links.len()],
             beliefs: vec![BeliefMeans::default(); plan.flows.len()],
+            bottlenecks: plan.flows.iter().map(|flow| bottleneck(plan, flow, links, stations)).collect(),
+            stations_before: vec![StationCounters::default(); stations.iter().flatten().count()],
+            station_queues: vec![Mean::default(); stations.iter().flatten().count()],
             queues: vec![Mean::default(); plan.links.len()],
             longest_queues: vec![0; plan.links.len()],
         }
@@ -112,14 +131,16 @@ impl Samples {
     /// Takes the sample due at `next()`, which is now.
     pub(super) fn take(
         &mut self,
-        plan: &Plan,
         simulator: &Simulator<FlowAgent>,
         links: &[LinkId],
+        stations: &[Vec<StationId>],
         flows: &[[AgentId; 2]],
     ) {
         self.now = self.next();
         if self.now == self.measured_from {
             self.flows_before = flows.iter().map(|ends| counters(simulator, *ends)).collect();
+            self.stations_before =
+                stations.iter().flatten().map(|&station| StationCounters::of(simulator, station)).collect();
             self.links_before = links.iter().map(|link| simulator.link_stats(*link)).collect();
             self.carried_over = flows
                 .iter()
@@ -132,15 +153,24 @@ impl Samples {
             *ended = ended.or_else(|| simulator.losses_exceeded(*link));
         }
         if self.now > self.measured_from && self.now.as_nanos().is_multiple_of(SAMPLE_INTERVAL.as_nanos()) {
-            self.sample(simulator, links, flows);
+            self.sample(simulator, links, stations, flows);
         }
         let Some(interval) = self.interval else { return };
         if self.now.as_nanos().is_multiple_of(interval.as_nanos()) || self.now == self.end {
-            self.close_interval(plan, simulator, links, flows);
+            self.close_interval(simulator, flows);
         }
     }
 
-    fn sample(&mut self, simulator: &Simulator<FlowAgent>, links: &[LinkId], flows: &[[AgentId; 2]]) {
+    fn sample(
+        &mut self,
+        simulator: &Simulator<FlowAgent>,
+        links: &[LinkId],
+        stations: &[Vec<StationId>],
+        flows: &[[AgentId; 2]],
+    ) {
+        for (mean, &station) in self.station_queues.iter_mut().zip(stations.iter().flatten()) {
+            mean.add(simulator.station_backlog(station).packets as f64);
+        }
         for (index, link) in links.iter().enumerate() {
             let queued = simulator.queue_snapshot(*link).queued.packets;
             self.queues[index].add(queued as f64);
@@ -155,23 +185,21 @@ impl Samples {
         }
     }
 
-    fn close_interval(
-        &mut self,
-        plan: &Plan,
-        simulator: &Simulator<FlowAgent>,
-        links: &[LinkId],
-        flows: &[[AgentId; 2]],
-    ) {
+    fn close_interval(&mut self, simulator: &Simulator<FlowAgent>, flows: &[[AgentId; 2]]) {
         for (flow, ends) in flows.iter().enumerate() {
             let counts = counters(simulator, *ends);
-            let bottleneck = links[plan.flows[flow].path[plan.flows[flow].bottleneck]];
+            let queue = match self.bottlenecks[flow] {
+                Some(Egress::Link(link)) => simulator.queue_snapshot(link).queued.packets,
+                Some(Egress::Station(station)) => simulator.station_backlog(station).packets,
+                None => 0,
+            };
             self.intervals.push(IntervalRow {
                 flow,
                 end: self.now,
                 length: self.now - self.interval_start,
                 counts: counts - self.at_interval_start[flow],
                 estimate: simulator.agent(ends[0]).end().estimate(),
-                queue: simulator.queue_snapshot(bottleneck).queued.packets,
+                queue,
             });
             self.at_interval_start[flow] = counts;
         }

@@ -1,6 +1,7 @@
 mod document;
 mod losses;
 mod randomness;
+mod wifi;
 
 use std::fs;
 
@@ -65,7 +66,7 @@ fn a_plain_scenario_becomes_a_plan() {
     assert_eq!(plan.links[3].config.impairment, Impairment::None);
     assert_eq!(plan.links[3].config.rate, LinkRate::Constant(DataRate::from_megabits_per_second(1.0)));
     let flow = &plan.flows[0];
-    assert_eq!((flow.path.as_slice(), flow.bottleneck), ([0, 2].as_slice(), 1));
+    assert_eq!((flow.path.as_slice(), flow.bottleneck), ([0, 2].as_slice(), Some(1)));
     // 20 bytes of IPv4 and 16 of a DCCP-Data packet.
     assert_eq!((flow.packet_size, flow.payload), (762, 726));
 }
@@ -122,7 +123,7 @@ fn inconsistent_keys_are_named_too() {
     assert_eq!(error_after("flow.bulk.to", json!("a")), "flow[0].to = \"a\": expected another node");
     assert_eq!(
         error_after("link.radio.between", json!(["r", "a"])),
-        "flow[0].to = \"b\": expected a node that links lead to: there is no path from \"a\" to \"b\""
+        "flow[0].to = \"b\": expected a node that can be reached: there is no path from \"a\" to \"b\""
     );
     assert_eq!(
         error_after("node[2].name", json!("a")),

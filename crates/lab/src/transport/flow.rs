@@ -50,7 +50,7 @@ impl<'a> FlowSetup<'a> {
 
     /// A meter for one of the ends.
     pub fn meter(&self) -> Meter {
-        let behind = &self.flow.path[self.flow.bottleneck..];
+        let behind = self.flow.bottleneck.map_or(&[][..], |bottleneck| &self.flow.path[bottleneck..]);
         let behind: Vec<LinkId> = behind.iter().map(|link| self.links[*link]).collect();
         let record = &self.plan.record;
         let recording = Recording {

@@ -39,10 +39,10 @@ pub struct FlowPlan<P> {
     pub start_jitter: Duration,
     /// Stop time of the application.
     pub stop: Instant,
-    /// The links from the sender to the receiver, by position.
+    /// The links from the sender to the receiver, by position. Hops over a medium are left out.
     pub path: Vec<usize>,
-    /// Position of the bottleneck on `path`.
-    pub bottleneck: usize,
+    /// Position of the bottleneck on `path`; `None` for a medium.
+    pub bottleneck: Option<usize>,
     /// `true` if it is background traffic.
     pub background: bool,
 }
@@ -117,16 +117,19 @@ pub(super) fn plan<T: Transports>(
             }
             let unreachable = |from: usize, to: usize| {
                 let expected = format!(
-                    "a node that links lead to: there is no path from \"{}\" to \"{}\"",
+                    "a node that can be reached: there is no path from \"{}\" to \"{}\"",
                     nodes.list[from], nodes.list[to]
                 );
                 ScenarioError::invalid(format!("{key}.to"), quoted(&to_name), expected)
             };
-            let path = topology.path(from, to).ok_or_else(|| unreachable(from, to))?;
+            let mut path = topology.path(from, to).ok_or_else(|| unreachable(from, to))?;
             if transport.has_feedback() && topology.path(to, from).is_none() {
                 return Err(unreachable(to, from));
             }
-            let bottleneck = bottleneck(&key, flow, copy, &path, links)?;
+            let hops = path.len();
+            path.retain(|&hop| hop < links.len());
+            let is_wired = path.len() == hops;
+            let bottleneck = bottleneck(&key, flow, copy, &path, links, is_wired)?;
             plans.push(FlowPlan {
                 name,
                 from,
@@ -241,24 +244,29 @@ fn times(key: &str, flow: &Flow, scenario: &Scenario) -> Result<(Instant, Instan
     Ok((flow.start.after_start(), stop.after_start()))
 }
 
-/// The position of the bottleneck on the path: the link named, or the slowest at the start.
+/// The position of the bottleneck on the path: the link named, or the slowest at the start. A path over a medium has none
+/// unless it is named.
 fn bottleneck(
     key: &str,
     flow: &Flow,
     copy: u32,
     path: &[usize],
     links: &[LinkPlan],
-) -> Result<usize, ScenarioError> {
+    is_wired: bool,
+) -> Result<Option<usize>, ScenarioError> {
     if let Some(pattern) = &flow.bottleneck {
         let name = fill(pattern, copy);
-        return path.iter().position(|&link| links[link].name == name).ok_or_else(|| {
+        return path.iter().position(|&link| links[link].name == name).map(Some).ok_or_else(|| {
             let names: Vec<String> = path.iter().map(|&link| links[link].name.clone()).collect();
             let expected = format!("a link on the flow's path: {}", super::abridged(&names));
             ScenarioError::invalid(format!("{key}.bottleneck"), quoted(&name), expected)
         });
     }
+    if !is_wired {
+        return Ok(None);
+    }
     let rate = |position: usize| {
         links[path[position]].mean_rate(Instant::ZERO, Instant::from_secs(60)).as_bits_per_second()
     };
-    Ok((0..path.len()).min_by(|&a, &b| rate(a).total_cmp(&rate(b))).unwrap_or(0))
+    Ok((0..path.len()).min_by(|&a, &b| rate(a).total_cmp(&rate(b))))
 }

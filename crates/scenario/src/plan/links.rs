@@ -158,7 +158,7 @@ fn forward_config(
         discipline: discipline(&format!("{key}.discipline"), &wanted, &rate)?,
         rate,
         delay: delay.unwrap_or_default(),
-        limit: limit(queue.unwrap_or(Link::DEFAULT_QUEUE)),
+        limit: queue_limit(queue.unwrap_or(Link::DEFAULT_QUEUE)),
         mark_at: link.mark_at,
         impairment: impairment(&format!("{key}.loss"), &link.loss, base, notes)?,
         damaged: link.damaged.0,
@@ -191,7 +191,7 @@ fn reverse_config(
         discipline: discipline(&format!("{key}.discipline"), &wanted, &rate)?,
         rate,
         delay: changes.delay.map_or(forward.delay, |delay| delay.0),
-        limit: changes.queue.map_or(forward.limit, limit),
+        limit: changes.queue.map_or(forward.limit, queue_limit),
         mark_at: changes.mark_at.or(forward.mark_at),
         impairment: impairment(&format!("{key}.loss"), &changes.loss, base, notes)?,
         damaged: changes.damaged.0,
@@ -256,7 +256,8 @@ pub(super) fn positive(key: &str, rate: DataRate) -> Result<DataRate, ScenarioEr
     Ok(rate)
 }
 
-fn limit(limit: quantity::QueueLimit) -> QueueLimit {
+/// A queue limit as the simulator has it.
+pub(super) fn queue_limit(limit: quantity::QueueLimit) -> QueueLimit {
     match limit {
         quantity::QueueLimit::Packets(packets) => QueueLimit::Packets(packets),
         quantity::QueueLimit::Bytes(bytes) => QueueLimit::Bytes(bytes.as_u64()),

@@ -29,7 +29,7 @@ fn columns(table: &Table) -> Value {
         .into()
 }
 
-/// The totals of flows and links, as text.
+/// The totals of flows, links and stations, as text.
 pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) -> Result<(), PrintError> {
     let title = if plan.title.is_empty() { "scenario" } else { &plan.title };
     print::line(format_args!("{title}: seed {seed}, {:.0} s measured", plan.measured().as_secs_f64()))?;
@@ -60,35 +60,81 @@ pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) -> Result<(), Print
             accounts.iter().try_for_each(|line| print::line(format_args!("  {line}")))?;
         }
     }
-    if let Some(links) = record.table("links") {
-        print::line(format_args!(
-            "\n{:<18} {:>14} {:>12} {:>10} {:>10} {:>10} {:>10}",
-            "link", "throughput", "utilisation", "packets", "dropped", "radio lost", "while down"
-        ))?;
-        for row in 0..links.rows() {
-            let number = |name: &str| links.number(name, row).unwrap_or(f64::NAN);
-            print::line(format_args!(
-                "{:<18} {:>14} {:>12} {:>10} {:>10} {:>10} {:>10}",
-                links.text("link", row).unwrap_or_default(),
-                rate(number("throughput_bps")),
-                share(number("utilisation")),
-                count(number("departed_packets")),
-                count(number("dropped_packets")),
-                count(number("wireless_lost_packets")),
-                count(number("down_lost_packets")),
-            ))?;
-        }
+    if let Some(links) = record.table("links").filter(|links| links.rows() > 0) {
+        print_links(links)?;
+    }
+    if let Some(stations) = record.table("stations") {
+        print_stations(stations)?;
     }
     if let Some(notes) = record.table("notes") {
-        print::line("\nnotes")?;
-        for row in 0..notes.rows() {
-            let text = |name: &str| notes.text(name, row).unwrap_or_default();
-            let since = match notes.number("time_s", row).filter(|time| !time.is_nan()) {
-                Some(time) => format!(" from {time:.3} s on"),
-                None => String::new(),
-            };
-            print::line(format_args!("  {}{since}: {}", text("subject"), text("note")))?;
-        }
+        print_notes(notes)?;
+    }
+    Ok(())
+}
+
+fn print_links(links: &Table) -> Result<(), PrintError> {
+    print::line(format_args!(
+        "\n{:<18} {:>14} {:>12} {:>10} {:>10} {:>10} {:>10}",
+        "link", "throughput", "utilisation", "packets", "dropped", "radio lost", "while down"
+    ))?;
+    for row in 0..links.rows() {
+        let number = |name: &str| links.number(name, row).unwrap_or(f64::NAN);
+        print::line(format_args!(
+            "{:<18} {:>14} {:>12} {:>10} {:>10} {:>10} {:>10}",
+            links.text("link", row).unwrap_or_default(),
+            rate(number("throughput_bps")),
+            share(number("utilisation")),
+            count(number("departed_packets")),
+            count(number("dropped_packets")),
+            count(number("wireless_lost_packets")),
+            count(number("down_lost_packets")),
+        ))?;
+    }
+    Ok(())
+}
+
+/// The stations; if there are many, those with the most air time.
+fn print_stations(stations: &Table) -> Result<(), PrintError> {
+    const SHOWN: usize = 30;
+    let number = |name: &str, row: usize| stations.number(name, row).unwrap_or(f64::NAN);
+    let mut rows: Vec<usize> = (0..stations.rows()).collect();
+    if rows.len() > SHOWN {
+        rows.sort_by(|&a, &b| number("air_time", b).total_cmp(&number("air_time", a)));
+        rows.truncate(SHOWN);
+        rows.sort_unstable();
+    }
+    print::line(format_args!(
+        "\n{:<18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}",
+        "station", "air time", "packets", "dropped", "retry lim.", "attempts", "failed", "queue"
+    ))?;
+    for &row in &rows {
+        print::line(format_args!(
+            "{:<18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10.2}",
+            stations.text("station", row).unwrap_or_default(),
+            share(number("air_time", row)),
+            count(number("taken_packets", row)),
+            count(number("dropped_packets", row)),
+            count(number("retry_limit_packets", row)),
+            count(number("attempts", row)),
+            share(number("failed_attempts", row) / number("attempts", row)),
+            number("queue_mean_packets", row),
+        ))?;
+    }
+    if rows.len() < stations.rows() {
+        print::line(format_args!("  and {} stations with less air time", stations.rows() - rows.len()))?;
+    }
+    Ok(())
+}
+
+fn print_notes(notes: &Table) -> Result<(), PrintError> {
+    print::line("\nnotes")?;
+    for row in 0..notes.rows() {
+        let text = |name: &str| notes.text(name, row).unwrap_or_default();
+        let since = match notes.number("time_s", row).filter(|time| !time.is_nan()) {
+            Some(time) => format!(" from {time:.3} s on"),
+            None => String::new(),
+        };
+        print::line(format_args!("  {}{since}: {}", text("subject"), text("note")))?;
     }
     Ok(())
 }

@@ -1,0 +1,70 @@
+//! The stations of 802.11 media in a record.
+
+use whimbrel_netsim::medium::{StationStats, WifiMedium};
+use whimbrel_netsim::{Simulator, StationId};
+use whimbrel_units::Duration;
+use whimbrel_wifi::dcf::DcfCounters;
+
+use super::super::Run;
+use crate::metrics::seconds;
+use crate::record::Table;
+use crate::transport::FlowAgent;
+
+/// The counters of a station: of its queue and of its MAC.
+#[derive(Clone, Copy, Default, Debug)]
+pub(in super::super) struct StationCounters {
+    queue: StationStats,
+    mac: DcfCounters,
+}
+
+impl StationCounters {
+    /// The counters of a station since the beginning of the run.
+    pub(in super::super) fn of(simulator: &Simulator<FlowAgent>, station: StationId) -> Self {
+        let medium = simulator.medium::<WifiMedium>(station.medium());
+        let mac = medium.map_or_else(DcfCounters::default, |medium| medium.mac(station.index()).counters());
+        Self { queue: simulator.station_stats(station), mac }
+    }
+}
+
+type Field = (&'static str, fn(&StationCounters) -> u64);
+
+const COUNTERS: &[Field] = &[
+    ("enqueued_packets", |s| s.queue.enqueued.packets),
+    ("enqueued_bytes", |s| s.queue.enqueued.bytes),
+    ("dropped_packets", |s| s.queue.dropped.packets),
+    ("taken_packets", |s| s.queue.taken.packets),
+    ("lost_packets", |s| s.queue.lost.packets),
+    ("received_packets", |s| s.queue.received.packets),
+    ("received_bytes", |s| s.queue.received.bytes),
+    ("attempts", |s| s.mac.attempts),
+    ("failed_attempts", |s| s.mac.failed_attempts),
+    ("failed_after_cts", |s| s.mac.failed_after_cts),
+    ("retry_limit_packets", |s| s.mac.dropped),
+    ("duplicates", |s| s.mac.duplicates),
+];
+
+/// A row for each station, in the order of the media and their nodes.
+pub(super) fn stations(run: &Run<'_>) -> Table {
+    let plans =
+        || run.plan.wifi.iter().flat_map(|wifi| wifi.stations.iter().map(move |station| (wifi, station)));
+    let ids = || run.stations.iter().flatten();
+    let now: Vec<StationCounters> = ids().map(|&id| StationCounters::of(&run.simulator, id)).collect();
+    let before = &run.samples.stations_before;
+    let time = run.plan.measured();
+    let count = |field: fn(&StationCounters) -> u64| {
+        now.iter().zip(before).map(move |(now, before)| field(now) - field(before))
+    };
+
+    let mut table = Table::new("stations");
+    table.words("station", plans().map(|(_, station)| run.plan.nodes[station.node].as_str()));
+    table.words("wifi", plans().map(|(wifi, _)| wifi.name.as_str()));
+    table.floats("measured_s", plans().map(|_| seconds(time)));
+    for (name, field) in COUNTERS {
+        table.integers(name, count(*field));
+    }
+    // The share of the time in which the station itself transmits.
+    let air_time = count(|s| s.mac.air_time.as_nanos()).map(Duration::from_nanos);
+    table.floats("air_time", air_time.map(|own| seconds(own) / seconds(time)));
+    table.floats("queue_mean_packets", run.samples.station_queues.iter().map(|mean| mean.value()));
+    table
+}

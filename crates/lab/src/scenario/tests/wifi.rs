@@ -1,0 +1,182 @@
+//! Keys of 802.11 media and of their stations.
+
+use serde_json::{Value, json};
+use whimbrel_netsim::QueueLimit;
+use whimbrel_wifi::dcf::{MacConfig, MacRules};
+use whimbrel_wifi::mobility::Position;
+use whimbrel_wifi::phy::{Phy, Preamble, Rate};
+use whimbrel_wifi::propagation::{LinkBudget, Radio};
+
+use super::*;
+use crate::run;
+
+const MESH: &str = r#"
+[simulation]
+duration = "5 s"
+[[wifi]]
+name = "air"
+[[node]]
+name = "n{i}"
+count = 4
+wifi = "air"
+layout = { kind = "grid", spacing = "200 m" }
+[[flow]]
+name = "call"
+from = "n0"
+to = "n3"
+transport = "udp"
+payload = "160 B"
+traffic = { kind = "cbr", rate = "75.2 kbit/s" }
+"#;
+
+fn with(changes: &[(&str, Value)]) -> Result<Plan, ScenarioError> {
+    let mut document = document(MESH);
+    for (key, value) in changes {
+        document.set_value(key, value.clone()).expect("a key that can be set");
+    }
+    document.plan()
+}
+
+fn mistake(changes: &[(&str, Value)]) -> String {
+    with(changes).expect_err("a mistake").to_string()
+}
+
+fn positions(plan: &Plan, seed: u64) -> Vec<Position> {
+    let streams = whimbrel_netsim::random::RandomStreams::new(seed, 0);
+    let site = plan.wifi[0].site(&plan.nodes, streams, plan.end);
+    (0..site.stations()).map(|station| site.position(station, Instant::ZERO)).collect()
+}
+
+#[test]
+fn an_802_11b_medium_with_the_standards_rules_is_the_default() {
+    let plan = with(&[]).unwrap();
+    let air = &plan.wifi[0];
+    assert_eq!(air.config.mac, MacConfig::standard(Phy::hr_dsss(Preamble::Long), Rate::Hr11));
+    assert_eq!((air.channel.radio, air.limit), (Radio::NS2, QueueLimit::Packets(50)));
+    let xs: Vec<f64> = positions(&plan, 1).iter().map(|position| position.x).collect();
+    assert_eq!(xs, [0.0, 200.0, 400.0, 600.0]);
+    assert_eq!((plan.flows[0].path.len(), plan.flows[0].bottleneck), (0, None));
+}
+
+#[test]
+fn packets_cross_a_mesh_and_the_record_counts_its_stations() {
+    let record = run(&with(&[]).unwrap(), 1);
+    let flows = record.table("flows").unwrap();
+    assert_eq!(flows.number("received_packets", 0), Some(250.0));
+    let stations = record.table("stations").unwrap();
+    let taken: Vec<f64> = (0..4).map(|row| stations.number("taken_packets", row).unwrap()).collect();
+    assert_eq!(taken, [250.0, 250.0, 250.0, 0.0]);
+    assert!(stations.number("air_time", 1) > stations.number("air_time", 3));
+}
+
+#[test]
+fn rules_of_ns_2_come_with_its_defaults() {
+    let plan = with(&[("wifi.air.mac", json!("ns-2")), ("wifi.air.rate", json!("2 Mbit/s"))]).unwrap();
+    let expected = MacConfig { data_rate: Rate::Dsss2, ..MacConfig::ns2() };
+    assert_eq!(plan.wifi[0].config.mac, expected);
+    assert_eq!(plan.wifi[0].config.mac.rules, MacRules::Ns2);
+    assert_eq!(plan.wifi[0].config.llc_bytes, 0);
+}
+
+#[test]
+fn ranges_become_thresholds_of_the_same_radio() {
+    let radio = json!({ "range": "400 m", "carrier_sense_range": "1 km", "frequency": "2.472 GHz" });
+    let plan = with(&[("wifi.air.radio", radio)]).unwrap();
+    let channel = &plan.wifi[0].channel;
+    let ranges = LinkBudget::new(&channel.path_loss, &channel.radio, &channel.radio).ranges();
+    assert!(
+        (ranges.receive - 400.0).abs() < 1e-6 && (ranges.carrier_sense - 1000.0).abs() < 1e-6,
+        "{ranges:?}"
+    );
+}
+
+#[test]
+fn random_positions_differ_between_seeds_and_not_between_runs_of_one() {
+    let random = json!({ "kind": "random", "area": [300, 300] });
+    let plan = with(&[("node[0].layout", random)]).unwrap();
+    assert_eq!(positions(&plan, 1), positions(&plan, 1));
+    assert_ne!(positions(&plan, 1), positions(&plan, 2));
+    assert!(positions(&plan, 3).iter().all(|at| at.x <= 300.0 && at.y <= 300.0));
+}
+
+/// The last node comes into range in the third second; without routes computed anew, nothing would arrive.
+#[test]
+fn routes_follow_stations_that_move() {
+    let changes = [
+        ("node[0].count", json!(2)),
+        ("node[0].layout", Value::Null),
+        (
+            "node[0].mobility",
+            json!({ "kind": "random-waypoint", "area": [2_000, 0], "speed": ["20 m/s", "20 m/s"] }),
+        ),
+        ("simulation.duration", json!("200 s")),
+        ("flow.call.to", json!("n1")),
+    ];
+    let record = run(&with(&changes).unwrap(), 1);
+    let flows = record.table("flows").unwrap();
+    let received = flows.number("received_packets", 0).unwrap() / flows.number("sent_packets", 0).unwrap();
+    assert!(received > 0.05 && received < 0.8, "{received}");
+}
+
+#[test]
+fn mistakes_are_named_with_their_keys() {
+    assert_eq!(
+        mistake(&[("wifi.air.rate", json!("54 Mbit/s"))]),
+        "wifi[0].rate = \"54 Mbit/s\": expected a rate of the physical layer: 1, 2, 5.5, 11 Mbit/s"
+    );
+    assert_eq!(
+        mistake(&[("node[0].wifi", json!("ether"))]),
+        "node[0].wifi = \"ether\": expected the name of a `[[wifi]]`: air"
+    );
+    assert_eq!(
+        mistake(&[("node[0].wifi", Value::Null)]),
+        "node[0].wifi: missing, expected the name of a `[[wifi]]`: `layout` is that of the node's station"
+    );
+    assert_eq!(
+        mistake(&[("node[0].layout", Value::Null)]),
+        "node[0].position: missing, expected `position`, `layout` or `mobility`: the node has a station"
+    );
+    assert_eq!(
+        mistake(&[("wifi.air.area", json!([500, 100]))]),
+        "node[0].layout = (600, 0): expected positions within the map, (0, 0) to (500, 100)"
+    );
+    assert_eq!(
+        mistake(&[("node[0].layout.spacing", json!("300 m"))]),
+        "flow[0].to = \"n3\": expected a node that can be reached: there is no path from \"n0\" to \"n3\""
+    );
+    assert_eq!(
+        mistake(&[("wifi.air.radio", json!({ "range": "600 m" }))]),
+        "wifi[0].radio.carrier_sense_range = \"...\": expected a range of carrier sense that is not below that of reception"
+    );
+    assert_eq!(
+        mistake(&[("wifi.air.short_retries", json!(0))]),
+        "wifi[0].short_retries = 0: expected at least 1: the first attempt counts"
+    );
+    assert_eq!(
+        mistake(&[("wifi.air.fading", json!({ "kind": "rayleigh" }))]),
+        "wifi[0].fading.coherence: missing"
+    );
+    assert_eq!(
+        mistake(&[("node[0].off", json!([["3 s", "2 s"]]))]),
+        "node[0].off = [\"3s\", \"2s\"]: expected intervals that end after they start, in order"
+    );
+    let waypoint = json!({ "kind": "random-waypoint", "speed": ["0 m/s", "5 m/s"], "area": [100, 100] });
+    assert_eq!(
+        mistake(&[("node[0].layout", Value::Null), ("node[0].mobility", waypoint)]),
+        "node[0].mobility.speed = [...]: expected a lowest speed above 0 for a stationary start"
+    );
+}
+
+#[test]
+fn a_movement_file_names_its_lines() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("walk.tcl");
+    let text = "$node_(0) set X_ 10\n$node_(0) set Y_ 20\n$node_(0) set X_ 11\n";
+    fs::write(&file, text).unwrap();
+    let changes = [
+        ("node[0].layout", Value::Null),
+        ("node[0].mobility", json!({ "kind": "setdest", "file": file.display().to_string() })),
+    ];
+    let message = mistake(&changes);
+    assert!(message.contains("(line 3: $node_(0) set X_: the coordinate is set a second time"), "{message}");
+}

@@ -1,0 +1,316 @@
+//! 802.11 media, resolved.
+
+use std::path::Path as FilePath;
+
+use whimbrel_netsim::medium::WifiConfig;
+use whimbrel_netsim::random::RandomStreams;
+use whimbrel_netsim::{LinkRate, Topology, queue};
+use whimbrel_units::{DataRate, Duration, Instant};
+use whimbrel_wifi::dcf::MacConfig;
+use whimbrel_wifi::medium::CaptureRule;
+use whimbrel_wifi::mobility::Presence;
+use whimbrel_wifi::phy::{self, Phy, Rate, RateSet};
+use whimbrel_wifi::propagation::{self, BlockFading, ChannelConfig, PathLoss, Radio, Ranges};
+use whimbrel_wifi::site::Site;
+
+use super::discipline::discipline;
+use super::stations::{self, FOR_EVER, StationPlan};
+use super::{Names, quoted};
+use crate::Scenario;
+use crate::error::ScenarioError;
+use crate::quantity;
+use crate::wifi::{Antenna, Fading, Interference, MacRules, Preamble, Propagation, Routing, Standard, Wifi};
+
+/// An 802.11 medium, resolved.
+#[derive(Clone, Debug)]
+pub struct WifiPlan {
+    /// Its name.
+    pub name: String,
+    /// Its stations, in the order of their nodes.
+    pub stations: Vec<StationPlan>,
+    /// Radio and propagation, without the seed of the fading.
+    pub channel: ChannelConfig,
+    /// Distribution and coherence time of the fading.
+    pub fading: (propagation::Fading, Duration),
+    /// Receivers and MACs, without a seed.
+    pub config: WifiConfig,
+    /// The limit of each station's queue.
+    pub limit: whimbrel_netsim::QueueLimit,
+    /// The discipline of each station's queue.
+    pub discipline: queue::Discipline,
+    /// The choice of routes.
+    pub routing: RoutingPlan,
+}
+
+/// The choice of routes between the stations of a medium.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum RoutingPlan {
+    /// The fewest hops, computed anew at this interval where the links change.
+    ShortestPath {
+        /// The interval.
+        interval: Duration,
+    },
+}
+
+/// Interval at which routes are computed anew by default.
+const ROUTE_INTERVAL: Duration = Duration::from_millis(100);
+
+impl WifiPlan {
+    /// The stations of a run, with the names of the plan's nodes.
+    pub fn site(&self, nodes: &[String], streams: RandomStreams, end: Instant) -> Site {
+        let (fading, coherence) = self.fading;
+        let seed = streams.stream(&self.name, "fading").next_u64();
+        let channel =
+            ChannelConfig { fading: BlockFading::new(fading, coherence, seed), ..self.channel.clone() };
+        let present = self.stations.iter().map(|station| {
+            (station.movement.path(&nodes[station.node], streams, end), station.presence.clone())
+        });
+        Site::new(channel, present).expect("the radio was checked with the scenario")
+    }
+
+    /// The configuration of a run's medium.
+    pub fn config(&self, streams: RandomStreams) -> WifiConfig {
+        WifiConfig { seed: streams.stream(&self.name, "mac").next_u64(), ..self.config.clone() }
+    }
+
+    /// Adds the hops between the stations: those in range of each other where this is the same at all times and in all runs, else
+    /// all of them.
+    pub(super) fn add_hops(&self, nodes: &[String], topology: &mut Topology) {
+        let constant = self.is_constant().then(|| self.site(nodes, RandomStreams::new(0, 0), Instant::ZERO));
+        for (from, sender) in self.stations.iter().enumerate() {
+            for (to, receiver) in self.stations.iter().enumerate() {
+                if from != to && constant.as_ref().is_none_or(|site| site.reaches(from, to, Instant::ZERO)) {
+                    topology.add_link(sender.node, receiver.node);
+                }
+            }
+        }
+    }
+
+    /// `true` if the links between the stations are the same at all times and in all runs.
+    pub fn is_constant(&self) -> bool {
+        let is_fixed = |station: &StationPlan| {
+            station.movement.fixed().is_some_and(|path| path.max_speed() == 0.0)
+                && station.presence == Presence::ALWAYS
+        };
+        self.fading.0 == propagation::Fading::None && self.stations.iter().all(is_fixed)
+    }
+}
+
+pub(super) fn plan(scenario: &Scenario, base: &FilePath) -> Result<Vec<WifiPlan>, ScenarioError> {
+    stations::check(scenario)?;
+    Names::collect("wifi", scenario.wifi.iter().map(|wifi| (wifi.name.as_str(), None)))?;
+    let plan = |(position, wifi)| one(scenario, &format!("wifi[{position}]"), wifi, base);
+    scenario.wifi.iter().enumerate().map(plan).collect()
+}
+
+fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<WifiPlan, ScenarioError> {
+    let map = wifi.area.map(|size| stations::area(&format!("{key}.area"), Some(size), None)).transpose()?;
+    let stations = stations::plan(scenario, &wifi.name, map, base)?;
+    if stations.is_empty() {
+        let expected = format!("the name of a medium that nodes join by `wifi = \"{}\"`", wifi.name);
+        return Err(ScenarioError::invalid(format!("{key}.name"), quoted(&wifi.name), expected));
+    }
+    let mac = mac(key, wifi)?;
+    let path_loss = path_loss(&format!("{key}.propagation"), &wifi.propagation)?;
+    let radio = radio(&format!("{key}.radio"), &wifi.radio, &path_loss)?;
+    let (fading, coherence, fading_margin) = fading(&format!("{key}.fading"), &wifi.fading)?;
+    let rule = match (wifi.interference, wifi.mac) {
+        (Some(Interference::FirstFrame), _) | (None, MacRules::Ns2) => CaptureRule::FirstFrame,
+        (Some(Interference::Additive), _) | (None, MacRules::Standard) => {
+            CaptureRule::Interference { switches_to_stronger: false }
+        }
+        (Some(Interference::Switching), _) => CaptureRule::Interference { switches_to_stronger: true },
+    };
+    let rules = match wifi.mac {
+        MacRules::Standard => WifiConfig::standard(mac, 0),
+        MacRules::Ns2 => WifiConfig { mac, ..WifiConfig::ns2(0) },
+    };
+    let rate = LinkRate::Constant(rules.mac.data_rate.data_rate());
+    let queue_discipline = wifi.discipline.clone().unwrap_or_default();
+    Ok(WifiPlan {
+        name: wifi.name.clone(),
+        stations,
+        channel: ChannelConfig {
+            radio,
+            path_loss,
+            fading: BlockFading::new(propagation::Fading::None, FOR_EVER, 0),
+            fading_margin,
+        },
+        fading: (fading, coherence),
+        config: WifiConfig { air: radio.medium(rule), ..rules },
+        limit: super::links::queue_limit(wifi.queue.unwrap_or(Wifi::DEFAULT_QUEUE)),
+        discipline: discipline(&format!("{key}.discipline"), &queue_discipline, &rate)?,
+        routing: routing(&format!("{key}.routing"), &wifi.routing)?,
+    })
+}
+
+fn routing(key: &str, routing: &Routing) -> Result<RoutingPlan, ScenarioError> {
+    match *routing {
+        Routing::ShortestPath { interval } => {
+            let interval = interval.map_or(ROUTE_INTERVAL, |time| time.0);
+            if interval < Duration::from_millis(1) {
+                return Err(ScenarioError::invalid(format!("{key}.interval"), interval, "at least \"1 ms\""));
+            }
+            Ok(RoutingPlan::ShortestPath { interval })
+        }
+    }
+}
+
+fn mac(key: &str, wifi: &Wifi) -> Result<MacConfig, ScenarioError> {
+    let preamble = match wifi.preamble {
+        Preamble::Long => phy::Preamble::Long,
+        Preamble::Short => phy::Preamble::Short,
+    };
+    let phy = match wifi.standard {
+        Standard::Dsss => Phy::dsss(),
+        Standard::HrDsss => Phy::hr_dsss(preamble),
+        Standard::Ofdm => Phy::ofdm(),
+        Standard::ErpOfdm => Phy::erp_ofdm(),
+        Standard::ErpMixed => Phy::erp_mixed(preamble),
+    };
+    let supported = phy.supported;
+    let rate = |name: &str, rate: Option<quantity::Rate>| {
+        rate.map(|rate| phy_rate(&format!("{key}.{name}"), rate.0, supported)).transpose()
+    };
+    let data_rate = rate("rate", wifi.rate)?;
+    let group_rate = rate("group_rate", wifi.group_rate)?;
+    let control_rate = rate("control_rate", wifi.control_rate)?;
+    let highest = supported.iter().max_by_key(|rate| rate.bits_per_second()).unwrap_or(Rate::Dsss1);
+    let lowest = phy.basic.lowest();
+    let rules = match wifi.mac {
+        MacRules::Standard => MacConfig::standard(phy, highest),
+        MacRules::Ns2 => {
+            let phy = Phy { basic: RateSet::new(&[lowest]), ..phy };
+            MacConfig { phy, data_rate: lowest, group_rate: lowest, ..MacConfig::ns2() }
+        }
+    };
+    let retries = |name: &str, given: Option<u16>, default: Option<u16>| match given {
+        Some(0) => {
+            Err(ScenarioError::invalid(format!("{key}.{name}"), 0, "at least 1: the first attempt counts"))
+        }
+        Some(limit) => Ok(Some(limit)),
+        None => Ok(default),
+    };
+    let threshold = |quantity::Size(size): quantity::Size| u32::try_from(size.as_u64()).unwrap_or(u32::MAX);
+    Ok(MacConfig {
+        data_rate: data_rate.unwrap_or(rules.data_rate),
+        group_rate: group_rate.unwrap_or(rules.group_rate),
+        control_rate: control_rate.or(rules.control_rate),
+        rts_threshold: wifi.rts_threshold.map_or(rules.rts_threshold, threshold),
+        short_retry_limit: retries("short_retries", wifi.short_retries, rules.short_retry_limit)?,
+        long_retry_limit: retries("long_retries", wifi.long_retries, rules.long_retry_limit)?,
+        ..rules
+    })
+}
+
+fn phy_rate(key: &str, rate: DataRate, supported: RateSet) -> Result<Rate, ScenarioError> {
+    let megabits = rate.as_bits_per_second() / 1e6;
+    supported.iter().find(|other| other.data_rate() == rate).ok_or_else(|| {
+        let rates: Vec<String> =
+            supported.iter().map(|rate| (rate.bits_per_second() as f64 / 1e6).to_string()).collect();
+        let expected = format!("a rate of the physical layer: {} Mbit/s", rates.join(", "));
+        ScenarioError::invalid(key, quoted(&format!("{megabits} Mbit/s")), expected)
+    })
+}
+
+fn path_loss(key: &str, propagation: &Propagation) -> Result<PathLoss, ScenarioError> {
+    match *propagation {
+        Propagation::TwoRayGround => Ok(PathLoss::TwoRayGround),
+        Propagation::Friis => Ok(PathLoss::Friis),
+        Propagation::LogDistance { exponent, reference } => {
+            let reference = reference.map_or(1.0, |length| length.0);
+            if !(exponent.is_finite() && exponent > 0.0) {
+                return Err(ScenarioError::invalid(format!("{key}.exponent"), exponent, "a number above 0"));
+            }
+            if reference <= 0.0 {
+                let found = quoted(&format!("{reference} m"));
+                return Err(ScenarioError::invalid(format!("{key}.reference"), found, "a length above 0"));
+            }
+            Ok(PathLoss::LogDistance { exponent, reference })
+        }
+    }
+}
+
+fn radio(key: &str, keys: &Antenna, path_loss: &PathLoss) -> Result<Radio, ScenarioError> {
+    let both = [
+        ("range", keys.range.is_some(), "receive_threshold", keys.receive_threshold.is_some()),
+        (
+            "carrier_sense_range",
+            keys.carrier_sense_range.is_some(),
+            "carrier_sense_threshold",
+            keys.carrier_sense_threshold.is_some(),
+        ),
+    ];
+    for (range, has_range, threshold, has_threshold) in both {
+        if has_range && has_threshold {
+            let expected = format!("either `{range}` or `{threshold}`");
+            return Err(ScenarioError::invalid(format!("{key}.{range}"), "\"...\"", expected));
+        }
+    }
+    let default = Radio::NS2;
+    let radio = Radio {
+        transmit_power: keys.power.map_or(default.transmit_power, |power| power.0),
+        frequency: keys.frequency.map_or(default.frequency, |frequency| frequency.0),
+        antenna_gain: keys.gain.map_or(default.antenna_gain, |gain| gain.ratio()),
+        antenna_height: keys.height.map_or(default.antenna_height, |height| height.0),
+        receive_threshold: keys.receive_threshold.map_or(default.receive_threshold, |power| power.0),
+        carrier_sense_threshold: keys
+            .carrier_sense_threshold
+            .map_or(default.carrier_sense_threshold, |power| power.0),
+        capture_ratio: keys.capture.map_or(default.capture_ratio, |ratio| ratio.ratio()),
+        ..default
+    };
+    let checked = |radio: Radio| {
+        radio.check().map(|()| radio).map_err(|error| {
+            let name = match error.field {
+                "transmit_power" => "power",
+                "antenna_gain" => "gain",
+                "antenna_height" => "height",
+                "capture_ratio" => "capture",
+                "carrier_sense_threshold" if keys.carrier_sense_range.is_some() || keys.range.is_some() => {
+                    let expected = "a range of carrier sense that is not below that of reception";
+                    return ScenarioError::invalid(format!("{key}.carrier_sense_range"), "\"...\"", expected);
+                }
+                other => other,
+            };
+            ScenarioError::invalid(format!("{key}.{name}"), error.value, error.expected)
+        })
+    };
+    // Ranges follow from thresholds and the reverse: the budget of a valid radio converts them.
+    let valid = Radio { receive_threshold: 1.0, carrier_sense_threshold: 1.0, ..radio };
+    checked(valid)?;
+    let ranges = |range: quantity::Length| {
+        let ranges = Ranges { receive: range.0, carrier_sense: range.0 };
+        valid.with_ranges(path_loss, ranges).receive_threshold
+    };
+    checked(Radio {
+        receive_threshold: keys.range.map_or(radio.receive_threshold, ranges),
+        carrier_sense_threshold: keys.carrier_sense_range.map_or(radio.carrier_sense_threshold, ranges),
+        ..radio
+    })
+}
+
+/// The distribution, the coherence time, and the gain in decibels that is not exceeded but in a few of 100,000 draws.
+fn fading(key: &str, keys: &Fading) -> Result<(propagation::Fading, Duration, f64), ScenarioError> {
+    let coherent = |time: quantity::Time| {
+        if time.0.is_zero() {
+            return Err(ScenarioError::invalid(format!("{key}.coherence"), time.0, "a time above zero"));
+        }
+        Ok(time.0)
+    };
+    Ok(match *keys {
+        Fading::None => (propagation::Fading::None, FOR_EVER, 0.0),
+        Fading::Shadowing { deviation, coherence } => {
+            if deviation.0 < 0.0 {
+                let found = quoted(&format!("{} dB", deviation.0));
+                return Err(ScenarioError::invalid(format!("{key}.deviation"), found, "at least 0 dB"));
+            }
+            let coherence = coherence.map_or(Ok(FOR_EVER), coherent)?;
+            (propagation::Fading::Shadowing { deviation: deviation.0 }, coherence, 4.0 * deviation.0)
+        }
+        Fading::Rayleigh { coherence } => (propagation::Fading::Rayleigh, coherent(coherence)?, 10.5),
+        Fading::Rician { ratio, coherence } => {
+            (propagation::Fading::Rician { ratio: ratio.ratio() }, coherent(coherence)?, 10.5)
+        }
+    })
+}

@@ -1,0 +1,222 @@
+//! Scenario keys of 802.11 networks.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::discipline::Discipline;
+use super::quantity::{Decibels, Frequency, Length, Power, QueueLimit, Rate, Size, Time};
+
+/// An 802.11 medium. Nodes join it by `wifi = "NAME"`.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Wifi {
+    /// Its name.
+    pub name: String,
+    /// The physical layer; 802.11b by default.
+    #[serde(default)]
+    pub standard: Standard,
+    /// Preamble of DSSS frames.
+    #[serde(default)]
+    pub preamble: Preamble,
+    /// The MAC's rules; those of the standard by default.
+    #[serde(default)]
+    pub mac: MacRules,
+    /// Rate of unicast data frames; the highest of the physical layer by default (`ns-2`: 1 Mbit/s).
+    #[serde(default)]
+    pub rate: Option<Rate>,
+    /// Rate of RTS, CTS and acknowledgements; by default the highest basic rate that is not above that of the data.
+    #[serde(default)]
+    pub control_rate: Option<Rate>,
+    /// Rate of broadcasts; the lowest basic rate by default.
+    #[serde(default)]
+    pub group_rate: Option<Rate>,
+    /// RTS and CTS precede unicast frames that are longer than this, MAC header and frame check sequence included; by
+    /// default none does, and with `ns-2` rules all do.
+    #[serde(default)]
+    pub rts_threshold: Option<Size>,
+    /// Attempts for RTS frames and for data frames without RTS; 7 by default.
+    #[serde(default)]
+    pub short_retries: Option<u16>,
+    /// Attempts for data frames after RTS and CTS; 4 by default.
+    #[serde(default)]
+    pub long_retries: Option<u16>,
+    /// The limit of each station's queue; 50 packets by default.
+    #[serde(default)]
+    pub queue: Option<QueueLimit>,
+    /// The discipline of each station's queue; drop-tail by default.
+    #[serde(default)]
+    pub discipline: Option<Discipline>,
+    /// Power, antenna and thresholds of all stations; by default ns-2's card, with 250 m and 550 m of range.
+    #[serde(default)]
+    pub radio: Antenna,
+    /// Attenuation over distance.
+    #[serde(default)]
+    pub propagation: Propagation,
+    /// Random gains of the links between stations.
+    #[serde(default)]
+    pub fading: Fading,
+    /// Treatment of frames that overlap; `first-frame` with `ns-2` rules, else `additive`.
+    #[serde(default)]
+    pub interference: Option<Interference>,
+    /// Width and height of the map in metres, from the origin. If given, no station may leave it.
+    #[serde(default)]
+    pub area: Option<[f64; 2]>,
+    /// The choice of routes between the stations.
+    #[serde(default)]
+    pub routing: Routing,
+}
+
+impl Wifi {
+    /// The default queue of a station.
+    pub const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(50);
+}
+
+/// A physical layer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+pub enum Standard {
+    /// DSSS: 1 and 2 Mbit/s.
+    #[serde(rename = "802.11")]
+    Dsss,
+    /// HR/DSSS: up to 11 Mbit/s.
+    #[default]
+    #[serde(rename = "802.11b")]
+    HrDsss,
+    /// OFDM at 5 GHz: 6 to 54 Mbit/s.
+    #[serde(rename = "802.11a")]
+    Ofdm,
+    /// ERP-OFDM at 2.4 GHz without 802.11b stations: 6 to 54 Mbit/s, short slots.
+    #[serde(rename = "802.11g")]
+    ErpOfdm,
+    /// ERP-OFDM beside 802.11b stations: all rates, long slots.
+    #[serde(rename = "802.11bg")]
+    ErpMixed,
+}
+
+/// The preamble of DSSS frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preamble {
+    /// 192 us with the header.
+    #[default]
+    Long,
+    /// 96 us with the header, from 2 Mbit/s upwards.
+    Short,
+}
+
+/// The rules of the MAC.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+pub enum MacRules {
+    /// IEEE 802.11: immediate access to an idle medium, EIFS after errors.
+    #[default]
+    #[serde(rename = "standard")]
+    Standard,
+    /// Those of ns-2.35, with its defaults for rates, RTS and headers.
+    #[serde(rename = "ns-2")]
+    Ns2,
+}
+
+/// Power, antenna and thresholds of a station's radio.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Antenna {
+    /// The distance up to which frames are received, instead of `receive_threshold`. Without fading.
+    pub range: Option<Length>,
+    /// The distance up to which transmissions make the medium busy, instead of `carrier_sense_threshold`. Without fading.
+    pub carrier_sense_range: Option<Length>,
+    /// Transmit power; 24.5 dBm by default.
+    pub power: Option<Power>,
+    /// Carrier frequency; 914 MHz by default.
+    pub frequency: Option<Frequency>,
+    /// Gain of the antenna; 0 dB by default.
+    pub gain: Option<Decibels>,
+    /// Height of the antenna above ground; 1.5 m by default.
+    pub height: Option<Length>,
+    /// The least power of a frame that is received; -64.4 dBm by default.
+    pub receive_threshold: Option<Power>,
+    /// The least power that makes the medium busy; -78.1 dBm by default.
+    pub carrier_sense_threshold: Option<Power>,
+    /// The least ratio at which a frame survives others that overlap it; 10 dB by default.
+    pub capture: Option<Decibels>,
+}
+
+/// Attenuation over distance.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(tag = "kind")]
+pub enum Propagation {
+    /// Direct path and ground reflection: free space, and beyond the crossover distance the fourth power of the distance.
+    #[default]
+    TwoRayGround,
+    /// Free space: the square of the distance.
+    Friis,
+    /// A power of the distance.
+    LogDistance {
+        /// The path loss exponent: 2 in free space, up to 6 with obstacles.
+        exponent: f64,
+        /// The distance up to which free space holds; 1 m by default.
+        #[serde(default)]
+        reference: Option<Length>,
+    },
+}
+
+/// Random gains. The gain of a link is the same in both directions.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(tag = "kind")]
+pub enum Fading {
+    /// None.
+    #[default]
+    None,
+    /// Log-normal shadowing.
+    Shadowing {
+        /// The standard deviation.
+        deviation: Decibels,
+        /// The time after which a link's gain is drawn again; by default never.
+        #[serde(default)]
+        coherence: Option<Time>,
+    },
+    /// Many paths, none of them dominant.
+    Rayleigh {
+        /// The time after which a link's gain is drawn again.
+        coherence: Time,
+    },
+    /// A dominant path and many weaker ones.
+    Rician {
+        /// The power of the dominant path over that of the others (the factor K).
+        ratio: Decibels,
+        /// The time after which a link's gain is drawn again.
+        coherence: Time,
+    },
+}
+
+/// Treatment of frames that overlap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Interference {
+    /// A frame is received if it exceeds the sum of all others by `capture`, over its whole length.
+    Additive,
+    /// The same, and a receiver leaves a frame for a later one that exceeds everything else by `capture`.
+    Switching,
+    /// ns-2: the first frame survives each later one that is weaker by `capture`. Interference does not add up.
+    FirstFrame,
+}
+
+/// The choice of routes between the stations.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(tag = "kind")]
+pub enum Routing {
+    /// The fewest hops between stations in range of each other. No messages are sent: the simulator knows the positions.
+    ShortestPath {
+        /// The time between two computations of the routes; 100 ms by default. If nothing moves, fades or is switched off,
+        /// they are computed once.
+        #[serde(default)]
+        interval: Option<Time>,
+    },
+}
+
+impl Default for Routing {
+    fn default() -> Self {
+        Self::ShortestPath { interval: None }
+    }
+}
