@@ -12,6 +12,8 @@
 //! Everything is a function of its arguments; random numbers come from a [`Random`](crate::Random) stream.
 
 mod channel;
+#[cfg(test)]
+mod counted;
 mod error_rate;
 mod fading;
 mod interference;

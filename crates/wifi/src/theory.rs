@@ -1,18 +1,21 @@
-//! Saturation throughput by theory, for validation of the machines.
+//! Throughputs and distributions by theory, for validation of the machines.
 //!
 //! - [`BackoffChain`]: Bianchi's fixed point for the probabilities of transmission and collision.
 //! - [`ExchangeTimes`]: the time that a success and a collision occupy the medium.
 //! - [`saturation`]: throughput of Bianchi's model (2000) and of Bianchi and Tinnirello's (2005).
 //! - [`monte_carlo`]: the slotted rule itself, drawn.
 //! - [`SingleSender`]: the maximum throughput of one sender.
+//! - [`kolmogorov`]: comparison of a sample with a distribution, such as those of random waypoint.
 
 mod chain;
+mod distribution;
 mod monte_carlo;
 mod saturation;
 mod single_sender;
 mod times;
 
 pub use chain::{BackoffChain, Operation};
+pub use distribution::{kolmogorov, waypoint_coordinate, waypoint_speed};
 pub use monte_carlo::{MonteCarlo, MonteCarloResult, monte_carlo};
 pub use saturation::{Saturation, saturation};
 pub use single_sender::SingleSender;

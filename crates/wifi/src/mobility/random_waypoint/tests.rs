@@ -1,16 +1,19 @@
 use super::*;
 use crate::SplitMix64;
+use crate::theory::{kolmogorov, waypoint_coordinate, waypoint_speed};
 use std::string::ToString;
 use std::vec::Vec;
 
 const NODES: usize = 4_000;
 /// Kolmogorov's bound at a significance of 0.001.
 const BOUND: f64 = 1.95;
+/// The lowest and the highest speed of [`model`] in m/s.
+const SPEED: (f64, f64) = (1.0, 20.0);
 
 fn model(start: Start) -> RandomWaypoint {
     RandomWaypoint {
         area: Area::new(1_000.0, 1_000.0),
-        speed: (1.0, 20.0),
+        speed: SPEED,
         pause: (Duration::ZERO, Duration::ZERO),
         start,
     }
@@ -21,66 +24,15 @@ fn paths(model: &RandomWaypoint, horizon: u64, seed: u64) -> Vec<Path> {
     (0..NODES).map(|_| model.path(Instant::from_secs(horizon), &mut random).unwrap()).collect()
 }
 
-/// The Kolmogorov-Smirnov statistic of a sample against a distribution function, times the root of its size.
-fn kolmogorov(mut sample: Vec<f64>, distribution: impl Fn(f64) -> f64) -> f64 {
-    sample.sort_by(f64::total_cmp);
-    let n = sample.len() as f64;
-    let distance = sample.iter().enumerate().fold(0.0_f64, |worst, (i, &x)| {
-        let f = distribution(x);
-        worst.max(f - i as f64 / n).max((i + 1) as f64 / n - f)
-    });
-    distance * n.sqrt()
-}
-
 fn speeds(paths: &[Path], second: u64) -> Vec<f64> {
     paths.iter().map(|path| path.velocity(Instant::from_secs(second)).speed()).collect()
-}
-
-/// The distribution function of the speed of a moving node: proportional to the time that a speed lasts.
-fn stationary_speed(v: f64) -> f64 {
-    libm::log(v) / libm::log(20.0)
-}
-
-/// The distribution function of a moving node's x coordinate in the unit square, tabulated from the density
-/// f(r) ~ integral over angles 0..pi of a1 a2 (a1 + a2), with a1 and a2 the distances from r to the border forwards and
-/// backwards (E. Hyytiä, P. Lassila, J. Virtamo, "Spatial node distribution of the random waypoint mobility model with
-/// applications", IEEE Trans. Mobile Computing 5(6), 2006, equation 8).
-fn stationary_coordinate() -> impl Fn(f64) -> f64 {
-    const CELLS: usize = 60;
-    const ANGLES: usize = 90;
-    let to_border = |x: f64, y: f64, cos: f64, sin: f64| {
-        let along_x = if cos > 0.0 { (1.0 - x) / cos } else { x / -cos };
-        let along_y = if sin > 0.0 { (1.0 - y) / sin } else { y / -sin };
-        along_x.min(along_y)
-    };
-    let mut cumulative = std::vec![0.0];
-    for column in 0..CELLS {
-        let x = (column as f64 + 0.5) / CELLS as f64;
-        let mut density = 0.0;
-        for row in 0..CELLS {
-            let y = (row as f64 + 0.5) / CELLS as f64;
-            for angle in 0..ANGLES {
-                let phi = (angle as f64 + 0.5) / ANGLES as f64 * core::f64::consts::PI;
-                let (sin, cos) = (libm::sin(phi), libm::cos(phi));
-                let (forward, back) = (to_border(x, y, cos, sin), to_border(x, y, -cos, -sin));
-                density += forward * back * (forward + back);
-            }
-        }
-        cumulative.push(cumulative[column] + density);
-    }
-    move |x| {
-        let place = (x * CELLS as f64).clamp(0.0, CELLS as f64);
-        let cell = (place as usize).min(CELLS - 1);
-        let fraction = place - cell as f64;
-        (cumulative[cell] + (cumulative[cell + 1] - cumulative[cell]) * fraction) / cumulative[CELLS]
-    }
 }
 
 #[test]
 fn a_stationary_start_has_the_stationary_speeds_at_all_times() {
     let paths = paths(&model(Start::Stationary), 600, 1);
     for second in [0, 1, 30, 600] {
-        let statistic = kolmogorov(speeds(&paths, second), stationary_speed);
+        let statistic = kolmogorov(speeds(&paths, second), |speed| waypoint_speed(speed, SPEED));
         assert!(statistic < BOUND, "{statistic} after {second} s");
     }
 }
@@ -88,7 +40,7 @@ fn a_stationary_start_has_the_stationary_speeds_at_all_times() {
 #[test]
 fn a_stationary_start_has_the_stationary_positions_at_all_times() {
     let paths = paths(&model(Start::Stationary), 600, 2);
-    let distribution = stationary_coordinate();
+    let distribution = waypoint_coordinate();
     for second in [0, 30, 600] {
         let at = |path: &Path| path.position(Instant::from_secs(second));
         for coordinates in [
@@ -128,9 +80,9 @@ fn ns2s_start_is_uniform_at_rest_and_decays_to_the_stationary_state() {
     assert!((model(Start::Ns2).mean_speed() - 6.342).abs() < 0.001);
     assert!((last - 6.342).abs() < 0.35, "{last}");
     // The test of the stationary start detects this start.
-    assert!(kolmogorov(speeds(&paths, 0), stationary_speed) > 5.0 * BOUND);
+    assert!(kolmogorov(speeds(&paths, 0), |speed| waypoint_speed(speed, SPEED)) > 5.0 * BOUND);
     let uniform = paths.iter().map(|path| path.position(Instant::ZERO).x / 1_000.0).collect();
-    assert!(kolmogorov(uniform, stationary_coordinate()) > 2.0 * BOUND);
+    assert!(kolmogorov(uniform, waypoint_coordinate()) > 2.0 * BOUND);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 use super::*;
 use crate::SplitMix64;
-use crate::mobility::{Leg, Path, Position, RandomWaypoint, Start};
+use crate::mobility::{Path, Position, RandomWaypoint, Start};
 use crate::propagation::NoiseFloor;
-use std::cell::Cell;
+use crate::propagation::counted::Counted;
 use whimbrel_units::Duration;
 
 const AREA: Area = Area::new(2_000.0, 2_000.0);
@@ -93,17 +93,6 @@ fn noise_destroys_frames_with_the_error_probability_of_the_link() {
 
 /// Evaluations of positions per transmission at a density of 50 stations per square kilometre.
 fn cost(stations: usize) -> f64 {
-    struct Counted<'a>(&'a [Path], Cell<usize>);
-    impl Positions for Counted<'_> {
-        fn current(&self, node: usize, now: Instant) -> (Leg, Instant) {
-            self.1.set(self.1.get() + 1);
-            // Ends at once, so that the index keeps no leg.
-            (self.0[node].current(now).0, now)
-        }
-        fn max_speed(&self, node: usize) -> f64 {
-            self.0[node].max_speed()
-        }
-    }
     let mut random = SplitMix64::new(7);
     let side = 1_000.0 * libm::sqrt(stations as f64 / 50.0);
     let model = RandomWaypoint {
@@ -114,11 +103,11 @@ fn cost(stations: usize) -> f64 {
     };
     let paths: Vec<Path> =
         (0..stations).map(|_| model.path(Instant::from_secs(20), &mut random).unwrap()).collect();
-    let counted = Counted(&paths, Cell::new(0));
+    let counted = Counted::new(&paths);
     let mut channel =
         Channel::new(ChannelConfig::ns2(), model.area, Instant::ZERO, stations, &counted).unwrap();
     let mut links = Vec::new();
-    counted.1.set(0);
+    counted.take();
     let (transmissions, mut reached) = (4_000, 0);
     for number in 0..transmissions {
         let now = Instant::ZERO + Duration::from_millis(2) * number;
@@ -126,7 +115,7 @@ fn cost(stations: usize) -> f64 {
         channel.links(now, sender, &counted, |_| true, &mut links);
         reached += links.len();
     }
-    counted.1.get() as f64 / reached as f64
+    counted.take() as f64 / reached as f64
 }
 
 #[test]

@@ -1,21 +1,11 @@
 use super::super::to_decibels;
 use super::*;
+use crate::theory::kolmogorov;
 use std::vec::Vec;
 
 const SAMPLES: usize = 20_000;
 /// Kolmogorov's bound at a significance of 0.001.
 const BOUND: f64 = 1.95;
-
-/// The Kolmogorov-Smirnov statistic of a sample against a distribution function, times the root of its size.
-fn kolmogorov(mut sample: Vec<f64>, distribution: impl Fn(f64) -> f64) -> f64 {
-    sample.sort_by(f64::total_cmp);
-    let n = sample.len() as f64;
-    let distance = sample.iter().enumerate().fold(0.0_f64, |worst, (i, &x)| {
-        let f = distribution(x);
-        worst.max(f - i as f64 / n).max((i + 1) as f64 / n - f)
-    });
-    distance * n.sqrt()
-}
 
 fn gains(fading: Fading, seed: u64) -> Vec<f64> {
     let mut random = SplitMix64::new(seed);

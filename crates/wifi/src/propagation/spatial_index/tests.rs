@@ -1,21 +1,8 @@
 use super::*;
 use crate::mobility::{Path, RandomWaypoint, Start};
+use crate::propagation::counted::Counted;
 use crate::{Random, SplitMix64};
 use proptest::prelude::*;
-use std::cell::Cell;
-
-/// Counts the evaluations of positions: its legs end at once, so that the index keeps none.
-struct Counted<'a>(&'a [Path], Cell<usize>);
-
-impl Positions for Counted<'_> {
-    fn current(&self, node: usize, now: Instant) -> (Leg, Instant) {
-        self.1.set(self.1.get() + 1);
-        (self.0[node].current(now).0, now)
-    }
-    fn max_speed(&self, node: usize) -> f64 {
-        self.0[node].max_speed()
-    }
-}
 
 fn scan(paths: &[Path], now: Instant, centre: Position, radius: f64) -> Vec<(u32, f64)> {
     let distance = |node: u32| (node, paths[node as usize].position(now).distance_squared(centre));
@@ -93,11 +80,11 @@ fn cost(nodes: usize, speed: Option<(f64, f64)>) -> f64 {
             if speed.is_some() { path } else { Path::fixed(path.position(Instant::ZERO)) }
         })
         .collect();
-    let counted = Counted(&paths, Cell::new(0));
+    let counted = Counted::new(&paths);
     let mut index = SpatialIndex::new(model.area, 250.0, Instant::ZERO, nodes, &counted);
     let mut found = Vec::new();
     let queries = 2_000;
-    counted.1.set(0);
+    counted.take();
     for query in 0..queries {
         let now = Instant::ZERO + Duration::from_micros(query * 1_000);
         // Around the middle, where the border saves nothing.
@@ -105,7 +92,7 @@ fn cost(nodes: usize, speed: Option<(f64, f64)>) -> f64 {
             Position::new(side * random.uniform_between(0.4, 0.6), side * random.uniform_between(0.4, 0.6));
         index.within(now, centre, 250.0, &counted, &mut found);
     }
-    counted.1.get() as f64 / queries as f64
+    counted.take() as f64 / queries as f64
 }
 
 #[test]
