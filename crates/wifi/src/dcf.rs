@@ -23,14 +23,17 @@ use alloc::collections::VecDeque;
 use whimbrel_units::{Duration, Instant};
 
 pub use config::{
-    AfterCollision, ErrorSpacing, ImmediateAccess, MacConfig, MacRules, MissingResponse, ResponseTimeout,
+    AfterCollision, ErrorSpacing, ImmediateAccess, MacConfig, MacRules, MissingResponse, Protection,
+    ResponseTimeout,
 };
 pub use event::{DropCause, Event, Outgoing, ReceptionError, Step, Transmit};
 
 use self::access::ChannelAccess;
+use self::config::Opening;
 use self::duplicates::Duplicates;
 use crate::frame::{Frame, FrameKind, MacAddress};
 use crate::random::Random;
+use crate::rate_control::RateController;
 
 /// State of the exchange of the payload in service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +44,7 @@ enum Exchange {
     Contending,
     /// An RTS was sent.
     AwaitingCts,
-    /// A CTS was received: the data frame follows at this instant.
+    /// A CTS was received, or sent to the station itself: the data frame follows at this instant.
     DataDue(Instant),
     /// The data frame was sent.
     AwaitingAck,
@@ -52,7 +55,9 @@ enum Exchange {
 struct InService {
     /// Its frame with a payload.
     frame: Frame,
-    uses_rts: bool,
+    opening: Opening,
+    /// Its rate is subject to rate adaptation.
+    is_adapted: bool,
 }
 
 /// An own transmission.
@@ -61,6 +66,8 @@ struct OnAir {
     end: Instant,
     kind: FrameKind,
     needs_response: bool,
+    /// A CTS to the station itself.
+    is_to_self: bool,
     rate: crate::phy::Rate,
     /// CTS: the reservation that it announces.
     nav: Duration,
@@ -96,6 +103,7 @@ pub struct Dcf<R> {
     config: MacConfig,
     access: ChannelAccess,
     random: R,
+    rates: RateController,
     window: u16,
     sequence: u16,
     short_retries: u16,
@@ -132,6 +140,7 @@ impl<R: Random> Dcf<R> {
             address,
             access: ChannelAccess::new(config.spacing()),
             random,
+            rates: RateController::new(config.rate_control, config.data_rate, config.ladder()),
             window: config.phy.cw_min,
             sequence: 0,
             short_retries: 0,

@@ -16,6 +16,7 @@
 //! - [`mobility`]: positions as functions of time.
 //! - [`propagation`]: received power, fading, error rates, the nodes within a range.
 //! - [`random`]: the interface to random streams.
+//! - [`rate_control`]: rate adaptation.
 //! - [`routing`]: DSDV and AODV.
 #![no_std]
 
@@ -33,6 +34,7 @@ pub mod mobility;
 pub mod phy;
 pub mod propagation;
 pub mod random;
+pub mod rate_control;
 pub mod routing;
 pub mod site;
 pub mod theory;
@@ -42,3 +44,4 @@ pub use dcf::{Dcf, MacConfig, MacRules};
 pub use frame::{Frame, FrameKind, MacAddress};
 pub use phy::{Phy, Preamble, Rate, RateSet};
 pub use random::{Random, SplitMix64};
+pub use rate_control::RateControl;

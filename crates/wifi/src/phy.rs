@@ -93,8 +93,7 @@ impl Phy {
     }
 
     /// 802.11g in a network with 802.11b stations (clause 19): both families of rates, the long slot of 20 us. The basic
-    /// rates are 1, 2, 5.5 and 11 Mbit/s, so that every station receives responses to OFDM frames, and `CWmin` is 15
-    /// as for all stations that support the ERP rates (19.8.4).
+    /// rates are 1, 2, 5.5 and 11 Mbit/s, and `CWmin` is 15 as for all stations that support the ERP rates (19.8.4).
     pub fn erp_mixed(preamble: Preamble) -> Self {
         Self {
             slot: Duration::from_micros(20),
@@ -124,8 +123,9 @@ impl Phy {
         }
     }
 
-    /// Rate of the response (CTS, acknowledgement) to a frame at `rate`: the highest basic rate that is not higher
-    /// (9.7.6.5.2). With no such basic rate, the highest mandatory rate of the frame's modulation that is not higher.
+    /// Rate of the response (CTS, acknowledgement) to a frame at `rate`: the highest basic rate of the same modulation class
+    /// (OFDM or not) that is not higher (9.7.6.5). With no such basic rate, the highest mandatory rate of the class that is
+    /// not higher.
     pub fn response_rate(&self, rate: Rate) -> Rate {
         let mandatory = [Rate::Dsss1, Rate::Ofdm6, Rate::Ofdm12, Rate::Ofdm24];
         let is_slower = |other: &Rate| other.bits_per_second() <= rate.bits_per_second();
@@ -134,7 +134,7 @@ impl Phy {
         };
         self.basic
             .iter()
-            .filter(is_slower)
+            .filter(|other| is_slower(other) && alike(other))
             .last()
             .or_else(|| mandatory.into_iter().filter(is_slower).rfind(alike))
             .unwrap_or(Rate::Dsss1)

@@ -2,8 +2,11 @@
 
 use whimbrel_units::Duration;
 
+use alloc::vec::Vec;
+
 use super::access::Spacing;
-use crate::phy::{ACK_BYTES, CTS_BYTES, DATA_OVERHEAD_BYTES, Phy, Preamble, Rate, RateSet};
+use crate::phy::{ACK_BYTES, CTS_BYTES, DATA_OVERHEAD_BYTES, Modulation, Phy, Preamble, Rate, RateSet};
+use crate::rate_control::{RateControl, RateCost};
 
 /// The set of rules that a station follows where IEEE 802.11 and ns-2 contradict each other.
 ///
@@ -23,6 +26,8 @@ use crate::phy::{ACK_BYTES, CTS_BYTES, DATA_OVERHEAD_BYTES, Phy, Preamble, Rate,
 /// | data above the RTS threshold without a CTS before | received | discarded |
 /// | NAV of an RTS without a following frame | reset | kept |
 /// | RTS threshold | longer frames use RTS | frames of this length and longer use RTS; 24 bytes of PLCP count |
+/// | RTS and responses | highest basic rate of the data frame's modulation class | lowest basic rate |
+/// | frames at a rate that the PHY lacks | energy only | received |
 /// | retry counters | per frame; a CTS does not reset them | per station; a CTS resets the short one |
 /// | after a frame was dropped | backoff from `CWmin` | none before the next frame arrives |
 /// | header of data frames | 24 bytes | 30 bytes: the fourth address always counts |
@@ -76,6 +81,25 @@ pub enum ResponseTimeout {
     CarrierSense,
 }
 
+/// Frames that precede an OFDM frame in a network with 802.11b stations, which cannot decode it (IEEE Std 802.11-2012,
+/// 9.23 and 9.3.2.11).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum Protection {
+    /// None.
+    #[default]
+    None,
+    /// A CTS to the station itself, which reserves the medium for the exchange.
+    CtsToSelf {
+        /// Its rate, which every station receives.
+        rate: Rate,
+    },
+    /// RTS and CTS; group-addressed frames have none.
+    RtsCts {
+        /// Rate of the RTS.
+        rate: Rate,
+    },
+}
+
 /// Configuration of a station's MAC.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MacConfig {
@@ -83,9 +107,14 @@ pub struct MacConfig {
     pub phy: Phy,
     /// The set of rules.
     pub rules: MacRules,
-    /// Rate of unicast data frames.
+    /// Rate of unicast data frames, or the one with which rate adaptation begins.
     pub data_rate: Rate,
-    /// Rate of RTS frames and responses; `None` for the rule of [`Phy::response_rate`].
+    /// Rate adaptation of unicast data frames, among the rates that the physical layer supports.
+    pub rate_control: RateControl,
+    /// Frames that precede OFDM frames.
+    pub protection: Protection,
+    /// Rate of RTS frames and responses; `None` for the rule of [`Phy::response_rate`], under ns-2's rules for the lowest basic
+    /// rate.
     pub control_rate: Option<Rate>,
     /// Rate of group-addressed frames.
     pub group_rate: Rate,
@@ -119,6 +148,8 @@ impl MacConfig {
             phy,
             rules: MacRules::Standard,
             data_rate,
+            rate_control: RateControl::Fixed,
+            protection: Protection::None,
             control_rate: None,
             group_rate,
             rts_threshold: 2_347,
@@ -167,7 +198,43 @@ impl MacConfig {
 
     /// Rate of the response to a frame at `rate`, and of the RTS before it.
     pub fn response_rate(&self, rate: Rate) -> Rate {
-        self.control_rate.unwrap_or_else(|| self.phy.response_rate(rate))
+        self.control_rate.unwrap_or_else(|| match self.rules {
+            MacRules::Standard => self.phy.response_rate(rate),
+            MacRules::Ns2 => self.phy.basic.lowest(),
+        })
+    }
+
+    /// Opening of the exchange of a frame with a payload of this length and rate.
+    pub(super) fn opening(&self, rate: Rate, frame_bytes: u32, is_group: bool) -> Opening {
+        let protection =
+            if rate.modulation() == Modulation::Ofdm { self.protection } else { Protection::None };
+        let uses_rts = !is_group && self.uses_rts(frame_bytes);
+        match protection {
+            Protection::CtsToSelf { rate } if !uses_rts => Opening::CtsToSelf(rate),
+            // An RTS that 802.11b stations cannot decode would not protect from them.
+            Protection::CtsToSelf { rate } | Protection::RtsCts { rate } if !is_group => Opening::Rts(rate),
+            Protection::None if uses_rts => Opening::Rts(self.response_rate(rate)),
+            _ => Opening::Data,
+        }
+    }
+
+    /// The rates among which rate adaptation chooses, each with the time of a frame of 1200 bytes, the mean of the smallest
+    /// backoff and the acknowledgement.
+    pub(super) fn ladder(&self) -> Vec<RateCost> {
+        const TYPICAL_BYTES: u32 = 1_200;
+        if self.rate_control == RateControl::Fixed {
+            return Vec::new();
+        }
+        let phy = &self.phy;
+        let access = phy.difs() + phy.slot * u64::from(phy.cw_min) / 2;
+        let cost = |rate: Rate| RateCost {
+            rate,
+            time: access
+                + phy.duration(rate, TYPICAL_BYTES)
+                + phy.sifs
+                + phy.duration(self.response_rate(rate), ACK_BYTES),
+        };
+        phy.supported.iter().map(cost).collect()
     }
 
     pub(super) fn is_ns2(&self) -> bool {
@@ -213,6 +280,17 @@ impl MacConfig {
         let cts = phy.duration(self.response_rate(rate), CTS_BYTES);
         phy.sifs * 2 + cts + phy.rx_start_delay() + phy.slot * 2
     }
+}
+
+/// The first frame of an exchange.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Opening {
+    /// The frame with the payload.
+    Data,
+    /// An RTS at this rate.
+    Rts(Rate),
+    /// A CTS to the station itself at this rate.
+    CtsToSelf(Rate),
 }
 
 /// Header with four addresses and frame check sequence: a payload of 1000 bytes has a length of 1058 in ns-2's traces, 24

@@ -15,6 +15,11 @@ impl<R: Random> Dcf<R> {
             // The receiver is off while the station transmits.
             return;
         }
+        if !self.config.is_ns2() && !self.config.phy.supported.contains(frame.rate) {
+            // An 802.11b station notices the energy of an OFDM frame, but neither its header nor its end as a frame.
+            self.handle_error(now, ReceptionError::Undecodable);
+            return;
+        }
         self.access.handle_frame(now);
         self.trace(now, Step::Received { frame: *frame });
         let is_for_me = frame.receiver == self.address;

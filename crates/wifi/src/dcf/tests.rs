@@ -10,6 +10,8 @@ use crate::random::Random;
 
 mod laws;
 mod ns2;
+mod protection;
+mod rates;
 mod standard;
 
 /// A stream that yields these backoffs.

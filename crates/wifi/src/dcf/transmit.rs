@@ -3,18 +3,27 @@
 use whimbrel_units::{Duration, Instant};
 
 use super::access::Request;
+use super::config::Opening;
 use super::event::{DropCause, Event, Outgoing, Step, Transmit};
 use super::{Dcf, Exchange, ImmediateAccess, InService, MissingResponse, OnAir};
 use crate::frame::{Frame, FrameKind};
-use crate::phy::{ACK_BYTES, CTS_BYTES, RTS_BYTES};
+use crate::phy::{ACK_BYTES, CTS_BYTES, RTS_BYTES, Rate};
 use crate::random::Random;
 
 impl<R: Random> Dcf<R> {
     pub(super) fn accept(&mut self, now: Instant, outgoing: Outgoing) {
-        let frame = self.payload_frame(outgoing);
+        let is_adapted = self.rates.is_adaptive()
+            && outgoing.kind == FrameKind::Data
+            && outgoing.rate.is_none()
+            && !outgoing.receiver.is_group();
+        let mut frame = self.payload_frame(outgoing);
+        if is_adapted {
+            let rate = self.rates.begin(now, frame.receiver, &mut self.random);
+            self.set_rate(&mut frame, rate);
+        }
         self.sequence = (self.sequence + 1) % 4096;
-        let uses_rts = !frame.receiver.is_group() && self.config.uses_rts(frame.size);
-        self.in_service = Some(InService { frame, uses_rts });
+        let opening = self.opening(&frame);
+        self.in_service = Some(InService { frame, opening, is_adapted });
         self.retries = 0;
         if !self.config.is_ns2() {
             self.short_retries = 0;
@@ -52,12 +61,7 @@ impl<R: Random> Dcf<R> {
         let is_group = outgoing.receiver.is_group();
         let rate = outgoing.rate.unwrap_or(if is_group { config.group_rate } else { config.data_rate });
         let size = outgoing.size.saturating_add(config.header_bytes);
-        let nav = if is_group {
-            Duration::ZERO
-        } else {
-            config.phy.sifs + config.phy.duration(config.response_rate(rate), ACK_BYTES)
-        };
-        Frame {
+        let mut frame = Frame {
             receiver: outgoing.receiver,
             transmitter: self.address,
             kind: outgoing.kind,
@@ -65,15 +69,47 @@ impl<R: Random> Dcf<R> {
             is_retry: false,
             sequence: self.sequence,
             size,
-            air_time: config.phy.duration(rate, size),
-            nav,
+            air_time: Duration::ZERO,
+            nav: Duration::ZERO,
             payload: outgoing.payload,
+        };
+        self.set_rate(&mut frame, rate);
+        frame
+    }
+
+    /// Sets the rate of a frame with a payload, with the times that follow from it.
+    fn set_rate(&self, frame: &mut Frame, rate: Rate) {
+        let config = &self.config;
+        frame.rate = rate;
+        frame.air_time = config.phy.duration(rate, frame.size);
+        if !frame.receiver.is_group() {
+            frame.nav = config.phy.sifs + config.phy.duration(config.response_rate(rate), ACK_BYTES);
         }
     }
 
-    fn rts_frame(&self, data: &Frame) -> Frame {
+    fn opening(&self, frame: &Frame) -> Opening {
+        self.config.opening(frame.rate, frame.size, frame.receiver.is_group())
+    }
+
+    /// The CTS to the station itself that reserves the medium for the exchange of a frame.
+    fn cts_to_self(&self, data: &Frame, rate: Rate) -> Frame {
         let config = &self.config;
-        let rate = config.response_rate(data.rate);
+        Frame {
+            receiver: self.address,
+            transmitter: self.address,
+            kind: FrameKind::Cts,
+            rate,
+            is_retry: false,
+            sequence: 0,
+            size: CTS_BYTES,
+            air_time: config.phy.duration(rate, CTS_BYTES),
+            nav: config.phy.sifs + data.air_time + data.nav,
+            payload: 0,
+        }
+    }
+
+    fn rts_frame(&self, data: &Frame, rate: Rate) -> Frame {
+        let config = &self.config;
         let cts = config.phy.duration(config.response_rate(rate), CTS_BYTES);
         Frame {
             receiver: data.receiver,
@@ -89,18 +125,17 @@ impl<R: Random> Dcf<R> {
         }
     }
 
-    /// The medium is granted: transmits the RTS or the frame with the payload.
+    /// The medium is granted: transmits the RTS, the CTS to itself or the frame with the payload.
     pub(super) fn handle_grant(&mut self, now: Instant) {
         self.access.take_grant();
-        let Some(InService { frame, uses_rts }) = self.in_service else { return };
-        if uses_rts {
-            self.counters.attempts += 1;
-            let rts = self.rts_frame(&frame);
-            self.transmit(now, rts);
-        } else {
-            self.counters.attempts += u64::from(!frame.receiver.is_group());
-            self.transmit(now, frame);
-        }
+        let Some(InService { frame, opening, .. }) = self.in_service else { return };
+        self.counters.attempts += u64::from(!frame.receiver.is_group());
+        let first = match opening {
+            Opening::Data => frame,
+            Opening::Rts(rate) => self.rts_frame(&frame, rate),
+            Opening::CtsToSelf(rate) => self.cts_to_self(&frame, rate),
+        };
+        self.transmit(now, first);
         self.exchange = Exchange::None;
     }
 
@@ -126,6 +161,7 @@ impl<R: Random> Dcf<R> {
             end: now + frame.air_time,
             kind: frame.kind,
             needs_response: !frame.receiver.is_group(),
+            is_to_self: frame.receiver == self.address,
             rate: frame.rate,
             nav: frame.nav,
         });
@@ -139,6 +175,9 @@ impl<R: Random> Dcf<R> {
         self.access.handle_transmit_end(now);
         match on_air.kind {
             FrameKind::Ack => {}
+            FrameKind::Cts if on_air.is_to_self => {
+                self.exchange = Exchange::DataDue(now + self.config.phy.sifs);
+            }
             FrameKind::Cts => self.await_data(now, on_air.nav),
             FrameKind::Rts => {
                 self.exchange = Exchange::AwaitingCts;
@@ -175,7 +214,10 @@ impl<R: Random> Dcf<R> {
     pub(super) fn complete(&mut self, now: Instant) {
         self.stop_waiting();
         self.exchange = Exchange::None;
-        let Some(InService { frame, .. }) = self.in_service.take() else { return };
+        let Some(InService { frame, is_adapted, .. }) = self.in_service.take() else { return };
+        if is_adapted {
+            self.rates.handle_success(frame.receiver);
+        }
         if self.config.is_ns2() && !frame.receiver.is_group() {
             *self.data_retries(&frame) = 0;
         }
@@ -191,9 +233,9 @@ impl<R: Random> Dcf<R> {
     pub(super) fn response_missing(&mut self, now: Instant) {
         let was_rts = self.exchange == Exchange::AwaitingCts;
         self.stop_waiting();
-        let Some(InService { frame, uses_rts }) = self.in_service else { return };
+        let Some(InService { frame, opening, is_adapted }) = self.in_service else { return };
         self.retries = self.retries.saturating_add(1);
-        if was_rts || !uses_rts {
+        if was_rts || !matches!(opening, Opening::Rts(_)) {
             self.counters.failed_attempts += 1;
         } else {
             self.counters.failed_after_cts += 1;
@@ -205,6 +247,8 @@ impl<R: Random> Dcf<R> {
         self.trace(now, Step::ResponseMissing { kind, retries: failures });
         let is_short = was_rts || !self.is_long(&frame);
         let limit = if is_short { self.config.short_retry_limit } else { self.config.long_retry_limit };
+        // A missing CTS says nothing about the rate of the data frame.
+        let next_rate = (is_adapted && !was_rts).then(|| self.rates.handle_failure(now, frame.receiver));
         if self.config.is_ns2() {
             self.access.restart_spacing(now);
         } else if self.config.missing_response == MissingResponse::FromEifs {
@@ -219,8 +263,12 @@ impl<R: Random> Dcf<R> {
             return;
         }
         self.widen_window();
-        if !was_rts && let Some(in_service) = &mut self.in_service {
-            in_service.frame.is_retry = true;
+        if !was_rts {
+            let mut frame = Frame { is_retry: true, ..frame };
+            if let Some(rate) = next_rate {
+                self.set_rate(&mut frame, rate);
+            }
+            self.in_service = Some(InService { frame, opening: self.opening(&frame), is_adapted });
         }
         self.exchange = Exchange::Contending;
         self.draw_backoff(now);

@@ -98,8 +98,11 @@ fn responses_use_the_highest_basic_rate_that_is_not_above_the_frame() {
     ] {
         assert_eq!(g.response_rate(rate), response);
     }
-    // 9 Mbit/s lies between 5.5 and 11.
-    assert_eq!(Phy::erp_mixed(Preamble::Long).response_rate(Rate::Ofdm9), Rate::Hr5_5);
+    // The response to an OFDM frame is an OFDM frame, although 5.5 Mbit/s is basic and 6 Mbit/s is not.
+    let mixed = Phy::erp_mixed(Preamble::Long);
+    assert_eq!(mixed.response_rate(Rate::Ofdm9), Rate::Ofdm6);
+    assert_eq!(mixed.response_rate(Rate::Ofdm54), Rate::Ofdm24);
+    assert_eq!(mixed.response_rate(Rate::Hr11), Rate::Hr11);
     // Without a basic rate that is low enough, a mandatory rate of the same modulation serves.
     let only_fast = Phy { basic: RateSet::new(&[Rate::Ofdm24]), ..Phy::erp_ofdm() };
     assert_eq!(only_fast.response_rate(Rate::Ofdm18), Rate::Ofdm12);

@@ -3,11 +3,12 @@ use std::format;
 use proptest::prelude::*;
 use whimbrel_units::{Duration, Instant};
 
-use super::super::{AfterCollision, Dcf, MacConfig, Outgoing, ReceptionError};
+use super::super::{AfterCollision, Dcf, MacConfig, Outgoing, Protection, ReceptionError};
 use super::{ME, OTHER, PEER, frame};
 use crate::frame::{FrameKind, MacAddress};
 use crate::phy::{Phy, Preamble, Rate};
 use crate::random::SplitMix64;
+use crate::rate_control::{Arf, Minstrel, RateControl};
 
 /// An input, after a pause in microseconds.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +45,12 @@ fn input() -> impl Strategy<Value = Input> {
 
 fn config() -> impl Strategy<Value = MacConfig> {
     let phy = || Phy::hr_dsss(Preamble::Long);
+    let mixed = |protection| MacConfig {
+        protection,
+        rts_threshold: 2_000,
+        is_traced: true,
+        ..MacConfig::standard(Phy::erp_mixed(Preamble::Long), Rate::Ofdm54)
+    };
     prop_oneof![
         Just(MacConfig::standard(phy(), Rate::Hr11)),
         Just(MacConfig {
@@ -55,6 +62,12 @@ fn config() -> impl Strategy<Value = MacConfig> {
         Just(MacConfig { rts_threshold: 500, is_traced: true, ..MacConfig::ns2() }),
         Just(MacConfig::synchronous(phy(), Rate::Dsss2, AfterCollision::Difs)),
         Just(MacConfig::synchronous(phy(), Rate::Dsss2, AfterCollision::Eifs)),
+        Just(MacConfig { rate_control: RateControl::Arf(Arf::default()), ..mixed(Protection::None) }),
+        Just(mixed(Protection::CtsToSelf { rate: Rate::Hr11 })),
+        Just(MacConfig {
+            rate_control: RateControl::Minstrel(Minstrel::default()),
+            ..mixed(Protection::RtsCts { rate: Rate::Dsss2 })
+        }),
     ]
 }
 
