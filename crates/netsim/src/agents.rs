@@ -1,5 +1,6 @@
 //! The agents of a network, and the simulator's notes on each.
 
+mod ad_hoc;
 mod agent;
 mod port;
 mod router;
@@ -8,9 +9,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use whimbrel_units::Instant;
 
+pub use ad_hoc::AdHocRouter;
 pub use agent::Agent;
 pub use port::Port;
-pub use router::{RoutingRequest, UnroutedPacket};
+pub use router::{PassingPacket, RoutingRequest, UnroutedPacket};
 
 use crate::events::EventSource;
 use crate::packets::Header;
@@ -23,8 +25,8 @@ pub(crate) struct Agents<A> {
     by_node: Vec<Vec<(FlowId, AgentId)>>,
     /// The agents that receive what no other agent of their node receives.
     pub(crate) all_flows: BTreeMap<NodeId, AgentId>,
-    /// The routing agents of nodes.
-    pub(crate) routers: BTreeMap<NodeId, AgentId>,
+    /// The routing agent of each node, if it has one.
+    pub(crate) routers: Vec<Option<AgentId>>,
     /// Agents that something has happened to and that have not been drained since.
     touched: VecDeque<u32>,
 }
@@ -53,7 +55,7 @@ impl<A> Agents<A> {
             slots: Vec::new(),
             by_node: Vec::new(),
             all_flows: BTreeMap::new(),
-            routers: BTreeMap::new(),
+            routers: Vec::new(),
             touched: VecDeque::new(),
         }
     }
@@ -61,6 +63,7 @@ impl<A> Agents<A> {
     /// Makes room for the agents of a further node.
     pub(crate) fn add_node(&mut self) {
         self.by_node.push(Vec::new());
+        self.routers.push(None);
     }
 
     /// The identifier that [`add`](Self::add) will give to the next agent.

@@ -157,6 +157,11 @@ impl Network {
         &self.media[id.medium.index()].stations[id.index()]
     }
 
+    /// `true` if a node has a station on a medium.
+    pub(crate) fn has_station(&self, medium: MediumId, node: NodeId) -> bool {
+        self.media[medium.index()].stations.iter().any(|station| station.node == node)
+    }
+
     pub(crate) fn station_mut(&mut self, id: StationId) -> &mut Station {
         &mut self.media[id.medium.index()].stations[id.index()]
     }

@@ -109,6 +109,14 @@ pub enum RouteEvent {
         /// The cause.
         cause: DiscardCause,
     },
+    /// The link to a neighbour is lost: the packets that are queued for it are to leave the queue.
+    Flush {
+        /// The neighbour.
+        neighbour: Address,
+        /// `true` if the packets are then packets without a route ([`RoutingAgent::handle_unrouted`]) unless they have
+        /// another one; `false` if they are given up.
+        is_salvage: bool,
+    },
 }
 
 /// A routing protocol at one node.
@@ -133,6 +141,13 @@ pub trait RoutingAgent {
 
     /// The link layer gave up a packet to a neighbour after its retries.
     fn handle_link_failure(&mut self, now: Instant, neighbour: Address);
+
+    /// `true` if a data packet that the link layer gave up is to be treated as a packet without a route. Asked after
+    /// [`handle_link_failure`](Self::handle_link_failure).
+    fn salvages(&self, packet: UnroutedPacket) -> bool {
+        let _ = packet;
+        false
+    }
 
     /// A data packet was forwarded by this node, sent by it, or delivered to it.
     fn handle_forwarded(&mut self, now: Instant, packet: ForwardedPacket) {

@@ -3,7 +3,10 @@
 use whimbrel_units::Instant;
 
 use crate::medium::Observation;
-use crate::{LinkId, LossCause, Packet, RoutingRequest, Shim, StationId, StoredPacket, UnroutedPacket};
+use crate::{
+    LinkId, LossCause, NodeId, Packet, PassingPacket, RoutingRequest, Shim, StationId, StoredPacket,
+    UnroutedPacket,
+};
 
 /// One end of one flow, or any source or sink of traffic.
 ///
@@ -55,7 +58,8 @@ pub trait Agent {
         self.handle_loss(now, packet, LossCause::Wireless(link));
     }
 
-    /// A station has observed its medium; [`Simulator::observe`](crate::Simulator::observe) names the agents for it.
+    /// A station has observed its medium; [`Simulator::observe`](crate::Simulator::observe) names the agents for it. The
+    /// routing agent of the station's node is notified of every [`Observation::Failed`] without that.
     fn handle_observation(&mut self, now: Instant, station: StationId, observation: &Observation) {
         let _ = (now, station, observation);
     }
@@ -64,6 +68,20 @@ pub trait Agent {
     /// ([`Simulator::set_router`](crate::Simulator::set_router)) is asked; it decides by a [`RoutingRequest`], at once or
     /// later.
     fn handle_unrouted(&mut self, now: Instant, packet: UnroutedPacket) {
+        let _ = (now, packet);
+    }
+
+    /// A station of this agent's node has given up a packet to `neighbour`, which it had sent or tried to send. Only the
+    /// node's routing agent is asked. Returns `true` if it keeps the packet as one that waits for its decision, as after
+    /// [`handle_unrouted`](Agent::handle_unrouted); the packet is lost otherwise.
+    fn handle_undelivered(&mut self, now: Instant, packet: UnroutedPacket, neighbour: NodeId) -> bool {
+        let _ = (now, packet, neighbour);
+        false
+    }
+
+    /// A packet of another flow than [`FlowId::ROUTING`](crate::FlowId::ROUTING) passes this agent's node. Only the
+    /// node's routing agent is notified.
+    fn handle_passing(&mut self, now: Instant, packet: PassingPacket) {
         let _ = (now, packet);
     }
 

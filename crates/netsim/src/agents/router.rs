@@ -1,7 +1,7 @@
 //! Routing protocols: agents that keep the routes of their node.
 
 use crate::queue::FlowKey;
-use crate::{NextHop, NodeId};
+use crate::{NextHop, NodeId, StationId};
 
 /// A change of routes that an agent requests for its own node, or its decision on a packet that it was offered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +28,16 @@ pub enum RoutingRequest {
         /// The packet's number.
         packet: u64,
     },
+    /// Takes the packets for a neighbour out of the queue of a station of the agent's node.
+    Flush {
+        /// The station.
+        station: StationId,
+        /// The neighbour.
+        neighbour: NodeId,
+        /// `true` if the packets are forwarded by the present routes, or are then packets without a route; `false` if they
+        /// are lost.
+        is_salvage: bool,
+    },
 }
 
 /// A packet without a route, which waits in the network for the decision of its node's routing agent.
@@ -39,4 +49,16 @@ pub struct UnroutedPacket {
     pub flow: FlowKey,
     /// Bytes of the packet.
     pub size: u32,
+}
+
+/// A packet that passes the node of a routing agent: on arrival over a station, and at its source when a station is to
+/// send it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PassingPacket {
+    /// The node that sent the packet.
+    pub source: NodeId,
+    /// The node that it is for.
+    pub destination: NodeId,
+    /// The neighbour that it came from; `None` at its source.
+    pub from: Option<NodeId>,
 }

@@ -19,6 +19,12 @@ pub struct AgentId(pub(crate) u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct FlowId(pub u32);
 
+impl FlowId {
+    /// The flow of the messages of routing agents. Such a packet is not routed: the sender's station sends it to the
+    /// destination as a neighbour, or to all neighbours.
+    pub const ROUTING: Self = Self(u32::MAX);
+}
+
 impl NodeId {
     /// The destination of a packet for all neighbours: each egress of the sender's node sends it, every node that
     /// receives it hands it to its agent for the flow, and no node forwards it.

@@ -5,10 +5,13 @@ use std::collections::VecDeque;
 
 use super::Simulator;
 use crate::events::Event;
-use crate::medium::{Medium, MediumIo, StationStats};
+use crate::medium::{Medium, MediumIo, Observation, StationStats};
 use crate::network::{Effect, MediumSlot, Station};
+use crate::packets::Header;
 use crate::queue::{Discipline, DisciplineError, DropReason, DropTail};
-use crate::{Agent, AgentId, Count, Egress, LossCause, MediumId, NodeId, QueueLimit, StationId};
+use crate::{
+    Agent, AgentId, Count, Egress, FlowId, LossCause, MediumId, NodeId, PassingPacket, QueueLimit, StationId,
+};
 
 impl<A: Agent> Simulator<A> {
     /// Adds a medium, without stations.
@@ -164,18 +167,34 @@ impl<A: Agent> Simulator<A> {
             Effect::Dropped { slot, station, reason } => {
                 self.lose_at_station(StationId { medium, index: station }, slot, reason);
             }
-            Effect::Deliver { slot, ecn, to } => {
-                self.receive_at_station(StationId { medium, index: to }, slot, ecn);
+            Effect::Flushed { slot, station, is_salvage } => {
+                let node = self.network.station(StationId { medium, index: station }).node;
+                if is_salvage {
+                    self.forward(node.0, slot);
+                } else {
+                    self.lose(slot, LossCause::NoRoute(node));
+                }
+            }
+            Effect::Deliver { slot, ecn, from, to } => {
+                let from = self.network.station(StationId { medium, index: from }).node;
+                let to = StationId { medium, index: to };
+                self.note_arrival(to, slot, from);
+                self.receive_at_station(to, slot, ecn);
             }
             Effect::DeliverCopy { slot, ecn, to } => {
                 let copy = self.packets.copy(slot);
                 self.receive_at_station(StationId { medium, index: to }, copy, ecn);
             }
-            Effect::Lose { slot, station, cause } => {
+            Effect::Lose { slot, station, to, cause } => {
                 let id = StationId { medium, index: station };
                 let size = self.packets.header(slot).size;
-                self.network.station_mut(id).stats.lost.add_packet(size);
-                self.lose(slot, LossCause::Medium(id, cause));
+                let sender = self.network.station_mut(id);
+                sender.stats.lost.add_packet(size);
+                let node = sender.node;
+                let neighbour = to.map(|index| self.network.station(StationId { medium, index }).node);
+                if !neighbour.is_some_and(|neighbour| self.salvage(node, slot, neighbour)) {
+                    self.lose(slot, LossCause::Medium(id, cause));
+                }
             }
             Effect::Release { slot } => self.discard(slot),
             Effect::Observe { station, observation } => {
@@ -193,6 +212,15 @@ impl<A: Agent> Simulator<A> {
         self.arrive(node, packet);
     }
 
+    /// Notifies the routing agent of a station's node of a packet that has come from a neighbour.
+    fn note_arrival(&mut self, id: StationId, packet: u32, from: NodeId) {
+        let &Header { flow, source, destination, .. } = self.packets.header(packet);
+        if flow != FlowId::ROUTING {
+            let node = self.network.station(id).node;
+            self.note_passing(node, PassingPacket { source, destination, from: Some(from) });
+        }
+    }
+
     fn lose_at_station(&mut self, station: StationId, packet: u32, reason: DropReason) {
         let cause = match reason {
             DropReason::Overflow => LossCause::StationOverflow(station),
@@ -202,12 +230,19 @@ impl<A: Agent> Simulator<A> {
     }
 
     /// Hands an observation to a station's controller and to the agents that observe the station.
-    fn hand_on(&mut self, id: StationId, observation: &crate::medium::Observation) {
+    fn hand_on(&mut self, id: StationId, observation: &Observation) {
         let now = self.timeline.now;
         let station = self.network.station(id);
         if let Some(controller) = station.controller {
             self.network.controllers[controller as usize].controller.handle_observation(now, observation);
             self.expect_control(controller);
+        }
+        let router = self.agents.routers[self.network.station(id).node.index()];
+        if let (Observation::Failed(_), Some(router)) = (observation, router)
+            && !self.network.station(id).observers.contains(&router)
+        {
+            self.agents.slots[router.index()].agent.handle_observation(now, id, observation);
+            self.drain(router.0);
         }
         for index in 0..self.network.station(id).observers.len() {
             let agent = self.network.station(id).observers[index];

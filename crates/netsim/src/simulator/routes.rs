@@ -3,7 +3,10 @@
 use super::Simulator;
 use crate::network::Other;
 use crate::queue::QueuedPacket;
-use crate::{Agent, AgentId, LossCause, NextHop, NodeId, Routing, RoutingRequest, UnroutedPacket};
+use crate::{
+    Agent, AgentId, Egress, FlowId, LossCause, NextHop, NodeId, PassingPacket, Routing, RoutingRequest,
+    StationId, UnroutedPacket,
+};
 
 impl<A: Agent> Simulator<A> {
     /// Computes routes by this policy from now on; by [`ShortestPath`](crate::ShortestPath) without a call.
@@ -15,7 +18,7 @@ impl<A: Agent> Simulator<A> {
     /// Makes an agent the routing agent of its node: packets there that have no route wait for its decision.
     pub fn set_router(&mut self, agent: AgentId) {
         let node = self.agent_node(agent);
-        self.agents.routers.insert(node, agent);
+        self.agents.routers[node.index()] = Some(agent);
     }
 
     /// Sets or removes the route of packets at a node for a destination, whatever the routing policy computes.
@@ -45,7 +48,10 @@ impl<A: Agent> Simulator<A> {
         if header.destination == NodeId::BROADCAST {
             return self.handle_broadcast(node, packet);
         }
-        let destination = header.destination;
+        let (source, destination, flow) = (header.source, header.destination, header.flow);
+        if flow == FlowId::ROUTING {
+            return self.send_to_neighbour(node, packet, destination);
+        }
         let Some(other) = self.network.routes.other(route) else { return self.hold(node, packet) };
         let Some(hops_left) = header.hops_left.checked_sub(1) else {
             return self.lose(packet, LossCause::HopLimit(node));
@@ -58,23 +64,66 @@ impl<A: Agent> Simulator<A> {
                     self.offer(link, packet);
                 }
             }
-            Other::Hop(NextHop::Station { station, to }) => self.offer_to_station(station, packet, Some(to)),
+            Other::Hop(NextHop::Station { station, to }) => {
+                if source == node {
+                    self.note_passing(node, PassingPacket { source, destination, from: None });
+                }
+                self.offer_to_station(station, packet, Some(to));
+            }
             Other::Hop(NextHop::Link(link)) => self.offer(link.0, packet),
+        }
+    }
+
+    /// Sends a routing message over the station of a node that has the destination on its medium.
+    fn send_to_neighbour(&mut self, node: NodeId, packet: u32, neighbour: NodeId) {
+        let stations = self.network.egresses[node.index()].iter().filter_map(|egress| match egress {
+            Egress::Station(station) => Some(*station),
+            Egress::Link(_) => None,
+        });
+        let reaches = |station: &StationId| self.network.has_station(station.medium, neighbour);
+        match stations.into_iter().find(reaches) {
+            Some(station) => self.offer_to_station(station, packet, Some(neighbour)),
+            None => self.lose(packet, LossCause::NoRoute(node)),
         }
     }
 
     /// Offers a packet without a route to the node's routing agent; without one it is lost.
     fn hold(&mut self, node: NodeId, packet: u32) {
-        let Some(&router) = self.agents.routers.get(&node) else {
+        let Some(router) = self.agents.routers[node.index()] else {
             return self.lose(packet, LossCause::NoRoute(node));
         };
-        let QueuedPacket { size, flow, .. } = self.queued(packet);
-        let number = self.packets.header(packet).id;
-        self.unrouted.insert(number, (packet, node));
-        let agent = &mut self.agents.slots[router.index()].agent;
-        agent.handle_unrouted(self.timeline.now, UnroutedPacket { packet: number, flow, size });
+        let unrouted = self.unrouted_packet(packet);
+        self.unrouted.insert(unrouted.packet, (packet, node));
+        self.agents.slots[router.index()].agent.handle_unrouted(self.timeline.now, unrouted);
         // The agent may be in the middle of being drained: the packet may be its own.
         self.agents.touch(router.0);
+    }
+
+    fn unrouted_packet(&self, packet: u32) -> UnroutedPacket {
+        let QueuedPacket { size, flow, .. } = self.queued(packet);
+        UnroutedPacket { packet: self.packets.header(packet).id, flow, size }
+    }
+
+    /// Offers a packet that a station has given up to the node's routing agent. Returns `false` if the packet is lost.
+    pub(super) fn salvage(&mut self, node: NodeId, packet: u32, neighbour: NodeId) -> bool {
+        let Some(router) = self.agents.routers[node.index()] else { return false };
+        let unrouted = self.unrouted_packet(packet);
+        // The agent's requests are polled afterwards: the packet waits before one of them refers to it.
+        let agent = &mut self.agents.slots[router.index()].agent;
+        let is_kept = agent.handle_undelivered(self.timeline.now, unrouted, neighbour);
+        if is_kept {
+            self.unrouted.insert(unrouted.packet, (packet, node));
+        }
+        self.agents.touch(router.0);
+        is_kept
+    }
+
+    /// Notifies the routing agent of a node of a packet that passes it.
+    pub(super) fn note_passing(&mut self, node: NodeId, packet: PassingPacket) {
+        if let Some(router) = self.agents.routers[node.index()] {
+            self.agents.slots[router.index()].agent.handle_passing(self.timeline.now, packet);
+            self.agents.touch(router.0);
+        }
     }
 
     pub(super) fn handle_routing_request(&mut self, agent: u32, request: RoutingRequest) {
@@ -91,6 +140,9 @@ impl<A: Agent> Simulator<A> {
                 if let Some(slot) = self.take_unrouted(node, packet) {
                     self.lose(slot, LossCause::NoRoute(node));
                 }
+            }
+            RoutingRequest::Flush { station, neighbour, is_salvage } => {
+                self.network.station_mut(station).flush(neighbour, is_salvage);
             }
         }
     }

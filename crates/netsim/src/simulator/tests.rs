@@ -1,3 +1,4 @@
+mod ad_hoc;
 mod agents;
 mod commands;
 mod control;

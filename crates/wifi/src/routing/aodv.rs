@@ -445,6 +445,12 @@ impl<R: Random> RoutingAgent for Aodv<R> {
         }
     }
 
+    fn salvages(&self, packet: UnroutedPacket) -> bool {
+        // Section 6.12: packets wait during a local repair. For packets of this node a search begins anew.
+        self.searches.is_under_repair(packet.destination)
+            || (self.config.salvages && packet.source == self.address)
+    }
+
     fn handle_forwarded(&mut self, now: Instant, packet: ForwardedPacket) {
         // A packet extends the lifetime of the routes in both directions (section 6.2).
         let expires = now + self.config.active_route_timeout;

@@ -149,10 +149,14 @@ impl<R: Random> Dsdv<R> {
     /// The routes over a neighbour are broken.
     fn lose_neighbour(&mut self, now: Instant, neighbour: Address) {
         let broken = self.table.break_routes(now, neighbour);
-        if !broken.is_empty() {
-            self.stats.lost_links += 1;
+        if broken.is_empty() {
+            return;
         }
+        self.stats.lost_links += 1;
         self.events.extend(broken.into_iter().map(|destination| RouteEvent::Remove { destination }));
+        if self.config.link_layer_feedback {
+            self.events.push_back(RouteEvent::Flush { neighbour, is_salvage: true });
+        }
     }
 
     /// Processes an entry of an update of a neighbour.
@@ -256,6 +260,10 @@ impl<R: Random> RoutingAgent for Dsdv<R> {
             self.lose_neighbour(now, neighbour);
             self.handle_timeout(now);
         }
+    }
+
+    fn salvages(&self, _: UnroutedPacket) -> bool {
+        self.config.link_layer_feedback
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<DsdvUpdate>> {

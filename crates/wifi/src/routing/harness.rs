@@ -61,6 +61,10 @@ pub(crate) struct Network<A: RoutingAgent> {
     pub(crate) law: fn(&Self),
 }
 
+pub(crate) fn at(seconds: f64) -> Instant {
+    Instant::from_secs_f64(seconds)
+}
+
 pub(crate) fn link(a: u32, b: u32) -> (u32, u32) {
     (a.min(b), a.max(b))
 }
@@ -103,6 +107,18 @@ impl<A: RoutingAgent> Network<A> {
             network.drain(node);
         }
         network
+    }
+
+    /// A network of `nodes` agents, each of which `agent` makes of its address and its stream of random numbers.
+    pub(crate) fn of(
+        nodes: u32,
+        links: &[(u32, u32)],
+        seed: u64,
+        agent: impl Fn(Address, SplitMix64) -> A,
+    ) -> Self {
+        let streams = SplitMix64::new(seed);
+        let agents = (0..nodes).map(|node| agent(Address(node), streams.stream(u64::from(node)))).collect();
+        Self::new(agents, links.iter().copied(), seed ^ 0x5555)
     }
 
     fn schedule(&mut self, at: Instant, event: Event<A::Message>) {
@@ -256,6 +272,8 @@ impl<A: RoutingAgent> Network<A> {
                 RouteEvent::Discard { packet, cause } => {
                     self.packets[packet as usize].outcome = PacketOutcome::Discarded(cause);
                 }
+                // The links of this network have no queues.
+                RouteEvent::Flush { .. } => {}
             }
         }
         while let Some(Transmit { to, message, size }) = self.agents[node as usize].poll_transmit(self.now) {

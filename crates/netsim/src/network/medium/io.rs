@@ -17,6 +17,9 @@ pub(crate) struct Station {
     drops: Drops,
     /// Next hops of the packets that wait, by slot; broadcasts have none.
     next_hops: BTreeMap<u32, NodeId>,
+    /// Packets that leave the queue without being sent, by slot; `true` for those that are then routed anew. They leave
+    /// when they reach the head, whatever the discipline.
+    flushed: BTreeMap<u32, bool>,
     /// Agents that the station's observations are handed to.
     pub(crate) observers: Vec<AgentId>,
     /// Number of the controller that sees the packets.
@@ -32,6 +35,7 @@ impl Station {
             discipline,
             drops: Drops::default(),
             next_hops: BTreeMap::new(),
+            flushed: BTreeMap::new(),
             observers: Vec::new(),
             controller: None,
             stats: StationStats::default(),
@@ -56,11 +60,18 @@ impl Station {
         accepted
     }
 
+    /// The packets that wait for a neighbour leave the queue without being sent.
+    pub(crate) fn flush(&mut self, neighbour: NodeId, is_salvage: bool) {
+        let waiting = self.next_hops.iter().filter(|&(_, &next)| next == neighbour);
+        self.flushed.extend(waiting.map(|(&slot, _)| (slot, is_salvage)));
+    }
+
     /// The packets that the discipline has dropped since the last call, in the order of their drops.
     pub(crate) fn take_drops(&mut self) -> Vec<(QueuedPacket, DropReason)> {
         let drops = self.drops.take();
         for (packet, _) in &drops {
             self.next_hops.remove(&packet.slot);
+            self.flushed.remove(&packet.slot);
             self.stats.dropped.add_packet(packet.size);
         }
         drops
@@ -93,12 +104,14 @@ pub(crate) enum Effect {
     Taken { slot: u32, station: u32 },
     /// A station's discipline has dropped a packet.
     Dropped { slot: u32, station: u32, reason: DropReason },
-    /// A packet has reached a station.
-    Deliver { slot: u32, ecn: Ecn, to: u32 },
+    /// A packet has left a station's queue without being sent, to be routed anew or to be lost.
+    Flushed { slot: u32, station: u32, is_salvage: bool },
+    /// A packet of one station has reached another.
+    Deliver { slot: u32, ecn: Ecn, from: u32, to: u32 },
     /// A copy of a packet has reached a station.
     DeliverCopy { slot: u32, ecn: Ecn, to: u32 },
-    /// A packet was lost.
-    Lose { slot: u32, station: u32, cause: MediumLoss },
+    /// A packet to a station, or a broadcast, was lost.
+    Lose { slot: u32, station: u32, to: Option<u32>, cause: MediumLoss },
     /// A broadcast is over.
     Release { slot: u32 },
     /// A station has observed something.
@@ -129,16 +142,28 @@ impl MediumIo<'_> {
         self.stations[station].backlog()
     }
 
+    /// Takes the next packet out of a station's queue that was not flushed, with its next hop.
+    fn dequeue(&mut self, station: usize) -> Option<(QueuedPacket, Option<NodeId>)> {
+        loop {
+            let from = &mut self.stations[station];
+            let taken = from.discipline.dequeue(self.now, &mut from.drops);
+            let next = taken.as_ref().and_then(|packet| from.next_hops.remove(&packet.slot));
+            for (packet, reason) in from.take_drops() {
+                let station = station as u32;
+                self.effects.push_back(Effect::Dropped { slot: packet.slot, station, reason });
+            }
+            let packet = taken?;
+            let from = &mut self.stations[station];
+            let Some(is_salvage) = from.flushed.remove(&packet.slot) else { return Some((packet, next)) };
+            from.stats.dropped.add_packet(packet.size);
+            let (slot, station) = (packet.slot, station as u32);
+            self.effects.push_back(Effect::Flushed { slot, station, is_salvage });
+        }
+    }
+
     /// Takes the next packet to send from a station's queue; `None` if none is left.
     pub fn take(&mut self, station: usize) -> Option<Frame> {
-        let from = &mut self.stations[station];
-        let taken = from.discipline.dequeue(self.now, &mut from.drops);
-        let next = taken.as_ref().and_then(|packet| from.next_hops.remove(&packet.slot));
-        for (packet, reason) in from.take_drops() {
-            let station = station as u32;
-            self.effects.push_back(Effect::Dropped { slot: packet.slot, station, reason });
-        }
-        let packet = taken?;
+        let (packet, next) = self.dequeue(station)?;
         self.stations[station].stats.taken.add_packet(packet.size);
         let header = &mut self.headers[packet.slot as usize];
         header.ecn = packet.ecn;
@@ -157,7 +182,8 @@ impl MediumIo<'_> {
 
     /// A packet has reached a station, whose node delivers it or forwards it.
     pub fn deliver(&mut self, frame: Frame, to: usize) {
-        self.effects.push_back(Effect::Deliver { slot: frame.slot, ecn: frame.ecn, to: to as u32 });
+        let Frame { slot, ecn, sender, .. } = frame;
+        self.effects.push_back(Effect::Deliver { slot, ecn, from: sender as u32, to: to as u32 });
     }
 
     /// A broadcast has reached one of several stations, whose node delivers a copy.
@@ -167,7 +193,8 @@ impl MediumIo<'_> {
 
     /// The medium has lost a packet: it did not reach its receiver.
     pub fn lose(&mut self, frame: Frame, cause: MediumLoss) {
-        self.effects.push_back(Effect::Lose { slot: frame.slot, station: frame.sender as u32, cause });
+        let (station, to) = (frame.sender as u32, frame.receiver.map(|to| to as u32));
+        self.effects.push_back(Effect::Lose { slot: frame.slot, station, to, cause });
     }
 
     /// A broadcast is over: all copies have been delivered.

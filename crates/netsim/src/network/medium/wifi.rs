@@ -58,6 +58,10 @@ struct Stations {
     deadlines: Deadlines,
     payloads: Payloads,
     llc_bytes: u32,
+    /// Stations that have just given a frame up, and the time. They take their next packet in the next call: the routing
+    /// agent may flush the queue before.
+    paused: Vec<usize>,
+    paused_at: Instant,
 }
 
 impl WifiMedium {
@@ -68,6 +72,8 @@ impl WifiMedium {
             deadlines: Deadlines::default(),
             payloads: Payloads::default(),
             llc_bytes: config.llc_bytes,
+            paused: Vec::new(),
+            paused_at: Instant::ZERO,
         };
         let air = Air::new(config.air, site.stations());
         Self { air, site, mac: config.mac, streams: SplitMix64::new(config.seed), stations }
@@ -111,6 +117,9 @@ impl Medium for WifiMedium {
     }
 
     fn handle_timeout(&mut self, now: Instant, io: &mut MediumIo<'_>) {
+        while let Some(station) = self.stations.paused.pop() {
+            self.stations.settle(now, station, io);
+        }
         loop {
             // At one instant, the stations' deadlines precede what arrives: stations that gain access in the same slot
             // all transmit.
@@ -129,6 +138,9 @@ impl Medium for WifiMedium {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
+        if !self.stations.paused.is_empty() {
+            return Some(self.stations.paused_at);
+        }
         let deadline = self.stations.deadlines.first().map(|(_, at)| at);
         [deadline, self.air.poll_timeout()].into_iter().flatten().min()
     }
@@ -145,7 +157,7 @@ impl Stations {
             while let Some((at, event)) = self.machines[station].poll_event() {
                 self.handle_event(at, station, event, io);
             }
-            if !self.machines[station].is_ready() {
+            if !self.machines[station].is_ready() || self.paused.contains(&station) {
                 break;
             }
             let Some(frame) = io.take(station) else { break };
@@ -170,6 +182,8 @@ impl Stations {
                 if let Some(report) = self.payloads.finish(at, payload, io) {
                     io.observe(station, Observation::Failed(report));
                 }
+                self.paused.push(station);
+                self.paused_at = io.now;
             }
             Event::Trace(step) => io.observe(station, Observation::Mac { at, step }),
         }

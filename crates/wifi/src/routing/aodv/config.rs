@@ -40,6 +40,9 @@ pub struct AodvConfig {
     pub hellos: bool,
     /// `true` if a neighbour is lost when the link layer gives up a packet to it.
     pub link_layer_feedback: bool,
+    /// `true` if packets of the node itself that the link layer gave up, and those queued for the lost neighbour, wait for
+    /// a new route; otherwise they are given up, unless the route is under repair.
+    pub salvages: bool,
     /// `true` if a node repairs a broken route to a destination that is not farther than MAX_REPAIR_TTL (0.3 times the
     /// network's diameter) itself, before it reports an error.
     pub local_repair: bool,
@@ -76,6 +79,7 @@ impl Default for AodvConfig {
             allowed_hello_loss: 2,
             hellos: false,
             link_layer_feedback: true,
+            salvages: true,
             local_repair: false,
             local_add_ttl: 2,
             destination_only: false,

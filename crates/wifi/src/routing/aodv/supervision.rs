@@ -8,7 +8,7 @@ use whimbrel_units::{Duration, Instant};
 use super::table::Broken;
 use super::{Aodv, AodvMessage, RouteError};
 use crate::Random;
-use crate::routing::{Address, Receiver};
+use crate::routing::{Address, Receiver, RouteEvent};
 
 impl<R: Random> Aodv<R> {
     /// Processes a route error (section 6.11, case iii).
@@ -37,6 +37,7 @@ impl<R: Random> Aodv<R> {
             return;
         }
         self.stats.lost_links += 1;
+        self.events.push_back(RouteEvent::Flush { neighbour, is_salvage: self.config.salvages });
         let mut broken = Vec::new();
         for destination in destinations {
             let Some(route) = self.invalidate(now, destination, None) else { continue };

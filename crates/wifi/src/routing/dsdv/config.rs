@@ -31,7 +31,8 @@ pub struct DsdvConfig {
     pub trigger_interval: Duration,
     /// A neighbour is lost after this number of periods of silence.
     pub neighbour_periods: u64,
-    /// `true` if a neighbour is lost as well when the link layer gives up a packet to it.
+    /// `true` if a neighbour is lost as well when the link layer gives up a packet to it. The packet, and those queued for
+    /// the neighbour, then wait for a new route.
     pub link_layer_feedback: bool,
     /// The greatest number of entries of one message; longer updates are split.
     pub entries_per_packet: usize,

@@ -1,6 +1,6 @@
 use super::*;
 use crate::SplitMix64;
-use crate::routing::harness::{Network, PacketOutcome, connected_graphs, grid_links};
+use crate::routing::harness::{Network, PacketOutcome, at, connected_graphs, grid_links};
 use crate::routing::{DiscardCause, UnroutedPacket};
 use proptest::prelude::*;
 use std::vec::Vec;
@@ -9,16 +9,9 @@ mod convergence;
 
 type Agent = Dsdv<SplitMix64>;
 
-fn at(seconds: f64) -> Instant {
-    Instant::from_secs_f64(seconds)
-}
-
 fn network(config: DsdvConfig, nodes: u32, links: &[(u32, u32)], seed: u64) -> Network<Agent> {
-    let streams = SplitMix64::new(seed);
-    let agents = (0..nodes)
-        .map(|node| Dsdv::new(Instant::ZERO, Address(node), config, streams.stream(u64::from(node))))
-        .collect();
-    let mut network = Network::new(agents, links.iter().copied(), seed ^ 0x5555);
+    let agent = |address, random| Dsdv::new(Instant::ZERO, address, config, random);
+    let mut network = Network::of(nodes, links, seed, agent);
     network.feedback = config.link_layer_feedback;
     network.law = assert_order;
     network
