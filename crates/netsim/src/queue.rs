@@ -12,6 +12,7 @@ mod dualpi2;
 mod fifo;
 mod fq_codel;
 mod pie;
+mod priority;
 mod red;
 
 pub use codel::{CoDel, CoDelConfig};
@@ -19,6 +20,7 @@ pub use dualpi2::{DualPi2, DualPi2Config};
 pub use fifo::DropTail;
 pub use fq_codel::{FqCoDel, FqCoDelConfig};
 pub use pie::{Pie, PieConfig};
+pub use priority::PriorityQueue;
 pub use red::{Red, RedConfig};
 
 use core::fmt;
@@ -113,6 +115,11 @@ pub trait QueueDiscipline: Send {
 
     /// Packets and bytes that wait.
     fn backlog(&self) -> Count;
+
+    /// Gives up the packet that would leave last; `None` if the discipline cannot.
+    fn evict(&mut self) -> Option<QueuedPacket> {
+        None
+    }
 }
 
 /// A queue discipline as data.
@@ -132,6 +139,13 @@ pub enum Discipline {
     Pie(PieConfig),
     /// The dual-queue coupled AQM with a PI² controller.
     DualPi2(DualPi2Config),
+    /// The packets of some flows first, and the others by a discipline of their own ([`PriorityQueue`]).
+    Priority {
+        /// The flows with priority.
+        flows: Vec<FlowId>,
+        /// The discipline of the others.
+        rest: Box<Discipline>,
+    },
 }
 
 impl Discipline {
@@ -153,12 +167,20 @@ impl Discipline {
             Self::FqCoDel(config) => Some(Box::new(FqCoDel::new(config, limit)?)),
             Self::Pie(config) => Some(Box::new(Pie::new(config, limit, random)?)),
             Self::DualPi2(config) => Some(Box::new(DualPi2::new(config, limit)?)),
+            Self::Priority { flows, rest } => {
+                let rest = rest.build(limit, random)?.unwrap_or_else(|| Box::new(DropTail::new(limit)));
+                Some(Box::new(PriorityQueue::new(flows, limit, rest)))
+            }
         })
     }
 
     /// `true` if the discipline draws random numbers.
     pub fn is_random(&self) -> bool {
-        matches!(self, Self::Red(_) | Self::Pie(_))
+        match self {
+            Self::Red(_) | Self::Pie(_) => true,
+            Self::Priority { rest, .. } => rest.is_random(),
+            _ => false,
+        }
     }
 }
 

@@ -26,6 +26,13 @@ impl Fifo {
         Some(packet)
     }
 
+    /// Takes the packet that came last.
+    pub(super) fn pop_last(&mut self) -> Option<QueuedPacket> {
+        let packet = self.packets.pop_back()?;
+        self.backlog -= Count { packets: 1, bytes: u64::from(packet.size) };
+        Some(packet)
+    }
+
     pub(super) fn backlog(&self) -> Count {
         self.backlog
     }
@@ -83,5 +90,9 @@ impl QueueDiscipline for DropTail {
 
     fn backlog(&self) -> Count {
         self.fifo.backlog()
+    }
+
+    fn evict(&mut self) -> Option<QueuedPacket> {
+        self.fifo.pop_last()
     }
 }
