@@ -7,7 +7,9 @@
 //! of them. A path that drops packets for their size looks like one that loses most of them, until the size is reduced:
 //! p may come so close to 1 that the next packet is t_mbi = 64 s away (RFC 5348, Section 4.3). So may p of TFRC-SP when
 //! the application exceeds the path: it counts each loss in a short interval (RFC 4828, Section 4.4), and the first
-//! overflow of a long queue loses many.
+//! overflow of a long queue loses many. (400 kbit/s over 200 kbit/s with a queue of 20 packets of 1400 bytes: p = 0.5 at
+//! a round-trip time of 1.1 s, a packet in 26 s, with or without an impairment; TFRC has p = 0.17 there and is at the
+//! path's rate after ten seconds, TFRC-SP at 150 kbit/s does not slow down.)
 
 #[path = "support/stream.rs"]
 mod stream;

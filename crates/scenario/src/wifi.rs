@@ -24,6 +24,12 @@ pub struct Wifi {
     /// Rate of unicast data frames; the highest of the physical layer by default (`ns-2`: 1 Mbit/s).
     #[serde(default)]
     pub rate: Option<Rate>,
+    /// Adaptation of the rate of unicast data frames, which begins at `rate`; none by default.
+    #[serde(default)]
+    pub rate_control: RateControl,
+    /// Frames at the lowest basic rate that precede OFDM frames, for 802.11b stations; none by default.
+    #[serde(default)]
+    pub protection: Protection,
     /// Rate of RTS, CTS and acknowledgements; by default the highest basic rate that is not above that of the data.
     #[serde(default)]
     pub control_rate: Option<Rate>,
@@ -113,6 +119,32 @@ pub enum MacRules {
     /// Those of ns-2.35, with its defaults for rates, RTS and headers.
     #[serde(rename = "ns-2")]
     Ns2,
+}
+
+/// Adaptation of the data rate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateControl {
+    /// None.
+    #[default]
+    Fixed,
+    /// Automatic rate fallback: up after ten acknowledgements or a time, down after two failures.
+    Arf,
+    /// The rate of the highest measured throughput, with a tenth of the frames at other rates.
+    Minstrel,
+}
+
+/// Protection of OFDM frames in networks with 802.11b stations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protection {
+    /// None.
+    #[default]
+    None,
+    /// A CTS to the station itself.
+    CtsToSelf,
+    /// RTS and CTS.
+    RtsCts,
 }
 
 /// Power, antenna and thresholds of a station's radio.

@@ -75,6 +75,16 @@ impl Site {
         self.stations.paths[station].position(now)
     }
 
+    /// A station's path.
+    pub fn path(&self, station: usize) -> &Path {
+        &self.stations.paths[station]
+    }
+
+    /// The times at which a station is on.
+    pub fn presence(&self, station: usize) -> &Presence {
+        &self.stations.presence[station]
+    }
+
     /// `true` if a station is on.
     pub fn is_on(&self, station: usize, now: Instant) -> bool {
         self.stations.presence[station].is_on(now)

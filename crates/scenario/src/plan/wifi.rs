@@ -6,11 +6,12 @@ use whimbrel_netsim::medium::WifiConfig;
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{LinkRate, Topology, queue};
 use whimbrel_units::{DataRate, Duration, Instant};
-use whimbrel_wifi::dcf::MacConfig;
+use whimbrel_wifi::dcf::{self, MacConfig};
 use whimbrel_wifi::medium::CaptureRule;
 use whimbrel_wifi::mobility::Presence;
 use whimbrel_wifi::phy::{self, Phy, Rate, RateSet};
 use whimbrel_wifi::propagation::{self, BlockFading, ChannelConfig, PathLoss, Radio, Ranges};
+use whimbrel_wifi::rate_control::{self, Arf, Minstrel};
 use whimbrel_wifi::site::Site;
 
 use super::discipline::discipline;
@@ -19,7 +20,10 @@ use super::{Names, quoted};
 use crate::Scenario;
 use crate::error::ScenarioError;
 use crate::quantity;
-use crate::wifi::{Antenna, Fading, Interference, MacRules, Preamble, Propagation, Routing, Standard, Wifi};
+use crate::wifi::{
+    Antenna, Fading, Interference, MacRules, Preamble, Propagation, Protection, RateControl, Routing,
+    Standard, Wifi,
+};
 
 /// An 802.11 medium, resolved.
 #[derive(Clone, Debug)]
@@ -193,6 +197,16 @@ fn mac(key: &str, wifi: &Wifi) -> Result<MacConfig, ScenarioError> {
     };
     let threshold = |quantity::Size(size): quantity::Size| u32::try_from(size.as_u64()).unwrap_or(u32::MAX);
     Ok(MacConfig {
+        rate_control: match wifi.rate_control {
+            RateControl::Fixed => rate_control::RateControl::Fixed,
+            RateControl::Arf => rate_control::RateControl::Arf(Arf::default()),
+            RateControl::Minstrel => rate_control::RateControl::Minstrel(Minstrel::default()),
+        },
+        protection: match wifi.protection {
+            Protection::None => dcf::Protection::None,
+            Protection::CtsToSelf => dcf::Protection::CtsToSelf { rate: lowest },
+            Protection::RtsCts => dcf::Protection::RtsCts { rate: lowest },
+        },
         data_rate: data_rate.unwrap_or(rules.data_rate),
         group_rate: group_rate.unwrap_or(rules.group_rate),
         control_rate: control_rate.or(rules.control_rate),
