@@ -27,7 +27,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "net": {"units", "wire", "proto"},
     "emu": {"units", "netsim", "scenario"},
     "inspect": {"units", "wire", "control"},
-    "fuzzing": {"units", "wire", "proto", "inspect"},
+    "fuzzing": {"units", "wire", "proto", "wifi", "inspect"},
     "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect"},
     "python": {"units", "control", "lab", "net", "cli"},
 }

@@ -3,26 +3,35 @@
 //! `make fuzz` runs each under libFuzzer, guided by coverage, by a wrapper of one line (`fuzz/fuzz_targets`). That needs a
 //! nightly compiler. `make test` needs none: it runs each target over its corpus and over mutations of that.
 
+pub mod aodv;
 pub mod capture;
 pub mod connection;
+pub mod dsdv;
 pub mod init_cookie;
 pub mod mobility;
 pub mod negotiation;
 pub mod options;
 pub mod packet;
+mod routing;
+pub mod setdest;
 pub mod udp_encapsulation;
+pub mod wifi_frame;
 
 /// A fuzz target.
 pub type Target = fn(&[u8]);
 
 /// All targets by name. Each has a wrapper and a corpus of that name below `fuzz`.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 12] = [
+    ("aodv", aodv::check),
     ("capture", capture::check),
     ("connection", connection::check),
+    ("dsdv", dsdv::check),
     ("init_cookie", init_cookie::check),
     ("mobility", mobility::check),
     ("negotiation", negotiation::check),
     ("options", options::check),
     ("packet", packet::check),
+    ("setdest", setdest::check),
     ("udp_encapsulation", udp_encapsulation::check),
+    ("wifi_frame", wifi_frame::check),
 ];
