@@ -20,6 +20,10 @@ pub enum MediumLoss {
     Noise,
     /// The packet was never transmitted: the receiver did not answer the request to send.
     NoResponse,
+    /// The receiver's radio was on another channel, or changed its channel.
+    OffChannel,
+    /// The client was not associated with the access point that sent, or was to receive, the packet.
+    NotAssociated,
 }
 
 impl MediumLoss {
@@ -32,6 +36,8 @@ impl MediumLoss {
             Self::HalfDuplex => "half-duplex",
             Self::Noise => "noise",
             Self::NoResponse => "no-response",
+            Self::OffChannel => "off-channel",
+            Self::NotAssociated => "not-associated",
         }
     }
 }

@@ -210,6 +210,8 @@ impl Listener for Stations {
             LossCause::BelowThreshold => &mut losses.below_threshold,
             LossCause::HalfDuplex => &mut losses.half_duplex,
             LossCause::Noise => &mut losses.noise,
+            // The stations of a cell stay on its channel.
+            LossCause::OffChannel => return,
         } += 1;
     }
 

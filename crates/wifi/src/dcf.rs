@@ -16,6 +16,7 @@ mod config;
 mod duplicates;
 mod event;
 mod receive;
+mod retune;
 mod transmit;
 
 use alloc::collections::VecDeque;
@@ -82,6 +83,8 @@ pub struct DcfCounters {
     pub sent: u64,
     /// Payloads dropped at a retry limit.
     pub dropped: u64,
+    /// Payloads given back because the radio changed the channel.
+    pub withdrawn: u64,
     /// Payloads delivered.
     pub delivered: u64,
     /// Payloads received again and not delivered.

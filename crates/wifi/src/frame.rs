@@ -65,6 +65,17 @@ impl FrameKind {
     }
 }
 
+/// Fields of the header of a frame with a payload that do not concern the MAC.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Addressing {
+    /// Subtype, 4 bits.
+    pub subtype: u8,
+    /// [`bytes::Flags::TO_DS`] and [`bytes::Flags::FROM_DS`].
+    pub flags: bytes::Flags,
+    /// Address 3: the destination with `TO_DS`, the source with `FROM_DS`; `None` for the BSSID.
+    pub address3: Option<MacAddress>,
+}
+
 /// A frame on the air.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame {
@@ -74,6 +85,8 @@ pub struct Frame {
     pub transmitter: MacAddress,
     /// Type of the frame.
     pub kind: FrameKind,
+    /// Subtype, direction and address 3 of a frame with a payload.
+    pub addressing: Addressing,
     /// Transmission rate.
     pub rate: Rate,
     /// `true` in the repetition of a frame with a payload.
@@ -91,19 +104,21 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The frame's MAC header. Data and management frames name `bssid` as address 3, as in an ad hoc network. Durations
-    /// above the field's largest, 32767 us, are limited to it.
+    /// The frame's MAC header. Data and management frames without an address 3 of their own name `bssid`. Durations above the
+    /// field's largest, 32767 us, are limited to it.
     pub fn header(&self, bssid: MacAddress) -> bytes::Header {
         // Rounded up to a whole microsecond (8.2.4.2).
         let duration = self.nav.as_nanos().div_ceil(1_000).min(0x7fff) as u16;
         let (receiver, transmitter) = (self.receiver, self.transmitter);
         let payload = bytes::PayloadHeader {
-            subtype: 0,
-            flags: if self.is_retry { bytes::Flags::RETRY } else { bytes::Flags::default() },
+            subtype: self.addressing.subtype,
+            flags: bytes::Flags(
+                self.addressing.flags.0 | if self.is_retry { bytes::Flags::RETRY.0 } else { 0 },
+            ),
             duration,
             receiver,
             transmitter,
-            address3: bssid,
+            address3: self.addressing.address3.unwrap_or(bssid),
             sequence: self.sequence & 0x0fff,
             fragment: 0,
             address4: None,

@@ -41,7 +41,7 @@ pub mod theory;
 pub mod validation;
 
 pub use dcf::{Dcf, MacConfig, MacRules};
-pub use frame::{Frame, FrameKind, MacAddress};
+pub use frame::{Addressing, Frame, FrameKind, MacAddress};
 pub use phy::{Phy, Preamble, Rate, RateSet};
 pub use random::{Random, SplitMix64};
 pub use rate_control::RateControl;

@@ -86,6 +86,8 @@ pub enum LossCause {
     HalfDuplex,
     /// Noise or fading ([`Link::is_corrupted`]).
     Noise,
+    /// The station's radio left the channel ([`Medium::leave`]).
+    OffChannel,
 }
 
 /// Receiver of the medium's reports.
@@ -119,6 +121,16 @@ struct Arrival {
     loss: Option<LossCause>,
     /// The frame's energy counts for carrier sense.
     is_sensed: bool,
+    /// The station's radio has left the channel since the transmission began.
+    is_gone: bool,
+}
+
+impl Arrival {
+    fn abandon(&mut self) {
+        self.loss = self.loss.or(Some(LossCause::OffChannel));
+        self.is_gone = true;
+        self.is_sensed = false;
+    }
 }
 
 /// Place of an arrival in the medium's state.
@@ -209,7 +221,12 @@ impl Medium {
         on_air.next_end = 0;
         on_air.arrivals.clear();
         let known = links.filter(|link| (link.station as usize) < stations && link.station != station);
-        on_air.arrivals.extend(known.map(|link| Arrival { link, loss: None, is_sensed: false }));
+        on_air.arrivals.extend(known.map(|link| Arrival {
+            link,
+            loss: None,
+            is_sensed: false,
+            is_gone: false,
+        }));
         if !on_air.arrivals.is_sorted_by_key(|arrival| arrival.link.delay) {
             on_air.arrivals.sort_unstable_by_key(|arrival| (arrival.link.delay, arrival.link.station));
         }
@@ -224,6 +241,24 @@ impl Medium {
         let is_received = !on_air.arrivals.is_empty();
         self.begin_sending(station, now + frame.air_time);
         is_received
+    }
+
+    /// The radio of a station leaves its channel: what is on the air no longer concerns it. A station that was receiving loses
+    /// the frame, and its carrier sense reports an idle medium.
+    ///
+    /// The driver then passes only transmissions on the station's new channel. The station does not sense those that began
+    /// there before.
+    pub fn leave(&mut self, now: Instant, station: u32, listener: &mut impl Listener) {
+        let Some(receiver) = self.receivers.get_mut(station as usize) else { return };
+        let was_busy = receiver.leave();
+        for on_air in &mut self.slots {
+            // Ended arrivals, and those of free slots, are not looked at again.
+            let arrivals = on_air.arrivals.iter_mut();
+            arrivals.filter(|arrival| arrival.link.station == station).for_each(Arrival::abandon);
+        }
+        if was_busy {
+            listener.idle(now, station);
+        }
     }
 
     /// The receiver of a station is off until `end`: the frame that it was receiving is lost.

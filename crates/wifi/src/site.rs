@@ -90,12 +90,17 @@ impl Site {
         self.stations.presence[station].is_on(now)
     }
 
+    /// Power in watts at which a station receives another one's frames at `now`.
+    pub fn power(&self, from: usize, to: usize, now: Instant) -> f64 {
+        self.channel.power(now, from, to, &self.stations)
+    }
+
     /// `true` if a station can decode another one's frames at `now`, without interference.
     pub fn reaches(&self, from: usize, to: usize, now: Instant) -> bool {
         if from == to || !self.is_on(from, now) || !self.is_on(to, now) {
             return false;
         }
-        let power = self.channel.power(now, from, to, &self.stations);
+        let power = self.power(from, to, now);
         self.channel.config().radio.classify(power) == SignalClass::Decodable
     }
 

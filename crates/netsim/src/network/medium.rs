@@ -17,9 +17,9 @@ use whimbrel_units::Instant;
 pub use ideal::IdealMedium;
 pub(crate) use io::{Effect, Station};
 pub use io::{Frame, MediumIo};
-pub use observation::{FrameReport, Observation};
+pub use observation::{FrameReport, Handover, Observation};
 pub use whimbrel_wifi::mobility::Position;
-pub use wifi::{WifiConfig, WifiMedium};
+pub use wifi::{InfrastructureConfig, InvalidRole, ManagementStats, StationRole, WifiConfig, WifiMedium};
 
 use crate::Count;
 use crate::events::EventSource;

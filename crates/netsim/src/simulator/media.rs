@@ -51,6 +51,7 @@ impl<A: Agent> Simulator<A> {
         let id = StationId { medium, index };
         self.network.egresses[node.index()].push(Egress::Station(id));
         self.network.routes_current = false;
+        self.expect_medium(medium);
         Ok(id)
     }
 
@@ -197,6 +198,7 @@ impl<A: Agent> Simulator<A> {
                 }
             }
             Effect::Release { slot } => self.discard(slot),
+            Effect::RoutesChanged => self.network.routes_current = false,
             Effect::Observe { station, observation } => {
                 self.hand_on(StationId { medium, index: station }, &observation);
             }

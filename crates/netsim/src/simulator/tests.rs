@@ -4,6 +4,7 @@ mod commands;
 mod control;
 mod damage;
 mod determinism;
+mod infrastructure;
 mod media;
 mod netem;
 mod port;
@@ -11,6 +12,7 @@ mod queueing;
 mod routing;
 mod spread;
 mod wifi;
+mod wireless;
 
 use std::collections::VecDeque;
 

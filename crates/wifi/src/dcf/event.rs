@@ -2,7 +2,8 @@
 
 use whimbrel_units::{Duration, Instant};
 
-use crate::frame::{Frame, FrameKind, MacAddress};
+use crate::frame::bytes::Flags;
+use crate::frame::{Addressing, Frame, FrameKind, MacAddress};
 
 /// A payload to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,12 +18,15 @@ pub struct Outgoing {
     pub kind: FrameKind,
     /// Transmission rate; `None` for the configured one.
     pub rate: Option<crate::phy::Rate>,
+    /// Subtype, direction and address 3.
+    pub addressing: Addressing,
 }
 
 impl Outgoing {
     /// A data payload at the configured rate.
     pub const fn data(receiver: MacAddress, size: u32, payload: u64) -> Self {
-        Self { receiver, size, payload, kind: FrameKind::Data, rate: None }
+        let addressing = Addressing { subtype: 0, flags: Flags(0), address3: None };
+        Self { receiver, size, payload, kind: FrameKind::Data, rate: None, addressing }
     }
 }
 

@@ -4,7 +4,7 @@ use whimbrel_units::{Duration, Instant};
 
 use super::event::{Event, ReceptionError, Step};
 use super::{Dcf, Exchange};
-use crate::frame::{Frame, FrameKind};
+use crate::frame::{Addressing, Frame, FrameKind};
 use crate::phy::{ACK_BYTES, CTS_BYTES};
 use crate::random::Random;
 
@@ -161,6 +161,7 @@ impl<R: Random> Dcf<R> {
             receiver: to.transmitter,
             transmitter: self.address,
             kind,
+            addressing: Addressing::default(),
             rate,
             is_retry: false,
             sequence: 0,

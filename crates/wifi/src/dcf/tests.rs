@@ -4,7 +4,7 @@ use std::vec::Vec;
 use whimbrel_units::{Duration, Instant};
 
 use super::{Dcf, Event, MacConfig, Outgoing, Step};
-use crate::frame::{Frame, FrameKind, MacAddress};
+use crate::frame::{Addressing, Frame, FrameKind, MacAddress};
 use crate::phy::{Phy, Preamble, Rate};
 use crate::random::Random;
 
@@ -98,6 +98,7 @@ fn frame(kind: FrameKind, transmitter: MacAddress, receiver: MacAddress, nav: u6
         receiver,
         transmitter,
         kind,
+        addressing: Addressing::default(),
         rate,
         is_retry: false,
         sequence: 7,

@@ -6,7 +6,7 @@ use super::access::Request;
 use super::config::Opening;
 use super::event::{DropCause, Event, Outgoing, Step, Transmit};
 use super::{Dcf, Exchange, ImmediateAccess, InService, MissingResponse, OnAir};
-use crate::frame::{Frame, FrameKind};
+use crate::frame::{Addressing, Frame, FrameKind};
 use crate::phy::{ACK_BYTES, CTS_BYTES, RTS_BYTES, Rate};
 use crate::random::Random;
 
@@ -65,6 +65,7 @@ impl<R: Random> Dcf<R> {
             receiver: outgoing.receiver,
             transmitter: self.address,
             kind: outgoing.kind,
+            addressing: outgoing.addressing,
             rate,
             is_retry: false,
             sequence: self.sequence,
@@ -98,6 +99,7 @@ impl<R: Random> Dcf<R> {
             receiver: self.address,
             transmitter: self.address,
             kind: FrameKind::Cts,
+            addressing: Addressing::default(),
             rate,
             is_retry: false,
             sequence: 0,
@@ -115,6 +117,7 @@ impl<R: Random> Dcf<R> {
             receiver: data.receiver,
             transmitter: self.address,
             kind: FrameKind::Rts,
+            addressing: Addressing::default(),
             rate,
             is_retry: false,
             sequence: 0,
@@ -286,7 +289,7 @@ impl<R: Random> Dcf<R> {
         }
     }
 
-    fn stop_waiting(&mut self) {
+    pub(super) fn stop_waiting(&mut self) {
         self.timeout_at = None;
         self.awaits_reception = false;
     }

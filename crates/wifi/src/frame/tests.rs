@@ -2,8 +2,8 @@ use std::vec::Vec;
 
 use whimbrel_units::Duration;
 
-use super::bytes::{Header, has_valid_check_sequence};
-use super::{Frame, FrameKind, MacAddress};
+use super::bytes::{Flags, Header, has_valid_check_sequence};
+use super::{Addressing, Frame, FrameKind, MacAddress};
 use crate::phy::Rate;
 
 #[test]
@@ -14,6 +14,7 @@ fn every_kind_of_frame_has_its_length_on_the_air() {
             receiver: MacAddress::station(2),
             transmitter: MacAddress::station(1),
             kind,
+            addressing: Addressing::default(),
             rate: Rate::Hr11,
             is_retry: true,
             sequence: 4_095,
@@ -39,6 +40,34 @@ fn every_kind_of_frame_has_its_length_on_the_air() {
         };
         assert_eq!(duration, 314);
     }
+}
+
+/// IEEE 802.11-2012, 8.3.2.1: address 3 of a frame to the distribution system is the destination, of one from it the source.
+#[test]
+fn a_frame_through_an_access_point_names_both_ends() {
+    let (bssid, other) = (MacAddress::station(1), MacAddress::station(9));
+    let addressing = Addressing { subtype: 0, flags: Flags::TO_DS, address3: Some(other) };
+    let frame = Frame {
+        receiver: bssid,
+        transmitter: MacAddress::station(2),
+        kind: FrameKind::Data,
+        addressing,
+        rate: Rate::Hr11,
+        is_retry: true,
+        sequence: 1,
+        size: 100,
+        air_time: Duration::from_micros(1),
+        nav: Duration::ZERO,
+        payload: 0,
+    };
+    let Header::Data(header) = frame.header(bssid) else { panic!("not a data frame") };
+    assert_eq!((header.receiver, header.address3), (bssid, other));
+    assert_eq!(header.flags.0, Flags::TO_DS.0 | Flags::RETRY.0);
+    let addressing = Addressing { address3: None, ..addressing };
+    let Header::Data(header) = (Frame { addressing, ..frame }).header(bssid) else {
+        panic!("not a data frame")
+    };
+    assert_eq!(header.address3, bssid);
 }
 
 #[test]

@@ -154,6 +154,31 @@ impl AccessPoint {
         self.stations.remove(&station);
     }
 
+    /// The access point is switched off or on: it forgets its stations and what it was about to send. The next beacon is due
+    /// at the next multiple of the interval; the driver does not ask for it while the access point is off.
+    pub fn restart(&mut self, now: Instant) {
+        self.outgoing.clear();
+        if self.next_beacon < now {
+            self.next_beacon = self.beacon_after(now);
+        }
+        while let Some((station, id)) = self.stations.pop_first() {
+            if id.is_some() {
+                self.events.push_back(AccessPointEvent::Left { station });
+            }
+        }
+    }
+
+    /// A data frame arrived from a station. Returns `true` if the frame is accepted: the station is associated. Another station
+    /// is notified that it is not (class 3 frame, section 11.3).
+    pub fn handle_data(&mut self, from: MacAddress) -> bool {
+        match self.stations.get(&from) {
+            Some(Some(_)) => return true,
+            Some(None) => self.send(from, ManagementMessage::Disassociation),
+            None => self.send(from, ManagementMessage::Deauthentication),
+        }
+        false
+    }
+
     /// The end of an association, if there is one.
     fn leave(&mut self, station: MacAddress) {
         if let Some(id) = self.stations.get_mut(&station)
@@ -178,10 +203,14 @@ impl AccessPoint {
             return;
         }
         self.send(MacAddress::BROADCAST, ManagementMessage::Beacon(self.announcement()));
-        // Beacons are due at multiples of the interval: a late one does not move the others.
+        self.next_beacon = self.beacon_after(now);
+    }
+
+    /// The next beacon after `now`. Beacons are due at multiples of the interval: a late one does not move the others.
+    fn beacon_after(&self, now: Instant) -> Instant {
         let interval = self.config.beacon_interval.max(Duration::from_nanos(1));
         let passed = (now - self.config.first_beacon).as_nanos() / interval.as_nanos();
-        self.next_beacon = self.config.first_beacon + interval * (passed + 1);
+        self.config.first_beacon + interval * (passed + 1)
     }
 
     /// The next message to send, if any.

@@ -114,6 +114,21 @@ impl ManagementMessage {
     /// Bytes of the element of supported rates with the eight rates of an 802.11g station.
     const RATES: u32 = 10;
 
+    /// The subtype of the management frame (section 7.1.3.1.2).
+    pub const fn subtype(&self) -> u8 {
+        match self {
+            Self::AssociationRequest { previous: None, .. } => 0,
+            Self::AssociationResponse { .. } => 1,
+            Self::AssociationRequest { previous: Some(_), .. } => 2,
+            Self::ProbeRequest { .. } => 4,
+            Self::ProbeResponse(_) => 5,
+            Self::Beacon(_) => 8,
+            Self::Disassociation => 10,
+            Self::AuthenticationRequest | Self::AuthenticationResponse(_) => 11,
+            Self::Deauthentication => 12,
+        }
+    }
+
     /// Bytes of the frame's body: the fixed fields and the elements SSID, supported rates, DS parameter set and traffic
     /// indication map.
     pub fn size(&self) -> u32 {

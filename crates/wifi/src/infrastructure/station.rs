@@ -32,6 +32,26 @@ impl HandoverReport {
     pub fn outage(&self) -> Duration {
         self.associated - self.detected
     }
+
+    /// The detection phase: from the last sign of the access point before to the decision.
+    pub fn detection(&self) -> Duration {
+        self.detected - self.last_contact
+    }
+
+    /// The search phase: from the decision to the end of the scan.
+    pub fn search(&self) -> Duration {
+        self.scanned - self.detected
+    }
+
+    /// The authentication phase, with the change of the channel and with access points that were tried in vain.
+    pub fn authentication(&self) -> Duration {
+        self.authenticated - self.scanned
+    }
+
+    /// The association phase.
+    pub fn association(&self) -> Duration {
+        self.associated - self.authenticated
+    }
 }
 
 /// A change at a station.
@@ -150,6 +170,17 @@ impl Station {
             (self.last_contact, self.detected) = (now, now);
             self.search(now);
         }
+    }
+
+    /// The station is switched off: it forgets everything but its parameters, and does nothing until it [joins](Self::join)
+    /// again.
+    pub fn stop(&mut self) {
+        let mut events = core::mem::take(&mut self.events);
+        if let State::Associated(candidate) = self.state {
+            events.push_back(StationEvent::LinkDown { access_point: candidate.address });
+        }
+        let config = self.config.clone();
+        *self = Self { events, ..Self::new(config) };
     }
 
     /// A message arrived from an access point with this power in watts.

@@ -52,6 +52,13 @@ impl Receiver {
         self.locked_slot = NO_FRAME;
     }
 
+    /// The station leaves the channel. Returns `true` if its carrier sense reported energy.
+    pub(super) fn leave(&mut self) -> bool {
+        let was_busy = self.sensed > 0;
+        *self = Self { sending_until: self.sending_until, ..Self::default() };
+        was_busy
+    }
+
     /// `true` if the frame of this power stands out from all other frames on the air.
     fn stands_out(&self, power: f32, ratio: f32) -> bool {
         let power = f64::from(power);
@@ -70,6 +77,9 @@ impl Receiver {
         listener: &mut impl Listener,
     ) {
         let station = arrival.link.station;
+        if arrival.is_gone {
+            return listener.lost(now, station, frame, arrival.loss.unwrap_or(LossCause::OffChannel));
+        }
         if self.overlapping > 0 {
             self.overlapping -= 1;
             self.total_power -= f64::from(arrival.link.power);
@@ -110,6 +120,9 @@ impl Medium {
         listener: &mut impl Listener,
     ) {
         let link = arrival.link;
+        if arrival.is_gone {
+            return;
+        }
         let is_sensed = link.power >= self.config.carrier_sense_threshold;
         let is_additive = matches!(self.config.rule, CaptureRule::Interference { .. });
         if !is_sensed && !is_additive {

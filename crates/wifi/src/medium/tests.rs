@@ -5,7 +5,7 @@ use whimbrel_units::{Duration, Instant};
 
 use super::{CaptureRule, Link, Listener, LossCause, Medium, MediumConfig};
 use crate::dcf::ReceptionError;
-use crate::frame::{Frame, FrameKind, MacAddress};
+use crate::frame::{Addressing, Frame, FrameKind, MacAddress};
 use crate::phy::Rate;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -64,6 +64,7 @@ fn frame(number: u64, micros: u64) -> Frame {
         receiver: MacAddress::BROADCAST,
         transmitter: MacAddress::station(0),
         kind: FrameKind::Data,
+        addressing: Addressing::default(),
         rate: Rate::Dsss1,
         is_retry: false,
         sequence: 0,

@@ -116,6 +116,8 @@ pub(crate) enum Effect {
     Release { slot: u32 },
     /// A station has observed something.
     Observe { station: u32, observation: Observation },
+    /// Other stations reach each other than before.
+    RoutesChanged,
 }
 
 /// The stations of a medium and the effects of a call.
@@ -205,6 +207,11 @@ impl MediumIo<'_> {
     /// Hands an observation to the agents and the controller of a station.
     pub fn observe(&mut self, station: usize, observation: Observation) {
         self.effects.push_back(Effect::Observe { station: station as u32, observation });
+    }
+
+    /// Has the routes computed again, because the result of [`Medium::reaches`](super::Medium::reaches) has changed.
+    pub fn change_routes(&mut self) {
+        self.effects.push_back(Effect::RoutesChanged);
     }
 
     /// The report on a frame that was sent `attempts` times and whose service took this time.

@@ -2,6 +2,7 @@
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::dcf::Step;
+use whimbrel_wifi::infrastructure::HandoverReport;
 
 use crate::NodeId;
 use crate::queue::FlowKey;
@@ -30,6 +31,40 @@ pub enum Observation {
         /// Time in it in which the medium was busy, the station's own transmissions included.
         busy: Duration,
     },
+    /// An 802.11 client is associated with an access point: its packets go there from now on.
+    Associated(Handover),
+    /// An 802.11 client has lost its access point, or leaves it to look for another one. Its packets wait until it is
+    /// associated again.
+    Disassociated {
+        /// Node of the access point.
+        access_point: NodeId,
+    },
+    /// An 802.11 client has found no better access point than its present one, to which it returns.
+    Stayed {
+        /// Node of the access point.
+        access_point: NodeId,
+    },
+    /// A client is associated with this 802.11 access point.
+    StationJoined {
+        /// Node of the client.
+        client: NodeId,
+    },
+    /// A client is no longer associated with this 802.11 access point.
+    StationLeft {
+        /// Node of the client.
+        client: NodeId,
+    },
+}
+
+/// The association of a client, its first one or after a hand-over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Handover {
+    /// Node of the access point before; `None` if the client joins.
+    pub from: Option<NodeId>,
+    /// Node of the access point now.
+    pub to: NodeId,
+    /// The phases.
+    pub report: HandoverReport,
 }
 
 /// The transmission of a frame.

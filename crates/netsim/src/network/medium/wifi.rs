@@ -4,16 +4,34 @@
 //! still count as failed, where only the acknowledgements were lost: it is delivered when the receiver's MAC delivers
 //! it, and the [report](super::Observation) follows when the sender's MAC is done with it.
 
+//!
+//! Stations are equal, or have [roles](StationRole): clients associate with access points, through which all their packets
+//! go, and change them when they move. Packets of a client that has no access point wait in its queue and at its MAC; an
+//! access point loses the packets of a client that has left. Limits: no power saving, no buffering or forwarding of frames
+//! between access points, no ageing of associations; an access point has one radio; a station that changes to a channel
+//! does not sense the frames that are on the air there.
+
+mod in_flight;
+mod infrastructure;
+mod managed;
 mod payloads;
+mod role;
+mod supply;
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::dcf::{Event, MacConfig, Outgoing, ReceptionError};
 use whimbrel_wifi::deadlines::Deadlines;
+use whimbrel_wifi::infrastructure::{HandoverReport, ManagementMessage};
 use whimbrel_wifi::medium::{Listener, LossCause, Medium as Air, MediumConfig};
 use whimbrel_wifi::site::Site;
-use whimbrel_wifi::{Dcf, Frame as MacFrame, MacAddress, SplitMix64};
+use whimbrel_wifi::{Dcf, Frame as MacFrame, FrameKind, MacAddress, SplitMix64};
 
+use self::infrastructure::{Infrastructure, MESSAGE};
+use self::managed::Machine;
+pub use self::managed::ManagementStats;
 use self::payloads::Payloads;
+pub use self::role::{InfrastructureConfig, InvalidRole, StationRole};
+use self::supply::Supply;
 use super::{Medium, MediumIo, MediumLoss, Observation};
 
 /// Bytes of the LLC and SNAP headers in front of an IP packet (RFC 1042).
@@ -62,10 +80,12 @@ struct Stations {
     /// agent may flush the queue before.
     paused: Vec<usize>,
     paused_at: Instant,
+    /// `None` if all stations are equal.
+    infrastructure: Option<Box<Infrastructure>>,
 }
 
 impl WifiMedium {
-    /// The medium of the stations of `site`.
+    /// The medium of the stations of `site`, which are equal and on one channel.
     pub fn new(site: Site, config: WifiConfig) -> Self {
         let stations = Stations {
             machines: Vec::with_capacity(site.stations()),
@@ -74,9 +94,27 @@ impl WifiMedium {
             llc_bytes: config.llc_bytes,
             paused: Vec::new(),
             paused_at: Instant::ZERO,
+            infrastructure: None,
         };
         let air = Air::new(config.air, site.stations());
         Self { air, site, mac: config.mac, streams: SplitMix64::new(config.seed), stations }
+    }
+
+    /// The medium of stations with roles.
+    ///
+    /// # Errors
+    /// If there is not one role for each station of the site, a parameter of a role is out of range, or two stations have one
+    /// address.
+    pub fn with_infrastructure(
+        site: Site,
+        config: WifiConfig,
+        infrastructure: &InfrastructureConfig,
+    ) -> Result<Self, InvalidRole> {
+        infrastructure.check(site.stations())?;
+        let infrastructure = Infrastructure::new(infrastructure, &site);
+        let mut medium = Self::new(site, config);
+        medium.stations.infrastructure = Some(Box::new(infrastructure));
+        Ok(medium)
     }
 
     /// The stations and the links between them.
@@ -89,27 +127,127 @@ impl WifiMedium {
         &self.stations.machines[station]
     }
 
+    /// A station's address.
+    pub fn address(&self, station: usize) -> MacAddress {
+        self.stations.address(station)
+    }
+
+    /// The access point with which a client is associated; `None` without one, and for other stations.
+    pub fn access_point(&self, client: usize) -> Option<usize> {
+        let infrastructure = self.stations.infrastructure.as_ref()?;
+        let Machine::Client(machine) = &infrastructure.stations[client].machine else { return None };
+        infrastructure.number(machine.access_point()?)
+    }
+
+    /// The channel that a station's radio is on; `None` while it changes, and if the stations have no roles.
+    pub fn channel(&self, station: usize) -> Option<u8> {
+        self.stations.infrastructure.as_ref()?.stations[station].channel
+    }
+
+    /// Counters of a station's management frames and associations; zero if the stations have no roles.
+    pub fn management_stats(&self, station: usize) -> ManagementStats {
+        let infrastructure = self.stations.infrastructure.as_ref();
+        infrastructure.map_or(ManagementStats::default(), |all| all.stations[station].stats)
+    }
+
+    /// All associations of clients so far, with the number of the client, in the order of time.
+    pub fn handovers(&self) -> &[(usize, HandoverReport)] {
+        self.stations.infrastructure.as_ref().map_or(&[], |infrastructure| &infrastructure.handovers)
+    }
+
+    /// The message in a management frame that is on the air, or waits at the MAC; `handle` is the frame's payload.
+    pub fn message(&self, handle: u64) -> Option<&ManagementMessage> {
+        self.stations.infrastructure.as_ref()?.messages.get(handle & !MESSAGE)
+    }
+
     /// A station's deadlines are due.
     fn wake(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
         self.stations.machines[station].handle_timeout(now);
         while let Some(transmit) = self.stations.machines[station].poll_transmit(now) {
-            let links = self.site.links(station, now).iter().copied();
-            let is_reached = self.air.transmit(now, station as u32, &transmit.frame, links);
-            if transmit.frame.kind.has_payload() {
-                self.stations.payloads.begin_transmission(transmit.frame.payload, is_reached);
-            }
+            self.transmit(now, station, &transmit.frame);
         }
         self.stations.settle(now, station, io);
+    }
+
+    /// A station begins to transmit a frame.
+    fn transmit(&mut self, now: Instant, station: usize, frame: &MacFrame) {
+        let infrastructure = self.stations.infrastructure.as_deref_mut();
+        let is_packet = frame.kind == FrameKind::Data;
+        let receiver = if is_packet && !frame.receiver.is_group() {
+            self.stations.payloads.receiver(frame.payload)
+        } else {
+            None
+        };
+        let (mut is_in_range, mut is_on_channel) = (receiver.is_none(), true);
+        let channels = infrastructure.as_deref().map(|all| &all.stations);
+        let channel = channels.and_then(|all| all[station].channel);
+        let links = self.site.links(station, now).iter().copied().filter(|link| {
+            let to = link.station as usize;
+            let is_same = channels.is_none_or(|all| all[to].channel == channel);
+            if receiver == Some(to) {
+                (is_in_range, is_on_channel) = (true, is_same);
+            }
+            is_same
+        });
+        let is_reached = self.air.transmit(now, station as u32, frame, links);
+        if is_packet {
+            let miss = match (is_in_range, is_on_channel) {
+                (false, _) => Some(MediumLoss::OutOfRange),
+                (_, false) => Some(MediumLoss::OffChannel),
+                _ => None,
+            };
+            self.stations.payloads.begin_transmission(frame.payload, is_reached, miss);
+        } else if let (FrameKind::Management, true, Some(all)) = (frame.kind, is_reached, infrastructure) {
+            all.messages.begin_transmission(frame.payload & !MESSAGE);
+        }
+    }
+
+    /// Radios leave their channels where the MAC's frame or response has ended.
+    fn retune(&mut self, now: Instant, io: &mut MediumIo<'_>) {
+        let mut position = 0;
+        while let Some(infrastructure) = &mut self.stations.infrastructure
+            && let Some(&station) = infrastructure.leaving.get(position)
+        {
+            if self.stations.machines[station].is_engaged() {
+                position += 1;
+                continue;
+            }
+            infrastructure.leaving.swap_remove(position);
+            let mut reception = Reception { stations: &mut self.stations, site: &self.site, io };
+            self.air.leave(now, station as u32, &mut reception);
+            self.stations.retune(now, station);
+            self.stations.settle(now, station, io);
+        }
+    }
+
+    /// Processes a deadline of the management. Returns `false` if none is due.
+    fn manage(&mut self, now: Instant, io: &mut MediumIo<'_>) -> bool {
+        let Some(infrastructure) = &mut self.stations.infrastructure else { return false };
+        match infrastructure.deadlines.first() {
+            Some((station, at)) if at <= now => {
+                if infrastructure.handle_timeout(now, station, &self.site, io) {
+                    self.stations.machines[station].enter_channel(now);
+                }
+                if station < self.stations.machines.len() {
+                    self.stations.settle(now, station, io);
+                }
+                true
+            }
+            _ => false,
+        }
     }
 }
 
 impl Medium for WifiMedium {
     fn handle_station(&mut self, station: usize) {
         assert!(station < self.site.stations(), "the site has {} stations", self.site.stations());
-        let address = MacAddress::station(station as u32);
+        let address = self.stations.address(station);
         let random = self.streams.stream(station as u64);
         self.stations.machines.push(Dcf::new(address, self.mac.clone(), random));
         self.stations.deadlines.add();
+        if let Some(infrastructure) = &mut self.stations.infrastructure {
+            infrastructure.set_deadline(station);
+        }
     }
 
     fn handle_backlog(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
@@ -128,9 +266,14 @@ impl Medium for WifiMedium {
             {
                 self.wake(now, station, io);
             }
+            self.retune(now, io);
+            if self.manage(now, io) {
+                continue;
+            }
             match self.air.poll_timeout() {
                 Some(at) if at <= now => {
-                    self.air.handle_timeout(now, &mut Reception { stations: &mut self.stations, io });
+                    let mut reception = Reception { stations: &mut self.stations, site: &self.site, io };
+                    self.air.handle_timeout(now, &mut reception);
                 }
                 _ => return,
             }
@@ -142,17 +285,32 @@ impl Medium for WifiMedium {
             return Some(self.stations.paused_at);
         }
         let deadline = self.stations.deadlines.first().map(|(_, at)| at);
-        [deadline, self.air.poll_timeout()].into_iter().flatten().min()
+        let management = self.stations.infrastructure.as_ref().and_then(|all| all.deadlines.first());
+        [deadline, management.map(|(_, at)| at), self.air.poll_timeout()].into_iter().flatten().min()
     }
 
     fn reaches(&self, now: Instant, from: usize, to: usize) -> bool {
-        self.site.reaches(from, to, now)
+        match &self.stations.infrastructure {
+            Some(infrastructure) => infrastructure.reaches(&self.site, now, from, to),
+            None => self.site.reaches(from, to, now),
+        }
     }
 }
 
 impl Stations {
+    fn address(&self, station: usize) -> MacAddress {
+        self.infrastructure
+            .as_ref()
+            .map_or(MacAddress::station(station as u32), |infrastructure| infrastructure.address(station))
+    }
+
     /// Processes a MAC's events, gives it the next packet, and notes its deadline.
     fn settle(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
+        if let Some(infrastructure) = &mut self.infrastructure {
+            let counters = self.machines[station].counters();
+            let failures = counters.failed_attempts + counters.failed_after_cts;
+            infrastructure.handle_attempts(now, station, failures, io);
+        }
         loop {
             while let Some((at, event)) = self.machines[station].poll_event() {
                 self.handle_event(at, station, event, io);
@@ -160,32 +318,96 @@ impl Stations {
             if !self.machines[station].is_ready() || self.paused.contains(&station) {
                 break;
             }
-            let Some(frame) = io.take(station) else { break };
-            let receiver = frame.receiver.map_or(MacAddress::BROADCAST, |to| MacAddress::station(to as u32));
-            let size = frame.size + self.llc_bytes;
-            let payload = self.payloads.insert(now, frame, io);
-            let accepted = self.machines[station].enqueue(now, Outgoing::data(receiver, size, payload));
+            let Some(outgoing) = self.next_outgoing(now, station, io) else { break };
+            let accepted = self.machines[station].enqueue(now, outgoing);
             debug_assert!(accepted.is_ok(), "the MAC was ready");
         }
         self.deadlines.set(station, self.machines[station].poll_timeout());
     }
 
+    fn next_outgoing(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) -> Option<Outgoing> {
+        let management_rate = self.machines[station].config().group_rate;
+        let mut supply = Supply { payloads: &mut self.payloads, llc_bytes: self.llc_bytes, management_rate };
+        let Some(infrastructure) = &mut self.infrastructure else {
+            return supply.ad_hoc(now, station, |to| MacAddress::station(to as u32), io);
+        };
+        let outgoing = supply.next(now, station, infrastructure, io)?;
+        infrastructure.stations[station].serves_data = outgoing.kind == FrameKind::Data;
+        Some(outgoing)
+    }
+
     fn handle_event(&mut self, at: Instant, station: usize, event: Event, io: &mut MediumIo<'_>) {
         match event {
-            Event::Delivered { frame } => self.payloads.deliver(frame.payload, station, io),
-            Event::Sent { payload, .. } => {
-                if let Some(report) = self.payloads.finish(at, payload, io) {
-                    io.observe(station, Observation::Sent(report));
-                }
-            }
+            Event::Delivered { frame } => self.deliver(at, station, &frame, io),
+            Event::Sent { payload, .. } => self.finish(at, station, payload, true, io),
             Event::Dropped { payload, .. } => {
-                if let Some(report) = self.payloads.finish(at, payload, io) {
-                    io.observe(station, Observation::Failed(report));
-                }
+                self.finish(at, station, payload, false, io);
                 self.paused.push(station);
                 self.paused_at = io.now;
             }
             Event::Trace(step) => io.observe(station, Observation::Mac { at, step }),
+        }
+    }
+
+    /// A station's MAC delivers a packet.
+    fn deliver(&mut self, now: Instant, station: usize, frame: &MacFrame, io: &mut MediumIo<'_>) {
+        if let Some(infrastructure) = &mut self.infrastructure {
+            if frame.kind == FrameKind::Management {
+                return infrastructure.handle_message(now, station, frame, io);
+            }
+            if !infrastructure.accepts(now, station, frame, io) {
+                if !frame.receiver.is_group() {
+                    self.payloads.lose(frame.payload, MediumLoss::NotAssociated);
+                }
+                return;
+            }
+            if self.payloads.is_broadcast(frame.payload) {
+                if self.payloads.sender(frame.payload) == Some(station) {
+                    // The access point has repeated the station's own broadcast.
+                    return;
+                }
+                if !frame.receiver.is_group() {
+                    self.payloads.relay(frame.payload);
+                    infrastructure.stations[station].relays.push_back(frame.payload);
+                }
+            }
+        }
+        self.payloads.deliver(frame.payload, station, io);
+    }
+
+    /// A station's MAC has sent a payload, or has given it up.
+    fn finish(&mut self, at: Instant, station: usize, payload: u64, is_sent: bool, io: &mut MediumIo<'_>) {
+        if let Some(infrastructure) = &mut self.infrastructure {
+            if payload & MESSAGE != 0 {
+                return infrastructure.finish_message(station, payload, is_sent);
+            }
+            if is_sent {
+                infrastructure.handle_success(at, station);
+            }
+        }
+        let is_own = self.payloads.sender(payload) == Some(station);
+        if let Some(report) = self.payloads.finish(at, payload, io)
+            && is_own
+        {
+            let observation = if is_sent { Observation::Sent(report) } else { Observation::Failed(report) };
+            io.observe(station, observation);
+        }
+    }
+
+    /// A station's radio leaves its channel: the MAC gives back what it has in service.
+    fn retune(&mut self, now: Instant, station: usize) {
+        let withdrawn = self.machines[station].leave_channel(now);
+        let Some(infrastructure) = &mut self.infrastructure else { return };
+        if infrastructure.stations[station].begin_change(now) {
+            self.machines[station].enter_channel(now);
+        }
+        infrastructure.set_deadline(station);
+        match withdrawn {
+            Some(outgoing) if outgoing.kind == FrameKind::Data => {
+                infrastructure.stations[station].held = Some(outgoing);
+            }
+            Some(outgoing) => infrastructure.finish_message(station, outgoing.payload, false),
+            None => {}
         }
     }
 }
@@ -193,6 +415,7 @@ impl Stations {
 /// The stations while the air reports to them.
 struct Reception<'a, 'b> {
     stations: &'a mut Stations,
+    site: &'a Site,
     io: &'a mut MediumIo<'b>,
 }
 
@@ -200,6 +423,9 @@ impl Listener for Reception<'_, '_> {
     fn busy(&mut self, now: Instant, station: u32) {
         let station = station as usize;
         self.stations.machines[station].handle_busy(now);
+        if let Some(infrastructure) = &mut self.stations.infrastructure {
+            infrastructure.handle_activity(now, station);
+        }
         self.stations.deadlines.set(station, self.stations.machines[station].poll_timeout());
     }
 
@@ -209,6 +435,11 @@ impl Listener for Reception<'_, '_> {
     }
 
     fn received(&mut self, now: Instant, station: u32, frame: &MacFrame) {
+        if frame.kind == FrameKind::Management
+            && let Some(infrastructure) = &mut self.stations.infrastructure
+        {
+            infrastructure.note_power(now, station as usize, frame, self.site);
+        }
         self.stations.machines[station as usize].handle_frame(now, frame);
         self.stations.settle(now, station as usize, self.io);
     }
@@ -219,14 +450,22 @@ impl Listener for Reception<'_, '_> {
     }
 
     fn lost(&mut self, _: Instant, station: u32, frame: &MacFrame, cause: LossCause) {
-        if frame.kind.has_payload() && frame.receiver == MacAddress::station(station) {
+        if frame.kind == FrameKind::Data
+            && frame.receiver == self.stations.machines[station as usize].address()
+        {
             self.stations.payloads.lose(frame.payload, cause.into());
         }
     }
 
     fn ended(&mut self, _: Instant, frame: &MacFrame) {
-        if frame.kind.has_payload() {
-            self.stations.payloads.end_transmission(frame.payload, self.io);
+        match frame.kind {
+            FrameKind::Data => self.stations.payloads.end_transmission(frame.payload, self.io),
+            FrameKind::Management => {
+                if let Some(infrastructure) = &mut self.stations.infrastructure {
+                    infrastructure.messages.end_transmission(frame.payload & !MESSAGE);
+                }
+            }
+            FrameKind::Rts | FrameKind::Cts | FrameKind::Ack => {}
         }
     }
 
@@ -244,6 +483,7 @@ impl From<LossCause> for MediumLoss {
             LossCause::BelowThreshold => Self::OutOfRange,
             LossCause::HalfDuplex => Self::HalfDuplex,
             LossCause::Noise => Self::Noise,
+            LossCause::OffChannel => Self::OffChannel,
         }
     }
 }

@@ -3,46 +3,14 @@
 use proptest::prelude::*;
 use whimbrel_wifi::dcf::MacConfig;
 use whimbrel_wifi::mobility::{Path, Position, Presence};
-use whimbrel_wifi::phy::{Phy, Preamble, Rate};
+use whimbrel_wifi::phy::Rate;
 use whimbrel_wifi::propagation::ChannelConfig;
 use whimbrel_wifi::site::Site;
 
+use super::wireless::{add, at_metre, mac, moving, row, stations, tags};
 use super::*;
 use crate::medium::{WifiConfig, WifiMedium};
-use crate::queue::Discipline;
-use crate::{MediumId, MediumLoss, NextHop, QueueLimit, StationId};
-
-/// 802.11b at 11 Mbit/s with the long preamble.
-fn mac() -> MacConfig {
-    MacConfig::standard(Phy::hr_dsss(Preamble::Long), Rate::Hr11)
-}
-
-/// Stations on these paths, each on a node of its own, with queues of 50 packets.
-fn stations(
-    simulator: &mut Simulator<Script>,
-    paths: Vec<Path>,
-    config: WifiConfig,
-) -> (MediumId, Vec<NodeId>, Vec<StationId>) {
-    let count = paths.len();
-    let present = paths.into_iter().map(|path| (path, Presence::ALWAYS));
-    let site = Site::new(ChannelConfig::ns2(), present).expect("a radio");
-    let medium = simulator.add_medium(WifiMedium::new(site, config));
-    let nodes: Vec<NodeId> = (0..count).map(|k| simulator.add_node(&format!("n{k}"))).collect();
-    let limit = QueueLimit::Packets(50);
-    let stations = nodes
-        .iter()
-        .map(|&node| simulator.add_station(node, medium, &Discipline::DropTail, limit).unwrap())
-        .collect();
-    (medium, nodes, stations)
-}
-
-fn row(count: usize, metres: f64) -> Vec<Path> {
-    (0..count).map(|k| Path::fixed(Position { x: k as f64 * metres, y: 0.0 })).collect()
-}
-
-fn tags(simulator: &Simulator<Script>, agent: AgentId) -> Vec<u64> {
-    simulator.agent(agent).received.iter().map(|&(_, tag)| tag).collect()
-}
+use crate::{MediumLoss, NextHop};
 
 /// DIFS, the data frame with 36 bytes of headers, 3 m; then SIFS and the acknowledgement.
 #[test]
@@ -86,11 +54,7 @@ fn packets_cross_several_hops() {
 #[test]
 fn a_receiver_that_left_is_out_of_range() {
     let mut simulator = simulator();
-    let leaving = Path::through(&[
-        (Instant::ZERO, Position::default()),
-        (Instant::from_secs(100), Position { x: 10_000.0, y: 0.0 }),
-    ]);
-    let paths = vec![Path::fixed(Position::default()), leaving.expect("a path")];
+    let paths = vec![at_metre(0.0), moving((0.0, 0), (10_000.0, 100))];
     let (_, nodes, stations) = stations(&mut simulator, paths, WifiConfig::standard(mac(), 1));
     let source = simulator.add_agent(nodes[0], FLOW, sender(nodes[1], &[1_000_000, 3_000_000, 8_000_000]));
     let sink = simulator.add_agent(nodes[1], FLOW, Script::default());
@@ -112,15 +76,25 @@ fn a_receiver_that_left_is_out_of_range() {
     assert_eq!(simulator.packets_in_network(), 0);
 }
 
+/// Another station in range does not hide that the receiver is out of range.
+#[test]
+fn a_receiver_out_of_range_among_others_in_range_is_out_of_range() {
+    let mut simulator = simulator();
+    let paths = vec![at_metre(0.0), at_metre(5.0), moving((200.0, 0), (10_200.0, 10))];
+    let (_, nodes, stations) = stations(&mut simulator, paths, WifiConfig::standard(mac(), 1));
+    simulator.add_agent(nodes[0], FLOW, sender(nodes[2], &[0, 3_000_000]));
+    let sink = simulator.add_agent(nodes[2], FLOW, Script::default());
+    simulator.run_until(Instant::from_secs(10));
+    assert_eq!(tags(&simulator, sink), [0]);
+    let (_, _, cause) = simulator.agent(sink).losses[0];
+    assert_eq!(cause, LossCause::Medium(stations[0], MediumLoss::OutOfRange));
+}
+
 /// The station arrives in range in the third second; the routes follow when they are computed again.
 #[test]
 fn routes_lead_to_where_the_stations_are_now() {
     let mut simulator = simulator();
-    let arriving = Path::through(&[
-        (Instant::ZERO, Position { x: 1_000.0, y: 0.0 }),
-        (Instant::from_secs(10), Position::default()),
-    ]);
-    let paths = vec![Path::fixed(Position::default()), arriving.expect("a path")];
+    let paths = vec![at_metre(0.0), moving((1_000.0, 0), (0.0, 10))];
     let (_, nodes, stations) = stations(&mut simulator, paths, WifiConfig::standard(mac(), 1));
     assert_eq!(simulator.route(nodes[0], nodes[1]), None);
     simulator.run_until(Instant::from_secs(9));
@@ -161,12 +135,7 @@ fn hidden_stations_collide_and_rts_cts_prevents_most_of_it() {
         };
         let site = Site::new(config, present).expect("a radio");
         let config = WifiConfig { air, ..WifiConfig::standard(mac, 5) };
-        let medium = simulator.add_medium(WifiMedium::new(site, config));
-        let nodes: Vec<NodeId> = (0..3).map(|k| simulator.add_node(&format!("n{k}"))).collect();
-        for &node in &nodes {
-            let limit = QueueLimit::Packets(1_000);
-            simulator.add_station(node, medium, &Discipline::DropTail, limit).unwrap();
-        }
+        let (_, nodes, _) = add(&mut simulator, WifiMedium::new(site, config), 1_000);
         let times: Vec<u64> = (0..400).collect();
         simulator.add_agent(nodes[0], FLOW, sender(nodes[1], &times));
         simulator.add_agent(nodes[2], FLOW, sender(nodes[1], &times));

@@ -2,87 +2,112 @@
 
 use whimbrel_units::{Duration, Instant};
 
+use super::in_flight::InFlight;
 use crate::medium::{Frame, FrameReport, MediumIo, MediumLoss};
 
 /// A packet from its service at the MAC until its last transmission has ended everywhere.
 struct Payload {
     /// The packet; `None` after its delivery to its one receiver.
     frame: Option<Frame>,
+    /// The station that sends it.
+    sender: u32,
+    /// The station whose MAC is to receive it; `None` for a broadcast.
+    receiver: Option<u32>,
     /// Time at which the MAC took it.
     taken: Instant,
     /// Report on it, with the transmissions so far.
     report: FrameReport,
-    /// `true` until the sender's MAC is done with it.
-    is_in_service: bool,
-    /// Transmissions that have not ended at all receivers.
-    on_air: u32,
     /// Cause of the last loss at its receiver.
     last_loss: Option<MediumLoss>,
 }
 
 /// All packets in service or on the air, by handle.
 #[derive(Default)]
-pub(super) struct Payloads {
-    slots: Vec<Option<Payload>>,
-    free: Vec<u32>,
-}
+pub(super) struct Payloads(InFlight<Payload>);
 
 impl Payloads {
-    /// Stores a packet that a MAC takes at `now`, and returns its handle.
-    pub(super) fn insert(&mut self, now: Instant, frame: Frame, io: &MediumIo<'_>) -> u64 {
+    /// Stores a packet that a MAC takes at `now` for the MAC of `receiver`, and returns its handle.
+    pub(super) fn insert(
+        &mut self,
+        now: Instant,
+        frame: Frame,
+        receiver: Option<usize>,
+        io: &MediumIo<'_>,
+    ) -> u64 {
         let report = io.report(&frame, 0, Duration::ZERO);
-        let payload = Payload {
-            frame: Some(frame),
-            taken: now,
-            report,
-            is_in_service: true,
-            on_air: 0,
-            last_loss: None,
-        };
-        match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = Some(payload);
-                u64::from(slot)
-            }
-            None => {
-                self.slots.push(Some(payload));
-                self.slots.len() as u64 - 1
-            }
+        let (sender, receiver) = (frame.sender as u32, receiver.map(|station| station as u32));
+        self.0.insert(Payload { frame: Some(frame), sender, receiver, taken: now, report, last_loss: None })
+    }
+
+    /// The station whose MAC is to receive the packet; `None` for a broadcast.
+    pub(super) fn receiver(&self, handle: u64) -> Option<usize> {
+        self.0.get(handle)?.receiver.map(|station| station as usize)
+    }
+
+    /// The station that sends the packet.
+    pub(super) fn sender(&self, handle: u64) -> Option<usize> {
+        self.0.get(handle).map(|payload| payload.sender as usize)
+    }
+
+    /// Bytes of the packet.
+    pub(super) fn size(&self, handle: u64) -> u32 {
+        self.0.get(handle).map_or(0, |payload| payload.report.size)
+    }
+
+    /// `true` if the packet is for all neighbours.
+    pub(super) fn is_broadcast(&self, handle: u64) -> bool {
+        self.0.get(handle).is_some_and(|payload| payload.report.to.is_none())
+    }
+
+    /// A packet that its MAC has given back goes to another station.
+    pub(super) fn redirect(&mut self, handle: u64, receiver: usize, io: &MediumIo<'_>) {
+        let Some(payload) = self.0.get_mut(handle) else { return };
+        payload.receiver = Some(receiver as u32);
+        if payload.report.to.is_some() {
+            payload.report.to = Some(io.node(receiver));
+        }
+        if let Some(frame) = &mut payload.frame
+            && frame.receiver.is_some()
+        {
+            frame.receiver = Some(receiver);
         }
     }
 
-    fn get_mut(&mut self, handle: u64) -> Option<&mut Payload> {
-        self.slots.get_mut(handle as usize)?.as_mut()
+    /// The packet is to be sent again by another station, for all stations of its network.
+    pub(super) fn relay(&mut self, handle: u64) {
+        self.0.add_service(handle);
     }
 
-    /// A transmission begins, which ends later if a station `is_reached`.
-    pub(super) fn begin_transmission(&mut self, handle: u64, is_reached: bool) {
-        let Some(payload) = self.get_mut(handle) else { return };
+    /// A transmission begins, which ends later if a station `is_reached`. Its receiver is out of reach for the cause of
+    /// `miss`.
+    pub(super) fn begin_transmission(&mut self, handle: u64, is_reached: bool, miss: Option<MediumLoss>) {
+        let Some(payload) = self.0.get_mut(handle) else { return };
         payload.report.attempts += 1;
-        payload.on_air += u32::from(is_reached);
-        if !is_reached {
-            payload.last_loss = Some(MediumLoss::OutOfRange);
+        if miss.is_some() {
+            payload.last_loss = miss;
+        }
+        if is_reached {
+            self.0.begin_transmission(handle);
         }
     }
 
     /// A transmission has ended at all stations.
     pub(super) fn end_transmission(&mut self, handle: u64, io: &mut MediumIo<'_>) {
-        if let Some(payload) = self.get_mut(handle) {
-            payload.on_air -= 1;
+        if let Some(payload) = self.0.end_transmission(handle) {
+            payload.settle(io);
         }
-        self.release_if_done(handle, io);
     }
 
     /// A transmission was lost at the packet's receiver.
     pub(super) fn lose(&mut self, handle: u64, cause: MediumLoss) {
-        if let Some(payload) = self.get_mut(handle) {
+        if let Some(payload) = self.0.get_mut(handle) {
             payload.last_loss = Some(cause);
         }
     }
 
     /// The MAC of a receiver delivers the packet.
     pub(super) fn deliver(&mut self, handle: u64, station: usize, io: &mut MediumIo<'_>) {
-        let Some(payload) = self.get_mut(handle) else { return };
+        let Some(payload) = self.0.get_mut(handle) else { return };
         if payload.report.to.is_none() {
             if let Some(frame) = &payload.frame {
                 io.deliver_copy(frame, station);
@@ -92,27 +117,24 @@ impl Payloads {
         }
     }
 
-    /// The sender's MAC is done with the packet at `at`. Returns the report on it.
+    /// A MAC is done with the packet at `at`. Returns the report on it.
     pub(super) fn finish(&mut self, at: Instant, handle: u64, io: &mut MediumIo<'_>) -> Option<FrameReport> {
-        let payload = self.get_mut(handle)?;
-        payload.is_in_service = false;
+        let payload = self.0.get(handle)?;
         let report = FrameReport { service: at - payload.taken, ..payload.report };
-        self.release_if_done(handle, io);
+        if let Some(payload) = self.0.end_service(handle) {
+            payload.settle(io);
+        }
         Some(report)
     }
+}
 
-    /// Frees the packet's handle if nothing refers to it any more. A packet to one station that was not delivered is
-    /// lost then.
-    fn release_if_done(&mut self, handle: u64, io: &mut MediumIo<'_>) {
-        let Some(slot) = self.slots.get_mut(handle as usize) else { return };
-        let Some(payload) = slot.take_if(|payload| !payload.is_in_service && payload.on_air == 0) else {
-            return;
-        };
-        self.free.push(handle as u32);
-        match payload.frame {
-            Some(frame) if payload.report.to.is_none() => io.release(frame),
+impl Payload {
+    /// Nothing refers to the packet any more. A packet to one station that was not delivered is lost.
+    fn settle(self, io: &mut MediumIo<'_>) {
+        match self.frame {
+            Some(frame) if self.report.to.is_none() => io.release(frame),
             // Without a loss at its receiver, no transmission began: the exchange failed before.
-            Some(frame) => io.lose(frame, payload.last_loss.unwrap_or(MediumLoss::NoResponse)),
+            Some(frame) => io.lose(frame, self.last_loss.unwrap_or(MediumLoss::NoResponse)),
             None => {}
         }
     }

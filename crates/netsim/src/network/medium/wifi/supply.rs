@@ -1,0 +1,141 @@
+//! The next frame of a station's MAC.
+
+use whimbrel_units::Instant;
+use whimbrel_wifi::dcf::Outgoing;
+use whimbrel_wifi::frame::bytes::Flags;
+use whimbrel_wifi::{Addressing, FrameKind, MacAddress, Rate};
+
+use super::infrastructure::{Infrastructure, MESSAGE};
+use super::managed::Machine;
+use super::payloads::Payloads;
+use crate::medium::{MediumIo, MediumLoss};
+
+/// What is needed to make frames of packets.
+pub(super) struct Supply<'a> {
+    pub(super) payloads: &'a mut Payloads,
+    /// Bytes between the MAC's header and the packet.
+    pub(super) llc_bytes: u32,
+    /// Rate of management frames.
+    pub(super) management_rate: Rate,
+}
+
+impl Supply<'_> {
+    /// The next packet of a station that sends to its neighbours directly.
+    pub(super) fn ad_hoc(
+        &mut self,
+        now: Instant,
+        station: usize,
+        address: impl FnOnce(usize) -> MacAddress,
+        io: &mut MediumIo<'_>,
+    ) -> Option<Outgoing> {
+        let frame = io.take(station)?;
+        let to = frame.receiver;
+        let receiver = to.map_or(MacAddress::BROADCAST, address);
+        let size = frame.size + self.llc_bytes;
+        Some(Outgoing::data(receiver, size, self.payloads.insert(now, frame, to, io)))
+    }
+
+    /// The next frame of a station of a network with access points: messages first.
+    pub(super) fn next(
+        &mut self,
+        now: Instant,
+        station: usize,
+        infrastructure: &mut Infrastructure,
+        io: &mut MediumIo<'_>,
+    ) -> Option<Outgoing> {
+        let managed = &mut infrastructure.stations[station];
+        if managed.change.is_some() {
+            return None;
+        }
+        if let Some(transmit) = managed.messages.pop_front() {
+            let own = infrastructure.address(station);
+            let is_access_point = matches!(infrastructure.stations[station].machine, Machine::AccessPoint(_));
+            let bssid = if is_access_point { own } else { transmit.to };
+            return Some(Outgoing {
+                receiver: transmit.to,
+                size: transmit.size,
+                payload: infrastructure.messages.insert(transmit.message) | MESSAGE,
+                kind: FrameKind::Management,
+                rate: Some(self.management_rate),
+                addressing: Addressing {
+                    subtype: transmit.message.subtype(),
+                    flags: Flags::default(),
+                    address3: Some(bssid),
+                },
+            });
+        }
+        match &managed.machine {
+            Machine::None => self.ad_hoc(now, station, |to| infrastructure.address(to), io),
+            Machine::AccessPoint(_) => self.access_point(now, station, infrastructure, io),
+            Machine::Client(_) => self.client(now, station, infrastructure, io),
+        }
+    }
+
+    /// Broadcasts of clients first. Packets for clients that have left since they were queued are lost, as when an access point
+    /// discards the queue of a station that it removes.
+    fn access_point(
+        &mut self,
+        now: Instant,
+        station: usize,
+        infrastructure: &mut Infrastructure,
+        io: &mut MediumIo<'_>,
+    ) -> Option<Outgoing> {
+        let own = infrastructure.address(station);
+        let from_ds = |source| Addressing { subtype: 0, flags: Flags::FROM_DS, address3: Some(source) };
+        if let Some(payload) = infrastructure.stations[station].relays.pop_front() {
+            let source = self.payloads.sender(payload).map_or(own, |sender| infrastructure.address(sender));
+            let size = self.payloads.size(payload) + self.llc_bytes;
+            let outgoing = Outgoing::data(MacAddress::BROADCAST, size, payload);
+            return Some(Outgoing { addressing: from_ds(source), ..outgoing });
+        }
+        let Machine::AccessPoint(access_point) = &infrastructure.stations[station].machine else {
+            return None;
+        };
+        loop {
+            let frame = io.take(station)?;
+            let to = frame.receiver;
+            let receiver = to.map_or(MacAddress::BROADCAST, |to| infrastructure.address(to));
+            if to.is_some() && !access_point.is_associated(receiver) {
+                io.lose(frame, MediumLoss::NotAssociated);
+                continue;
+            }
+            let size = frame.size + self.llc_bytes;
+            let payload = self.payloads.insert(now, frame, to, io);
+            return Some(Outgoing { addressing: from_ds(own), ..Outgoing::data(receiver, size, payload) });
+        }
+    }
+
+    /// A client sends everything to its access point. While it has none, its packets wait.
+    fn client(
+        &mut self,
+        now: Instant,
+        station: usize,
+        infrastructure: &mut Infrastructure,
+        io: &mut MediumIo<'_>,
+    ) -> Option<Outgoing> {
+        let managed = &mut infrastructure.stations[station];
+        let Machine::Client(client) = &managed.machine else { return None };
+        if !managed.is_supplied() {
+            return None;
+        }
+        let bssid = client.access_point()?;
+        let held = managed.held.take();
+        let access_point = infrastructure.number(bssid)?;
+        let to_ds = |destination| Addressing { subtype: 0, flags: Flags::TO_DS, address3: Some(destination) };
+        if let Some(outgoing) = held {
+            self.payloads.redirect(outgoing.payload, access_point, io);
+            let is_broadcast = self.payloads.is_broadcast(outgoing.payload);
+            let destination = if is_broadcast { MacAddress::BROADCAST } else { bssid };
+            let data = Outgoing::data(bssid, outgoing.size, outgoing.payload);
+            return Some(Outgoing { addressing: to_ds(destination), ..data });
+        }
+        let mut frame = io.take(station)?;
+        let destination = frame.receiver.map_or(MacAddress::BROADCAST, |to| infrastructure.address(to));
+        if let Some(receiver) = &mut frame.receiver {
+            *receiver = access_point;
+        }
+        let size = frame.size + self.llc_bytes;
+        let payload = self.payloads.insert(now, frame, Some(access_point), io);
+        Some(Outgoing { addressing: to_ds(destination), ..Outgoing::data(bssid, size, payload) })
+    }
+}
