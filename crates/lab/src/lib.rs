@@ -37,6 +37,7 @@ pub mod capture;
 pub mod metrics;
 pub mod payload;
 pub mod record;
+mod replay;
 pub mod runner;
 pub mod scenario;
 pub mod tcp;

@@ -13,12 +13,14 @@ mod sample;
 use std::ops::ControlFlow;
 
 pub use whimbrel_netsim::RunOutcome;
-use whimbrel_netsim::{AgentId, LinkId, Simulator, StationId};
+use whimbrel_netsim::medium::WifiMedium;
+use whimbrel_netsim::{AgentId, LinkId, NodeId, Simulator, StationId};
 use whimbrel_units::{Duration, Instant};
 
 pub use parallel::{Control, Interrupted, run_many};
 
 use crate::record::Record;
+use crate::replay::Replay;
 use crate::scenario::{EventPlan, Gap, Plan};
 use crate::transport::FlowAgent;
 use build::Built;
@@ -27,22 +29,28 @@ use sample::Samples;
 /// The interval at which queues and the senders' estimates are sampled for their means.
 pub const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 
+/// The interval of the rates in a replay.
+const REPLAY_INTERVAL: Duration = Duration::from_millis(500);
+
 /// Events between two calls of a run's observer: about a hundred calls per second of real time.
 const OBSERVE_EVERY: u64 = 1 << 16;
 
 /// A simulation in progress.
 pub struct Run<'a> {
     plan: &'a Plan,
+    seed: u64,
     /// Times of the handovers of this run.
     gaps: Vec<Gap>,
     events: Vec<EventPlan>,
     simulator: Simulator<FlowAgent>,
+    nodes: Vec<NodeId>,
     links: Vec<LinkId>,
     /// The stations of each medium.
     stations: Vec<Vec<StationId>>,
     /// The sending and the receiving end of each flow.
     flows: Vec<[AgentId; 2]>,
     samples: Samples,
+    replay: Option<Replay>,
 }
 
 impl<'a> Run<'a> {
@@ -51,9 +59,9 @@ impl<'a> Run<'a> {
         let gaps = plan.gaps(seed);
         let events = plan.events_with(&gaps);
         let built = build::network(plan, &events, &plan.flow_events_with(&gaps), seed);
-        let Built { simulator, links, stations, flows } = built;
+        let Built { simulator, nodes, links, stations, flows } = built;
         let samples = Samples::new(plan, &links, &stations);
-        Self { plan, gaps, events, simulator, links, stations, flows, samples }
+        Self { plan, seed, gaps, events, simulator, nodes, links, stations, flows, samples, replay: None }
     }
 
     /// The simulator, for closer inspection.
@@ -86,6 +94,9 @@ impl<'a> Run<'a> {
                 return outcome;
             }
             self.samples.take(&self.simulator, &self.links, &self.stations, &self.flows);
+            if let Some(replay) = &mut self.replay {
+                replay.take(next, self.plan, &mut self.simulator, &self.nodes, &self.flows);
+            }
             if next == self.plan.end {
                 return RunOutcome::Finished;
             }
@@ -93,6 +104,23 @@ impl<'a> Run<'a> {
                 return RunOutcome::Interrupted;
             }
         }
+    }
+
+    /// Records movements, routes and rates from now on, and up to `frames` frames on the air of each medium, for
+    /// [`replay`](Self::replay).
+    pub fn record_replay(&mut self, frames: usize) {
+        for medium in self.stations.iter().filter_map(|stations| Some(stations.first()?.medium())) {
+            self.simulator.with_medium(medium, |wifi: &mut WifiMedium, _| wifi.monitor(frames));
+        }
+        let mut replay = Replay::new(self.plan, REPLAY_INTERVAL);
+        replay.take(Instant::ZERO, self.plan, &mut self.simulator, &self.nodes, &self.flows);
+        self.replay = Some(replay);
+    }
+
+    /// The movements, routes and rates of the run as JSON; `None` if they were not recorded.
+    pub fn replay(&self) -> Option<serde_json::Value> {
+        let replay = self.replay.as_ref()?;
+        Some(replay.json(self.plan, &self.simulator, &self.stations, self.seed))
     }
 
     /// `true` if the freeze states of senders are recorded: flows can be frozen.

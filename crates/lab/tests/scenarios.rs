@@ -119,6 +119,11 @@ fn the_mesh() {
 }
 
 #[test]
+fn the_hand_off() {
+    check("handoff", &[("flow.download.start", "20 s"), ("flow.download.stop", "40 s")]);
+}
+
+#[test]
 fn every_example_is_among_these_tests() {
     let source = include_str!("scenarios.rs");
     for entry in fs::read_dir(root().join("examples/scenarios")).unwrap() {

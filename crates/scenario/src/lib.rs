@@ -38,6 +38,7 @@ mod error;
 pub mod flow;
 pub mod handover;
 mod idle;
+pub mod infrastructure;
 pub mod link;
 pub mod netem;
 pub mod network;
@@ -65,6 +66,7 @@ pub use error::{Problem, ScenarioError};
 pub use flow::Flow;
 pub use handover::Handover;
 pub use idle::idle;
+use infrastructure::{AccessPoint, Client};
 pub use link::{Event, Link};
 pub use network::Network;
 use place::{Layout, Mobility};
@@ -159,6 +161,12 @@ pub struct Node {
     /// The movement of the station, or of the copies'.
     #[serde(default)]
     pub mobility: Option<Mobility>,
+    /// Makes the station an access point.
+    #[serde(default)]
+    pub access_point: Option<AccessPoint>,
+    /// Makes the station a client of access points.
+    #[serde(default)]
+    pub client: Option<Client>,
     /// Intervals in which the station is off: start and end of each.
     #[serde(default)]
     pub off: Vec<[Time; 2]>,

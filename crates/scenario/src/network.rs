@@ -1,6 +1,5 @@
 //! The simulated network of a plan, without agents.
 
-use whimbrel_netsim::medium::WifiMedium;
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{
     Agent, Command, DownPolicy, LinkId, LinkRate, NodeId, SimulationConfig, Simulator, Spread, StationId,
@@ -69,8 +68,7 @@ fn add_wifi<A: Agent, P: TransportPlan>(
     nodes: &[NodeId],
     streams: RandomStreams,
 ) -> Vec<StationId> {
-    let site = wifi.site(&plan.nodes, streams, plan.end);
-    let medium = simulator.add_medium(WifiMedium::new(site, wifi.config(streams)));
+    let medium = simulator.add_medium(wifi.medium(&plan.nodes, streams, plan.end));
     let add = |station: &StationPlan| {
         let added = simulator.add_station(nodes[station.node], medium, &wifi.discipline, wifi.limit);
         added.expect("the discipline was checked with the scenario")

@@ -8,6 +8,7 @@ mod losses;
 mod netem;
 mod notes;
 mod randomness;
+mod roles;
 mod routes;
 mod signals;
 mod stations;
@@ -140,7 +141,7 @@ impl<P: TransportPlan> Plan<P> {
 
     /// The interval at which routes are computed anew; `None` if the links between stations never change.
     pub fn reroute_interval(&self) -> Option<Duration> {
-        let changing = self.wifi.iter().filter(|wifi| !wifi.is_constant());
+        let changing = self.wifi.iter().filter(|wifi| wifi.needs_reroutes());
         let intervals = changing.map(|wifi| match wifi.routing {
             RoutingPlan::ShortestPath { interval } => interval,
         });

@@ -67,6 +67,9 @@ pub struct Wifi {
     /// Width and height of the map in metres, from the origin. If given, no station may leave it.
     #[serde(default)]
     pub area: Option<[f64; 2]>,
+    /// Time from the association of a client with another access point until packets for it go there; none by default.
+    #[serde(default)]
+    pub distribution_delay: Time,
     /// The choice of routes between the stations.
     #[serde(default)]
     pub routing: Routing,

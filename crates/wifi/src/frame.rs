@@ -37,6 +37,35 @@ impl fmt::Display for MacAddress {
     }
 }
 
+impl core::str::FromStr for MacAddress {
+    type Err = InvalidAddress;
+
+    fn from_str(text: &str) -> Result<Self, InvalidAddress> {
+        let mut bytes = [0; 6];
+        let mut groups = text.split(':');
+        for byte in &mut bytes {
+            let group = groups.next().filter(|group| group.len() == 2).ok_or(InvalidAddress)?;
+            if !group.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+                return Err(InvalidAddress);
+            }
+            *byte = u8::from_str_radix(group, 16).map_err(|_| InvalidAddress)?;
+        }
+        if groups.next().is_some() { Err(InvalidAddress) } else { Ok(Self(bytes)) }
+    }
+}
+
+/// A text that is no MAC address: six bytes in hexadecimal, with colons between them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InvalidAddress;
+
+impl fmt::Display for InvalidAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected six bytes, such as 02:00:00:00:00:01")
+    }
+}
+
+impl core::error::Error for InvalidAddress {}
+
 impl fmt::Debug for MacAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -4,6 +4,7 @@ mod account;
 mod capture;
 mod output;
 mod tables;
+mod watch;
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -19,11 +20,13 @@ use crate::exit::Failure;
 use crate::print;
 use capture::CaptureFile;
 use output::OutputDirectory;
+use watch::WatchPage;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  whimbrel run examples/scenarios/wb.toml\n  \
                   whimbrel run examples/scenarios/wb.toml --seed 7 --set 'link.backbone.rate=1 Mbit/s' --json\n  \
-                  whimbrel run examples/scenarios/wb.toml --pcap wb.pcapng --pcap-link backbone --out out/wb\n\n\
+                  whimbrel run examples/scenarios/wb.toml --pcap wb.pcapng --pcap-link backbone --out out/wb\n  \
+                  whimbrel run examples/scenarios/mesh.toml --watch mesh.html\n\n\
                   The same scenario and seed give the same bytes on every machine.")]
 pub(crate) struct RunArgs {
     /// The scenario: a TOML or JSON file.
@@ -40,6 +43,12 @@ pub(crate) struct RunArgs {
     /// Capture only this link (its name, in either direction). May be repeated.
     #[arg(long, value_name = "LINK", requires = "pcap")]
     pcap_link: Vec<String>,
+    /// Write a page that replays the run: movements, routes, frames on the air.
+    #[arg(long, value_name = "FILE")]
+    watch: Option<PathBuf>,
+    /// Frames that the page shows, from the beginning of the run.
+    #[arg(long, value_name = "N", default_value_t = 200_000, requires = "watch")]
+    watch_frames: usize,
     /// Write the record's tables as CSV files into this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -64,7 +73,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let seed = args.seed.unwrap_or(plan.seed);
     // Before the run: a run that cannot be kept need not be made.
     let output = args.out.as_deref().map(OutputDirectory::claim).transpose()?;
-    let Some(record) = simulate(args, &plan, seed)? else { return Err(Failure::Interrupted) };
+    let page = args.watch.as_deref().map(WatchPage::claim).transpose()?;
+    let Some(record) = simulate(args, &plan, seed, page.as_ref())? else { return Err(Failure::Interrupted) };
     if let Some(output) = output {
         output.write(&record)?;
     }
@@ -77,8 +87,16 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// Runs the plan; `None` if Ctrl-C was pressed.
-fn simulate(args: &RunArgs, plan: &Plan, seed: u64) -> anyhow::Result<Option<Record>> {
+fn simulate(
+    args: &RunArgs,
+    plan: &Plan,
+    seed: u64,
+    page: Option<&WatchPage>,
+) -> anyhow::Result<Option<Record>> {
     let mut run = Run::new(plan, seed);
+    if page.is_some() {
+        run.record_replay(args.watch_frames);
+    }
     let mut capture = match &args.pcap {
         Some(path) => Some(CaptureFile::start(path, &mut run, plan, &args.pcap_link)?),
         None => None,
@@ -115,6 +133,9 @@ fn simulate(args: &RunArgs, plan: &Plan, seed: u64) -> anyhow::Result<Option<Rec
     }
     if let Some(file) = capture {
         file.finish()?;
+    }
+    if let (Some(page), Some(replay)) = (page, run.replay()) {
+        page.write(&replay)?;
     }
     Ok(Some(run.into_record()))
 }

@@ -1,6 +1,6 @@
 //! The network of a plan, with the ends of its flows.
 
-use whimbrel_netsim::{AgentId, Command, FlowId, LinkId, Simulator, StationId};
+use whimbrel_netsim::{AgentId, Command, FlowId, LinkId, NodeId, Simulator, StationId};
 use whimbrel_scenario::Network;
 use whimbrel_scenario::signals::FlowEnd as End;
 use whimbrel_units::Instant;
@@ -11,6 +11,7 @@ use crate::transport::{FlowAgent, FlowSetup};
 /// The network of a run.
 pub(super) struct Built {
     pub(super) simulator: Simulator<FlowAgent>,
+    pub(super) nodes: Vec<NodeId>,
     pub(super) links: Vec<LinkId>,
     /// The stations of each medium.
     pub(super) stations: Vec<Vec<StationId>>,
@@ -40,5 +41,5 @@ pub(super) fn network(plan: &Plan, events: &[EventPlan], flow_events: &[FlowEven
         };
         simulator.schedule(event.at, Command::agent(agent, call));
     }
-    Built { simulator, links, stations, flows }
+    Built { simulator, nodes, links, stations, flows }
 }

@@ -23,6 +23,9 @@ pub(super) fn record(run: Run<'_>) -> Record {
     record.add(links(&run));
     if !run.stations.is_empty() {
         record.add(stations::stations(&run));
+        if run.plan.wifi.iter().any(|wifi| wifi.infrastructure.is_some()) {
+            record.add(stations::associations(&run));
+        }
     }
     if !run.gaps.is_empty() {
         record.add(handovers(&run));

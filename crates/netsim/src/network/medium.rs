@@ -19,7 +19,9 @@ pub(crate) use io::{Effect, Station};
 pub use io::{Frame, MediumIo};
 pub use observation::{FrameReport, Handover, Observation};
 pub use whimbrel_wifi::mobility::Position;
-pub use wifi::{InfrastructureConfig, InvalidRole, ManagementStats, StationRole, WifiConfig, WifiMedium};
+pub use wifi::{
+    AirFrame, InfrastructureConfig, InvalidRole, ManagementStats, StationRole, WifiConfig, WifiMedium,
+};
 
 use crate::Count;
 use crate::events::EventSource;

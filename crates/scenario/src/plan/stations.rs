@@ -92,6 +92,8 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
                     ("position", node.position.is_some()),
                     ("layout", node.layout.is_some()),
                     ("mobility", node.mobility.is_some()),
+                    ("access_point", node.access_point.is_some()),
+                    ("client", node.client.is_some()),
                     ("off", !node.off.is_empty()),
                 ];
                 if let Some((name, _)) = given.into_iter().find(|(_, given)| *given) {

@@ -2,7 +2,7 @@
 
 use std::path::Path as FilePath;
 
-use whimbrel_netsim::medium::WifiConfig;
+use whimbrel_netsim::medium::{InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{LinkRate, Topology, queue};
 use whimbrel_units::{DataRate, Duration, Instant};
@@ -15,6 +15,7 @@ use whimbrel_wifi::rate_control::{self, Arf, Minstrel};
 use whimbrel_wifi::site::Site;
 
 use super::discipline::discipline;
+use super::roles;
 use super::stations::{self, FOR_EVER, StationPlan};
 use super::{Names, quoted};
 use crate::Scenario;
@@ -38,6 +39,8 @@ pub struct WifiPlan {
     pub fading: (propagation::Fading, Duration),
     /// Receivers and MACs, without a seed.
     pub config: WifiConfig,
+    /// The roles of the stations; `None` if all are ad hoc.
+    pub infrastructure: Option<InfrastructureConfig>,
     /// The limit of each station's queue.
     pub limit: whimbrel_netsim::QueueLimit,
     /// The discipline of each station's queue.
@@ -83,11 +86,46 @@ impl WifiPlan {
         let constant = self.is_constant().then(|| self.site(nodes, RandomStreams::new(0, 0), Instant::ZERO));
         for (from, sender) in self.stations.iter().enumerate() {
             for (to, receiver) in self.stations.iter().enumerate() {
-                if from != to && constant.as_ref().is_none_or(|site| site.reaches(from, to, Instant::ZERO)) {
+                if from != to
+                    && self.may_exchange(from, to)
+                    && constant.as_ref().is_none_or(|site| site.reaches(from, to, Instant::ZERO))
+                {
                     topology.add_link(sender.node, receiver.node);
                 }
             }
         }
+    }
+
+    /// `true` if the roles of two stations let frames pass between them.
+    fn may_exchange(&self, from: usize, to: usize) -> bool {
+        let Some(infrastructure) = &self.infrastructure else { return true };
+        match (&infrastructure.roles[from], &infrastructure.roles[to]) {
+            (StationRole::AdHoc { .. }, StationRole::AdHoc { .. }) => true,
+            (StationRole::AccessPoint(point), StationRole::Client { config, .. })
+            | (StationRole::Client { config, .. }, StationRole::AccessPoint(point)) => {
+                point.ssid == config.ssid
+            }
+            _ => false,
+        }
+    }
+
+    /// The medium of a run.
+    pub(crate) fn medium(&self, nodes: &[String], streams: RandomStreams, end: Instant) -> WifiMedium {
+        let (site, config) = (self.site(nodes, streams, end), self.config(streams));
+        match &self.infrastructure {
+            Some(roles) => {
+                WifiMedium::with_infrastructure(site, config, roles).expect("checked with the scenario")
+            }
+            None => WifiMedium::new(site, config),
+        }
+    }
+
+    /// `true` if routes change without a notice of the medium: those between ad hoc stations.
+    pub(super) fn needs_reroutes(&self) -> bool {
+        let has_ad_hoc = self.infrastructure.as_ref().is_none_or(|infrastructure| {
+            infrastructure.roles.iter().any(|role| matches!(role, StationRole::AdHoc { .. }))
+        });
+        has_ad_hoc && !self.is_constant()
     }
 
     /// `true` if the links between the stations are the same at all times and in all runs.
@@ -131,9 +169,11 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
     };
     let rate = LinkRate::Constant(rules.mac.data_rate.data_rate());
     let queue_discipline = wifi.discipline.clone().unwrap_or_default();
+    let infrastructure = roles::plan(scenario, &wifi.name, &stations, wifi.distribution_delay.0)?;
     Ok(WifiPlan {
         name: wifi.name.clone(),
         stations,
+        infrastructure,
         channel: ChannelConfig {
             radio,
             path_loss,

@@ -75,3 +75,19 @@ fn addresses_are_printed_and_group_addresses_recognised() {
     assert_eq!(std::format!("{}", MacAddress::station(0x0102)), "02:00:00:00:01:02");
     assert!(MacAddress::BROADCAST.is_group() && !MacAddress::station(0xffff_ffff).is_group());
 }
+
+#[test]
+fn addresses_are_read_as_they_are_printed() {
+    let address = MacAddress::station(0x0102_03ff);
+    assert_eq!(alloc::format!("{address}").parse(), Ok(address));
+    for wrong in [
+        "",
+        "02:00:00:00:00",
+        "02:00:00:00:00:00:01",
+        "2:0:0:0:0:1",
+        "02:00:00:00:00:0g",
+        "+2:00:00:00:00:01",
+    ] {
+        assert!(wrong.parse::<MacAddress>().is_err(), "{wrong}");
+    }
+}

@@ -66,6 +66,9 @@ pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) -> Result<(), Print
     if let Some(stations) = record.table("stations") {
         print_stations(stations)?;
     }
+    if let Some(associations) = record.table("associations").filter(|table| table.rows() > 0) {
+        print_associations(associations)?;
+    }
     if let Some(notes) = record.table("notes") {
         print_notes(notes)?;
     }
@@ -122,6 +125,35 @@ fn print_stations(stations: &Table) -> Result<(), PrintError> {
     }
     if rows.len() < stations.rows() {
         print::line(format_args!("  and {} stations with less air time", stations.rows() - rows.len()))?;
+    }
+    Ok(())
+}
+
+fn print_associations(associations: &Table) -> Result<(), PrintError> {
+    const SHOWN: usize = 20;
+    print::line(format_args!(
+        "\n{:<18} {:>10} {:>14} {:>14} {:>12} {:>12} {:>12}",
+        "association", "time", "from", "to", "detection", "search", "outage"
+    ))?;
+    for row in 0..associations.rows().min(SHOWN) {
+        let number = |name: &str| associations.number(name, row).unwrap_or(f64::NAN);
+        let text = |name: &str| match associations.text(name, row).unwrap_or_default() {
+            "" => "-",
+            name => name,
+        };
+        print::line(format_args!(
+            "{:<18} {:>8.3} s {:>14} {:>14} {:>12} {:>12} {:>12}",
+            text("client"),
+            number("time_s"),
+            text("from"),
+            text("to"),
+            time(number("detection_s")),
+            time(number("search_s")),
+            time(number("outage_s")),
+        ))?;
+    }
+    if associations.rows() > SHOWN {
+        print::line(format_args!("  and {} more", associations.rows() - SHOWN))?;
     }
     Ok(())
 }

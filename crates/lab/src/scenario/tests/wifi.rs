@@ -158,7 +158,7 @@ fn mistakes_are_named_with_their_keys() {
     );
     assert_eq!(
         mistake(&[("node[0].off", json!([["3 s", "2 s"]]))]),
-        "node[0].off = [\"3s\", \"2s\"]: expected intervals that end after they start, in order"
+        "node[0].off = [\"3.000000000s\", \"2.000000000s\"]: expected intervals that end after they start, in order"
     );
     let waypoint = json!({ "kind": "random-waypoint", "speed": ["0 m/s", "5 m/s"], "area": [100, 100] });
     assert_eq!(
@@ -179,4 +179,83 @@ fn a_movement_file_names_its_lines() {
     ];
     let message = mistake(&changes);
     assert!(message.contains("(line 3: $node_(0) set X_: the coordinate is set a second time"), "{message}");
+}
+
+const HOTSPOT: &str = r#"
+[simulation]
+duration = "20 s"
+[[wifi]]
+name = "air"
+[[node]]
+name = "host"
+[[node]]
+name = "ap{i}"
+count = 2
+wifi = "air"
+layout = { kind = "grid", spacing = "300 m" }
+access_point = { ssid = "lab" }
+[[node]]
+name = "phone"
+wifi = "air"
+client = { ssid = "lab" }
+mobility = { kind = "waypoints", points = [{ at = "2 s", position = [0, 10] }, { at = "18 s", position = [300, 10] }] }
+[[link]]
+between = ["host", "ap{i}"]
+count = 2
+rate = "100 Mbit/s"
+[[flow]]
+name = "call"
+from = "host"
+to = "phone"
+transport = "dccp"
+payload = "160 B"
+traffic = { kind = "cbr", rate = "80 kbit/s" }
+start = "1 s"
+"#;
+
+fn hotspot(key: &str, value: Value) -> Result<Plan, ScenarioError> {
+    let mut document = document(HOTSPOT);
+    document.set_value(key, value).expect("a key that can be set");
+    document.plan()
+}
+
+#[test]
+fn a_client_takes_its_stream_to_the_next_access_point() {
+    let record = run(&document(HOTSPOT).plan().unwrap(), 1);
+    let associations = record.table("associations").unwrap();
+    let places: Vec<(&str, &str)> = (0..associations.rows())
+        .map(|row| (associations.text("from", row).unwrap(), associations.text("to", row).unwrap()))
+        .collect();
+    assert_eq!(places, [("", "ap0"), ("ap0", "ap1")]);
+    let handover = |name: &str| associations.number(name, 1).unwrap();
+    let phases = handover("search_s") + handover("authentication_s") + handover("association_s");
+    assert!((phases - handover("outage_s")).abs() < 1e-9);
+    let flows = record.table("flows").unwrap();
+    let delivered = flows.number("delivered_packets", 0).unwrap();
+    assert!(delivered > 850.0, "{delivered} of 950 packets");
+}
+
+#[test]
+fn mistakes_with_access_points_are_named_with_their_keys() {
+    let mistake = |key: &str, value: Value| hotspot(key, value).expect_err("a mistake").to_string();
+    assert_eq!(
+        mistake("node.ap{i}.access_point.bssid", json!("02:00:00:00:00:07")),
+        "node[1].access_point.bssid = \"02:00:00:00:00:07\": expected an address that `node[1]` has not: a BSSID is that of one access point"
+    );
+    assert_eq!(
+        mistake("node.ap{i}.access_point.bssid", json!("02:00")),
+        "node[1].access_point.bssid = \"02:00\": expected six bytes, such as \"02:00:00:00:00:01\""
+    );
+    assert_eq!(
+        mistake("node.phone.client.ssid", json!("cafe")),
+        "node[2].client.ssid = \"cafe\": expected the network of an access point: lab"
+    );
+    assert_eq!(
+        mistake("node.phone.access_point", json!({ "ssid": "lab" })),
+        "node[2].client = {...}: expected either `access_point` or `client`"
+    );
+    assert_eq!(
+        mistake("node.ap{i}.access_point.beacon_interval", json!("0 s")),
+        "node[1].access_point.beacon_interval = ...: expected a time above 0"
+    );
 }

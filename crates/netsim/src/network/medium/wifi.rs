@@ -3,7 +3,6 @@
 //! Each station has a MAC, which takes one packet at a time from the station's queue. A packet may reach its receiver and
 //! still count as failed, where only the acknowledgements were lost: it is delivered when the receiver's MAC delivers
 //! it, and the [report](super::Observation) follows when the sender's MAC is done with it.
-
 //!
 //! Stations are equal, or have [roles](StationRole): clients associate with access points, through which all their packets
 //! go, and change them when they move. Packets of a client that has no access point wait in its queue and at its MAC; an
@@ -14,22 +13,27 @@
 mod in_flight;
 mod infrastructure;
 mod managed;
+mod monitor;
 mod payloads;
+mod reception;
 mod role;
 mod supply;
 
-use whimbrel_units::{Duration, Instant};
-use whimbrel_wifi::dcf::{Event, MacConfig, Outgoing, ReceptionError};
+use whimbrel_units::Instant;
+use whimbrel_wifi::dcf::{Event, MacConfig, Outgoing};
 use whimbrel_wifi::deadlines::Deadlines;
 use whimbrel_wifi::infrastructure::{HandoverReport, ManagementMessage};
-use whimbrel_wifi::medium::{Listener, LossCause, Medium as Air, MediumConfig};
+use whimbrel_wifi::medium::{Medium as Air, MediumConfig};
 use whimbrel_wifi::site::Site;
 use whimbrel_wifi::{Dcf, Frame as MacFrame, FrameKind, MacAddress, SplitMix64};
 
 use self::infrastructure::{Infrastructure, MESSAGE};
 use self::managed::Machine;
 pub use self::managed::ManagementStats;
+pub use self::monitor::AirFrame;
+use self::monitor::Monitor;
 use self::payloads::Payloads;
+use self::reception::Reception;
 pub use self::role::{InfrastructureConfig, InvalidRole, StationRole};
 use self::supply::Supply;
 use super::{Medium, MediumIo, MediumLoss, Observation};
@@ -82,6 +86,8 @@ struct Stations {
     paused_at: Instant,
     /// `None` if all stations are equal.
     infrastructure: Option<Box<Infrastructure>>,
+    /// Notes of the frames on the air, if there is to be any.
+    monitor: Option<Box<Monitor>>,
 }
 
 impl WifiMedium {
@@ -95,6 +101,7 @@ impl WifiMedium {
             paused: Vec::new(),
             paused_at: Instant::ZERO,
             infrastructure: None,
+            monitor: None,
         };
         let air = Air::new(config.air, site.stations());
         Self { air, site, mac: config.mac, streams: SplitMix64::new(config.seed), stations }
@@ -115,6 +122,22 @@ impl WifiMedium {
         let mut medium = Self::new(site, config);
         medium.stations.infrastructure = Some(Box::new(infrastructure));
         Ok(medium)
+    }
+
+    /// Notes the next frames that stations transmit, up to this number. All stations have been added.
+    pub fn monitor(&mut self, limit: usize) {
+        let addresses = (0..self.site.stations()).map(|station| self.stations.address(station));
+        self.stations.monitor = Some(Box::new(Monitor::new(limit, addresses)));
+    }
+
+    /// The frames that were noted, in the order of their beginnings.
+    pub fn frames(&self) -> &[AirFrame] {
+        self.stations.monitor.as_ref().map_or(&[], |monitor| monitor.frames())
+    }
+
+    /// Beginning of the first frame that was not noted because of the limit.
+    pub fn frames_end(&self) -> Option<Instant> {
+        self.stations.monitor.as_ref().and_then(|monitor| monitor.full_at())
     }
 
     /// The stations and the links between them.
@@ -190,6 +213,10 @@ impl WifiMedium {
             is_same
         });
         let is_reached = self.air.transmit(now, station as u32, frame, links);
+        if let Some(monitor) = &mut self.stations.monitor {
+            let packet = if is_packet { self.stations.payloads.packet(frame.payload) } else { None };
+            monitor.begin(now, station, frame, packet);
+        }
         if is_packet {
             let miss = match (is_in_range, is_on_channel) {
                 (false, _) => Some(MediumLoss::OutOfRange),
@@ -408,82 +435,6 @@ impl Stations {
             }
             Some(outgoing) => infrastructure.finish_message(station, outgoing.payload, false),
             None => {}
-        }
-    }
-}
-
-/// The stations while the air reports to them.
-struct Reception<'a, 'b> {
-    stations: &'a mut Stations,
-    site: &'a Site,
-    io: &'a mut MediumIo<'b>,
-}
-
-impl Listener for Reception<'_, '_> {
-    fn busy(&mut self, now: Instant, station: u32) {
-        let station = station as usize;
-        self.stations.machines[station].handle_busy(now);
-        if let Some(infrastructure) = &mut self.stations.infrastructure {
-            infrastructure.handle_activity(now, station);
-        }
-        self.stations.deadlines.set(station, self.stations.machines[station].poll_timeout());
-    }
-
-    fn idle(&mut self, now: Instant, station: u32) {
-        self.stations.machines[station as usize].handle_idle(now);
-        self.stations.settle(now, station as usize, self.io);
-    }
-
-    fn received(&mut self, now: Instant, station: u32, frame: &MacFrame) {
-        if frame.kind == FrameKind::Management
-            && let Some(infrastructure) = &mut self.stations.infrastructure
-        {
-            infrastructure.note_power(now, station as usize, frame, self.site);
-        }
-        self.stations.machines[station as usize].handle_frame(now, frame);
-        self.stations.settle(now, station as usize, self.io);
-    }
-
-    fn error(&mut self, now: Instant, station: u32, error: ReceptionError) {
-        self.stations.machines[station as usize].handle_error(now, error);
-        self.stations.settle(now, station as usize, self.io);
-    }
-
-    fn lost(&mut self, _: Instant, station: u32, frame: &MacFrame, cause: LossCause) {
-        if frame.kind == FrameKind::Data
-            && frame.receiver == self.stations.machines[station as usize].address()
-        {
-            self.stations.payloads.lose(frame.payload, cause.into());
-        }
-    }
-
-    fn ended(&mut self, _: Instant, frame: &MacFrame) {
-        match frame.kind {
-            FrameKind::Data => self.stations.payloads.end_transmission(frame.payload, self.io),
-            FrameKind::Management => {
-                if let Some(infrastructure) = &mut self.stations.infrastructure {
-                    infrastructure.messages.end_transmission(frame.payload & !MESSAGE);
-                }
-            }
-            FrameKind::Rts | FrameKind::Cts | FrameKind::Ack => {}
-        }
-    }
-
-    fn captured(&mut self, now: Instant, station: u32, air_time: Duration) {
-        self.stations.machines[station as usize].handle_captured(now, air_time);
-        self.stations.settle(now, station as usize, self.io);
-    }
-}
-
-impl From<LossCause> for MediumLoss {
-    fn from(cause: LossCause) -> Self {
-        match cause {
-            LossCause::Collision => Self::Collision,
-            LossCause::Capture => Self::Capture,
-            LossCause::BelowThreshold => Self::OutOfRange,
-            LossCause::HalfDuplex => Self::HalfDuplex,
-            LossCause::Noise => Self::Noise,
-            LossCause::OffChannel => Self::OffChannel,
         }
     }
 }

@@ -4,6 +4,7 @@ use whimbrel_units::{Duration, Instant};
 
 use super::in_flight::InFlight;
 use crate::medium::{Frame, FrameReport, MediumIo, MediumLoss};
+use crate::queue::FlowKey;
 
 /// A packet from its service at the MAC until its last transmission has ended everywhere.
 struct Payload {
@@ -47,6 +48,11 @@ impl Payloads {
     /// The station that sends the packet.
     pub(super) fn sender(&self, handle: u64) -> Option<usize> {
         self.0.get(handle).map(|payload| payload.sender as usize)
+    }
+
+    /// Number and flow of the packet.
+    pub(super) fn packet(&self, handle: u64) -> Option<(u64, FlowKey)> {
+        self.0.get(handle).map(|payload| (payload.report.packet, payload.report.flow))
     }
 
     /// Bytes of the packet.

@@ -1,0 +1,276 @@
+//! A run's movements, routes and rates over time, for a page that replays it.
+
+use serde_json::{Value, json};
+use whimbrel_netsim::medium::{AirFrame, StationRole, WifiMedium};
+use whimbrel_netsim::{AgentId, FlowId, NextHop, NodeId, Simulator, StationId};
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wifi::FrameKind;
+use whimbrel_wifi::mobility::{Path, Presence};
+use whimbrel_wifi::propagation::LinkBudget;
+
+use crate::metrics::seconds;
+use crate::scenario::{Plan, WifiPlan};
+use crate::transport::FlowAgent;
+
+/// The longest path of a flow that is recorded, in nodes.
+const LONGEST_PATH: usize = 64;
+
+/// What is recorded of a run while it proceeds.
+#[derive(Debug)]
+pub(crate) struct Replay {
+    interval: Duration,
+    /// The last path of each flow, and all changes of paths.
+    paths: Vec<Vec<usize>>,
+    changes: Vec<(Instant, usize, Vec<usize>)>,
+    delivered: Vec<u64>,
+    /// The goodput of each flow in each interval, in bits per second.
+    goodput: Vec<Vec<f64>>,
+}
+
+impl Replay {
+    /// A record of samples at this interval.
+    pub(crate) fn new(plan: &Plan, interval: Duration) -> Self {
+        let flows = plan.flows.len();
+        Self {
+            interval,
+            paths: vec![vec![]; flows],
+            changes: Vec::new(),
+            delivered: vec![0; flows],
+            goodput: vec![Vec::new(); flows],
+        }
+    }
+
+    /// Takes the sample of `now`.
+    pub(crate) fn take(
+        &mut self,
+        now: Instant,
+        plan: &Plan,
+        simulator: &mut Simulator<FlowAgent>,
+        nodes: &[NodeId],
+        flows: &[[AgentId; 2]],
+    ) {
+        for (number, (flow, ends)) in plan.flows.iter().zip(flows).enumerate() {
+            let path = path(plan, simulator, nodes, flow.from, flow.to);
+            if self.paths[number] != path {
+                self.changes.push((now, number, path.clone()));
+                self.paths[number] = path;
+            }
+            if now > Instant::ZERO && now.as_nanos().is_multiple_of(self.interval.as_nanos()) {
+                let delivered = simulator.agent(ends[1]).meter().counters().delivered_bytes;
+                let bits = (delivered - self.delivered[number]) as f64 * 8.0;
+                self.goodput[number].push(bits / seconds(self.interval));
+                self.delivered[number] = delivered;
+            }
+        }
+    }
+
+    /// The record as JSON: times in seconds, positions in metres, nodes by their position in `nodes`.
+    pub(crate) fn json(
+        &self,
+        plan: &Plan,
+        simulator: &Simulator<FlowAgent>,
+        stations: &[Vec<StationId>],
+        seed: u64,
+    ) -> Value {
+        let mut nodes: Vec<Value> = plan.nodes.iter().map(|name| wired(name)).collect();
+        for (medium, (wifi, ids)) in plan.wifi.iter().zip(stations).enumerate() {
+            let Some(model) = ids.first().and_then(|id| simulator.medium::<WifiMedium>(id.medium())) else {
+                continue;
+            };
+            for (number, station) in wifi.stations.iter().enumerate() {
+                let track = (model.site().path(number), model.site().presence(number));
+                let name = &plan.nodes[station.node];
+                nodes[station.node] = wireless(name, medium, role(wifi, number), track, plan.end);
+            }
+        }
+        let time = |at: Instant| seconds(at - Instant::ZERO);
+        let flow = |(number, flow): (usize, &crate::scenario::FlowPlan)| {
+            json!({
+                "name": flow.name, "from": flow.from, "to": flow.to, "scheme": flow.transport.scheme(),
+                "start": time(flow.start), "stop": time(flow.stop), "goodput": self.goodput[number],
+            })
+        };
+        let link =
+            |link: &crate::scenario::LinkPlan| json!({ "name": link.name, "from": link.from, "to": link.to });
+        let route = |(at, flow, path): &(Instant, usize, Vec<usize>)| json!({ "flow": flow, "t": time(*at), "path": path });
+        json!({
+            "title": plan.title,
+            "seed": seed,
+            "duration": time(plan.end),
+            "measured_from": time(plan.measured_from),
+            "media": plan.wifi.iter().map(medium).collect::<Vec<_>>(),
+            "nodes": nodes,
+            "links": plan.links.iter().map(link).collect::<Vec<_>>(),
+            "flows": plan.flows.iter().enumerate().map(flow).collect::<Vec<_>>(),
+            "interval": seconds(self.interval),
+            "routes": self.changes.iter().map(route).collect::<Vec<_>>(),
+            "associations": associations(plan, simulator, stations),
+            "kinds": KINDS,
+            "frames": frames(plan, simulator, stations),
+            "frames_until": frames_until(plan, simulator, stations),
+        })
+    }
+}
+
+/// The kinds of frames in a replay.
+const KINDS: [&str; 7] = ["data", "ack", "rts", "cts", "beacon", "routing", "management"];
+
+/// Subtype of a beacon (IEEE Std 802.11-2012, table 8-1).
+const BEACON: u8 = 8;
+
+/// Position of a frame's kind in [`KINDS`].
+fn kind(frame: &AirFrame) -> usize {
+    match frame.kind {
+        FrameKind::Data if frame.packet.is_some_and(|(_, flow)| flow.flow == FlowId::ROUTING) => 5,
+        FrameKind::Data => 0,
+        FrameKind::Ack => 1,
+        FrameKind::Rts => 2,
+        FrameKind::Cts => 3,
+        FrameKind::Management if frame.subtype == BEACON => 4,
+        FrameKind::Management => 6,
+    }
+}
+
+/// The media of a plan, with the nodes of their stations.
+fn media<'a>(
+    plan: &'a Plan,
+    simulator: &'a Simulator<FlowAgent>,
+    stations: &'a [Vec<StationId>],
+) -> impl Iterator<Item = (&'a WifiMedium, Vec<usize>)> {
+    plan.wifi.iter().zip(stations).filter_map(|(wifi, ids)| {
+        let medium = simulator.medium::<WifiMedium>(ids.first()?.medium())?;
+        Some((medium, wifi.stations.iter().map(|station| station.node).collect()))
+    })
+}
+
+/// A frame with the nodes of its sender and receiver.
+type FrameRow = (AirFrame, usize, Option<usize>);
+
+/// The frames of all media as columns, in the order of their beginnings.
+fn frames(plan: &Plan, simulator: &Simulator<FlowAgent>, stations: &[Vec<StationId>]) -> Value {
+    let mut rows: Vec<FrameRow> = Vec::new();
+    for (medium, nodes) in media(plan, simulator, stations) {
+        let row =
+            |frame: &AirFrame| (*frame, nodes[frame.sender], frame.receiver.map(|station| nodes[station]));
+        rows.extend(medium.frames().iter().map(row));
+    }
+    rows.sort_by_key(|(frame, ..)| frame.at);
+    // To the nanosecond: nine digits.
+    let time = |duration: Duration| duration.as_nanos() as f64 / 1e9;
+    let flow = |frame: &AirFrame| {
+        let of_plan =
+            frame.packet.map(|(_, flow)| flow.flow.0 as usize).filter(|&flow| flow < plan.flows.len());
+        of_plan.map_or(-1, |flow| flow as i64)
+    };
+    let column = |value: &dyn Fn(&FrameRow) -> Value| -> Vec<Value> { rows.iter().map(value).collect() };
+    json!({
+        "t": column(&|(frame, ..)| json!(time(frame.at - Instant::ZERO))),
+        "d": column(&|(frame, ..)| json!(time(frame.air_time))),
+        "from": column(&|(_, from, _)| json!(from)),
+        "to": column(&|(_, _, to)| json!(to.map_or(-1, |to| to as i64))),
+        "kind": column(&|(frame, ..)| json!(kind(frame))),
+        "ok": column(&|(frame, ..)| json!(u8::from(frame.is_received))),
+        "bytes": column(&|(frame, ..)| json!(frame.size)),
+        "flow": column(&|(frame, ..)| json!(flow(frame))),
+    })
+}
+
+/// The time up to which all frames were noted, in seconds.
+fn frames_until(plan: &Plan, simulator: &Simulator<FlowAgent>, stations: &[Vec<StationId>]) -> f64 {
+    let ends = media(plan, simulator, stations).filter_map(|(medium, _)| medium.frames_end());
+    seconds(ends.min().unwrap_or(plan.end) - Instant::ZERO)
+}
+
+/// The associations of clients in the order of time.
+fn associations(plan: &Plan, simulator: &Simulator<FlowAgent>, stations: &[Vec<StationId>]) -> Value {
+    let mut rows: Vec<(Instant, usize, Option<usize>)> = Vec::new();
+    for (medium, nodes) in media(plan, simulator, stations) {
+        for (client, report) in medium.handovers() {
+            let access_point = (0..nodes.len()).find(|&station| medium.address(station) == report.to);
+            rows.push((report.detected, nodes[*client], None));
+            rows.push((report.associated, nodes[*client], access_point.map(|station| nodes[station])));
+        }
+    }
+    rows.sort_by_key(|&(at, ..)| at);
+    rows.iter()
+        .map(|&(at, node, access_point)| {
+            let state = if access_point.is_some() { "associated" } else { "scanning" };
+            json!({ "t": seconds(at - Instant::ZERO), "node": node, "access_point": access_point, "state": state })
+        })
+        .collect()
+}
+
+/// The nodes of the way of packets from one node to another, as the routes are now; empty without a route.
+fn path(
+    plan: &Plan,
+    simulator: &mut Simulator<FlowAgent>,
+    nodes: &[NodeId],
+    from: usize,
+    to: usize,
+) -> Vec<usize> {
+    let mut path = vec![from];
+    let mut here = from;
+    while here != to {
+        here = match simulator.route(nodes[here], nodes[to]) {
+            Some(NextHop::Link(link)) => plan.links[link.index()].to,
+            Some(NextHop::Station { to, .. }) => to.index(),
+            None => return Vec::new(),
+        };
+        if path.len() == LONGEST_PATH {
+            return Vec::new();
+        }
+        path.push(here);
+    }
+    path
+}
+
+fn medium(wifi: &WifiPlan) -> Value {
+    let radio = &wifi.channel.radio;
+    let ranges = LinkBudget::new(&wifi.channel.path_loss, radio, radio).ranges();
+    json!({ "name": wifi.name, "receive": ranges.receive, "sense": ranges.carrier_sense })
+}
+
+fn role(wifi: &WifiPlan, station: usize) -> &'static str {
+    match wifi.infrastructure.as_ref().map(|infrastructure| &infrastructure.roles[station]) {
+        None | Some(StationRole::AdHoc { .. }) => "ad hoc",
+        Some(StationRole::AccessPoint(_)) => "access point",
+        Some(StationRole::Client { .. }) => "client",
+    }
+}
+
+fn wired(name: &str) -> Value {
+    json!({ "name": name, "medium": null, "role": "wired", "points": [], "off": [] })
+}
+
+fn wireless(
+    name: &str,
+    medium: usize,
+    role: &str,
+    (path, presence): (&Path, &Presence),
+    end: Instant,
+) -> Value {
+    let time = |at: Instant| seconds(at - Instant::ZERO);
+    let starts = path.legs().iter().map(|leg| leg.start).take_while(|&start| start < end);
+    let mut points: Vec<[f64; 3]> = starts
+        .chain([end])
+        .map(|at| {
+            let position = path.position(at);
+            [time(at), position.x, position.y]
+        })
+        .collect();
+    if path.max_speed() == 0.0 {
+        points.truncate(1);
+    }
+    let mut off = Vec::new();
+    let mut at = Instant::ZERO;
+    let mut since = (!presence.is_on(at)).then_some(at);
+    while let Some(change) = presence.next_change(at).filter(|&change| change < end) {
+        match since.take() {
+            Some(from) => off.push([time(from), time(change)]),
+            None => since = Some(change),
+        }
+        at = change;
+    }
+    off.extend(since.map(|from| [time(from), time(end)]));
+    json!({ "name": name, "medium": medium, "role": role, "points": points, "off": off })
+}

@@ -1,0 +1,108 @@
+//! A monitor of the air: all frames that the stations of a medium transmit.
+
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wifi::phy::Rate;
+use whimbrel_wifi::{Frame as MacFrame, FrameKind, MacAddress};
+
+use crate::queue::FlowKey;
+
+/// A frame as the monitor notes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AirFrame {
+    /// Beginning of the transmission.
+    pub at: Instant,
+    /// Time on the air.
+    pub air_time: Duration,
+    /// The station that sends it.
+    pub sender: usize,
+    /// The station that it is for; `None` for a group.
+    pub receiver: Option<usize>,
+    /// Type of the frame.
+    pub kind: FrameKind,
+    /// Subtype of a management frame (8: beacon).
+    pub subtype: u8,
+    /// Length with header and frame check sequence, in bytes.
+    pub size: u32,
+    /// Transmission rate.
+    pub rate: Rate,
+    /// `true` for the repetition of a frame with a payload.
+    pub is_retry: bool,
+    /// Number and flow of the packet in it.
+    pub packet: Option<(u64, FlowKey)>,
+    /// `true` if its receiver, or any station of the group, has decoded it.
+    pub is_received: bool,
+}
+
+/// The frames of a run up to a number.
+#[derive(Debug, Default)]
+pub(super) struct Monitor {
+    frames: Vec<AirFrame>,
+    limit: usize,
+    /// The last frame of each station; a station sends one at a time.
+    latest: Vec<usize>,
+    /// The station of each address.
+    addresses: Vec<(MacAddress, usize)>,
+    /// Beginning of the first frame that was not noted.
+    full_at: Option<Instant>,
+}
+
+impl Monitor {
+    /// Notes up to `limit` frames of stations with these addresses.
+    pub(super) fn new(limit: usize, addresses: impl Iterator<Item = MacAddress>) -> Self {
+        let mut addresses: Vec<(MacAddress, usize)> = addresses.zip(0..).collect();
+        let latest = vec![usize::MAX; addresses.len()];
+        addresses.sort_unstable();
+        Self { frames: Vec::new(), limit, latest, addresses, full_at: None }
+    }
+
+    fn station(&self, address: MacAddress) -> Option<usize> {
+        let found = self.addresses.binary_search_by_key(&address, |&(address, _)| address);
+        found.ok().map(|position| self.addresses[position].1)
+    }
+
+    /// A station begins to transmit.
+    pub(super) fn begin(
+        &mut self,
+        now: Instant,
+        sender: usize,
+        frame: &MacFrame,
+        packet: Option<(u64, FlowKey)>,
+    ) {
+        if self.frames.len() >= self.limit {
+            self.full_at = self.full_at.or(Some(now));
+            self.latest[sender] = usize::MAX;
+            return;
+        }
+        self.latest[sender] = self.frames.len();
+        self.frames.push(AirFrame {
+            at: now,
+            air_time: frame.air_time,
+            sender,
+            receiver: self.station(frame.receiver),
+            kind: frame.kind,
+            subtype: frame.addressing.subtype,
+            size: frame.size,
+            rate: frame.rate,
+            is_retry: frame.is_retry,
+            packet,
+            is_received: false,
+        });
+    }
+
+    /// A station has decoded a frame.
+    pub(super) fn receive(&mut self, station: usize, frame: &MacFrame) {
+        let Some(sender) = self.station(frame.transmitter) else { return };
+        let Some(noted) = self.frames.get_mut(self.latest[sender]) else { return };
+        noted.is_received |= noted.receiver.is_none_or(|receiver| receiver == station);
+    }
+
+    /// The frames in the order of their beginnings.
+    pub(super) fn frames(&self) -> &[AirFrame] {
+        &self.frames
+    }
+
+    /// Beginning of the first frame that was not noted, because of the limit.
+    pub(super) fn full_at(&self) -> Option<Instant> {
+        self.full_at
+    }
+}

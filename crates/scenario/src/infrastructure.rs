@@ -1,0 +1,91 @@
+//! Scenario keys of access points and their clients.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::quantity::{Decibels, Power, Time};
+
+/// The node's station is an access point.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AccessPoint {
+    /// The network's name, of up to 32 bytes.
+    pub ssid: String,
+    /// The channel; 1 by default.
+    #[serde(default)]
+    pub channel: Option<u8>,
+    /// The address, such as `"02:00:00:00:00:01"`; by default one of its own.
+    #[serde(default)]
+    pub bssid: Option<String>,
+    /// The interval between beacons; 102.4 ms by default.
+    #[serde(default)]
+    pub beacon_interval: Option<Time>,
+    /// The largest number of associated clients; 2007 by default.
+    #[serde(default)]
+    pub max_clients: Option<u32>,
+}
+
+/// The node's station searches for an access point, and sends everything through it.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Client {
+    /// The network's name.
+    pub ssid: String,
+    /// The channels to be scanned, in this order; by default those of the network's access points.
+    #[serde(default)]
+    pub channels: Option<Vec<u8>>,
+    /// The procedure of scanning.
+    #[serde(default)]
+    pub scan: Scan,
+    /// The time to change the channel; 2 ms by default.
+    #[serde(default)]
+    pub switch_time: Option<Time>,
+    /// The client leaves its access point after that many consecutive beacons that were not received; 7 by default, 0 to ignore
+    /// beacons.
+    #[serde(default)]
+    pub missed_beacons: Option<u32>,
+    /// The client leaves its access point after that many consecutive attempts without an acknowledgement; 20 by default, 0 to
+    /// ignore them.
+    #[serde(default)]
+    pub failed_attempts: Option<u32>,
+    /// The client looks for a stronger access point while its beacons are received with less power; by default it does not.
+    #[serde(default)]
+    pub weak_signal: Option<Power>,
+    /// How much stronger another access point must be then; 6 dB by default.
+    #[serde(default)]
+    pub hysteresis: Option<Decibels>,
+    /// If true, the client scans only when it joins and later chooses among the access points found then, as ns-2's.
+    #[serde(default)]
+    pub scans_once: bool,
+    /// Time at which the client begins to search.
+    #[serde(default)]
+    pub joins_at: Time,
+}
+
+/// The procedure by which a client finds access points.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(tag = "kind")]
+pub enum Scan {
+    /// Probe requests on each channel.
+    Active {
+        /// The wait for the first answer; 20 ms by default.
+        #[serde(default)]
+        min_channel_time: Option<Time>,
+        /// The wait for all answers on a channel with any; 40 ms by default.
+        #[serde(default)]
+        max_channel_time: Option<Time>,
+    },
+    /// Beacons on each channel.
+    Passive {
+        /// The time on each channel; 120 ms by default.
+        #[serde(default)]
+        channel_time: Option<Time>,
+    },
+}
+
+impl Default for Scan {
+    fn default() -> Self {
+        Self::Active { min_channel_time: None, max_channel_time: None }
+    }
+}

@@ -1,0 +1,173 @@
+//! Roles of stations, resolved.
+
+use whimbrel_netsim::medium::{InfrastructureConfig, InvalidRole, StationRole};
+use whimbrel_units::Duration;
+use whimbrel_wifi::MacAddress;
+use whimbrel_wifi::infrastructure::Scan;
+use whimbrel_wifi::infrastructure::{
+    AccessPointConfig, HandoverTrigger, InvalidInfrastructure, Ssid, StationConfig,
+};
+
+use super::stations::StationPlan;
+use super::{copies, quoted};
+use crate::error::ScenarioError;
+use crate::infrastructure::{self as keys, AccessPoint, Client};
+use crate::{Node, Scenario};
+
+/// How much stronger another access point must be by default, as a ratio of powers.
+const HYSTERESIS: f64 = 3.981_071_705_534_972_5;
+
+/// The roles of the stations of a medium; `None` if all are ad hoc.
+pub(super) fn plan(
+    scenario: &Scenario,
+    wifi: &str,
+    stations: &[StationPlan],
+    distribution_delay: Duration,
+) -> Result<Option<InfrastructureConfig>, ScenarioError> {
+    let members: Vec<(usize, &Node)> = scenario
+        .node
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| node.wifi.as_deref() == Some(wifi))
+        .flat_map(|member| copies(member.1.count).map(move |_| member))
+        .collect();
+    if members.iter().all(|(_, node)| node.access_point.is_none() && node.client.is_none()) {
+        return Ok(None);
+    }
+    let mut roles = Vec::with_capacity(members.len());
+    for (number, &(position, node)) in members.iter().enumerate() {
+        let key = format!("node[{position}]");
+        let address = MacAddress::station(number as u32);
+        roles.push(match (&node.access_point, &node.client) {
+            (Some(_), Some(_)) => {
+                let expected = "either `access_point` or `client`";
+                return Err(ScenarioError::invalid(format!("{key}.client"), "{...}", expected));
+            }
+            (Some(point), None) => StationRole::AccessPoint(access_point(&key, point, address)?),
+            (None, Some(client)) => client_role(scenario, wifi, &key, client, address)?,
+            (None, None) => StationRole::default(),
+        });
+    }
+    let config = InfrastructureConfig { roles, distribution_delay }.with_staggered_beacons();
+    config.check(stations.len()).map_err(|error| explain(error, &members))?;
+    Ok(Some(config))
+}
+
+/// The same error, with the key of the station at fault.
+fn explain(error: InvalidRole, members: &[(usize, &Node)]) -> ScenarioError {
+    let key = |station: usize| format!("node[{}]", members[station].0);
+    let role = |station: usize| if members[station].1.client.is_some() { "client" } else { "access_point" };
+    match error {
+        InvalidRole::Parameter { station, error } => match error {
+            InvalidInfrastructure::Value { parameter, expected } => {
+                let key = format!("{}.{}.{parameter}", key(station), role(station));
+                ScenarioError::invalid(key, "...", expected)
+            }
+            other => ScenarioError::invalid(key(station), "...", other.to_string()),
+        },
+        InvalidRole::DuplicateAddress { address, stations: (first, second) } => {
+            let expected =
+                format!("an address that `{}` has not: a BSSID is that of one access point", key(first));
+            ScenarioError::invalid(
+                format!("{}.{}.bssid", key(second), role(second)),
+                quoted(&address.to_string()),
+                expected,
+            )
+        }
+        InvalidRole::GroupAddress { address, station } => {
+            let key = format!("{}.{}.bssid", key(station), role(station));
+            ScenarioError::invalid(
+                key,
+                quoted(&address.to_string()),
+                "the address of one station: an even first byte",
+            )
+        }
+        other => ScenarioError::invalid("node", "...", other.to_string()),
+    }
+}
+
+fn ssid(key: &str, name: &str) -> Result<Ssid, ScenarioError> {
+    Ssid::new(name)
+        .map_err(|_| ScenarioError::invalid(format!("{key}.ssid"), quoted(name), "at most 32 bytes"))
+}
+
+fn access_point(
+    key: &str,
+    point: &AccessPoint,
+    address: MacAddress,
+) -> Result<AccessPointConfig, ScenarioError> {
+    let key = format!("{key}.access_point");
+    let address = point.bssid.as_deref().map_or(Ok(address), |text| {
+        let wrong = || {
+            let expected = "six bytes, such as \"02:00:00:00:00:01\"";
+            ScenarioError::invalid(format!("{key}.bssid"), quoted(text), expected)
+        };
+        text.parse().map_err(|_| wrong())
+    })?;
+    let default = AccessPointConfig::new(address, ssid(&key, &point.ssid)?, point.channel.unwrap_or(1));
+    Ok(AccessPointConfig {
+        beacon_interval: point.beacon_interval.map_or(default.beacon_interval, |time| time.0),
+        max_stations: point.max_clients.map_or(default.max_stations, |count| count as usize),
+        ..default
+    })
+}
+
+fn client_role(
+    scenario: &Scenario,
+    wifi: &str,
+    key: &str,
+    client: &Client,
+    address: MacAddress,
+) -> Result<StationRole, ScenarioError> {
+    let key = format!("{key}.client");
+    let networks: Vec<&AccessPoint> = scenario
+        .node
+        .iter()
+        .filter(|node| node.wifi.as_deref() == Some(wifi))
+        .filter_map(|node| node.access_point.as_ref())
+        .collect();
+    let of_network = networks.iter().filter(|point| point.ssid == client.ssid);
+    let mut channels: Vec<u8> = of_network.map(|point| point.channel.unwrap_or(1)).collect();
+    if channels.is_empty() {
+        let names: Vec<String> = networks.iter().map(|point| point.ssid.clone()).collect();
+        let expected = format!("the network of an access point: {}", super::abridged(&names));
+        return Err(ScenarioError::invalid(format!("{key}.ssid"), quoted(&client.ssid), expected));
+    }
+    channels.sort_unstable();
+    channels.dedup();
+    let channels = client.channels.clone().unwrap_or(channels);
+    let default = StationConfig::new(address, ssid(&key, &client.ssid)?, channels);
+    let limit = |given: Option<u32>, default: Option<u32>| match given {
+        Some(0) => None,
+        Some(limit) => Some(limit),
+        None => default,
+    };
+    let scan = match (&client.scan, default.scan) {
+        (
+            keys::Scan::Active { min_channel_time, max_channel_time },
+            Scan::Active { probe_delay, min_channel_time: min, max_channel_time: max },
+        ) => Scan::Active {
+            probe_delay,
+            min_channel_time: min_channel_time.map_or(min, |time| time.0),
+            max_channel_time: max_channel_time.map_or(max, |time| time.0),
+        },
+        (keys::Scan::Passive { channel_time }, _) => match (channel_time, StationConfig::NS2_PASSIVE) {
+            (Some(time), _) => Scan::Passive { channel_time: time.0 },
+            (None, default) => default,
+        },
+        (_, default) => default,
+    };
+    let ratio = client.hysteresis.map_or(HYSTERESIS, |ratio| ratio.ratio());
+    let config = StationConfig {
+        scan,
+        switch_time: client.switch_time.map_or(default.switch_time, |time| time.0),
+        trigger: HandoverTrigger {
+            failed_attempts: limit(client.failed_attempts, default.trigger.failed_attempts),
+            missed_beacons: limit(client.missed_beacons, default.trigger.missed_beacons),
+            weak_signal: client.weak_signal.map(|power| (power.0, ratio)),
+        },
+        scans_once: client.scans_once,
+        ..default
+    };
+    Ok(StationRole::Client { config, joins_at: client.joins_at.after_start() })
+}
