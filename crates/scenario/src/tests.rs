@@ -33,7 +33,7 @@ fn document() -> Document<NoTransports> {
 fn a_network_is_built_without_transports_and_carries_packets_of_any_kind() {
     let plan = document().plan().unwrap();
     assert_eq!(plan.flows.len(), 0);
-    let Network { mut simulator, nodes, links } =
+    let Network { mut simulator, nodes, links, .. } =
         Network::<Port<&'static str>>::new(&plan, &plan.events_with(&[]), 1);
     assert_eq!((nodes.len(), links.len(), simulator.link_name(links[0])), (2, 2, "here>there"));
     let [here, there] = [0, 1].map(|node| simulator.add_agent(nodes[node], FlowId(0), Port::default()));
