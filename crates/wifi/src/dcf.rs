@@ -24,8 +24,8 @@ use alloc::collections::VecDeque;
 use whimbrel_units::{Duration, Instant};
 
 pub use config::{
-    AfterCollision, ErrorSpacing, ImmediateAccess, MacConfig, MacRules, MissingResponse, Protection,
-    ResponseTimeout,
+    AfterCollision, ErrorSpacing, ImmediateAccess, InvalidMac, MacConfig, MacRules, MissingResponse,
+    Protection, ResponseTimeout,
 };
 pub use event::{DropCause, Event, Outgoing, ReceptionError, Step, Transmit};
 

@@ -1,8 +1,12 @@
 //! Configuration of a station's MAC.
 
-use whimbrel_units::Duration;
+mod check;
 
 use alloc::vec::Vec;
+
+use whimbrel_units::Duration;
+
+pub use check::InvalidMac;
 
 use super::access::Spacing;
 use crate::phy::{ACK_BYTES, CTS_BYTES, DATA_OVERHEAD_BYTES, Modulation, Phy, Preamble, Rate, RateSet};

@@ -10,13 +10,13 @@ use crate::frame::{Addressing, Frame, FrameKind, MacAddress};
 pub struct Outgoing {
     /// Next station, or a group address.
     pub receiver: MacAddress,
-    /// Length of the payload in bytes, without 802.11 header and frame check sequence.
+    /// Length of the payload in bytes, without 802.11 header and frame check sequence. It may be 0.
     pub size: u32,
     /// Driver's handle of the payload.
     pub payload: u64,
     /// Data or management.
     pub kind: FrameKind,
-    /// Transmission rate; `None` for the configured one.
+    /// Transmission rate, one of the PHY's; `None` for the configured one or, with rate adaptation, the adapted one.
     pub rate: Option<crate::phy::Rate>,
     /// Subtype, direction and address 3.
     pub addressing: Addressing,

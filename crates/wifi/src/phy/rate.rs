@@ -165,8 +165,24 @@ impl RateSet {
         BY_SPEED.into_iter().filter(move |&rate| self.contains(rate))
     }
 
+    /// `true` if no rate is in the set.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     /// The slowest rate; 1 Mbit/s if the set is empty.
     pub fn lowest(self) -> Rate {
         self.iter().next().unwrap_or(Rate::Dsss1)
+    }
+}
+
+impl fmt::Display for RateSet {
+    /// The rates in Mbit/s in ascending order, separated by commas.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, rate) in self.iter().enumerate() {
+            let separator = if number == 0 { "" } else { ", " };
+            write!(f, "{separator}{}", rate.bits_per_second() as f64 / 1e6)?;
+        }
+        f.write_str(" Mbit/s")
     }
 }

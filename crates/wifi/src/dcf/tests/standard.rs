@@ -282,3 +282,12 @@ fn sequence_numbers_count_payloads_modulo_4096() {
         while machine.poll_event().is_some() {}
     }
 }
+
+#[test]
+fn an_empty_payload_is_a_frame_of_the_header_alone() {
+    let mut machine = station(config(), &[0]);
+    machine.enqueue(at(0), Outgoing::data(PEER, 0, 1)).unwrap();
+    let sent = run(&mut machine, 60);
+    // 28 bytes at 11 Mbit/s: 20.4 us, rounded up.
+    assert_eq!((sent[0].1.size, sent[0].1.air_time), (28, Duration::from_micros(192 + 21)));
+}

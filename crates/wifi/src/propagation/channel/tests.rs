@@ -31,6 +31,15 @@ fn the_default_channel_reaches_what_ns2_reaches() {
 }
 
 #[test]
+fn two_stations_at_one_place_receive_all_the_power_without_delay() {
+    let paths = row(&[7.0, 7.0]);
+    let links = links(ChannelConfig::ns2(), &paths, 0);
+    let [Link { station: 1, delay: 0, power, is_corrupted: false }] = links[..] else { panic!("{links:?}") };
+    // No antenna receives more than was sent.
+    assert_eq!(f64::from(power), f64::from(Radio::NS2.transmit_power as f32));
+}
+
+#[test]
 fn a_station_that_is_off_receives_nothing() {
     let paths = row(&[0.0, 100.0, 200.0]);
     let mut channel = Channel::new(ChannelConfig::ns2(), AREA, Instant::ZERO, 3, &paths).unwrap();
