@@ -92,6 +92,12 @@ impl Cell {
         self.stations.targets[from as usize] = Some(MacAddress::station(to));
     }
 
+    /// Gives a station an endless supply of payloads for all stations, which are not acknowledged.
+    pub fn saturate_group(&mut self, from: u32, bytes: u32) {
+        self.stations.payload_bytes = bytes;
+        self.stations.targets[from as usize] = Some(MacAddress::BROADCAST);
+    }
+
     /// Records all events from now on, for [`take_log`](Self::take_log).
     pub fn record(&mut self) {
         self.stations.log = Some(Vec::new());

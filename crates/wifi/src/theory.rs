@@ -5,18 +5,25 @@
 //! - [`saturation`]: throughput of Bianchi's model (2000) and of Bianchi and Tinnirello's (2005).
 //! - [`monte_carlo`]: the slotted rule itself, drawn.
 //! - [`SingleSender`]: the maximum throughput of one sender.
+//! - [`SharingPair`], [`HiddenPair`], [`NearFar`]: exposed and hidden senders, capture.
 //! - [`kolmogorov`]: comparison of a sample with a distribution, such as those of random waypoint.
 
 mod chain;
 mod distribution;
+mod hidden;
 mod monte_carlo;
+mod near_far;
+mod pair;
 mod saturation;
 mod single_sender;
 mod times;
 
 pub use chain::{BackoffChain, Operation};
 pub use distribution::{kolmogorov, waypoint_coordinate, waypoint_speed};
+pub use hidden::HiddenPair;
 pub use monte_carlo::{MonteCarlo, MonteCarloResult, monte_carlo};
+pub use near_far::NearFar;
+pub use pair::SharingPair;
 pub use saturation::{Saturation, saturation};
 pub use single_sender::SingleSender;
 pub use times::ExchangeTimes;

@@ -2,9 +2,19 @@
 //!
 //! A [`Case`] is a saturated cell. [`Case::compare`] runs it three times: as machines on the medium, as the slotted Monte
 //! Carlo, and in closed form. All three use [`MacConfig::synchronous`], whose rule after a collision is stated in the
-//! case.
+//! case. [`scenes`] has small scenes for which theory has an answer, [`adaptation`] compares rate adaptation with the best
+//! fixed rate, [`ns2`] the machines under ns-2's rules with ns-2's figures; [`exchange`] draws an exchange, [`waypoint`]
+//! compares random waypoint with its stationary distributions.
+
+pub mod exchange;
+mod noisy_link;
+pub mod ns2;
+pub mod scenes;
+pub mod waypoint;
 
 use whimbrel_units::Instant;
+
+pub use noisy_link::{Adaptation, NoisyLink, adaptation};
 
 use crate::cell::Cell;
 use crate::dcf::{AfterCollision, MacConfig};
@@ -100,6 +110,7 @@ impl Case {
             cw_min: phy.cw_min,
             cw_max: phy.cw_max,
             retry_limit: self.retry_limit,
+            near: 0,
         }
     }
 
@@ -109,7 +120,6 @@ impl Case {
         let config = self.config();
         let frame_bytes = PAYLOAD_BYTES + LLC_BYTES + config.header_bytes;
         let times = ExchangeTimes::new(&config, frame_bytes, self.after_collision);
-        let megabits = |payload_rate: f64| payload_rate * f64::from(PAYLOAD_BYTES) * 8e-6;
         let drawn_rate = slotted.payload_rate(times);
 
         let successes =
@@ -132,6 +142,11 @@ impl Case {
             exact_throughput: self.retry_limit.is_none().then_some(megabits(exact)),
         }
     }
+}
+
+/// Throughput in Mbit/s of this many payloads of [`PAYLOAD_BYTES`] per second.
+fn megabits(payload_rate: f64) -> f64 {
+    payload_rate * f64::from(PAYLOAD_BYTES) * 8e-6
 }
 
 /// Payloads delivered, attempts and failed attempts since the beginning.

@@ -15,8 +15,8 @@ use crate::random::Random;
 /// transmission is at a random other rate. If that is slower than the best rate, it comes after two failures at the best
 /// rate, so that looking at slow rates costs nothing while the best rate works.
 ///
-/// Differences: intervals without a transmission of a payload are not updated, rates have no limit on the time that
-/// retries may take, and the random rate is drawn anew instead of from a table.
+/// Differences from mac80211: the time that retries may take is not limited, and the random rate is drawn anew instead of from
+/// a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Minstrel {
     /// Time between updates of the averages.
@@ -169,6 +169,8 @@ impl MinstrelState {
         };
         let best = highest(&throughput, None);
         let second = highest(&throughput, Some(best));
+        // Without a second rate that works the best one is tried four times.
+        let second = if throughput(second) > 0.0 { second } else { best };
         // Among rates that are all but certain, the one of the highest throughput.
         let certainty = |place: usize| {
             let probability = probability(place);

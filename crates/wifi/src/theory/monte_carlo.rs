@@ -16,6 +16,9 @@ pub struct MonteCarlo {
     pub cw_max: u16,
     /// Attempts per payload; `None` for no limit.
     pub retry_limit: Option<u16>,
+    /// Those of the stations whose frames survive collisions with the frames of the others (capture), but not with each
+    /// other's.
+    pub near: usize,
 }
 
 /// Counts of events.
@@ -25,6 +28,8 @@ pub struct MonteCarloResult {
     pub idle_slots: u64,
     /// Successful exchanges.
     pub successes: u64,
+    /// Those of near stations.
+    pub near_successes: u64,
     /// Collisions of two or more stations.
     pub collisions: u64,
     /// Transmissions, of which a collision has several.
@@ -65,11 +70,14 @@ pub fn monte_carlo(cell: MonteCarlo, busy_periods: u64, seed: u64) -> MonteCarlo
         }
         let Some(&idle) = counters.iter().min() else { return result };
         let senders = counters.iter().filter(|&&counter| counter == idle).count() as u64;
-        let is_success = senders == 1;
+        let near = counters[..cell.near].iter().filter(|&&counter| counter == idle).count() as u64;
+        let is_success = senders == 1 || near == 1;
         result.idle_slots += u64::from(idle);
         result.attempts += senders;
         if is_success {
             result.successes += 1;
+            result.near_successes += near;
+            result.collided_attempts += senders - 1;
         } else {
             result.collisions += 1;
             result.collided_attempts += senders;
@@ -79,8 +87,10 @@ pub fn monte_carlo(cell: MonteCarlo, busy_periods: u64, seed: u64) -> MonteCarlo
                 counters[station] -= idle;
                 continue;
             }
-            failures[station] = if is_success { 0 } else { failures[station].saturating_add(1) };
-            if is_success || cell.retry_limit.is_some_and(|limit| failures[station] >= limit) {
+            // Far stations lose to the near one.
+            let is_mine = is_success && (senders == 1 || station < cell.near);
+            failures[station] = if is_mine { 0 } else { failures[station].saturating_add(1) };
+            if is_mine || cell.retry_limit.is_some_and(|limit| failures[station] >= limit) {
                 failures[station] = 0;
                 windows[station] = cell.cw_min;
             } else {

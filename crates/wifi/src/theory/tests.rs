@@ -80,6 +80,7 @@ fn the_monte_carlo_has_the_throughputs_and_collision_probabilities_of_the_table(
             cw_min: phy.cw_min,
             cw_max: phy.cw_max,
             retry_limit,
+            near: 0,
         };
         let config = MacConfig::synchronous(phy, rate, after);
         let result = monte_carlo(cell, 400_000, 1);
