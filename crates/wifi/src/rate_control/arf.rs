@@ -14,13 +14,12 @@ pub struct Arf {
     pub successes: u16,
     /// Missing acknowledgements in succession after which the rate falls.
     pub failures: u16,
-    /// Time after a fall at which the rate rises, whatever was acknowledged. The paper has a timer and gives no value for
-    /// it.
+    /// Time after a fall at which the rate rises, whatever was acknowledged.
     pub timer: Duration,
 }
 
 impl Default for Arf {
-    /// 10 successes, 2 failures, 60 ms.
+    /// 10 successes and 2 failures, as in the paper; the timer of 60 ms is our choice.
     fn default() -> Self {
         Self { successes: 10, failures: 2, timer: Duration::from_millis(60) }
     }
