@@ -95,6 +95,14 @@ impl Drops {
         core::mem::take(&mut self.0)
     }
 
+    /// Keeps the memory of a list that [`take`](Self::take) returned.
+    pub(crate) fn reuse(&mut self, mut taken: Vec<(QueuedPacket, DropReason)>) {
+        if self.0.is_empty() {
+            taken.clear();
+            self.0 = taken;
+        }
+    }
+
     /// The dropped packets in the order of addition.
     pub fn iter(&self) -> impl Iterator<Item = &(QueuedPacket, DropReason)> {
         self.0.iter()

@@ -10,7 +10,7 @@ mod observation;
 mod wifi;
 
 use core::any::Any;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use whimbrel_units::Instant;
 
@@ -23,9 +23,9 @@ pub use wifi::{
     AirFrame, InfrastructureConfig, InvalidRole, ManagementStats, StationRole, WifiConfig, WifiMedium,
 };
 
-use crate::Count;
 use crate::events::EventSource;
 pub use crate::loss::MediumLoss;
+use crate::{Count, NodeId};
 
 /// A shared medium and the access to it of all its stations, which are numbered in the order of addition.
 ///
@@ -54,6 +54,8 @@ pub trait Medium: Any + Send {
 pub(crate) struct MediumSlot {
     pub(crate) medium: Box<dyn Medium>,
     pub(crate) stations: Vec<Station>,
+    /// The first station of each node that has one.
+    pub(crate) numbers: BTreeMap<NodeId, u32>,
     pub(crate) source: EventSource,
     /// Time of the medium's event.
     pub(crate) expected: Option<Instant>,

@@ -1,7 +1,7 @@
 //! Shared media: stations send packets, the medium says what becomes of them.
 
 use core::any::Any;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::Simulator;
 use crate::events::Event;
@@ -21,6 +21,7 @@ impl<A: Agent> Simulator<A> {
         self.network.media.push(MediumSlot {
             medium: Box::new(medium),
             stations: Vec::new(),
+            numbers: BTreeMap::new(),
             source,
             expected: None,
             effects: VecDeque::new(),
@@ -47,6 +48,7 @@ impl<A: Agent> Simulator<A> {
         let queue = discipline.build(limit, random)?.unwrap_or_else(|| Box::new(DropTail::new(limit)));
         let slot = &mut self.network.media[medium.index()];
         slot.stations.push(Station::new(node, name, queue));
+        slot.numbers.entry(node).or_insert(index);
         slot.medium.handle_station(index as usize);
         let id = StationId { medium, index };
         self.network.egresses[node.index()].push(Egress::Station(id));
@@ -115,9 +117,11 @@ impl<A: Agent> Simulator<A> {
         let now = self.timeline.now;
         let station = self.network.station_mut(id);
         let accepted = station.enqueue(now, queued, next);
-        for (packet, reason) in station.take_drops() {
+        let drops = station.take_drops();
+        for &(packet, reason) in &drops {
             self.lose_at_station(id, packet.slot, reason);
         }
+        self.network.station_mut(id).reuse_drops(drops);
         if accepted {
             self.call_medium(id.medium, |medium, io| medium.handle_backlog(now, id.index(), io));
         }
@@ -130,9 +134,9 @@ impl<A: Agent> Simulator<A> {
         id: MediumId,
         call: impl FnOnce(&mut dyn Medium, &mut MediumIo<'_>) -> R,
     ) -> R {
-        let MediumSlot { medium, stations, effects, .. } = &mut self.network.media[id.index()];
+        let MediumSlot { medium, stations, numbers, effects, .. } = &mut self.network.media[id.index()];
         let headers = self.packets.headers_mut();
-        let mut io = MediumIo { now: self.timeline.now, stations, headers, effects };
+        let mut io = MediumIo { now: self.timeline.now, stations, numbers, headers, effects };
         let result = call(&mut **medium, &mut io);
         self.expect_medium(id);
         if !self.network.media[id.index()].is_applying {

@@ -15,8 +15,8 @@ pub(crate) struct Station {
     pub(crate) name: String,
     discipline: Box<dyn QueueDiscipline>,
     drops: Drops,
-    /// Next hops of the packets that wait, by slot; broadcasts have none.
-    next_hops: BTreeMap<u32, NodeId>,
+    /// Slots and next hops of the packets that wait, in the order of their arrival; broadcasts have none.
+    next_hops: VecDeque<(u32, NodeId)>,
     /// Packets that leave the queue without being sent, by slot; `true` for those that are then routed anew. They leave
     /// when they reach the head, whatever the discipline.
     flushed: BTreeMap<u32, bool>,
@@ -34,7 +34,7 @@ impl Station {
             name,
             discipline,
             drops: Drops::default(),
-            next_hops: BTreeMap::new(),
+            next_hops: VecDeque::new(),
             flushed: BTreeMap::new(),
             observers: Vec::new(),
             controller: None,
@@ -50,7 +50,7 @@ impl Station {
     /// Queues a packet. Returns `false` if the discipline dropped it; drops are to be [taken](Self::take_drops).
     pub(crate) fn enqueue(&mut self, now: Instant, packet: QueuedPacket, next: Option<NodeId>) -> bool {
         if let Some(node) = next {
-            self.next_hops.insert(packet.slot, node);
+            self.next_hops.push_back((packet.slot, node));
         }
         self.discipline.enqueue(now, packet, &mut self.drops);
         let accepted = !self.drops.iter().any(|(dropped, _)| dropped.slot == packet.slot);
@@ -62,19 +62,31 @@ impl Station {
 
     /// The packets that wait for a neighbour leave the queue without being sent.
     pub(crate) fn flush(&mut self, neighbour: NodeId, is_salvage: bool) {
-        let waiting = self.next_hops.iter().filter(|&(_, &next)| next == neighbour);
-        self.flushed.extend(waiting.map(|(&slot, _)| (slot, is_salvage)));
+        let waiting = self.next_hops.iter().filter(|&&(_, next)| next == neighbour);
+        self.flushed.extend(waiting.map(|&(slot, _)| (slot, is_salvage)));
     }
 
-    /// The packets that the discipline has dropped since the last call, in the order of their drops.
+    /// Removes the next hop of a packet that leaves the queue. Most packets leave at the front.
+    fn take_next_hop(&mut self, slot: u32) -> Option<NodeId> {
+        let position = self.next_hops.iter().position(|&(waiting, _)| waiting == slot)?;
+        self.next_hops.remove(position).map(|(_, next)| next)
+    }
+
+    /// The packets that the discipline has dropped since the last call, in the order of their drops. The list is to be
+    /// [given back](Self::reuse_drops).
     pub(crate) fn take_drops(&mut self) -> Vec<(QueuedPacket, DropReason)> {
         let drops = self.drops.take();
         for (packet, _) in &drops {
-            self.next_hops.remove(&packet.slot);
+            self.take_next_hop(packet.slot);
             self.flushed.remove(&packet.slot);
             self.stats.dropped.add_packet(packet.size);
         }
         drops
+    }
+
+    /// Keeps the memory of a list of drops that was processed.
+    pub(crate) fn reuse_drops(&mut self, drops: Vec<(QueuedPacket, DropReason)>) {
+        self.drops.reuse(drops);
     }
 }
 
@@ -124,6 +136,8 @@ pub(crate) enum Effect {
 pub struct MediumIo<'a> {
     pub(crate) now: Instant,
     pub(crate) stations: &'a mut [Station],
+    /// Stations by node.
+    pub(crate) numbers: &'a BTreeMap<NodeId, u32>,
     pub(crate) headers: &'a mut [Header],
     pub(crate) effects: &'a mut VecDeque<Effect>,
 }
@@ -149,13 +163,14 @@ impl MediumIo<'_> {
         loop {
             let from = &mut self.stations[station];
             let taken = from.discipline.dequeue(self.now, &mut from.drops);
-            let next = taken.as_ref().and_then(|packet| from.next_hops.remove(&packet.slot));
-            for (packet, reason) in from.take_drops() {
+            let next = taken.as_ref().and_then(|packet| from.take_next_hop(packet.slot));
+            let drops = from.take_drops();
+            for &(packet, reason) in &drops {
                 let station = station as u32;
                 self.effects.push_back(Effect::Dropped { slot: packet.slot, station, reason });
             }
+            from.reuse_drops(drops);
             let packet = taken?;
-            let from = &mut self.stations[station];
             let Some(is_salvage) = from.flushed.remove(&packet.slot) else { return Some((packet, next)) };
             from.stats.dropped.add_packet(packet.size);
             let (slot, station) = (packet.slot, station as u32);
@@ -169,7 +184,7 @@ impl MediumIo<'_> {
         self.stations[station].stats.taken.add_packet(packet.size);
         let header = &mut self.headers[packet.slot as usize];
         header.ecn = packet.ecn;
-        let receiver = next.and_then(|node| self.stations.iter().position(|station| station.node == node));
+        let receiver = next.and_then(|node| self.numbers.get(&node)).map(|&number| number as usize);
         self.effects.push_back(Effect::Taken { slot: packet.slot, station: station as u32 });
         Some(Frame {
             sender: station,

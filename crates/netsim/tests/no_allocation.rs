@@ -1,0 +1,100 @@
+//! Frames of an 802.11 medium cost no heap allocation in the steady state.
+
+use allocation_counter::measure;
+use whimbrel_netsim::medium::{InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
+use whimbrel_netsim::queue::Discipline;
+use whimbrel_netsim::{
+    Agent, Ecn, FlowId, LinkConfig, NodeId, Packet, QueueLimit, SimulationConfig, Simulator,
+};
+use whimbrel_units::{DataRate, Duration, Instant};
+use whimbrel_wifi::MacAddress;
+use whimbrel_wifi::dcf::MacConfig;
+use whimbrel_wifi::infrastructure::{AccessPointConfig, Ssid, StationConfig};
+use whimbrel_wifi::mobility::{Path, Position, Presence};
+use whimbrel_wifi::phy::{Phy, Preamble, Rate};
+use whimbrel_wifi::propagation::ChannelConfig;
+use whimbrel_wifi::site::Site;
+
+/// Sends packets at a fixed interval, or counts what it receives.
+struct Constant {
+    to: Option<NodeId>,
+    flow: FlowId,
+    interval: Duration,
+    next: Instant,
+    received: u64,
+}
+
+impl Agent for Constant {
+    type Payload = ();
+
+    fn handle_packet(&mut self, _: Instant, _: Packet<()>) {
+        self.received += 1;
+    }
+    fn handle_timeout(&mut self, _: Instant) {}
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet<()>> {
+        let destination = self.to.filter(|_| self.next <= now)?;
+        self.next += self.interval;
+        let (flow, source, ecn) = (self.flow, NodeId::default(), Ecn::NotEct);
+        Some(Packet { id: 0, flow, source, destination, size: 500, ecn, payload: () })
+    }
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.to.map(|_| self.next)
+    }
+}
+
+/// An access point or a peer, and three other stations. Each of these exchanges packets with the first station in both
+/// directions, the third one with the second. Returns the allocations and the packets received in five seconds.
+fn run(has_roles: bool, interval: Duration) -> (u64, u64) {
+    let place = |k: u32| Path::fixed(Position { x: f64::from(k), y: 0.0 });
+    let site =
+        Site::new(ChannelConfig::ns2(), (0..4).map(|k| (place(k), Presence::ALWAYS))).expect("a radio");
+    let config = WifiConfig::standard(MacConfig::standard(Phy::hr_dsss(Preamble::Long), Rate::Hr11), 1);
+    let ssid = Ssid::new("net").expect("a short name");
+    let role = |k: u32| match k {
+        0 => StationRole::AccessPoint(AccessPointConfig::new(MacAddress::station(0), ssid, 1)),
+        _ => StationRole::client(StationConfig::new(MacAddress::station(k), ssid, vec![1])),
+    };
+    let medium = if has_roles {
+        let roles = InfrastructureConfig::new((0..4).map(role).collect());
+        WifiMedium::with_infrastructure(site, config, &roles).expect("sound roles")
+    } else {
+        WifiMedium::new(site, config)
+    };
+    let mut simulator = Simulator::new(SimulationConfig::default());
+    let medium = simulator.add_medium(medium);
+    let host = simulator.add_node("host");
+    let nodes: Vec<NodeId> = (0..4).map(|k| simulator.add_node(&format!("n{k}"))).collect();
+    for &node in &nodes {
+        simulator.add_station(node, medium, &Discipline::DropTail, QueueLimit::Packets(50)).expect("a queue");
+    }
+    simulator.add_duplex(host, nodes[0], LinkConfig::new(DataRate::INFINITE, Duration::from_millis(1)));
+    let ends = [(host, nodes[1]), (nodes[1], host), (host, nodes[2]), (nodes[2], nodes[3]), (nodes[3], host)];
+    let mut sinks = Vec::new();
+    for (number, (from, to)) in (0..).zip(ends) {
+        let (flow, next) = (FlowId(number), Instant::from_millis(200 + u64::from(number)));
+        simulator.add_agent(from, flow, Constant { to: Some(to), flow, interval, next, received: 0 });
+        sinks.push(simulator.add_agent(to, flow, Constant { to: None, flow, interval, next, received: 0 }));
+    }
+    simulator.run_until(Instant::from_secs(5));
+    let received = |simulator: &Simulator<Constant>| -> u64 {
+        sinks.iter().map(|&sink| simulator.agent(sink).received).sum()
+    };
+    let before = received(&simulator);
+    let info = measure(|| simulator.run_until(Instant::from_secs(10)));
+    (info.count_total, received(&simulator) - before)
+}
+
+/// Packets each 2 ms in five flows are more than the medium carries: queues overflow.
+#[test]
+fn packets_do_not_allocate_in_the_steady_state() {
+    for has_roles in [false, true] {
+        for interval in [8, 2] {
+            let (allocations, packets) = run(has_roles, Duration::from_millis(interval));
+            // A collision of more stations than ever before needs another list of receivers.
+            assert!(
+                allocations < 10 && packets > 3_000,
+                "{allocations} for {packets} packets each {interval} ms, roles: {has_roles}"
+            );
+        }
+    }
+}
