@@ -4,6 +4,7 @@ mod commands;
 mod control;
 mod damage;
 mod determinism;
+mod handover;
 mod infrastructure;
 mod media;
 mod netem;

@@ -1,17 +1,26 @@
 //! Access points and clients of an 802.11 medium.
 
-use whimbrel_wifi::infrastructure::HandoverReport;
-use whimbrel_wifi::phy::Rate;
-
-use super::wireless::{Campus, access_point, at_metre, client, mac, moving, site};
-use super::*;
-use crate::MediumLoss;
-use crate::medium::{InfrastructureConfig, WifiConfig};
+use whimbrel_wifi::dcf::{MacConfig, Step};
+use whimbrel_wifi::frame::bytes::Flags;
+use whimbrel_wifi::infrastructure::{AccessPointConfig, HandoverReport, StationConfig};
 use whimbrel_wifi::mobility::Presence;
+use whimbrel_wifi::phy::Rate;
+use whimbrel_wifi::site::Site;
+use whimbrel_wifi::{FrameKind, MacAddress};
+
+use super::wireless::{Campus, access_point, at_metre, client, hidden, mac, moving, site, ssid};
+use super::*;
+use crate::medium::{InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
+use crate::{MediumLoss, NextHop};
 
 /// Microseconds from `start` on, at a fixed interval.
-fn every(interval: u64, start: u64, count: u64) -> Vec<u64> {
+pub(super) fn every(interval: u64, start: u64, count: u64) -> Vec<u64> {
     (0..count).map(|k| start + k * interval).collect()
+}
+
+/// Stations that stay at these places of a line.
+pub(super) fn fixed(places: &[f64]) -> Site {
+    site(places.iter().map(|&x| (at_metre(x), Presence::ALWAYS)))
 }
 
 /// With a contention window of 0, each frame follows DIFS after the response to the one before. 3 m take 10 ns.
@@ -19,9 +28,8 @@ fn every(interval: u64, start: u64, count: u64) -> Vec<u64> {
 fn joining_takes_the_exchanges_of_scanning_authentication_and_association() {
     let mut mac = mac();
     mac.phy.cw_min = 0;
-    let present = [at_metre(0.0), at_metre(3.0)].map(|path| (path, Presence::ALWAYS));
     let roles = InfrastructureConfig::new(vec![access_point(0, 1), client(1, &[1])]);
-    let mut campus = Campus::on(site(present), WifiConfig::standard(mac.clone(), 1), &roles);
+    let mut campus = Campus::on(fixed(&[0.0, 3.0]), WifiConfig::standard(mac.clone(), 1), &roles);
     let observer = campus.observer(1);
     campus.run(1);
     let frame = |body: u32| mac.phy.duration(Rate::Dsss1, 28 + body) + Duration::from_nanos(10);
@@ -133,4 +141,157 @@ fn a_clients_packets_wait_during_a_hand_over() {
     // Six attempts in vain and one through the new access point.
     assert_eq!(reports, [(7, campus.nodes[0]), (7, campus.nodes[0]), (7, campus.nodes[1])]);
     assert_eq!(campus.simulator.packets_in_network(), 0);
+}
+
+/// What two clients send to each other is transmitted twice, whatever the route says about the next hop.
+#[test]
+fn clients_of_one_access_point_talk_through_it() {
+    for has_direct_route in [false, true] {
+        let roles = [access_point(0, 1), client(1, &[1]), client(2, &[1])];
+        let config = WifiConfig::standard(MacConfig { is_traced: true, ..mac() }, 1);
+        let mut campus =
+            Campus::on(fixed(&[0.0, 3.0, 6.0]), config, &InfrastructureConfig::new(roles.to_vec()));
+        let observer = campus.observer(1);
+        campus.run(1);
+        if has_direct_route {
+            let next = NextHop::Station { station: campus.stations[1], to: campus.nodes[2] };
+            campus.simulator.set_route(campus.nodes[1], campus.nodes[2], Some(next));
+        } else {
+            let next = NextHop::Station { station: campus.stations[1], to: campus.nodes[0] };
+            assert_eq!(campus.simulator.route(campus.nodes[1], campus.nodes[2]), Some(next));
+        }
+        let (_, sink) = campus.flow(1, campus.nodes[1], campus.nodes[2], &every(10_000, 1_000_000, 20));
+        campus.run(2);
+        assert_eq!(campus.outcome(sink), ((0..20).collect(), vec![]));
+        let stats = [0, 1, 2].map(|k| campus.simulator.station_stats(campus.stations[k]).taken.packets);
+        assert_eq!(stats, [20, 20, 0]);
+        // To the distribution system first, and then from it.
+        let wifi = campus.wifi();
+        let destination = wifi.address(if has_direct_route { 2 } else { 0 });
+        let addresses = (wifi.address(0), wifi.address(1));
+        let mut sent = 0;
+        for (_, _, observation) in &campus.simulator.agent(observer).observations {
+            match observation {
+                Observation::Mac { step: Step::TransmitStarted { frame }, .. }
+                    if frame.kind == FrameKind::Data =>
+                {
+                    assert_eq!((frame.receiver, frame.transmitter), addresses);
+                    assert_eq!(frame.addressing.flags, Flags::TO_DS);
+                    assert_eq!(frame.addressing.address3, Some(destination));
+                    sent += 1;
+                }
+                Observation::Mac { step: Step::Received { frame }, .. } if frame.kind == FrameKind::Data => {
+                    assert_eq!((frame.receiver, frame.transmitter), (wifi.address(2), wifi.address(0)));
+                    assert_eq!(frame.addressing.flags, Flags::FROM_DS);
+                    assert_eq!(frame.addressing.address3, Some(wifi.address(0)));
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(sent, 20);
+    }
+}
+
+/// The access point repeats the broadcast of a client, which does not receive its own. Other networks do not receive it.
+#[test]
+fn a_clients_broadcast_is_repeated_by_its_access_point() {
+    let ad_hoc = StationRole::AdHoc { channel: 1 };
+    let roles = vec![access_point(0, 1), client(1, &[1]), client(2, &[1]), ad_hoc, access_point(4, 1)];
+    let mut campus = Campus::on(
+        fixed(&[0.0, 3.0, 6.0, 9.0, 12.0]),
+        WifiConfig::standard(mac(), 1),
+        &InfrastructureConfig::new(roles).with_staggered_beacons(),
+    );
+    let source = campus.simulator.add_agent(campus.nodes[1], FLOW, sender(NodeId::BROADCAST, &[1_000_000]));
+    let sinks = [0, 2, 3, 4].map(|k| campus.simulator.add_agent(campus.nodes[k], FLOW, Script::default()));
+    campus.run(2);
+    let serving = [campus.wifi().access_point(1), campus.wifi().access_point(2)];
+    assert_eq!(serving, [Some(0), Some(0)]);
+    let received = sinks.map(|sink| campus.outcome(sink).0.len());
+    assert_eq!((received, campus.outcome(source).0.len()), ([1, 1, 0, 0], 0));
+    assert_eq!(campus.simulator.packets_in_network(), 0);
+}
+
+#[test]
+fn roles_that_do_not_work_are_refused() {
+    let refused = |roles: Vec<StationRole>| {
+        let config = InfrastructureConfig::new(roles);
+        let medium =
+            WifiMedium::with_infrastructure(fixed(&[0.0, 3.0]), WifiConfig::standard(mac(), 1), &config);
+        medium.map(|_| ()).expect_err("the roles do not work").to_string()
+    };
+    assert_eq!(
+        refused(vec![access_point(7, 1), access_point(7, 6)]),
+        "stations 0 and 1 have one address (BSSID), 02:00:00:00:00:07: expected an address of its own for each"
+    );
+    // The address of a station without one of its own counts.
+    assert!(
+        refused(vec![StationRole::default(), access_point(0, 6)]).starts_with("stations 0 and 1 have one")
+    );
+    assert_eq!(refused(vec![access_point(0, 1)]), "1 roles for 2 stations: expected one for each");
+    let without_channels = vec![access_point(0, 1), client(1, &[])];
+    assert_eq!(refused(without_channels), "station 1: channels: expected at least one channel");
+    let mut silent = AccessPointConfig::new(MacAddress::station(0), ssid(), 1);
+    silent.beacon_interval = Duration::ZERO;
+    let silent = vec![StationRole::AccessPoint(silent), client(1, &[1])];
+    assert_eq!(refused(silent), "station 0: beacon_interval: expected a time above 0");
+    let group = StationConfig::new(MacAddress::BROADCAST, ssid(), vec![1]);
+    assert_eq!(
+        refused(vec![access_point(0, 1), StationRole::client(group)]),
+        "station 1: the address ff:ff:ff:ff:ff:ff is a group address, expected a unicast address"
+    );
+}
+
+/// Two saturated networks side by side: on two channels each has the throughput that it has alone, on one they share it.
+#[test]
+fn networks_on_different_channels_do_not_interfere() {
+    let run = |second: u8| {
+        let roles = vec![access_point(0, 1), client(1, &[1]), access_point(2, second), client(3, &[second])];
+        let mut campus = Campus::on(
+            fixed(&[0.0, 3.0, 6.0, 9.0]),
+            WifiConfig::standard(mac(), 1),
+            &InfrastructureConfig::new(roles).with_staggered_beacons(),
+        );
+        // 1000 bytes each 1.3 ms is more than a channel carries.
+        let times = every(1_300, 1_000_000, 3_000);
+        let sinks =
+            [(1, 0), (3, 2)].map(|(from, to)| campus.flow(1, campus.nodes[from], campus.nodes[to], &times).1);
+        campus.run(4);
+        sinks.map(|sink| campus.outcome(sink).0.len() as f64 * 8_000.0 / 3.0 / 1e6)
+    };
+    let theory = whimbrel_wifi::theory::SingleSender::new(&mac().phy, Rate::Hr11, Rate::Dsss2, 36, false);
+    let alone = theory.megabits_per_second(1_000);
+    // Beacons take a little.
+    for rate in run(6) {
+        assert!(rate > 0.97 * alone && rate <= alone, "{rate} Mbit/s, by theory {alone}");
+    }
+    let [first, second] = run(1);
+    let sum = first + second;
+    // Two stations contend with a shorter mean backoff than one, and sometimes collide.
+    assert!((first / sum - 0.5).abs() < 0.1 && sum < 1.1 * alone, "{first} and {second} Mbit/s");
+}
+
+/// Two clients that do not sense each other send to their access point between them.
+#[test]
+fn hidden_clients_collide_and_rts_cts_prevents_most_of_it() {
+    let run = |rts_threshold| {
+        let paths = [0.0, -249.0, 249.0].map(|x| (at_metre(x), Presence::ALWAYS));
+        let (site, config) = hidden(paths, MacConfig { rts_threshold, ..mac() });
+        let roles = vec![access_point(0, 1), client(1, &[1]), client(2, &[1])];
+        let mut campus = Campus::on(site, config, &InfrastructureConfig::new(roles));
+        let times = every(5_000, 1_000_000, 400);
+        let sinks = [1, 2].map(|k| campus.flow(k, campus.nodes[k as usize], campus.nodes[0], &times).1);
+        campus.run(10);
+        let outcomes = sinks.map(|sink| campus.outcome(sink));
+        assert!(outcomes.iter().all(|(received, lost)| received.len() + lost.len() == 400));
+        let is_collision =
+            |&&(_, cause): &&(u64, LossCause)| matches!(cause, LossCause::Medium(_, MediumLoss::Collision));
+        let collisions = outcomes.iter().map(|(_, lost)| lost.iter().filter(is_collision).count());
+        let losses: usize = outcomes.iter().map(|(_, lost)| lost.len()).sum();
+        (collisions.sum::<usize>(), losses)
+    };
+    let (collisions, lost) = run(2_347);
+    assert!(collisions > 20, "{collisions} collisions, {lost} losses");
+    let (_, lost_behind_rts) = run(500);
+    assert!(lost_behind_rts * 3 < lost, "{lost_behind_rts} of {lost}");
 }

@@ -4,10 +4,8 @@ use proptest::prelude::*;
 use whimbrel_wifi::dcf::MacConfig;
 use whimbrel_wifi::mobility::{Path, Position, Presence};
 use whimbrel_wifi::phy::Rate;
-use whimbrel_wifi::propagation::ChannelConfig;
-use whimbrel_wifi::site::Site;
 
-use super::wireless::{add, at_metre, mac, moving, row, stations, tags};
+use super::wireless::{add, at_metre, hidden, mac, moving, row, stations, tags};
 use super::*;
 use crate::medium::{WifiConfig, WifiMedium};
 use crate::{MediumLoss, NextHop};
@@ -122,19 +120,8 @@ fn hidden_stations_collide_and_rts_cts_prevents_most_of_it() {
     let run = |rts_threshold| {
         let mut simulator = simulator();
         let mac = MacConfig { rts_threshold, ..mac() };
-        // 249 m to the receiver, and 498 m to each other, beyond a carrier-sense range of 350 m.
-        let radio = whimbrel_wifi::propagation::Radio {
-            carrier_sense_threshold: 1.0e-10,
-            ..whimbrel_wifi::propagation::Radio::NS2
-        };
-        let config = ChannelConfig { radio, ..ChannelConfig::ns2() };
         let present = row(3, 249.0).into_iter().map(|path| (path, Presence::ALWAYS));
-        let air = whimbrel_wifi::medium::MediumConfig {
-            carrier_sense_threshold: 1.0e-10,
-            ..whimbrel_wifi::medium::MediumConfig::additive()
-        };
-        let site = Site::new(config, present).expect("a radio");
-        let config = WifiConfig { air, ..WifiConfig::standard(mac, 5) };
+        let (site, config) = hidden(present, mac);
         let (_, nodes, _) = add(&mut simulator, WifiMedium::new(site, config), 1_000);
         let times: Vec<u64> = (0..400).collect();
         simulator.add_agent(nodes[0], FLOW, sender(nodes[1], &times));

@@ -3,9 +3,10 @@
 use whimbrel_wifi::MacAddress;
 use whimbrel_wifi::dcf::MacConfig;
 use whimbrel_wifi::infrastructure::{AccessPointConfig, Ssid, StationConfig};
+use whimbrel_wifi::medium::MediumConfig;
 use whimbrel_wifi::mobility::{Path, Position, Presence};
 use whimbrel_wifi::phy::{Phy, Preamble, Rate};
-use whimbrel_wifi::propagation::ChannelConfig;
+use whimbrel_wifi::propagation::{ChannelConfig, Radio};
 use whimbrel_wifi::site::Site;
 
 use super::*;
@@ -21,6 +22,19 @@ pub(super) fn mac() -> MacConfig {
 /// A site of stations on these paths, with the radio of ns-2.
 pub(super) fn site(stations: impl IntoIterator<Item = (Path, Presence)>) -> Site {
     Site::new(ChannelConfig::ns2(), stations).expect("a radio")
+}
+
+/// Stations that sense each other up to 350 m and receive each other up to 250 m. Those 249 m from a third one on opposite sides
+/// are hidden from each other.
+pub(super) fn hidden(
+    stations: impl IntoIterator<Item = (Path, Presence)>,
+    mac: MacConfig,
+) -> (Site, WifiConfig) {
+    let threshold = 1.0e-10;
+    let radio = Radio { carrier_sense_threshold: threshold, ..Radio::NS2 };
+    let site = Site::new(ChannelConfig { radio, ..ChannelConfig::ns2() }, stations).expect("a radio");
+    let air = MediumConfig { carrier_sense_threshold: threshold as f32, ..MediumConfig::additive() };
+    (site, WifiConfig { air, ..WifiConfig::standard(mac, 5) })
 }
 
 /// The medium, with each of its stations on a node of its own and a queue of `limit` packets.

@@ -147,6 +147,7 @@ impl Infrastructure {
             }
             Machine::Client(client) => {
                 client.stop();
+                managed.accepted = None;
                 managed.messages.clear();
                 if managed.is_on {
                     managed.joins_at = managed.joins_at.or(Some(now));
@@ -173,9 +174,10 @@ impl Infrastructure {
         let sender = self.number(frame.transmitter);
         let is_ad_hoc = |number: usize| matches!(self.stations[number].machine, Machine::None);
         let is_from_ad_hoc = sender.is_some_and(is_ad_hoc);
-        match &mut self.stations[station].machine {
+        let managed = &mut self.stations[station];
+        match &mut managed.machine {
             Machine::None => is_from_ad_hoc,
-            Machine::Client(client) => client.access_point() == Some(frame.transmitter),
+            Machine::Client(_) => managed.accepted == Some(frame.transmitter),
             Machine::AccessPoint(_) if frame.receiver.is_group() => false,
             Machine::AccessPoint(access_point) => {
                 let is_accepted = access_point.handle_data(frame.transmitter);
@@ -313,6 +315,7 @@ impl Infrastructure {
                 let uplink = self.number(report.to).map(|number| number as u32);
                 let managed = &mut self.stations[station];
                 managed.uplink = uplink;
+                managed.accepted = Some(report.to);
                 managed.stats.associations += 1;
                 managed.stats.handovers += u64::from(report.from.is_some());
                 io.observe(station, Observation::Associated(Handover { from, to, report }));

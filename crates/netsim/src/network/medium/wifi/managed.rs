@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use whimbrel_units::{Duration, Instant};
+use whimbrel_wifi::MacAddress;
 use whimbrel_wifi::dcf::Outgoing;
 use whimbrel_wifi::infrastructure::{AccessPoint, ManagementMessage, ManagementTransmit, Station as Client};
 use whimbrel_wifi::mobility::Presence;
@@ -66,6 +67,8 @@ pub(super) struct Managed {
     pub(super) held: Option<Outgoing>,
     /// The access point of a client's present or last association.
     pub(super) uplink: Option<u32>,
+    /// The access point whose data frames a client accepts: that of its last association, also while it searches.
+    pub(super) accepted: Option<MacAddress>,
     /// `true` if the MAC has a data frame of a client in service.
     pub(super) serves_data: bool,
     /// Failed attempts of the MAC that the machine has been notified of.
@@ -97,6 +100,7 @@ impl Managed {
             relays: VecDeque::new(),
             held: None,
             uplink: None,
+            accepted: None,
             serves_data: false,
             failures: 0,
             stats: ManagementStats::default(),
