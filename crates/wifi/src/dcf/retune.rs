@@ -18,12 +18,12 @@ impl<R: Random> Dcf<R> {
     /// Waits for responses, reservations and retry counters are void.
     pub fn leave_channel(&mut self, now: Instant) -> Option<Outgoing> {
         debug_assert!(!self.is_engaged(), "the station transmits or owes a response");
-        let withdrawn = self.in_service.take().map(|InService { frame, .. }| Outgoing {
+        let withdrawn = self.in_service.take().map(|InService { frame, is_adapted, .. }| Outgoing {
             receiver: frame.receiver,
             size: frame.size.saturating_sub(self.config.header_bytes),
             payload: frame.payload,
             kind: frame.kind,
-            rate: Some(frame.rate),
+            rate: (!is_adapted).then_some(frame.rate),
             addressing: frame.addressing,
         });
         self.counters.withdrawn += u64::from(withdrawn.is_some());

@@ -12,6 +12,7 @@ mod laws;
 mod ns2;
 mod protection;
 mod rates;
+mod retune;
 mod standard;
 
 /// A stream that yields these backoffs.

@@ -1,8 +1,9 @@
 //! Management messages (IEEE 802.11-2007 section 7.2.3).
 
+use alloc::vec::Vec;
 use core::fmt;
 
-use whimbrel_units::Duration;
+use whimbrel_units::{Duration, Instant};
 
 use crate::frame::MacAddress;
 
@@ -40,6 +41,11 @@ impl Ssid {
         Ok(Self { bytes, length: length as u8 })
     }
 
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend([ELEMENT_SSID, self.length]);
+        out.extend_from_slice(self.as_bytes());
+    }
+
     /// The bytes of the name.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
@@ -72,6 +78,16 @@ pub enum Status {
     Failure,
     /// 17: the access point has too many stations.
     TooManyStations,
+}
+
+impl Status {
+    const fn code(self) -> u16 {
+        match self {
+            Self::Success => 0,
+            Self::Failure => 1,
+            Self::TooManyStations => 17,
+        }
+    }
 }
 
 /// A management message.
@@ -111,8 +127,10 @@ pub enum ManagementMessage {
 }
 
 impl ManagementMessage {
-    /// Bytes of the element of supported rates with the eight rates of an 802.11g station.
-    const RATES: u32 = 10;
+    /// The element of supported rates: 1, 2, 5.5 and 11 Mbit/s as basic rates, and 18, 24, 36 and 54 Mbit/s.
+    const RATES_ELEMENT: [u8; 10] = [1, 8, 0x82, 0x84, 0x8b, 0x96, 0x24, 0x30, 0x48, 0x6c];
+    /// Bytes of the element of supported rates.
+    const RATES: u32 = Self::RATES_ELEMENT.len() as u32;
 
     /// The subtype of the management frame (section 7.1.3.1.2).
     pub const fn subtype(&self) -> u8 {
@@ -145,7 +163,60 @@ impl ManagementMessage {
             Self::Disassociation | Self::Deauthentication => 2,
         }
     }
+
+    /// Appends the frame's body at the time `now`, [`size`](Self::size) bytes. The capabilities are those of a network with
+    /// access points (ESS), and the traffic indication map is empty.
+    pub fn encode(&self, now: Instant, out: &mut Vec<u8>) {
+        const CAPABILITIES: u16 = 1;
+        const OPEN_SYSTEM: u16 = 0;
+        let words =
+            |out: &mut Vec<u8>, words: &[u16]| words.iter().for_each(|word| out.extend(word.to_le_bytes()));
+        match *self {
+            Self::Beacon(Announcement { ssid, channel, beacon_interval })
+            | Self::ProbeResponse(Announcement { ssid, channel, beacon_interval }) => {
+                out.extend((now.as_nanos() / 1_000).to_le_bytes());
+                let units = beacon_interval.as_nanos() / TIME_UNIT.as_nanos();
+                words(out, &[u16::try_from(units).unwrap_or(u16::MAX), CAPABILITIES]);
+                ssid.encode(out);
+                out.extend(Self::RATES_ELEMENT);
+                out.extend([ELEMENT_DS_PARAMETER, 1, channel]);
+                if matches!(self, Self::Beacon(_)) {
+                    out.extend([ELEMENT_TRAFFIC_INDICATION, 4, 0, 1, 0, 0]);
+                }
+            }
+            Self::ProbeRequest { ssid } => {
+                // A name without bytes stands for all networks.
+                ssid.unwrap_or(Ssid { bytes: [0; 32], length: 0 }).encode(out);
+                out.extend(Self::RATES_ELEMENT);
+            }
+            Self::AuthenticationRequest => words(out, &[OPEN_SYSTEM, 1, 0]),
+            Self::AuthenticationResponse(status) => words(out, &[OPEN_SYSTEM, 2, status.code()]),
+            Self::AssociationRequest { ssid, previous } => {
+                const LISTEN_INTERVAL: u16 = 1;
+                words(out, &[CAPABILITIES, LISTEN_INTERVAL]);
+                if let Some(previous) = previous {
+                    out.extend(previous.0);
+                }
+                ssid.encode(out);
+                out.extend(Self::RATES_ELEMENT);
+            }
+            Self::AssociationResponse { status, id } => {
+                // The two highest bits of an identifier are set (7.3.1.8).
+                words(out, &[CAPABILITIES, status.code(), id | 0xc000]);
+                out.extend(Self::RATES_ELEMENT);
+            }
+            // Class 2 and class 3 frames of a station that is not authenticated, or not associated (7.3.1.7).
+            Self::Deauthentication => words(out, &[6]),
+            Self::Disassociation => words(out, &[7]),
+        }
+    }
 }
+
+/// The unit of beacon intervals.
+const TIME_UNIT: Duration = Duration::from_micros(1_024);
+const ELEMENT_SSID: u8 = 0;
+const ELEMENT_DS_PARAMETER: u8 = 3;
+const ELEMENT_TRAFFIC_INDICATION: u8 = 5;
 
 #[cfg(test)]
 mod tests;

@@ -243,3 +243,34 @@ fn delays_shift_beginning_and_end_and_order_the_stations() {
     let expected: Vec<_> = [(11, 1), (12, 2), (13, 3)].into_iter().chain(ends).collect();
     assert_eq!(stations, expected);
 }
+
+/// The station leaves during a frame, and before one that is on its way: it senses and receives nothing of them, and a frame of
+/// its new channel is received as if they were not there.
+#[test]
+fn a_station_that_leaves_the_channel_loses_what_is_on_the_air() {
+    for rule in RULES {
+        let mut medium = Medium::new(config(rule), 10);
+        let mut log = Log::default();
+        let late = Link { delay: 5_000, ..link(STRONG) };
+        medium.transmit(at(10), 0, &frame(0, 100), [link(STRONG)].into_iter());
+        medium.transmit(at(49), 1, &frame(1, 100), [late].into_iter());
+        medium.handle_timeout(at(50), &mut log);
+        medium.leave(at(50), RECEIVER, &mut log);
+        medium.transmit(at(60), 2, &frame(2, 30), [link(STRONG)].into_iter());
+        while let Some(next) = medium.poll_timeout() {
+            medium.handle_timeout(next, &mut log);
+        }
+        let reports = log.of(RECEIVER);
+        let off_channel = |number| Lost(number, LossCause::OffChannel);
+        let expected = [
+            (10, Busy),
+            (50, Idle),
+            (60, Busy),
+            (90, Received(2)),
+            (90, Idle),
+            (110, off_channel(0)),
+            (154, off_channel(1)),
+        ];
+        assert_eq!(reports, expected, "{rule:?}");
+    }
+}

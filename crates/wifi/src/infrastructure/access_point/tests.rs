@@ -112,3 +112,42 @@ fn a_network_needs_different_addresses_and_an_interval() {
     let group = AccessPointConfig { address: MacAddress::BROADCAST, ..config(1) };
     assert!(check_access_points(&[group]).is_err());
 }
+
+#[test]
+fn data_of_a_station_is_accepted_only_while_it_is_associated() {
+    let mut ap = access_point(10);
+    let station = MacAddress::station(5);
+    let refused = |ap: &mut AccessPoint| {
+        assert!(!ap.handle_data(station));
+        let transmit = ap.poll_transmit().expect("a notification");
+        assert_eq!(transmit.to, station);
+        transmit.message
+    };
+    assert_eq!(refused(&mut ap), ManagementMessage::Deauthentication);
+    answer(&mut ap, 5, ManagementMessage::AuthenticationRequest);
+    assert_eq!(refused(&mut ap), ManagementMessage::Disassociation);
+    answer(&mut ap, 5, request(None));
+    assert!(ap.handle_data(station));
+    assert_eq!(ap.poll_transmit(), None);
+}
+
+#[test]
+fn an_access_point_that_restarts_has_forgotten_its_stations() {
+    let mut ap = access_point(10);
+    for station in [5, 6] {
+        answer(&mut ap, station, ManagementMessage::AuthenticationRequest);
+    }
+    answer(&mut ap, 5, request(None));
+    assert!(matches!(ap.poll_event(), Some(AccessPointEvent::Associated { .. })));
+    ap.handle_timeout(Instant::ZERO);
+    let now = Instant::from_millis(250);
+    ap.restart(now);
+    // The beacon that was to be sent is forgotten, and the next one is due at a multiple of 102.4 ms.
+    assert_eq!(
+        (ap.poll_transmit(), ap.poll_timeout()),
+        (None, Some(Instant::ZERO + Duration::from_micros(307_200)))
+    );
+    assert_eq!(ap.poll_event(), Some(AccessPointEvent::Left { station: MacAddress::station(5) }));
+    assert_eq!(ap.poll_event(), None);
+    assert_eq!(answer(&mut ap, 6, request(None)), ManagementMessage::Deauthentication);
+}

@@ -1,5 +1,6 @@
 use super::*;
 use std::string::ToString;
+use std::vec::Vec;
 
 #[test]
 fn a_name_has_at_most_32_bytes() {
@@ -14,7 +15,7 @@ fn a_name_has_at_most_32_bytes() {
 fn bodies_have_their_fixed_fields_and_elements() {
     let ssid = Ssid::new("abcd").unwrap();
     let announcement = Announcement { ssid, channel: 1, beacon_interval: Duration::from_millis(100) };
-    let sizes = [
+    let messages = [
         ManagementMessage::Beacon(announcement),
         ManagementMessage::ProbeResponse(announcement),
         ManagementMessage::ProbeRequest { ssid: Some(ssid) },
@@ -24,7 +25,31 @@ fn bodies_have_their_fixed_fields_and_elements() {
         ManagementMessage::AssociationRequest { ssid, previous: Some(MacAddress::station(1)) },
         ManagementMessage::AssociationResponse { status: Status::Success, id: 1 },
         ManagementMessage::Deauthentication,
-    ]
-    .map(|message| message.size());
-    assert_eq!(sizes, [37, 31, 16, 12, 6, 20, 26, 16, 2]);
+    ];
+    assert_eq!(messages.map(|message| message.size()), [37, 31, 16, 12, 6, 20, 26, 16, 2]);
+    assert_eq!(messages.map(|message| message.subtype()), [8, 5, 4, 4, 11, 0, 2, 1, 12]);
+    for message in messages {
+        let mut bytes = Vec::new();
+        message.encode(Instant::ZERO, &mut bytes);
+        assert_eq!(bytes.len(), message.size() as usize, "{message:?}");
+    }
+}
+
+/// The bytes of a beacon as a protocol analyser shows them.
+#[test]
+fn a_beacon_has_its_fields_in_network_form() {
+    let ssid = Ssid::new("abcd").unwrap();
+    let announcement = Announcement { ssid, channel: 6, beacon_interval: Duration::from_micros(102_400) };
+    let mut bytes = Vec::new();
+    ManagementMessage::Beacon(announcement).encode(Instant::from_nanos(0x0102_0304_000), &mut bytes);
+    let timestamp = 0x0102_0304_000_u64 / 1_000;
+    assert_eq!(bytes[..8], timestamp.to_le_bytes());
+    // 100 time units, ESS; SSID; eight rates; channel; an empty traffic indication map.
+    assert_eq!(bytes[8..18], [100, 0, 1, 0, 0, 4, b'a', b'b', b'c', b'd']);
+    assert_eq!(bytes[18..28], [1, 8, 0x82, 0x84, 0x8b, 0x96, 0x24, 0x30, 0x48, 0x6c]);
+    assert_eq!(bytes[28..], [3, 1, 6, 5, 4, 0, 1, 0, 0]);
+    bytes.clear();
+    ManagementMessage::AssociationResponse { status: Status::TooManyStations, id: 0 }
+        .encode(Instant::ZERO, &mut bytes);
+    assert_eq!(bytes[..6], [1, 0, 17, 0, 0, 0xc0]);
 }

@@ -310,3 +310,19 @@ fn impossible_parameters_are_refused() {
         assert_eq!(parameter, name);
     }
 }
+
+#[test]
+fn a_station_that_is_switched_off_reports_it_and_joins_afresh() {
+    let mut cell = Cell::join(config(), &[(6, 1e-9)], at(0));
+    cell.run_until(at(500_000));
+    let access_point = MacAddress::station(0);
+    assert_eq!(cell.station.access_point(), Some(access_point));
+    cell.station.stop();
+    assert_eq!(cell.station.poll_event(), Some(StationEvent::LinkDown { access_point }));
+    assert_eq!((cell.station.access_point(), cell.station.poll_timeout()), (None, None));
+    cell.run_until(at(1_000_000));
+    cell.station.join(at(1_000_000));
+    cell.run_until(at(1_500_000));
+    // It does not name the access point before.
+    assert_eq!(cell.reports().last().map(|report| (report.from, report.to)), Some((None, access_point)));
+}
