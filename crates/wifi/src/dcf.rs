@@ -197,6 +197,11 @@ impl<R: Random> Dcf<R> {
         self.in_service.is_none()
     }
 
+    /// `true` while physical carrier sense reports energy.
+    pub const fn is_sensing_energy(&self) -> bool {
+        self.access.is_sensed_busy()
+    }
+
     /// `true` while the station transmits.
     pub const fn is_transmitting(&self) -> bool {
         self.on_air.is_some()

@@ -255,7 +255,11 @@ impl WifiMedium {
                 if infrastructure.handle_timeout(now, station, &self.site, io) {
                     self.stations.machines[station].enter_channel(now);
                 }
-                if station < self.stations.machines.len() {
+                if let Some(machine) = self.stations.machines.get(station) {
+                    if machine.is_sensing_energy() {
+                        // A frame that began before the wait for activity is activity, too.
+                        infrastructure.handle_activity(now, station);
+                    }
                     self.stations.settle(now, station, io);
                 }
                 true

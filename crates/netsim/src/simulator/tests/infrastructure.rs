@@ -2,7 +2,7 @@
 
 use whimbrel_wifi::dcf::{MacConfig, Step};
 use whimbrel_wifi::frame::bytes::Flags;
-use whimbrel_wifi::infrastructure::{AccessPointConfig, HandoverReport, StationConfig};
+use whimbrel_wifi::infrastructure::{AccessPointConfig, HandoverReport, Scan, StationConfig};
 use whimbrel_wifi::mobility::Presence;
 use whimbrel_wifi::phy::Rate;
 use whimbrel_wifi::site::Site;
@@ -231,6 +231,10 @@ fn roles_that_do_not_work_are_refused() {
     assert_eq!(refused(vec![access_point(0, 1)]), "1 roles for 2 stations: expected one for each");
     let without_channels = vec![access_point(0, 1), client(1, &[])];
     assert_eq!(refused(without_channels), "station 1: channels: expected at least one channel");
+    assert_eq!(
+        refused(vec![access_point(0, 1), client(1, &[2, 3])]),
+        "station 1: no access point of its network is on a channel that it scans, expected at least one"
+    );
     let mut silent = AccessPointConfig::new(MacAddress::station(0), ssid(), 1);
     silent.beacon_interval = Duration::ZERO;
     let silent = vec![StationRole::AccessPoint(silent), client(1, &[1])];
@@ -294,4 +298,26 @@ fn hidden_clients_collide_and_rts_cts_prevents_most_of_it() {
     assert!(collisions > 20, "{collisions} collisions, {lost} losses");
     let (_, lost_behind_rts) = run(500);
     assert!(lost_behind_rts * 3 < lost, "{lost_behind_rts} of {lost}");
+}
+
+/// Frames of 8.5 ms occupy the first channel. One of them is on the air when the wait for activity begins, and lasts longer than
+/// the wait: the station stays for MaxChannelTime, as on the channel of the access point.
+#[test]
+fn a_frame_on_the_air_is_activity_on_the_channel() {
+    let ad_hoc = StationRole::AdHoc { channel: 1 };
+    let (probe_delay, min, max) =
+        (Duration::from_millis(12), Duration::from_micros(1_500), Duration::from_millis(30));
+    let mut config = StationConfig::new(MacAddress::station(3), ssid(), vec![1, 2]);
+    config.scan = Scan::Active { probe_delay, min_channel_time: min, max_channel_time: max };
+    let roles = vec![ad_hoc.clone(), ad_hoc, access_point(2, 2), StationRole::client(config)];
+    let mac = MacConfig { data_rate: Rate::Dsss1, ..mac() };
+    let mut campus = Campus::on(
+        fixed(&[0.0, 3.0, 6.0, 9.0]),
+        WifiConfig::standard(mac, 1),
+        &InfrastructureConfig::new(roles),
+    );
+    campus.flow(1, campus.nodes[0], campus.nodes[1], &every(8_000, 0, 50));
+    campus.run(1);
+    let [(_, report)] = campus.wifi().handovers() else { panic!("{:?}", campus.wifi().handovers()) };
+    assert_eq!(report.search(), (Duration::from_millis(2) + probe_delay + max) * 2);
 }

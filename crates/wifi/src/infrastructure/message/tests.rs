@@ -41,8 +41,8 @@ fn a_beacon_has_its_fields_in_network_form() {
     let ssid = Ssid::new("abcd").unwrap();
     let announcement = Announcement { ssid, channel: 6, beacon_interval: Duration::from_micros(102_400) };
     let mut bytes = Vec::new();
-    ManagementMessage::Beacon(announcement).encode(Instant::from_nanos(0x0102_0304_000), &mut bytes);
-    let timestamp = 0x0102_0304_000_u64 / 1_000;
+    ManagementMessage::Beacon(announcement).encode(Instant::from_millis(4_327), &mut bytes);
+    let timestamp = 4_327_000_u64;
     assert_eq!(bytes[..8], timestamp.to_le_bytes());
     // 100 time units, ESS; SSID; eight rates; channel; an empty traffic indication map.
     assert_eq!(bytes[8..18], [100, 0, 1, 0, 0, 4, b'a', b'b', b'c', b'd']);
