@@ -33,8 +33,12 @@ fn obeys_the_laws<R: RoutingAgent>(mut mesh: Mesh<R>, flows: &[(usize, usize)]) 
             }
         }
     }
-    mesh.run(120.0);
-    prop_assert_eq!(mesh.simulator.packets_in_network(), 0);
+    // The protocols send for ever: one of their messages may be on the air at any instant.
+    let is_empty = (0..10).any(|step| {
+        mesh.run(120.0 + f64::from(step) * 0.05);
+        mesh.simulator.packets_in_network() == 0
+    });
+    prop_assert!(is_empty, "{} packets remain", mesh.simulator.packets_in_network());
     for sink in 0..mesh.sinks.len() {
         let lost = mesh.sink(sink).losses.iter().map(|&(_, tag, _)| tag);
         let mut all: Vec<u64> = mesh.tags(sink).into_iter().chain(lost).collect();
