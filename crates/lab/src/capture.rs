@@ -6,8 +6,8 @@
 
 use std::net::Ipv4Addr;
 
-use whimbrel_netsim::Packet;
 use whimbrel_netsim::capture::CaptureFormat;
+use whimbrel_netsim::{NodeId, Packet};
 use whimbrel_wire::checksum::internet_checksum;
 
 use crate::payload::Envelope;
@@ -39,15 +39,18 @@ impl IpCapture {
     }
 }
 
-/// The address of a node.
-fn address(node: usize) -> Ipv4Addr {
-    Ipv4Addr::from_bits(u32::from_be_bytes([10, 0, 0, 1]) + node as u32)
+/// The address of a node, or of all neighbours.
+fn address(node: NodeId) -> Ipv4Addr {
+    if node == NodeId::BROADCAST {
+        return Ipv4Addr::BROADCAST;
+    }
+    Ipv4Addr::from_bits(u32::from_be_bytes([10, 0, 0, 1]) + node.index() as u32)
 }
 
 impl CaptureFormat<Envelope> for IpCapture {
     fn capture_bytes(&mut self, packet: &Packet<Envelope>, out: &mut Vec<u8>) {
-        let source = address(packet.source.index());
-        let destination = address(packet.destination.index());
+        let source = address(packet.source);
+        let destination = address(packet.destination);
         let start = out.len();
         out.resize(start + IP_HEADER, 0);
         let headers = IpHeaders {

@@ -38,6 +38,7 @@ pub mod metrics;
 pub mod payload;
 pub mod record;
 mod replay;
+pub mod routing;
 pub mod runner;
 pub mod scenario;
 pub mod tcp;

@@ -19,7 +19,11 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use whimbrel_netsim::{Agent, Ecn, LinkId, LossCause, Packet, StoredPacket};
+use whimbrel_netsim::medium::Observation;
+use whimbrel_netsim::{
+    Agent, Ecn, LinkId, LossCause, NodeId, Packet, PassingPacket, RoutingRequest, StationId, StoredPacket,
+    UnroutedPacket,
+};
 use whimbrel_scenario::transport::Settings;
 use whimbrel_scenario::{Note, ScenarioError, TransportKind, TransportPlan, decode};
 use whimbrel_units::Instant;

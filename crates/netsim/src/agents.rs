@@ -44,6 +44,8 @@ pub(crate) struct AgentSlot<A> {
     pub(crate) last_timeout: Instant,
     pub(crate) timeouts_then: u32,
     touched: bool,
+    /// `true` for the routing agent of a node.
+    pub(crate) is_router: bool,
     /// Destination and receiver of the last packet: most often the next one has the same.
     pub(crate) last_peer: (NodeId, FlowId),
     pub(crate) last_receiver: u32,
@@ -92,6 +94,7 @@ impl<A> Agents<A> {
             last_timeout: Instant::FAR_FUTURE,
             timeouts_then: 0,
             touched: false,
+            is_router: false,
             last_peer: (node, flow),
             last_receiver: id.0,
         });

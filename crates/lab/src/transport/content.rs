@@ -3,10 +3,18 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
+use crate::routing::Message;
+
 /// The content of a packet of a transport.
 pub trait Content: CloneContent + fmt::Debug + Send {
     /// Application data in bytes.
     fn data_length(&self) -> u32;
+
+    /// The message of a routing protocol that this is, if it is one. It is no variant of
+    /// [`SimPayload`](crate::payload::SimPayload), of which every packet would be slower to move.
+    fn routing_message(&self) -> Option<&Message> {
+        None
+    }
 
     /// The number of the packet at its sender, and that of the datagram in it.
     fn numbers(&self) -> (u64, u64);

@@ -14,6 +14,8 @@ macro_rules! transports {
             $($($end($agent),)+)+
             /// An end of a transport that is not in the table.
             Other(Box<dyn FlowEnd>),
+            /// The routing agent of a node.
+            Router(Box<crate::routing::Router>),
         }
 
         $($(
@@ -30,6 +32,7 @@ macro_rules! transports {
                 match self {
                     $($(Self::$end(end) => end.meter(),)+)+
                     Self::Other(end) => end.meter(),
+                    Self::Router(router) => router.meter(),
                 }
             }
 
@@ -38,6 +41,7 @@ macro_rules! transports {
                 match self {
                     $($(Self::$end(end) => end.handle_packet(now, size, ecn, envelope),)+)+
                     Self::Other(end) => end.handle_packet(now, size, ecn, envelope),
+                    Self::Router(router) => router.handle_packet(now, size, ecn, envelope),
                 }
             }
 
@@ -46,6 +50,7 @@ macro_rules! transports {
                 match self {
                     $($(Self::$end(end) => end,)+)+
                     Self::Other(end) => &**end,
+                    Self::Router(router) => &**router,
                 }
             }
 
@@ -54,6 +59,7 @@ macro_rules! transports {
                 match self {
                     $($(Self::$end(end) => end,)+)+
                     Self::Other(end) => &mut **end,
+                    Self::Router(router) => &mut **router,
                 }
             }
         }
@@ -77,6 +83,7 @@ macro_rules! transports {
                 match self {
                     $($(Self::$end(end) => end.handle_timeout(now),)+)+
                     Self::Other(end) => end.handle_timeout(now),
+                    Self::Router(router) => router.handle_timeout(now),
                 }
             }
 
@@ -84,6 +91,7 @@ macro_rules! transports {
                 match self {
                     $($(Self::$end(end) => end.poll_transmit(now),)+)+
                     Self::Other(end) => end.poll_transmit(now),
+                    Self::Router(router) => router.poll_transmit(now),
                 }
             }
 
@@ -91,6 +99,7 @@ macro_rules! transports {
                 match self {
                     $($(Self::$end(end) => end.poll_timeout(),)+)+
                     Self::Other(end) => end.poll_timeout(),
+                    Self::Router(router) => router.poll_timeout(),
                 }
             }
 
@@ -98,6 +107,40 @@ macro_rules! transports {
                 match self {
                     $($(Self::$end(end) => end.handle_loss(now, packet, cause),)+)+
                     Self::Other(end) => end.handle_loss(now, packet, cause),
+                    Self::Router(router) => router.handle_loss(now, packet, cause),
+                }
+            }
+
+            fn handle_observation(&mut self, now: Instant, _: StationId, observation: &Observation) {
+                if let Self::Router(router) = self {
+                    router.handle_observation(now, observation);
+                }
+            }
+
+            fn handle_unrouted(&mut self, now: Instant, packet: UnroutedPacket) {
+                if let Self::Router(router) = self {
+                    router.handle_unrouted(now, packet);
+                }
+            }
+
+            fn handle_undelivered(&mut self, now: Instant, packet: UnroutedPacket, neighbour: NodeId) -> bool {
+                match self {
+                    Self::Router(router) => router.handle_undelivered(now, packet, neighbour),
+                    _ => false,
+                }
+            }
+
+            fn handle_passing(&mut self, now: Instant, packet: PassingPacket) {
+                if let Self::Router(router) = self {
+                    router.handle_passing(now, packet);
+                }
+            }
+
+            #[inline]
+            fn poll_routing(&mut self, _: Instant) -> Option<RoutingRequest> {
+                match self {
+                    Self::Router(router) => router.poll_routing(),
+                    _ => None,
                 }
             }
 
@@ -105,6 +148,7 @@ macro_rules! transports {
                 match self {
                     $($(Self::$end(end) => end.handle_damaged(now, packet, link),)+)+
                     Self::Other(end) => end.handle_damaged(now, packet, link),
+                    Self::Router(router) => router.handle_damaged(now, packet, link),
                 }
             }
         }

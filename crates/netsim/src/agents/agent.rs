@@ -85,7 +85,7 @@ pub trait Agent {
         let _ = (now, packet);
     }
 
-    /// The next change of the routes of this agent's node, if any; polled before
+    /// The next change of the routes of this agent's node, if any. Only the node's routing agent is asked, before
     /// [`poll_transmit`](Agent::poll_transmit).
     fn poll_routing(&mut self, now: Instant) -> Option<RoutingRequest> {
         let _ = now;

@@ -19,6 +19,7 @@ impl<A: Agent> Simulator<A> {
     pub fn set_router(&mut self, agent: AgentId) {
         let node = self.agent_node(agent);
         self.agents.routers[node.index()] = Some(agent);
+        self.agents.slots[agent.index()].is_router = true;
     }
 
     /// Sets or removes the route of packets at a node for a destination, whatever the routing policy computes.
@@ -126,7 +127,15 @@ impl<A: Agent> Simulator<A> {
         }
     }
 
-    pub(super) fn handle_routing_request(&mut self, agent: u32, request: RoutingRequest) {
+    /// Processes the requests of a routing agent. Out of line: most agents are none.
+    #[inline(never)]
+    pub(super) fn process_routing(&mut self, agent: u32) {
+        while let Some(request) = self.agents.slots[agent as usize].agent.poll_routing(self.timeline.now) {
+            self.handle_routing_request(agent, request);
+        }
+    }
+
+    fn handle_routing_request(&mut self, agent: u32, request: RoutingRequest) {
         let node = self.agents.slots[agent as usize].node;
         match request {
             RoutingRequest::Set { destination, next } => self.set_route(node, destination, Some(next)),

@@ -138,8 +138,8 @@ impl<A: Agent> Simulator<A> {
 
     /// Sends all that an agent has to send, and sees to it that it is woken in time.
     pub(super) fn drain(&mut self, agent: u32) {
-        while let Some(request) = self.agents.slots[agent as usize].agent.poll_routing(self.timeline.now) {
-            self.handle_routing_request(agent, request);
+        if self.agents.slots[agent as usize].is_router {
+            self.process_routing(agent);
         }
         let mut sent = 0;
         while let Some(packet) = self.agents.slots[agent as usize].agent.poll_transmit(self.timeline.now) {

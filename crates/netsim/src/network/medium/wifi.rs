@@ -145,6 +145,11 @@ impl WifiMedium {
         &self.site
     }
 
+    /// Number of frames transmitted since the beginning.
+    pub const fn transmissions(&self) -> u64 {
+        self.air.transmissions()
+    }
+
     /// The MAC of a station.
     pub fn mac(&self, station: usize) -> &Dcf<SplitMix64> {
         &self.stations.machines[station]
