@@ -58,5 +58,5 @@ for {set i 0} {$i < $opt(flows)} {incr i} {
     $source attach-agent $sender
     $ns_ at [expr {$opt(begin) + 0.25 * $i}] "$source start"
 }
-$ns_ at $opt(duration) { $ns_ flush-trace; close $trace; exit 0 }
+$ns_ at $opt(duration) { $ns_ flush-trace; catch { close $trace }; exit 0 }
 $ns_ run

@@ -114,7 +114,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let transmissions = simulator.medium::<WifiMedium>(medium).ok_or("no medium")?.transmissions();
     println!("sent received hops delay messages bytes cpu_s transmissions us_per_transmission");
     println!(
-        "{sent} {received} {:.4} {:.6} {messages} {bytes} {cpu:.4} {transmissions} {:.3}",
+        "{sent} {received} {:.6} {:.9} {messages} {bytes} {cpu:.4} {transmissions} {:.3}",
         (arrived - heard) as f64 / received as f64,
         delay / received as f64,
         cpu / transmissions as f64 * 1e6,

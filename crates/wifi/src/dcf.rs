@@ -324,6 +324,11 @@ impl<R: Random> Dcf<R> {
         (next != Instant::FAR_FUTURE).then_some(next)
     }
 
+    /// `true` if [`poll_event`](Self::poll_event) returns an event.
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     /// The next event, with the instant at which it happened.
     pub fn poll_event(&mut self) -> Option<(Instant, Event)> {
         self.events.pop_front()

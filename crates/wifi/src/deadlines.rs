@@ -7,64 +7,102 @@ use whimbrel_units::Instant;
 #[cfg(test)]
 mod tests;
 
-/// One deadline for each of a number of machines, as a tournament tree: a change costs the logarithm of their number,
-/// the earliest deadline nothing.
+/// Children of a node of the tree: a cache line of times.
+const WIDTH: usize = 8;
+
+/// One deadline for each of a number of machines, as a tree of minima: a change costs at most the logarithm of their number,
+/// mostly less, and the earliest deadline nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Deadlines {
+    machines: usize,
+    /// The levels, each padded to whole nodes: the machines' deadlines, the minima of groups of them, ..., the minimum.
     times: Vec<Instant>,
-    /// Winners of the matches: node 1 is the final, node n is played by the winners of 2n and 2n + 1.
-    winners: Vec<u32>,
-    /// Number of leaves, a power of two.
-    leaves: usize,
+    /// Beginning of each level.
+    levels: Vec<usize>,
 }
 
 impl Deadlines {
     /// Adds a machine, without a deadline, and returns its number.
     pub fn add(&mut self) -> usize {
-        let number = self.times.len();
-        self.times.push(Instant::FAR_FUTURE);
-        if number == self.leaves {
-            self.leaves = (self.leaves * 2).max(1);
-            self.winners = alloc::vec![0; self.leaves];
-            for match_number in (1..self.leaves).rev() {
-                self.winners[match_number] = self.winner(match_number);
-            }
+        let number = self.machines;
+        self.machines += 1;
+        if self.levels.get(1).copied().unwrap_or(0) < self.machines {
+            self.grow();
         }
         number
     }
 
+    /// Doubles the number of machines that there is room for.
+    fn grow(&mut self) {
+        let known: Vec<Instant> = self.times.iter().copied().take(self.machines - 1).collect();
+        let mut size = (self.machines * 2).next_multiple_of(WIDTH);
+        let mut total = 0;
+        self.levels.clear();
+        loop {
+            self.levels.push(total);
+            total += size;
+            if size == 1 {
+                break;
+            }
+            size = match size / WIDTH {
+                1 => 1,
+                groups => groups.next_multiple_of(WIDTH),
+            };
+        }
+        self.times = alloc::vec![Instant::FAR_FUTURE; total];
+        for (machine, time) in known.into_iter().enumerate() {
+            self.set(machine, Some(time));
+        }
+    }
+
     /// Sets the deadline of a machine; `None` for none.
+    ///
+    /// # Panics
+    /// If there is no such machine.
     #[inline]
     pub fn set(&mut self, machine: usize, deadline: Option<Instant>) {
-        let deadline = deadline.unwrap_or(Instant::FAR_FUTURE);
-        if self.times[machine] == deadline {
-            return;
-        }
-        self.times[machine] = deadline;
-        let mut match_number = (machine + self.leaves) / 2;
-        while match_number >= 1 {
-            let winner = self.winner(match_number);
-            // The winner's time may have changed although the winner has not.
-            if self.winners[match_number] == winner && winner as usize != machine {
+        assert!(machine < self.machines, "there is no machine {machine}");
+        let mut new = deadline.unwrap_or(Instant::FAR_FUTURE);
+        let mut old = core::mem::replace(&mut self.times[machine], new);
+        let mut place = machine;
+        for level in 1..self.levels.len() {
+            if old == new {
                 return;
             }
-            self.winners[match_number] = winner;
-            match_number /= 2;
+            let parent = self.levels[level] + place / WIDTH;
+            let least = self.times[parent];
+            if new > least {
+                if old > least {
+                    return;
+                }
+                // The minimum has grown.
+                let group = self.levels[level - 1] + place / WIDTH * WIDTH;
+                new = self.times[group..group + WIDTH].iter().copied().min().unwrap_or(new);
+            }
+            (old, self.times[parent]) = (least, new);
+            place /= WIDTH;
         }
+    }
+
+    /// The earliest deadline; [`Instant::FAR_FUTURE`] without one.
+    #[inline]
+    pub fn first_at(&self) -> Instant {
+        self.times.last().copied().unwrap_or(Instant::FAR_FUTURE)
     }
 
     /// The machine with the earliest deadline, the lowest number first, and that deadline.
     #[inline]
     pub fn first(&self) -> Option<(usize, Instant)> {
-        let machine = if self.leaves > 1 { self.winners[1] as usize } else { 0 };
-        Some((machine, *self.times.get(machine)?)).filter(|&(_, at)| at != Instant::FAR_FUTURE)
-    }
-
-    fn winner(&self, match_number: usize) -> u32 {
-        let player =
-            |node: usize| if node < self.leaves { self.winners[node] } else { (node - self.leaves) as u32 };
-        let time = |player: u32| self.times.get(player as usize).copied().unwrap_or(Instant::FAR_FUTURE);
-        let (left, right) = (player(match_number * 2), player(match_number * 2 + 1));
-        if time(right) < time(left) { right } else { left }
+        let first = self.first_at();
+        if first == Instant::FAR_FUTURE {
+            return None;
+        }
+        let mut place = 0;
+        for &level in self.levels.iter().rev().skip(1) {
+            let group = level + place * WIDTH;
+            let position = self.times[group..group + WIDTH].iter().position(|&time| time == first)?;
+            place = place * WIDTH + position;
+        }
+        Some((place, first))
     }
 }

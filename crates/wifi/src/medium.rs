@@ -108,6 +108,12 @@ pub trait Listener {
     fn ended(&mut self, now: Instant, frame: &Frame) {
         let _ = (now, frame);
     }
+    /// Asked before the medium reports, in one call of [`Medium::handle_timeout`], the arrivals of a transmission at a later
+    /// instant. Returns `true` if the driver has nothing to do before; then it is that instant.
+    fn advances(&mut self, to: Instant) -> bool {
+        let _ = to;
+        false
+    }
     /// [`CaptureRule::FirstFrame`]: the receiver ignores a new frame of this time on the air for a stronger one.
     fn captured(&mut self, now: Instant, station: u32, air_time: Duration) {
         let _ = (now, station, air_time);
@@ -171,6 +177,9 @@ pub struct Medium {
     free: Vec<u32>,
     due: BinaryHeap<Reverse<Due>>,
     transmissions: u64,
+    /// Links of a transmission and their order, while it begins.
+    unsorted: Vec<Link>,
+    order: Vec<u64>,
 }
 
 impl Medium {
@@ -183,6 +192,8 @@ impl Medium {
             free: Vec::new(),
             due: BinaryHeap::new(),
             transmissions: 0,
+            unsorted: Vec::new(),
+            order: Vec::new(),
         }
     }
 
@@ -220,16 +231,21 @@ impl Medium {
         on_air.next_start = 0;
         on_air.next_end = 0;
         on_air.arrivals.clear();
+        self.unsorted.clear();
         let known = links.filter(|link| (link.station as usize) < stations && link.station != station);
-        on_air.arrivals.extend(known.map(|link| Arrival {
-            link,
-            loss: None,
-            is_sensed: false,
-            is_gone: false,
-        }));
-        if !on_air.arrivals.is_sorted_by_key(|arrival| arrival.link.delay) {
-            on_air.arrivals.sort_unstable_by_key(|arrival| (arrival.link.delay, arrival.link.station));
+        self.unsorted.extend(known);
+        if !self.unsorted.is_sorted_by_key(|link| link.station) {
+            self.unsorted.sort_unstable_by_key(|link| link.station);
         }
+        // By delay and then by station. Integers with the places of the links are sorted faster than the links.
+        self.order.clear();
+        let places = (0u64..).zip(&self.unsorted);
+        self.order.extend(places.map(|(place, link)| u64::from(link.delay) << 32 | place));
+        self.order.sort_unstable();
+        on_air.arrivals.extend(self.order.iter().map(|&place| {
+            let link = self.unsorted[place as u32 as usize];
+            Arrival { link, loss: None, is_sensed: false, is_gone: false }
+        }));
         if let Some(first) = on_air.arrivals.first() {
             let at = now + Duration::from_nanos(u64::from(first.link.delay));
             let number = self.transmissions;
@@ -281,15 +297,15 @@ impl Medium {
     }
 
     /// Reports everything that happens up to `now`.
-    pub fn handle_timeout(&mut self, now: Instant, listener: &mut impl Listener) {
+    pub fn handle_timeout(&mut self, mut now: Instant, listener: &mut impl Listener) {
         while let Some(&Reverse(due)) = self.due.peek() {
             if due.at > now {
                 return;
             }
             let next = if due.is_start {
-                self.start_arrivals(due, listener)
+                self.start_arrivals(due, &mut now, listener)
             } else {
-                self.end_arrivals(due, listener)
+                self.end_arrivals(due, &mut now, listener)
             };
             if let Some(next) = next {
                 if let Some(mut top) = self.due.peek_mut() {
@@ -301,8 +317,22 @@ impl Medium {
         }
     }
 
-    /// Begins the arrivals of one instant. Returns the time of the next ones.
-    fn start_arrivals(&mut self, due: Due, listener: &mut impl Listener) -> Option<Instant> {
+    /// The earliest entry other than the first.
+    fn second_due(&self) -> Option<Due> {
+        let others = self.due.as_slice().iter().skip(1).take(2);
+        others.map(|&Reverse(due)| due).min()
+    }
+
+    /// Begins the arrivals of one instant, and of later ones as long as nothing else happens before. Returns the time of the
+    /// next ones.
+    fn start_arrivals(
+        &mut self,
+        due: Due,
+        now: &mut Instant,
+        listener: &mut impl Listener,
+    ) -> Option<Instant> {
+        let second = self.second_due();
+        let mut instant = due.at;
         let on_air = &mut self.slots[due.slot as usize];
         let (start, air_time, first) = (on_air.start, on_air.frame.air_time, on_air.next_start);
         // Taken out, so that the loop may change the state of other frames.
@@ -311,9 +341,14 @@ impl Medium {
         let mut count = 0;
         for arrival in &mut arrivals[first as usize..] {
             let at = start + Duration::from_nanos(u64::from(arrival.link.delay));
-            if at > due.at {
-                next = Some(at);
-                break;
+            if at > instant {
+                let is_next = second.is_none_or(|second| Due { at, ..due } < second);
+                if !is_next || (at > *now && !listener.advances(at)) {
+                    next = Some(at);
+                    break;
+                }
+                instant = at;
+                *now = at.max(*now);
             }
             let place = Place { slot: due.slot, index: first + count, end: at + air_time };
             self.start_arrival(at, place, arrival, air_time, listener);
@@ -325,22 +360,30 @@ impl Medium {
         next
     }
 
-    /// Ends the arrivals of one instant. Returns the time of the next ones.
-    fn end_arrivals(&mut self, due: Due, listener: &mut impl Listener) -> Option<Instant> {
+    /// Ends the arrivals of one instant, and of later ones as long as nothing else happens before. Returns the time of the
+    /// next ones.
+    fn end_arrivals(&mut self, due: Due, now: &mut Instant, listener: &mut impl Listener) -> Option<Instant> {
+        let second = self.second_due();
+        let mut instant = due.at;
         let on_air = &mut self.slots[due.slot as usize];
         let end = on_air.start + on_air.frame.air_time;
         let first = on_air.next_end as usize;
         for arrival in &on_air.arrivals[first..] {
             let at = end + Duration::from_nanos(u64::from(arrival.link.delay));
-            if at > due.at {
-                return Some(at);
+            if at > instant {
+                let is_next = second.is_none_or(|second| Due { at, ..due } < second);
+                if !is_next || (at > *now && !listener.advances(at)) {
+                    return Some(at);
+                }
+                instant = at;
+                *now = at.max(*now);
             }
             on_air.next_end += 1;
             let receiver = &mut self.receivers[arrival.link.station as usize];
             receiver.end_arrival(at, due.slot, arrival, &on_air.frame, listener);
         }
         self.free.push(due.slot);
-        listener.ended(due.at, &self.slots[due.slot as usize].frame);
+        listener.ended(instant, &self.slots[due.slot as usize].frame);
         None
     }
 }

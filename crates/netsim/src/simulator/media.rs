@@ -3,6 +3,8 @@
 use core::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 
+use whimbrel_units::{Duration, Instant};
+
 use super::Simulator;
 use crate::events::Event;
 use crate::medium::{Medium, MediumIo, Observation, StationStats};
@@ -101,11 +103,23 @@ impl<A: Agent> Simulator<A> {
         })
     }
 
-    pub(super) fn handle_medium(&mut self, medium: u32) {
-        let slot = &mut self.network.media[medium as usize];
-        slot.expected = None;
+    /// A medium's timeout. The medium may handle those timeouts of its own that follow before any other event, up to
+    /// `until`: most of them change nothing outside it.
+    pub(super) fn handle_medium(&mut self, medium: u32, until: Instant) {
+        let id = MediumId(medium);
+        let horizon = until + Duration::from_nanos(1);
+        let horizon = self.timeline.queue.next_at().map_or(horizon, |next| next.min(horizon));
+        let MediumSlot { medium, stations, numbers, effects, expected, .. } =
+            &mut self.network.media[id.index()];
+        *expected = None;
+        let headers = self.packets.headers_mut();
         let now = self.timeline.now;
-        self.call_medium(MediumId(medium), |medium, io| medium.handle_timeout(now, io));
+        let mut io = MediumIo { now, horizon, steps: 0, stations, numbers, headers, effects };
+        medium.handle_timeout(now, &mut io);
+        self.timeline.now = io.now;
+        self.timeline.handled += io.steps;
+        self.expect_medium(id);
+        self.apply_effects(id);
     }
 
     /// Queues a packet at a station for a neighbour, or for all of them.
@@ -136,9 +150,16 @@ impl<A: Agent> Simulator<A> {
     ) -> R {
         let MediumSlot { medium, stations, numbers, effects, .. } = &mut self.network.media[id.index()];
         let headers = self.packets.headers_mut();
-        let mut io = MediumIo { now: self.timeline.now, stations, numbers, headers, effects };
+        let now = self.timeline.now;
+        let mut io = MediumIo { now, horizon: now, steps: 0, stations, numbers, headers, effects };
         let result = call(&mut **medium, &mut io);
         self.expect_medium(id);
+        self.apply_effects(id);
+        result
+    }
+
+    /// Applies the effects of calls, unless an outer call is doing so.
+    fn apply_effects(&mut self, id: MediumId) {
         if !self.network.media[id.index()].is_applying {
             self.network.media[id.index()].is_applying = true;
             while let Some(effect) = self.network.media[id.index()].effects.pop_front() {
@@ -146,7 +167,6 @@ impl<A: Agent> Simulator<A> {
             }
             self.network.media[id.index()].is_applying = false;
         }
-        result
     }
 
     /// Makes the medium's timeout an event.

@@ -39,7 +39,7 @@ impl<A: Agent> Simulator<A> {
     /// If an agent never stops: it sends without end or wants to be woken for ever at one time.
     pub fn run_until(&mut self, until: Instant) {
         while let Some(due) = self.next_due(until) {
-            self.handle(due);
+            self.handle(due, until);
         }
         self.timeline.now = self.timeline.now.max(until);
     }
@@ -69,7 +69,7 @@ impl<A: Agent> Simulator<A> {
                     self.timeline.now = self.timeline.now.max(until);
                     return RunOutcome::Finished;
                 };
-                self.handle(due);
+                self.handle(due, until);
             }
             let progress = Progress { now: self.timeline.now, until, events: self.timeline.handled };
             if observe(&progress).is_break() {
@@ -96,14 +96,14 @@ impl<A: Agent> Simulator<A> {
         }
     }
 
-    fn handle(&mut self, due: Due) {
+    fn handle(&mut self, due: Due, until: Instant) {
         self.timeline.now = due.at;
         self.timeline.handled += 1;
         match due.event {
             Event::Arrival(link) => self.handle_arrival(link),
             Event::Release(link) => self.handle_release(link),
             Event::Service(link) => self.serve(link),
-            Event::Medium(medium) => self.handle_medium(medium),
+            Event::Medium(medium) => self.handle_medium(medium, until),
             Event::Controller(controller) => self.handle_control(controller),
             Event::Process(process) => self.handle_process(process),
             Event::Timer(agent) => self.handle_timer(agent),

@@ -24,8 +24,8 @@ fn without_machines_there_is_no_deadline() {
 proptest! {
     #[test]
     fn the_first_is_that_of_a_search(
-        count in 1usize..40,
-        changes in proptest::collection::vec((0usize..40, proptest::option::of(0u64..20)), 0..200),
+        count in 1usize..200,
+        changes in proptest::collection::vec((0usize..200, proptest::option::of(0u64..20)), 0..600),
     ) {
         let mut deadlines = Deadlines::default();
         let mut times: Vec<Option<u64>> = vec![];

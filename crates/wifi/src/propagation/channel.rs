@@ -97,7 +97,7 @@ impl Channel {
         links: &mut Vec<Link>,
     ) {
         links.clear();
-        let origin = positions.position(sender, now);
+        let origin = self.index.position(now, sender, positions);
         self.index.within(now, origin, self.range, positions, &mut self.found);
         for &(station, distance_squared) in &self.found {
             let to = station as usize;

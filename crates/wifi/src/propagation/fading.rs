@@ -74,6 +74,7 @@ impl BlockFading {
     }
 
     /// The gain between two stations at `now`, a power ratio.
+    #[inline]
     pub fn gain(&self, now: Instant, first: usize, second: usize) -> f64 {
         if self.fading == Fading::None {
             return 1.0;

@@ -80,6 +80,15 @@ impl SpatialIndex {
         index
     }
 
+    /// The position of a node at `now`.
+    pub fn position(&mut self, now: Instant, node: usize, positions: &impl Positions) -> Position {
+        let leg = &mut self.legs[node];
+        if leg.1 <= now {
+            *leg = positions.current(node, now);
+        }
+        leg.0.position(now)
+    }
+
     /// Writes the nodes at most `radius` metres from `centre` at `now` to `found`, in ascending order, each with the square
     /// of its distance.
     pub fn within(

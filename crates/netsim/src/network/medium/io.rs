@@ -135,6 +135,10 @@ pub(crate) enum Effect {
 /// The stations of a medium and the effects of a call.
 pub struct MediumIo<'a> {
     pub(crate) now: Instant,
+    /// Nothing else happens in the network before this time.
+    pub(crate) horizon: Instant,
+    /// Number of times that the call has moved the time on.
+    pub(crate) steps: u64,
     pub(crate) stations: &'a mut [Station],
     /// Stations by node.
     pub(crate) numbers: &'a BTreeMap<NodeId, u32>,
@@ -146,6 +150,19 @@ impl MediumIo<'_> {
     /// The number of stations.
     pub fn stations(&self) -> usize {
         self.stations.len()
+    }
+
+    /// Moves the time of a call of [`handle_timeout`](super::Medium::handle_timeout) on to that of the next timeout, which
+    /// the medium then handles in the same call. Returns `false` if something else may happen before, or if the call has had
+    /// effects: the medium returns then.
+    #[inline]
+    pub fn advance(&mut self, to: Instant) -> bool {
+        let may_advance = to < self.horizon && self.effects.is_empty();
+        if may_advance {
+            self.now = to;
+            self.steps += 1;
+        }
+        may_advance
     }
 
     /// The node of a station.

@@ -194,7 +194,12 @@ impl WifiMedium {
         while let Some(transmit) = self.stations.machines[station].poll_transmit(now) {
             self.transmit(now, station, &transmit.frame);
         }
-        self.stations.settle(now, station, io);
+        if self.stations.is_to_settle(station) {
+            self.stations.settle(now, station, io);
+        } else {
+            let deadline = self.stations.machines[station].poll_timeout();
+            self.stations.deadlines.set(station, deadline);
+        }
     }
 
     /// A station begins to transmit a frame.
@@ -245,7 +250,7 @@ impl WifiMedium {
                 continue;
             }
             infrastructure.leaving.swap_remove(position);
-            let mut reception = Reception { stations: &mut self.stations, site: &self.site, io };
+            let mut reception = Reception { stations: &mut self.stations, site: &self.site, io, limit: now };
             self.air.leave(now, station as u32, &mut reception);
             self.stations.retune(now, station);
             self.stations.settle(now, station, io);
@@ -290,7 +295,7 @@ impl Medium for WifiMedium {
         self.stations.settle(now, station, io);
     }
 
-    fn handle_timeout(&mut self, now: Instant, io: &mut MediumIo<'_>) {
+    fn handle_timeout(&mut self, mut now: Instant, io: &mut MediumIo<'_>) {
         while let Some(station) = self.stations.paused.pop() {
             self.stations.settle(now, station, io);
         }
@@ -308,10 +313,16 @@ impl Medium for WifiMedium {
             }
             match self.air.poll_timeout() {
                 Some(at) if at <= now => {
-                    let mut reception = Reception { stations: &mut self.stations, site: &self.site, io };
+                    let limit = self.stations.deadlines.first_at();
+                    let mut reception =
+                        Reception { stations: &mut self.stations, site: &self.site, io, limit };
                     self.air.handle_timeout(now, &mut reception);
+                    now = io.now;
                 }
-                _ => return,
+                _ => match self.poll_timeout() {
+                    Some(next) if io.advance(next) => now = next,
+                    _ => return,
+                },
             }
         }
     }
@@ -320,9 +331,14 @@ impl Medium for WifiMedium {
         if !self.stations.paused.is_empty() {
             return Some(self.stations.paused_at);
         }
-        let deadline = self.stations.deadlines.first().map(|(_, at)| at);
-        let management = self.stations.infrastructure.as_ref().and_then(|all| all.deadlines.first());
-        [deadline, management.map(|(_, at)| at), self.air.poll_timeout()].into_iter().flatten().min()
+        let mut next = self.stations.deadlines.first_at();
+        if let Some(infrastructure) = &self.stations.infrastructure {
+            next = next.min(infrastructure.deadlines.first_at());
+        }
+        if let Some(at) = self.air.poll_timeout() {
+            next = next.min(at);
+        }
+        (next != Instant::FAR_FUTURE).then_some(next)
     }
 
     fn reaches(&self, now: Instant, from: usize, to: usize) -> bool {
@@ -359,6 +375,12 @@ impl Stations {
             debug_assert!(accepted.is_ok(), "the MAC was ready");
         }
         self.deadlines.set(station, self.machines[station].poll_timeout());
+    }
+
+    /// `true` if a MAC has something to report. One that has not is not ready, or has found its queue empty.
+    #[inline]
+    fn is_to_settle(&self, station: usize) -> bool {
+        self.infrastructure.is_some() || self.machines[station].has_events()
     }
 
     fn next_outgoing(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) -> Option<Outgoing> {

@@ -13,21 +13,48 @@ pub(super) struct Reception<'a, 'b> {
     pub(super) stations: &'a mut Stations,
     pub(super) site: &'a Site,
     pub(super) io: &'a mut MediumIo<'b>,
+    /// A time not after the first deadline of a station.
+    pub(super) limit: Instant,
+}
+
+impl Reception<'_, '_> {
+    /// Processes what a MAC has to report after a reception, which mostly is nothing, and notes its deadline.
+    #[inline]
+    fn update(&mut self, now: Instant, station: usize) {
+        if self.stations.is_to_settle(station) {
+            self.stations.settle(now, station, self.io);
+            self.limit = now;
+        } else {
+            self.set_deadline(station);
+        }
+    }
+
+    #[inline]
+    fn set_deadline(&mut self, station: usize) {
+        let deadline = self.stations.machines[station].poll_timeout();
+        self.stations.deadlines.set(station, deadline);
+        self.limit = deadline.map_or(self.limit, |deadline| deadline.min(self.limit));
+    }
 }
 
 impl Listener for Reception<'_, '_> {
+    #[inline]
+    fn advances(&mut self, to: Instant) -> bool {
+        to < self.limit && self.stations.infrastructure.is_none() && self.io.advance(to)
+    }
+
     fn busy(&mut self, now: Instant, station: u32) {
         let station = station as usize;
         self.stations.machines[station].handle_busy(now);
         if let Some(infrastructure) = &mut self.stations.infrastructure {
             infrastructure.handle_activity(now, station);
         }
-        self.stations.deadlines.set(station, self.stations.machines[station].poll_timeout());
+        self.set_deadline(station);
     }
 
     fn idle(&mut self, now: Instant, station: u32) {
         self.stations.machines[station as usize].handle_idle(now);
-        self.stations.settle(now, station as usize, self.io);
+        self.update(now, station as usize);
     }
 
     fn received(&mut self, now: Instant, station: u32, frame: &MacFrame) {
@@ -40,12 +67,12 @@ impl Listener for Reception<'_, '_> {
             infrastructure.note_power(now, station as usize, frame, self.site);
         }
         self.stations.machines[station as usize].handle_frame(now, frame);
-        self.stations.settle(now, station as usize, self.io);
+        self.update(now, station as usize);
     }
 
     fn error(&mut self, now: Instant, station: u32, error: ReceptionError) {
         self.stations.machines[station as usize].handle_error(now, error);
-        self.stations.settle(now, station as usize, self.io);
+        self.update(now, station as usize);
     }
 
     fn lost(&mut self, _: Instant, station: u32, frame: &MacFrame, cause: LossCause) {
@@ -70,7 +97,7 @@ impl Listener for Reception<'_, '_> {
 
     fn captured(&mut self, now: Instant, station: u32, air_time: Duration) {
         self.stations.machines[station as usize].handle_captured(now, air_time);
-        self.stations.settle(now, station as usize, self.io);
+        self.update(now, station as usize);
     }
 }
 
