@@ -1,7 +1,8 @@
 //! F2: mobile nodes with 802.11b radios, an ad hoc routing protocol and constant-bit-rate flows, under ns-2's rules.
 //!
 //! `cargo run --release -p whimbrel-lab --example manet -- MOBILITY [key value]...`, with the keys of
-//! `benches/peers/manet.tcl`, which is the same in ns-2, and of which the output has the names. It is followed by the CPU
+//! `benches/peers/manet.tcl`, which is the same in ns-2, and of which the output has the names (`measure` has no effect;
+//! `causes 1` prints the causes of losses). It is followed by the CPU
 //! seconds, the transmissions of the MACs, and the microseconds of CPU per transmission.
 
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ use whimbrel_lab::transport::udp::{UdpSink, UdpSource};
 use whimbrel_netsim::medium::{WifiConfig, WifiMedium};
 use whimbrel_netsim::queue::Discipline;
 use whimbrel_netsim::{
-    AgentId, FixedRoutes, FlowId, NodeId, QueueLimit, SimulationConfig, Simulator, StationId,
+    AgentId, FixedRoutes, FlowId, LossCause, NodeId, QueueLimit, SimulationConfig, Simulator, StationId,
 };
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::dcf::MacConfig;
@@ -33,6 +34,16 @@ const PACKET: (u32, u32) = (512, 20);
 fn cpu_seconds() -> f64 {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or(f64::NAN) * 1e-9
+}
+
+fn cause_name(cause: LossCause) -> &'static str {
+    match cause {
+        LossCause::Medium(_, cause) => cause.name(),
+        LossCause::StationOverflow(_) => "queue",
+        LossCause::NoRoute(_) => "no-route",
+        LossCause::HopLimit(_) => "hop-limit",
+        _ => "other",
+    }
 }
 
 fn meter() -> Meter {
@@ -54,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let interval = Duration::from_secs_f64(number("interval", 0.064)?);
     let protocol = match options.get("protocol").copied() {
         None | Some("DSDV") => Protocol::Dsdv(DsdvConfig::NS2),
-        Some("AODV") => Protocol::Aodv(AodvConfig::default()),
+        Some("AODV") => Protocol::Aodv(AodvConfig::NS2),
         Some(other) => return Err(format!("protocol {other}: expected DSDV or AODV").into()),
     };
     let paths = setdest::parse(&fs::read_to_string(mobility)?, None)?;
@@ -85,6 +96,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             simulator.add_agent(to, id, UdpSink::new(meter()).into()),
         ));
     }
+    if options.contains_key("causes") {
+        simulator.record_losses();
+    }
     simulator.run_until(end);
     let cpu = cpu_seconds() - started;
 
@@ -112,6 +126,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arrived: u64 =
         stations.iter().map(|&station| simulator.station_stats(station).received.packets).sum();
     let transmissions = simulator.medium::<WifiMedium>(medium).ok_or("no medium")?.transmissions();
+    let mut causes: BTreeMap<&str, u64> = BTreeMap::new();
+    for loss in simulator.losses().iter().filter(|loss| loss.flow != FlowId::ROUTING) {
+        *causes.entry(cause_name(loss.cause)).or_default() += 1;
+    }
+    causes.iter().for_each(|(cause, count)| eprintln!("{cause} {count}"));
     println!("sent received hops delay messages bytes cpu_s transmissions us_per_transmission");
     println!(
         "{sent} {received} {:.6} {:.9} {messages} {bytes} {cpu:.4} {transmissions} {:.3}",

@@ -193,6 +193,7 @@ impl<R: Random> Dcf<R> {
     }
 
     /// `true` if no payload is in service: [`enqueue`](Self::enqueue) accepts one.
+    #[inline]
     pub const fn is_ready(&self) -> bool {
         self.in_service.is_none()
     }
@@ -222,6 +223,7 @@ impl<R: Random> Dcf<R> {
     }
 
     /// Physical carrier sense reports energy.
+    #[inline]
     pub fn handle_busy(&mut self, now: Instant) {
         if self.nav_reset_at.take().is_some() {
             self.refresh_timer();
@@ -238,6 +240,7 @@ impl<R: Random> Dcf<R> {
     }
 
     /// Physical carrier sense reports that the energy is gone.
+    #[inline]
     pub fn handle_idle(&mut self, now: Instant) {
         self.access.handle_idle(now);
         if self.awaits_reception {
@@ -319,12 +322,14 @@ impl<R: Random> Dcf<R> {
     }
 
     /// The next deadline; `None` if the station waits for input only.
+    #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let next = self.access.deadline().map_or(self.next_timer, |grant| grant.min(self.next_timer));
         (next != Instant::FAR_FUTURE).then_some(next)
     }
 
     /// `true` if [`poll_event`](Self::poll_event) returns an event.
+    #[inline]
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }

@@ -62,7 +62,13 @@ impl Deadlines {
     #[inline]
     pub fn set(&mut self, machine: usize, deadline: Option<Instant>) {
         assert!(machine < self.machines, "there is no machine {machine}");
-        let mut new = deadline.unwrap_or(Instant::FAR_FUTURE);
+        let new = deadline.unwrap_or(Instant::FAR_FUTURE);
+        if self.times[machine] != new {
+            self.change(machine, new);
+        }
+    }
+
+    fn change(&mut self, machine: usize, mut new: Instant) {
         let mut old = core::mem::replace(&mut self.times[machine], new);
         let mut place = machine;
         for level in 1..self.levels.len() {

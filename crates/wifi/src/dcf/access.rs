@@ -91,6 +91,7 @@ impl ChannelAccess {
     }
 
     /// `true` if neither carrier sense nor a reservation prevents access, interframe spaces aside.
+    #[inline]
     pub fn is_idle(&self, now: Instant) -> bool {
         !self.is_physically_busy() && self.nav_end <= now && self.reserved_end <= now
     }
@@ -122,6 +123,7 @@ impl ChannelAccess {
     }
 
     /// Time of the grant if the medium stays idle; `None` without a request or while the medium is busy.
+    #[inline]
     pub fn deadline(&self) -> Option<Instant> {
         if !self.is_requested {
             return None;
@@ -135,6 +137,7 @@ impl ChannelAccess {
         Some(self.deadline_on_idle())
     }
 
+    #[inline]
     fn deadline_on_idle(&self) -> Instant {
         self.count_base() + self.spacing.slot * u64::from(self.remaining)
     }
@@ -177,6 +180,7 @@ impl ChannelAccess {
     ///
     /// A grant at this very instant stands: the station decided at the slot's boundary, before it could sense the
     /// signal. So two stations whose counters expire in the same slot both transmit.
+    #[inline]
     pub fn handle_busy(&mut self, now: Instant) -> bool {
         if self.is_sensed_busy {
             return false;
@@ -194,6 +198,7 @@ impl ChannelAccess {
     }
 
     /// The medium became idle.
+    #[inline]
     pub fn handle_idle(&mut self, now: Instant) {
         if !self.is_sensed_busy {
             return;
@@ -207,6 +212,7 @@ impl ChannelAccess {
     }
 
     /// A frame ended that was received without errors: EIFS no longer applies (IEEE 802.11-2012, 9.3.2.3.7).
+    #[inline]
     pub fn handle_frame(&mut self, now: Instant) {
         self.settle(now);
         self.ended_in_error = false;
@@ -214,6 +220,7 @@ impl ChannelAccess {
     }
 
     /// A frame ended that was received with errors: EIFS applies from the end of the busy period.
+    #[inline]
     pub fn handle_error(&mut self, now: Instant) {
         self.settle(now);
         if self.is_sensed_busy {
@@ -236,6 +243,7 @@ impl ChannelAccess {
     }
 
     /// Reserves the medium until `until`, unless it is reserved for longer. Returns `true` if the reservation grew.
+    #[inline]
     pub fn set_nav(&mut self, now: Instant, until: Instant) -> bool {
         if until <= self.nav_end {
             return false;
@@ -270,16 +278,19 @@ impl ChannelAccess {
     }
 
     /// Beginning of the first slot after the interframe space.
+    #[inline]
     fn access_start(&self) -> Instant {
         let idle = self.idle_since.max(self.nav_end).max(self.reserved_end);
         (idle + self.spacing.difs).max(self.error_end)
     }
 
+    #[inline]
     fn count_base(&self) -> Instant {
         self.count_from.max(self.access_start())
     }
 
     /// Subtracts the whole slots that were idle up to `now`.
+    #[inline]
     fn settle(&mut self, now: Instant) {
         if !self.is_physically_busy() && self.granted.is_none() {
             self.count(now);
@@ -287,10 +298,14 @@ impl ChannelAccess {
     }
 
     /// Subtracts the whole slots up to `now`, which were idle.
+    #[inline]
     fn count(&mut self, now: Instant) {
-        if !self.is_backing_off {
-            return;
+        if self.is_backing_off {
+            self.count_slots(now);
         }
+    }
+
+    fn count_slots(&mut self, now: Instant) {
         let base = self.count_base();
         if now < base {
             return;

@@ -68,6 +68,7 @@ impl Receiver {
 }
 
 impl Receiver {
+    #[inline]
     pub(super) fn end_arrival(
         &mut self,
         now: Instant,
@@ -111,6 +112,7 @@ impl Receiver {
 }
 
 impl Medium {
+    #[inline]
     pub(super) fn start_arrival(
         &mut self,
         now: Instant,
@@ -150,6 +152,7 @@ impl Medium {
     }
 
     /// [`CaptureRule::FirstFrame`]: returns the cause for which the new frame is lost.
+    #[inline]
     fn overlap_first_frame(&mut self, now: Instant, place: Place, link: Link) -> Option<LossCause> {
         let receiver = &mut self.receivers[link.station as usize];
         if receiver.locked_slot == NO_FRAME {

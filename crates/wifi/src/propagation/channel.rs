@@ -106,7 +106,10 @@ impl Channel {
             }
             let power = self.budget.power(distance_squared) * self.config.fading.gain(now, sender, to);
             if power >= self.config.radio.carrier_sense_threshold {
-                let delay = libm::ceil(libm::sqrt(distance_squared) / SPEED_OF_LIGHT * 1e9) as u32;
+                let nanos = libm::sqrt(distance_squared) / SPEED_OF_LIGHT * 1e9;
+                // Rounded up without a call: the value is positive and small.
+                let delay = nanos as u32;
+                let delay = delay + u32::from(f64::from(delay) < nanos);
                 links.push(Link { station, delay, power: power as f32, is_corrupted: false });
             }
         }

@@ -1,5 +1,7 @@
 //! The next hop for every pair of node and destination.
 
+use std::collections::BTreeMap;
+
 use crate::{LinkId, NextHop, NodeId};
 
 /// Next hops by node and destination.
@@ -10,6 +12,8 @@ pub struct RouteTable {
     entries: Vec<Route>,
     /// Next hops other than links.
     others: Vec<Other>,
+    /// Their entries.
+    known: BTreeMap<Other, Route>,
 }
 
 /// An entry in one word, as forwarding reads it for each packet: the number of a link, or something else.
@@ -17,7 +21,7 @@ pub struct RouteTable {
 pub(crate) struct Route(u32);
 
 /// A next hop other than a link.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Other {
     /// To a neighbour on a shared medium.
     Hop(NextHop),
@@ -39,7 +43,7 @@ impl Route {
 impl RouteTable {
     /// A table without routes between this many nodes.
     pub fn new(nodes: usize) -> Self {
-        Self { nodes, entries: vec![Route::NONE; nodes * nodes], others: Vec::new() }
+        Self { nodes, entries: vec![Route::NONE; nodes * nodes], others: Vec::new(), known: BTreeMap::new() }
     }
 
     /// The next hop of packets at `node` for `destination`; `None` without a route, or if packets are spread over
@@ -78,13 +82,12 @@ impl RouteTable {
         self.entries[destination.index() * self.nodes + node.index()] = route;
     }
 
-    /// The entry that stands for a next hop. Neighbours on a medium are few, so the list stays short.
+    /// The entry that stands for a next hop.
     fn place(&mut self, other: Other) -> Route {
-        let position = self.others.iter().position(|known| *known == other).unwrap_or_else(|| {
+        *self.known.entry(other).or_insert_with(|| {
             self.others.push(other);
-            self.others.len() - 1
-        });
-        Route(Route::FIRST_OTHER + position as u32)
+            Route(Route::FIRST_OTHER + self.others.len() as u32 - 1)
+        })
     }
 
     /// The entry for packets at `node`. There is none for a destination that is not a node, such as

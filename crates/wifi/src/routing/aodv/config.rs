@@ -58,6 +58,39 @@ pub struct AodvConfig {
     pub buffer: BufferConfig,
 }
 
+impl AodvConfig {
+    /// The parameters of ns-2.35 (`aodv.h`): routes live for 10 s, the first ring has 5 hops, broken routes are repaired
+    /// locally, and packets that the link layer gave up are given up.
+    ///
+    /// ns-2 differs from RFC 3561 in more than parameters: it makes no routes to the neighbours that messages come from, has
+    /// intermediate nodes answer whose sequence number is unknown, and repairs where the destination is closer than the source.
+    pub const NS2: Self = Self {
+        active_route_timeout: Duration::from_secs(10),
+        my_route_timeout: Duration::from_secs(10),
+        delete_period: Duration::from_secs(50),
+        node_traversal_time: Duration::from_millis(30),
+        net_diameter: 30,
+        request_retries: 3,
+        request_rate_limit: 10,
+        error_rate_limit: 10,
+        ttl_start: 5,
+        ttl_increment: 2,
+        ttl_threshold: 7,
+        timeout_buffer: 2,
+        hello_interval: Duration::from_secs(1),
+        allowed_hello_loss: 3,
+        hellos: false,
+        link_layer_feedback: true,
+        salvages: false,
+        local_repair: true,
+        local_add_ttl: 2,
+        destination_only: false,
+        gratuitous_reply: false,
+        broadcast_jitter: Duration::from_millis(10),
+        buffer: BufferConfig { per_destination: 64, total: 64, lifetime: Duration::from_secs(30) },
+    };
+}
+
 impl Default for AodvConfig {
     /// The values of RFC 3561 section 10, with the link layer's reports in place of hellos; up to 64 packets wait for 30 s.
     fn default() -> Self {
