@@ -47,6 +47,8 @@ pub struct Run<'a> {
     links: Vec<LinkId>,
     /// The stations of each medium.
     stations: Vec<Vec<StationId>>,
+    /// The routing agent at each station, in the order of the media.
+    routers: Vec<Option<AgentId>>,
     /// The sending and the receiving end of each flow.
     flows: Vec<[AgentId; 2]>,
     samples: Samples,
@@ -59,9 +61,22 @@ impl<'a> Run<'a> {
         let gaps = plan.gaps(seed);
         let events = plan.events_with(&gaps);
         let built = build::network(plan, &events, &plan.flow_events_with(&gaps), seed);
-        let Built { simulator, nodes, links, stations, flows } = built;
+        let Built { simulator, nodes, links, stations, routers, flows } = built;
         let samples = Samples::new(plan, &links, &stations);
-        Self { plan, seed, gaps, events, simulator, nodes, links, stations, flows, samples, replay: None }
+        Self {
+            plan,
+            seed,
+            gaps,
+            events,
+            simulator,
+            nodes,
+            links,
+            stations,
+            routers,
+            flows,
+            samples,
+            replay: None,
+        }
     }
 
     /// The simulator, for closer inspection.

@@ -124,6 +124,11 @@ fn the_hand_off() {
 }
 
 #[test]
+fn the_ad_hoc_network() {
+    check("adhoc", &[("simulation.duration", "30 s")]);
+}
+
+#[test]
 fn every_example_is_among_these_tests() {
     let source = include_str!("scenarios.rs");
     for entry in fs::read_dir(root().join("examples/scenarios")).unwrap() {

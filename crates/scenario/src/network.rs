@@ -1,8 +1,11 @@
 //! The simulated network of a plan, without agents.
 
+use std::collections::BTreeSet;
+
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{
-    Agent, Command, DownPolicy, LinkId, LinkRate, NodeId, SimulationConfig, Simulator, Spread, StationId,
+    Agent, Command, DownPolicy, Egress, LinkId, LinkRate, MediumId, NodeId, RouteTable, Routing,
+    ShortestPath, SimulationConfig, Simulator, Spread, StationId, Topology,
 };
 use whimbrel_units::Instant;
 
@@ -33,8 +36,14 @@ impl<A: Agent> Network<A> {
             .map(|link| simulator.add_link(nodes[link.from], nodes[link.to], link.config.clone()))
             .collect();
         let streams = simulator.streams();
-        let stations =
+        let stations: Vec<Vec<StationId>> =
             plan.wifi.iter().map(|wifi| add_wifi(&mut simulator, wifi, plan, &nodes, streams)).collect();
+        let with_agents = plan.wifi.iter().zip(&stations).filter(|(wifi, _)| wifi.routing.has_agents());
+        let media: BTreeSet<MediumId> =
+            with_agents.filter_map(|(_, stations)| Some(stations.first()?.medium())).collect();
+        if !media.is_empty() {
+            simulator.set_routing(ShortestPathElsewhere(media));
+        }
         if let Some(interval) = plan.reroute_interval() {
             for number in 1..=plan.end.as_nanos() / interval.as_nanos() {
                 simulator.schedule(Instant::ZERO + interval * number, Command::Reroute);
@@ -57,6 +66,27 @@ impl<A: Agent> Network<A> {
             }
         }
         Self { simulator, nodes, links, stations }
+    }
+}
+
+/// Shortest paths that do not lead over the media whose stations have routing agents.
+struct ShortestPathElsewhere(BTreeSet<MediumId>);
+
+impl Routing for ShortestPathElsewhere {
+    fn compute(&mut self, topology: &Topology, table: &mut RouteTable) {
+        let mut rest = Topology::new(topology.nodes());
+        for node in 0..topology.nodes() {
+            for &hop in topology.outgoing(node) {
+                let has_agents = match topology.next_hop(hop).egress() {
+                    Egress::Station(station) => self.0.contains(&station.medium()),
+                    Egress::Link(_) => false,
+                };
+                if !has_agents {
+                    rest.connect(topology, hop);
+                }
+            }
+        }
+        ShortestPath.compute(&rest, table);
     }
 }
 

@@ -142,8 +142,9 @@ impl<P: TransportPlan> Plan<P> {
     /// The interval at which routes are computed anew; `None` if the links between stations never change.
     pub fn reroute_interval(&self) -> Option<Duration> {
         let changing = self.wifi.iter().filter(|wifi| wifi.needs_reroutes());
-        let intervals = changing.map(|wifi| match wifi.routing {
-            RoutingPlan::ShortestPath { interval } => interval,
+        let intervals = changing.filter_map(|wifi| match wifi.routing {
+            RoutingPlan::ShortestPath { interval } => Some(interval),
+            RoutingPlan::Dsdv(_) | RoutingPlan::Aodv(_) => None,
         });
         intervals.min()
     }

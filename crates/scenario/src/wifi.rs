@@ -248,6 +248,27 @@ pub enum Routing {
         #[serde(default)]
         interval: Option<Time>,
     },
+    /// Destination-sequenced distance vectors: each station runs the protocol over the air.
+    Dsdv {
+        /// The timing: `sane` by default, or that of ns-2.
+        #[serde(default)]
+        timing: RoutingTiming,
+    },
+    /// On-demand distance vectors (RFC 3561): each station runs the protocol over the air.
+    Aodv {},
+}
+
+/// The timing of DSDV.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+pub enum RoutingTiming {
+    /// New and broken routes are advertised at once, a full update follows every 15 s, and links are lost when the MAC gives a
+    /// packet up.
+    #[default]
+    #[serde(rename = "sane")]
+    Sane,
+    /// The timing of ns-2.35.
+    #[serde(rename = "ns-2")]
+    Ns2,
 }
 
 impl Default for Routing {

@@ -5,7 +5,8 @@ use whimbrel_scenario::Network;
 use whimbrel_scenario::signals::FlowEnd as End;
 use whimbrel_units::Instant;
 
-use crate::scenario::{EventPlan, FlowEventPlan, Plan};
+use crate::routing::{Protocol, add_routers};
+use crate::scenario::{EventPlan, FlowEventPlan, Plan, RoutingPlan};
 use crate::transport::{FlowAgent, FlowSetup};
 
 /// The network of a run.
@@ -15,6 +16,8 @@ pub(super) struct Built {
     pub(super) links: Vec<LinkId>,
     /// The stations of each medium.
     pub(super) stations: Vec<Vec<StationId>>,
+    /// The routing agent at each station, in the order of the media.
+    pub(super) routers: Vec<Option<AgentId>>,
     /// The sending and the receiving end of each flow.
     pub(super) flows: Vec<[AgentId; 2]>,
 }
@@ -32,6 +35,18 @@ pub(super) fn network(plan: &Plan, events: &[EventPlan], flow_events: &[FlowEven
             [simulator.add_agent(setup.from, id, sender), simulator.add_agent(setup.to, id, receiver)]
         })
         .collect();
+    let mut routers = Vec::new();
+    for (wifi, ids) in plan.wifi.iter().zip(&stations) {
+        let protocol = match wifi.routing {
+            RoutingPlan::ShortestPath { .. } => {
+                routers.extend(ids.iter().map(|_| None));
+                continue;
+            }
+            RoutingPlan::Dsdv(config) => Protocol::Dsdv(config),
+            RoutingPlan::Aodv(config) => Protocol::Aodv(config),
+        };
+        routers.extend(add_routers(&mut simulator, ids, protocol).into_iter().map(Some));
+    }
     for event in flow_events {
         let [sender, receiver] = flows[event.flow];
         let agent = if event.end == End::Sender { sender } else { receiver };
@@ -41,5 +56,5 @@ pub(super) fn network(plan: &Plan, events: &[EventPlan], flow_events: &[FlowEven
         };
         simulator.schedule(event.at, Command::agent(agent, call));
     }
-    Built { simulator, nodes, links, stations, flows }
+    Built { simulator, nodes, links, stations, routers, flows }
 }

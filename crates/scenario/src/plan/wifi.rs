@@ -4,7 +4,7 @@ use std::path::Path as FilePath;
 
 use whimbrel_netsim::medium::{InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
 use whimbrel_netsim::random::RandomStreams;
-use whimbrel_netsim::{LinkRate, Topology, queue};
+use whimbrel_netsim::{FlowId, LinkRate, Topology, queue};
 use whimbrel_units::{DataRate, Duration, Instant};
 use whimbrel_wifi::dcf::{self, MacConfig};
 use whimbrel_wifi::medium::CaptureRule;
@@ -12,6 +12,8 @@ use whimbrel_wifi::mobility::Presence;
 use whimbrel_wifi::phy::{self, Phy, Rate, RateSet};
 use whimbrel_wifi::propagation::{self, BlockFading, ChannelConfig, PathLoss, Radio, Ranges};
 use whimbrel_wifi::rate_control::{self, Arf, Minstrel};
+use whimbrel_wifi::routing::aodv::AodvConfig;
+use whimbrel_wifi::routing::dsdv::DsdvConfig;
 use whimbrel_wifi::site::Site;
 
 use super::discipline::discipline;
@@ -23,7 +25,7 @@ use crate::error::ScenarioError;
 use crate::quantity;
 use crate::wifi::{
     Antenna, Fading, Interference, MacRules, Preamble, Propagation, Protection, RateControl, Routing,
-    Standard, Wifi,
+    RoutingTiming, Standard, Wifi,
 };
 
 /// An 802.11 medium, resolved.
@@ -57,6 +59,17 @@ pub enum RoutingPlan {
         /// The interval.
         interval: Duration,
     },
+    /// A routing agent at each node with a station.
+    Dsdv(DsdvConfig),
+    /// A routing agent at each node with a station.
+    Aodv(AodvConfig),
+}
+
+impl RoutingPlan {
+    /// `true` if routing agents exchange messages over the medium.
+    pub const fn has_agents(&self) -> bool {
+        !matches!(self, Self::ShortestPath { .. })
+    }
 }
 
 /// Interval at which routes are computed anew by default.
@@ -125,7 +138,7 @@ impl WifiPlan {
         let has_ad_hoc = self.infrastructure.as_ref().is_none_or(|infrastructure| {
             infrastructure.roles.iter().any(|role| matches!(role, StationRole::AdHoc { .. }))
         });
-        has_ad_hoc && !self.is_constant()
+        has_ad_hoc && !self.is_constant() && !self.routing.has_agents()
     }
 
     /// `true` if the links between the stations are the same at all times and in all runs.
@@ -169,6 +182,12 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
     };
     let rate = LinkRate::Constant(rules.mac.data_rate.data_rate());
     let queue_discipline = wifi.discipline.clone().unwrap_or_default();
+    let routing = routing(&format!("{key}.routing"), &wifi.routing)?;
+    let mut discipline = discipline(&format!("{key}.discipline"), &queue_discipline, &rate)?;
+    if routing.has_agents() {
+        // Messages of the protocol precede data, as in ns-2.
+        discipline = queue::Discipline::Priority { flows: vec![FlowId::ROUTING], rest: Box::new(discipline) };
+    }
     let infrastructure = roles::plan(scenario, &wifi.name, &stations, wifi.distribution_delay.0)?;
     Ok(WifiPlan {
         name: wifi.name.clone(),
@@ -183,8 +202,8 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
         fading: (fading, coherence),
         config: WifiConfig { air: radio.medium(rule), ..rules },
         limit: super::links::queue_limit(wifi.queue.unwrap_or(Wifi::DEFAULT_QUEUE)),
-        discipline: discipline(&format!("{key}.discipline"), &queue_discipline, &rate)?,
-        routing: routing(&format!("{key}.routing"), &wifi.routing)?,
+        discipline,
+        routing,
     })
 }
 
@@ -197,6 +216,9 @@ fn routing(key: &str, routing: &Routing) -> Result<RoutingPlan, ScenarioError> {
             }
             Ok(RoutingPlan::ShortestPath { interval })
         }
+        Routing::Dsdv { timing: RoutingTiming::Sane } => Ok(RoutingPlan::Dsdv(DsdvConfig::default())),
+        Routing::Dsdv { timing: RoutingTiming::Ns2 } => Ok(RoutingPlan::Dsdv(DsdvConfig::NS2)),
+        Routing::Aodv {} => Ok(RoutingPlan::Aodv(AodvConfig::default())),
     }
 }
 

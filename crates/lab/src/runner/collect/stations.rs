@@ -8,7 +8,7 @@ use whimbrel_wifi::dcf::DcfCounters;
 use whimbrel_wifi::infrastructure::HandoverReport;
 
 use super::super::Run;
-use crate::metrics::seconds;
+use crate::metrics::{Counters, seconds};
 use crate::record::Table;
 use crate::transport::FlowAgent;
 
@@ -63,6 +63,18 @@ pub(super) fn stations(run: &Run<'_>) -> Table {
     table.floats("measured_s", plans().map(|_| seconds(time)));
     for (name, field) in COUNTERS {
         table.integers(name, count(*field));
+    }
+    // Since the beginning of the run, as routes that were found before the measured time serve in it.
+    let routing: Vec<Counters> = run
+        .routers
+        .iter()
+        .map(|agent| {
+            agent.map_or_else(Counters::default, |agent| *run.simulator.agent(agent).meter().counters())
+        })
+        .collect();
+    if run.plan.wifi.iter().any(|wifi| wifi.routing.has_agents()) {
+        table.integers("routing_packets", routing.iter().map(|count| count.sent_packets));
+        table.integers("routing_bytes", routing.iter().map(|count| count.sent_bytes));
     }
     // The share of the time in which the station itself transmits.
     let air_time = count(|s| s.mac.air_time.as_nanos()).map(Duration::from_nanos);

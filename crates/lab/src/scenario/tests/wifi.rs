@@ -259,3 +259,22 @@ fn mistakes_with_access_points_are_named_with_their_keys() {
         "node[1].access_point.beacon_interval = ...: expected a time above 0"
     );
 }
+
+/// Three hops. AODV asks for the route when the stream begins, DSDV has it by then.
+#[test]
+fn routing_agents_carry_a_stream_over_several_hops() {
+    for protocol in ["dsdv", "aodv"] {
+        let changes = [
+            ("wifi.air.routing", json!(protocol)),
+            ("simulation.duration", json!("60 s")),
+            ("flow.call.start", json!("30 s")),
+        ];
+        let record = run(&with(&changes).unwrap(), 1);
+        let flows = record.table("flows").unwrap();
+        let share = flows.number("received_packets", 0).unwrap() / flows.number("sent_packets", 0).unwrap();
+        assert!(share > 0.98, "{protocol}: {share}");
+        let stations = record.table("stations").unwrap();
+        let messages: f64 = (0..4).map(|row| stations.number("routing_packets", row).unwrap()).sum();
+        assert!((5.0..100.0).contains(&messages), "{protocol}: {messages}");
+    }
+}

@@ -46,6 +46,12 @@ impl Topology {
         }
     }
 
+    /// Adds a hop of another topology of the same nodes.
+    pub fn connect(&mut self, other: &Self, hop: u32) {
+        let Hop { from, to, next } = other.hops[hop as usize];
+        self.add_hop(NodeId(from), NodeId(to), next, true);
+    }
+
     /// The number of nodes.
     pub fn nodes(&self) -> usize {
         self.incoming.len()
