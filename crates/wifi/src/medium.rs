@@ -149,6 +149,9 @@ struct Place {
 
 #[derive(Clone, Debug)]
 struct OnAir {
+    sender: u32,
+    /// `false` if the slot is free.
+    is_in_use: bool,
     frame: Frame,
     start: Instant,
     arrivals: Vec<Arrival>,
@@ -220,12 +223,20 @@ impl Medium {
     ) -> bool {
         self.transmissions += 1;
         let slot = self.free.pop().unwrap_or_else(|| {
-            let empty = OnAir { frame: *frame, start: now, arrivals: Vec::new(), next_start: 0, next_end: 0 };
-            self.slots.push(empty);
+            self.slots.push(OnAir {
+                sender: station,
+                is_in_use: false,
+                frame: *frame,
+                start: now,
+                arrivals: Vec::new(),
+                next_start: 0,
+                next_end: 0,
+            });
             self.slots.len() as u32 - 1
         });
         let stations = self.receivers.len();
         let on_air = &mut self.slots[slot as usize];
+        on_air.sender = station;
         on_air.frame = *frame;
         on_air.start = now;
         on_air.next_start = 0;
@@ -255,25 +266,56 @@ impl Medium {
             self.free.push(slot);
         }
         let is_received = !on_air.arrivals.is_empty();
+        on_air.is_in_use = is_received;
         self.begin_sending(station, now + frame.air_time);
         is_received
     }
 
     /// The radio of a station leaves its channel: what is on the air no longer concerns it. A station that was receiving loses
-    /// the frame, and its carrier sense reports an idle medium.
-    ///
-    /// The driver then passes only transmissions on the station's new channel. The station does not sense those that began
-    /// there before.
+    /// the frame, and its carrier sense reports an idle medium. The driver then passes only transmissions on the station's new
+    /// channel.
     pub fn leave(&mut self, now: Instant, station: u32, listener: &mut impl Listener) {
         let Some(receiver) = self.receivers.get_mut(station as usize) else { return };
         let was_busy = receiver.leave();
-        for on_air in &mut self.slots {
-            // Ended arrivals, and those of free slots, are not looked at again.
+        for on_air in self.slots.iter_mut().filter(|on_air| on_air.is_in_use) {
             let arrivals = on_air.arrivals.iter_mut();
             arrivals.filter(|arrival| arrival.link.station == station).for_each(Arrival::abandon);
         }
         if was_busy {
             listener.idle(now, station);
+        }
+    }
+
+    /// The stations whose transmissions are on the air and reach others, each once per transmission.
+    pub fn senders(&self) -> impl Iterator<Item = u32> {
+        self.slots.iter().filter(|on_air| on_air.is_in_use).map(|on_air| on_air.sender)
+    }
+
+    /// The radio of a station comes to a channel. `links` has the [senders](Self::senders) on that channel with their links to
+    /// the station, which senses the rest of their frames and cannot receive them. The frame of a sender that reaches no other
+    /// station is not sensed.
+    pub fn enter(&mut self, now: Instant, station: u32, links: &[(u32, Link)], listener: &mut impl Listener) {
+        let Some(receiver) = self.receivers.get_mut(station as usize) else { return };
+        let was_busy = receiver.is_sensing();
+        for on_air in self.slots.iter_mut().filter(|on_air| on_air.is_in_use) {
+            let Some(&(_, mut link)) = links.iter().find(|(sender, _)| *sender == on_air.sender) else {
+                continue;
+            };
+            // Behind all arrivals that have begun, which end in the order of their delays.
+            let position = on_air.next_start as usize;
+            let before = position.checked_sub(1).map_or(0, |before| on_air.arrivals[before].link.delay);
+            link.delay = link.delay.max(before);
+            let end = on_air.start + on_air.frame.air_time + Duration::from_nanos(u64::from(link.delay));
+            if end <= now || link.power < self.config.carrier_sense_threshold {
+                continue;
+            }
+            receiver.sense(link.power, matches!(self.config.rule, CaptureRule::Interference { .. }));
+            let loss = Some(LossCause::OffChannel);
+            on_air.arrivals.insert(position, Arrival { link, loss, is_sensed: true, is_gone: false });
+            on_air.next_start += 1;
+        }
+        if !was_busy && receiver.is_sensing() {
+            listener.busy(now, station);
         }
     }
 
@@ -382,6 +424,7 @@ impl Medium {
             let receiver = &mut self.receivers[arrival.link.station as usize];
             receiver.end_arrival(at, due.slot, arrival, &on_air.frame, listener);
         }
+        on_air.is_in_use = false;
         self.free.push(due.slot);
         listener.ended(instant, &self.slots[due.slot as usize].frame);
         None

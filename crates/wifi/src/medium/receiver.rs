@@ -52,6 +52,19 @@ impl Receiver {
         self.locked_slot = NO_FRAME;
     }
 
+    pub(super) const fn is_sensing(&self) -> bool {
+        self.sensed > 0
+    }
+
+    /// A frame is on the air whose beginning the station has missed.
+    pub(super) fn sense(&mut self, power: f32, is_additive: bool) {
+        self.sensed += 1;
+        if is_additive {
+            self.overlapping += 1;
+            self.total_power += f64::from(power);
+        }
+    }
+
     /// The station leaves the channel. Returns `true` if its carrier sense reported energy.
     pub(super) fn leave(&mut self) -> bool {
         let was_busy = self.sensed > 0;

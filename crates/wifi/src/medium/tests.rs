@@ -274,3 +274,46 @@ fn a_station_that_leaves_the_channel_loses_what_is_on_the_air() {
         assert_eq!(reports, expected, "{rule:?}");
     }
 }
+
+/// The station comes to the channel during a frame: it senses the rest, and receives a weaker frame that begins meanwhile only
+/// where the rule does not count the first one.
+#[test]
+fn a_station_that_comes_to_a_channel_senses_the_frames_on_the_air() {
+    for rule in RULES {
+        let mut medium = Medium::new(config(rule), 10);
+        let mut log = Log::default();
+        let elsewhere = |delay| Link { station: 8, delay, ..link(STRONG) };
+        medium.transmit(at(10), 0, &frame(0, 100), [elsewhere(700)].into_iter());
+        medium.transmit(at(20), 1, &frame(1, 100), [elsewhere(0)].into_iter());
+        medium.handle_timeout(at(50), &mut log);
+        let mut senders: Vec<u32> = medium.senders().collect();
+        senders.sort_unstable();
+        assert_eq!(senders, [0, 1]);
+        // Only the first one is on the channel.
+        medium.enter(at(50), RECEIVER, &[(0, link(STRONG))], &mut log);
+        medium.transmit(at(60), 2, &frame(2, 20), [link(STRONG / 2.0)].into_iter());
+        while let Some(next) = medium.poll_timeout() {
+            medium.handle_timeout(next, &mut log);
+        }
+        let reports = log.of(RECEIVER);
+        let expected: &[(u64, Report)] = match rule {
+            CaptureRule::FirstFrame => {
+                &[(50, Busy), (80, Received(2)), (110, Lost(0, LossCause::OffChannel)), (110, Idle)]
+            }
+            CaptureRule::Interference { .. } => &[
+                (50, Busy),
+                (80, Lost(2, LossCause::Collision)),
+                (110, Lost(0, LossCause::OffChannel)),
+                (110, Idle),
+            ],
+        };
+        assert_eq!(reports, expected, "{rule:?}");
+        // The slots are free again, and a frame alone is received.
+        assert_eq!(medium.senders().count(), 0);
+        medium.transmit(at(200), 0, &frame(3, 10), [link(STRONG)].into_iter());
+        while let Some(next) = medium.poll_timeout() {
+            medium.handle_timeout(next, &mut log);
+        }
+        assert_eq!(log.of(RECEIVER)[4..], [(200, Busy), (210, Received(3)), (210, Idle)]);
+    }
+}

@@ -7,9 +7,9 @@
 //! Stations are equal, or have [roles](StationRole): clients associate with access points, through which all their packets
 //! go, and change them when they move. Packets of a client that has no access point wait in its queue and at its MAC; an
 //! access point loses the packets of a client that has left. Limits: no power saving, no buffering or forwarding of frames
-//! between access points, no ageing of associations; an access point has one radio; a station that changes to a channel
-//! does not sense the frames that are on the air there.
+//! between access points, no ageing of associations; an access point has one radio.
 
+mod channels;
 mod in_flight;
 mod infrastructure;
 mod managed;
@@ -238,45 +238,6 @@ impl WifiMedium {
             all.messages.begin_transmission(frame.payload & !MESSAGE);
         }
     }
-
-    /// Radios leave their channels where the MAC's frame or response has ended.
-    fn retune(&mut self, now: Instant, io: &mut MediumIo<'_>) {
-        let mut position = 0;
-        while let Some(infrastructure) = &mut self.stations.infrastructure
-            && let Some(&station) = infrastructure.leaving.get(position)
-        {
-            if self.stations.machines[station].is_engaged() {
-                position += 1;
-                continue;
-            }
-            infrastructure.leaving.swap_remove(position);
-            let mut reception = Reception { stations: &mut self.stations, site: &self.site, io, limit: now };
-            self.air.leave(now, station as u32, &mut reception);
-            self.stations.retune(now, station);
-            self.stations.settle(now, station, io);
-        }
-    }
-
-    /// Processes a deadline of the management. Returns `false` if none is due.
-    fn manage(&mut self, now: Instant, io: &mut MediumIo<'_>) -> bool {
-        let Some(infrastructure) = &mut self.stations.infrastructure else { return false };
-        match infrastructure.deadlines.first() {
-            Some((station, at)) if at <= now => {
-                if infrastructure.handle_timeout(now, station, &self.site, io) {
-                    self.stations.machines[station].enter_channel(now);
-                }
-                if let Some(machine) = self.stations.machines.get(station) {
-                    if machine.is_sensing_energy() {
-                        // A frame that began before the wait for activity is activity, too.
-                        infrastructure.handle_activity(now, station);
-                    }
-                    self.stations.settle(now, station, io);
-                }
-                true
-            }
-            _ => false,
-        }
-    }
 }
 
 impl Medium for WifiMedium {
@@ -449,23 +410,6 @@ impl Stations {
         {
             let observation = if is_sent { Observation::Sent(report) } else { Observation::Failed(report) };
             io.observe(station, observation);
-        }
-    }
-
-    /// A station's radio leaves its channel: the MAC gives back what it has in service.
-    fn retune(&mut self, now: Instant, station: usize) {
-        let withdrawn = self.machines[station].leave_channel(now);
-        let Some(infrastructure) = &mut self.infrastructure else { return };
-        if infrastructure.stations[station].begin_change(now) {
-            self.machines[station].enter_channel(now);
-        }
-        infrastructure.set_deadline(station);
-        match withdrawn {
-            Some(outgoing) if outgoing.kind == FrameKind::Data => {
-                infrastructure.stations[station].held = Some(outgoing);
-            }
-            Some(outgoing) => infrastructure.finish_message(station, outgoing.payload, false),
-            None => {}
         }
     }
 }

@@ -1,0 +1,86 @@
+//! Deadlines of the management, and changes of the channel.
+
+use whimbrel_units::Instant;
+use whimbrel_wifi::FrameKind;
+
+use super::{Reception, Stations, WifiMedium};
+use crate::medium::MediumIo;
+
+impl WifiMedium {
+    /// Radios leave their channels where the MAC's frame or response has ended.
+    pub(super) fn retune(&mut self, now: Instant, io: &mut MediumIo<'_>) {
+        let mut position = 0;
+        while let Some(infrastructure) = &mut self.stations.infrastructure
+            && let Some(&station) = infrastructure.leaving.get(position)
+        {
+            if self.stations.machines[station].is_engaged() {
+                position += 1;
+                continue;
+            }
+            infrastructure.leaving.swap_remove(position);
+            let mut reception = Reception { stations: &mut self.stations, site: &self.site, io, limit: now };
+            self.air.leave(now, station as u32, &mut reception);
+            if self.stations.leave_channel(now, station) {
+                self.enter_channel(now, station, io);
+            }
+            self.stations.settle(now, station, io);
+        }
+    }
+
+    /// A station's radio is on another channel. It senses the frames that are on the air there.
+    fn enter_channel(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
+        let Some(infrastructure) = &self.stations.infrastructure else { return };
+        let channel = infrastructure.stations[station].channel;
+        let mut links = Vec::new();
+        for sender in
+            self.air.senders().filter(|&sender| infrastructure.stations[sender as usize].channel == channel)
+        {
+            let sensed =
+                self.site.links(sender as usize, now).iter().find(|link| link.station as usize == station);
+            links.extend(sensed.map(|&link| (sender, link)));
+        }
+        self.stations.machines[station].enter_channel(now);
+        let mut reception = Reception { stations: &mut self.stations, site: &self.site, io, limit: now };
+        self.air.enter(now, station as u32, &links, &mut reception);
+    }
+
+    /// Processes a deadline of the management. Returns `false` if none is due.
+    pub(super) fn manage(&mut self, now: Instant, io: &mut MediumIo<'_>) -> bool {
+        let Some(infrastructure) = &mut self.stations.infrastructure else { return false };
+        let Some((station, _)) = infrastructure.deadlines.first().filter(|&(_, at)| at <= now) else {
+            return false;
+        };
+        if infrastructure.handle_timeout(now, station, &self.site, io) {
+            self.enter_channel(now, station, io);
+        }
+        if let (Some(machine), Some(infrastructure)) =
+            (self.stations.machines.get(station), &mut self.stations.infrastructure)
+        {
+            if machine.is_sensing_energy() {
+                // A frame that began before the wait for activity is activity, too.
+                infrastructure.handle_activity(now, station);
+            }
+            self.stations.settle(now, station, io);
+        }
+        true
+    }
+}
+
+impl Stations {
+    /// A station's radio leaves its channel: the MAC gives back what it has in service. Returns `true` if the radio is on the
+    /// next channel at once.
+    fn leave_channel(&mut self, now: Instant, station: usize) -> bool {
+        let withdrawn = self.machines[station].leave_channel(now);
+        let Some(infrastructure) = &mut self.infrastructure else { return false };
+        let has_arrived = infrastructure.stations[station].begin_change(now);
+        infrastructure.set_deadline(station);
+        match withdrawn {
+            Some(outgoing) if outgoing.kind == FrameKind::Data => {
+                infrastructure.stations[station].held = Some(outgoing);
+            }
+            Some(outgoing) => infrastructure.finish_message(station, outgoing.payload, false),
+            None => {}
+        }
+        has_arrived
+    }
+}
