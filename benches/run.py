@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Benchmarks compared with peers: ns-2, ns-3 (simulator) and QUIC, raw UDP (sockets).
 
-Usage: benches/run.py [--out out/bench] [--rounds 3] [--only simulator|parts|sockets|campaign]
+Usage: benches/run.py [--out out/bench] [--rounds 3] [--only simulator|mobile|parts|sockets|campaign]
 
 `parts` measures the cost per packet of single parts: the codec, each loss classifier, the reordering buffer,
 the protocol, the loss models.
@@ -34,6 +34,9 @@ PARTS = {
 """Crates of the measured parts, and their benches."""
 CRITERION = ("--noplot", "--quiet", "--warm-up-time", "0.5", "--measurement-time", "2")
 NS3_LIBRARIES = ("core", "network", "internet", "applications", "traffic-control", "point-to-point")
+NS3_WIRELESS = ("core", "network", "internet", "applications", "mobility", "propagation", "wifi", "dsdv")
+SCALES = (50, 100, 200, 500)
+"""Nodes of networks of equal density."""
 
 
 @dataclass(frozen=True)
@@ -72,17 +75,19 @@ def alternate(commands: dict[str, list[str]], rounds: int) -> dict[str, Cost]:
     }
 
 
-def build_ns3(folder: Path) -> Path | None:
-    """The ns-3 program, built if ns-3's headers are installed. Debian's pkg-config files are broken."""
+def build_ns3(
+    folder: Path, name: str = "dumbbell", libraries: tuple[str, ...] = NS3_LIBRARIES
+) -> Path | None:
+    """An ns-3 program, built if ns-3's headers are installed. Debian's pkg-config files are broken."""
     if not Path("/usr/include/ns3").exists():
         print("ns-3 left out. Install it with: sudo apt-get install libns3-dev")
         return None
-    program = folder / "ns3_dumbbell"
-    source = PEERS / "dumbbell.cc"
+    program = folder / f"ns3_{name}"
+    source = PEERS / f"{name}.cc"
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
         flags = ["-O3", "-march=native", "-std=c++17", "-DNDEBUG"]
-        libraries = [f"-lns3-{name}" for name in NS3_LIBRARIES]
-        subprocess.run(["g++", *flags, str(source), "-o", str(program), *libraries], check=True)
+        linked = [f"-lns3-{library}" for library in libraries]
+        subprocess.run(["g++", *flags, str(source), "-o", str(program), *linked], check=True)
     return program
 
 
@@ -124,6 +129,53 @@ def simulator(folder: Path, rounds: int) -> list[dict[str, object]]:
             }
         header, figures = (line.split() for line in costs["ours"].output.splitlines())
         row["figures"] = dict(zip(header, figures, strict=True))
+        rows.append(row)
+        print(json.dumps(row))
+    return rows
+
+
+def mobile(folder: Path, rounds: int) -> list[dict[str, object]]:
+    """Mobile 802.11 nodes: F2 compared with ns-2, N2 with ns-3, and the cost of larger networks."""
+    subprocess.run(
+        ["cargo", "build", "--quiet", "--release", "-p", "whimbrel-lab", "--example", "manet"],
+        cwd=ROOT,
+        check=True,
+    )
+    ours = str(ROOT / "target" / "release" / "examples" / "manet")
+    movements = str(PEERS / "mob50.tcl")
+    ns2 = ["ns", str(PEERS / "manet.tcl"), movements] if shutil.which("ns") else None
+    if not ns2:
+        print("ns-2 left out. Install it with: sudo apt-get install ns2")
+    program = build_ns3(folder, "manet", NS3_WIRELESS)
+    ns3 = [str(program)] if program else None
+    slow = ["interval", "0.25", "rts", "3000"]
+    cases: list[tuple[str, str, list[str], list[str] | None]] = [
+        ("F2", "ns-2", [ours, movements], ns2),
+        ("N2", "ns-3", [ours, movements, *slow], ns3),
+        *(
+            (f"{nodes} nodes", "", [ours, str(nodes), "flows", str(nodes * 2 // 5), *slow], None)
+            for nodes in SCALES
+        ),
+        ("256 nodes, 300 s", "", [ours, "256", "flows", "128", "duration", "300", *slow], None),
+    ]
+    rows: list[dict[str, object]] = []
+    for case, peer, command, rival in cases:
+        commands = {"ours": command} | ({"peer": rival} if rival else {})
+        costs = alternate(commands, rounds if peer == "ns-2" else 1)
+        names, values = (line.split() for line in costs["ours"].output.splitlines())
+        row: dict[str, object] = {
+            "case": case,
+            "cpu_s": costs["ours"].cpu_s,
+            "memory_mb": costs["ours"].memory_mb,
+            "figures": dict(zip(names, values, strict=True)),
+        }
+        if rival:
+            row |= {
+                "peer": peer,
+                "peer_cpu_s": costs["peer"].cpu_s,
+                "peer_memory_mb": costs["peer"].memory_mb,
+                "times_faster": costs["peer"].cpu_s / max(costs["ours"].cpu_s, 1e-9),
+            }
         rows.append(row)
         print(json.dumps(row))
     return rows
@@ -175,7 +227,7 @@ def main() -> int:
     )
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "bench")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", choices=["simulator", "parts", "sockets", "campaign"])
+    parser.add_argument("--only", choices=["simulator", "mobile", "parts", "sockets", "campaign"])
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     record: dict[str, object] = {}
@@ -183,6 +235,8 @@ def main() -> int:
         record["parts"] = parts()
     if arguments.only in (None, "simulator"):
         record["simulator"] = simulator(arguments.out, arguments.rounds)
+    if arguments.only in (None, "mobile"):
+        record["mobile"] = mobile(arguments.out, arguments.rounds)
     if arguments.only in (None, "sockets"):
         record["sockets"] = sockets()
     if arguments.only in (None, "campaign"):
