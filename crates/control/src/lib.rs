@@ -6,6 +6,7 @@
 //!
 //! - [`tfrc`]: TCP-Friendly Rate Control (RFC 5348): the loss event rate at the receiver, the
 //!   allowed sending rate at the sender.
+//! - [`capacity`]: capacity and available bandwidth of an 802.11 medium, from observed frames.
 //! - [`freeze`]: TFRC over a handover: stop, restore the rate, probe for more.
 //! - [`loss_detection`]: holes in the sequence numbers that were not filled in time.
 //! - [`loss_differentiation`]: classification of losses into wireless and congestion losses.
@@ -18,6 +19,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod capacity;
 pub mod freeze;
 pub mod handover_model;
 pub mod loss_detection;
