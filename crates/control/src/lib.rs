@@ -6,6 +6,7 @@
 //!
 //! - [`tfrc`]: TCP-Friendly Rate Control (RFC 5348): the loss event rate at the receiver, the
 //!   allowed sending rate at the sender.
+//! - [`explicit_rate`]: routers that write rates into packets: XCP, RCP, their variants for wireless media, ABC.
 //! - [`capacity`]: capacity and available bandwidth of an 802.11 medium, from observed frames.
 //! - [`freeze`]: TFRC over a handover: stop, restore the rate, probe for more.
 //! - [`loss_detection`]: holes in the sequence numbers that were not filled in time.
@@ -20,6 +21,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod capacity;
+pub mod explicit_rate;
 pub mod freeze;
 pub mod handover_model;
 pub mod loss_detection;
