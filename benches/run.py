@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PEERS = ROOT / "benches" / "peers"
 PARTS = {
     "whimbrel-wire": ["codec"],
-    "whimbrel-control": ["loss_differentiation", "reordering"],
+    "whimbrel-control": ["explicit_rate", "loss_differentiation", "reordering"],
     "whimbrel-proto": ["exchange"],
     "whimbrel-netsim": ["impairment"],
 }

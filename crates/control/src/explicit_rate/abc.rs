@@ -24,8 +24,8 @@ pub struct AbcConfig {
 }
 
 impl Default for AbcConfig {
-    /// eta = 0.98, delta = 133 ms, d_t = 20 ms, measured over 40 ms. The paper gives no token limit; the University of
-    /// Oslo's queue discipline uses 5.
+    /// eta = 0.98, delta = 133 ms, and the token limit of 5 of the queue discipline for Linux of the University of Oslo.
+    /// d_t = 20 ms, above the batches of a wireless MAC, and the window of 40 ms are choices of this implementation.
     fn default() -> Self {
         Self {
             utilization: 0.98,

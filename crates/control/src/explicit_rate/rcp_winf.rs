@@ -7,8 +7,8 @@
 //! [`WinfReading::Sensible`] uses the used bandwidth C - AB, so that the spare bandwidth is eta C - (C - AB).
 //!
 //! The printed rate equation lacks RCP's divisor eta C: it adds a rate to the number 1. Both readings divide.
-//! [`undivided`] is the equation as printed with the algorithm's unit, byte/ms, in which it multiplies the rate by some
-//! hundreds per slot, so that the rate is at one of its clamps.
+//! [`undivided`] is the equation as printed with the algorithm's unit, byte/ms. A slot then multiplies the rate by up to
+//! 1 + (T/d) alpha eta C, which is 537 at 11 Mbit/s and d <= 10 ms, so that the rate is at one of its clamps.
 //!
 //! # Parameters
 //!

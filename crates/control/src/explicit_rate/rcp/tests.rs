@@ -204,6 +204,26 @@ fn rates_follow_departing_flows_and_capacity_steps() {
 }
 
 #[test]
+fn the_law_is_stable_for_round_trip_times_of_a_millisecond_to_two_seconds() {
+    // Bandwidth-delay products of 100 packets. The average round-trip time begins at its value: from 200 ms it would fall to
+    // 1 ms by 0.5 % per second.
+    for rtt_ms in [1, 10, 100, 500, 1000, 2000] {
+        for config in [RcpConfig::authors(), RcpConfig::thesis(), RcpConfig::netfpga()] {
+            let config = RcpConfig { initial_rtt: Duration::from_millis(rtt_ms), ..config };
+            let rtt = rtt_ms as f64 / 1000.0;
+            let mut model = link(config, mbit(0.8 / rtt), &[(rtt_ms, 0.0, 1e6); 5]);
+            let results = measured(&mut model, 200.0 * rtt, 400.0 * rtt);
+            let text = alloc::format!("{rtt_ms} {config:?}: {results:?}");
+            // Paced packets meet now and then. In equilibrium, alpha (gamma C - y) = beta q / d.
+            let drain = config.beta / config.alpha * (results.mean_queue + 1.0) / 100.0;
+            let range = config.utilization - drain - 0.02..config.utilization + 0.01;
+            assert!(range.contains(&results.utilization) && results.jain > 0.999, "{text}");
+            assert!(results.mean_queue < 10.0, "{text}");
+        }
+    }
+}
+
+#[test]
 fn data_begin_one_round_trip_time_after_the_first_packet_at_the_rate_of_the_router() {
     let mut sender = RcpSender::new(ByteCount::new(1000), DataRate::INFINITE);
     assert_eq!((sender.rate(), sender.next_send_time(), sender.next_probe_time()), (None, None, None));

@@ -9,6 +9,8 @@ use crate::explicit_rate::model::{Model, Results};
 use crate::explicit_rate::{FlowHeader, RouterLaw};
 use crate::window::{Acknowledgement, CongestionSignal};
 
+mod figures;
+
 const READINGS: [fn() -> XcpConfig; 3] = [XcpConfig::draft, XcpConfig::sigcomm, XcpConfig::ns2];
 
 fn mbit(rate: f64) -> DataRate {

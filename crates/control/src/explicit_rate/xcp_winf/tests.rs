@@ -105,27 +105,42 @@ impl Sender for WinfSender {
     }
 }
 
-fn run(reading: WinfReading) -> Results {
+fn run(reading: WinfReading, weight: PacketWeight, starts: [u64; 5]) -> Results {
     let capacity = mbit(10.0);
-    let law = Estimated::new(XcpRouter::new(router(reading), capacity, Instant::ZERO), capacity);
+    let config = XcpConfig { weight, ..router(reading) };
+    let law = Estimated::new(XcpRouter::new(config, capacity, Instant::ZERO), capacity);
     let shared = law.shared.clone();
     let mut model = Model::new(Box::new(law), capacity);
-    for _ in 0..5 {
+    for start in starts {
         let inner = XcpSender::new(1000, 2.0, Demand::Unbounded, LossResponse::FallBack);
         let sender = WinfSender { inner, reading, shared: shared.clone() };
-        model.add(Box::new(sender), Duration::from_millis(40), Instant::ZERO, Instant::FAR_FUTURE);
+        model.add(
+            Box::new(sender),
+            Duration::from_millis(40),
+            Instant::from_secs(start),
+            Instant::FAR_FUTURE,
+        );
     }
-    model.run_until(10.0);
+    model.run_until(30.0);
     model.measure();
-    model.run_until(20.0);
+    model.run_until(40.0);
     model.results()
 }
 
 #[test]
 fn with_exact_estimates_the_sensible_reading_fills_the_medium_and_the_literal_one_does_not() {
-    let sensible = run(WinfReading::Sensible);
+    let sensible = run(WinfReading::Sensible, PacketWeight::Capacity, [0; 5]);
     assert!(sensible.utilization > 0.95 && sensible.mean_queue < 5.0, "{sensible:?}");
     // Five flows with a window of one or two packets, of which the medium has room for 50.
-    let literal = run(WinfReading::Literal);
+    let literal = run(WinfReading::Literal, PacketWeight::Capacity, [0; 5]);
     assert!(literal.utilization < 0.21, "{literal:?}");
+}
+
+#[test]
+fn flows_weighted_by_size_over_capacity_do_not_become_equal() {
+    let starts = [0, 2, 4, 6, 8];
+    let by_capacity = run(WinfReading::Sensible, PacketWeight::Capacity, starts);
+    let by_rate = run(WinfReading::Sensible, PacketWeight::FlowRate, starts);
+    assert!(by_rate.jain > 0.99, "{by_rate:?}");
+    assert!(by_capacity.jain < 0.9, "{by_capacity:?}");
 }
