@@ -65,7 +65,7 @@ pub enum FrameKind {
     Probe,
 }
 
-/// A frame that a station sends or receives.
+/// A frame that a station sends or receives. A frame of its own may be reported when it begins, with its end in the future.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Heard {
     /// End of the frame.

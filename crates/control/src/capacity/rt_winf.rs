@@ -77,14 +77,15 @@ struct Exchange {
 ///
 /// Each state of the station has its own capacity (Figure 1): packet size over
 ///
-/// - sender and onlooker: ACK time - CTS time - 2 SIFS, the times of DATA and ACK;
+/// - sender and onlooker: ACK time - CTS time - 2 SIFS, the times of DATA and ACK (the text of Section 3.1 has one SIFS;
+///   equation 4.3 of the author's thesis has two);
 /// - receiver: DATA time - RTS time - 3 SIFS, the times of CTS and DATA less one SIFS.
 ///
 /// The available bandwidth is the capacity times the share of the total elapsed time without NAV. Each exchange that the
 /// station takes part in or overhears adds one NAV: the sender that of the CTS, the receiver that of the RTS, an onlooker
 /// that of the RTS or, if it has not received the RTS (a hidden node), that of the CTS. The sum runs over all states, because
 /// a station changes between them with each exchange and the medium is the same. RTS without CTS, DIFS and backoff count as
-/// idle.
+/// idle, and so do frames without the handshake, such as broadcasts.
 #[derive(Clone, Debug)]
 pub struct RtWinf {
     config: RtWinfConfig,

@@ -118,12 +118,26 @@ impl XcpSender {
         match self.loss_response {
             LossResponse::Halve => self.cwnd = (self.cwnd / 2.0).max(self.segment_size),
             LossResponse::FallBack => {
-                let (law, window) = self
-                    .fallback
-                    .get_or_insert_with(|| (NewReno::rfc5681(), Window::new(self.cwnd / self.segment_size)));
+                let (law, window) = self.fall_back();
                 law.on_congestion(window, signal);
             }
         }
+    }
+
+    /// Processes an expiration of the retransmission timer: the window is one segment. `repeated` as for [`WindowLaw`].
+    pub fn on_timeout(&mut self, signal: &CongestionSignal, repeated: bool) {
+        match self.loss_response {
+            LossResponse::Halve => self.cwnd = self.segment_size,
+            LossResponse::FallBack => {
+                let (law, window) = self.fall_back();
+                law.on_timeout(window, signal, repeated);
+            }
+        }
+    }
+
+    fn fall_back(&mut self) -> &mut (NewReno, Window) {
+        let segments = self.cwnd / self.segment_size;
+        self.fallback.get_or_insert_with(|| (NewReno::rfc5681(), Window::new(segments)))
     }
 
     /// Returns to XCP with the window that TCP's congestion control has reached.
