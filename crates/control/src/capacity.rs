@@ -82,6 +82,8 @@ pub struct Heard {
     pub nav: Duration,
     /// Payload (MSDU) of a data frame.
     pub size: ByteCount,
+    /// Rate of the frame's payload, if the station reports it (`DataRate`).
+    pub rate: Option<DataRate>,
     /// Time for which the station has counted down its backoff before it sent the frame; `None` for other stations' frames.
     pub backoff: Option<Duration>,
     /// The receiver's estimate in an ACK.
@@ -99,6 +101,7 @@ impl Heard {
             to_self: false,
             nav: Duration::ZERO,
             size: ByteCount::ZERO,
+            rate: None,
             backoff: None,
             estimate: None,
         }

@@ -2,14 +2,14 @@
 
 use whimbrel_units::{DataRate, Duration, Instant};
 
-use super::{Estimate, Heard};
+use super::{Estimate, FrameKind, Heard};
 
 /// IdleGap (Lee et al., "Bandwidth estimation in wireless LANs for multimedia streaming services", Advances in Multimedia
 /// 2007; paper `winf`, Section 2.1).
 ///
 /// The idle rate is the share of the elapsed time in which neither a frame nor a NAV occupies the medium; overlapping
-/// reservations count once. The capacity is assumed to be the `DataRate` of the 802.11 header, without preambles, headers,
-/// spacing and backoff: the estimate is above any rate that can be reached.
+/// reservations count once. The capacity is assumed to be the `DataRate` of the header, that of the last data frame, without
+/// preambles, headers, spacing and backoff: the estimate is above any rate that can be reached.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct IdleGap {
     data_rate: DataRate,
@@ -22,13 +22,16 @@ pub struct IdleGap {
 }
 
 impl IdleGap {
-    /// A station that begins to observe at `start`.
+    /// A station that begins to observe at `start`, with the `DataRate` until a data frame reports another.
     pub fn new(data_rate: DataRate, start: Instant) -> Self {
         Self { data_rate, start, busy_until: start, busy: Duration::ZERO, last: start }
     }
 
     /// Processes a frame.
     pub fn on_heard(&mut self, heard: &Heard) {
+        if let (FrameKind::Data, Some(rate)) = (heard.kind, heard.rate) {
+            self.data_rate = rate;
+        }
         let begin = heard.at.saturating_sub(heard.airtime).max(self.busy_until);
         let end = heard.at + heard.nav;
         self.busy += end.saturating_since(begin);

@@ -99,6 +99,11 @@ fn idle_gap_multiplies_the_nominal_rate_by_the_idle_share() {
     assert!((gap.idle_rate(micros(4596)) - 0.5).abs() < 1e-12);
     let estimate = gap.estimate(micros(4596));
     assert!((estimate.available / mbit(5.5) - 1.0).abs() < 1e-12 && estimate.capacity == mbit(11.0));
+    // A data frame at another rate, which control frames do not change.
+    gap.on_heard(&Heard { rate: Some(mbit(1.0)), ..ack(4000) });
+    assert_eq!(gap.estimate(micros(5000)).capacity, mbit(11.0));
+    gap.on_heard(&Heard { rate: Some(mbit(5.5)), ..data(6308) });
+    assert_eq!(gap.estimate(micros(7000)).capacity, mbit(5.5));
 }
 
 #[test]
