@@ -7,9 +7,8 @@
 //!
 //! - The queue is held at a target kappa above zero: F = -alpha dq/dt - beta (q - kappa) / d.
 //! - An empty queue does not reveal the spare bandwidth. A fixed amount is then fed back, F = chi B / d with the buffer B:
-//!   chi is at most 1/(5 - alpha - beta) so that the buffer does not overflow (the bound as quoted on the authors' XCP
-//!   mailing list in July 2006). The reaction is late: the queue must have
-//!   been empty for some control intervals.
+//!   chi is at most 1/(5 - alpha - beta) so that the buffer does not overflow (the bound as quoted on ISI's XCP mailing
+//!   list in July 2006). The reaction is late: the queue must have been empty for some control intervals.
 //!
 //! The spreading over packets is XCP's.
 
