@@ -15,12 +15,18 @@ impl Connection {
     /// If the connection [discovers](crate::config::PathMtuDiscovery) the path MTU itself, `limit` is a hint, which is probed: below
     /// 1148 bytes only if datagrams of 1148 bytes do not arrive, below 496 bytes not at all.
     pub fn set_max_datagram(&mut self, now: Instant, limit: usize) {
+        if self.closing.is_over() {
+            return;
+        }
         let resized = self.mtu.on_too_big(now, &self.cx, &mut self.fx, limit);
         self.resize(now, resized);
     }
     /// Reports that this host refused to send a packet for its size, without a limit. `assumed`: the largest datagram
     /// to send from now on, if the connection does not discover the path MTU itself.
     pub fn handle_too_large(&mut self, now: Instant, assumed: usize) {
+        if self.closing.is_over() {
+            return;
+        }
         let resized = self.mtu.on_refused(now, &mut self.fx, assumed);
         self.resize(now, resized);
     }
@@ -50,6 +56,10 @@ impl Connection {
 
     /// Changes the path state, without an announcement.
     pub(crate) fn change_path(&mut self, now: Instant, change: PathChange, names: Option<(PathId, PathId)>) {
+        // No event follows the end of the connection, which sends no datagrams any more.
+        if self.closing.is_over() {
+            return;
+        }
         self.congestion.on_path_change(now);
         if change == PathChange::Keep {
             // Even if the state is kept, the other path may silently drop large packets.

@@ -8,7 +8,7 @@ use whimbrel_wire::{PacketType, Payload};
 
 use super::pair::{End, Pair, config};
 use crate::config::PathMtuDiscovery;
-use crate::{Ccid, Config, Datagram, Event, PathChange, PathMtuPhase};
+use crate::{Ccid, Config, Datagram, Event, PathChange, PathId, PathMtuPhase};
 
 /// A pair on a path that carries packets of as many bytes as the cell says, towards the server.
 fn on_path(config: Config, carries: usize) -> (Pair, Rc<Cell<usize>>) {
@@ -284,4 +284,25 @@ fn an_outage_at_a_change_of_path_does_not_narrow_it() {
         pair.run_for(Duration::from_secs(2));
         assert!(arrived(&pair) >= 1);
     }
+}
+
+/// A driver may report changes of path as long as it owns the connection, in TIMEWAIT as well.
+#[test]
+fn after_the_end_the_path_is_no_longer_reported() {
+    let (mut pair, limit) = on_path(probing(PathMtuDiscovery::FromBase), 1_300);
+    pair.run_for(Duration::from_secs(2));
+    let names = (PathId(1), PathId(2));
+    pair.client.path_changed_between(pair.now, PathChange::Restore, names.0, names.1);
+    limit.set(1_500);
+    pair.run_for(Duration::from_secs(2));
+    pair.client.close(pair.now);
+    pair.run_for(Duration::from_millis(300));
+    let ends = |event: &Event| matches!(event, Event::Closed(_));
+    let end = pair.client_events.iter().position(ends).expect("an end");
+    pair.client.path_changed_between(pair.now, PathChange::Restore, names.1, names.0);
+    pair.client.path_changed(pair.now, PathChange::Reset);
+    pair.client.set_max_datagram(pair.now, 600);
+    pair.client.handle_too_large(pair.now, 700);
+    pair.run_for(Duration::from_millis(10));
+    assert_eq!(pair.client_events[end + 1..], []);
 }
