@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use whimbrel_fuzzing::TARGETS;
+use whimbrel_wifi::{Random, SplitMix64};
 
 /// Mutated inputs of each target.
 const MUTATIONS: u64 = 1_500;
@@ -32,19 +33,15 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
     paths.iter().map(|path| std::fs::read(path).expect("an input")).collect()
 }
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): the same inputs on every machine.
-struct Dice(u64);
+/// A stream that makes the same inputs on every machine.
+struct Dice(SplitMix64);
 
 impl Dice {
     fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
+        self.0.next_u64()
     }
     fn below(&mut self, bound: usize) -> usize {
-        (self.word() % bound as u64) as usize
+        Random::below(&mut self.0, bound as u64) as usize
     }
     /// An input that is a mixture of others, with changes.
     fn mutate(&mut self, corpus: &[Vec<u8>]) -> Vec<u8> {
@@ -98,10 +95,10 @@ fn no_target_finds_a_fault_in_its_corpus_or_near_it() {
         for (name, check) in TARGETS {
             scope.spawn(move || {
                 let corpus = corpus(name);
-                let mut dice = Dice(1);
+                let mut dice = Dice(SplitMix64::new(1));
                 let mutations = (0..MUTATIONS).map(|_| dice.mutate(&corpus));
                 let random: Vec<Vec<u8>> = {
-                    let mut dice = Dice(2);
+                    let mut dice = Dice(SplitMix64::new(2));
                     (0..100)
                         .map(|_| (0..1 + dice.below(2_000)).map(|_| dice.word() as u8).collect())
                         .collect()

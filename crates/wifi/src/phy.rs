@@ -170,4 +170,4 @@ impl Phy {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -51,7 +51,8 @@ fn data_and_acknowledgement_times_are_those_of_the_saturation_table() {
     assert_eq!(rows, 120);
 }
 
-fn mode(name: &str) -> (Phy, Rate) {
+/// The PHY and the rate of a name in the tables of ns-3, such as `DsssRate5_5Mbps`.
+pub(crate) fn mode(name: &str) -> (Phy, Rate) {
     let digits: String = name.chars().skip_while(|c| !c.is_ascii_digit()).collect();
     let mbps = digits.trim_end_matches("Mbps").replace('_', ".").parse().unwrap();
     let phy = if name.starts_with("Erp") { Phy::erp_ofdm() } else { Phy::hr_dsss(Preamble::Long) };

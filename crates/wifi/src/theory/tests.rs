@@ -3,6 +3,7 @@ use std::vec::Vec;
 
 use super::{BackoffChain, ExchangeTimes, MonteCarlo, SingleSender, monte_carlo, saturation};
 use crate::dcf::{AfterCollision, MacConfig};
+use crate::phy::tests::mode;
 use crate::phy::{Phy, Preamble, Rate};
 
 fn rows(csv: &str) -> impl Iterator<Item = Vec<&str>> {
@@ -31,13 +32,6 @@ fn bianchis_own_system_has_its_published_operating_points() {
         count += 1;
     }
     assert_eq!(count, 36);
-}
-
-fn mode(name: &str) -> (Phy, Rate) {
-    let digits =
-        name.trim_start_matches(|c: char| !c.is_ascii_digit()).trim_end_matches("Mbps").replace('_', ".");
-    let phy = if name.starts_with("Erp") { Phy::erp_ofdm() } else { Phy::hr_dsss(Preamble::Long) };
-    (phy, Rate::from_megabits_per_second(number(&digits)).unwrap())
 }
 
 fn megabits(payloads_per_second: f64) -> f64 {
