@@ -14,6 +14,7 @@
 #   make handover  a real stream over a real handover, between network namespaces (docs/handover.md)
 #   make wheel   a wheel for `pip install`, with profile-guided optimisation, into out/wheels
 #   make docs    the documentation site, into out/docs: pages, papers, notebooks, references
+#   make validation   compute docs/validation-80211.md, 802.11 against theory and ns-2, in minutes
 #   make compliance   the RFCs' requirements: checks compliance/*.toml against the source and counts them
 
 SHELL := /bin/bash
@@ -42,12 +43,12 @@ export PROPTEST_RNG_SEED ?= 1
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-wifi -p whimbrel-netsim
 
-.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick compliance
+.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick compliance validation validation-check
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
 
-test: tools lint compliance deny wasm rust-tests fuzz-check docs python-tests instructions interop-quick handover-quick reorder-real-quick
+test: tools lint compliance deny wasm rust-tests validation-check fuzz-check docs python-tests instructions interop-quick handover-quick reorder-real-quick
 	echo "== make test: all passed"
 
 check: tools
@@ -77,6 +78,15 @@ deny: tools
 compliance:
 	echo "== RFC requirements"
 	$(PYTHON) scripts/compliance.py
+
+# Computes all tables of docs/validation-80211.md.
+validation: tools
+	$(PYTHON) scripts/validation.py --write
+
+# The page fits the code: its facts have tests, and a part of its tables comes out again.
+validation-check: tools
+	echo "== validation of 802.11"
+	$(PYTHON) scripts/validation.py
 
 # The sans-IO crates must build without an operating system, and import nothing from one.
 wasm: tools

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""Makes docs/validation-80211.md, or checks that it fits the code.
+
+Usage: scripts/validation.py [--write]
+
+The page has a list of facts, each with the test that asserts it, and tables that the example `validation` of
+the crate whimbrel-wifi computes. `--write` computes all of them, which takes minutes. Without it, the tests
+of the facts must exist, and the example's quick form (all tables, but few rows of the long ones) must print
+what the page has. All runs are deterministic, so the texts are compared exactly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from rust_paths import Source
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = "docs/validation-80211.md"
+SEPARATOR = "<!-- The rest is printed by the example `validation`. -->"
+# Rows of the long tables, which the quick form lacks, and the line after them.
+LONG = re.compile(r"\| [\d.]+ Mbit/s, \d+ \||Largest deviations of ")
+
+WIFI = "whimbrel_wifi"
+FACTS: tuple[tuple[str, str, str], ...] = (
+    (
+        "Access to the medium",
+        "14 cases are granted at the exact microsecond (`crates/wifi/tests/data/dcf-access-vectors.json`)",
+        "dcf::access::tests::the_fourteen_access_cases_are_granted_at_the_exact_times",
+    ),
+    (
+        "Durations",
+        "14 published times on the air, exactly",
+        "phy::tests::frame_durations_are_the_published_ones",
+    ),
+    (
+        "Durations",
+        "data and acknowledgement of 1536 B at every rate, 120 rows, exactly",
+        "phy::tests::data_and_acknowledgement_times_are_those_of_the_saturation_table",
+    ),
+    (
+        "Exchange",
+        "RTS, CTS, data, acknowledgement and the onlooker's NAV, microsecond by microsecond",
+        "cell::tests::a_three_node_exchange_happens_at_the_computed_microseconds",
+    ),
+    (
+        "Exchange",
+        "the drawing below",
+        "validation::exchange::tests::the_exchange_of_three_stations_is_the_one_drawn",
+    ),
+    (
+        "Theory",
+        "Bianchi's own system (2000), 36 operating points: tau and p to 6 digits",
+        "theory::tests::bianchis_own_system_has_its_published_operating_points",
+    ),
+    (
+        "Theory",
+        "the refined model (Bianchi and Tinnirello 2005) has the 240 exact throughputs to 4 decimals",
+        "theory::tests::the_refined_model_has_the_exact_throughputs_of_all_rates",
+    ),
+    (
+        "Theory",
+        "the slotted Monte Carlo agrees with that of another program, 16 rows: S 0.2 %, p 0.002",
+        "theory::tests::the_monte_carlo_has_the_throughputs_and_collision_probabilities_of_the_table",
+    ),
+    (
+        "Theory",
+        "equation 3 of `winf`: 802.11b at 11 Mbit/s with 1500 B 6.056 Mbit/s, with RTS/CTS 4.515",
+        "theory::tests::one_sender_has_the_maximum_throughput_of_equation_3",
+    ),
+    (
+        "Capture",
+        "a frame survives one that is 10 dB weaker, and no stronger one",
+        "medium::tests::the_first_frame_survives_one_that_is_ten_decibels_weaker",
+    ),
+    (
+        "Protection",
+        "a CTS-to-self reserves the exact time of data frame and acknowledgement",
+        "dcf::tests::protection::a_cts_to_self_reserves_the_medium_for_the_data_frame_and_its_acknowledgement",
+    ),
+    (
+        "Rate adaptation",
+        "ARF's ladder on scripted outcomes",
+        "rate_control::tests::arf_rises_after_ten_successes_and_falls_after_two_failures",
+    ),
+    (
+        "DSDV",
+        "no loop forms under random changes of topology",
+        "routing::dsdv::tests::no_loop_ever_forms",
+    ),
+    (
+        "DSDV",
+        "all small topologies route correctly and recover from every link failure",
+        "routing::dsdv::tests::convergence::"
+        "exhaustive_small_topologies_route_correctly_and_recover_from_every_link_failure",
+    ),
+    (
+        "DSDV",
+        "under ns-2's rules a 4x4 grid needs more than 60 s and less than 150 s",
+        "routing::dsdv::tests::convergence::a_4x4_grid_needs_more_than_60_s_under_ns2s_rules_and_less_than_150",
+    ),
+    (
+        "DSDV",
+        "as many updates and bytes as ns-2 sends",
+        "routing::dsdv::tests::convergence::as_many_updates_and_bytes_are_sent_as_by_ns2",
+    ),
+    (
+        "AODV",
+        "no loop forms under random changes of topology",
+        "routing::aodv::tests::no_loop_ever_forms",
+    ),
+    (
+        "AODV",
+        "all small topologies carry packets before and after every link failure",
+        "routing::aodv::tests::exhaustive_small_topologies_carry_packets_before_and_after_every_link_failure",
+    ),
+    (
+        "AODV",
+        "a route is found in the time of its rings (RFC 3561, section 6.4)",
+        "routing::aodv::tests::a_route_is_found_in_the_time_of_its_rings",
+    ),
+    (
+        "Random waypoint",
+        "speeds and positions have their stationary distributions at all times",
+        "mobility::random_waypoint::tests::a_stationary_start_has_the_stationary_positions_at_all_times",
+    ),
+    (
+        "Movement files",
+        "the output of Debian's setdest is read, and links change as often as setdest counts",
+        "mobility::setdest::tests::the_links_of_a_file_change_as_often_as_setdest_itself_counts",
+    ),
+)
+
+
+def head() -> str:
+    """The page up to the computed part."""
+    lines = [
+        "# Validation of 802.11",
+        "",
+        "Check the wireless simulator against theory, against published vectors and against ns-2:",
+        "",
+        "```sh",
+        "make validation                 # computes this page anew, in minutes; do not edit it",
+        "python3 scripts/validation.py   # checks that the page fits the code, in seconds; part of make test",
+        "```",
+        "",
+        "Every run is deterministic: the same figures come out on every machine. A figure beyond its bound"
+        " fails both commands.",
+        "",
+        "## Facts asserted by tests",
+        "",
+        "| about | fact | test |",
+        "|---|---|---|",
+        *(f"| {about} | {fact} | `{WIFI}::{test}` |" for about, fact, test in FACTS),
+        "",
+        SEPARATOR,
+        "",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def missing_tests(source: Source) -> Iterator[str]:
+    """Facts whose tests do not exist."""
+    for about, fact, test in FACTS:
+        if reason := source.missing_test(f"{WIFI}::{test}"):
+            yield f"{about}, {fact}: {WIFI}::{test}: {reason}"
+
+
+def compute(root: Path, quick: bool) -> str:
+    """Runs the example. Its own errors go to the terminal."""
+    cargo = os.environ.get("CARGO", "cargo")
+    command = [cargo, "run", "--quiet", "-p", "whimbrel-wifi", "--example", "validation"]
+    command += ["--", "--quick"] if quick else ["--release"]
+    done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=False)
+    if done.returncode != 0:
+        sys.exit(f"validation: the example failed with status {done.returncode}")
+    return done.stdout
+
+
+def differences(page: str, computed: str) -> Iterator[str]:
+    """Lines of the page's computed part that the quick form would print differently."""
+    expected = computed.splitlines()
+    at = 0
+    for number, line in enumerate(page.splitlines(), 1):
+        if at < len(expected) and line == expected[at]:
+            at += 1
+        elif LONG.match(line) or not line:
+            continue
+        else:
+            wanted = expected[at] if at < len(expected) else "the end"
+            yield f"line {number} of the computed part is {line!r}, expected {wanted!r}"
+            return
+    if any(expected[at:]):
+        yield f"the computed part lacks {next(line for line in expected[at:] if line)!r}"
+
+
+def check(root: Path) -> list[str]:
+    """Everything in which the page does not fit the code."""
+    offences = list(missing_tests(Source(root)))
+    path = root / PAGE
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    beginning = head()
+    if not text.startswith(beginning):
+        return [*offences, f"{PAGE}: the part above {SEPARATOR!r} is not the one that this script writes"]
+    found = differences(text.removeprefix(beginning), compute(root, quick=True))
+    return offences + [f"{PAGE}: {one}" for one in found]
+
+
+def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--write", action="store_true", help=f"compute all tables and write {PAGE}")
+    options = parser.parse_args(arguments)
+    if options.write:
+        offences = list(missing_tests(Source(root)))
+        if not offences:
+            (root / PAGE).write_text(head() + compute(root, quick=False).rstrip() + "\n", encoding="utf-8")
+    else:
+        offences = check(root)
+    for offence in offences:
+        print(offence, file=sys.stderr)
+    stale = "; if the code is right, run make validation" if offences and not options.write else ""
+    print(f"validation: {f'{len(offences)} offence(s){stale}' if offences else 'ok'}")
+    return 1 if offences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
