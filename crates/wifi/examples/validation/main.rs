@@ -93,8 +93,8 @@ fn scene(title: &str, text: &str, comparisons: Vec<scenes::Comparison>) -> Vec<S
 fn compared_with_ns2() -> Vec<String> {
     println!("## ns-2\n");
     println!(
-        "Frames per second of saturated senders under `mac = \"ns-2\"`, from the first half of the senders (near ones, \
-         one hidden one) and from the others; ns-2.35's recorded figures (`crates/wifi/tests/data/ns2-saturation.csv`, made \
+        "Frames per second of saturated senders under `mac = \"ns-2\"`, from the first half of the senders (with capture \
+         the near ones) and from the others; ns-2.35's recorded figures (`crates/wifi/tests/data/ns2-saturation.csv`, made \
          by the script beside it: means of three runs of 300 s) and the machines' in 120 s.\n"
     );
     let mut table = Table::new(&["layout", "recorded", "measured", "deviation of the sum, %", "bound, %"]);
@@ -125,8 +125,9 @@ fn rate_adaptation() -> Vec<String> {
     println!(
         "One sender over a link of constant signal-to-noise ratio, payloads of 1500 B, 10 s after 5 s that do not count; every \
          frame is lost with the error probability of its rate and length. Shares of the throughput of the best fixed rate; \
-         bounds: ARF at least {} %, Minstrel-like at least {} %. ARF tries a rate that fails after every ten frames; \
-         Minstrel's looks at slower rates cost nothing while the best rate works.\n",
+         bounds: ARF at least {} %, Minstrel-like at least {} %. where the next \
+         rate fails, ARF loses one frame after every ten; Minstrel's lookaround at slower rates costs nothing while the \
+         best rate works.\n",
         100.0 * ARF,
         100.0 * MINSTREL
     );

@@ -13,7 +13,7 @@ use crate::random::Random;
 /// is tried twice at the rate of the highest throughput (success probability over the time of a frame), twice at the second
 /// highest, twice at the one of the highest probability, then at the lowest rate. A share of the payloads looks around: one
 /// transmission is at a random other rate. If that is slower than the best rate, it comes after two failures at the best
-/// rate, so that looking at slow rates costs nothing while the best rate works.
+/// rate, so that lookaround at slow rates costs nothing while the best rate works.
 ///
 /// Differences from mac80211: the time that retries may take is not limited, and the random rate is drawn anew instead of from
 /// a table.
@@ -41,7 +41,7 @@ const PERFECT: f64 = 0.95;
 /// Transmissions of each stage of a chain but the last.
 const TRIES: u8 = 2;
 
-/// What is known of a rate.
+/// Measurements of a rate.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 struct Statistics {
     /// Transmissions and acknowledgements in the present interval.

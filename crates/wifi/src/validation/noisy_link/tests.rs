@@ -2,8 +2,8 @@ use super::adaptation;
 use crate::dcf::MacConfig;
 use crate::phy::{Phy, Preamble, Rate};
 
-/// Between 4 and 26 dB the best rate of 802.11g rises from 6 to 54 Mbit/s. A ladder without memory (ARF) tries a rate that
-/// fails after every ten frames: it loses up to 14 %. Minstrel loses what its looks at faster rates cost.
+/// Between 4 and 26 dB the best rate of 802.11g rises from 6 to 54 Mbit/s. Where the next rate fails, ARF loses
+/// one frame after every ten, up to 14 % of the throughput. Minstrel loses what its lookaround at faster rates costs.
 #[test]
 fn both_rate_adaptations_find_the_best_rate_of_80211g_at_every_signal_to_noise_ratio() {
     let config = MacConfig::standard(Phy::erp_ofdm(), Rate::Ofdm54);
