@@ -26,7 +26,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "faults": {"units", "wire", "proto", "netsim"},
     "net": {"units", "wire", "proto"},
     "emu": {"units", "netsim", "scenario"},
-    "inspect": {"units", "wire", "control"},
+    "inspect": {"units", "wire", "control", "wifi"},
     "fuzzing": {"units", "wire", "proto", "wifi", "inspect"},
     "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect"},
     "python": {"units", "control", "lab", "net", "cli"},

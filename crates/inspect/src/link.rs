@@ -1,5 +1,8 @@
 //! Decoding of link-layer headers.
 
+use whimbrel_wifi::frame::bytes::{self, Flags, Header};
+use whimbrel_wifi::frame::radiotap::Radiotap;
+
 #[cfg(test)]
 mod tests;
 
@@ -16,8 +19,12 @@ const PPP_ETHER: u16 = 51;
 /// Cisco's HDLC.
 const CISCO_HDLC: u16 = 104;
 const RAW: u16 = 101;
+/// 802.11 frames without the frame check sequence, in monitor mode.
+const IEEE802_11: u16 = 105;
 const LOOP: u16 = 108;
 const LINUX_COOKED: u16 = 113;
+/// 802.11 frames behind a radiotap header, in monitor mode.
+const IEEE802_11_RADIOTAP: u16 = 127;
 /// PPP with a direction byte instead of the HDLC address: Linux's pppd.
 const PPP_PPPD: u16 = 166;
 /// PPP after a direction byte.
@@ -49,6 +56,8 @@ pub fn ip_packet(link_type: u16, frame: &[u8]) -> Result<Option<&[u8]>, u16> {
             [0x0f | 0x8f, _, rest @ ..] => ether_type(rest, 0).and_then(|kind| ip_of(kind, rest.get(2..)?)),
             _ => ppp(after_hdlc_address(frame)),
         },
+        IEEE802_11 => wireless(frame),
+        IEEE802_11_RADIOTAP => after_radiotap(frame),
         PPP_ETHER => pppoe(frame),
         PPP_PPPD => match frame {
             // The control byte follows the direction, unless both ends have agreed to omit it.
@@ -67,6 +76,8 @@ pub fn link_name(link_type: u16) -> &'static str {
         ETHERNET => "Ethernet",
         RAW | RAW_BSD | RAW_OPENBSD | IPV4 | IPV6 => "raw IP",
         LOOP => "loop",
+        IEEE802_11 => "802.11",
+        IEEE802_11_RADIOTAP => "802.11 with radiotap",
         LINUX_COOKED => "Linux cooked v1",
         PPP | PPP_SERIAL | PPP_PPPD | PPP_WITH_DIRECTION => "PPP",
         PPP_ETHER => "PPPoE",
@@ -100,6 +111,24 @@ fn pppoe(frame: &[u8]) -> Option<&[u8]> {
     let (header, rest) = frame.split_first_chunk::<6>()?;
     let is_session = header[..2] == [0x11, 0];
     is_session.then_some(rest).and_then(ppp)
+}
+
+/// The IP packet in a data frame that is not encrypted and not known to be damaged. The frame check sequence, where there is
+/// one, remains behind it: the IP header has the packet's length.
+fn after_radiotap(frame: &[u8]) -> Option<&[u8]> {
+    let (radiotap, frame) = Radiotap::parse(frame).ok()?;
+    let is_damaged = radiotap.flags.unwrap_or_default() & Radiotap::BAD_FCS != 0;
+    wireless(frame).filter(|_| !is_damaged)
+}
+
+/// The IP packet behind the LLC and SNAP headers (RFC 1042) of an 802.11 data frame.
+fn wireless(frame: &[u8]) -> Option<&[u8]> {
+    let (Header::Data(header), body) = Header::parse(frame).ok()? else { return None };
+    if header.flags.contains(Flags::PROTECTED) || header.fragment > 0 {
+        return None;
+    }
+    let body = body.strip_prefix(&bytes::SNAP)?;
+    ip_of(ether_type(body, 0)?, body.get(2..)?)
 }
 
 /// PPP without the address and control bytes of HDLC, which both ends may have agreed to omit (RFC 1662,

@@ -1,4 +1,4 @@
-//! Capture files of a simulated link: real packets that decode.
+//! Capture files of simulated links and 802.11 media: real packets that decode.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -7,6 +7,8 @@ use std::ops::ControlFlow;
 use bytes::Bytes;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use whimbrel_lab::{Document, Run};
+use whimbrel_wifi::frame::bytes::{Header, has_valid_check_sequence};
+use whimbrel_wifi::frame::radiotap::Radiotap;
 use whimbrel_wire::checksum::{self, PseudoHeader};
 use whimbrel_wire::{Packet, PacketType, udp_encapsulation};
 
@@ -117,4 +119,75 @@ fn every_captured_packet_decodes() {
     for kind in ["dccp Data", "dccp Ack", "udp Data", "udp Ack", "tcp data", "tcp ack"] {
         assert!(count(kind) > 20, "{kind}: {kinds:?}");
     }
+}
+
+const HOTSPOT: &str = r#"
+[simulation]
+duration = "5 s"
+[[wifi]]
+name = "air"
+rts_threshold = "500 B"
+[[node]]
+name = "ap"
+wifi = "air"
+position = [0, 0]
+access_point = { ssid = "lab" }
+[[node]]
+name = "phone"
+wifi = "air"
+position = [30, 0]
+client = { ssid = "lab" }
+[[flow]]
+name = "video"
+from = "ap"
+to = "phone"
+transport = "dccp"
+start = "1 s"
+"#;
+
+/// Every frame on the air is in the capture, with a valid frame check sequence; the packets in data frames decode.
+#[test]
+fn frames_on_the_air_decode() {
+    let plan = Document::from_toml(HOTSPOT).unwrap().plan().unwrap();
+    let mut run = Run::new(&plan, 1);
+    run.capture(|name| name == "air");
+    run.execute(|_| ControlFlow::Continue(()));
+    let file = run.take_capture();
+
+    let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut last = 0;
+    let mut reader = PcapNgReader::new(file.as_slice()).unwrap();
+    while let Some(block) = reader.next_block() {
+        let Block::EnhancedPacket(block) = block.unwrap() else { continue };
+        let (radiotap, frame) = Radiotap::parse(&block.data).unwrap();
+        assert!(has_valid_check_sequence(frame));
+        assert_eq!(block.data.len(), block.original_len as usize);
+        let at = radiotap.tsft.expect("a time");
+        assert!(at >= last, "{at} us after {last} us");
+        last = at;
+        let (header, body) = Header::parse(&frame[..frame.len() - 4]).unwrap();
+        let kind = match header {
+            Header::Rts { .. } => "rts",
+            Header::Cts { .. } => "cts",
+            Header::Ack { .. } => "ack",
+            Header::Management(_) => "management",
+            Header::Data(header) => {
+                assert_eq!(header.address4, None);
+                let ip = body.strip_prefix(&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0]).expect("LLC and SNAP headers");
+                assert_eq!((ip[0], checksum::internet_checksum(&ip[..20])), (0x45, 0));
+                let length = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
+                let address = |at: usize| Ipv4Addr::new(ip[at], ip[at + 1], ip[at + 2], ip[at + 3]);
+                let packet = Bytes::copy_from_slice(&ip[20..length]);
+                assert!(checksum::verify(&packet, &PseudoHeader::v4(address(12), address(16))));
+                Packet::decode(&packet).unwrap();
+                "data"
+            }
+            Header::Unknown { kind, .. } => panic!("kind {kind:#x}"),
+        };
+        *kinds.entry(kind).or_default() += 1;
+    }
+    let count = |kind: &str| kinds.get(kind).copied().unwrap_or(0);
+    assert!(count("data") > 500 && count("rts") > 200, "{kinds:?}");
+    assert!(count("cts") <= count("rts") && count("ack") <= count("data") + count("management"), "{kinds:?}");
+    assert!((45..=70).contains(&count("management")), "{kinds:?}");
 }

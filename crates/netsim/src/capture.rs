@@ -5,11 +5,14 @@
 //! that the caller appends to a file. Time stamps are simulated nanoseconds; each watched end of a link
 //! is an interface of its own.
 
+mod air;
 mod pcapng;
 
 use whimbrel_units::Instant;
 
-use crate::{LinkId, Packet};
+use crate::{LinkId, MediumId, Packet};
+use air::AirCapture;
+pub(crate) use air::OnAir;
 pub use pcapng::PcapngWriter;
 
 /// The conversion of the caller's packets to bytes.
@@ -41,12 +44,19 @@ pub(crate) struct Capture<P> {
     writer: PcapngWriter,
     /// The interface of each link's ingress and egress, by link.
     interfaces: Vec<[Option<u32>; 2]>,
+    air: AirCapture,
     bytes: Vec<u8>,
 }
 
 impl<P> Capture<P> {
     pub(crate) fn new(format: Box<dyn CaptureFormat<P> + Send>) -> Self {
-        Self { format, writer: PcapngWriter::new(), interfaces: Vec::new(), bytes: Vec::new() }
+        Self {
+            format,
+            writer: PcapngWriter::new(),
+            interfaces: Vec::new(),
+            air: AirCapture::default(),
+            bytes: Vec::new(),
+        }
     }
 
     pub(crate) fn set_format(&mut self, format: Box<dyn CaptureFormat<P> + Send>) {
@@ -64,6 +74,28 @@ impl<P> Capture<P> {
         let suffix = if point == CapturePoint::Ingress { " in" } else { "" };
         let interface = self.writer.interface(&format!("{link_name}{suffix}"));
         self.interfaces[link.index()][point as usize] = Some(interface);
+    }
+
+    /// Describes a medium's interface, once.
+    pub(crate) fn watch_medium(&mut self, medium: MediumId, name: &str) {
+        self.air.watch(medium, name, &mut self.writer);
+    }
+
+    /// Writes a frame on the air; `packet` is the one in it.
+    pub(crate) fn write_on_air(
+        &mut self,
+        now: Instant,
+        medium: MediumId,
+        on_air: &OnAir,
+        packet: Option<&Packet<P>>,
+    ) {
+        let format = &mut self.format;
+        let append = |out: &mut Vec<u8>| {
+            if let Some(packet) = packet {
+                format.capture_bytes(packet, out);
+            }
+        };
+        self.air.write(now, medium, on_air, append, &mut self.writer);
     }
 
     pub(crate) fn watches(&self, link: LinkId, point: CapturePoint) -> bool {

@@ -37,10 +37,10 @@ pub(crate) struct RunArgs {
     /// Change a value of the scenario: key.path=value. May be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Write the packets that arrive over the links to a pcapng file.
+    /// Write the packets that arrive over the links, and the frames on 802.11 media, to a pcapng file.
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
-    /// Capture only this link (its name, in either direction). May be repeated.
+    /// Capture only this link (its name, in either direction) or 802.11 medium. May be repeated.
     #[arg(long, value_name = "LINK", requires = "pcap")]
     pcap_link: Vec<String>,
     /// Write a page that replays the run: movements, routes, frames on the air.

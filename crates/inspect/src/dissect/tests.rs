@@ -215,8 +215,8 @@ fn fragments_and_unknown_links_are_reported() {
     let mut part = native(&request());
     part[6] = 0x20;
     assert!(matches!(dissect(&part), Dissected::Fragment(Fragment { more: true, .. })));
-    let record = Record { link_type: 105, ..record(&part) };
-    assert!(matches!(Dissector::default().dissect(&record), Dissected::UnknownLink(105)));
+    let record = Record { link_type: 147, ..record(&part) };
+    assert!(matches!(Dissector::default().dissect(&record), Dissected::UnknownLink(147)));
 }
 
 proptest! {

@@ -9,7 +9,15 @@ fn with(head: &[u8]) -> Vec<u8> {
 #[test]
 fn the_ip_packet_is_found_for_every_link_type() {
     let addresses = [0u8; 12];
-    let frames: [(u16, Vec<u8>); 30] = [
+    // A data frame to the distribution system with 24 bytes of header, and one with quality of service.
+    let data = |kind: &[u8], header: usize| {
+        [kind, &vec![0; header - kind.len()], &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0]].concat()
+    };
+    let radiotap = [0, 0, 8, 0, 0, 0, 0, 0];
+    let frames: [(u16, Vec<u8>); 33] = [
+        (105, with(&data(&[0x08, 0x01], 24))),
+        (105, with(&data(&[0x88, 0x02], 26))),
+        (127, with(&[&radiotap[..], &data(&[0x08, 0x01], 24)].concat())),
         (1, with(&[&addresses[..], &[8, 0]].concat())),
         (1, with(&[&addresses[..], &[0x86, 0xdd]].concat())),
         // One VLAN tag, and two.
@@ -60,7 +68,7 @@ fn frames_without_ip_are_skipped() {
     let arp = [&[0; 12][..], &[8, 6, 1, 2]].concat();
     assert_eq!(ip_packet(1, &arp), Ok(None));
     assert_eq!(ip_packet(0, &[7, 0, 0, 0, 1]), Ok(None));
-    assert_eq!(ip_packet(105, &[0; 40]), Err(105), "802.11");
+    assert_eq!(ip_packet(147, &[0; 40]), Err(147), "reserved for private use");
     // PPP's own link control, and PPPoE's discovery.
     assert_eq!(ip_packet(9, &[0xff, 3, 0xc0, 0x21, 1, 2]), Ok(None));
     assert_eq!(ip_packet(51, &[0x11, 9, 0, 0, 0, 4, 0, 0x21, 0x45]), Ok(None));
@@ -69,5 +77,27 @@ fn frames_without_ip_are_skipped() {
     assert_eq!(ip_packet(1, &tag), Ok(None));
     for link_type in [0, 1, 9, 50, 51, 101, 104, 108, 113, 166, 204, 276] {
         assert_eq!(ip_packet(link_type, &[]), Ok(None), "{link_type}");
+    }
+}
+
+/// Encrypted, fragmented, of another type, behind another LLC header, marked as damaged, and cut off.
+#[test]
+fn other_802_11_frames_have_no_packet() {
+    let frame = |kind: u8, flags: u8, fragment: u8, llc: u8| {
+        let mut frame = vec![0; 24];
+        (frame[0], frame[1], frame[22]) = (kind, flags, fragment);
+        frame.extend([llc, 0xaa, 3, 0, 0, 0, 8, 0, 0x45, 0, 0]);
+        frame
+    };
+    assert_eq!(ip_packet(105, &frame(0x08, 0, 0, 0xaa)), Ok(Some(&IP[..])));
+    for (kind, flags, fragment, llc) in
+        [(0x08, 0x40, 0, 0xaa), (0x08, 0, 1, 0xaa), (0x80, 0, 0, 0xaa), (0x08, 0, 0, 0x42)]
+    {
+        assert_eq!(ip_packet(105, &frame(kind, flags, fragment, llc)), Ok(None));
+    }
+    let damaged = [&[0, 0, 9, 0, 2, 0, 0, 0, 0x40][..], &frame(0x08, 0, 0, 0xaa)].concat();
+    assert_eq!(ip_packet(127, &damaged), Ok(None));
+    for length in 0..damaged.len() {
+        let _ = ip_packet(127, &damaged[..length]);
     }
 }

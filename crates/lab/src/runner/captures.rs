@@ -6,12 +6,18 @@ use super::Run;
 use crate::capture::IpCapture;
 
 impl Run<'_> {
-    /// Captures, from now on, the packets that arrive over every link whose name `wanted` accepts.
+    /// Captures, from now on, the packets that arrive over every link whose name `wanted` accepts, and the frames on every
+    /// 802.11 medium whose name it accepts.
     pub fn capture(&mut self, wanted: impl Fn(&str) -> bool) {
         self.simulator.set_capture_format(IpCapture::of(self.plan));
         for (link, id) in self.plan.links.iter().zip(&self.links) {
             if wanted(&link.name) {
                 self.simulator.capture_link(*id, CapturePoint::Egress);
+            }
+        }
+        for (wifi, stations) in self.plan.wifi.iter().zip(&self.stations) {
+            if let Some(first) = stations.first().filter(|_| wanted(&wifi.name)) {
+                self.simulator.capture_medium(first.medium(), &wifi.name);
             }
         }
     }

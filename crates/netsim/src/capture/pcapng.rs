@@ -18,7 +18,7 @@ const SECTION_APPLICATION: u16 = 4;
 const INTERFACE_NAME: u16 = 2;
 const INTERFACE_TIME_RESOLUTION: u16 = 9;
 
-/// Writes a pcapng stream of raw IP packets into memory.
+/// Writes a pcapng stream into memory.
 #[derive(Debug)]
 pub struct PcapngWriter {
     out: Vec<u8>,
@@ -41,10 +41,15 @@ impl PcapngWriter {
         writer
     }
 
-    /// Describes an interface and returns its number.
+    /// Describes an interface of raw IP packets and returns its number.
     pub fn interface(&mut self, name: &str) -> u32 {
+        self.interface_of(name, LINKTYPE_RAW)
+    }
+
+    /// Describes an interface of this link type and returns its number.
+    pub fn interface_of(&mut self, name: &str, link_type: u16) -> u32 {
         self.block(INTERFACE_DESCRIPTION, |out| {
-            out.extend(LINKTYPE_RAW.to_le_bytes());
+            out.extend(link_type.to_le_bytes());
             out.extend(0u16.to_le_bytes());
             // No limit on the captured length.
             out.extend(0u32.to_le_bytes());

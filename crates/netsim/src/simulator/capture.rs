@@ -1,10 +1,11 @@
 //! Watching links while they carry packets.
 
 use super::Simulator;
-use crate::capture::{Capture, CaptureFormat, CapturePoint};
+use crate::capture::{Capture, CaptureFormat, CapturePoint, OnAir};
+use crate::medium::WifiMedium;
 use crate::network::Verdict;
 use crate::queue::DropReason;
-use crate::{Agent, LinkId};
+use crate::{Agent, LinkId, MediumId};
 
 impl<A: Agent> Simulator<A> {
     /// Prepares a capture: how packets look as bytes. A second call replaces the format.
@@ -24,6 +25,31 @@ impl<A: Agent> Simulator<A> {
     pub fn capture_link(&mut self, link: LinkId, point: CapturePoint) {
         let capture = self.capture.as_mut().expect("a capture needs a format");
         capture.watch(link, point, &self.network.link_ends[link.index()].name);
+    }
+
+    /// Captures the frames that the stations of an 802.11 medium transmit from now on, with radiotap headers, at the times at
+    /// which their transmissions begin. The content of data frames is that of
+    /// [`set_capture_format`](Self::set_capture_format). Other media have no frames.
+    ///
+    /// # Panics
+    /// Without [`set_capture_format`](Self::set_capture_format).
+    pub fn capture_medium(&mut self, medium: MediumId, name: &str) {
+        let capture = self.capture.as_mut().expect("a capture needs a format");
+        capture.watch_medium(medium, name);
+        self.with_medium(medium, |wifi: &mut WifiMedium, _| wifi.capture());
+    }
+
+    pub(super) fn capture_on_air(&mut self, medium: MediumId, on_air: &OnAir) {
+        let Some(capture) = &mut self.capture else { return };
+        let now = self.timeline.now;
+        match on_air.slot {
+            Some(slot) => {
+                let packet = self.packets.lend(slot);
+                capture.write_on_air(now, medium, on_air, Some(&packet));
+                self.packets.give_back(slot, packet);
+            }
+            None => capture.write_on_air(now, medium, on_air, None),
+        }
     }
 
     /// The pcapng bytes written since the last call. The first ones begin the file.

@@ -222,6 +222,7 @@ impl<A: Agent> Simulator<A> {
                 }
             }
             Effect::Release { slot } => self.discard(slot),
+            Effect::OnAir(on_air) => self.capture_on_air(medium, &on_air),
             Effect::RoutesChanged => self.network.routes_current = false,
             Effect::Observe { station, observation } => {
                 self.hand_on(StationId { medium, index: station }, &observation);

@@ -84,6 +84,9 @@ pub struct PayloadHeader {
     pub qos: Option<u16>,
 }
 
+/// LLC and SNAP headers in front of an EtherType (RFC 1042).
+pub const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
+
 /// A MAC header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Header {

@@ -24,7 +24,8 @@ impl CaptureFile {
         plan: &Plan,
         links: &[String],
     ) -> anyhow::Result<Self> {
-        let known: Vec<&str> = plan.links.iter().map(|link| link.name.as_str()).collect();
+        let names = plan.links.iter().map(|link| &link.name).chain(plan.wifi.iter().map(|wifi| &wifi.name));
+        let known: Vec<&str> = names.map(String::as_str).collect();
         for name in links {
             if !known.iter().any(|link| matches(link, name)) {
                 bail!(

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use whimbrel_units::{Duration, Instant};
 
 use super::{FrameReport, MediumLoss, Observation, StationStats};
+use crate::capture::OnAir;
 use crate::packets::Header;
 use crate::queue::{DropReason, Drops, FlowKey, QueueDiscipline, QueuedPacket};
 use crate::{AgentId, Count, Ecn, NodeId};
@@ -106,7 +107,7 @@ pub struct Frame {
     pub size: u32,
     /// The ECN codepoint, which the medium may mark.
     pub ecn: Ecn,
-    slot: u32,
+    pub(crate) slot: u32,
 }
 
 /// A consequence of a call of a medium.
@@ -124,6 +125,8 @@ pub(crate) enum Effect {
     DeliverCopy { slot: u32, ecn: Ecn, to: u32 },
     /// A packet to a station, or a broadcast, was lost.
     Lose { slot: u32, station: u32, to: Option<u32>, cause: MediumLoss },
+    /// A frame that is captured is transmitted.
+    OnAir(Box<OnAir>),
     /// A broadcast is over.
     Release { slot: u32 },
     /// A station has observed something.
@@ -229,6 +232,11 @@ impl MediumIo<'_> {
     pub fn lose(&mut self, frame: Frame, cause: MediumLoss) {
         let (station, to) = (frame.sender as u32, frame.receiver.map(|to| to as u32));
         self.effects.push_back(Effect::Lose { slot: frame.slot, station, to, cause });
+    }
+
+    /// A station begins to transmit a frame that is to be captured.
+    pub(crate) fn capture(&mut self, on_air: OnAir) {
+        self.effects.push_back(Effect::OnAir(Box::new(on_air)));
     }
 
     /// A broadcast is over: all copies have been delivered.

@@ -37,6 +37,7 @@ use self::reception::Reception;
 pub use self::role::{InfrastructureConfig, InvalidRole, StationRole};
 use self::supply::Supply;
 use super::{Medium, MediumIo, MediumLoss, Observation};
+use crate::capture::OnAir;
 
 /// Bytes of the LLC and SNAP headers in front of an IP packet (RFC 1042).
 const LLC_BYTES: u32 = 8;
@@ -73,6 +74,7 @@ pub struct WifiMedium {
     mac: MacConfig,
     streams: SplitMix64,
     stations: Stations,
+    is_captured: bool,
 }
 
 struct Stations {
@@ -104,7 +106,14 @@ impl WifiMedium {
             monitor: None,
         };
         let air = Air::new(config.air, site.stations());
-        Self { air, site, mac: config.mac, streams: SplitMix64::new(config.seed), stations }
+        Self {
+            air,
+            site,
+            mac: config.mac,
+            streams: SplitMix64::new(config.seed),
+            stations,
+            is_captured: false,
+        }
     }
 
     /// The medium of stations with roles.
@@ -128,6 +137,11 @@ impl WifiMedium {
     pub fn monitor(&mut self, limit: usize) {
         let addresses = (0..self.site.stations()).map(|station| self.stations.address(station));
         self.stations.monitor = Some(Box::new(Monitor::new(limit, addresses)));
+    }
+
+    /// Hands all frames to the capture from now on.
+    pub(crate) fn capture(&mut self) {
+        self.is_captured = true;
     }
 
     /// The frames that were noted, in the order of their beginnings.
@@ -192,6 +206,9 @@ impl WifiMedium {
     fn wake(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
         self.stations.machines[station].handle_timeout(now);
         while let Some(transmit) = self.stations.machines[station].poll_transmit(now) {
+            if self.is_captured {
+                self.capture_frame(now, station, &transmit.frame, io);
+            }
             self.transmit(now, station, &transmit.frame);
         }
         if self.stations.is_to_settle(station) {
@@ -200,6 +217,22 @@ impl WifiMedium {
             let deadline = self.stations.machines[station].poll_timeout();
             self.stations.deadlines.set(station, deadline);
         }
+    }
+
+    fn capture_frame(&self, now: Instant, station: usize, frame: &MacFrame, io: &mut MediumIo<'_>) {
+        let message = self.message(frame.payload).filter(|_| frame.kind == FrameKind::Management);
+        let body = message.map(|message| {
+            let mut body = Vec::new();
+            message.encode(now, &mut body);
+            body
+        });
+        let is_packet = frame.kind == FrameKind::Data;
+        io.capture(OnAir {
+            frame: *frame,
+            channel: self.channel(station).unwrap_or(1),
+            slot: if is_packet { self.stations.payloads.slot(frame.payload) } else { None },
+            message: body,
+        });
     }
 
     /// A station begins to transmit a frame.

@@ -50,6 +50,11 @@ impl Payloads {
         self.0.get(handle).map(|payload| payload.sender as usize)
     }
 
+    /// Place of the packet in the store; `None` if it has left it.
+    pub(super) fn slot(&self, handle: u64) -> Option<u32> {
+        self.0.get(handle)?.frame.as_ref().map(|frame| frame.slot)
+    }
+
     /// Number and flow of the packet.
     pub(super) fn packet(&self, handle: u64) -> Option<(u64, FlowKey)> {
         self.0.get(handle).map(|payload| (payload.report.packet, payload.report.flow))

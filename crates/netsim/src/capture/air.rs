@@ -1,0 +1,87 @@
+//! Frames of 802.11 media in a capture, with radiotap headers.
+
+use std::collections::BTreeMap;
+
+use whimbrel_units::Instant;
+use whimbrel_wifi::frame::bytes::SNAP;
+use whimbrel_wifi::frame::radiotap::Radiotap;
+use whimbrel_wifi::{Frame, FrameKind, MacAddress};
+
+use super::PcapngWriter;
+use crate::MediumId;
+
+/// IEEE 802.11 behind a radiotap header.
+const LINKTYPE_IEEE802_11_RADIOTAP: u16 = 127;
+
+const ETHERTYPE_IPV4: u16 = 0x0800;
+
+/// BSSID of ad hoc networks: locally administered, and of no station.
+const AD_HOC_BSSID: MacAddress = MacAddress([0x02, 0xff, 0xff, 0xff, 0xff, 0xff]);
+
+/// A frame that a station begins to transmit.
+#[derive(Clone, Debug)]
+pub(crate) struct OnAir {
+    pub(crate) frame: Frame,
+    /// The channel, from 1 to 13.
+    pub(crate) channel: u8,
+    /// The packet in it. A packet that was delivered and is repeated, as its acknowledgement was lost, has left the store.
+    pub(crate) slot: Option<u32>,
+    /// Body of a management frame.
+    pub(crate) message: Option<Vec<u8>>,
+}
+
+/// The media whose frames are captured: each is an interface.
+#[derive(Debug, Default)]
+pub(super) struct AirCapture {
+    interfaces: BTreeMap<MediumId, u32>,
+    /// Body of the last data frame of each sender, for its repetitions.
+    bodies: BTreeMap<(MediumId, MacAddress), Vec<u8>>,
+    bytes: Vec<u8>,
+}
+
+impl AirCapture {
+    /// Describes an interface, once.
+    pub(super) fn watch(&mut self, medium: MediumId, name: &str, writer: &mut PcapngWriter) {
+        let new = || writer.interface_of(name, LINKTYPE_IEEE802_11_RADIOTAP);
+        self.interfaces.entry(medium).or_insert_with(new);
+    }
+
+    /// Writes a frame, with the time at which its transmission begins. `packet` appends the bytes of the packet in it.
+    pub(super) fn write(
+        &mut self,
+        now: Instant,
+        medium: MediumId,
+        on_air: &OnAir,
+        packet: impl FnOnce(&mut Vec<u8>),
+        writer: &mut PcapngWriter,
+    ) {
+        let Some(&interface) = self.interfaces.get(&medium) else { return };
+        let frame = &on_air.frame;
+        let empty = Vec::new();
+        let body = match (&on_air.message, frame.kind) {
+            (Some(message), _) => message,
+            (None, FrameKind::Data) => {
+                let body = self.bodies.entry((medium, frame.transmitter)).or_default();
+                if on_air.slot.is_some() {
+                    body.clear();
+                    body.extend(SNAP);
+                    body.extend(ETHERTYPE_IPV4.to_be_bytes());
+                    packet(body);
+                }
+                body
+            }
+            (None, _) => &empty,
+        };
+        self.bytes.clear();
+        let radiotap = Radiotap {
+            tsft: Some(now.as_nanos() / 1_000),
+            flags: Some(Radiotap::HAS_FCS),
+            rate: u8::try_from(frame.rate.bits_per_second() / 500_000).ok(),
+            channel: Some((2_407 + 5 * u16::from(on_air.channel), Radiotap::channel_flags(frame.rate))),
+            ..Radiotap::default()
+        };
+        radiotap.encode(&mut self.bytes);
+        frame.encode(AD_HOC_BSSID, body, &mut self.bytes);
+        writer.packet(interface, now, &self.bytes, 0, None);
+    }
+}
