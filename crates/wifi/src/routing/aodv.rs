@@ -5,12 +5,13 @@
 //! a link breaks, the neighbours that use routes over it are informed. Sequence numbers of the destinations keep the routes
 //! free of loops.
 //!
-//! Not implemented: multicast (section 5.1, J flag), subnet prefixes (section 7), route reply acknowledgements and the
-//! blacklist of section 6.8, which are for links in one direction.
+//! Not implemented: multicast (section 5.1, J flag), subnet prefixes (section 7).
 
+mod acknowledgements;
 mod config;
 mod discovery;
 mod message;
+mod replies;
 mod supervision;
 mod table;
 
@@ -18,6 +19,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 
 use whimbrel_units::{Duration, Instant};
 
+use acknowledgements::Replies;
 pub use config::AodvConfig;
 use discovery::{Searches, Step};
 pub use message::{AodvMessage, MalformedAodv, RouteError, RouteReply, RouteRequest};
@@ -60,6 +62,8 @@ pub struct Aodv<R> {
     seen: BTreeMap<(Address, u32), Instant>,
     seen_order: VecDeque<(Instant, (Address, u32))>,
     searches: Searches,
+    /// The replies that wait for an acknowledgement, and the neighbours that did not send one.
+    replies: Replies,
     /// The routes under local repair, as they were when they broke.
     repairs: BTreeMap<Address, Broken>,
     /// Neighbours that have sent hellos, with the time at which their silence is too long.
@@ -89,6 +93,7 @@ impl<R: Random> Aodv<R> {
             seen: BTreeMap::new(),
             seen_order: VecDeque::new(),
             searches: Searches::default(),
+            replies: Replies::default(),
             repairs: BTreeMap::new(),
             neighbours: BTreeMap::new(),
             next_hello,
@@ -171,6 +176,10 @@ impl<R: Random> Aodv<R> {
 
     /// Processes a route request (section 6.5).
     fn handle_request(&mut self, now: Instant, from: Address, mut request: RouteRequest) {
+        if self.replies.is_blacklisted(now, from) {
+            // A reply would not reach this neighbour (section 6.8).
+            return;
+        }
         self.offer_neighbour(now, from, None, self.config.active_route_timeout);
         let name = (request.originator, request.id);
         if request.originator == self.address || self.seen.contains_key(&name) {
@@ -203,6 +212,7 @@ impl<R: Random> Aodv<R> {
                 destination_sequence: self.sequence,
                 originator: request.originator,
                 lifetime: self.config.my_route_timeout,
+                is_acknowledged: false,
             };
             return self.send_reply(now, reply);
         }
@@ -219,6 +229,7 @@ impl<R: Random> Aodv<R> {
                     destination_sequence: sequence,
                     originator: request.originator,
                     lifetime: route.expires - now,
+                    is_acknowledged: false,
                 };
                 return self.answer_for(now, from, &request, reply, route.next_hop);
             }
@@ -232,83 +243,6 @@ impl<R: Random> Aodv<R> {
             self.stats.forwarded_requests += 1;
             self.broadcast(now, AodvMessage::Request(request));
         }
-    }
-
-    /// Answers a request for a destination that this node has a route to (section 6.6.2).
-    fn answer_for(
-        &mut self,
-        now: Instant,
-        from: Address,
-        request: &RouteRequest,
-        reply: RouteReply,
-        next_hop: Address,
-    ) {
-        if let Some(route) = self.table.valid_mut(request.destination) {
-            route.add_precursor(from);
-        }
-        let reverse = self.table.valid_mut(request.originator).map(|route| {
-            route.add_precursor(next_hop);
-            (route.sequence, route.hops, route.expires)
-        });
-        self.send_reply(now, reply);
-        if let Some((Some(sequence), hops, expires)) = reverse
-            && request.gratuitous_reply
-        {
-            let gratuitous = RouteReply {
-                hops,
-                destination: request.originator,
-                destination_sequence: sequence,
-                originator: request.destination,
-                lifetime: expires - now,
-            };
-            self.send_reply(now, gratuitous);
-        }
-    }
-
-    /// Sends a reply of this node towards its originator.
-    fn send_reply(&mut self, now: Instant, reply: RouteReply) {
-        if let Some(next_hop) = self.table.valid(reply.originator).map(|route| route.next_hop) {
-            self.stats.replies += 1;
-            self.unicast(now, next_hop, AodvMessage::Reply(reply));
-        }
-    }
-
-    /// Processes a route reply (section 6.7).
-    fn handle_reply(&mut self, now: Instant, from: Address, mut reply: RouteReply) {
-        self.offer_neighbour(now, from, None, self.config.active_route_timeout);
-        reply.hops = reply.hops.saturating_add(1);
-        let accepted = self.offer(
-            now,
-            Offer {
-                destination: reply.destination,
-                next_hop: from,
-                hops: reply.hops,
-                sequence: Some(reply.destination_sequence),
-                expires: now + reply.lifetime,
-            },
-        );
-        if !accepted {
-            // By the text of the RFC the reply ends here, and a search whose reply confirms a route that is in use
-            // fails. The reply is forwarded with the route of this node, which is at least as good.
-            let Some(route) = self.table.valid(reply.destination) else { return };
-            let Some(sequence) = route.sequence else { return };
-            (reply.hops, reply.destination_sequence) = (route.hops, sequence);
-            reply.lifetime = route.expires - now;
-        }
-        if reply.originator == self.address {
-            return;
-        }
-        let expires = now + self.config.active_route_timeout;
-        let Some(reverse) = self.table.valid_mut(reply.originator) else { return };
-        reverse.expires = reverse.expires.max(expires);
-        let towards_originator = reverse.next_hop;
-        reverse.add_precursor(from);
-        for destination in [reply.destination, from] {
-            if let Some(route) = self.table.valid_mut(destination) {
-                route.add_precursor(towards_originator);
-            }
-        }
-        self.unicast(now, towards_originator, AodvMessage::Reply(reply));
     }
 
     /// Advances the node's own sequence number, for a request (section 6.1).
@@ -380,6 +314,7 @@ impl<R: Random> RoutingAgent for Aodv<R> {
             AodvMessage::Request(request) => self.handle_request(now, from, request),
             AodvMessage::Reply(reply) => self.handle_reply(now, from, reply),
             AodvMessage::Error(error) => self.handle_error(now, from, &error),
+            AodvMessage::ReplyAck => self.replies.acknowledge(from),
             AodvMessage::Hello { sequence, lifetime } => {
                 self.offer_neighbour(now, from, Some(sequence), lifetime);
                 // The link is up even if the number is older than the copy of it here.
@@ -404,6 +339,7 @@ impl<R: Random> RoutingAgent for Aodv<R> {
         {
             self.lose_neighbour(now, neighbour);
         }
+        self.replies.expire(now, self.config.blacklist_timeout());
         for destination in self.table.expire(now, self.config.delete_period) {
             self.events.push_back(RouteEvent::Remove { destination });
         }
@@ -440,6 +376,7 @@ impl<R: Random> RoutingAgent for Aodv<R> {
 
     fn handle_link_failure(&mut self, now: Instant, neighbour: Address) {
         if self.config.link_layer_feedback {
+            self.replies.fail(neighbour, now + self.config.blacklist_timeout());
             self.lose_neighbour(now, neighbour);
             self.handle_timeout(now);
         }
@@ -473,6 +410,7 @@ impl<R: Random> RoutingAgent for Aodv<R> {
             self.outgoing.iter().map(|&(due, ..)| due).min(),
             self.table.next_expiry(),
             self.searches.next_due(),
+            self.replies.next_due(),
             self.seen_order.front().map(|&(until, _)| until),
             self.neighbours.values().min().copied(),
             self.next_hello,

@@ -61,6 +61,7 @@ pub(crate) struct Network<A: RoutingAgent> {
     pub(crate) law: fn(&Self),
 }
 
+/// A time in seconds.
 pub(crate) fn at(seconds: f64) -> Instant {
     Instant::from_secs_f64(seconds)
 }

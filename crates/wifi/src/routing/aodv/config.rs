@@ -52,6 +52,9 @@ pub struct AodvConfig {
     pub destination_only: bool,
     /// `true` if an intermediate node that answers a request informs the destination (the G flag).
     pub gratuitous_reply: bool,
+    /// `true` if links may lead in one direction only: replies request an acknowledgement, and requests of a neighbour that
+    /// did not send one are ignored for BLACKLIST_TIMEOUT (section 6.8).
+    pub unidirectional_links: bool,
     /// Broadcasts are sent after a uniform time up to this, so that neighbours do not collide.
     pub broadcast_jitter: Duration,
     /// Bounds of the packets that wait for a route.
@@ -59,11 +62,11 @@ pub struct AodvConfig {
 }
 
 impl AodvConfig {
-    /// The parameters of ns-2.35 (`aodv.h`): routes live for 10 s, the first ring has 5 hops, broken routes are repaired
-    /// locally, and packets that the link layer gave up are given up.
+    /// The parameters of ns-2.35 (`aodv.h`): routes live for 10 s, the first ring has 5 hops, and packets that the link layer
+    /// gave up are given up.
     ///
-    /// ns-2 differs from RFC 3561 in more than parameters: it makes no routes to the neighbours that messages come from, has
-    /// intermediate nodes answer whose sequence number is unknown, and repairs where the destination is closer than the source.
+    /// ns-2 differs from RFC 3561 in more than parameters: it makes no routes to the neighbours that messages come from, and
+    /// repairs a route locally where the destination is closer than the source.
     pub const NS2: Self = Self {
         active_route_timeout: Duration::from_secs(10),
         my_route_timeout: Duration::from_secs(10),
@@ -82,10 +85,11 @@ impl AodvConfig {
         hellos: false,
         link_layer_feedback: true,
         salvages: false,
-        local_repair: true,
+        local_repair: false,
         local_add_ttl: 2,
         destination_only: false,
         gratuitous_reply: false,
+        unidirectional_links: false,
         broadcast_jitter: Duration::from_millis(10),
         buffer: BufferConfig { per_destination: 64, total: 64, lifetime: Duration::from_secs(30) },
     };
@@ -117,6 +121,7 @@ impl Default for AodvConfig {
             local_add_ttl: 2,
             destination_only: false,
             gratuitous_reply: false,
+            unidirectional_links: false,
             broadcast_jitter: Duration::from_millis(10),
             buffer: BufferConfig { per_destination: 64, total: 64, lifetime: Duration::from_secs(30) },
         }
@@ -132,6 +137,16 @@ impl AodvConfig {
     /// PATH_DISCOVERY_TIME: time for which a request's identifier is kept.
     pub fn path_discovery_time(&self) -> Duration {
         self.net_traversal_time() * 2
+    }
+
+    /// NEXT_HOP_WAIT: wait for the acknowledgement of a reply.
+    pub fn next_hop_wait(&self) -> Duration {
+        self.node_traversal_time + Duration::from_millis(10)
+    }
+
+    /// BLACKLIST_TIMEOUT: time for which the requests of a neighbour that no reply reached are ignored.
+    pub fn blacklist_timeout(&self) -> Duration {
+        self.net_traversal_time() * u64::from(self.request_retries)
     }
 
     /// RING_TRAVERSAL_TIME: wait for the reply to a request with this reach.

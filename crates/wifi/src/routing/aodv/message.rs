@@ -44,6 +44,8 @@ pub struct RouteReply {
     pub originator: Address,
     /// Lifetime of the route, in whole milliseconds on the wire.
     pub lifetime: Duration,
+    /// The A flag: the next hop sends an acknowledgement.
+    pub is_acknowledged: bool,
 }
 
 /// A route error (RERR, section 5.3). Cloning shares the list.
@@ -71,6 +73,8 @@ pub enum AodvMessage {
     },
     /// A route error.
     Error(RouteError),
+    /// A route reply acknowledgement (RREP-ACK, section 5.4).
+    ReplyAck,
 }
 
 /// Bytes that hold no message of AODV.
@@ -78,7 +82,7 @@ pub enum AodvMessage {
 pub enum MalformedAodv {
     /// Too few bytes for the message.
     Truncated,
-    /// A type that is none of 1 (request), 2 (reply), 3 (error).
+    /// A type that is none of 1 (request), 2 (reply), 3 (error), 4 (reply acknowledgement).
     UnknownType(u8),
     /// A route error without destinations.
     NoDestinations,
@@ -88,7 +92,7 @@ impl fmt::Display for MalformedAodv {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Truncated => f.write_str("an AODV message that is cut off"),
-            Self::UnknownType(kind) => write!(f, "an AODV message of type {kind}, expected 1, 2 or 3"),
+            Self::UnknownType(kind) => write!(f, "an AODV message of type {kind}, expected 1 to 4"),
             Self::NoDestinations => f.write_str("an AODV route error without destinations"),
         }
     }
@@ -107,6 +111,7 @@ impl AodvMessage {
                 Self::Request(_) => 24,
                 Self::Reply(_) | Self::Hello { .. } => 20,
                 Self::Error(error) => 4 + 8 * error.unreachable.len() as u32,
+                Self::ReplyAck => 2,
             }
     }
 
@@ -136,8 +141,10 @@ impl AodvMessage {
                 destination_sequence: sequence,
                 originator: sender,
                 lifetime,
+                is_acknowledged: false,
             }
             .encode(bytes),
+            Self::ReplyAck => bytes.extend([4, 0]),
             Self::Error(error) => {
                 // The count is a byte: agents send no more destinations in a message.
                 let count = error.unreachable.len().min(usize::from(u8::MAX));
@@ -160,6 +167,9 @@ impl AodvMessage {
             let field = bytes.get(at..at + 4).and_then(|field| field.first_chunk());
             field.map(|&field| u32::from_be_bytes(field)).ok_or(MalformedAodv::Truncated)
         };
+        if let &[4, _, ..] = bytes {
+            return Ok(Self::ReplyAck);
+        }
         let &[kind, flags, _, count, ..] = bytes else { return Err(MalformedAodv::Truncated) };
         match kind {
             1 => Ok(Self::Request(RouteRequest {
@@ -180,6 +190,7 @@ impl AodvMessage {
                     destination_sequence: word(8)?,
                     originator: Address(word(12)?),
                     lifetime: Duration::from_millis(u64::from(word(16)?)),
+                    is_acknowledged: flags & 0x40 != 0,
                 };
                 Ok(if reply.destination == reply.originator && reply.hops == 0 {
                     Self::Hello { sequence: reply.destination_sequence, lifetime: reply.lifetime }
@@ -201,7 +212,7 @@ impl AodvMessage {
 
 impl RouteReply {
     fn encode(&self, bytes: &mut Vec<u8>) {
-        bytes.extend([2, 0, 0, self.hops]);
+        bytes.extend([2, if self.is_acknowledged { 0x40 } else { 0 }, 0, self.hops]);
         bytes.extend(self.destination.0.to_be_bytes());
         bytes.extend(self.destination_sequence.to_be_bytes());
         bytes.extend(self.originator.0.to_be_bytes());

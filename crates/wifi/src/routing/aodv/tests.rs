@@ -323,15 +323,19 @@ fn message() -> impl Strategy<Value = AodvMessage> {
                 ttl,
             })
         }),
-        (1u8.., any::<[u32; 3]>(), millis.clone()).prop_map(|(hops, words, lifetime)| {
-            AodvMessage::Reply(RouteReply {
-                hops,
-                destination: Address(words[0]),
-                destination_sequence: words[1],
-                originator: Address(words[2]),
-                lifetime,
-            })
-        }),
+        (1u8.., any::<[u32; 3]>(), millis.clone(), any::<bool>()).prop_map(
+            |(hops, words, lifetime, is_acknowledged)| {
+                AodvMessage::Reply(RouteReply {
+                    hops,
+                    destination: Address(words[0]),
+                    destination_sequence: words[1],
+                    originator: Address(words[2]),
+                    lifetime,
+                    is_acknowledged,
+                })
+            }
+        ),
+        Just(AodvMessage::ReplyAck),
         (any::<u32>(), millis).prop_map(|(sequence, lifetime)| AodvMessage::Hello { sequence, lifetime }),
         (any::<bool>(), prop::collection::vec((any::<u32>(), any::<u32>()), 1..20)).prop_map(
             |(no_delete, list)| {
@@ -384,7 +388,12 @@ proptest! {
     /// Whatever arrives, the agent keeps its laws: deadlines after now, no panic.
     #[test]
     fn any_message_is_survived(messages in prop::collection::vec((0u64..3_000, 0u32..4, message()), 1..40)) {
-        let config = AodvConfig { hellos: true, local_repair: true, ..AodvConfig::default() };
+        let config = AodvConfig {
+            hellos: true,
+            local_repair: true,
+            unidirectional_links: true,
+            ..AodvConfig::default()
+        };
         let mut agent = Aodv::new(Instant::ZERO, Address(0), config, SplitMix64::new(1));
         let mut now = Instant::ZERO;
         for (wait, from, message) in messages {
