@@ -170,10 +170,9 @@ impl<R: Random> Dsdv<R> {
             return;
         }
         let metric = if metric >= INFINITY { INFINITY } else { (metric + 1).min(INFINITY) };
-        let known = self.table.get(destination).cloned();
-        let old_route =
-            known.as_ref().filter(|known| known.is_usable()).map(|known| (known.next_hop, known.metric));
-        let decision = table::decide(&self.config, now, known.as_ref(), from, metric, sequence);
+        let known = self.table.get(destination);
+        let old_route = known.filter(|known| known.is_usable()).map(|known| (known.next_hop, known.metric));
+        let decision = table::decide(&self.config, now, known, from, metric, sequence);
         match decision {
             table::Decision::Ignore => {}
             table::Decision::Readvertise => self.table.readvertise(now, destination),

@@ -1,6 +1,5 @@
 //! The routing table of DSDV and its rules.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use whimbrel_units::{Duration, Instant};
@@ -161,22 +160,42 @@ pub(super) fn decide(
 /// recomputes: reading them costs nothing.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Table {
-    entries: BTreeMap<Address, Entry>,
+    /// In the order of the destinations.
+    entries: Vec<(Address, Entry)>,
     next_trigger: Option<Instant>,
     next_silence: Option<Instant>,
 }
 
 impl Table {
     pub(super) fn get(&self, destination: Address) -> Option<&Entry> {
-        self.entries.get(&destination)
+        self.position(destination).ok().map(|position| &self.entries[position].1)
+    }
+
+    fn get_mut(&mut self, destination: Address) -> Option<&mut Entry> {
+        self.position(destination).ok().map(|position| &mut self.entries[position].1)
+    }
+
+    fn position(&self, destination: Address) -> Result<usize, usize> {
+        self.entries.binary_search_by_key(&destination, |&(known, _)| known)
+    }
+
+    fn values(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().map(|(_, entry)| entry)
+    }
+
+    fn values_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.entries.iter_mut().map(|(_, entry)| entry)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (Address, &Entry)> {
-        self.entries.iter().map(|(&destination, entry)| (destination, entry))
+        self.entries.iter().map(|(destination, entry)| (*destination, entry))
     }
 
     pub(super) fn insert(&mut self, destination: Address, entry: Entry) {
-        self.entries.insert(destination, entry);
+        match self.position(destination) {
+            Ok(position) => self.entries[position].1 = entry,
+            Err(position) => self.entries.insert(position, (destination, entry)),
+        }
     }
 
     /// Time of the next incremental update.
@@ -191,7 +210,7 @@ impl Table {
 
     /// Plans an incremental update for a destination, in place of one planned before.
     pub(super) fn trigger(&mut self, destination: Address, at: Instant) {
-        let Some(entry) = self.entries.get_mut(&destination) else { return };
+        let Some(entry) = self.get_mut(destination) else { return };
         let replaced = entry.trigger_at.replace(at);
         if self.next_trigger.is_none_or(|next| at <= next) {
             self.next_trigger = Some(at);
@@ -202,7 +221,7 @@ impl Table {
 
     /// Advertises the route to a destination in an incremental update at once.
     pub(super) fn readvertise(&mut self, now: Instant, destination: Address) {
-        if let Some(entry) = self.entries.get_mut(&destination) {
+        if let Some(entry) = self.get_mut(destination) {
             entry.advertise_at = now;
             entry.metric_changed = true;
         }
@@ -213,7 +232,7 @@ impl Table {
     pub(super) fn postpone_triggers(&mut self, now: Instant, until: Instant) {
         // One of them stands for all: an update contains every change that may be advertised by then.
         let mut is_first = true;
-        for entry in self.entries.values_mut() {
+        for entry in self.values_mut() {
             if entry.trigger_at.is_some_and(|at| at <= now || at < until) {
                 entry.trigger_at = is_first.then_some(until);
                 is_first = false;
@@ -224,7 +243,7 @@ impl Table {
 
     /// Clears the incremental updates due at `now`.
     pub(super) fn clear_triggers(&mut self, now: Instant) {
-        for entry in self.entries.values_mut() {
+        for entry in self.values_mut() {
             if entry.trigger_at.is_some_and(|at| at <= now) {
                 entry.trigger_at = None;
             }
@@ -233,22 +252,22 @@ impl Table {
     }
 
     fn renew_next_trigger(&mut self) {
-        self.next_trigger = self.entries.values().filter_map(|entry| entry.trigger_at).min();
+        self.next_trigger = self.values().filter_map(|entry| entry.trigger_at).min();
     }
 
     fn renew_next_silence(&mut self) {
-        self.next_silence = self.entries.values().filter_map(|entry| entry.silence_at).min();
+        self.next_silence = self.values().filter_map(|entry| entry.silence_at).min();
     }
 
     /// Number of routes with changes that may be advertised, and of all.
     pub(super) fn changes(&self, now: Instant) -> (usize, usize) {
-        (self.entries.values().filter(|entry| entry.is_changed(now)).count(), self.entries.len())
+        (self.values().filter(|entry| entry.is_changed(now)).count(), self.entries.len())
     }
 
     /// The entries of an update, which are marked as advertised.
     pub(super) fn advertise(&mut self, now: Instant, full: bool) -> Vec<DsdvEntry> {
         let mut advertised = Vec::new();
-        for (&destination, entry) in &mut self.entries {
+        for &mut (destination, ref mut entry) in &mut self.entries {
             if if full { entry.advertise_at <= now } else { entry.is_changed(now) } {
                 entry.last_advertised = Some(entry.metric);
                 // A number need be advertised only once after it changes, a metric until the next full update.
@@ -262,15 +281,19 @@ impl Table {
 
     /// Sets the time at which a neighbour is lost; `false` if there is no entry for it.
     pub(super) fn renew_neighbour(&mut self, neighbour: Address, at: Instant) -> bool {
-        let Some(entry) = self.entries.get_mut(&neighbour) else { return false };
-        entry.silence_at = Some(at);
-        self.renew_next_silence();
+        let Some(entry) = self.get_mut(neighbour) else { return false };
+        let replaced = entry.silence_at.replace(at);
+        if replaced.is_some() && replaced == self.next_silence {
+            self.renew_next_silence();
+        } else {
+            self.next_silence = Some(self.next_silence.map_or(at, |next| next.min(at)));
+        }
         true
     }
 
     /// No silence of this neighbour is awaited any more.
     pub(super) fn forget_neighbour(&mut self, neighbour: Address) {
-        if let Some(entry) = self.entries.get_mut(&neighbour) {
+        if let Some(entry) = self.get_mut(neighbour) {
             entry.silence_at = None;
             self.renew_next_silence();
         }
@@ -282,7 +305,7 @@ impl Table {
             return None;
         }
         let is_silent = |entry: &Entry| entry.silence_at.is_some_and(|at| at <= now);
-        let neighbour = *self.entries.iter().find(|(_, entry)| is_silent(entry))?.0;
+        let neighbour = self.entries.iter().find(|(_, entry)| is_silent(entry))?.0;
         self.forget_neighbour(neighbour);
         Some(neighbour)
     }
@@ -290,7 +313,7 @@ impl Table {
     /// Marks the routes over a neighbour as broken, with odd numbers, to be advertised at once. Returns their destinations.
     pub(super) fn break_routes(&mut self, now: Instant, neighbour: Address) -> Vec<Address> {
         let mut broken = Vec::new();
-        for (&destination, entry) in &mut self.entries {
+        for &mut (destination, ref mut entry) in &mut self.entries {
             if entry.next_hop == neighbour && entry.metric > 0 && entry.is_usable() {
                 entry.metric = INFINITY;
                 // The time of the change stays: an infinite metric is not the best of its number.
