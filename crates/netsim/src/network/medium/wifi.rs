@@ -314,7 +314,8 @@ impl Medium for WifiMedium {
                     now = io.now;
                 }
                 _ => match self.poll_timeout() {
-                    Some(next) if io.advance(next) => now = next,
+                    // Paused stations go on in the next call.
+                    Some(next) if self.stations.paused.is_empty() && io.advance(next) => now = next,
                     _ => return,
                 },
             }
@@ -394,8 +395,10 @@ impl Stations {
             Event::Sent { payload, .. } => self.finish(at, station, payload, true, io),
             Event::Dropped { payload, .. } => {
                 self.finish(at, station, payload, false, io);
-                self.paused.push(station);
-                self.paused_at = io.now;
+                if payload & MESSAGE == 0 {
+                    self.paused.push(station);
+                    self.paused_at = io.now;
+                }
             }
             Event::Trace(step) => io.observe(station, Observation::Mac { at, step }),
         }

@@ -117,6 +117,24 @@ fn a_client_that_was_off_joins_again() {
     assert_eq!(campus.outcome(down), (vec![0, 2], vec![(1, out_of_range)]));
 }
 
+/// The client sends a probe request from 2.15 ms to 2.69 ms and is off when the response begins, which the access point repeats
+/// six times.
+#[test]
+fn a_message_to_a_client_that_is_gone_is_given_up() {
+    let mut mac = mac();
+    mac.phy.cw_min = 0;
+    let client_is_off = Presence::except(&[(micros(2_700), micros(200_000))]).expect("an interval");
+    let present = [(at_metre(0.0), Presence::ALWAYS), (at_metre(3.0), client_is_off)];
+    let roles = InfrastructureConfig::new(vec![access_point(0, 1), client(1, &[1])]);
+    let mut campus = Campus::on(site(present), WifiConfig::standard(mac, 1), &roles);
+    campus.simulator.run_until(micros(150_000));
+    let stats = campus.wifi().management_stats(0);
+    assert_eq!((stats.received, stats.sent, stats.dropped), (1, 0, 1));
+    assert_eq!(campus.wifi().mac(0).counters().failed_attempts, 7);
+    campus.run(1);
+    assert_eq!(campus.wifi().access_point(1), Some(0));
+}
+
 /// Until the distribution system is updated, packets for the client go to its access point before, where they are lost.
 #[test]
 fn packets_take_the_access_point_before_until_the_distribution_system_is_updated() {
