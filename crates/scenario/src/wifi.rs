@@ -61,6 +61,10 @@ pub struct Wifi {
     /// Random gains of the links between stations.
     #[serde(default)]
     pub fading: Fading,
+    /// Noise power at the receivers: frames are then lost by their ratio of signal to noise and their rate. By default noise
+    /// destroys none. (Thermal noise with a noise figure of 7 dB: -93.6 dBm for DSSS, -94 dBm for OFDM.)
+    #[serde(default)]
+    pub noise: Option<Power>,
     /// Treatment of frames that overlap; `first-frame` with `ns-2` rules, else `additive`.
     #[serde(default)]
     pub interference: Option<Interference>,

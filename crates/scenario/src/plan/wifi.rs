@@ -200,7 +200,7 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
             fading_margin,
         },
         fading: (fading, coherence),
-        config: WifiConfig { air: radio.medium(rule), ..rules },
+        config: WifiConfig { air: radio.medium(rule), noise: noise(key, wifi)?, ..rules },
         limit: super::links::queue_limit(wifi.queue.unwrap_or(Wifi::DEFAULT_QUEUE)),
         discipline,
         routing,
@@ -219,6 +219,16 @@ fn routing(key: &str, routing: &Routing) -> Result<RoutingPlan, ScenarioError> {
         Routing::Dsdv { timing: RoutingTiming::Sane } => Ok(RoutingPlan::Dsdv(DsdvConfig::default())),
         Routing::Dsdv { timing: RoutingTiming::Ns2 } => Ok(RoutingPlan::Dsdv(DsdvConfig::NS2)),
         Routing::Aodv {} => Ok(RoutingPlan::Aodv(AodvConfig::default())),
+    }
+}
+
+fn noise(key: &str, wifi: &Wifi) -> Result<Option<f64>, ScenarioError> {
+    match wifi.noise {
+        Some(quantity::Power(watts)) if watts <= 0.0 => {
+            let found = quoted(&format!("{watts} W"));
+            Err(ScenarioError::invalid(format!("{key}.noise"), found, "a power above zero"))
+        }
+        power => Ok(power.map(|power| power.0)),
     }
 }
 
@@ -258,7 +268,7 @@ fn mac(key: &str, wifi: &Wifi) -> Result<MacConfig, ScenarioError> {
         None => Ok(default),
     };
     let threshold = |quantity::Size(size): quantity::Size| u32::try_from(size.as_u64()).unwrap_or(u32::MAX);
-    Ok(MacConfig {
+    let config = MacConfig {
         rate_control: match wifi.rate_control {
             RateControl::Fixed => rate_control::RateControl::Fixed,
             RateControl::Arf => rate_control::RateControl::Arf(Arf::default()),
@@ -276,6 +286,15 @@ fn mac(key: &str, wifi: &Wifi) -> Result<MacConfig, ScenarioError> {
         short_retry_limit: retries("short_retries", wifi.short_retries, rules.short_retry_limit)?,
         long_retry_limit: retries("long_retries", wifi.long_retries, rules.long_retry_limit)?,
         ..rules
+    };
+    config.check().map(|()| config).map_err(|error| {
+        let name = match error.field {
+            "short_retry_limit" => "short_retries",
+            "long_retry_limit" => "long_retries",
+            "data_rate" => "rate",
+            other => other,
+        };
+        ScenarioError::invalid(format!("{key}.{name}"), error.value, error.expected)
     })
 }
 

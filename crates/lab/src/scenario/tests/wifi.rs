@@ -278,3 +278,32 @@ fn routing_agents_carry_a_stream_over_several_hops() {
         assert!((5.0..100.0).contains(&messages), "{protocol}: {messages}");
     }
 }
+
+/// The signal of two stations is 39 dB above this noise where they are 100 m apart, and 10 dB where they are 560 m apart: a fixed
+/// 54 Mbit/s reaches nothing there, and both adaptations do.
+#[test]
+fn rate_adaptation_follows_the_ratio_of_signal_to_noise() {
+    let goodput = |control: &str, distance: f64| {
+        let mut document = document(MESH);
+        let changes = [
+            ("wifi.air.standard", json!("802.11g")),
+            ("wifi.air.rate_control", json!(control)),
+            ("wifi.air.noise", json!("-88 dBm")),
+            ("wifi.air.radio", json!({ "range": "900 m", "carrier_sense_range": "1 km" })),
+            ("node[0].count", json!(2)),
+            ("node[0].layout", json!({ "kind": "grid", "spacing": format!("{distance} m") })),
+            ("flow.call.to", json!("n1")),
+            ("flow.call.payload", json!("1400 B")),
+            ("flow.call.traffic", json!({ "kind": "cbr", "rate": "40 Mbit/s" })),
+        ];
+        changes.into_iter().for_each(|(key, value)| document.set_value(key, value).unwrap());
+        let record = run(&document.plan().unwrap(), 1);
+        record.table("flows").unwrap().number("goodput_bps", 0).unwrap() / 1e6
+    };
+    for control in ["arf", "minstrel"] {
+        let (near, far) = (goodput(control, 100.0), goodput(control, 560.0));
+        assert!(near > 20.0 && far > 1.0 && far < 15.0, "{control}: {near} and {far} Mbit/s");
+    }
+    let (near, far) = (goodput("fixed", 100.0), goodput("fixed", 560.0));
+    assert!(near > 25.0 && far < 0.1, "fixed: {near} and {far} Mbit/s");
+}

@@ -24,8 +24,9 @@ use whimbrel_wifi::dcf::{Event, MacConfig, Outgoing};
 use whimbrel_wifi::deadlines::Deadlines;
 use whimbrel_wifi::infrastructure::{HandoverReport, ManagementMessage};
 use whimbrel_wifi::medium::{Medium as Air, MediumConfig};
+use whimbrel_wifi::propagation::success_probability;
 use whimbrel_wifi::site::Site;
-use whimbrel_wifi::{Dcf, Frame as MacFrame, FrameKind, MacAddress, SplitMix64};
+use whimbrel_wifi::{Dcf, Frame as MacFrame, FrameKind, MacAddress, Random, SplitMix64};
 
 use self::infrastructure::{Infrastructure, MESSAGE};
 use self::managed::Machine;
@@ -42,6 +43,9 @@ use crate::capture::OnAir;
 /// Bytes of the LLC and SNAP headers in front of an IP packet (RFC 1042).
 const LLC_BYTES: u32 = 8;
 
+/// Number of the stream of random numbers for noise, which is that of no station.
+const NOISE_STREAM: u64 = u64::MAX;
+
 /// Configuration of an 802.11 medium.
 #[derive(Clone, Debug)]
 pub struct WifiConfig {
@@ -51,6 +55,9 @@ pub struct WifiConfig {
     pub mac: MacConfig,
     /// Bytes between the MAC's header and the packet: 8 for LLC and SNAP, 0 in ns-2.
     pub llc_bytes: u32,
+    /// Noise power at the receivers in watts: a frame is then destroyed with the error probability of its rate at its ratio of
+    /// signal to noise. `None` for frames that noise does not destroy.
+    pub noise: Option<f64>,
     /// Root of the stations' streams of random numbers.
     pub seed: u64,
 }
@@ -58,12 +65,12 @@ pub struct WifiConfig {
 impl WifiConfig {
     /// The standard's rules, with additive interference.
     pub const fn standard(mac: MacConfig, seed: u64) -> Self {
-        Self { air: MediumConfig::additive(), mac, llc_bytes: LLC_BYTES, seed }
+        Self { air: MediumConfig::additive(), mac, llc_bytes: LLC_BYTES, noise: None, seed }
     }
 
     /// ns-2's rules, with its defaults.
     pub fn ns2(seed: u64) -> Self {
-        Self { air: MediumConfig::ns2(), mac: MacConfig::ns2(), llc_bytes: 0, seed }
+        Self { air: MediumConfig::ns2(), mac: MacConfig::ns2(), llc_bytes: 0, noise: None, seed }
     }
 }
 
@@ -75,6 +82,8 @@ pub struct WifiMedium {
     streams: SplitMix64,
     stations: Stations,
     is_captured: bool,
+    /// Noise power in watts, and the draws that it takes.
+    noise: Option<(f64, SplitMix64)>,
 }
 
 struct Stations {
@@ -106,14 +115,9 @@ impl WifiMedium {
             monitor: None,
         };
         let air = Air::new(config.air, site.stations());
-        Self {
-            air,
-            site,
-            mac: config.mac,
-            streams: SplitMix64::new(config.seed),
-            stations,
-            is_captured: false,
-        }
+        let streams = SplitMix64::new(config.seed);
+        let noise = config.noise.map(|power| (power, streams.stream(NOISE_STREAM)));
+        Self { air, site, mac: config.mac, streams, stations, is_captured: false, noise }
     }
 
     /// The medium of stations with roles.
@@ -254,6 +258,15 @@ impl WifiMedium {
                 (is_in_range, is_on_channel) = (true, is_same);
             }
             is_same
+        });
+        let noise = &mut self.noise;
+        let links = links.map(|mut link| {
+            if let Some((power, random)) = noise {
+                let ratio = f64::from(link.power) / *power;
+                let success = success_probability(frame.rate, ratio, f64::from(frame.size) * 8.0);
+                link.is_corrupted |= random.uniform() >= success;
+            }
+            link
         });
         let is_reached = self.air.transmit(now, station as u32, frame, links);
         if let Some(monitor) = &mut self.stations.monitor {
