@@ -248,27 +248,27 @@ impl WifiMedium {
         } else {
             None
         };
-        let (mut is_in_range, mut is_on_channel) = (receiver.is_none(), true);
+        let links = self.site.links(station, now);
+        let find = |to: usize| links.binary_search_by_key(&(to as u32), |link| link.station);
+        let is_in_range = receiver.is_none_or(|to| find(to).is_ok());
+        let links = links.iter().copied();
         let channels = infrastructure.as_deref().map(|all| &all.stations);
-        let channel = channels.and_then(|all| all[station].channel);
-        let links = self.site.links(station, now).iter().copied().filter(|link| {
-            let to = link.station as usize;
-            let is_same = channels.is_none_or(|all| all[to].channel == channel);
-            if receiver == Some(to) {
-                (is_in_range, is_on_channel) = (true, is_same);
-            }
-            is_same
-        });
-        let noise = &mut self.noise;
-        let links = links.map(|mut link| {
-            if let Some((power, random)) = noise {
-                let ratio = f64::from(link.power) / *power;
-                let success = success_probability(frame.rate, ratio, f64::from(frame.size) * 8.0);
-                link.is_corrupted |= random.uniform() >= success;
-            }
-            link
-        });
-        let is_reached = self.air.transmit(now, station as u32, frame, links);
+        let shares = |to: usize| channels.is_none_or(|all| all[to].channel == all[station].channel);
+        let is_on_channel = receiver.is_none_or(shares);
+        let is_reached = if channels.is_none() && self.noise.is_none() {
+            self.air.transmit(now, station as u32, frame, links)
+        } else {
+            let noise = &mut self.noise;
+            let links = links.filter(|link| shares(link.station as usize)).map(|mut link| {
+                if let Some((power, random)) = noise {
+                    let ratio = f64::from(link.power) / *power;
+                    let success = success_probability(frame.rate, ratio, f64::from(frame.size) * 8.0);
+                    link.is_corrupted |= random.uniform() >= success;
+                }
+                link
+            });
+            self.air.transmit(now, station as u32, frame, links)
+        };
         if let Some(monitor) = &mut self.stations.monitor {
             let packet = if is_packet { self.stations.payloads.packet(frame.payload) } else { None };
             monitor.begin(now, station, frame, packet);
