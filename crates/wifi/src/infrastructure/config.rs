@@ -5,6 +5,7 @@ use core::fmt;
 
 use whimbrel_units::Duration;
 
+use super::message::TIME_UNIT;
 use super::{AccessPointConfig, Ssid};
 use crate::frame::MacAddress;
 
@@ -170,11 +171,12 @@ impl core::error::Error for InvalidInfrastructure {}
 /// Checks the access points of a network together.
 ///
 /// # Errors
-/// If two have one address, or one has a beacon interval of zero or a group address.
+/// If two have one address, or one has a group address or a beacon interval that beacons cannot announce.
 pub fn check_access_points(configs: &[AccessPointConfig]) -> Result<(), InvalidInfrastructure> {
     for (second, config) in configs.iter().enumerate() {
-        if config.beacon_interval.is_zero() {
-            let (parameter, expected) = ("beacon_interval", "a time above 0");
+        // The field of a beacon counts time units in 16 bits (7.3.1.3).
+        if config.beacon_interval < TIME_UNIT || config.beacon_interval > TIME_UNIT * 65_535 {
+            let (parameter, expected) = ("beacon_interval", "1.024 ms to 67.1 s (1 to 65535 time units)");
             return Err(InvalidInfrastructure::Value { parameter, expected });
         }
         if config.address.is_group() {

@@ -213,7 +213,7 @@ impl ManagementMessage {
 }
 
 /// The unit of beacon intervals.
-const TIME_UNIT: Duration = Duration::from_micros(1_024);
+pub(super) const TIME_UNIT: Duration = Duration::from_micros(1_024);
 const ELEMENT_SSID: u8 = 0;
 const ELEMENT_DS_PARAMETER: u8 = 3;
 const ELEMENT_TRAFFIC_INDICATION: u8 = 5;

@@ -256,7 +256,7 @@ fn mistakes_with_access_points_are_named_with_their_keys() {
     );
     assert_eq!(
         mistake("node.ap{i}.access_point.beacon_interval", json!("0 s")),
-        "node[1].access_point.beacon_interval = ...: expected a time above 0"
+        "node[1].access_point.beacon_interval = ...: expected 1.024 ms to 67.1 s (1 to 65535 time units)"
     );
 }
 

@@ -106,9 +106,14 @@ fn a_network_needs_different_addresses_and_an_interval() {
         error.to_string(),
         "access points 0 and 2 have one BSSID, 02:00:00:00:00:01; expected an address of its own for each"
     );
-    let never = AccessPointConfig { beacon_interval: Duration::ZERO, ..config(1) };
-    let (parameter, expected) = ("beacon_interval", "a time above 0");
-    assert_eq!(check_access_points(&[never]), Err(InvalidInfrastructure::Value { parameter, expected }));
+    let beacons =
+        |micros| [AccessPointConfig { beacon_interval: Duration::from_micros(micros), ..config(1) }];
+    let (parameter, expected) = ("beacon_interval", "1.024 ms to 67.1 s (1 to 65535 time units)");
+    for micros in [0, 1_023, 1_024 * 65_535 + 1] {
+        let error = InvalidInfrastructure::Value { parameter, expected };
+        assert_eq!(check_access_points(&beacons(micros)), Err(error));
+    }
+    assert_eq!(check_access_points(&beacons(1_024)), Ok(()));
     let group = AccessPointConfig { address: MacAddress::BROADCAST, ..config(1) };
     assert!(check_access_points(&[group]).is_err());
 }
