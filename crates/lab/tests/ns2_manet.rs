@@ -10,6 +10,9 @@ use whimbrel_lab::routing::Protocol;
 use whimbrel_wifi::mobility::setdest;
 use whimbrel_wifi::routing::dsdv::DsdvConfig;
 
+/// A figure of a run.
+type Figure = fn(&Figures) -> f64;
+
 /// Mean and standard error.
 fn mean(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
@@ -49,7 +52,7 @@ fn delivery_hops_and_overhead_of_dsdv_agree_with_ns2() {
         })
         .collect();
     assert!(runs.iter().all(|run| run.sent as f64 == recorded("DSDV", "sent")[0]));
-    let columns: [(&str, fn(&Figures) -> f64); 5] = [
+    let columns: [(&str, Figure); 5] = [
         ("received", |run| run.received as f64),
         ("hops", |run| run.hops),
         ("messages", |run| run.messages as f64),
