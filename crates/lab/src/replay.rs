@@ -2,20 +2,21 @@
 
 use serde_json::{Value, json};
 use whimbrel_netsim::medium::{AirFrame, StationRole, WifiMedium};
-use whimbrel_netsim::{AgentId, FlowId, NextHop, NodeId, Simulator, StationId};
+use whimbrel_netsim::{FlowId, NextHop, NodeId, Simulator};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::FrameKind;
 use whimbrel_wifi::mobility::{Path, Presence};
 use whimbrel_wifi::propagation::LinkBudget;
 
 use crate::metrics::seconds;
+use crate::runner::Parts;
 use crate::scenario::{Plan, WifiPlan};
 use crate::transport::FlowAgent;
 
 /// The longest path of a flow that is recorded, in nodes.
 const LONGEST_PATH: usize = 64;
 
-/// What is recorded of a run while it proceeds.
+/// The samples of a run, taken while it proceeds.
 #[derive(Debug)]
 pub(crate) struct Replay {
     interval: Duration,
@@ -46,11 +47,10 @@ impl Replay {
         now: Instant,
         plan: &Plan,
         simulator: &mut Simulator<FlowAgent>,
-        nodes: &[NodeId],
-        flows: &[[AgentId; 2]],
+        parts: &Parts,
     ) {
-        for (number, (flow, ends)) in plan.flows.iter().zip(flows).enumerate() {
-            let path = path(plan, simulator, nodes, flow.from, flow.to);
+        for (number, (flow, ends)) in plan.flows.iter().zip(&parts.flows).enumerate() {
+            let path = path(plan, simulator, &parts.nodes, flow.from, flow.to);
             if self.paths[number] != path {
                 self.changes.push((now, number, path.clone()));
                 self.paths[number] = path;
@@ -69,11 +69,11 @@ impl Replay {
         &self,
         plan: &Plan,
         simulator: &Simulator<FlowAgent>,
-        stations: &[Vec<StationId>],
+        parts: &Parts,
         seed: u64,
     ) -> Value {
         let mut nodes: Vec<Value> = plan.nodes.iter().map(|name| wired(name)).collect();
-        for (medium, (wifi, ids)) in plan.wifi.iter().zip(stations).enumerate() {
+        for (medium, (wifi, ids)) in plan.wifi.iter().zip(&parts.stations).enumerate() {
             let Some(model) = ids.first().and_then(|id| simulator.medium::<WifiMedium>(id.medium())) else {
                 continue;
             };
@@ -104,10 +104,10 @@ impl Replay {
             "flows": plan.flows.iter().enumerate().map(flow).collect::<Vec<_>>(),
             "interval": seconds(self.interval),
             "routes": self.changes.iter().map(route).collect::<Vec<_>>(),
-            "associations": associations(plan, simulator, stations),
+            "associations": associations(plan, simulator, parts),
             "kinds": KINDS,
-            "frames": frames(plan, simulator, stations),
-            "frames_until": frames_until(plan, simulator, stations),
+            "frames": frames(plan, simulator, parts),
+            "frames_until": frames_until(plan, simulator, parts),
         })
     }
 }
@@ -135,9 +135,9 @@ fn kind(frame: &AirFrame) -> usize {
 fn media<'a>(
     plan: &'a Plan,
     simulator: &'a Simulator<FlowAgent>,
-    stations: &'a [Vec<StationId>],
+    parts: &'a Parts,
 ) -> impl Iterator<Item = (&'a WifiMedium, Vec<usize>)> {
-    plan.wifi.iter().zip(stations).filter_map(|(wifi, ids)| {
+    plan.wifi.iter().zip(&parts.stations).filter_map(|(wifi, ids)| {
         let medium = simulator.medium::<WifiMedium>(ids.first()?.medium())?;
         Some((medium, wifi.stations.iter().map(|station| station.node).collect()))
     })
@@ -147,9 +147,9 @@ fn media<'a>(
 type FrameRow = (AirFrame, usize, Option<usize>);
 
 /// The frames of all media as columns, in the order of their beginnings.
-fn frames(plan: &Plan, simulator: &Simulator<FlowAgent>, stations: &[Vec<StationId>]) -> Value {
+fn frames(plan: &Plan, simulator: &Simulator<FlowAgent>, parts: &Parts) -> Value {
     let mut rows: Vec<FrameRow> = Vec::new();
-    for (medium, nodes) in media(plan, simulator, stations) {
+    for (medium, nodes) in media(plan, simulator, parts) {
         let row =
             |frame: &AirFrame| (*frame, nodes[frame.sender], frame.receiver.map(|station| nodes[station]));
         rows.extend(medium.frames().iter().map(row));
@@ -176,15 +176,15 @@ fn frames(plan: &Plan, simulator: &Simulator<FlowAgent>, stations: &[Vec<Station
 }
 
 /// The time up to which all frames were noted, in seconds.
-fn frames_until(plan: &Plan, simulator: &Simulator<FlowAgent>, stations: &[Vec<StationId>]) -> f64 {
-    let ends = media(plan, simulator, stations).filter_map(|(medium, _)| medium.frames_end());
+fn frames_until(plan: &Plan, simulator: &Simulator<FlowAgent>, parts: &Parts) -> f64 {
+    let ends = media(plan, simulator, parts).filter_map(|(medium, _)| medium.frames_end());
     seconds(ends.min().unwrap_or(plan.end) - Instant::ZERO)
 }
 
 /// The associations of clients in the order of time.
-fn associations(plan: &Plan, simulator: &Simulator<FlowAgent>, stations: &[Vec<StationId>]) -> Value {
+fn associations(plan: &Plan, simulator: &Simulator<FlowAgent>, parts: &Parts) -> Value {
     let mut rows: Vec<(Instant, usize, Option<usize>)> = Vec::new();
-    for (medium, nodes) in media(plan, simulator, stations) {
+    for (medium, nodes) in media(plan, simulator, parts) {
         for (client, report) in medium.handovers() {
             let access_point = (0..nodes.len()).find(|&station| medium.address(station) == report.to);
             rows.push((report.detected, nodes[*client], None));

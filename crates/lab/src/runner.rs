@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 
 pub use whimbrel_netsim::RunOutcome;
 use whimbrel_netsim::medium::WifiMedium;
-use whimbrel_netsim::{AgentId, LinkId, NodeId, Simulator, StationId};
+use whimbrel_netsim::{AgentId, LinkId, Simulator};
 use whimbrel_units::{Duration, Instant};
 
 pub use parallel::{Control, Interrupted, run_many};
@@ -23,7 +23,7 @@ use crate::record::Record;
 use crate::replay::Replay;
 use crate::scenario::{EventPlan, Gap, Plan};
 use crate::transport::FlowAgent;
-use build::Built;
+pub(crate) use build::Parts;
 use sample::Samples;
 
 /// The interval at which queues and the senders' estimates are sampled for their means.
@@ -43,14 +43,7 @@ pub struct Run<'a> {
     gaps: Vec<Gap>,
     events: Vec<EventPlan>,
     simulator: Simulator<FlowAgent>,
-    nodes: Vec<NodeId>,
-    links: Vec<LinkId>,
-    /// The stations of each medium.
-    stations: Vec<Vec<StationId>>,
-    /// The routing agent at each station, in the order of the media.
-    routers: Vec<Option<AgentId>>,
-    /// The sending and the receiving end of each flow.
-    flows: Vec<[AgentId; 2]>,
+    parts: Parts,
     samples: Samples,
     replay: Option<Replay>,
 }
@@ -60,23 +53,9 @@ impl<'a> Run<'a> {
     pub fn new(plan: &'a Plan, seed: u64) -> Self {
         let gaps = plan.gaps(seed);
         let events = plan.events_with(&gaps);
-        let built = build::network(plan, &events, &plan.flow_events_with(&gaps), seed);
-        let Built { simulator, nodes, links, stations, routers, flows } = built;
-        let samples = Samples::new(plan, &links, &stations);
-        Self {
-            plan,
-            seed,
-            gaps,
-            events,
-            simulator,
-            nodes,
-            links,
-            stations,
-            routers,
-            flows,
-            samples,
-            replay: None,
-        }
+        let (simulator, parts) = build::network(plan, &events, &plan.flow_events_with(&gaps), seed);
+        let samples = Samples::new(plan, &parts);
+        Self { plan, seed, gaps, events, simulator, parts, samples, replay: None }
     }
 
     /// The simulator, for closer inspection.
@@ -91,12 +70,12 @@ impl<'a> Run<'a> {
 
     /// The links of the plan, as the simulator names them.
     pub fn links(&self) -> &[LinkId] {
-        &self.links
+        &self.parts.links
     }
 
     /// The sending and the receiving end of each flow of the plan.
     pub fn flows(&self) -> &[[AgentId; 2]] {
-        &self.flows
+        &self.parts.flows
     }
 
     /// Runs to the end. `observe` receives the simulated time now and then, and may interrupt the run;
@@ -108,9 +87,9 @@ impl<'a> Run<'a> {
             if outcome == RunOutcome::Interrupted {
                 return outcome;
             }
-            self.samples.take(&self.simulator, &self.links, &self.stations, &self.flows);
+            self.samples.take(&self.simulator, &self.parts);
             if let Some(replay) = &mut self.replay {
-                replay.take(next, self.plan, &mut self.simulator, &self.nodes, &self.flows);
+                replay.take(next, self.plan, &mut self.simulator, &self.parts);
             }
             if next == self.plan.end {
                 return RunOutcome::Finished;
@@ -124,18 +103,18 @@ impl<'a> Run<'a> {
     /// Records movements, routes and rates from now on, and up to `frames` frames on the air of each medium, for
     /// [`replay`](Self::replay).
     pub fn record_replay(&mut self, frames: usize) {
-        for medium in self.stations.iter().filter_map(|stations| Some(stations.first()?.medium())) {
+        for medium in self.parts.stations.iter().filter_map(|stations| Some(stations.first()?.medium())) {
             self.simulator.with_medium(medium, |wifi: &mut WifiMedium, _| wifi.monitor(frames));
         }
         let mut replay = Replay::new(self.plan, REPLAY_INTERVAL);
-        replay.take(Instant::ZERO, self.plan, &mut self.simulator, &self.nodes, &self.flows);
+        replay.take(Instant::ZERO, self.plan, &mut self.simulator, &self.parts);
         self.replay = Some(replay);
     }
 
     /// The movements, routes and rates of the run as JSON; `None` if they were not recorded.
     pub fn replay(&self) -> Option<serde_json::Value> {
         let replay = self.replay.as_ref()?;
-        Some(replay.json(self.plan, &self.simulator, &self.stations, self.seed))
+        Some(replay.json(self.plan, &self.simulator, &self.parts, self.seed))
     }
 
     /// `true` if the freeze states of senders are recorded: flows can be frozen.

@@ -151,8 +151,10 @@ fn frames_on_the_air_decode() {
     let plan = Document::from_toml(HOTSPOT).unwrap().plan().unwrap();
     let mut run = Run::new(&plan, 1);
     run.capture(|name| name == "air");
+    run.record_replay(usize::MAX);
     run.execute(|_| ControlFlow::Continue(()));
     let file = run.take_capture();
+    let transmitted = run.replay().unwrap()["frames"]["t"].as_array().unwrap().len() as u64;
 
     let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
     let mut last = 0;
@@ -186,6 +188,7 @@ fn frames_on_the_air_decode() {
         };
         *kinds.entry(kind).or_default() += 1;
     }
+    assert_eq!(kinds.values().sum::<u64>(), transmitted);
     let count = |kind: &str| kinds.get(kind).copied().unwrap_or(0);
     assert!(count("data") > 500 && count("rts") > 200, "{kinds:?}");
     assert!(count("cts") <= count("rts") && count("ack") <= count("data") + count("management"), "{kinds:?}");

@@ -51,7 +51,7 @@ pub struct Client {
     /// The client looks for a stronger access point while its beacons are received with less power; by default it does not.
     #[serde(default)]
     pub weak_signal: Option<Power>,
-    /// How much stronger another access point must be then; 6 dB by default.
+    /// The margin by which another access point must be received with more power then; 6 dB by default.
     #[serde(default)]
     pub hysteresis: Option<Decibels>,
     /// If true, the client scans only when it joins and later chooses among the access points found then, as ns-2's.

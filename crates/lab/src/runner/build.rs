@@ -9,21 +9,33 @@ use crate::routing::{Protocol, add_routers};
 use crate::scenario::{EventPlan, FlowEventPlan, Plan, RoutingPlan};
 use crate::transport::{FlowAgent, FlowSetup};
 
-/// The network of a run.
-pub(super) struct Built {
-    pub(super) simulator: Simulator<FlowAgent>,
-    pub(super) nodes: Vec<NodeId>,
-    pub(super) links: Vec<LinkId>,
+/// The simulator's identifiers of the parts of a plan's network, in the order of the plan.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) nodes: Vec<NodeId>,
+    pub(crate) links: Vec<LinkId>,
     /// The stations of each medium.
-    pub(super) stations: Vec<Vec<StationId>>,
+    pub(crate) stations: Vec<Vec<StationId>>,
     /// The routing agent at each station, in the order of the media.
-    pub(super) routers: Vec<Option<AgentId>>,
+    pub(crate) routers: Vec<Option<AgentId>>,
     /// The sending and the receiving end of each flow.
-    pub(super) flows: Vec<[AgentId; 2]>,
+    pub(crate) flows: Vec<[AgentId; 2]>,
+}
+
+impl Parts {
+    /// The stations of all media, in the order of the media.
+    pub(crate) fn all_stations(&self) -> impl Iterator<Item = StationId> + '_ {
+        self.stations.iter().flatten().copied()
+    }
 }
 
 /// Builds nodes, links and agents and schedules the events, in the order of the plan.
-pub(super) fn network(plan: &Plan, events: &[EventPlan], flow_events: &[FlowEventPlan], seed: u64) -> Built {
+pub(super) fn network(
+    plan: &Plan,
+    events: &[EventPlan],
+    flow_events: &[FlowEventPlan],
+    seed: u64,
+) -> (Simulator<FlowAgent>, Parts) {
     let Network { mut simulator, nodes, links, stations } = Network::new(plan, events, seed);
     let flows: Vec<[AgentId; 2]> = plan
         .flows
@@ -56,5 +68,5 @@ pub(super) fn network(plan: &Plan, events: &[EventPlan], flow_events: &[FlowEven
         };
         simulator.schedule(event.at, Command::agent(agent, call));
     }
-    Built { simulator, nodes, links, stations, routers, flows }
+    (simulator, Parts { nodes, links, stations, routers, flows })
 }

@@ -10,12 +10,12 @@ impl Run<'_> {
     /// 802.11 medium whose name it accepts.
     pub fn capture(&mut self, wanted: impl Fn(&str) -> bool) {
         self.simulator.set_capture_format(IpCapture::of(self.plan));
-        for (link, id) in self.plan.links.iter().zip(&self.links) {
+        for (link, id) in self.plan.links.iter().zip(&self.parts.links) {
             if wanted(&link.name) {
                 self.simulator.capture_link(*id, CapturePoint::Egress);
             }
         }
-        for (wifi, stations) in self.plan.wifi.iter().zip(&self.stations) {
+        for (wifi, stations) in self.plan.wifi.iter().zip(&self.parts.stations) {
             if let Some(first) = stations.first().filter(|_| wanted(&wifi.name)) {
                 self.simulator.capture_medium(first.medium(), &wifi.name);
             }

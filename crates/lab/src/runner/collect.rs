@@ -21,7 +21,7 @@ pub(super) fn record(run: Run<'_>) -> Record {
     let mut record = Record::default();
     record.add(flows(&run));
     record.add(links(&run));
-    if !run.stations.is_empty() {
+    if !run.parts.stations.is_empty() {
         record.add(stations::stations(&run));
         if run.plan.wifi.iter().any(|wifi| wifi.infrastructure.is_some()) {
             record.add(stations::associations(&run));
@@ -109,13 +109,15 @@ fn flows(run: &Run<'_>) -> Table {
     let time = run.plan.measured();
     let plans = || run.plan.flows.iter();
     let counts: Vec<Counters> = run
+        .parts
         .flows
         .iter()
         .zip(&run.samples.flows_before)
         .map(|(ends, before)| counters(&run.simulator, *ends) - *before)
         .collect();
     let schemes: Vec<String> = plans().map(|flow| flow.transport.scheme()).collect();
-    let receivers: Vec<&Meter> = run.flows.iter().map(|ends| run.simulator.agent(ends[1]).meter()).collect();
+    let receivers: Vec<&Meter> =
+        run.parts.flows.iter().map(|ends| run.simulator.agent(ends[1]).meter()).collect();
     let beliefs = || run.samples.beliefs.iter();
     let rates = |bytes: fn(&Counters) -> u64| -> Vec<f64> {
         counts.iter().map(|count| bits_per_second(bytes(count), time)).collect()
@@ -134,9 +136,9 @@ fn flows(run: &Run<'_>) -> Table {
     table.floats("goodput_bps", rates(|c| c.delivered_bytes).into_iter());
     table.floats("throughput_bps", rates(|c| c.bottleneck_bytes).into_iter());
     table.floats("send_rate_bps", rates(|c| c.sent_bytes).into_iter());
-    let totals: Vec<Counters> = run.flows.iter().map(|ends| counters(&run.simulator, *ends)).collect();
+    let totals: Vec<Counters> = run.parts.flows.iter().map(|ends| counters(&run.simulator, *ends)).collect();
     let undelivered: Vec<[u64; 2]> =
-        run.flows.iter().map(|ends| run.simulator.agent(ends[1]).end().undelivered()).collect();
+        run.parts.flows.iter().map(|ends| run.simulator.agent(ends[1]).end().undelivered()).collect();
     let refused =
         counts.iter().zip(&undelivered).map(|(count, [_, not_taken])| count.refused_packets + not_taken);
     table.integers("refused_packets", refused);
@@ -161,7 +163,7 @@ fn flows(run: &Run<'_>) -> Table {
     }
     if run.records_reordering() {
         let lateness: Vec<LatenessSummary> =
-            run.flows.iter().map(|ends| run.simulator.agent(ends[1]).end().lateness()).collect();
+            run.parts.flows.iter().map(|ends| run.simulator.agent(ends[1]).end().lateness()).collect();
         let fields: [LatenessField; 4] = [
             ("lateness_p50_s", |lateness| lateness.median),
             ("lateness_p95_s", |lateness| lateness.p95),
@@ -211,12 +213,13 @@ fn links(run: &Run<'_>) -> Table {
     let time = run.plan.measured();
     let plans = || run.plan.links.iter();
     let stats: Vec<LinkStats> = run
+        .parts
         .links
         .iter()
         .zip(&run.samples.links_before)
         .map(|(link, before)| since(run.simulator.link_stats(*link), before))
         .collect();
-    let capacity: Vec<f64> = (0..run.links.len())
+    let capacity: Vec<f64> = (0..run.parts.links.len())
         .map(|link| run.plan.mean_capacity(link, &run.events).as_bits_per_second())
         .collect();
     let throughput: Vec<f64> =
@@ -309,7 +312,7 @@ where
     T: Copy,
 {
     let mut merged: Vec<(usize, T)> = Vec::new();
-    for (flow, ends) in run.flows.iter().enumerate() {
+    for (flow, ends) in run.parts.flows.iter().enumerate() {
         for end in ends {
             merged.extend(rows(run.simulator.agent(*end).meter()).iter().map(|row| (flow, *row)));
         }
@@ -321,7 +324,7 @@ where
 fn losses(run: &Run<'_>) -> Table {
     let rows: Vec<(usize, LossRow)> = by_time(run, Meter::losses, |row| row.at);
     let link_name = |link: Option<LinkId>| {
-        let position = link.and_then(|link| run.links.iter().position(|other| *other == link));
+        let position = link.and_then(|link| run.parts.links.iter().position(|other| *other == link));
         position.map_or("", |position| run.plan.links[position].name.as_str())
     };
     let mut table = Table::new("losses");

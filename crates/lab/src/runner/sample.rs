@@ -1,10 +1,10 @@
 //! Samples at fixed times: counters at the ends of intervals, queues and estimates in between.
 
-use whimbrel_netsim::{AgentId, Egress, LinkId, LinkStats, Simulator, StationId};
+use whimbrel_netsim::{AgentId, Egress, LinkStats, Simulator};
 use whimbrel_units::{Duration, Instant};
 
-use super::SAMPLE_INTERVAL;
 use super::collect::StationCounters;
+use super::{Parts, SAMPLE_INTERVAL};
 use crate::metrics::Counters;
 use crate::scenario::{FlowPlan, Plan};
 use crate::transport::{FlowAgent, SenderEstimate};
@@ -81,17 +81,19 @@ pub(super) fn counters(simulator: &Simulator<FlowAgent>, ends: [AgentId; 2]) -> 
 }
 
 /// The bottleneck of a flow; without one, the station of its sender, if it has any.
-fn bottleneck(plan: &Plan, flow: &FlowPlan, links: &[LinkId], stations: &[Vec<StationId>]) -> Option<Egress> {
+fn bottleneck(plan: &Plan, flow: &FlowPlan, parts: &Parts) -> Option<Egress> {
     if let Some(position) = flow.bottleneck {
-        return Some(Egress::Link(links[flow.path[position]]));
+        return Some(Egress::Link(parts.links[flow.path[position]]));
     }
-    let stations = plan.wifi.iter().zip(stations).flat_map(|(wifi, ids)| wifi.stations.iter().zip(ids));
+    let stations =
+        plan.wifi.iter().zip(&parts.stations).flat_map(|(wifi, ids)| wifi.stations.iter().zip(ids));
     let mut of_sender = stations.filter(|(station, _)| station.node == flow.from);
     of_sender.next().map(|(_, &id)| Egress::Station(id))
 }
 
 impl Samples {
-    pub(super) fn new(plan: &Plan, links: &[LinkId], stations: &[Vec<StationId>]) -> Self {
+    pub(super) fn new(plan: &Plan, parts: &Parts) -> Self {
+        let stations = parts.all_stations().count();
         Self {
             now: Instant::ZERO,
             end: plan.end,
@@ -105,9 +107,9 @@ impl Samples {
             carried_over: vec![0; plan.flows.len()],
             losses_exceeded: vec![None; plan.links.len()],
             beliefs: vec![BeliefMeans::default(); plan.flows.len()],
-            bottlenecks: plan.flows.iter().map(|flow| bottleneck(plan, flow, links, stations)).collect(),
-            stations_before: vec![StationCounters::default(); stations.iter().flatten().count()],
-            station_queues: vec![Mean::default(); stations.iter().flatten().count()],
+            bottlenecks: plan.flows.iter().map(|flow| bottleneck(plan, flow, parts)).collect(),
+            stations_before: vec![StationCounters::default(); stations],
+            station_queues: vec![Mean::default(); stations],
             queues: vec![Mean::default(); plan.links.len()],
             longest_queues: vec![0; plan.links.len()],
         }
@@ -129,18 +131,12 @@ impl Samples {
     }
 
     /// Takes the sample due at `next()`, which is now.
-    pub(super) fn take(
-        &mut self,
-        simulator: &Simulator<FlowAgent>,
-        links: &[LinkId],
-        stations: &[Vec<StationId>],
-        flows: &[[AgentId; 2]],
-    ) {
+    pub(super) fn take(&mut self, simulator: &Simulator<FlowAgent>, parts: &Parts) {
+        let Parts { links, flows, .. } = parts;
         self.now = self.next();
         if self.now == self.measured_from {
             self.flows_before = flows.iter().map(|ends| counters(simulator, *ends)).collect();
-            self.stations_before =
-                stations.iter().flatten().map(|&station| StationCounters::of(simulator, station)).collect();
+            self.stations_before = StationCounters::all(simulator, parts);
             self.links_before = links.iter().map(|link| simulator.link_stats(*link)).collect();
             self.carried_over = flows
                 .iter()
@@ -153,7 +149,7 @@ impl Samples {
             *ended = ended.or_else(|| simulator.losses_exceeded(*link));
         }
         if self.now > self.measured_from && self.now.as_nanos().is_multiple_of(SAMPLE_INTERVAL.as_nanos()) {
-            self.sample(simulator, links, stations, flows);
+            self.sample(simulator, parts);
         }
         let Some(interval) = self.interval else { return };
         if self.now.as_nanos().is_multiple_of(interval.as_nanos()) || self.now == self.end {
@@ -161,22 +157,16 @@ impl Samples {
         }
     }
 
-    fn sample(
-        &mut self,
-        simulator: &Simulator<FlowAgent>,
-        links: &[LinkId],
-        stations: &[Vec<StationId>],
-        flows: &[[AgentId; 2]],
-    ) {
-        for (mean, &station) in self.station_queues.iter_mut().zip(stations.iter().flatten()) {
+    fn sample(&mut self, simulator: &Simulator<FlowAgent>, parts: &Parts) {
+        for (mean, station) in self.station_queues.iter_mut().zip(parts.all_stations()) {
             mean.add(simulator.station_backlog(station).packets as f64);
         }
-        for (index, link) in links.iter().enumerate() {
+        for (index, link) in parts.links.iter().enumerate() {
             let queued = simulator.queue_snapshot(*link).queued.packets;
             self.queues[index].add(queued as f64);
             self.longest_queues[index] = self.longest_queues[index].max(queued);
         }
-        for (means, ends) in self.beliefs.iter_mut().zip(flows) {
+        for (means, ends) in self.beliefs.iter_mut().zip(&parts.flows) {
             let estimate = simulator.agent(ends[0]).end().estimate();
             means.cwnd.add(estimate.cwnd);
             means.allowed_rate.add(estimate.allowed_rate);

@@ -3,10 +3,10 @@
 use whimbrel_netsim::medium::{InfrastructureConfig, InvalidRole, StationRole};
 use whimbrel_units::Duration;
 use whimbrel_wifi::MacAddress;
-use whimbrel_wifi::infrastructure::Scan;
 use whimbrel_wifi::infrastructure::{
-    AccessPointConfig, HandoverTrigger, InvalidInfrastructure, Ssid, StationConfig,
+    AccessPointConfig, HandoverTrigger, InvalidInfrastructure, Scan, Ssid, StationConfig,
 };
+use whimbrel_wifi::propagation::from_decibels;
 
 use super::stations::StationPlan;
 use super::{copies, quoted};
@@ -14,8 +14,8 @@ use crate::error::ScenarioError;
 use crate::infrastructure::{self as keys, AccessPoint, Client};
 use crate::{Node, Scenario};
 
-/// How much stronger another access point must be by default, as a ratio of powers.
-const HYSTERESIS: f64 = 3.981_071_705_534_972_5;
+/// The default margin by which another access point must be received with more power, in decibels.
+const HYSTERESIS: f64 = 6.0;
 
 /// The roles of the stations of a medium; `None` if all are ad hoc.
 pub(super) fn plan(
@@ -157,7 +157,7 @@ fn client_role(
         },
         (_, default) => default,
     };
-    let ratio = client.hysteresis.map_or(HYSTERESIS, |ratio| ratio.ratio());
+    let ratio = client.hysteresis.map_or_else(|| from_decibels(HYSTERESIS), |ratio| ratio.ratio());
     let config = StationConfig {
         scan,
         switch_time: client.switch_time.map_or(default.switch_time, |time| time.0),

@@ -3,7 +3,7 @@
 use std::path::Path as FilePath;
 
 use whimbrel_netsim::random::RandomStreams;
-use whimbrel_units::{Duration, Instant};
+use whimbrel_units::Instant;
 use whimbrel_wifi::Random;
 use whimbrel_wifi::mobility::{Area, Path, Position, Presence, RandomWaypoint, Start, setdest};
 
@@ -277,6 +277,3 @@ fn check_inside(key: &str, node: &Node, path: &Path, map: Area) -> Result<(), Sc
     let expected = format!("positions within the map, {map}");
     Err(ScenarioError::invalid(format!("{key}.{name}"), format!("{point}{when}"), expected))
 }
-
-/// A coherence time that never ends.
-pub(super) const FOR_EVER: Duration = Duration::MAX;

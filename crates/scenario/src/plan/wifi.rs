@@ -18,7 +18,7 @@ use whimbrel_wifi::site::Site;
 
 use super::discipline::discipline;
 use super::roles;
-use super::stations::{self, FOR_EVER, StationPlan};
+use super::stations::{self, StationPlan};
 use super::{Names, quoted};
 use crate::Scenario;
 use crate::error::ScenarioError;
@@ -27,6 +27,9 @@ use crate::wifi::{
     Antenna, Fading, Interference, MacRules, Preamble, Propagation, Protection, RateControl, Routing,
     RoutingTiming, Standard, Wifi,
 };
+
+/// A coherence time that never ends.
+const FOR_EVER: Duration = Duration::MAX;
 
 /// An 802.11 medium, resolved.
 #[derive(Clone, Debug)]

@@ -1,30 +1,43 @@
 //! The stations of 802.11 media in a record.
 
 use whimbrel_netsim::medium::{StationStats, WifiMedium};
-use whimbrel_netsim::{Simulator, StationId};
+use whimbrel_netsim::{AgentId, Simulator, StationId};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::MacAddress;
 use whimbrel_wifi::dcf::DcfCounters;
 use whimbrel_wifi::infrastructure::HandoverReport;
 
-use super::super::Run;
-use crate::metrics::{Counters, seconds};
+use super::super::{Parts, Run};
+use crate::metrics::seconds;
 use crate::record::Table;
 use crate::transport::FlowAgent;
 
-/// The counters of a station: of its queue and of its MAC.
+/// The counters of a station: of its queue, of its MAC and of its routing agent.
 #[derive(Clone, Copy, Default, Debug)]
 pub(in super::super) struct StationCounters {
     queue: StationStats,
     mac: DcfCounters,
+    routing_packets: u64,
+    routing_bytes: u64,
 }
 
 impl StationCounters {
-    /// The counters of a station since the beginning of the run.
-    pub(in super::super) fn of(simulator: &Simulator<FlowAgent>, station: StationId) -> Self {
+    /// The counters of all stations since the beginning of the run.
+    pub(in super::super) fn all(simulator: &Simulator<FlowAgent>, parts: &Parts) -> Vec<Self> {
+        let stations = parts.all_stations().zip(&parts.routers);
+        stations.map(|(station, &router)| Self::of(simulator, station, router)).collect()
+    }
+
+    fn of(simulator: &Simulator<FlowAgent>, station: StationId, router: Option<AgentId>) -> Self {
+        let routing = router.map(|router| simulator.agent(router).meter().counters());
         let medium = simulator.medium::<WifiMedium>(station.medium());
         let mac = medium.map_or_else(DcfCounters::default, |medium| medium.mac(station.index()).counters());
-        Self { queue: simulator.station_stats(station), mac }
+        Self {
+            queue: simulator.station_stats(station),
+            mac,
+            routing_packets: routing.map_or(0, |count| count.sent_packets),
+            routing_bytes: routing.map_or(0, |count| count.sent_bytes),
+        }
     }
 }
 
@@ -49,8 +62,7 @@ const COUNTERS: &[Field] = &[
 pub(super) fn stations(run: &Run<'_>) -> Table {
     let plans =
         || run.plan.wifi.iter().flat_map(|wifi| wifi.stations.iter().map(move |station| (wifi, station)));
-    let ids = || run.stations.iter().flatten();
-    let now: Vec<StationCounters> = ids().map(|&id| StationCounters::of(&run.simulator, id)).collect();
+    let now = StationCounters::all(&run.simulator, &run.parts);
     let before = &run.samples.stations_before;
     let time = run.plan.measured();
     let count = |field: fn(&StationCounters) -> u64| {
@@ -64,17 +76,9 @@ pub(super) fn stations(run: &Run<'_>) -> Table {
     for (name, field) in COUNTERS {
         table.integers(name, count(*field));
     }
-    // Since the beginning of the run, as routes that were found before the measured time serve in it.
-    let routing: Vec<Counters> = run
-        .routers
-        .iter()
-        .map(|agent| {
-            agent.map_or_else(Counters::default, |agent| *run.simulator.agent(agent).meter().counters())
-        })
-        .collect();
     if run.plan.wifi.iter().any(|wifi| wifi.routing.has_agents()) {
-        table.integers("routing_packets", routing.iter().map(|count| count.sent_packets));
-        table.integers("routing_bytes", routing.iter().map(|count| count.sent_bytes));
+        table.integers("routing_packets", count(|s| s.routing_packets));
+        table.integers("routing_bytes", count(|s| s.routing_bytes));
     }
     // The share of the time in which the station itself transmits.
     let air_time = count(|s| s.mac.air_time.as_nanos()).map(Duration::from_nanos);
@@ -88,7 +92,7 @@ type Phase = (&'static str, fn(&HandoverReport) -> Duration);
 /// A row for each association of a client, in the order of time: the phases of a hand-over, or of joining.
 pub(super) fn associations(run: &Run<'_>) -> Table {
     let mut rows: Vec<(usize, Option<usize>, Option<usize>, HandoverReport)> = Vec::new();
-    for (wifi, ids) in run.plan.wifi.iter().zip(&run.stations) {
+    for (wifi, ids) in run.plan.wifi.iter().zip(&run.parts.stations) {
         let Some(medium) = ids.first().and_then(|id| run.simulator.medium::<WifiMedium>(id.medium())) else {
             continue;
         };

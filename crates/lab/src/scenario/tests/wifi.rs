@@ -29,16 +29,22 @@ payload = "160 B"
 traffic = { kind = "cbr", rate = "75.2 kbit/s" }
 "#;
 
-fn with(changes: &[(&str, Value)]) -> Result<Plan, ScenarioError> {
-    let mut document = document(MESH);
+/// The plan of a scenario with some keys changed.
+fn changed(text: &str, changes: &[(&str, Value)]) -> Result<Plan, ScenarioError> {
+    let mut document = document(text);
     for (key, value) in changes {
         document.set_value(key, value.clone()).expect("a key that can be set");
     }
     document.plan()
 }
 
-fn mistake(changes: &[(&str, Value)]) -> String {
-    with(changes).expect_err("a mistake").to_string()
+fn mesh(changes: &[(&str, Value)]) -> Plan {
+    changed(MESH, changes).unwrap()
+}
+
+/// The error of a scenario with some keys changed.
+fn mistake(text: &str, changes: &[(&str, Value)]) -> String {
+    changed(text, changes).expect_err("a mistake").to_string()
 }
 
 fn positions(plan: &Plan, seed: u64) -> Vec<Position> {
@@ -49,7 +55,7 @@ fn positions(plan: &Plan, seed: u64) -> Vec<Position> {
 
 #[test]
 fn an_802_11b_medium_with_the_standards_rules_is_the_default() {
-    let plan = with(&[]).unwrap();
+    let plan = mesh(&[]);
     let air = &plan.wifi[0];
     assert_eq!(air.config.mac, MacConfig::standard(Phy::hr_dsss(Preamble::Long), Rate::Hr11));
     assert_eq!((air.channel.radio, air.limit), (Radio::NS2, QueueLimit::Packets(50)));
@@ -60,7 +66,7 @@ fn an_802_11b_medium_with_the_standards_rules_is_the_default() {
 
 #[test]
 fn packets_cross_a_mesh_and_the_record_counts_its_stations() {
-    let record = run(&with(&[]).unwrap(), 1);
+    let record = run(&mesh(&[]), 1);
     let flows = record.table("flows").unwrap();
     assert_eq!(flows.number("received_packets", 0), Some(250.0));
     let stations = record.table("stations").unwrap();
@@ -71,7 +77,7 @@ fn packets_cross_a_mesh_and_the_record_counts_its_stations() {
 
 #[test]
 fn rules_of_ns_2_come_with_its_defaults() {
-    let plan = with(&[("wifi.air.mac", json!("ns-2")), ("wifi.air.rate", json!("2 Mbit/s"))]).unwrap();
+    let plan = mesh(&[("wifi.air.mac", json!("ns-2")), ("wifi.air.rate", json!("2 Mbit/s"))]);
     let expected = MacConfig { data_rate: Rate::Dsss2, ..MacConfig::ns2() };
     assert_eq!(plan.wifi[0].config.mac, expected);
     assert_eq!(plan.wifi[0].config.mac.rules, MacRules::Ns2);
@@ -81,7 +87,7 @@ fn rules_of_ns_2_come_with_its_defaults() {
 #[test]
 fn ranges_become_thresholds_of_the_same_radio() {
     let radio = json!({ "range": "400 m", "carrier_sense_range": "1 km", "frequency": "2.472 GHz" });
-    let plan = with(&[("wifi.air.radio", radio)]).unwrap();
+    let plan = mesh(&[("wifi.air.radio", radio)]);
     let channel = &plan.wifi[0].channel;
     let ranges = LinkBudget::new(&channel.path_loss, &channel.radio, &channel.radio).ranges();
     assert!(
@@ -93,76 +99,82 @@ fn ranges_become_thresholds_of_the_same_radio() {
 #[test]
 fn random_positions_differ_between_seeds_and_not_between_runs_of_one() {
     let random = json!({ "kind": "random", "area": [300, 300] });
-    let plan = with(&[("node[0].layout", random)]).unwrap();
+    let plan = mesh(&[("node[0].layout", random)]);
     assert_eq!(positions(&plan, 1), positions(&plan, 1));
     assert_ne!(positions(&plan, 1), positions(&plan, 2));
     assert!(positions(&plan, 3).iter().all(|at| at.x <= 300.0 && at.y <= 300.0));
 }
 
-/// The last node comes into range in the third second; without routes computed anew, nothing would arrive.
+/// Two stations that are within range of each other for a part of the time: packets arrive then only if the routes are computed
+/// again meanwhile, which the first interval does each second and the second one never.
 #[test]
 fn routes_follow_stations_that_move() {
-    let changes = [
-        ("node[0].count", json!(2)),
-        ("node[0].layout", Value::Null),
-        (
-            "node[0].mobility",
-            json!({ "kind": "random-waypoint", "area": [2_000, 0], "speed": ["20 m/s", "20 m/s"] }),
-        ),
-        ("simulation.duration", json!("200 s")),
-        ("flow.call.to", json!("n1")),
-    ];
-    let record = run(&with(&changes).unwrap(), 1);
-    let flows = record.table("flows").unwrap();
-    let received = flows.number("received_packets", 0).unwrap() / flows.number("sent_packets", 0).unwrap();
-    assert!(received > 0.05 && received < 0.8, "{received}");
+    let received = |interval: &str| {
+        let changes = [
+            ("wifi.air.routing", json!({ "kind": "shortest-path", "interval": interval })),
+            ("node[0].count", json!(2)),
+            ("node[0].layout", Value::Null),
+            (
+                "node[0].mobility",
+                json!({ "kind": "random-waypoint", "area": [2_000, 0], "speed": ["20 m/s", "20 m/s"] }),
+            ),
+            ("simulation.duration", json!("200 s")),
+            ("flow.call.to", json!("n1")),
+        ];
+        let record = run(&mesh(&changes), 1);
+        let flows = record.table("flows").unwrap();
+        flows.number("received_packets", 0).unwrap() / flows.number("sent_packets", 0).unwrap()
+    };
+    let (often, never) = (received("1 s"), received("300 s"));
+    assert!(often > 0.05 && often < 0.8, "{often}");
+    assert_eq!(never, 0.0);
 }
 
 #[test]
 fn mistakes_are_named_with_their_keys() {
     assert_eq!(
-        mistake(&[("wifi.air.rate", json!("54 Mbit/s"))]),
+        mistake(MESH, &[("wifi.air.rate", json!("54 Mbit/s"))]),
         "wifi[0].rate = \"54 Mbit/s\": expected a rate of the physical layer: 1, 2, 5.5, 11 Mbit/s"
     );
     assert_eq!(
-        mistake(&[("node[0].wifi", json!("ether"))]),
+        mistake(MESH, &[("node[0].wifi", json!("ether"))]),
         "node[0].wifi = \"ether\": expected the name of a `[[wifi]]`: air"
     );
     assert_eq!(
-        mistake(&[("node[0].wifi", Value::Null)]),
+        mistake(MESH, &[("node[0].wifi", Value::Null)]),
         "node[0].wifi: missing, expected the name of a `[[wifi]]`: `layout` is that of the node's station"
     );
     assert_eq!(
-        mistake(&[("node[0].layout", Value::Null)]),
+        mistake(MESH, &[("node[0].layout", Value::Null)]),
         "node[0].position: missing, expected `position`, `layout` or `mobility`: the node has a station"
     );
     assert_eq!(
-        mistake(&[("wifi.air.area", json!([500, 100]))]),
+        mistake(MESH, &[("wifi.air.area", json!([500, 100]))]),
         "node[0].layout = (600, 0): expected positions within the map, (0, 0) to (500, 100)"
     );
     assert_eq!(
-        mistake(&[("node[0].layout.spacing", json!("300 m"))]),
+        mistake(MESH, &[("node[0].layout.spacing", json!("300 m"))]),
         "flow[0].to = \"n3\": expected a node that can be reached: there is no path from \"n0\" to \"n3\""
     );
     assert_eq!(
-        mistake(&[("wifi.air.radio", json!({ "range": "600 m" }))]),
+        mistake(MESH, &[("wifi.air.radio", json!({ "range": "600 m" }))]),
         "wifi[0].radio.carrier_sense_range = \"...\": expected a range of carrier sense that is not below that of reception"
     );
     assert_eq!(
-        mistake(&[("wifi.air.short_retries", json!(0))]),
+        mistake(MESH, &[("wifi.air.short_retries", json!(0))]),
         "wifi[0].short_retries = 0: expected at least 1: the first attempt counts"
     );
     assert_eq!(
-        mistake(&[("wifi.air.fading", json!({ "kind": "rayleigh" }))]),
+        mistake(MESH, &[("wifi.air.fading", json!({ "kind": "rayleigh" }))]),
         "wifi[0].fading.coherence: missing"
     );
     assert_eq!(
-        mistake(&[("node[0].off", json!([["3 s", "2 s"]]))]),
+        mistake(MESH, &[("node[0].off", json!([["3 s", "2 s"]]))]),
         "node[0].off = [\"3.000000000s\", \"2.000000000s\"]: expected intervals that end after they start, in order"
     );
     let waypoint = json!({ "kind": "random-waypoint", "speed": ["0 m/s", "5 m/s"], "area": [100, 100] });
     assert_eq!(
-        mistake(&[("node[0].layout", Value::Null), ("node[0].mobility", waypoint)]),
+        mistake(MESH, &[("node[0].layout", Value::Null), ("node[0].mobility", waypoint)]),
         "node[0].mobility.speed = [...]: expected a lowest speed above 0 for a stationary start"
     );
 }
@@ -177,7 +189,7 @@ fn a_movement_file_names_its_lines() {
         ("node[0].layout", Value::Null),
         ("node[0].mobility", json!({ "kind": "setdest", "file": file.display().to_string() })),
     ];
-    let message = mistake(&changes);
+    let message = mistake(MESH, &changes);
     assert!(message.contains("(line 3: $node_(0) set X_: the coordinate is set a second time"), "{message}");
 }
 
@@ -213,12 +225,6 @@ traffic = { kind = "cbr", rate = "80 kbit/s" }
 start = "1 s"
 "#;
 
-fn hotspot(key: &str, value: Value) -> Result<Plan, ScenarioError> {
-    let mut document = document(HOTSPOT);
-    document.set_value(key, value).expect("a key that can be set");
-    document.plan()
-}
-
 #[test]
 fn a_client_takes_its_stream_to_the_next_access_point() {
     let record = run(&document(HOTSPOT).plan().unwrap(), 1);
@@ -237,7 +243,7 @@ fn a_client_takes_its_stream_to_the_next_access_point() {
 
 #[test]
 fn mistakes_with_access_points_are_named_with_their_keys() {
-    let mistake = |key: &str, value: Value| hotspot(key, value).expect_err("a mistake").to_string();
+    let mistake = |key: &str, value: Value| mistake(HOTSPOT, &[(key, value)]);
     assert_eq!(
         mistake("node.ap{i}.access_point.bssid", json!("02:00:00:00:00:07")),
         "node[1].access_point.bssid = \"02:00:00:00:00:07\": expected an address that `node[1]` has not: a BSSID is that of one access point"
@@ -269,7 +275,7 @@ fn routing_agents_carry_a_stream_over_several_hops() {
             ("simulation.duration", json!("60 s")),
             ("flow.call.start", json!("30 s")),
         ];
-        let record = run(&with(&changes).unwrap(), 1);
+        let record = run(&mesh(&changes), 1);
         let flows = record.table("flows").unwrap();
         let share = flows.number("received_packets", 0).unwrap() / flows.number("sent_packets", 0).unwrap();
         assert!(share > 0.98, "{protocol}: {share}");
@@ -284,7 +290,6 @@ fn routing_agents_carry_a_stream_over_several_hops() {
 #[test]
 fn rate_adaptation_follows_the_ratio_of_signal_to_noise() {
     let goodput = |control: &str, distance: f64| {
-        let mut document = document(MESH);
         let changes = [
             ("wifi.air.standard", json!("802.11g")),
             ("wifi.air.rate_control", json!(control)),
@@ -296,8 +301,7 @@ fn rate_adaptation_follows_the_ratio_of_signal_to_noise() {
             ("flow.call.payload", json!("1400 B")),
             ("flow.call.traffic", json!({ "kind": "cbr", "rate": "40 Mbit/s" })),
         ];
-        changes.into_iter().for_each(|(key, value)| document.set_value(key, value).unwrap());
-        let record = run(&document.plan().unwrap(), 1);
+        let record = run(&mesh(&changes), 1);
         record.table("flows").unwrap().number("goodput_bps", 0).unwrap() / 1e6
     };
     for control in ["arf", "minstrel"] {

@@ -1,0 +1,117 @@
+//! The replay of a run: movements, routes, associations, frames on the air and rates over time.
+
+use std::ops::ControlFlow;
+
+use serde_json::{Value, json};
+use whimbrel_lab::runner::Run;
+use whimbrel_lab::scenario::Document;
+
+const WALK: &str = r#"
+[simulation]
+duration = "20 s"
+[[wifi]]
+name = "air"
+[[node]]
+name = "host"
+[[node]]
+name = "ap{i}"
+count = 2
+wifi = "air"
+layout = { kind = "grid", spacing = "300 m" }
+access_point = { ssid = "lab" }
+[[node]]
+name = "phone"
+wifi = "air"
+off = [["0 s", "500 ms"]]
+client = { ssid = "lab" }
+mobility = { kind = "waypoints", points = [{ at = "2 s", position = [0, 10] }, { at = "18 s", position = [300, 10] }] }
+[[link]]
+between = ["host", "ap{i}"]
+count = 2
+rate = "100 Mbit/s"
+[[flow]]
+name = "call"
+from = "host"
+to = "phone"
+transport = "udp"
+payload = "160 B"
+traffic = { kind = "cbr", rate = "80 kbit/s" }
+start = "1 s"
+"#;
+
+/// The replay with up to `frames` frames, and the goodput of the flow in the run's record.
+fn replay(frames: usize) -> (Value, f64) {
+    let plan = Document::from_toml(WALK).unwrap().plan().unwrap();
+    let mut run = Run::new(&plan, 1);
+    run.record_replay(frames);
+    run.execute(|_| ControlFlow::Continue(()));
+    let replay = run.replay().expect("a replay");
+    let goodput = run.into_record().table("flows").unwrap().number("goodput_bps", 0).unwrap();
+    (replay, goodput)
+}
+
+fn numbers(column: &Value) -> Vec<f64> {
+    column.as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect()
+}
+
+#[test]
+fn a_replay_has_movements_routes_associations_and_rates() {
+    let (replay, goodput) = replay(usize::MAX);
+    let phone = &replay["nodes"][3];
+    assert_eq!((&phone["name"], &phone["role"]), (&json!("phone"), &json!("client")));
+    assert_eq!(phone["off"], json!([[0.0, 0.5]]));
+    assert_eq!(phone["points"].as_array().unwrap().last(), Some(&json!([20.0, 300.0, 10.0])));
+    assert_eq!(replay["nodes"][1]["points"], json!([[0.0, 0.0, 0.0]]), "an access point stands still");
+
+    let states: Vec<(&str, Option<u64>)> = replay["associations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["state"].as_str().unwrap(), row["access_point"].as_u64()))
+        .collect();
+    let expected = [("scanning", None), ("associated", Some(1)), ("scanning", None), ("associated", Some(2))];
+    assert_eq!(states, expected);
+
+    let paths: Vec<&Value> =
+        replay["routes"].as_array().unwrap().iter().map(|route| &route["path"]).collect();
+    let (first, second) = (json!([0, 1, 3]), json!([0, 2, 3]));
+    let of_access_points: Vec<&Value> =
+        paths.into_iter().filter(|&path| *path == first || *path == second).collect();
+    assert_eq!(of_access_points.first(), Some(&&first), "{:?}", replay["routes"]);
+    assert_eq!(of_access_points.last(), Some(&&second), "{:?}", replay["routes"]);
+
+    let rates = numbers(&replay["flows"][0]["goodput"]);
+    assert_eq!(rates.len(), 40);
+    let mean = rates.iter().sum::<f64>() / 40.0;
+    assert!((mean - goodput).abs() < 1e-6 * goodput, "{mean} and {goodput} bit/s");
+    assert_eq!(replay["frames_until"], json!(20.0));
+}
+
+/// Every beacon, data frame and acknowledgement has its row; a data frame of the flow goes from an access point to the phone.
+#[test]
+fn frames_name_their_stations_and_their_flow() {
+    let (replay, _) = replay(usize::MAX);
+    let frames = &replay["frames"];
+    let (from, to) = (numbers(&frames["from"]), numbers(&frames["to"]));
+    let (kind, flow) = (numbers(&frames["kind"]), numbers(&frames["flow"]));
+    let starts = numbers(&frames["t"]);
+    assert!(starts.is_sorted());
+    let of_flow: Vec<usize> = (0..starts.len()).filter(|&row| flow[row] == 0.0).collect();
+    assert!(of_flow.len() > 900, "{}", of_flow.len());
+    for row in of_flow {
+        assert!(kind[row] == 0.0 && [1.0, 2.0].contains(&from[row]) && to[row] == 3.0, "row {row}");
+    }
+    let beacons = kind.iter().filter(|&&kind| kind == 4.0).count();
+    assert!((385..=392).contains(&beacons), "{beacons} beacons of two access points in 20 s");
+}
+
+/// Frames beyond the limit are not in the replay, which names the time of the first one that is missing.
+#[test]
+fn a_replay_keeps_the_first_frames_up_to_its_limit() {
+    let (whole, _) = replay(usize::MAX);
+    let (part, _) = replay(100);
+    let (all, kept) = (numbers(&whole["frames"]["t"]), numbers(&part["frames"]["t"]));
+    assert_eq!(kept, all[..100]);
+    let until = part["frames_until"].as_f64().unwrap();
+    assert!((until - all[100]).abs() < 1e-9, "{until} and {}", all[100]);
+}
