@@ -5,8 +5,8 @@ Usage: scripts/mutants.py [--file TEXT] [--shard K/N] [--listed] [--list] [--tim
 
 There are two kinds of mutants. The listed ones are in tests/mutants.toml: each is a change of one place that
 once survived, with the tests that must fail for it. The generated ones change one operator or bound in a line
-of `proto`, `control`, `netsim` or `lab`. Each is applied to a copy of the tree below target/mutants, in which
-the tests of its crate then run.
+of `proto`, `control`, `wifi`, `netsim` or `lab`. Each is applied to a copy of the tree below
+target/mutants, in which the tests of its crate then run.
 
 A mutant that survives is an offence, unless tests/mutants.toml explains under [[survivor]] why it has no
 observable effect; so is an explanation of a mutant that no longer survives. There are thousands of generated
@@ -28,7 +28,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = Path("tests/mutants.toml")
-CRATES = ("proto", "control", "netsim", "lab")
+CRATES = ("proto", "control", "wifi", "netsim", "lab")
 # Operators and their replacements.
 OPERATORS = {
     " < ": " <= ",
@@ -207,6 +207,9 @@ def main() -> int:
         return 0
     if not chosen:
         raise SystemExit("mutants: none chosen")
+    for one in listed:
+        # A change that no longer fits is an error before the hours of building, not after them.
+        one.apply((ROOT / one.file).read_text())
     copy = Copy(ROOT, arguments.timeout)
     explained = {(one.file, one.old, one.new) for one in survivors}
     offences, tally = [], dict.fromkeys(RESULT.values(), 0)

@@ -1,12 +1,11 @@
 """scripts/compliance.py finds all errors, and no others."""
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import script_modules
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,13 +45,7 @@ MET = {"function": "whimbrel_toy::window::Window::is_valid", "test": "whimbrel_t
 
 @pytest.fixture(scope="module", name="script")
 def _script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("compliance", ROOT / "scripts" / "compliance.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["compliance"] = module
-    spec.loader.exec_module(module)
-    return module
+    return script_modules.load("scripts/compliance.py")
 
 
 @pytest.fixture(name="project")

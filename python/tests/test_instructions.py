@@ -1,25 +1,15 @@
 """The instruction counts of the simulator: the comparison with the recorded ones, without valgrind."""
 
-import importlib.util
-import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-SCRIPT = Path(__file__).parents[2] / "benches" / "instructions.py"
+import script_modules
 
 
 @pytest.fixture(scope="module")
 def counter() -> ModuleType:
     """The command that counts."""
-    found = importlib.util.spec_from_file_location("instructions", SCRIPT)
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    sys.modules["instructions"] = module
-    found.loader.exec_module(module)
-    return module
+    return script_modules.load("benches/instructions.py")
 
 
 def test_growth_beyond_two_percent_is_a_fault_and_a_drop_is_not(counter: ModuleType) -> None:

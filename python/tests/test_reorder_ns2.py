@@ -1,14 +1,11 @@
 """Paper reorder compared with ns-2; skipped without ns-2, unless REQUIRE_ALL=1."""
 
-import importlib.util
 import os
 import shutil
-from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-SCRIPT = Path(__file__).parents[2] / "benches" / "reorder_ns2.py"
+import script_modules
 
 
 @pytest.fixture(scope="module")
@@ -18,14 +15,7 @@ def beside() -> ModuleType:
         if os.environ.get("REQUIRE_ALL") == "1":
             pytest.fail("ns-2 is required but not installed (Debian: apt-get install ns2)")
         pytest.skip("ns-2 is not installed (Debian: apt-get install ns2)")
-    found = importlib.util.spec_from_file_location("reorder_ns2", SCRIPT)
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    # Dataclasses look their module up.
-    __import__("sys").modules["reorder_ns2"] = module
-    found.loader.exec_module(module)
-    return module
+    return script_modules.load("benches/reorder_ns2.py")
 
 
 def flow(beside: ModuleType, name: str, payload: int) -> object:

@@ -1,11 +1,10 @@
 """scripts/validation.py notices a page that does not fit the code."""
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import script_modules
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,13 +35,7 @@ FULL = QUICK.replace(
 
 @pytest.fixture(scope="module")
 def validation() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("validation", ROOT / "scripts" / "validation.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["validation"] = module
-    spec.loader.exec_module(module)
-    return module
+    return script_modules.load("scripts/validation.py")
 
 
 def test_a_page_with_all_rows_fits_the_quick_form(validation: ModuleType) -> None:
