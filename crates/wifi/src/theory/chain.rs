@@ -40,17 +40,23 @@ impl BackoffChain {
     /// The unique solution of tau(p) and p = 1 - (1 - tau)^(n - 1), by bisection on p.
     pub fn solve(&self, stations: u32) -> Operation {
         let collided = |p: f64| 1.0 - libm::pow(1.0 - self.transmission(p), f64::from(stations) - 1.0);
-        let (mut low, mut high) = (0.0, 1.0);
-        // The difference is monotonic: tau falls with p. 60 halvings reach the resolution of a double.
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            if collided(middle) > middle {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        let collision = 0.5 * (low + high);
+        let collision = fixed_point(collided);
         Operation { transmission: self.transmission(collision), collision }
     }
+}
+
+/// The p with `collided(p)` = p, by bisection between 0 and 1. `collided` must fall with p, as every collision probability of
+/// the chain does: tau falls with p.
+pub(super) fn fixed_point(collided: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    // 60 halvings reach the resolution of a double.
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if collided(middle) > middle {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    0.5 * (low + high)
 }

@@ -1,6 +1,7 @@
 //! Senders near the receiver, whose frames survive collisions with those of far senders.
 
 use super::BackoffChain;
+use super::chain::fixed_point;
 
 /// Saturated senders of two classes. A near sender's frame survives a collision with far ones; it is lost with another near
 /// one's. Bianchi's chain for each class, with the collision probability of the class (after Z. Hadzi-Velkov, B.
@@ -25,17 +26,7 @@ impl NearFar {
         // A far frame needs the silence of all other senders.
         let collided =
             |p: f64| 1.0 - disturbed * silent(self.chain.transmission(p), self.far.saturating_sub(1));
-        let (mut low, mut high) = (0.0, 1.0);
-        // The difference is monotonic, as in `BackoffChain::solve`.
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            if collided(middle) > middle {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        let p = 0.5 * (low + high);
+        let p = fixed_point(collided);
         near.transmission * (1.0 - near.collision) / (self.chain.transmission(p) * (1.0 - p))
     }
 }
