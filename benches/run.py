@@ -91,14 +91,16 @@ def build_ns3(
     return program
 
 
+def lab_example(name: str) -> str:
+    """Builds an example of the lab crate and returns the path of its program."""
+    build = ["cargo", "build", "--quiet", "--release", "-p", "whimbrel-lab", "--example", name]
+    subprocess.run(build, cwd=ROOT, check=True)
+    return str(ROOT / "target" / "release" / "examples" / name)
+
+
 def simulator(folder: Path, rounds: int) -> list[dict[str, object]]:
     """F1 and F3 compared with ns-2, N1 with ns-3."""
-    subprocess.run(
-        ["cargo", "build", "--quiet", "--release", "-p", "whimbrel-lab", "--example", "speed"],
-        cwd=ROOT,
-        check=True,
-    )
-    ours = str(ROOT / "target" / "release" / "examples" / "speed")
+    ours = lab_example("speed")
     cases: list[tuple[str, str, list[str] | None]] = [
         ("F1", "ns-2", None),
         ("F3", "ns-2", None),
@@ -136,12 +138,7 @@ def simulator(folder: Path, rounds: int) -> list[dict[str, object]]:
 
 def mobile(folder: Path, rounds: int) -> list[dict[str, object]]:
     """Mobile 802.11 nodes: F2 compared with ns-2, N2 with ns-3, and the cost of larger networks."""
-    subprocess.run(
-        ["cargo", "build", "--quiet", "--release", "-p", "whimbrel-lab", "--example", "manet"],
-        cwd=ROOT,
-        check=True,
-    )
-    ours = str(ROOT / "target" / "release" / "examples" / "manet")
+    ours = lab_example("manet")
     movements = str(PEERS / "mob50.tcl")
     ns2 = ["ns", str(PEERS / "manet.tcl"), movements] if shutil.which("ns") else None
     if not ns2:
