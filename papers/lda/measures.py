@@ -49,19 +49,24 @@ def measure(result: Result, flows: int, scheme: str, *, name: str) -> Mapping[st
     measured = result.flows.where(background=0)
     _, rate = topology.bottleneck(name, flows)
     total = {key: float(measured[key].sum()) for key in COUNTS}
-    m_c, m_w = _A_PRIORI.get(
-        scheme,
-        (
-            share(total["congestion_misclassified"], total["congestion_judged"], math.nan),
-            share(total["wireless_misclassified"], total["wireless_judged"], math.nan),
-        ),
-    )
+    m_c, m_w = misclassified(total, scheme)
     return {
         "throughput": 100 * float(measured["throughput_bps"].sum()) / rate,
         "m_c": m_c,
         "m_w": m_w,
         "congestion": share(total["lost_queue"], total["bottleneck_packets"], 0.0),
     }
+
+
+def misclassified(counts: Mapping[str, float], scheme: str) -> tuple[float, float]:
+    """M_c and M_w of a scheme from its counters, in percent."""
+    return _A_PRIORI.get(
+        scheme,
+        (
+            share(counts["congestion_misclassified"], counts["congestion_judged"], math.nan),
+            share(counts["wireless_misclassified"], counts["wireless_judged"], math.nan),
+        ),
+    )
 
 
 def share(part: float, whole: float, without: float) -> float:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from whimbrel.paper import Item, Paper, Quick
 from whimbrel.papers.lda import (
+    air,
     beyond,
     claims_alone,
     claims_backbone,
@@ -277,6 +278,7 @@ PAPER = Paper(
         *jitter.ITEMS,
         *drift.ITEMS,
         *recorded.ITEMS,
+        air.ITEM,
         Item(
             key="video",
             title="A video of 500 kbit/s over the wireless backbone",

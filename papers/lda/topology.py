@@ -259,11 +259,18 @@ def _flows(topology: str, party: Party, guard: bool, assumed: Assumed) -> dict[s
         "packet_size": f"{PACKET} B",
         "start": f"{WARM_UP_S} s",
         "start_jitter": "1 s",
-        **_sender(party.scheme, guard, assumed),
+        **sender(party.scheme, guard, assumed),
     }
 
 
-def _sender(scheme: str, guard: bool, assumed: Assumed) -> dict[str, Any]:
+def sender(scheme: str, guard: bool = False, assumed: Assumed = USUAL) -> dict[str, Any]:
+    """The keys of a flow that name its transport.
+
+    Args:
+        scheme: of `SCHEMES`, or `RIVAL`.
+        guard: true for the guard on the classifier.
+        assumed: the open choices.
+    """
     if scheme == "tcp":
         return {"transport": "tcp", "tcp": dict(assumed.tcp)}
     classifier = "none" if scheme == "tfrc" else scheme
