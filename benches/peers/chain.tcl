@@ -1,11 +1,11 @@
 # A TCP connection over a chain of 802.11b nodes 200 m apart, in ns-2.35.
 #
 # Usage: ns chain.tcl [key value]...
-#   hops 2   seed 1   begin 250 (seconds: DSDV has converged)   duration 60   rts 3000 (RTSThreshold_)
+#   hops 2   seed 1   begin 150 (seconds: DSDV has converged)   duration 60   rts 3000 (RTSThreshold_)
 #
 # NewReno with segments of 1460 B and a window of 32, over DSDV; rates of 11 Mbit/s for data and 1 Mbit/s for control, otherwise
 # ns-2's defaults. Printed: segments acknowledged per second.
-array set opt {hops 2 seed 1 begin 250 duration 60 rts 3000}
+array set opt {hops 2 seed 1 begin 150 duration 60 rts 3000}
 array set opt $argv
 remove-all-packet-headers
 foreach header {IP TCP LL Mac ARP Message Flags} { add-packet-header $header }

@@ -19,7 +19,7 @@ use whimbrel_wifi::routing::dsdv::DsdvConfig;
 use whimbrel_wifi::site::Site;
 
 const SEGMENT: u32 = 1_460;
-const BEGIN: u64 = 250;
+const BEGIN: u64 = 150;
 const DURATION: u64 = 60;
 
 /// Segments delivered per second over a chain of `hops` hops.
@@ -50,7 +50,14 @@ fn segments_per_second(hops: usize, seed: u64) -> f64 {
     delivered as f64 / f64::from(SEGMENT) / DURATION as f64
 }
 
-/// Means of the runs of each side, with 3 % between them.
+/// The median of a side's runs: a run in which DSDV has a loop for the last quarter, as one of ns-2's, does not move it.
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    let middle = figures.len() / 2;
+    if figures.len() % 2 == 1 { figures[middle] } else { (figures[middle - 1] + figures[middle]) / 2.0 }
+}
+
+/// Medians of the runs of each side, with 1 % between them.
 #[test]
 fn tcp_over_one_to_four_hops_agrees_with_ns2() {
     for hops in 1..=4 {
@@ -61,9 +68,9 @@ fn tcp_over_one_to_four_hops_agrees_with_ns2() {
             .map(|row| row[2].parse().expect("a number"))
             .collect();
         assert_eq!(figures.len(), 4);
-        let theirs = figures.iter().sum::<f64>() / figures.len() as f64;
-        let ours = (1..=3).map(|seed| segments_per_second(hops, seed)).sum::<f64>() / 3.0;
+        let theirs = median(figures);
+        let ours = median((1..=3).map(|seed| segments_per_second(hops, seed)).collect());
         println!("{hops} hops: {ours:.2} segments per second, ns-2 {theirs:.2}");
-        assert!((ours / theirs - 1.0).abs() < 0.03, "{hops} hops: {ours} and {theirs}");
+        assert!((ours / theirs - 1.0).abs() < 0.01, "{hops} hops: {ours} and {theirs}");
     }
 }
