@@ -3,7 +3,7 @@
 use whimbrel_units::Instant;
 use whimbrel_wifi::SplitMix64;
 use whimbrel_wifi::routing::Address;
-use whimbrel_wifi::routing::aodv::{Aodv, AodvConfig, AodvMessage};
+use whimbrel_wifi::routing::aodv::{Aodv, AodvConfig, AodvMessage, AodvRule};
 
 use crate::routing::{Driven, ME};
 
@@ -23,7 +23,7 @@ pub fn check(mut data: &[u8]) {
         let message = AodvMessage::parse(bytes, ttl).ok();
         if let Some(message) = &message {
             check_round_trip(message, ttl);
-            assert!(message.size() as usize <= 28 + bytes.len());
+            assert!(message.size(AodvRule::Rfc3561) as usize <= 28 + bytes.len());
         }
         driven.step(control, message, &|message| check_round_trip(message, ttl_of(message)));
     }
@@ -40,6 +40,6 @@ const fn ttl_of(message: &AodvMessage) -> u8 {
 fn check_round_trip(message: &AodvMessage, ttl: u8) {
     let mut bytes = Vec::new();
     message.encode(Address(9), &mut bytes);
-    assert_eq!(bytes.len() + 28, message.size() as usize);
+    assert_eq!(bytes.len() + 28, message.size(AodvRule::Rfc3561) as usize);
     assert_eq!(AodvMessage::parse(&bytes, ttl).as_ref(), Ok(message));
 }

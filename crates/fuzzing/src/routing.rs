@@ -39,13 +39,14 @@ impl<A: RoutingAgent> Driven<A> {
             self.agent.handle_packet(self.now, neighbour, message);
         }
         match control >> 6 {
-            1 => self.agent.handle_link_failure(self.now, neighbour),
+            1 => self.agent.handle_link_failure(self.now, neighbour, None),
             2 => {
                 self.packets += 1;
                 let packet = UnroutedPacket {
                     packet: self.packets,
                     source: ME,
                     destination: Address(6 + u32::from(control & 3)),
+                    hops: 0,
                 };
                 self.agent.handle_unrouted(self.now, packet);
             }

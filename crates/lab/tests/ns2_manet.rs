@@ -1,4 +1,4 @@
-//! 50 mobile nodes with DSDV, compared with figures that ns-2.35 itself produced of the same movements and traffic.
+//! 50 mobile nodes with DSDV and AODV, compared with figures that ns-2.35 itself produced of the same movements and traffic.
 //!
 //! ns-2 is a realisation, as a run here is: means over several seeds are compared.
 
@@ -8,6 +8,7 @@ mod manet;
 use manet::{Figures, Manet};
 use whimbrel_lab::routing::Protocol;
 use whimbrel_wifi::mobility::setdest;
+use whimbrel_wifi::routing::aodv::AodvConfig;
 use whimbrel_wifi::routing::dsdv::DsdvConfig;
 
 /// A figure of a run.
@@ -30,43 +31,60 @@ fn recorded(case: &str, column: &str) -> Vec<f64> {
     rows.filter(|row| row[0] == case).map(|row| row[column].parse().expect("a number")).collect()
 }
 
-/// Two packets of 512 bytes per second and flow. Delivery, hops and overhead agree within 3 %, the delay within the errors of
-/// ns-2's mean: some of its seeds have a loop or a break that delays a few packets for seconds.
+/// Figures of runs with four seeds: two packets of 512 bytes per second and flow.
+fn runs(protocol: Protocol, duration: f64) -> Vec<Figures> {
+    let paths = setdest::parse(include_str!("../../../benches/peers/mob50.tcl"), None).unwrap();
+    let run = |seed| {
+        let paths = paths.clone();
+        let manet = Manet { paths, protocol, seed, duration, flows: 20, interval: 0.5, begin: 5.0, rts: 0 };
+        manet.run().unwrap()
+    };
+    (1..=4).map(run).collect()
+}
+
+/// Mean and standard error of our runs over the mean of ns-2's, minus one, and the error of the quotient.
+fn deviation(case: &str, column: &str, runs: &[Figures], value: Figure) -> (f64, f64) {
+    let (theirs, error) = mean(&recorded(case, column));
+    let (ours, own_error) = mean(&runs.iter().map(value).collect::<Vec<f64>>());
+    println!("{case} {column}: {ours:.4} +- {own_error:.4}, ns-2 {theirs:.4} +- {error:.4}");
+    (ours / theirs - 1.0, (error / theirs).hypot(own_error / ours))
+}
+
+/// Delivery, hops and overhead agree within 3 %, the delay within 1.5 standard errors, which are those of ns-2: some of its seeds have a loop or a
+/// break that delays a few packets for seconds.
 #[test]
 fn delivery_hops_and_overhead_of_dsdv_agree_with_ns2() {
-    let paths = setdest::parse(include_str!("../../../benches/peers/mob50.tcl"), None).unwrap();
-    let runs: Vec<Figures> = (1..=4)
-        .map(|seed| {
-            let (paths, protocol) = (paths.clone(), Protocol::Dsdv(DsdvConfig::NS2));
-            let manet = Manet {
-                paths,
-                protocol,
-                seed,
-                duration: 200.0,
-                flows: 20,
-                interval: 0.5,
-                begin: 5.0,
-                rts: 0,
-            };
-            manet.run().unwrap()
-        })
-        .collect();
+    let runs = runs(Protocol::Dsdv(DsdvConfig::NS2), 200.0);
     assert!(runs.iter().all(|run| run.sent as f64 == recorded("DSDV", "sent")[0]));
-    let columns: [(&str, Figure); 5] = [
+    let columns: [(&str, Figure); 4] = [
         ("received", |run| run.received as f64),
         ("hops", |run| run.hops),
         ("messages", |run| run.messages as f64),
         ("bytes", |run| run.bytes as f64),
-        ("delay", |run| run.delay),
     ];
     for (column, value) in columns {
-        let (theirs, error) = mean(&recorded("DSDV", column));
-        let (ours, own_error) = mean(&runs.iter().map(value).collect::<Vec<f64>>());
-        println!("{column}: {ours:.4} +- {own_error:.4}, ns-2 {theirs:.4} +- {error:.4}");
-        if column == "delay" {
-            assert!((ours - theirs).abs() < 2.5 * error.hypot(own_error), "{column}: {ours} and {theirs}");
-        } else {
-            assert!((ours / theirs - 1.0).abs() < 0.03, "{column}: {ours} and {theirs}");
-        }
+        let (deviation, _) = deviation("DSDV", column, &runs, value);
+        assert!(deviation.abs() < 0.03, "{column}: {deviation}");
+    }
+    let (delay, error) = deviation("DSDV", "delay", &runs, |run| run.delay);
+    assert!(delay.abs() < 1.5 * error, "delay: {delay} +- {error}");
+}
+
+/// Delivery agrees within 1 %, hops within 3 %. Messages do not agree: ns-2 starts 299 searches where this simulator starts
+/// 242 (seed 1). Its traces have 39 messages that address resolution drops, most of them replies, which cause searches;
+/// stations here know the addresses. That this is the cause of the whole difference is a guess.
+#[test]
+fn delivery_and_hops_of_aodv_agree_with_ns2_and_messages_are_a_sixth_fewer() {
+    let runs = runs(Protocol::Aodv(AodvConfig::NS2), 100.0);
+    assert!(runs.iter().all(|run| run.sent as f64 == recorded("AODV", "sent")[0]));
+    let columns: [(&str, Figure, f64, f64); 4] = [
+        ("received", |run| run.received as f64, 0.0, 0.01),
+        ("hops", |run| run.hops, 0.0, 0.03),
+        ("messages", |run| run.messages as f64, -0.168, 0.03),
+        ("bytes", |run| run.bytes as f64, -0.168, 0.03),
+    ];
+    for (column, value, expected, tolerance) in columns {
+        let (deviation, _) = deviation("AODV", column, &runs, value);
+        assert!((deviation - expected).abs() < tolerance, "{column}: {deviation}");
     }
 }

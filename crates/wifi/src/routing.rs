@@ -67,6 +67,8 @@ pub struct UnroutedPacket {
     pub source: Address,
     /// The node that the packet is for.
     pub destination: Address,
+    /// Hops that the packet has made: 0 at its source.
+    pub hops: u8,
 }
 
 /// A data packet that was forwarded, or delivered to this node.
@@ -139,8 +141,9 @@ pub trait RoutingAgent {
     /// A data packet has no route. The agent decides by [`RouteEvent::Forward`] or [`RouteEvent::Discard`], now or later.
     fn handle_unrouted(&mut self, now: Instant, packet: UnroutedPacket);
 
-    /// The link layer gave up a packet to a neighbour after its retries.
-    fn handle_link_failure(&mut self, now: Instant, neighbour: Address);
+    /// The link layer gave up a packet to a neighbour after its retries: a data packet, or, with `None`, a message of a
+    /// routing protocol.
+    fn handle_link_failure(&mut self, now: Instant, neighbour: Address, packet: Option<UnroutedPacket>);
 
     /// `true` if a data packet that the link layer gave up is to be treated as a packet without a route. Asked after
     /// [`handle_link_failure`](Self::handle_link_failure).

@@ -69,9 +69,10 @@ impl<R: RoutingAgent> AdHocRouter<R> {
     /// See [`Agent::handle_undelivered`](crate::Agent::handle_undelivered).
     pub fn handle_undelivered(&mut self, now: Instant, packet: UnroutedPacket, neighbour: NodeId) -> bool {
         self.failed = Some(packet.packet);
-        self.protocol.handle_link_failure(now, address(neighbour));
         let data = unrouted(packet);
-        let is_kept = packet.flow.flow != FlowId::ROUTING && self.protocol.salvages(data);
+        let is_data = packet.flow.flow != FlowId::ROUTING;
+        self.protocol.handle_link_failure(now, address(neighbour), is_data.then_some(data));
+        let is_kept = is_data && self.protocol.salvages(data);
         if is_kept {
             self.protocol.handle_unrouted(now, data);
         }
@@ -84,7 +85,7 @@ impl<R: RoutingAgent> AdHocRouter<R> {
             && let Some(neighbour) = report.to
             && self.failed.take_if(|&mut packet| packet == report.packet).is_none()
         {
-            self.protocol.handle_link_failure(now, address(neighbour));
+            self.protocol.handle_link_failure(now, address(neighbour), None);
         }
     }
 
@@ -140,5 +141,5 @@ fn node(address: Address) -> NodeId {
 
 fn unrouted(packet: UnroutedPacket) -> Unrouted {
     let (source, destination) = (address(packet.flow.source), address(packet.flow.destination));
-    Unrouted { packet: packet.packet, source, destination }
+    Unrouted { packet: packet.packet, source, destination, hops: packet.hops }
 }

@@ -49,6 +49,8 @@ pub struct UnroutedPacket {
     pub flow: FlowKey,
     /// Bytes of the packet.
     pub size: u32,
+    /// Hops that the packet has made: 0 at its source.
+    pub hops: u8,
 }
 
 /// A packet that passes the node of a routing agent: on arrival over a station, and at its source when a station is to

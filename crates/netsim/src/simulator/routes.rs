@@ -93,22 +93,25 @@ impl<A: Agent> Simulator<A> {
         let Some(router) = self.agents.routers[node.index()] else {
             return self.lose(packet, LossCause::NoRoute(node));
         };
-        let unrouted = self.unrouted_packet(packet);
+        let hops = u8::MAX - self.packets.header(packet).hops_left;
+        let unrouted = self.unrouted_packet(packet, hops);
         self.unrouted.insert(unrouted.packet, (packet, node));
         self.agents.slots[router.index()].agent.handle_unrouted(self.timeline.now, unrouted);
         // The agent may be in the middle of being drained: the packet may be its own.
         self.agents.touch(router.0);
     }
 
-    fn unrouted_packet(&self, packet: u32) -> UnroutedPacket {
+    fn unrouted_packet(&self, packet: u32, hops: u8) -> UnroutedPacket {
         let QueuedPacket { size, flow, .. } = self.queued(packet);
-        UnroutedPacket { packet: self.packets.header(packet).id, flow, size }
+        UnroutedPacket { packet: self.packets.header(packet).id, flow, size, hops }
     }
 
     /// Offers a packet that a station has given up to the node's routing agent. Returns `false` if the packet is lost.
     pub(super) fn salvage(&mut self, node: NodeId, packet: u32, neighbour: NodeId) -> bool {
         let Some(router) = self.agents.routers[node.index()] else { return false };
-        let unrouted = self.unrouted_packet(packet);
+        // The hop that failed was counted when it was begun.
+        let hops = (u8::MAX - self.packets.header(packet).hops_left).saturating_sub(1);
+        let unrouted = self.unrouted_packet(packet, hops);
         // The agent's requests are polled afterwards: the packet waits before one of them refers to it.
         let agent = &mut self.agents.slots[router.index()].agent;
         let is_kept = agent.handle_undelivered(self.timeline.now, unrouted, neighbour);

@@ -20,7 +20,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use whimbrel_units::{Duration, Instant};
 
 use acknowledgements::Replies;
-pub use config::AodvConfig;
+pub use config::{AodvConfig, AodvRule, LocalRepair};
 use discovery::{Searches, Step};
 pub use message::{AodvMessage, MalformedAodv, RouteError, RouteReply, RouteRequest};
 use table::{Broken, Offer, Table, Update, is_fresher};
@@ -128,6 +128,12 @@ impl<R: Random> Aodv<R> {
         self.outgoing.push_back((due, Receiver::Broadcast, message));
     }
 
+    /// Broadcasts without delay, as ns-2's originators do.
+    fn broadcast_at_once(&mut self, now: Instant, message: AodvMessage) {
+        self.last_broadcast = now;
+        self.outgoing.push_back((now, Receiver::Broadcast, message));
+    }
+
     fn unicast(&mut self, now: Instant, neighbour: Address, message: AodvMessage) {
         self.outgoing.push_back((now, Receiver::Neighbour(neighbour), message));
     }
@@ -148,7 +154,8 @@ impl<R: Random> Aodv<R> {
         if update == Update::Refused {
             return false;
         }
-        self.searches.end(destination);
+        let hops = self.table.get(destination).map_or(0, |route| route.hops);
+        self.searches.find(&self.config, destination, hops);
         self.buffer.forward(destination, &mut self.events);
         if let Some(route) = self.repairs.remove(&destination) {
             self.finish_repair(now, route);
@@ -164,8 +171,20 @@ impl<R: Random> Aodv<R> {
         sequence: Option<u32>,
         lifetime: Duration,
     ) {
+        if self.config.neighbour_routes == AodvRule::Ns2 {
+            return;
+        }
         let (destination, next_hop, expires) = (neighbour, neighbour, now + lifetime);
         self.offer(now, Offer { destination, next_hop, hops: 1, sequence, expires });
+    }
+
+    /// The time of the next check of the routes' lifetimes.
+    fn next_expiry(&self) -> Option<Instant> {
+        let at = self.table.next_expiry()?;
+        match self.config.lifetimes {
+            AodvRule::Rfc3561 => Some(at),
+            AodvRule::Ns2 => Some(next_tick(at)),
+        }
     }
 
     fn invalidate(&mut self, now: Instant, destination: Address, at_least: Option<u32>) -> Option<Broken> {
@@ -191,8 +210,14 @@ impl<R: Random> Aodv<R> {
         request.hops = request.hops.saturating_add(1);
         // The reverse route lives until the reply has passed.
         let node_time = self.config.node_traversal_time;
-        let minimal =
-            (self.config.net_traversal_time() * 2).saturating_sub(node_time * 2 * u64::from(request.hops));
+        let minimal = match self.config.lifetimes {
+            AodvRule::Rfc3561 => {
+                (self.config.net_traversal_time() * 2).saturating_sub(node_time * 2 * u64::from(request.hops))
+            }
+            AodvRule::Ns2 if self.searches.contains(request.originator) => self.config.active_route_timeout,
+            // REV_ROUTE_LIFE.
+            AodvRule::Ns2 => Duration::from_secs(6),
+        };
         self.offer(
             now,
             Offer {
@@ -206,6 +231,9 @@ impl<R: Random> Aodv<R> {
         if request.destination == self.address {
             // The destination's number is at least that of the request (section 6.1).
             request.destination_sequence.into_iter().for_each(|wanted| self.catch_up(wanted));
+            if self.config.replies == AodvRule::Ns2 {
+                self.advance_sequence(now);
+            }
             let reply = RouteReply {
                 hops: 0,
                 destination: self.address,
@@ -222,13 +250,22 @@ impl<R: Random> Aodv<R> {
         {
             let is_fresh = request.destination_sequence.is_none_or(|wanted| !is_fresher(wanted, sequence));
             // A route over the neighbour that asks leads back.
-            if route.is_valid && is_fresh && !request.destination_only && route.next_hop != from {
+            let leads_on = route.next_hop != from || self.config.replies == AodvRule::Ns2;
+            let is_known = route.is_valid || route.is_under_repair;
+            if is_known && is_fresh && !request.destination_only && leads_on {
+                let lifetime = route.expires.saturating_since(now);
+                let lifetime = match self.config.replies {
+                    AodvRule::Rfc3561 => lifetime,
+                    // The lifetime that ns-2 computes from a route under repair is a negative number without its sign.
+                    AodvRule::Ns2 if route.is_under_repair => self.config.delete_period,
+                    AodvRule::Ns2 => Duration::from_secs(lifetime.as_millis() as u64 / 1_000),
+                };
                 let reply = RouteReply {
                     hops: route.hops,
                     destination: request.destination,
                     destination_sequence: sequence,
                     originator: request.originator,
-                    lifetime: route.expires - now,
+                    lifetime,
                     is_acknowledged: false,
                 };
                 return self.answer_for(now, from, &request, reply, route.next_hop);
@@ -264,6 +301,10 @@ impl<R: Random> Aodv<R> {
 
     /// Takes the next step of a search.
     fn search(&mut self, now: Instant, destination: Address) {
+        if self.config.requests == AodvRule::Ns2 && !self.buffer.contains(destination) {
+            // The timer of ns-2 asks for the packets that wait.
+            return self.searches.end(destination);
+        }
         match self.searches.step(&self.config, now, destination) {
             None => {}
             Some(Step::Request { ttl }) => {
@@ -281,11 +322,15 @@ impl<R: Random> Aodv<R> {
                     originator_sequence: self.sequence,
                     ttl,
                 };
-                self.broadcast(now, AodvMessage::Request(request));
+                let message = AodvMessage::Request(request);
+                match self.config.requests {
+                    AodvRule::Rfc3561 => self.broadcast(now, message),
+                    AodvRule::Ns2 => self.broadcast_at_once(now, message),
+                }
             }
             Some(Step::GiveUp) => {
                 self.stats.failed_searches += 1;
-                self.searches.end(destination);
+                self.searches.give_up(&self.config, now, destination);
                 self.buffer.discard(destination, &mut self.events);
                 if let Some(route) = self.repairs.remove(&destination) {
                     self.send_errors(now, &[route], false);
@@ -293,6 +338,12 @@ impl<R: Random> Aodv<R> {
             }
         }
     }
+}
+
+/// The next time at or after `at` at which the timer of ns-2's route cache runs: a multiple of 0.5 s.
+fn next_tick(at: Instant) -> Instant {
+    let interval = Duration::from_millis(500).as_nanos();
+    Instant::from_nanos(at.as_nanos().div_ceil(interval).saturating_mul(interval))
 }
 
 impl<R: Random> RoutingAgent for Aodv<R> {
@@ -340,8 +391,10 @@ impl<R: Random> RoutingAgent for Aodv<R> {
             self.lose_neighbour(now, neighbour);
         }
         self.replies.expire(now, self.config.blacklist_timeout());
-        for destination in self.table.expire(now, self.config.delete_period) {
-            self.events.push_back(RouteEvent::Remove { destination });
+        if self.next_expiry().is_some_and(|at| at <= now) {
+            for destination in self.table.expire(now, self.config.delete_period) {
+                self.events.push_back(RouteEvent::Remove { destination });
+            }
         }
         while let Some(destination) = self.searches.due(now) {
             self.search(now, destination);
@@ -353,13 +406,19 @@ impl<R: Random> RoutingAgent for Aodv<R> {
     }
 
     fn handle_unrouted(&mut self, now: Instant, packet: UnroutedPacket) {
-        let UnroutedPacket { packet: number, source, destination } = packet;
+        let UnroutedPacket { packet: number, source, destination, .. } = packet;
         if self.table.valid(destination).is_some() {
             // The route appeared after the host looked.
             self.events.push_back(RouteEvent::Forward { packet: number });
             return;
         }
-        if source == self.address || self.searches.is_under_repair(destination) {
+        if self.table.is_under_repair(destination) && source != self.address {
+            let hops = self.table.get(destination).map(|route| route.hops);
+            self.buffer.push(now, packet, &mut self.events);
+            if !self.searches.contains(destination) {
+                self.searches.begin(&self.config, now, destination, hops);
+            }
+        } else if source == self.address || self.searches.is_under_repair(destination) {
             let hops = self.table.get(destination).map(|route| route.hops);
             self.buffer.push(now, packet, &mut self.events);
             self.searches.begin(&self.config, now, destination, hops);
@@ -369,14 +428,23 @@ impl<R: Random> RoutingAgent for Aodv<R> {
             self.events.push_back(RouteEvent::Discard { packet: number, cause });
             let sequence = self.table.get(destination).and_then(|route| route.sequence).unwrap_or(0);
             let unreachable = [(destination, sequence)].into();
-            self.send_error(now, Receiver::Broadcast, RouteError { no_delete: false, unreachable });
+            self.send_own_error(now, RouteError { no_delete: false, unreachable });
         }
         self.handle_timeout(now);
     }
 
-    fn handle_link_failure(&mut self, now: Instant, neighbour: Address) {
+    fn handle_link_failure(&mut self, now: Instant, neighbour: Address, packet: Option<UnroutedPacket>) {
+        let is_counted = self.config.errors == AodvRule::Rfc3561
+            || packet.is_some_and(|packet| self.table.get(packet.destination).is_some());
         if self.config.link_layer_feedback {
             self.replies.fail(neighbour, now + self.config.blacklist_timeout());
+        }
+        if self.config.link_layer_feedback && is_counted {
+            if self.config.local_repair == LocalRepair::Ns2
+                && packet.is_some_and(|packet| self.repair_closer_half(now, packet))
+            {
+                return;
+            }
             self.lose_neighbour(now, neighbour);
             self.handle_timeout(now);
         }
@@ -385,12 +453,16 @@ impl<R: Random> RoutingAgent for Aodv<R> {
     fn salvages(&self, packet: UnroutedPacket) -> bool {
         // Section 6.12: packets wait during a local repair. For packets of this node a search begins anew.
         self.searches.is_under_repair(packet.destination)
+            || self.table.is_under_repair(packet.destination)
             || (self.config.salvages && packet.source == self.address)
     }
 
     fn handle_forwarded(&mut self, now: Instant, packet: ForwardedPacket) {
         // A packet extends the lifetime of the routes in both directions (section 6.2).
         let expires = now + self.config.active_route_timeout;
+        if self.config.lifetimes == AodvRule::Ns2 {
+            return self.table.set_lifetime(packet.destination, expires);
+        }
         let next_hop = self.table.valid(packet.destination).map(|route| route.next_hop);
         for node in
             [Some(packet.destination), next_hop, Some(packet.source), packet.from].into_iter().flatten()
@@ -402,13 +474,13 @@ impl<R: Random> RoutingAgent for Aodv<R> {
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<AodvMessage>> {
         let position = self.outgoing.iter().position(|&(due, ..)| due <= now)?;
         let (_, to, message) = self.outgoing.remove(position)?;
-        Some(Transmit { to, size: message.size(), message })
+        Some(Transmit { to, size: message.size(self.config.sizes), message })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
         [
             self.outgoing.iter().map(|&(due, ..)| due).min(),
-            self.table.next_expiry(),
+            self.next_expiry(),
             self.searches.next_due(),
             self.replies.next_due(),
             self.seen_order.front().map(|&(until, _)| until),

@@ -55,6 +55,11 @@ impl PacketBuffer {
         }
     }
 
+    /// `true` if a packet for a destination waits.
+    pub(crate) fn contains(&self, destination: Address) -> bool {
+        self.packets.iter().any(|(_, packet)| packet.destination == destination)
+    }
+
     /// Releases the packets for a destination, in order.
     pub(crate) fn forward(&mut self, destination: Address, events: &mut VecDeque<RouteEvent>) {
         self.packets.retain(|&(_, packet)| {

@@ -253,7 +253,7 @@ impl<R: Random> RoutingAgent for Dsdv<R> {
         self.buffer.expire(now, &mut self.events);
     }
 
-    fn handle_link_failure(&mut self, now: Instant, neighbour: Address) {
+    fn handle_link_failure(&mut self, now: Instant, neighbour: Address, _: Option<UnroutedPacket>) {
         if self.config.link_layer_feedback {
             self.table.forget_neighbour(neighbour);
             self.lose_neighbour(now, neighbour);

@@ -11,7 +11,7 @@ use crate::{Random, SplitMix64};
 /// A scheduled event.
 enum Event<M> {
     Message { from: u32, to: u32, message: M },
-    Failure { at: u32, neighbour: u32 },
+    Failure { at: u32, neighbour: u32, packet: Option<UnroutedPacket> },
     Data { at: u32, from: Option<u32>, packet: u64 },
     Link { a: u32, b: u32, up: bool },
     Send { packet: u64 },
@@ -53,6 +53,8 @@ pub(crate) struct Network<A: RoutingAgent> {
     pub(crate) packets: Vec<Packet>,
     /// `true` if the link layer reports failed unicasts.
     pub(crate) feedback: bool,
+    /// `true` if packets that the link layer gave up return to agents that salvage them.
+    pub(crate) salvages: bool,
     /// Probability that a broadcast is lost at a receiver, in percent.
     pub(crate) loss: u64,
     pub(crate) messages: u64,
@@ -99,6 +101,7 @@ impl<A: RoutingAgent> Network<A> {
             random: SplitMix64::new(seed),
             packets: Vec::new(),
             feedback: true,
+            salvages: false,
             loss: 0,
             messages: 0,
             bytes: 0,
@@ -195,8 +198,15 @@ impl<A: RoutingAgent> Network<A> {
                     self.drain(to);
                 }
             }
-            Event::Failure { at, neighbour } => {
-                self.agents[at as usize].handle_link_failure(self.now, Address(neighbour));
+            Event::Failure { at, neighbour, packet } => {
+                let agent = &mut self.agents[at as usize];
+                agent.handle_link_failure(self.now, Address(neighbour), packet);
+                if let Some(packet) = packet.filter(|_| self.salvages)
+                    && agent.salvages(packet)
+                {
+                    self.packets[packet.packet as usize].outcome = PacketOutcome::Travelling;
+                    agent.handle_unrouted(self.now, packet);
+                }
                 self.drain(at);
             }
             Event::Link { a, b, up } => {
@@ -237,7 +247,10 @@ impl<A: RoutingAgent> Network<A> {
         match self.tables[holder as usize].get(&Address(destination)) {
             None => {
                 let (source, destination) = (Address(source), Address(destination));
-                agent.handle_unrouted(self.now, UnroutedPacket { packet, source, destination });
+                agent.handle_unrouted(
+                    self.now,
+                    UnroutedPacket { packet, source, destination, hops: hops as u8 },
+                );
             }
             Some(&Address(next)) => {
                 agent.handle_forwarded(self.now, forwarded);
@@ -247,7 +260,9 @@ impl<A: RoutingAgent> Network<A> {
                 } else {
                     self.packets[packet as usize].outcome = PacketOutcome::Lost;
                     if self.feedback {
-                        self.schedule(at, Event::Failure { at: holder, neighbour: next });
+                        let (source, destination) = (Address(source), Address(destination));
+                        let packet = Some(UnroutedPacket { packet, source, destination, hops: hops as u8 });
+                        self.schedule(at, Event::Failure { at: holder, neighbour: next, packet });
                     }
                 }
             }
@@ -294,7 +309,7 @@ impl<A: RoutingAgent> Network<A> {
                 if self.is_up(node, receiver) {
                     self.schedule(at, Event::Message { from: node, to: receiver, message: message.clone() });
                 } else if self.feedback {
-                    self.schedule(at, Event::Failure { at: node, neighbour: receiver });
+                    self.schedule(at, Event::Failure { at: node, neighbour: receiver, packet: None });
                 }
             }
         }

@@ -4,6 +4,32 @@ use whimbrel_units::Duration;
 
 use crate::routing::BufferConfig;
 
+/// The rule for a local repair of a route (RFC 3561 section 6.12).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum LocalRepair {
+    /// No local repair: the break is reported.
+    #[default]
+    Never,
+    /// A route in use to a destination that is not farther than MAX_REPAIR_TTL (0.3 times the network's diameter) is
+    /// repaired, and an error is reported if that fails.
+    Rfc3561,
+    /// The route of a data packet that the link layer gave up is repaired if the packet has made more hops than remain to
+    /// its destination. The route keeps its number meanwhile, and requests for its destination are answered; the other
+    /// routes over the neighbour stay up, and a repair that fails is not reported (`rt_ll_failed` and `local_rt_repair` of
+    /// `aodv.cc`).
+    Ns2,
+}
+
+/// A rule on which ns-2.35 differs from RFC 3561.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum AodvRule {
+    /// The RFC's rule.
+    #[default]
+    Rfc3561,
+    /// The rule of ns-2.35 (`aodv/aodv.cc`).
+    Ns2,
+}
+
 /// Parameters of an [`Aodv`](super::Aodv) agent, with the names of RFC 3561 section 10.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AodvConfig {
@@ -43,9 +69,30 @@ pub struct AodvConfig {
     /// `true` if packets of the node itself that the link layer gave up, and those queued for the lost neighbour, wait for
     /// a new route; otherwise they are given up, unless the route is under repair.
     pub salvages: bool,
-    /// `true` if a node repairs a broken route to a destination that is not farther than MAX_REPAIR_TTL (0.3 times the
-    /// network's diameter) itself, before it reports an error.
-    pub local_repair: bool,
+    /// The routes that a node repairs itself before it reports an error.
+    pub local_repair: LocalRepair,
+    /// Routes to the neighbours that messages come from. RFC 3561 (sections 6.5 and 6.7): each request and reply makes or
+    /// confirms one. ns-2 (`recvRequest`, `recvReply`): none is made.
+    pub neighbour_routes: AodvRule,
+    /// Times and reaches of requests. ns-2 (`sendRequest`, `rt_purge`): the wait is twice the reach times the mean time per
+    /// hop of the last three searches, multiplied by the number of searches of the whole network, at most 10 s; the next
+    /// request goes out with the next packet or at the next multiple of 0.5 s; after the last one none is sent for 10 s. The
+    /// reach of the last search is remembered, as is the length of the last route. The originator does not delay requests.
+    pub requests: AodvRule,
+    /// Replies. ns-2 (`recvRequest`, `recvReply`): the destination advances its number with each reply; an intermediate node
+    /// also answers the neighbour that its route leads over, with the lifetime in whole seconds; a reply that does not
+    /// improve the route of a node ends there.
+    pub replies: AodvRule,
+    /// Route errors. ns-2 (`handle_link_failure`, `recvError`, `rt_resolve`): all are broadcast; the node at the broken link
+    /// sends one without delay for all routes over it, also if there are no precursors, and keeps the precursors; a node
+    /// that receives one forwards it if it has precursors, drops what is queued for its sender, and ignores numbers older
+    /// than its own; replies make precursors of the originator's side only; failures of routing messages are ignored.
+    pub errors: AodvRule,
+    /// Lifetimes of routes. ns-2 (`recvRequest`, `forward`, `rt_purge`): a reverse route lives for 6 s; a packet extends the
+    /// lifetime of the route that it takes and of no other; lifetimes are checked at multiples of 0.5 s.
+    pub lifetimes: AodvRule,
+    /// Sizes of messages. ns-2 (`aodv_packet.h`): 20 bytes of IP header, no UDP header, and requests of 28 bytes.
+    pub sizes: AodvRule,
     /// LOCAL_ADD_TTL: hops added to the reach of a local repair.
     pub local_add_ttl: u8,
     /// `true` if only the destination may answer requests (the D flag).
@@ -62,21 +109,20 @@ pub struct AodvConfig {
 }
 
 impl AodvConfig {
-    /// The parameters of ns-2.35 (`aodv.h`): routes live for 10 s, the first ring has 5 hops, and packets that the link layer
-    /// gave up are given up.
+    /// The parameters and rules of ns-2.35 (`aodv.h`, `aodv.cc`): routes live for 10 s, the first ring has 5 hops, the rates
+    /// of requests and errors are not limited, and sequence numbers are kept for good.
     ///
-    /// ns-2 differs from RFC 3561 in more than parameters: it makes no routes to the neighbours that messages come from, and
-    /// repairs a route locally where the destination is closer than the source. [`Aodv`](super::Aodv) has neither rule, so
-    /// local repair is off here; with RFC 3561's own rule for it, half as many messages again are sent as in ns-2.
+    /// Two rules of ns-2 are left out: waiting packets leave 10 ms apart (`ARP_DELAY`), and packets that return to their
+    /// source are dropped.
     pub const NS2: Self = Self {
         active_route_timeout: Duration::from_secs(10),
         my_route_timeout: Duration::from_secs(10),
-        delete_period: Duration::from_secs(50),
+        delete_period: Duration::from_secs(1_000_000),
         node_traversal_time: Duration::from_millis(30),
         net_diameter: 30,
         request_retries: 3,
-        request_rate_limit: 10,
-        error_rate_limit: 10,
+        request_rate_limit: usize::MAX,
+        error_rate_limit: usize::MAX,
         ttl_start: 5,
         ttl_increment: 2,
         ttl_threshold: 7,
@@ -86,7 +132,13 @@ impl AodvConfig {
         hellos: false,
         link_layer_feedback: true,
         salvages: false,
-        local_repair: false,
+        local_repair: LocalRepair::Ns2,
+        neighbour_routes: AodvRule::Ns2,
+        requests: AodvRule::Ns2,
+        replies: AodvRule::Ns2,
+        errors: AodvRule::Ns2,
+        lifetimes: AodvRule::Ns2,
+        sizes: AodvRule::Ns2,
         local_add_ttl: 2,
         destination_only: false,
         gratuitous_reply: false,
@@ -118,7 +170,13 @@ impl Default for AodvConfig {
             hellos: false,
             link_layer_feedback: true,
             salvages: true,
-            local_repair: false,
+            local_repair: LocalRepair::Never,
+            neighbour_routes: AodvRule::Rfc3561,
+            requests: AodvRule::Rfc3561,
+            replies: AodvRule::Rfc3561,
+            errors: AodvRule::Rfc3561,
+            lifetimes: AodvRule::Rfc3561,
+            sizes: AodvRule::Rfc3561,
             local_add_ttl: 2,
             destination_only: false,
             gratuitous_reply: false,
@@ -135,9 +193,12 @@ impl AodvConfig {
         self.node_traversal_time * 2 * u64::from(self.net_diameter)
     }
 
-    /// PATH_DISCOVERY_TIME: time for which a request's identifier is kept.
+    /// PATH_DISCOVERY_TIME: time for which a request's identifier is kept; BCAST_ID_SAVE of ns-2.
     pub fn path_discovery_time(&self) -> Duration {
-        self.net_traversal_time() * 2
+        match self.requests {
+            AodvRule::Rfc3561 => self.net_traversal_time() * 2,
+            AodvRule::Ns2 => Duration::from_secs(6),
+        }
     }
 
     /// NEXT_HOP_WAIT: wait for the acknowledgement of a reply.

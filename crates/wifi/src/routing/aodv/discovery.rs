@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 
 use whimbrel_units::{Duration, Instant};
 
-use super::AodvConfig;
+use super::{AodvConfig, AodvRule, next_tick};
 use crate::routing::Address;
 
 /// A search for a route in progress.
@@ -18,7 +18,35 @@ pub(super) struct Search {
     pub(super) due: Instant,
     /// `true` if the node repairs a route in use, and reports an error if the search fails.
     pub(super) is_repair: bool,
+    /// Under ns-2's rule, the end of the wait for the last request: a packet after it causes the next one.
+    ready: Instant,
+    /// Time of the last request.
+    sent: Instant,
 }
+
+/// What ns-2 remembers of the searches for a destination.
+#[derive(Clone, Copy, Default, Debug)]
+struct Memory {
+    /// Reach of the last search, or length of the route found.
+    reach: u8,
+    /// The last times per hop.
+    latencies: [Option<Duration>; 3],
+    next: usize,
+}
+
+impl Memory {
+    /// The mean of the last times per hop (`PerHopTime`).
+    fn time_per_hop(&self, config: &AodvConfig) -> Duration {
+        let known = self.latencies.iter().flatten();
+        match known.clone().count() {
+            0 => config.node_traversal_time,
+            count => known.fold(Duration::ZERO, |sum, &latency| sum + latency) / count as u64,
+        }
+    }
+}
+
+/// The longest wait of a search in ns-2 (MAX_RREQ_TIMEOUT).
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// The next step of a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,8 +64,11 @@ pub(super) enum Step {
 #[derive(Clone, Default, Debug)]
 pub(super) struct Searches {
     searches: BTreeMap<Address, Search>,
+    memory: BTreeMap<Address, Memory>,
     /// Times of the last requests, for the limit of their rate.
     requests: VecDeque<Instant>,
+    /// The last route found and the time of the request.
+    found: Option<(Address, Instant)>,
 }
 
 impl Searches {
@@ -53,10 +84,22 @@ impl Searches {
         destination: Address,
         hops: Option<u8>,
     ) {
+        if config.requests == AodvRule::Ns2 {
+            let memory = self.memory.entry(destination).or_default();
+            memory.reach = memory.reach.max(hops.unwrap_or(0));
+            let search =
+                Search { ttl: 0, wide_requests: 0, due: now, is_repair: false, ready: now, sent: now };
+            let search = self.searches.entry(destination).or_insert(search);
+            if search.ready <= now {
+                search.due = now;
+            }
+            return;
+        }
         // The first reach is that of the last known route and some more.
         let before =
             hops.filter(|&hops| hops < config.net_diameter).map_or(0, |hops| hops.min(config.ttl_threshold));
-        let search = Search { ttl: before, wide_requests: 0, due: now, is_repair: false };
+        let search =
+            Search { ttl: before, wide_requests: 0, due: now, is_repair: false, ready: now, sent: now };
         self.searches.entry(destination).or_insert(search);
     }
 
@@ -65,11 +108,71 @@ impl Searches {
         // A single request: the whole network is searched by the originator, if need be.
         let wide_requests = config.request_retries;
         let ttl = ttl.max(1) - 1;
-        self.searches.entry(destination).or_insert(Search { ttl, wide_requests, due: now, is_repair: true });
+        let search = Search { ttl, wide_requests, due: now, is_repair: true, ready: now, sent: now };
+        self.searches.entry(destination).or_insert(search);
     }
 
     pub(super) fn end(&mut self, destination: Address) {
         self.searches.remove(&destination);
+    }
+
+    pub(super) fn contains(&self, destination: Address) -> bool {
+        self.searches.contains_key(&destination)
+    }
+
+    /// A route of `hops` hops has been found.
+    pub(super) fn find(&mut self, config: &AodvConfig, destination: Address, hops: u8) {
+        if config.requests == AodvRule::Rfc3561 {
+            self.searches.remove(&destination);
+        } else if let Some(search) = self.searches.remove(&destination) {
+            let memory = self.memory.entry(destination).or_default();
+            memory.reach = hops;
+            self.found = Some((destination, search.sent));
+        }
+    }
+
+    /// The reply of the search for the route found last has arrived over `hops` hops.
+    pub(super) fn measure(&mut self, now: Instant, destination: Address, hops: u8) {
+        if let Some((_, sent)) = self.found.take_if(|(found, _)| *found == destination) {
+            let memory = self.memory.entry(destination).or_default();
+            memory.latencies[memory.next] = Some((now - sent) / u64::from(hops.max(1)));
+            memory.next = (memory.next + 1) % memory.latencies.len();
+        }
+    }
+
+    /// The last request remained without a reply.
+    pub(super) fn give_up(&mut self, config: &AodvConfig, now: Instant, destination: Address) {
+        match self.searches.get_mut(&destination) {
+            Some(search) if config.requests == AodvRule::Ns2 => {
+                search.wide_requests = 0;
+                search.ready = now + MAX_WAIT;
+                search.due = next_tick(search.ready);
+            }
+            _ => self.end(destination),
+        }
+    }
+
+    /// The next step under ns-2's rule (`sendRequest`).
+    fn step_ns2(&mut self, config: &AodvConfig, now: Instant, destination: Address) -> Option<Step> {
+        let search = self.searches.get_mut(&destination)?;
+        if search.wide_requests > config.request_retries {
+            return Some(Step::GiveUp);
+        }
+        let memory = self.memory.entry(destination).or_default();
+        let ttl = match memory.reach {
+            0 => config.ttl_start,
+            reach if reach < config.ttl_threshold => reach + config.ttl_increment,
+            _ => {
+                search.wide_requests += 1;
+                config.net_diameter
+            }
+        };
+        memory.reach = ttl;
+        let wait = memory.time_per_hop(config) * 2 * u64::from(ttl) * u64::from(search.wide_requests.max(1));
+        (search.ttl, search.sent) = (ttl, now);
+        search.ready = now + wait.min(MAX_WAIT);
+        search.due = next_tick(search.ready.max(now + Duration::from_nanos(1)));
+        Some(Step::Request { ttl })
     }
 
     /// The destination of a search whose next step is due.
@@ -83,6 +186,9 @@ impl Searches {
 
     /// Takes the next step of a search; `None` if the limit of the rate postpones it.
     pub(super) fn step(&mut self, config: &AodvConfig, now: Instant, destination: Address) -> Option<Step> {
+        if config.requests == AodvRule::Ns2 {
+            return self.step_ns2(config, now, destination);
+        }
         let search = self.searches.get_mut(&destination)?;
         let gives_up = if search.is_repair {
             search.wide_requests > config.request_retries

@@ -6,6 +6,7 @@ use core::fmt;
 
 use whimbrel_units::Duration;
 
+use super::AodvRule;
 use crate::routing::Address;
 
 /// A route request (RREQ, section 5.1).
@@ -101,14 +102,16 @@ impl fmt::Display for MalformedAodv {
 impl core::error::Error for MalformedAodv {}
 
 impl AodvMessage {
-    /// Bytes of the headers of IPv4 and UDP.
-    const HEADERS: u32 = 28;
-
     /// Bytes of the packet with its network and transport headers.
-    pub fn size(&self) -> u32 {
-        Self::HEADERS
+    pub fn size(&self, rule: AodvRule) -> u32 {
+        // IPv4 and UDP; ns-2 counts no UDP header, and a timestamp in requests.
+        let (headers, request) = match rule {
+            AodvRule::Rfc3561 => (28, 24),
+            AodvRule::Ns2 => (20, 28),
+        };
+        headers
             + match self {
-                Self::Request(_) => 24,
+                Self::Request(_) => request,
                 Self::Reply(_) | Self::Hello { .. } => 20,
                 Self::Error(error) => 4 + 8 * error.unreachable.len() as u32,
                 Self::ReplyAck => 2,

@@ -3,7 +3,7 @@
 use whimbrel_units::Instant;
 
 use super::table::Offer;
-use super::{Aodv, AodvMessage, RouteReply, RouteRequest};
+use super::{Aodv, AodvMessage, AodvRule, RouteReply, RouteRequest};
 use crate::Random;
 use crate::routing::Address;
 
@@ -75,6 +75,12 @@ impl<R: Random> Aodv<R> {
                 expires: now + reply.lifetime,
             },
         );
+        if !accepted && self.config.replies == AodvRule::Ns2 {
+            return;
+        }
+        if accepted && reply.originator == self.address {
+            self.searches.measure(now, reply.destination, reply.hops);
+        }
         if !accepted {
             // By the text of the RFC the reply ends here, and a search whose reply confirms a route that is in use
             // fails. The reply is forwarded with the route of this node, which is at least as good.
@@ -90,7 +96,9 @@ impl<R: Random> Aodv<R> {
         let Some(reverse) = self.table.valid_mut(reply.originator) else { return };
         reverse.expires = reverse.expires.max(expires);
         let towards_originator = reverse.next_hop;
-        reverse.add_precursor(from);
+        if self.config.errors == AodvRule::Rfc3561 {
+            reverse.add_precursor(from);
+        }
         for destination in [reply.destination, from] {
             if let Some(route) = self.table.valid_mut(destination) {
                 route.add_precursor(towards_originator);

@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 use smallvec::SmallVec;
 use whimbrel_units::{Duration, Instant};
 
-use super::table::Broken;
-use super::{Aodv, AodvMessage, RouteError};
+use super::table::{Broken, is_fresher};
+use super::{Aodv, AodvMessage, AodvRule, LocalRepair, RouteError};
 use crate::Random;
-use crate::routing::{Address, Receiver, RouteEvent};
+use crate::routing::{Address, Receiver, RouteEvent, UnroutedPacket};
 
 impl<R: Random> Aodv<R> {
     /// Processes a route error (section 6.11, case iii).
@@ -22,11 +22,35 @@ impl<R: Random> Aodv<R> {
             if destination == self.address {
                 self.catch_up(sequence);
             }
-            if self.table.valid(destination).is_some_and(|route| route.next_hop == from) {
+            let is_old = self.config.errors == AodvRule::Ns2;
+            let is_old = |known: u32| is_old && is_fresher(known, sequence);
+            if self
+                .table
+                .valid(destination)
+                .is_some_and(|route| route.next_hop == from && !route.sequence.is_some_and(is_old))
+            {
                 broken.extend(self.invalidate(now, destination, Some(sequence)));
             }
         }
+        if self.config.errors == AodvRule::Ns2 && !broken.is_empty() {
+            self.events.push_back(RouteEvent::Flush { neighbour: from, is_salvage: false });
+        }
         self.send_errors(now, &broken, false);
+    }
+
+    /// Starts ns-2's local repair of the route of a packet that the link layer gave up; the search begins when the packet
+    /// is back without a route. Returns `false` if the packet has
+    /// made no more hops than remain: the link is then lost.
+    pub(super) fn repair_closer_half(&mut self, now: Instant, packet: UnroutedPacket) -> bool {
+        let destination = packet.destination;
+        let Some(route) = self.table.get(destination) else { return false };
+        if packet.hops <= route.hops || !(route.is_valid || route.is_under_repair) {
+            return false;
+        }
+        if self.table.suspend(destination, now + self.config.delete_period) {
+            self.events.push_back(RouteEvent::Remove { destination });
+        }
+        true
     }
 
     /// A link is lost (section 6.11, case i).
@@ -42,7 +66,8 @@ impl<R: Random> Aodv<R> {
         for destination in destinations {
             let Some(route) = self.invalidate(now, destination, None) else { continue };
             let is_used = !route.precursors.is_empty();
-            if self.config.local_repair && is_used && route.hops <= self.config.max_repair_ttl() {
+            let is_repaired = self.config.local_repair == LocalRepair::Rfc3561;
+            if is_repaired && is_used && route.hops <= self.config.max_repair_ttl() {
                 let ttl = route.hops.saturating_add(self.config.local_add_ttl);
                 self.searches.begin_repair(&self.config, now, destination, ttl);
                 self.repairs.insert(destination, route);
@@ -50,7 +75,27 @@ impl<R: Random> Aodv<R> {
                 broken.push(route);
             }
         }
-        self.send_errors(now, &broken, false);
+        if self.config.errors == AodvRule::Rfc3561 {
+            return self.send_errors(now, &broken, false);
+        }
+        for route in &broken {
+            self.table.keep_precursors(route.destination, &route.precursors);
+        }
+        let unreachable: Vec<_> = broken.iter().map(|route| (route.destination, route.sequence)).collect();
+        for part in unreachable.chunks(usize::from(u8::MAX)) {
+            self.send_own_error(now, RouteError { no_delete: false, unreachable: part.into() });
+        }
+    }
+
+    /// Broadcasts an error that this node originates.
+    pub(super) fn send_own_error(&mut self, now: Instant, error: RouteError) {
+        match self.config.errors {
+            AodvRule::Rfc3561 => self.send_error(now, Receiver::Broadcast, error),
+            AodvRule::Ns2 => {
+                self.stats.errors += 1;
+                self.broadcast_at_once(now, AodvMessage::Error(error));
+            }
+        }
     }
 
     /// Informs the precursors of broken routes: all neighbours if there are several, the only one otherwise.
@@ -65,6 +110,7 @@ impl<R: Random> Aodv<R> {
         precursors.dedup();
         let receiver = match precursors[..] {
             [] => return,
+            _ if self.config.errors == AodvRule::Ns2 => Receiver::Broadcast,
             [only] => Receiver::Neighbour(only),
             _ => Receiver::Broadcast,
         };

@@ -26,6 +26,8 @@ pub(super) struct Route {
     /// The destination's number; `None` if it is unknown, as for a neighbour that has sent nothing of its own.
     pub(super) sequence: Option<u32>,
     pub(super) is_valid: bool,
+    /// `true` if the route is invalid and under repair by ns-2's rule, with the number and length that it had.
+    pub(super) is_under_repair: bool,
     /// End of the lifetime of a valid route; deletion of an invalid one.
     pub(super) expires: Instant,
     /// Neighbours that may use the route: they are informed when it breaks.
@@ -107,8 +109,15 @@ impl Table {
         let Offer { destination, next_hop, hops, sequence, expires } = offer;
         self.next_expiry = Some(self.next_expiry.map_or(expires, |next| next.min(expires)));
         let Some(route) = self.routes.get_mut(&destination) else {
-            let route =
-                Route { next_hop, hops, sequence, is_valid: true, expires, precursors: SmallVec::new() };
+            let route = Route {
+                next_hop,
+                hops,
+                sequence,
+                is_valid: true,
+                is_under_repair: false,
+                expires,
+                precursors: SmallVec::new(),
+            };
             self.routes.insert(destination, route);
             return Update::New;
         };
@@ -117,7 +126,8 @@ impl Table {
             (_, None) => !is_direct,
             (None, Some(_)) => true,
             (Some(known), Some(offered)) => {
-                is_fresher(offered, known) || (offered == known && (!route.is_valid || hops < route.hops))
+                let may_be_longer = !route.is_valid && !route.is_under_repair;
+                is_fresher(offered, known) || (offered == known && (may_be_longer || hops < route.hops))
             }
         };
         if !is_better {
@@ -138,6 +148,7 @@ impl Table {
         }
         let is_same = route.is_valid && (route.next_hop, route.hops) == (next_hop, hops);
         (route.next_hop, route.hops, route.is_valid) = (next_hop, hops, true);
+        route.is_under_repair = false;
         if is_same { Update::Same } else { Update::New }
     }
 
@@ -145,6 +156,33 @@ impl Table {
     pub(super) fn refresh(&mut self, destination: Address, expires: Instant) {
         if let Some(route) = self.valid_mut(destination) {
             route.expires = route.expires.max(expires);
+        }
+    }
+
+    /// Sets the end of the lifetime of a valid route.
+    pub(super) fn set_lifetime(&mut self, destination: Address, expires: Instant) {
+        if let Some(route) = self.valid_mut(destination) {
+            route.expires = expires;
+            self.next_expiry = Some(self.next_expiry.map_or(expires, |next| next.min(expires)));
+        }
+    }
+
+    /// Makes a route invalid for the time of a repair by ns-2's rule: its number stays. Returns `false` if it was invalid.
+    pub(super) fn suspend(&mut self, destination: Address, delete_at: Instant) -> bool {
+        let Some(route) = self.valid_mut(destination) else { return false };
+        (route.is_valid, route.is_under_repair, route.expires) = (false, true, delete_at);
+        true
+    }
+
+    /// `true` if a route is under repair by ns-2's rule.
+    pub(super) fn is_under_repair(&self, destination: Address) -> bool {
+        self.routes.get(&destination).is_some_and(|route| route.is_under_repair)
+    }
+
+    /// Gives an invalid route precursors, in addition to those that it has.
+    pub(super) fn keep_precursors(&mut self, destination: Address, precursors: &[Address]) {
+        if let Some(route) = self.routes.get_mut(&destination) {
+            precursors.iter().for_each(|&precursor| route.add_precursor(precursor));
         }
     }
 

@@ -2,7 +2,7 @@ use super::*;
 use std::vec::Vec;
 
 fn packet(number: u64, destination: u32) -> UnroutedPacket {
-    UnroutedPacket { packet: number, source: Address(0), destination: Address(destination) }
+    UnroutedPacket { packet: number, source: Address(0), destination: Address(destination), hops: 0 }
 }
 
 fn buffer(per_destination: usize, total: usize) -> PacketBuffer {

@@ -57,7 +57,7 @@ fn the_link_layers_report_breaks_routes_by_default_and_not_in_ns2() {
     for (config, is_kept) in [(DsdvConfig::NS2, true), (DsdvConfig::default(), false)] {
         let mut network = network(config, 2, &[(0, 1)], 1);
         network.run_until(at(50.0));
-        network.agents[0].handle_link_failure(network.now, Address(1));
+        network.agents[0].handle_link_failure(network.now, Address(1), None);
         assert_eq!(network.agents[0].next_hop(Address(1)).is_some(), is_kept);
     }
 }
@@ -218,7 +218,7 @@ fn an_old_report_of_a_broken_route_is_answered_by_a_triggered_update() {
 fn packets_wait_for_a_route_and_the_sixth_displaces_the_first() {
     let (mut agent, now) = settled(DsdvConfig::NS2);
     for packet in 0..6 {
-        let packet = UnroutedPacket { packet, source: Address(0), destination: Address(1) };
+        let packet = UnroutedPacket { packet, source: Address(0), destination: Address(1), hops: 0 };
         agent.handle_unrouted(at(now), packet);
     }
     assert_eq!(agent.poll_event(), Some(RouteEvent::Discard { packet: 0, cause: DiscardCause::BufferFull }));
@@ -252,7 +252,7 @@ fn sequence_numbers_of_the_network_do_not_overflow() {
     agent.handle_packet(at(now + 1.0), Address(1), DsdvUpdate::new(&[entry(7, 248, u32::MAX)]));
     assert_eq!(agent.next_hop(Address(8)), None, "249 hops and one are infinite");
     assert_eq!(agent.next_hop(Address(7)), Some(Address(1)));
-    agent.handle_link_failure(at(now + 2.0), Address(1));
+    agent.handle_link_failure(at(now + 2.0), Address(1), None);
     assert_eq!(agent.next_hop(Address(7)), None);
 }
 

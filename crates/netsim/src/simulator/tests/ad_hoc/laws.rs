@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use whimbrel_wifi::routing::aodv::LocalRepair;
 
 /// Random waypoints of a node in a square of 700 m: from one second to the next the node may cross it.
 fn paths() -> impl Strategy<Value = Vec<(Path, Presence)>> {
@@ -68,9 +69,10 @@ proptest! {
     fn aodv_has_no_loops_and_conserves_packets(
         stations in paths(),
         flows in proptest::collection::vec((0usize..8, 0usize..8), 1..5),
-        (local_repair, salvages, hellos) in any::<(bool, bool, bool)>(),
+        (repairs, salvages, hellos) in any::<(bool, bool, bool)>(),
         seed in any::<u64>(),
     ) {
+        let local_repair = if repairs { LocalRepair::Rfc3561 } else { LocalRepair::Never };
         let config = AodvConfig { local_repair, salvages, hellos, ..AodvConfig::default() };
         obeys_the_laws(Mesh::new(stations, seed, aodv(config)), &flows)?;
     }

@@ -62,13 +62,13 @@ fn an_acknowledgement_in_time_keeps_a_neighbour_off_the_blacklist() {
 fn a_reply_that_the_link_layer_gave_up_puts_its_receiver_on_the_blacklist() {
     let mut agent = agent();
     assert_eq!(ask(&mut agent, at(1.0), 1).len(), 1);
-    agent.handle_link_failure(at(1.01), Address(1));
+    agent.handle_link_failure(at(1.01), Address(1), None);
     assert!(ask(&mut agent, at(2.0), 2).is_empty());
     // A failure of anything else does not.
     let mut other = self::agent();
     assert_eq!(ask(&mut other, at(1.0), 1).len(), 1);
     other.handle_packet(at(1.01), Address(1), AodvMessage::ReplyAck);
-    other.handle_link_failure(at(1.02), Address(1));
+    other.handle_link_failure(at(1.02), Address(1), None);
     assert_eq!(ask(&mut other, at(2.0), 2).len(), 1);
 }
 
