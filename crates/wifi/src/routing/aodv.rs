@@ -258,7 +258,7 @@ impl<R: Random> Aodv<R> {
                     AodvRule::Rfc3561 => lifetime,
                     // The lifetime that ns-2 computes from a route under repair is a negative number without its sign.
                     AodvRule::Ns2 if route.is_under_repair => self.config.delete_period,
-                    AodvRule::Ns2 => Duration::from_secs(lifetime.as_millis() as u64 / 1_000),
+                    AodvRule::Ns2 => Duration::from_secs(lifetime.as_millis() / 1_000),
                 };
                 let reply = RouteReply {
                     hops: route.hops,

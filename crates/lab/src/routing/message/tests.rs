@@ -4,6 +4,8 @@ use whimbrel_netsim::capture::CaptureFormat;
 use whimbrel_netsim::{Ecn, FlowId, NodeId, Packet};
 use whimbrel_units::{Duration, Instant};
 
+use whimbrel_wifi::routing::aodv::AodvRule;
+
 use super::*;
 use crate::capture::IpCapture;
 use crate::payload::{Envelope, SimPayload};
@@ -12,7 +14,7 @@ use crate::payload::{Envelope, SimPayload};
 #[test]
 fn a_broadcast_hello_is_captured_as_a_datagram_to_all_on_the_port_of_aodv() {
     let hello = AodvMessage::Hello { sequence: 7, lifetime: Duration::from_secs(2) };
-    let size = hello.size();
+    let size = hello.size(AodvRule::Rfc3561);
     let sender = NodeId::default();
     let body = Body::Aodv(hello);
     let payload =

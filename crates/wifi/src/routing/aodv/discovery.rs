@@ -24,7 +24,7 @@ pub(super) struct Search {
     sent: Instant,
 }
 
-/// What ns-2 remembers of the searches for a destination.
+/// The state that ns-2 keeps of the searches for a destination.
 #[derive(Clone, Copy, Default, Debug)]
 struct Memory {
     /// Reach of the last search, or length of the route found.
