@@ -91,7 +91,8 @@ impl Router {
 
     /// Number and bytes of the messages sent; a broadcast is one.
     pub fn overhead(&self) -> (u64, u64) {
-        each!(&self.kind, router => (router.messages(), router.bytes()))
+        let counters = self.meter.counters();
+        (counters.sent_packets, counters.sent_bytes)
     }
 
     pub(crate) fn handle_observation(&mut self, now: Instant, observation: &Observation) {

@@ -21,29 +21,17 @@ pub struct AdHocRouter<R> {
     station: StationId,
     /// The packet that was lost last: the MAC's report on it, which follows, is of the same failure.
     failed: Option<u64>,
-    messages: u64,
-    bytes: u64,
 }
 
 impl<R: RoutingAgent> AdHocRouter<R> {
     /// The protocol over a station of its node.
     pub fn new(protocol: R, station: StationId) -> Self {
-        Self { protocol, station, failed: None, messages: 0, bytes: 0 }
+        Self { protocol, station, failed: None }
     }
 
     /// The protocol.
     pub const fn protocol(&self) -> &R {
         &self.protocol
-    }
-
-    /// Number of messages sent, of which a broadcast is one.
-    pub const fn messages(&self) -> u64 {
-        self.messages
-    }
-
-    /// Bytes of the messages sent.
-    pub const fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// The protocol's next hop towards a destination.
@@ -116,8 +104,6 @@ impl<R: RoutingAgent> AdHocRouter<R> {
     /// The next message to send: destination, bytes and content of a packet of flow [`FlowId::ROUTING`].
     pub fn poll_message(&mut self, now: Instant) -> Option<(NodeId, u32, R::Message)> {
         let Transmit { to, message, size } = self.protocol.poll_transmit(now)?;
-        self.messages += 1;
-        self.bytes += u64::from(size);
         let destination = match to {
             Receiver::Broadcast => NodeId::BROADCAST,
             Receiver::Neighbour(neighbour) => node(neighbour),

@@ -143,7 +143,7 @@ fn a_clients_packets_wait_during_a_hand_over() {
     assert_eq!(campus.simulator.packets_in_network(), 0);
 }
 
-/// What two clients send to each other is transmitted twice, whatever the route says about the next hop.
+/// A packet from one client to another is transmitted twice, whatever the route says about the next hop.
 #[test]
 fn clients_of_one_access_point_talk_through_it() {
     for has_direct_route in [false, true] {

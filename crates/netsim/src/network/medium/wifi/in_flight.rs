@@ -1,4 +1,4 @@
-//! What MACs have in service or on the air, by handle.
+//! The frames that MACs have in service or on the air, by handle.
 
 /// An item from its service at a MAC until its last transmission has ended everywhere.
 struct Entry<T> {

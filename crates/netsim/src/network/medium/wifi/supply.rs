@@ -10,7 +10,7 @@ use super::managed::Machine;
 use super::payloads::Payloads;
 use crate::medium::{MediumIo, MediumLoss};
 
-/// What is needed to make frames of packets.
+/// The parameters and payloads of the frames that are made of packets.
 pub(super) struct Supply<'a> {
     pub(super) payloads: &'a mut Payloads,
     /// Bytes between the MAC's header and the packet.
