@@ -7,6 +7,7 @@
 mod build;
 mod captures;
 mod collect;
+mod controllers;
 mod parallel;
 mod sample;
 

@@ -53,7 +53,7 @@ pub use header::{Addresses, WINDOW_SHIFT, write_tcp_header};
 pub use ranges::ByteRange;
 pub use receiver::{ReceiverSnapshot, TcpReceiver};
 pub use segment::{Flags, HeaderModel, SackBlocks, Segment, Timestamps};
-pub use sender::{SenderPhase, SenderSnapshot, TcpSender};
+pub use sender::{ExternalWindow, SenderPhase, SenderProgress, SenderSnapshot, TcpSender};
 
 /// The clock of the timestamps option: microseconds, modulo 2^32.
 fn clock(now: Instant) -> u32 {

@@ -5,6 +5,7 @@
 //! its own to a document ([`Transports::with`]).
 
 pub mod dccp;
+pub mod explicit;
 pub mod tcp;
 pub mod udp;
 
@@ -21,8 +22,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use whimbrel_netsim::medium::Observation;
 use whimbrel_netsim::{
-    Agent, Ecn, LinkId, LossCause, NodeId, Packet, PassingPacket, RoutingRequest, StationId, StoredPacket,
-    UnroutedPacket,
+    Agent, Ecn, LinkId, LossCause, NodeId, Packet, PassingPacket, RoutingRequest, Shim, StationId,
+    StoredPacket, UnroutedPacket,
 };
 use whimbrel_scenario::transport::Settings;
 use whimbrel_scenario::{Note, ScenarioError, TransportKind, TransportPlan, decode};
@@ -38,6 +39,7 @@ transports! {
     // transport: the content of its packets; its ends
     dccp::Dccp: Dccp(whimbrel_wire::Packet); Dccp(dccp::DccpAgent);
     tcp::Tcp: Tcp(tcp::TcpContent); TcpSender(tcp::TcpSenderAgent), TcpReceiver(tcp::TcpReceiverAgent);
+    explicit::Xcp: Explicit(explicit::ExplicitContent); ExplicitSender(explicit::ExplicitSender), ExplicitReceiver(explicit::ExplicitReceiver);
     udp::Udp: Udp(udp::UdpContent); UdpSource(udp::UdpSource), UdpSink(udp::UdpSink);
 }
 
@@ -213,7 +215,7 @@ impl Transports {
 
 impl Default for Transports {
     fn default() -> Self {
-        table()
+        table().with(explicit::Rcp).with(explicit::Abc)
     }
 }
 

@@ -31,6 +31,7 @@
 //! [`Scenario`]; with its names resolved, its copies made and its files read it is a [`Plan`], which
 //! any number of runs may share, and from which a [`Network`] is built. Transports are the caller's ([`transport`]).
 
+pub mod controller;
 mod decode;
 mod discipline;
 mod document;

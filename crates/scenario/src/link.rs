@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::controller::ControllerKeys;
 use super::discipline::Discipline;
 use super::netem::Netem;
 use super::networks::MeasuredNetwork;
@@ -53,6 +54,9 @@ pub struct Link {
     /// The queue's discipline; drop-tail by default.
     #[serde(default)]
     pub discipline: Option<Discipline>,
+    /// Explicit rate control; none by default. With `between`, each direction has a controller of its own.
+    #[serde(default)]
+    pub controller: Option<ControllerKeys>,
     /// With drop-tail: ECN-capable packets that find at least that many packets at the link are marked.
     #[serde(default)]
     pub mark_at: Option<u32>,
@@ -90,6 +94,8 @@ pub struct Reverse {
     pub queue: Option<QueueLimit>,
     /// The queue's discipline; that of the first direction by default.
     pub discipline: Option<Discipline>,
+    /// Explicit rate control; that of the first direction by default.
+    pub controller: Option<ControllerKeys>,
     /// The number of packets at the link from which packets are marked.
     pub mark_at: Option<u32>,
     /// Losses on the medium; none by default.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::controller::ControllerKeys;
 use super::discipline::Discipline;
 use super::quantity::{Decibels, Frequency, Length, Power, QueueLimit, Rate, Size, Time};
 
@@ -52,6 +53,9 @@ pub struct Wifi {
     /// The discipline of each station's queue; drop-tail by default.
     #[serde(default)]
     pub discipline: Option<Discipline>,
+    /// Explicit rate control at each station; none by default.
+    #[serde(default)]
+    pub controller: Option<ControllerKeys>,
     /// Power, antenna and thresholds of all stations; by default ns-2's card, with 250 m and 550 m of range.
     #[serde(default)]
     pub radio: Antenna,

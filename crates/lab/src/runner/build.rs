@@ -1,12 +1,17 @@
 //! The network of a plan, with the ends of its flows.
 
-use whimbrel_netsim::{AgentId, Command, FlowId, LinkId, NodeId, Simulator, StationId};
+use whimbrel_control::capacity::RtWinfConfig;
+use whimbrel_netsim::medium::WifiMedium;
+use whimbrel_netsim::{AgentId, Command, Egress, FlowId, LinkId, NodeId, Simulator, StationId};
 use whimbrel_scenario::Network;
 use whimbrel_scenario::signals::FlowEnd as End;
 use whimbrel_units::Instant;
+use whimbrel_wifi::MacAddress;
 
+use super::controllers::{Board, LawController, Observer, StationController};
 use crate::routing::{Protocol, add_routers};
 use crate::scenario::{EventPlan, FlowEventPlan, Plan, RoutingPlan};
+use crate::transport::explicit::CrossLayer;
 use crate::transport::{FlowAgent, FlowSetup};
 
 /// The simulator's identifiers of the parts of a plan's network, in the order of the plan.
@@ -20,6 +25,8 @@ pub(crate) struct Parts {
     pub(crate) routers: Vec<Option<AgentId>>,
     /// The sending and the receiving end of each flow.
     pub(crate) flows: Vec<[AgentId; 2]>,
+    /// The estimates of each node's MAC.
+    pub(crate) stores: Vec<CrossLayer>,
 }
 
 impl Parts {
@@ -37,12 +44,14 @@ pub(super) fn network(
     seed: u64,
 ) -> (Simulator<FlowAgent>, Parts) {
     let Network { mut simulator, nodes, links, stations } = Network::new(plan, events, seed);
+    let stores: Vec<CrossLayer> = nodes.iter().map(|_| CrossLayer::default()).collect();
+    add_controllers(&mut simulator, plan, events, &links, &stations, &stores);
     let flows: Vec<[AgentId; 2]> = plan
         .flows
         .iter()
         .zip((0u32..).map(FlowId))
         .map(|(flow, id)| {
-            let setup = FlowSetup::new(plan, flow, id, &nodes, &links, simulator.streams());
+            let setup = FlowSetup::new(plan, flow, id, &nodes, &links, &stores, simulator.streams());
             let [sender, receiver] = flow.transport.ends(&setup);
             [simulator.add_agent(setup.from, id, sender), simulator.add_agent(setup.to, id, receiver)]
         })
@@ -68,5 +77,45 @@ pub(super) fn network(
         };
         simulator.schedule(event.at, Command::agent(agent, call));
     }
-    (simulator, Parts { nodes, links, stations, routers, flows })
+    (simulator, Parts { nodes, links, stations, routers, flows, stores })
+}
+
+/// Adds the router laws of links and stations.
+fn add_controllers(
+    simulator: &mut Simulator<FlowAgent>,
+    plan: &Plan,
+    events: &[EventPlan],
+    links: &[LinkId],
+    stations: &[Vec<StationId>],
+    stores: &[CrossLayer],
+) {
+    for (number, (link, id)) in plan.links.iter().zip(links).enumerate() {
+        let Some(controller) = &link.controller else { continue };
+        let own = events.iter().filter(|event| event.link == number);
+        let changes = own.filter_map(|event| Some((event.at, event.rate?))).collect();
+        simulator.set_controller(Egress::Link(*id), Box::new(LawController::new(controller, changes)));
+    }
+    for (wifi, ids) in plan.wifi.iter().zip(stations) {
+        let (Some(controller), Some(first)) = (&wifi.controller, ids.first()) else { continue };
+        let mac = &wifi.config.mac;
+        let addresses: Vec<MacAddress> = match simulator.medium::<WifiMedium>(first.medium()) {
+            Some(medium) => (0..ids.len()).map(|station| medium.address(station)).collect(),
+            None => continue,
+        };
+        let entries = addresses.iter().zip(&wifi.stations);
+        let board: Board =
+            entries.map(|(address, station)| (*address, stores[station.node].clone())).collect();
+        let timing = RtWinfConfig {
+            sifs: mac.phy.sifs,
+            difs: mac.phy.sifs + mac.phy.slot * 2,
+            nominal: controller.capacity,
+            ..RtWinfConfig::hr_dsss()
+        };
+        for ((id, station), address) in ids.iter().zip(&wifi.stations).zip(addresses) {
+            let observer = Observer::new(address, timing, mac.phy.slot, mac.header_bytes);
+            let own = stores[station.node].clone();
+            let law = StationController::new(controller, observer, own, board.clone());
+            simulator.set_controller(Egress::Station(*id), Box::new(law));
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The results of a run, as tables.
 
+mod capacity;
 mod stations;
 
 use whimbrel_control::loss_differentiation::{Evidence, Overruled};
@@ -23,6 +24,9 @@ pub(super) fn record(run: Run<'_>) -> Record {
     record.add(links(&run));
     if !run.parts.stations.is_empty() {
         record.add(stations::stations(&run));
+        if let Some(table) = capacity::capacity(&run) {
+            record.add(table);
+        }
         if run.plan.wifi.iter().any(|wifi| wifi.infrastructure.is_some()) {
             record.add(stations::associations(&run));
         }

@@ -15,6 +15,7 @@ use super::segment::{Flags, Segment};
 mod acknowledge;
 mod counter;
 mod duplicates;
+mod external;
 mod opening;
 mod selective;
 mod stream;
@@ -22,6 +23,7 @@ mod timeout;
 mod transmit;
 
 use acknowledge::CongestionEcho;
+pub use external::{ExternalWindow, SenderProgress};
 use opening::Opening;
 use stream::Stream;
 use timeout::Timers;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
+use whimbrel_netsim::Shim;
+
 use crate::routing::Message;
 
 /// The content of a packet of a transport.
@@ -13,6 +15,11 @@ pub trait Content: CloneContent + fmt::Debug + Send {
     /// The message of a routing protocol that this is, if it is one. It is no variant of
     /// [`SimPayload`](crate::payload::SimPayload), of which every packet would be slower to move.
     fn routing_message(&self) -> Option<&Message> {
+        None
+    }
+
+    /// The header that routers may write, if the packet has one.
+    fn shim(&mut self) -> Option<&mut Shim> {
         None
     }
 

@@ -8,6 +8,7 @@ use whimbrel_units::Instant;
 use crate::metrics::{Meter, Recording};
 use crate::scenario::{FlowPlan, Plan};
 use crate::traffic::{Bulk, Cbr, OnOff, Pattern, Playback, TrafficSource};
+use crate::transport::explicit::CrossLayer;
 
 /// The parameters of a flow's ends.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +17,7 @@ pub struct FlowSetup<'a> {
     flow: &'a FlowPlan,
     streams: RandomStreams,
     links: &'a [LinkId],
+    stores: &'a [CrossLayer],
     /// The flow's number.
     pub id: FlowId,
     /// The node that sends the data.
@@ -35,17 +37,23 @@ impl<'a> FlowSetup<'a> {
         id: FlowId,
         nodes: &[NodeId],
         links: &'a [LinkId],
+        stores: &'a [CrossLayer],
         streams: RandomStreams,
     ) -> Self {
         let jitter = streams.stream(&flow.name, "start").uniform();
         let start = flow.start + flow.start_jitter.mul_f64(jitter);
         let (from, to) = (nodes[flow.from], nodes[flow.to]);
-        Self { plan, flow, streams, links, id, from, to, headers: flow.headers, start }
+        Self { plan, flow, streams, links, stores, id, from, to, headers: flow.headers, start }
     }
 
     /// The flow's random stream of that name.
     pub fn random(&self, name: &str) -> RandomStream {
         self.streams.stream(&self.flow.name, name)
+    }
+
+    /// The estimates of a node's MAC.
+    pub fn estimate(&self, node: NodeId) -> CrossLayer {
+        self.stores.get(node.index()).cloned().unwrap_or_default()
     }
 
     /// A meter for one of the ends.

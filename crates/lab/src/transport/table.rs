@@ -144,6 +144,14 @@ macro_rules! transports {
                 }
             }
 
+            #[inline]
+            fn shim(envelope: &mut Envelope) -> Option<&mut Shim> {
+                match &mut envelope.content {
+                    $(SimPayload::$variant(content) => content.shim(),)+
+                    SimPayload::Other(content) => content.shim(),
+                }
+            }
+
             fn handle_damaged(&mut self, now: Instant, packet: Packet<Envelope>, link: LinkId) {
                 match self {
                     $($(Self::$end(end) => end.handle_damaged(now, packet, link),)+)+

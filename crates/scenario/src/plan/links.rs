@@ -11,6 +11,7 @@ use super::losses::impairment;
 use super::netem::netem;
 use super::notes::Note;
 use super::{Names, copies, fill, quoted, read};
+use crate::controller::{self, ControllerPlan};
 use crate::discipline::Discipline;
 use crate::error::ScenarioError;
 use crate::link::{Direction, RateTrace, TraceFormat, WhenDown};
@@ -28,6 +29,8 @@ pub struct LinkPlan {
     pub to: usize,
     /// The configuration of the link.
     pub config: LinkConfig,
+    /// Its explicit rate control.
+    pub controller: Option<ControllerPlan>,
 }
 
 impl LinkPlan {
@@ -83,7 +86,18 @@ pub(super) fn plan(
         let key = format!("link[{position}]");
         let (from, to, both) = ends(&key, link)?;
         let forward = forward_config(&key, link, base, notes)?;
+        let (controllers, reverse_key) = (&link.controller, format!("{key}.reverse"));
+        let forward_controller =
+            controller::plan(&key, controllers.as_ref(), nominal(&forward), forward.limit, false)?;
         let backward = if both { Some(reverse_config(&key, link, &forward, base, notes)?) } else { None };
+        let reverse_controller = match &backward {
+            Some(config) => {
+                let own = link.reverse.as_ref().and_then(|reverse| reverse.controller.as_ref());
+                let keys = own.or(controllers.as_ref());
+                controller::plan(&reverse_key, keys, nominal(config), config.limit, false)?
+            }
+            None => None,
+        };
         for copy in copies(link.count) {
             let (from_name, to_name) = (fill(from, copy), fill(to, copy));
             let name = match &link.name {
@@ -106,9 +120,11 @@ pub(super) fn plan(
                 return Err(ScenarioError::invalid(ends_key("to", 1), quoted(&to_name), "another node"));
             }
             names.add(&format!("{key}.name"), name.clone(), link.count)?;
-            plans.push(LinkPlan { name: name.clone(), from, to, config: forward.clone() });
+            let (config, controller) = (forward.clone(), forward_controller);
+            plans.push(LinkPlan { name: name.clone(), from, to, config, controller });
             if let Some(config) = &backward {
-                plans.push(LinkPlan { name: name + REVERSE, from: to, to: from, config: config.clone() });
+                let (name, config, controller) = (name + REVERSE, config.clone(), reverse_controller);
+                plans.push(LinkPlan { name, from: to, to: from, config, controller });
             }
         }
     }
@@ -197,6 +213,15 @@ fn reverse_config(
         damaged: changes.damaged.0,
         netem: netem(&format!("{key}.netem"), changes.netem.as_ref())?,
     })
+}
+
+/// The rate of a link at the start; the mean rate of a trace.
+fn nominal(config: &LinkConfig) -> DataRate {
+    match &config.rate {
+        LinkRate::Constant(rate) => *rate,
+        LinkRate::Deliveries(trace) => trace.mean_rate(),
+        LinkRate::Steps(steps) => steps.rate_at(Instant::ZERO),
+    }
 }
 
 /// Refuses a marking threshold for all disciplines but drop-tail: the others mark by their own law.

@@ -21,6 +21,7 @@ use super::roles;
 use super::stations::{self, StationPlan};
 use super::{Names, quoted};
 use crate::Scenario;
+use crate::controller::{self, ControllerPlan};
 use crate::error::ScenarioError;
 use crate::quantity;
 use crate::wifi::{
@@ -52,6 +53,8 @@ pub struct WifiPlan {
     pub discipline: queue::Discipline,
     /// The choice of routes.
     pub routing: RoutingPlan,
+    /// Explicit rate control at each station.
+    pub controller: Option<ControllerPlan>,
 }
 
 /// The choice of routes between the stations of a medium.
@@ -183,7 +186,13 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
         MacRules::Standard => WifiConfig::standard(mac, 0),
         MacRules::Ns2 => WifiConfig { mac, ..WifiConfig::ns2(0) },
     };
-    let rate = LinkRate::Constant(rules.mac.data_rate.data_rate());
+    let limit = super::links::queue_limit(wifi.queue.unwrap_or(Wifi::DEFAULT_QUEUE));
+    let nominal = rules.mac.data_rate.data_rate();
+    let controller = controller::plan(key, wifi.controller.as_ref(), nominal, limit, true)?;
+    let mut rules = rules;
+    // rt-Winf observes the steps of the MAC.
+    rules.mac.is_traced |= controller.is_some_and(|controller| controller.is_estimated);
+    let rate = LinkRate::Constant(nominal);
     let queue_discipline = wifi.discipline.clone().unwrap_or_default();
     let routing = routing(&format!("{key}.routing"), &wifi.routing)?;
     let mut discipline = discipline(&format!("{key}.discipline"), &queue_discipline, &rate)?;
@@ -204,9 +213,10 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
         },
         fading: (fading, coherence),
         config: WifiConfig { air: radio.medium(rule), noise: noise(key, wifi)?, ..rules },
-        limit: super::links::queue_limit(wifi.queue.unwrap_or(Wifi::DEFAULT_QUEUE)),
+        limit,
         discipline,
         routing,
+        controller,
     })
 }
 

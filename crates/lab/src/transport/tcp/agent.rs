@@ -3,7 +3,7 @@
 use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
 use whimbrel_units::Instant;
 
-use crate::metrics::{Meter, seconds};
+use crate::metrics::{Meter, PacketInfo, seconds};
 use crate::payload::{Envelope, SimPayload};
 use crate::tcp::{
     Addresses, Flags, HeaderModel, Segment, SenderSnapshot, TcpConfig, TcpReceiver, TcpSender,
@@ -60,8 +60,10 @@ pub struct TcpSenderAgent {
     peer: NodeId,
     flow: FlowId,
     headers: HeaderModel,
+    /// Bytes of a header between those of IP and TCP.
+    shim_size: u32,
     segment_size: u32,
-    sender: TcpSender,
+    pub(in crate::transport) sender: TcpSender,
     source: TrafficSource,
     /// Bytes that the application has handed over.
     written: u64,
@@ -77,6 +79,7 @@ impl TcpSenderAgent {
             peer,
             flow,
             headers: config.headers,
+            shim_size: 0,
             segment_size: config.segment_size,
             sender: TcpSender::new(config),
             source,
@@ -84,6 +87,33 @@ impl TcpSenderAgent {
             highest: 0,
             meter,
         }
+    }
+
+    /// The same with a header of `size` bytes between those of IP and TCP in each packet.
+    pub(in crate::transport) fn with_shim(mut self, size: u32) -> Self {
+        self.shim_size = size;
+        self
+    }
+
+    /// A packet of `size` bytes without data is sent beside those of TCP.
+    pub(in crate::transport) fn note_probe(&mut self, size: u32) {
+        self.meter.on_feedback_sent(size);
+    }
+
+    /// The next segment to send and the size of its packet.
+    pub(in crate::transport) fn poll_segment(&mut self, now: Instant) -> Option<(Segment, u32)> {
+        self.feed(now);
+        let segment = self.sender.poll_transmit(now)?;
+        let size = self.headers.size(&segment) + self.shim_size;
+        if segment.length == 0 {
+            self.meter.on_feedback_sent(size);
+        } else {
+            let again = segment.seq < self.highest;
+            self.meter.on_sent(size);
+            self.meter.on_retransmission(again);
+            self.highest = self.highest.max(segment.seq + u64::from(segment.length));
+        }
+        Some((segment, size))
     }
 
     /// A snapshot of the sender.
@@ -124,17 +154,7 @@ impl FlowEnd for TcpSenderAgent {
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
-        self.feed(now);
-        let segment = self.sender.poll_transmit(now)?;
-        let size = self.headers.size(&segment);
-        if segment.length == 0 {
-            self.meter.on_feedback_sent(size);
-        } else {
-            let again = segment.seq < self.highest;
-            self.meter.on_sent(size);
-            self.meter.on_retransmission(again);
-            self.highest = self.highest.max(segment.seq + u64::from(segment.length));
-        }
+        let (segment, size) = self.poll_segment(now)?;
         Some(packet(self.peer, self.flow, now, segment, size, true))
     }
 
@@ -166,6 +186,8 @@ pub struct TcpReceiverAgent {
     peer: NodeId,
     flow: FlowId,
     headers: HeaderModel,
+    /// Bytes of a header between those of IP and TCP.
+    shim_size: u32,
     receiver: TcpReceiver,
     meter: Meter,
 }
@@ -173,7 +195,48 @@ pub struct TcpReceiverAgent {
 impl TcpReceiverAgent {
     /// Receives from the flow's other end at `peer`.
     pub fn new(peer: NodeId, flow: FlowId, config: &TcpConfig, meter: Meter) -> Self {
-        Self { peer, flow, headers: config.headers, receiver: TcpReceiver::new(config), meter }
+        let receiver = TcpReceiver::new(config);
+        Self { peer, flow, headers: config.headers, shim_size: 0, receiver, meter }
+    }
+
+    /// The same with a header of `size` bytes between those of IP and TCP in each packet.
+    pub(in crate::transport) fn with_shim(mut self, size: u32) -> Self {
+        self.shim_size = size;
+        self
+    }
+
+    /// A packet of `size` bytes without data is sent beside those of TCP.
+    pub(in crate::transport) fn note_probe(&mut self, size: u32) {
+        self.meter.on_feedback_sent(size);
+    }
+
+    /// Processes a segment.
+    pub(in crate::transport) fn handle_segment(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        info: PacketInfo,
+        ecn: Ecn,
+    ) {
+        let before = self.receiver.delivered();
+        if ecn == Ecn::Ce {
+            let marked = Segment { flags: segment.flags | Flags::CE, ..*segment };
+            self.receiver.handle_segment(now, &marked);
+        } else {
+            self.receiver.handle_segment(now, segment);
+        }
+        if segment.length > 0 {
+            let delivered = self.receiver.delivered() - before;
+            self.meter.on_received(now, info, delivered, ecn);
+        }
+    }
+
+    /// The next acknowledgement and the size of its packet.
+    pub(in crate::transport) fn poll_segment(&mut self, now: Instant) -> Option<(Segment, u32)> {
+        let segment = self.receiver.poll_transmit(now)?;
+        let size = self.headers.size(&segment) + self.shim_size;
+        self.meter.on_feedback_sent(size);
+        Some((segment, size))
     }
 }
 
@@ -184,17 +247,7 @@ impl FlowEnd for TcpReceiverAgent {
 
     fn handle_packet(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &mut Envelope) {
         let SimPayload::Tcp(TcpContent { segment, .. }) = &envelope.content else { return };
-        let before = self.receiver.delivered();
-        if ecn == Ecn::Ce {
-            let marked = Segment { flags: segment.flags | Flags::CE, ..*segment };
-            self.receiver.handle_segment(now, &marked);
-        } else {
-            self.receiver.handle_segment(now, segment);
-        }
-        if segment.length > 0 {
-            let delivered = self.receiver.delivered() - before;
-            self.meter.on_received(now, envelope.packet_info(size), delivered, ecn);
-        }
+        self.handle_segment(now, segment, envelope.packet_info(size), ecn);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -202,9 +255,7 @@ impl FlowEnd for TcpReceiverAgent {
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
-        let segment = self.receiver.poll_transmit(now)?;
-        let size = self.headers.size(&segment);
-        self.meter.on_feedback_sent(size);
+        let (segment, size) = self.poll_segment(now)?;
         Some(packet(self.peer, self.flow, now, segment, size, false))
     }
 

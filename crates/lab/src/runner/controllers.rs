@@ -1,0 +1,208 @@
+//! Router laws at the egresses of a network.
+
+use whimbrel_control::capacity::{Estimate, FrameKind, Heard, IdleGap, RtWinf, RtWinfConfig, StationState};
+use whimbrel_control::explicit_rate::{FlowHeader, RouterLaw};
+use whimbrel_netsim::medium::Observation;
+use whimbrel_netsim::{ControlledPacket, Controller, Count};
+use whimbrel_scenario::controller::ControllerPlan;
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
+use whimbrel_wifi::MacAddress;
+use whimbrel_wifi::dcf::Step;
+use whimbrel_wifi::frame;
+
+use crate::transport::explicit::{CrossLayer, Position};
+
+/// A router law at a link.
+pub(super) struct LawController {
+    law: Box<dyn RouterLaw>,
+    /// Changes of the capacity, the last one first.
+    changes: Vec<(Instant, DataRate)>,
+}
+
+impl LawController {
+    /// The controller of a plan with the changes of the link's rate.
+    pub(super) fn new(plan: &ControllerPlan, mut changes: Vec<(Instant, DataRate)>) -> Self {
+        changes.retain(|_| plan.follows_rate);
+        changes.sort_by_key(|change| std::cmp::Reverse(change.0));
+        Self { law: plan.build(), changes }
+    }
+}
+
+fn bytes(backlog: Count) -> ByteCount {
+    ByteCount::new(backlog.bytes)
+}
+
+/// Calls `law` with the header of a packet, and writes the allocation back.
+fn arrive(law: &mut dyn RouterLaw, now: Instant, packet: &ControlledPacket<'_>, backlog: Count) {
+    let header = packet.shim.as_deref().map(|shim| header(*shim));
+    law.on_arrival(now, packet.size, header.as_ref(), bytes(backlog));
+}
+
+fn depart(law: &mut dyn RouterLaw, now: Instant, packet: &mut ControlledPacket<'_>, backlog: Count) {
+    let mut header = packet.shim.as_deref().map(|shim| header(*shim));
+    law.on_departure(now, packet.size, header.as_mut(), bytes(backlog));
+    if let (Some(shim), Some(header)) = (packet.shim.as_deref_mut(), header) {
+        shim.allocation = header.allocation;
+    }
+}
+
+fn header(shim: whimbrel_netsim::Shim) -> FlowHeader {
+    FlowHeader { rtt: shim.rtt, rate: shim.rate, allocation: shim.allocation }
+}
+
+impl Controller for LawController {
+    fn handle_arrival(&mut self, now: Instant, packet: &mut ControlledPacket<'_>, backlog: Count) {
+        arrive(&mut *self.law, now, packet, backlog);
+    }
+
+    fn handle_departure(&mut self, now: Instant, packet: &mut ControlledPacket<'_>, backlog: Count) {
+        depart(&mut *self.law, now, packet, backlog);
+    }
+
+    fn handle_timeout(&mut self, now: Instant, backlog: Count) {
+        while let Some((_, rate)) = self.changes.pop_if(|change| change.0 <= now) {
+            self.law.set_capacity(rate);
+        }
+        self.law.on_timeout(now, bytes(backlog));
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let change = self.changes.last().map(|change| change.0);
+        [self.law.poll_timeout(), change].into_iter().flatten().min()
+    }
+}
+
+/// The observation of a station: rt-Winf, and IdleGap beside it.
+#[derive(Clone, Debug)]
+pub(super) struct Observer {
+    address: MacAddress,
+    header_bytes: u32,
+    winf: RtWinf,
+    gap: IdleGap,
+    /// Slots drawn for the frame in service, and the length of a slot.
+    backoff: Duration,
+    slot: Duration,
+    /// The receiver of the last own data frame.
+    peer: Option<MacAddress>,
+}
+
+impl Observer {
+    pub(super) fn new(address: MacAddress, config: RtWinfConfig, slot: Duration, header_bytes: u32) -> Self {
+        Self {
+            address,
+            header_bytes,
+            winf: RtWinf::new(config, Instant::ZERO),
+            gap: IdleGap::new(config.nominal, Instant::ZERO),
+            backoff: Duration::ZERO,
+            slot,
+            peer: None,
+        }
+    }
+
+    /// The frame of a step of the MAC; `None` for other steps. `returned` yields the estimate in the ACK of a station.
+    fn heard(
+        &mut self,
+        at: Instant,
+        step: &Step,
+        returned: impl FnOnce(MacAddress) -> Option<Estimate>,
+    ) -> Option<Heard> {
+        let (frame, from_self) = match step {
+            Step::TransmitStarted { frame } => (frame, true),
+            Step::Received { frame } => (frame, false),
+            Step::BackoffDrawn { slots, .. } => {
+                self.backoff = self.slot * u64::from(*slots);
+                return None;
+            }
+            _ => return None,
+        };
+        let kind = match frame.kind {
+            frame::FrameKind::Rts => FrameKind::Rts,
+            frame::FrameKind::Cts => FrameKind::Cts,
+            frame::FrameKind::Ack => FrameKind::Ack,
+            frame::FrameKind::Data => FrameKind::Data,
+            frame::FrameKind::Management => return None,
+        };
+        let to_self = !from_self && frame.receiver == self.address;
+        if from_self && kind == FrameKind::Data {
+            self.peer = Some(frame.receiver);
+        }
+        let is_ack_to_self = to_self && kind == FrameKind::Ack;
+        let is_data = kind == FrameKind::Data;
+        Some(Heard {
+            at: if from_self { at + frame.air_time } else { at },
+            airtime: frame.air_time,
+            kind,
+            from_self,
+            to_self,
+            nav: frame.nav,
+            size: ByteCount::new(if is_data {
+                u64::from(frame.size.saturating_sub(self.header_bytes))
+            } else {
+                0
+            }),
+            rate: is_data.then(|| frame.rate.data_rate()),
+            backoff: from_self.then_some(self.backoff),
+            estimate: self.peer.filter(|_| is_ack_to_self).and_then(returned),
+        })
+    }
+}
+
+/// The estimates of all stations of a medium by their addresses.
+pub(super) type Board = std::sync::Arc<[(MacAddress, CrossLayer)]>;
+
+/// A router law at an 802.11 station, with the estimates of rt-Winf if the law uses them.
+pub(super) struct StationController {
+    law: Box<dyn RouterLaw>,
+    observer: Option<Observer>,
+    own: CrossLayer,
+    board: Board,
+}
+
+impl StationController {
+    pub(super) fn new(plan: &ControllerPlan, observer: Observer, own: CrossLayer, board: Board) -> Self {
+        Self { law: plan.build(), observer: plan.is_estimated.then_some(observer), own, board }
+    }
+}
+
+impl Controller for StationController {
+    fn handle_arrival(&mut self, now: Instant, packet: &mut ControlledPacket<'_>, backlog: Count) {
+        arrive(&mut *self.law, now, packet, backlog);
+    }
+
+    fn handle_departure(&mut self, now: Instant, packet: &mut ControlledPacket<'_>, backlog: Count) {
+        depart(&mut *self.law, now, packet, backlog);
+    }
+
+    fn handle_timeout(&mut self, now: Instant, backlog: Count) {
+        self.law.on_timeout(now, bytes(backlog));
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.law.poll_timeout()
+    }
+
+    fn handle_observation(&mut self, _: Instant, observation: &Observation) {
+        let (Some(observer), Observation::Mac { at, step }) = (&mut self.observer, observation) else {
+            return;
+        };
+        let board = &self.board;
+        let returned = |address: MacAddress| {
+            let (_, store) = board.iter().find(|(station, _)| *station == address)?;
+            store.get(Position::Receiver)
+        };
+        let Some(heard) = observer.heard(*at, step, returned) else { return };
+        observer.winf.on_heard(&heard);
+        observer.gap.on_heard(&heard);
+        let winf = &observer.winf;
+        self.own.set_observed(winf.estimate(StationState::Onlooker), observer.gap.estimate(heard.at));
+        self.own.set(Position::Sender, winf.estimate(StationState::Sender));
+        if let Some(estimate) = winf.estimate(StationState::Receiver) {
+            self.own.set(Position::Receiver, Some(estimate));
+        }
+        // A router is an onlooker; one that has overheard no whole exchange of others uses its own.
+        let estimate = winf.estimate(StationState::Onlooker).or_else(|| winf.estimate(StationState::Sender));
+        if let Some(estimate) = estimate {
+            self.law.set_estimate(estimate);
+        }
+    }
+}

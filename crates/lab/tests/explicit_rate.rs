@@ -1,0 +1,205 @@
+//! XCP and RCP in the simulated network, against the figures of their papers.
+
+use whimbrel_lab::{Record, run};
+
+#[path = "support/simulation.rs"]
+mod simulation;
+#[macro_use]
+#[path = "support/topologies.rs"]
+mod topologies;
+use simulation::{document, number_of, simulate};
+
+/// Ten flows over 10 Mbit/s; the round-trip time is 40 ms.
+const TEN: &str = concat!(
+    dumbbell!(
+        "10",
+        r#"
+rate = "10 Mbit/s"
+delay = "16 ms"
+queue = "100 packets"
+controller = { law = "$law" }
+"#
+    ),
+    r#"
+[variables]
+law = "xcp"
+transport = "xcp"
+[simulation]
+duration = "60 s"
+warm_up = "20 s"
+[[flow]]
+name = "f{i}"
+count = 10
+from = "s{i}"
+to = "d{i}"
+transport = "$transport"
+payload = "1000 B"
+"#
+);
+
+fn link(record: &Record, name: &str, column: &str) -> f64 {
+    let links = record.table("links").unwrap();
+    let row = simulation::rows_with(links, &[("link", name)]).next().expect("a link");
+    links.number(column, row).expect("a number")
+}
+
+fn jain(rates: &[f64]) -> f64 {
+    let (sum, squares) = rates.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    sum * sum / (rates.len() as f64 * squares)
+}
+
+fn rates(record: &Record, count: usize) -> Vec<f64> {
+    (0..count).map(|flow| number_of(record, &format!("f{flow}"), "goodput_bps")).collect()
+}
+
+#[test]
+fn xcp_uses_a_dumbbell_fairly_with_an_empty_queue() {
+    for reading in ["draft", "sigcomm", "ns-2"] {
+        let controller = format!("{{ law = \"xcp\", reading = \"{reading}\" }}");
+        let record = simulate(TEN, &[("link.bottleneck.controller", &controller)]);
+        let utilization = link(&record, "bottleneck", "utilisation");
+        let queue = link(&record, "bottleneck", "queue_mean_packets");
+        let dropped = link(&record, "bottleneck", "dropped_packets");
+        let fairness = jain(&rates(&record, 10));
+        assert!(utilization >= 0.98, "{reading}: {utilization}");
+        assert!(queue < 3.0, "{reading}: {queue}");
+        assert_eq!(dropped, 0.0, "{reading}");
+        // Windows of 4.7 packets; ns-2's router bounds the feedback of a packet by the pools, and flows converge more slowly.
+        let least = if reading == "ns-2" { 0.998 } else { 0.999 };
+        assert!(fairness > least, "{reading}: {fairness}");
+    }
+}
+
+#[test]
+fn rcp_shares_the_target_rate_with_an_empty_queue() {
+    let record = simulate(
+        TEN,
+        &[
+            ("variables.law", "rcp"),
+            ("variables.transport", "rcp"),
+            ("link.bottleneck.controller", "{ law = \"rcp\", reading = \"netfpga\" }"),
+        ],
+    );
+    let utilization = link(&record, "bottleneck", "utilisation");
+    let queue = link(&record, "bottleneck", "queue_mean_packets");
+    let dropped = link(&record, "bottleneck", "dropped_packets");
+    let fairness = jain(&rates(&record, 10));
+    // N R = eta C.
+    assert!((utilization - 0.95).abs() < 0.01, "{utilization}");
+    // Of which 0.94 packets are in transmission.
+    assert!(queue < 1.5, "{queue}");
+    assert_eq!(dropped, 0.0);
+    assert!(fairness > 0.9999, "{fairness}");
+}
+
+#[test]
+fn invalid_controllers_are_refused() {
+    for (value, expected) in [
+        (
+            "{ law = \"xcp-winf\" }",
+            "link[0].controller.law = \"xcp-winf\": expected a law without an estimate",
+        ),
+        ("{ law = \"xcp\", reading = \"thesis\" }", "link[0].controller.reading"),
+        ("{ law = \"rcp\", alpha = -1 }", "link[0].controller.alpha"),
+        ("{ law = \"abc\", beta = 0.1 }", "link[0].controller.beta"),
+        ("{ law = \"rcp\", capacity = \"0 bit/s\" }", "link[0].controller.capacity"),
+        ("{ law = \"bcp\" }", "link[0].controller.law"),
+    ] {
+        let mut document = document(TEN, &[]);
+        let error = document
+            .set("link.bottleneck.controller", value)
+            .and_then(|()| document.plan().map(drop))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_run_is_deterministic() {
+    let plan = document(TEN, &[("simulation.duration", "22 s")]).plan().unwrap();
+    let [first, second] = [run(&plan, 7), run(&plan, 7)];
+    assert_eq!(rates(&first, 10), rates(&second, 10));
+}
+
+/// Each flow that joins has its share within 50 round-trip times (Katabi 2002, Figure 10, with 20 Mbit/s).
+#[test]
+fn xcp_is_fair_to_a_flow_that_joins_within_fifty_round_trips() {
+    let changes = [
+        ("link.bottleneck.rate", "20 Mbit/s"),
+        ("simulation.duration", "30 s"),
+        ("simulation.warm_up", "0 s"),
+        ("record.interval", "1 s"),
+    ];
+    let flows = ["0 s", "10 s", "20 s"].iter().enumerate().map(|(number, start)| {
+        format!(
+            "[[flow]]\nname = \"f{number}\"\nfrom = \"s{number}\"\nto = \"d{number}\"\ntransport = \"$transport\"\n\
+             payload = \"1000 B\"\nstart = \"{start}\"\n"
+        )
+    });
+    let head = TEN.split("[[flow]]").next().unwrap().to_owned();
+    let record = simulate(&(head + &flows.collect::<String>()), &changes);
+    let intervals = record.table("intervals").unwrap();
+    let rate = |flow: usize, end: f64| {
+        let name = format!("f{flow}");
+        let words = [("flow", name.as_str())];
+        let mut rows = simulation::rows_with(intervals, &words);
+        let row = rows.find(|row| (intervals.number("time_s", *row).unwrap() - end).abs() < 1e-9);
+        intervals.number("goodput_bps", row.unwrap()).unwrap()
+    };
+    // 50 round-trip times are 2 s: the third second after the start.
+    for (joined, end) in [(2, 13.0), (3, 23.0)] {
+        let rates: Vec<f64> = (0..joined).map(|flow| rate(flow, end)).collect();
+        assert!(jain(&rates) > 0.99, "{rates:?}");
+        let sum: f64 = rates.iter().sum();
+        assert!(sum > 0.95 * 20e6 * 1000.0 / 1072.0, "{rates:?}");
+    }
+    assert_eq!(link(&record, "bottleneck", "dropped_packets"), 0.0);
+}
+
+/// Steps of the capacity: the law follows the rate of the link.
+#[test]
+fn xcp_follows_steps_of_the_capacity() {
+    let text = format!(
+        "{TEN}[[event]]\ntime = \"10 s\"\nlink = \"bottleneck\"\nrate = \"5 Mbit/s\"\n\
+         [[event]]\ntime = \"20 s\"\nlink = \"bottleneck\"\nrate = \"10 Mbit/s\"\n"
+    );
+    let changes = [("simulation.duration", "30 s"), ("simulation.warm_up", "0 s")];
+    for warm_up in ["12 s", "22 s"] {
+        let end = if warm_up == "12 s" { "20 s" } else { "30 s" };
+        let record =
+            simulate(&text, &[changes[0], ("simulation.warm_up", warm_up), ("simulation.duration", end)]);
+        let used = link(&record, "bottleneck", "throughput_bps");
+        let capacity = if warm_up == "12 s" { 5e6 } else { 10e6 };
+        assert!(used > 0.95 * capacity, "{used} of {capacity}");
+        assert_eq!(link(&record, "bottleneck", "dropped_packets"), 0.0);
+    }
+}
+
+/// XCP and RCP with round-trip times from 10 ms to 2 s: stable, and no drop with a buffer of a bandwidth-delay product.
+#[test]
+fn utilization_and_queue_are_stable_for_any_round_trip_time() {
+    for scheme in ["xcp", "rcp"] {
+        for (delay, queue, duration, warm_up) in [
+            ("1 ms", "60 packets", "20 s", "5 s"),
+            ("100 ms", "250 packets", "60 s", "20 s"),
+            ("1 s", "2400 packets", "200 s", "100 s"),
+        ] {
+            let record = simulate(
+                TEN,
+                &[
+                    ("variables.law", scheme),
+                    ("variables.transport", scheme),
+                    ("link.bottleneck.delay", delay),
+                    ("link.bottleneck.queue", queue),
+                    ("simulation.duration", duration),
+                    ("simulation.warm_up", warm_up),
+                ],
+            );
+            let used = link(&record, "bottleneck", "utilisation");
+            // The aggregate is stable, if slow to settle at an RTT of 2 s.
+            assert!(used > 0.9, "{scheme} {delay}: {used}");
+            assert_eq!(link(&record, "bottleneck", "dropped_packets"), 0.0, "{scheme} {delay}");
+        }
+    }
+}
