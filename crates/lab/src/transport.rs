@@ -39,8 +39,8 @@ transports! {
     // transport: the content of its packets; its ends
     dccp::Dccp: Dccp(whimbrel_wire::Packet); Dccp(dccp::DccpAgent);
     tcp::Tcp: Tcp(tcp::TcpContent); TcpSender(tcp::TcpSenderAgent), TcpReceiver(tcp::TcpReceiverAgent);
-    explicit::Xcp: Explicit(explicit::ExplicitContent); ExplicitSender(explicit::ExplicitSender), ExplicitReceiver(explicit::ExplicitReceiver);
     udp::Udp: Udp(udp::UdpContent); UdpSource(udp::UdpSource), UdpSink(udp::UdpSink);
+    explicit::Xcp: Explicit(explicit::ExplicitContent); ExplicitSender(explicit::ExplicitSender), ExplicitReceiver(explicit::ExplicitReceiver);
 }
 
 /// A transport: what scenarios say of it.

@@ -108,7 +108,7 @@ fn mistakes_are_named_with_their_key_their_value_and_what_was_expected() {
     assert_eq!(error, "link[1].loss.run: unknown key, expected `rate`");
     assert_eq!(
         error_after("flow.bulk.transport", json!("sctp")),
-        "flow[0].transport = \"sctp\": expected one of \"dccp\", \"tcp\", \"udp\""
+        "flow[0].transport = \"sctp\": expected one of \"dccp\", \"tcp\", \"udp\", \"xcp\", \"rcp\", \"abc\""
     );
     assert_eq!(error_after("flow.bulk.count", json!(-2)), "flow[0].count = -2: expected u32");
     assert_eq!(error_after("simulation", json!({})), "simulation.duration: missing");
@@ -378,7 +378,7 @@ fn the_schema_has_the_keys_the_tags_and_the_shorthands() {
 
 #[test]
 fn transports_print_as_they_are_written() {
-    for transport in ["dccp", "tcp", "udp"] {
+    for transport in ["dccp", "tcp", "udp", "xcp", "rcp", "abc"] {
         let mut document = document(PLAIN);
         document.set("flow.bulk.transport", transport).unwrap();
         document.set("flow.bulk.traffic", "{ kind = \"cbr\", rate = \"64 kbit/s\" }").unwrap();
