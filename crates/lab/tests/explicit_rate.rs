@@ -203,3 +203,25 @@ fn utilization_and_queue_are_stable_for_any_round_trip_time() {
         }
     }
 }
+
+/// A paced sender whose application writes while a segment waits for its time.
+#[test]
+fn paced_flows_of_constant_bit_rate_run_at_their_rate() {
+    for scheme in ["xcp", "rcp", "abc"] {
+        let record = simulate(
+            TEN,
+            &[
+                ("variables.law", scheme),
+                ("variables.transport", scheme),
+                ("flow.f{i}.payload", "160 B"),
+                ("flow.f{i}.traffic", r#"{ kind = "cbr", rate = "64 kbit/s" }"#),
+            ],
+        );
+        for flow in 0..10 {
+            let load = 64e3 * 160.0 / number_of(&record, &format!("f{flow}"), "sent_bytes")
+                * number_of(&record, &format!("f{flow}"), "sent_packets");
+            let rate = number_of(&record, &format!("f{flow}"), "goodput_bps");
+            assert!((rate / load - 1.0).abs() < 0.02, "{scheme}: {rate} of {load}");
+        }
+    }
+}

@@ -139,3 +139,8 @@ fn every_example_is_among_these_tests() {
         }
     }
 }
+
+#[test]
+fn xcp_at_a_bottleneck() {
+    check("explicit_rate", &[("simulation.duration", "22 s")]);
+}

@@ -146,7 +146,13 @@ impl FlowEnd for ExplicitSender {
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
         self.is_held = self.control.not_before().is_some_and(|due| now < due);
-        let polled = if self.is_held { None } else { self.tcp.poll_segment(now) };
+        let polled = if self.is_held {
+            // The application writes meanwhile.
+            self.tcp.feed(now);
+            None
+        } else {
+            self.tcp.poll_segment(now)
+        };
         let Some((segment, size)) = polled else { return self.poll_probe(now) };
         self.is_started = true;
         self.control.on_sent(now, segment.length);

@@ -122,7 +122,7 @@ impl TcpSenderAgent {
     }
 
     /// Hands over the application's data due by now.
-    fn feed(&mut self, now: Instant) {
+    pub(in crate::transport) fn feed(&mut self, now: Instant) {
         if self.source.is_greedy() {
             let wanted = self.highest + AHEAD * u64::from(self.segment_size);
             if self.written < wanted && self.source.poll_emission(now).is_some() {
