@@ -37,6 +37,7 @@ use crate::capacity::Estimate;
 
 mod abc;
 pub mod blind;
+mod egress;
 mod rcp;
 pub mod rcp_winf;
 mod xcp;

@@ -138,15 +138,18 @@ fn adhoc_probe_uses_the_pair_with_the_least_sum_of_delays() {
     assert_eq!((probe.pairs(), probe.capacity()), (0, None));
 }
 
-fn any_heard() -> impl Strategy<Value = Heard> {
-    let kind = prop_oneof![
+pub(super) fn any_kind() -> impl Strategy<Value = FrameKind> {
+    prop_oneof![
         Just(FrameKind::Rts),
         Just(FrameKind::Cts),
         Just(FrameKind::Data),
         Just(FrameKind::Ack),
         Just(FrameKind::Probe)
-    ];
-    (kind, 0u64..20_000, 0u64..5000, any::<bool>(), 0u64..40_000).prop_map(
+    ]
+}
+
+fn any_heard() -> impl Strategy<Value = Heard> {
+    (any_kind(), 0u64..20_000, 0u64..5000, any::<bool>(), 0u64..40_000).prop_map(
         |(kind, at, airtime, from_self, nav)| Heard {
             from_self,
             nav: Duration::from_micros(nav),

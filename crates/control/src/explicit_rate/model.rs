@@ -277,6 +277,14 @@ impl Model {
         self.flows.iter_mut().for_each(|flow| flow.delivered = 0);
     }
 
+    /// Results between two times in seconds.
+    pub(super) fn measured(&mut self, from: f64, to: f64) -> Results {
+        self.run_until(from);
+        self.measure();
+        self.run_until(to);
+        self.results()
+    }
+
     /// Results since the measurement began.
     pub(super) fn results(&mut self) -> Results {
         self.note_queue();

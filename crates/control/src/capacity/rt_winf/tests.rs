@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::capacity::tests::any_kind;
 
 /// One exchange of 1500 bytes at 11 Mbit/s with the long preamble and control frames at 1 Mbit/s. RTS 352 us, CTS and ACK
 /// 304 us, DATA 192 + 1116 us, SIFS 10 us: the RTS ends at 352, the CTS at 666, the data at 1984 and the ACK at 2298 us.
@@ -186,14 +187,7 @@ fn a_period_forgets_the_busy_time_before_the_last_one() {
 }
 
 fn any_heard() -> impl Strategy<Value = Heard> {
-    let kind = prop_oneof![
-        Just(FrameKind::Rts),
-        Just(FrameKind::Cts),
-        Just(FrameKind::Data),
-        Just(FrameKind::Ack),
-        Just(FrameKind::Probe)
-    ];
-    (kind, 0u64..20_000, 0u64..5000, any::<bool>(), any::<bool>(), 0u64..40_000, 0u64..70_000).prop_map(
+    (any_kind(), 0u64..20_000, 0u64..5000, any::<bool>(), any::<bool>(), 0u64..40_000, 0u64..70_000).prop_map(
         |(kind, at, airtime, from_self, to_self, nav, size)| Heard {
             from_self,
             to_self,

@@ -5,6 +5,7 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use super::slot::Slot;
 use super::{RcpConfig, TrafficSource};
 use crate::capacity::Estimate;
+use crate::explicit_rate::egress::EgressRates;
 use crate::explicit_rate::{FlowHeader, RouterLaw};
 
 /// Bits per second in a byte per millisecond, the unit of rates in algorithm 7 of paper `winf`.
@@ -23,10 +24,7 @@ const BYTE_PER_MILLISECOND: f64 = 8000.0;
 #[derive(Clone, Debug)]
 pub struct RcpRouter {
     config: RcpConfig,
-    /// C in bit/s.
-    capacity: f64,
-    /// AB in bit/s.
-    available: f64,
+    egress: EgressRates,
     /// R in bit/s.
     rate: f64,
     /// d in seconds.
@@ -37,17 +35,10 @@ pub struct RcpRouter {
 impl RcpRouter {
     /// A router whose first slot begins at `now`.
     pub fn new(config: RcpConfig, capacity: DataRate, now: Instant) -> Self {
-        let capacity = finite(capacity);
+        let egress = EgressRates::new(capacity);
         let slot = Slot::new(now, config.initial_rtt.min(config.max_slot));
         let average_rtt = config.initial_rtt.as_secs_f64();
-        Self {
-            config,
-            capacity,
-            available: capacity,
-            rate: capacity * config.initial_share,
-            average_rtt,
-            slot,
-        }
+        Self { config, egress, rate: egress.capacity * config.initial_share, average_rtt, slot }
     }
 
     /// R, the rate of each flow.
@@ -65,7 +56,7 @@ impl RcpRouter {
         let gain = if mean >= self.average_rtt {
             upwards
         } else {
-            let share = if self.capacity > 0.0 { self.rate / self.capacity } else { 0.0 };
+            let share = if self.egress.capacity > 0.0 { self.rate / self.egress.capacity } else { 0.0 };
             share * (mean / self.average_rtt) * upwards
         };
         // The slot is no longer than d, unless the timer was processed late.
@@ -77,10 +68,10 @@ impl RcpRouter {
         let RcpConfig { alpha, beta, utilization, floor_packets, floor_packet, .. } = self.config;
         let input = match self.config.traffic {
             TrafficSource::Measured => self.slot.input / slot,
-            TrafficSource::Available => self.available,
-            TrafficSource::Used => self.capacity - self.available,
+            TrafficSource::Available => self.egress.available,
+            TrafficSource::Used => self.egress.capacity - self.egress.available,
         };
-        let target = utilization * self.capacity;
+        let target = utilization * self.egress.capacity;
         let change = alpha * (target - input) - beta * queue / self.average_rtt;
         let divisor = if self.config.is_normalized { target } else { BYTE_PER_MILLISECOND };
         let factor = 1.0 + slot / self.average_rtt * change / divisor;
@@ -93,7 +84,7 @@ impl RcpRouter {
 impl RouterLaw for RcpRouter {
     fn on_arrival(&mut self, now: Instant, size: u32, header: Option<&FlowHeader>, _backlog: ByteCount) {
         let bits = f64::from(size) * 8.0;
-        self.slot.on_arrival(now, bits, self.capacity);
+        self.slot.on_arrival(now, bits, self.egress.capacity);
         if let Some(header) = header.filter(|header| !header.rtt.is_zero()) {
             self.slot.on_rtt(header.rtt, bits, self.config.averaging);
         }
@@ -130,16 +121,10 @@ impl RouterLaw for RcpRouter {
     }
 
     fn set_capacity(&mut self, capacity: DataRate) {
-        self.capacity = finite(capacity);
+        self.egress.set_capacity(capacity);
     }
 
     fn set_estimate(&mut self, estimate: Estimate) {
-        self.capacity = finite(estimate.capacity);
-        self.available = finite(estimate.available).min(self.capacity);
+        self.egress.set_estimate(estimate);
     }
-}
-
-/// A rate in bit/s, bounded so that sums of rates are finite.
-fn finite(rate: DataRate) -> f64 {
-    rate.as_bits_per_second().min(1e18)
 }

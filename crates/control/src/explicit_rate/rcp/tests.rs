@@ -6,7 +6,7 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::*;
 use crate::capacity::Estimate;
-use crate::explicit_rate::model::{Model, Results};
+use crate::explicit_rate::model::Model;
 use crate::explicit_rate::{FlowHeader, RouterLaw};
 
 fn mbit(rate: f64) -> DataRate {
@@ -176,18 +176,11 @@ fn link(config: RcpConfig, capacity: DataRate, flows: &[(u64, f64, f64)]) -> Mod
     model
 }
 
-fn measured(model: &mut Model, from: f64, to: f64) -> Results {
-    model.run_until(from);
-    model.measure();
-    model.run_until(to);
-    model.results()
-}
-
 #[test]
 fn paced_flows_share_the_target_fairly_with_a_queue_of_packets() {
     let mut model =
         link(RcpConfig::netfpga(), mbit(20.0), &[(40, 0.0, 100.0), (80, 0.0, 100.0), (120, 0.0, 100.0)]);
-    let results = measured(&mut model, 10.0, 20.0);
+    let results = model.measured(10.0, 20.0);
     assert!((results.utilization - 0.95).abs() < 0.01 && results.jain > 0.999, "{results:?}");
     assert!(results.mean_queue < 2.0 && results.peak < 10, "{results:?}");
 }
@@ -197,9 +190,9 @@ fn rates_follow_departing_flows_and_capacity_steps() {
     let flows: [(u64, f64, f64); 10] = core::array::from_fn(|i| (40, 0.0, if i < 5 { 100.0 } else { 10.0 }));
     let mut model = link(RcpConfig::netfpga(), mbit(40.0), &flows);
     model.set_capacity_at(Instant::from_secs(15), mbit(20.0));
-    let results = measured(&mut model, 12.0, 14.9);
+    let results = model.measured(12.0, 14.9);
     assert!((results.utilization - 0.95).abs() < 0.01, "{results:?}");
-    let results = measured(&mut model, 20.0, 25.0);
+    let results = model.measured(20.0, 25.0);
     assert!((results.utilization - 0.95).abs() < 0.01 && results.mean_queue < 3.0, "{results:?}");
 }
 
@@ -212,7 +205,7 @@ fn the_law_is_stable_for_round_trip_times_of_a_millisecond_to_two_seconds() {
             let config = RcpConfig { initial_rtt: Duration::from_millis(rtt_ms), ..config };
             let rtt = rtt_ms as f64 / 1000.0;
             let mut model = link(config, mbit(0.8 / rtt), &[(rtt_ms, 0.0, 1e6); 5]);
-            let results = measured(&mut model, 200.0 * rtt, 400.0 * rtt);
+            let results = model.measured(200.0 * rtt, 400.0 * rtt);
             let text = alloc::format!("{rtt_ms} {config:?}: {results:?}");
             // Paced packets meet now and then. In equilibrium, alpha (gamma C - y) = beta q / d.
             let drain = config.beta / config.alpha * (results.mean_queue + 1.0) / 100.0;

@@ -7,6 +7,7 @@ use super::pools::Pools;
 use super::{PacketWeight, SpareBandwidth, XcpConfig, XcpReading};
 use crate::capacity::Estimate;
 use crate::explicit_rate::blind::BlindController;
+use crate::explicit_rate::egress::EgressRates;
 use crate::explicit_rate::{FlowHeader, RouterLaw};
 
 /// Maximum of X, the time between two packets of a flow: that of the field in the header of draft-falk-xcp-spec-03, in
@@ -17,10 +18,7 @@ const MAX_X: f64 = 16.0;
 #[derive(Clone, Debug)]
 pub struct XcpRouter {
     config: XcpConfig,
-    /// C in bit/s.
-    capacity: f64,
-    /// AB in bit/s.
-    available: f64,
+    egress: EgressRates,
     totals: Totals,
     /// Start of the control interval.
     since: Instant,
@@ -52,11 +50,10 @@ impl XcpRouter {
     /// A router whose first control interval begins at `now`.
     pub fn new(config: XcpConfig, capacity: DataRate, now: Instant) -> Self {
         let first = now + config.initial_rtt;
-        let capacity = finite(capacity);
+        let egress = EgressRates::new(capacity);
         Self {
             config,
-            capacity,
-            available: capacity,
+            egress,
             totals: Totals::default(),
             since: now,
             deadline: first,
@@ -89,7 +86,7 @@ impl XcpRouter {
     fn x(&self, bits: f64, header: &FlowHeader) -> f64 {
         let rate = match self.config.weight {
             PacketWeight::FlowRate => header.rate.as_bits_per_second(),
-            PacketWeight::Capacity => self.capacity,
+            PacketWeight::Capacity => self.egress.capacity,
         };
         if rate > 0.0 { (bits / rate).min(MAX_X) } else { 0.0 }
     }
@@ -107,11 +104,11 @@ impl XcpRouter {
         let XcpConfig { alpha, beta, gamma, .. } = self.config;
         let drain = beta * self.queue.bits / self.average_rtt;
         let (feedback, input) = match self.config.spare {
-            SpareBandwidth::Measured => (alpha * (self.capacity - measured) - drain, measured),
+            SpareBandwidth::Measured => (alpha * (self.egress.capacity - measured) - drain, measured),
             SpareBandwidth::AvailableAsInput => {
-                (alpha * (self.capacity - self.available) - drain, self.available)
+                (alpha * (self.egress.capacity - self.egress.available) - drain, self.egress.available)
             }
-            SpareBandwidth::Available => (alpha * self.available - drain, measured),
+            SpareBandwidth::Available => (alpha * self.egress.available - drain, measured),
             SpareBandwidth::QueueGrowth(blind) => {
                 let gains = (alpha, beta);
                 let queues = (queue, self.queue.bits);
@@ -166,13 +163,13 @@ impl RouterLaw for XcpRouter {
             return;
         }
         let x = self.x(bits, header);
-        let cap = if self.config.caps_feedback { self.available } else { f64::INFINITY };
+        let cap = if self.config.caps_feedback { self.egress.available } else { f64::INFINITY };
         header.allocation = self.pools.allocate(x, bits, header.allocation, cap, self.config.reading);
     }
 
     fn on_timeout(&mut self, now: Instant, backlog: ByteCount) {
         let queue = backlog.bits() as f64;
-        self.queue.on_timeout(now, queue, self.average_rtt, self.capacity, &self.config);
+        self.queue.on_timeout(now, queue, self.average_rtt, self.egress.capacity, &self.config);
         if now >= self.deadline {
             self.end_interval(now, queue);
         }
@@ -183,16 +180,10 @@ impl RouterLaw for XcpRouter {
     }
 
     fn set_capacity(&mut self, capacity: DataRate) {
-        self.capacity = finite(capacity);
+        self.egress.set_capacity(capacity);
     }
 
     fn set_estimate(&mut self, estimate: Estimate) {
-        self.capacity = finite(estimate.capacity);
-        self.available = finite(estimate.available).min(self.capacity);
+        self.egress.set_estimate(estimate);
     }
-}
-
-/// A rate in bit/s, bounded so that sums of rates are finite.
-fn finite(rate: DataRate) -> f64 {
-    rate.as_bits_per_second().min(1e18)
 }

@@ -5,7 +5,7 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::pools::Pools;
 use super::*;
-use crate::explicit_rate::model::{Model, Results};
+use crate::explicit_rate::model::Model;
 use crate::explicit_rate::{FlowHeader, RouterLaw};
 use crate::window::{Acknowledgement, CongestionSignal};
 
@@ -235,18 +235,11 @@ fn dumbbell(config: XcpConfig, capacity: f64, flows: &[(u64, f64)]) -> Model {
     model
 }
 
-fn measured(model: &mut Model, from: f64, to: f64) -> Results {
-    model.run_until(from);
-    model.measure();
-    model.run_until(to);
-    model.results()
-}
-
 #[test]
 fn ten_flows_fill_a_link_fairly_with_a_short_queue_in_every_reading() {
     for config in READINGS {
         let mut model = dumbbell(config(), 10.0, &[(40, 0.0); 10]);
-        let results = measured(&mut model, 10.0, 20.0);
+        let results = model.measured(10.0, 20.0);
         let text = alloc::format!("{:?}: {results:?}", config().reading);
         assert!(results.utilization > 0.98 && results.jain > 0.999, "{text}");
         assert!(results.mean_queue < 3.0, "{text}");
@@ -256,7 +249,7 @@ fn ten_flows_fill_a_link_fairly_with_a_short_queue_in_every_reading() {
 #[test]
 fn flows_of_different_round_trip_times_get_equal_rates() {
     let flows: [(u64, f64); 10] = core::array::from_fn(|i| (40 + 30 * i as u64, 0.0));
-    let results = measured(&mut dumbbell(XcpConfig::draft(), 10.0, &flows), 30.0, 60.0);
+    let results = dumbbell(XcpConfig::draft(), 10.0, &flows).measured(30.0, 60.0);
     assert!(results.jain > 0.99 && results.utilization > 0.95, "{results:?}");
 }
 
@@ -265,9 +258,9 @@ fn each_new_flow_gets_its_share_within_fifty_round_trip_times() {
     let flows = [(40, 0.0), (40, 5.0), (40, 10.0)];
     let mut model = dumbbell(XcpConfig::draft(), 20.0, &flows);
     model.run_until(5.0);
-    let results = measured(&mut model, 7.0, 9.0);
+    let results = model.measured(7.0, 9.0);
     assert!(results.rates[1] / results.rates[0] > 0.95, "{results:?}");
-    let results = measured(&mut model, 12.0, 14.0);
+    let results = model.measured(12.0, 14.0);
     assert!(results.jain > 0.999 && results.utilization > 0.98, "{results:?}");
 }
 
@@ -276,9 +269,9 @@ fn the_flows_follow_capacity_steps() {
     let mut model = dumbbell(XcpConfig::draft(), 20.0, &[(40, 0.0); 5]);
     model.set_capacity_at(Instant::from_secs(5), mbit(4.0));
     model.set_capacity_at(Instant::from_secs(10), mbit(20.0));
-    let results = measured(&mut model, 7.0, 9.9);
+    let results = model.measured(7.0, 9.9);
     assert!(results.utilization > 0.98 && results.mean_queue < 5.0, "{results:?}");
-    let results = measured(&mut model, 12.0, 14.0);
+    let results = model.measured(12.0, 14.0);
     assert!(results.utilization > 0.95 && results.mean_queue < 5.0, "{results:?}");
 }
 

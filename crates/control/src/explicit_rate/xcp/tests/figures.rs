@@ -7,7 +7,7 @@ fn figure_8_thirty_flows_are_fair_with_equal_and_different_round_trip_times() {
     let equal = [(40, 0.0); 30];
     let different: [(u64, f64); 30] = core::array::from_fn(|i| (40 + 10 * i as u64, 0.0));
     for flows in [equal, different] {
-        let results = measured(&mut dumbbell(XcpConfig::sigcomm(), 30.0, &flows), 20.0, 40.0);
+        let results = dumbbell(XcpConfig::sigcomm(), 30.0, &flows).measured(20.0, 40.0);
         assert!(results.jain > 0.995 && results.utilization > 0.97, "{results:?}");
     }
 }
@@ -18,7 +18,7 @@ fn figure_10_flows_that_start_two_seconds_apart_share_at_once() {
     let mut model = dumbbell(XcpConfig::sigcomm(), 45.0, &flows);
     for count in 1..=5_usize {
         let start = 2.0 * (count - 1) as f64;
-        let results = measured(&mut model, start + 1.0, start + 2.0);
+        let results = model.measured(start + 1.0, start + 2.0);
         let jain = crate::explicit_rate::model::jain(&results.rates[..count]);
         assert!(jain > 0.97 && results.utilization > 0.97, "{count}: {jain} {results:?}");
         assert!(results.mean_queue < 20.0, "{count}: {results:?}");
@@ -37,9 +37,9 @@ fn figure_11_a_hundred_flows_come_and_go_without_overflowing_a_bandwidth_delay_p
         model.add(Box::new(sender), Duration::from_millis(40), start, stop);
     }
     // 100 Mbit/s x 40 ms are 500 packets.
-    let start = measured(&mut model, 1.0, 3.9);
-    let crowd = measured(&mut model, 3.9, 7.9);
-    let rest = measured(&mut model, 7.9, 12.0);
+    let start = model.measured(1.0, 3.9);
+    let crowd = model.measured(3.9, 7.9);
+    let rest = model.measured(7.9, 12.0);
     for results in [&start, &crowd, &rest] {
         assert!(results.peak < 500, "{results:?}");
     }
@@ -50,7 +50,7 @@ fn figure_11_a_hundred_flows_come_and_go_without_overflowing_a_bandwidth_delay_p
 fn at_rtt(config: XcpConfig, rtt_ms: u64) -> (f64, f64) {
     let rtt = rtt_ms as f64 / 1000.0;
     let mut model = dumbbell(config, 0.8 / rtt, &[(rtt_ms, 0.0); 5]);
-    let results = measured(&mut model, 200.0 * rtt, 400.0 * rtt);
+    let results = model.measured(200.0 * rtt, 400.0 * rtt);
     (results.utilization, results.mean_queue / 100.0)
 }
 
