@@ -21,7 +21,7 @@ use whimbrel_units::{Duration, Instant};
 
 use acknowledgements::Replies;
 pub use config::{AodvConfig, AodvRule, LocalRepair};
-use discovery::{Searches, Step};
+use discovery::{Searches, Step, next_tick};
 pub use message::{AodvMessage, MalformedAodv, RouteError, RouteReply, RouteRequest};
 use table::{Broken, Offer, Table, Update, is_fresher};
 
@@ -338,12 +338,6 @@ impl<R: Random> Aodv<R> {
             }
         }
     }
-}
-
-/// The next time at or after `at` at which the timer of ns-2's route cache runs: a multiple of 0.5 s.
-fn next_tick(at: Instant) -> Instant {
-    let interval = Duration::from_millis(500).as_nanos();
-    Instant::from_nanos(at.as_nanos().div_ceil(interval).saturating_mul(interval))
 }
 
 impl<R: Random> RoutingAgent for Aodv<R> {

@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{AodvConfig, AodvRule, next_tick};
+use super::{AodvConfig, AodvRule};
 use crate::routing::Address;
 
 /// A search for a route in progress.
@@ -58,6 +58,12 @@ pub(super) enum Step {
     },
     /// The search is given up.
     GiveUp,
+}
+
+/// The next time at or after `at` at which the timer of ns-2's route cache runs: a multiple of 0.5 s.
+pub(super) fn next_tick(at: Instant) -> Instant {
+    let interval = Duration::from_millis(500).as_nanos();
+    Instant::from_nanos(at.as_nanos().div_ceil(interval).saturating_mul(interval))
 }
 
 /// The searches of a node.
