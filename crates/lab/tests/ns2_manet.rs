@@ -50,8 +50,8 @@ fn deviation(case: &str, column: &str, runs: &[Figures], value: Figure) -> (f64,
     (ours / theirs - 1.0, (error / theirs).hypot(own_error / ours))
 }
 
-/// Delivery, hops and overhead agree within 3 %, the delay within 1.5 standard errors, which are those of ns-2: some of its seeds have a loop or a
-/// break that delays a few packets for seconds.
+/// Delivery, hops and overhead agree within 3 %. The delay agrees within 1.5 standard errors, which are those of ns-2: some of its
+/// seeds have a loop or a break that delays a few packets for seconds. That is a weak check: 0.040 to 0.059 s pass.
 #[test]
 fn delivery_hops_and_overhead_of_dsdv_agree_with_ns2() {
     let runs = runs(Protocol::Dsdv(DsdvConfig::NS2), 200.0);
@@ -72,8 +72,9 @@ fn delivery_hops_and_overhead_of_dsdv_agree_with_ns2() {
 
 /// Delivery agrees within 1 %, hops within 3 %. Messages do not agree: ns-2 starts 299 searches where this simulator starts
 /// 245 (seed 1). In its trace address resolution drops 39 of the 1,481 replies sent; stations here know the addresses, and no
-/// reply is lost so. With one unicast message in 38 taken away here, messages are 4 % fewer instead of 17 %, hops 1.5 %
-/// instead of 2.5 %, and as many packets are delivered as in ns-2.
+/// reply is lost so. With one unicast message in 38 taken away here, messages are 4 +- 5 % fewer instead of 17 %, hops 1.5 %
+/// instead of 2.5 %, and as many packets are delivered as in ns-2: losses of replies explain the difference, and that address
+/// resolution causes them in ns-2 is likely, not shown.
 #[test]
 fn delivery_and_hops_of_aodv_agree_with_ns2_and_messages_are_a_sixth_fewer() {
     let runs = runs(Protocol::Aodv(AodvConfig::NS2), 100.0);
