@@ -17,10 +17,15 @@ pub struct Flow {
     /// Makes that many flows of this one; `{i}` in its names stands for 0, 1, ...
     #[serde(default)]
     pub count: Option<u32>,
-    /// The node that sends the data.
-    pub from: String,
+    /// The node that sends the data. Either `from` and `to`, or `pairs`.
+    #[serde(default)]
+    pub from: Option<String>,
     /// The node that receives the data.
-    pub to: String,
+    #[serde(default)]
+    pub to: Option<String>,
+    /// Random pairs of nodes: a different one for each copy of the flow.
+    #[serde(default)]
+    pub pairs: Option<Pairs>,
     /// The transport of the data.
     pub transport: String,
     /// The size of a full packet on the link, with all headers. Either this or `payload`; with
@@ -52,6 +57,17 @@ pub struct Flow {
     /// The keys of the transports, as they are written.
     #[serde(skip)]
     pub settings: Settings,
+}
+
+/// Ordered pairs of nodes, drawn without repetition, as ns-2's `cbrgen` draws them.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pairs {
+    /// The `name` of the entry of nodes, such as `n{i}`.
+    pub of: String,
+    /// Seed of the draws. The pairs are a part of the scenario: they are the same in all of its runs.
+    #[serde(default)]
+    pub seed: u64,
 }
 
 /// The traffic of an application.

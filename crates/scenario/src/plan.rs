@@ -7,6 +7,7 @@ mod links;
 mod losses;
 mod netem;
 mod notes;
+mod pairs;
 mod randomness;
 mod roles;
 mod routes;

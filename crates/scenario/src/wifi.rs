@@ -263,7 +263,23 @@ pub enum Routing {
         timing: RoutingTiming,
     },
     /// On-demand distance vectors (RFC 3561): each station runs the protocol over the air.
-    Aodv {},
+    Aodv {
+        /// The rules: those of RFC 3561 by default, or those of ns-2.
+        #[serde(default)]
+        rules: AodvRules,
+    },
+}
+
+/// The rules of AODV.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+pub enum AodvRules {
+    /// RFC 3561, with the MAC's reports instead of hellos.
+    #[default]
+    #[serde(rename = "rfc-3561")]
+    Rfc3561,
+    /// Parameters and rules of ns-2.35.
+    #[serde(rename = "ns-2")]
+    Ns2,
 }
 
 /// The timing of DSDV.

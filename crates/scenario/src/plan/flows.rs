@@ -5,7 +5,7 @@ use std::path::Path;
 use whimbrel_netsim::Topology;
 use whimbrel_units::{ByteCount, Duration, Instant};
 
-use super::{Names, copies, fill, quoted, read};
+use super::{Names, copies, fill, pairs, quoted, read};
 use crate::Scenario;
 use crate::error::ScenarioError;
 use crate::flow::{Flow, Traffic};
@@ -106,21 +106,21 @@ pub(super) fn plan<T: Transports>(
         let packet_size = payload + headers;
         transport.fit(&key, payload, traffic == TrafficPlan::Bulk)?;
         let (start, stop) = times(&key, flow, scenario)?;
-        for copy in copies(flow.count) {
+        let ends = pairs::ends(scenario, &key, flow, nodes)?;
+        for (copy, (from, to)) in copies(flow.count).zip(ends) {
             let name = fill(&flow.name, copy);
             names.add(&format!("{key}.name"), name.clone(), flow.count)?;
-            let to_name = fill(&flow.to, copy);
-            let from = nodes.find(&format!("{key}.from"), &fill(&flow.from, copy), "a node")?;
-            let to = nodes.find(&format!("{key}.to"), &to_name, "a node")?;
+            let to_name = &nodes.list[to];
+            let to_key = if flow.pairs.is_some() { format!("{key}.pairs") } else { format!("{key}.to") };
             if from == to {
-                return Err(ScenarioError::invalid(format!("{key}.to"), quoted(&to_name), "another node"));
+                return Err(ScenarioError::invalid(to_key, quoted(to_name), "another node"));
             }
             let unreachable = |from: usize, to: usize| {
                 let expected = format!(
                     "a node that can be reached: there is no path from \"{}\" to \"{}\"",
                     nodes.list[from], nodes.list[to]
                 );
-                ScenarioError::invalid(format!("{key}.to"), quoted(&to_name), expected)
+                ScenarioError::invalid(&to_key, quoted(to_name), expected)
             };
             let mut path = topology.path(from, to).ok_or_else(|| unreachable(from, to))?;
             if transport.has_feedback() && topology.path(to, from).is_none() {

@@ -16,6 +16,8 @@ impl<P: TransportPlan> Plan<P> {
             || self.handovers.iter().any(handover_is_random)
             || self.routes.iter().any(|route| route.by == SpreadBy::Chance && route.links.len() > 1)
             || self.flows.iter().any(flow_is_random)
+            // Backoffs of 802.11 stations are drawn.
+            || !self.wifi.is_empty()
     }
 }
 

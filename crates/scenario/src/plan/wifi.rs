@@ -25,8 +25,8 @@ use crate::controller::{self, ControllerPlan};
 use crate::error::ScenarioError;
 use crate::quantity;
 use crate::wifi::{
-    Antenna, Fading, Interference, MacRules, Preamble, Propagation, Protection, RateControl, Routing,
-    RoutingTiming, Standard, Wifi,
+    Antenna, AodvRules, Fading, Interference, MacRules, Preamble, Propagation, Protection, RateControl,
+    Routing, RoutingTiming, Standard, Wifi,
 };
 
 /// A coherence time that never ends.
@@ -231,7 +231,8 @@ fn routing(key: &str, routing: &Routing) -> Result<RoutingPlan, ScenarioError> {
         }
         Routing::Dsdv { timing: RoutingTiming::Sane } => Ok(RoutingPlan::Dsdv(DsdvConfig::default())),
         Routing::Dsdv { timing: RoutingTiming::Ns2 } => Ok(RoutingPlan::Dsdv(DsdvConfig::NS2)),
-        Routing::Aodv {} => Ok(RoutingPlan::Aodv(AodvConfig::default())),
+        Routing::Aodv { rules: AodvRules::Rfc3561 } => Ok(RoutingPlan::Aodv(AodvConfig::default())),
+        Routing::Aodv { rules: AodvRules::Ns2 } => Ok(RoutingPlan::Aodv(AodvConfig::NS2)),
     }
 }
 

@@ -1,11 +1,14 @@
 //! Keys of 802.11 media and of their stations.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use whimbrel_netsim::QueueLimit;
 use whimbrel_wifi::dcf::{MacConfig, MacRules};
 use whimbrel_wifi::mobility::Position;
 use whimbrel_wifi::phy::{Phy, Preamble, Rate};
 use whimbrel_wifi::propagation::{LinkBudget, Radio};
+use whimbrel_wifi::routing::aodv::AodvConfig;
 
 use super::*;
 use crate::run;
@@ -310,4 +313,71 @@ fn rate_adaptation_follows_the_ratio_of_signal_to_noise() {
     }
     let (near, far) = (goodput("fixed", 100.0), goodput("fixed", 560.0));
     assert!(near > 25.0 && far < 0.1, "fixed: {near} and {far} Mbit/s");
+}
+
+#[test]
+fn aodv_has_the_rules_of_ns_2_on_request() {
+    let plan = mesh(&[("wifi.air.routing", json!({ "kind": "aodv", "rules": "ns-2" }))]);
+    assert!(matches!(plan.wifi[0].routing, RoutingPlan::Aodv(AodvConfig::NS2)));
+}
+
+/// Backoffs are drawn: runs of a medium differ by their seeds, although nothing else is random.
+#[test]
+fn a_scenario_with_a_medium_is_random() {
+    assert!(mesh(&[]).is_random());
+}
+
+const PAIRS: &str = r#"
+[simulation]
+duration = "5 s"
+[[wifi]]
+name = "air"
+[[node]]
+name = "gateway"
+[[node]]
+name = "n{i}"
+count = 4
+wifi = "air"
+layout = { kind = "circle", radius = "100 m" }
+[[flow]]
+name = "call{i}"
+count = 12
+pairs = { of = "n{i}", seed = 7 }
+transport = "udp"
+payload = "160 B"
+traffic = { kind = "cbr", rate = "10 kbit/s" }
+"#;
+
+/// All twelve ordered pairs of four nodes, each once.
+#[test]
+fn random_pairs_differ_and_belong_to_the_scenario() {
+    let ends = |changes: &[(&str, Value)]| -> Vec<(usize, usize)> {
+        changed(PAIRS, changes).unwrap().flows.iter().map(|flow| (flow.from, flow.to)).collect()
+    };
+    let all = ends(&[]);
+    let distinct: BTreeSet<(usize, usize)> = all.iter().copied().collect();
+    assert_eq!(distinct.len(), 12);
+    assert!(distinct.iter().all(|(from, to)| from != to && (1..=4).contains(from) && (1..=4).contains(to)));
+    assert_eq!(all, ends(&[]));
+    assert_ne!(all, ends(&[("flow[0].pairs.seed", json!(8))]));
+}
+
+#[test]
+fn mistakes_with_pairs_are_named_with_their_keys() {
+    assert_eq!(
+        mistake(PAIRS, &[("flow[0].count", json!(13))]),
+        "flow[0].pairs.of = \"n{i}\": expected nodes with at least 13 pairs; these 4 have 12"
+    );
+    assert_eq!(
+        mistake(PAIRS, &[("flow[0].pairs.of", json!("m{i}"))]),
+        "flow[0].pairs.of = \"m{i}\": expected the `name` of nodes: gateway, n{i}"
+    );
+    assert_eq!(
+        mistake(PAIRS, &[("flow[0].to", json!("n1"))]),
+        "flow[0].to = \"n1\": expected either `from` and `to`, or `pairs`"
+    );
+    assert_eq!(
+        mistake(PAIRS, &[("flow[0].pairs", Value::Null), ("flow[0].to", json!("n1"))]),
+        "flow[0].from: missing, expected `from` and `to`, or `pairs`"
+    );
 }
