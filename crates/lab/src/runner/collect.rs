@@ -1,6 +1,7 @@
 //! The results of a run, as tables.
 
 mod capacity;
+mod channels;
 mod stations;
 
 use whimbrel_control::loss_differentiation::{Evidence, Overruled};
@@ -15,6 +16,7 @@ use crate::metrics::{
 };
 use crate::record::{Record, Table};
 use crate::scenario::Note;
+pub(super) use channels::usage as channel_usage;
 pub(super) use stations::StationCounters;
 
 /// Makes the tables.
@@ -24,6 +26,7 @@ pub(super) fn record(run: Run<'_>) -> Record {
     record.add(links(&run));
     if !run.parts.stations.is_empty() {
         record.add(stations::stations(&run));
+        record.add(channels::channels(&run));
         if let Some(table) = capacity::capacity(&run) {
             record.add(table);
         }

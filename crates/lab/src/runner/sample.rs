@@ -1,9 +1,10 @@
 //! Samples at fixed times: counters at the ends of intervals, queues and estimates in between.
 
+use whimbrel_netsim::medium::ChannelUsage;
 use whimbrel_netsim::{AgentId, Egress, LinkStats, Simulator};
 use whimbrel_units::{Duration, Instant};
 
-use super::collect::StationCounters;
+use super::collect::{StationCounters, channel_usage};
 use super::{Parts, SAMPLE_INTERVAL};
 use crate::metrics::Counters;
 use crate::scenario::{FlowPlan, Plan};
@@ -71,6 +72,8 @@ pub(super) struct Samples {
     bottlenecks: Vec<Option<Egress>>,
     /// The counters of all stations when the measured time began.
     pub(super) stations_before: Vec<StationCounters>,
+    /// The use of the channels of each medium then.
+    pub(super) channels_before: Vec<Vec<(u8, ChannelUsage)>>,
     pub(super) station_queues: Vec<Mean>,
     pub(super) longest_queues: Vec<u64>,
 }
@@ -109,6 +112,7 @@ impl Samples {
             beliefs: vec![BeliefMeans::default(); plan.flows.len()],
             bottlenecks: plan.flows.iter().map(|flow| bottleneck(plan, flow, parts)).collect(),
             stations_before: vec![StationCounters::default(); stations],
+            channels_before: Vec::new(),
             station_queues: vec![Mean::default(); stations],
             queues: vec![Mean::default(); plan.links.len()],
             longest_queues: vec![0; plan.links.len()],
@@ -137,6 +141,7 @@ impl Samples {
         if self.now == self.measured_from {
             self.flows_before = flows.iter().map(|ends| counters(simulator, *ends)).collect();
             self.stations_before = StationCounters::all(simulator, parts);
+            self.channels_before = channel_usage(simulator, parts);
             self.links_before = links.iter().map(|link| simulator.link_stats(*link)).collect();
             self.carried_over = flows
                 .iter()

@@ -381,3 +381,29 @@ fn mistakes_with_pairs_are_named_with_their_keys() {
         "flow[0].from: missing, expected `from` and `to`, or `pairs`"
     );
 }
+
+/// The middle stations of the mesh hear each other: nothing overlaps but collisions, and the shares of the channel are the sum and
+/// the union of the stations' own.
+#[test]
+fn the_record_counts_the_use_of_each_channel() {
+    let record = run(&mesh(&[]), 1);
+    let (channels, stations) = (record.table("channels").unwrap(), record.table("stations").unwrap());
+    assert_eq!((channels.rows(), channels.number("channel", 0)), (1, Some(1.0)));
+    let own: f64 = (0..4).map(|row| stations.number("air_time", row).unwrap()).sum();
+    let (air_time, busy) = (channels.number("air_time", 0).unwrap(), channels.number("busy", 0).unwrap());
+    assert!((air_time - own).abs() < 1e-3, "{air_time} and {own}");
+    // 250 packets and their acknowledgements over three hops.
+    let frames = channels.number("frames", 0).unwrap();
+    assert!((1_500.0..1_520.0).contains(&frames), "{frames}");
+    assert!((0.085..0.095).contains(&busy) && busy <= air_time, "{busy} of {air_time}");
+    let overlapping = channels.number("overlapping_frames", 0).unwrap();
+    assert_eq!(overlapping == 0.0, (air_time - busy).abs() < 1e-12);
+
+    // Two access points on channels of their own.
+    let grid = [("node.ap{i}.access_point.channel", json!(6))];
+    let record = run(&changed(HOTSPOT, &grid).unwrap(), 1);
+    let channels = record.table("channels").unwrap();
+    assert_eq!((channels.rows(), channels.number("channel", 0)), (1, Some(6.0)));
+    let frames = channels.number("frames", 0).unwrap();
+    assert!(frames > 2_000.0 && channels.number("retries", 0).unwrap() < frames, "{frames}");
+}

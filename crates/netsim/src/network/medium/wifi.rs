@@ -18,6 +18,7 @@ mod payloads;
 mod reception;
 mod role;
 mod supply;
+mod usage;
 
 use whimbrel_units::Instant;
 use whimbrel_wifi::dcf::{Event, MacConfig, Outgoing};
@@ -37,6 +38,8 @@ use self::payloads::Payloads;
 use self::reception::Reception;
 pub use self::role::{InfrastructureConfig, InvalidRole, StationRole};
 use self::supply::Supply;
+pub use self::usage::ChannelUsage;
+use self::usage::Usage;
 use super::{Medium, MediumIo, MediumLoss, Observation};
 use crate::capture::OnAir;
 
@@ -82,6 +85,7 @@ pub struct WifiMedium {
     streams: SplitMix64,
     stations: Stations,
     is_captured: bool,
+    usage: Usage,
     /// Noise power in watts, and the draws that it takes.
     noise: Option<(f64, SplitMix64)>,
 }
@@ -117,7 +121,16 @@ impl WifiMedium {
         let air = Air::new(config.air, site.stations());
         let streams = SplitMix64::new(config.seed);
         let noise = config.noise.map(|power| (power, streams.stream(NOISE_STREAM)));
-        Self { air, site, mac: config.mac, streams, stations, is_captured: false, noise }
+        Self {
+            air,
+            site,
+            mac: config.mac,
+            streams,
+            stations,
+            is_captured: false,
+            usage: Usage::default(),
+            noise,
+        }
     }
 
     /// The medium of stations with roles.
@@ -156,6 +169,11 @@ impl WifiMedium {
     /// Beginning of the first frame that was not noted because of the limit.
     pub fn frames_end(&self) -> Option<Instant> {
         self.stations.monitor.as_ref().and_then(|monitor| monitor.full_at())
+    }
+
+    /// The use of each channel on which a frame was transmitted; 1 is the channel of stations without roles.
+    pub fn usage(&self) -> &[(u8, ChannelUsage)] {
+        self.usage.all()
     }
 
     /// The stations and the links between them.
@@ -253,6 +271,8 @@ impl WifiMedium {
         let is_in_range = receiver.is_none_or(|to| find(to).is_ok());
         let links = links.iter().copied();
         let channels = infrastructure.as_deref().map(|all| &all.stations);
+        let channel = channels.and_then(|all| all[station].channel).unwrap_or(1);
+        self.usage.add(now, channel, frame);
         let shares = |to: usize| channels.is_none_or(|all| all[to].channel == all[station].channel);
         let is_on_channel = receiver.is_none_or(shares);
         let is_reached = if channels.is_none() && self.noise.is_none() {
