@@ -8,7 +8,7 @@ use whimbrel_control::explicit_rate::{
     AbcConfig, AbcRouter, RcpConfig, RcpRouter, RouterLaw, XcpConfig, XcpRouter, rcp_winf, xcp_winf,
 };
 use whimbrel_netsim::QueueLimit;
-use whimbrel_units::{ByteCount, DataRate, Instant};
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::error::ScenarioError;
 use super::quantity::Rate;
@@ -117,18 +117,19 @@ impl ControllerPlan {
 /// Bytes per packet of a queue limit in packets, for the buffer of blind XCP.
 const PACKET: u64 = 1500;
 
-/// Resolves `controller` of the table at `key` for an egress of `rate` and `limit`. `has_mac` for 802.11 stations.
+/// Resolves `controller` of the table at `key` for an egress of `rate` and `limit`. `propagation` is the delay of a link, and
+/// `None` for 802.11 stations.
 pub(crate) fn plan(
     key: &str,
     keys: Option<&ControllerKeys>,
     rate: DataRate,
     limit: QueueLimit,
-    has_mac: bool,
+    propagation: Option<Duration>,
 ) -> Result<Option<ControllerPlan>, ScenarioError> {
     let Some(keys) = keys else { return Ok(None) };
     let key = format!("{key}.controller");
     let is_estimated = matches!(keys.law, Law::XcpWinf | Law::RcpWinf);
-    if is_estimated && !has_mac {
+    if is_estimated && propagation.is_some() {
         let expected = "a law without an estimate: rt-Winf observes 802.11 stations (`[[wifi]]`)";
         return Err(ScenarioError::invalid(format!("{key}.law"), name(keys.law), expected));
     }
@@ -148,7 +149,10 @@ pub(crate) fn plan(
         Some(Rate(capacity)) => capacity,
         None => rate,
     };
-    let law = law(&key, keys, limit)?;
+    let mut law = law(&key, keys, limit)?;
+    if let (LawPlan::Xcp(config), Some(delay)) = (&mut law, propagation) {
+        *config = config.for_propagation_delay(delay);
+    }
     Ok(Some(ControllerPlan { law, capacity, follows_rate: keys.capacity.is_none(), is_estimated }))
 }
 

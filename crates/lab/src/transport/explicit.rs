@@ -111,8 +111,9 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// Bytes of the header for routers: 20 for XCP (draft-falk-xcp-spec-03, Section 3), 12 for RCP (two rates, RTT, next
-    /// protocol and padding; Dukkipati's thesis), none for ABC, whose mark is in the IP header.
+    /// Bytes of the header for routers: 20 for XCP (draft-falk-xcp-spec-03, Section 3), none for ABC, whose mark is in the
+    /// IP header. The 12 of RCP are an assumption: two rates of 4 bytes each, and RTT, next protocol and padding in another
+    /// 4. The authors' code for ns-2 has a structure without a wire format, and no specification was at hand.
     const fn shim_size(self) -> u32 {
         match self {
             Self::Xcp(..) => 20,

@@ -87,14 +87,19 @@ pub(super) fn plan(
         let (from, to, both) = ends(&key, link)?;
         let forward = forward_config(&key, link, base, notes)?;
         let (controllers, reverse_key) = (&link.controller, format!("{key}.reverse"));
-        let forward_controller =
-            controller::plan(&key, controllers.as_ref(), nominal(&forward), forward.limit, false)?;
+        let forward_controller = controller::plan(
+            &key,
+            controllers.as_ref(),
+            nominal(&forward),
+            forward.limit,
+            Some(forward.delay),
+        )?;
         let backward = if both { Some(reverse_config(&key, link, &forward, base, notes)?) } else { None };
         let reverse_controller = match &backward {
             Some(config) => {
                 let own = link.reverse.as_ref().and_then(|reverse| reverse.controller.as_ref());
                 let keys = own.or(controllers.as_ref());
-                controller::plan(&reverse_key, keys, nominal(config), config.limit, false)?
+                controller::plan(&reverse_key, keys, nominal(config), config.limit, Some(config.delay))?
             }
             None => None,
         };

@@ -188,7 +188,7 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
     };
     let limit = super::links::queue_limit(wifi.queue.unwrap_or(Wifi::DEFAULT_QUEUE));
     let nominal = rules.mac.data_rate.data_rate();
-    let controller = controller::plan(key, wifi.controller.as_ref(), nominal, limit, true)?;
+    let controller = controller::plan(key, wifi.controller.as_ref(), nominal, limit, None)?;
     let mut rules = rules;
     // rt-Winf observes the steps of the MAC.
     rules.mac.is_traced |= controller.is_some_and(|controller| controller.is_estimated);

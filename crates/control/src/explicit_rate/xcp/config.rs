@@ -94,14 +94,28 @@ impl XcpConfig {
         }
     }
 
-    /// SIGCOMM 2002. Its intervals have no bounds; here they are those of ns-2.
+    /// SIGCOMM 2002. Its intervals have no bounds; here the minimum is that of ns-2, and the maximum the largest RTT that the
+    /// header of the draft can carry.
     pub fn sigcomm() -> Self {
-        Self { reading: XcpReading::Sigcomm, ..Self::ns2() }
+        Self { max_interval: Duration::from_secs(16), reading: XcpReading::Sigcomm, ..Self::ns2() }
     }
 
     /// ns-2.35: intervals of 1 ms to 1 s, the first of 50 ms. ns-2 draws the first intervals of its timers, so that routers
     /// are not synchronized; here, the creation times of the routers differ.
     pub fn ns2() -> Self {
         Self { min_interval: Duration::from_millis(1), reading: XcpReading::Ns2, ..Self::draft() }
+    }
+
+    /// The bounds of the intervals for an egress with this one-way propagation delay: as the draft has it, they are at least
+    /// that delay (Section 4.2.4). As no flow through the link has a round-trip time below twice the delay, the maximum is at
+    /// least that here. A control interval shorter than the round-trip time corrects the same error repeatedly, and flows do
+    /// not converge. The bounds of the other readings are fixed.
+    #[must_use]
+    pub fn for_propagation_delay(mut self, delay: Duration) -> Self {
+        if self.reading == XcpReading::Draft {
+            self.min_interval = self.min_interval.max(delay);
+            self.max_interval = self.max_interval.max(delay * 2);
+        }
+        self
     }
 }

@@ -81,14 +81,27 @@ fn overload_and_a_persistent_queue_reduce_rates_while_traffic_is_shuffled() {
 
 #[test]
 fn the_average_round_trip_time_weighs_flows_equally_and_is_bounded() {
-    // Weights X: the flow of 1 Mbit/s has one packet of 8 ms, that of 4 Mbit/s four of 2 ms. (0.04 + 1)/2 s.
+    // Weights X: the flow of 1 Mbit/s has one packet of 8 ms, that of 4 Mbit/s four of 2 ms. (0.04 + 1)/2 s; SIGCOMM has no maximum.
     for config in READINGS {
         let mut router = XcpRouter::new(config(), mbit(10.0), Instant::ZERO);
         offer(&mut router, 1, &header(40, 1.0));
         offer(&mut router, 4, &header(3000, 4.0));
         router.on_timeout(Instant::from_millis(50), ByteCount::ZERO);
-        assert_eq!(router.average_rtt(), Duration::from_millis(520));
+        let expected = if config().reading == XcpReading::Sigcomm { 1520 } else { 520 };
+        assert_eq!(router.average_rtt(), Duration::from_millis(expected));
     }
+}
+
+#[test]
+fn the_bounds_of_the_draft_cover_the_propagation_delay_of_the_link() {
+    let bounds = |config: XcpConfig, delay| {
+        let config = config.for_propagation_delay(Duration::from_millis(delay));
+        (config.min_interval.as_nanos() / 1_000_000, config.max_interval.as_nanos() / 1_000_000)
+    };
+    assert_eq!(bounds(XcpConfig::draft(), 3), (5, 1000));
+    assert_eq!(bounds(XcpConfig::draft(), 600), (600, 1200));
+    assert_eq!(bounds(XcpConfig::ns2(), 600), (1, 1000));
+    assert_eq!(bounds(XcpConfig::sigcomm(), 600), (1, 16_000));
 }
 
 #[test]
