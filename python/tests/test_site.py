@@ -1,9 +1,13 @@
 """The documentation site: its navigation, its links and its reference follow the sources."""
 
+import runpy
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from build_site import broken, groups, pages, relinked
+from pygments.styles import get_style_by_name
 from site_reference import write_reference
 
 import whimbrel
@@ -58,3 +62,42 @@ def test_the_reference_has_every_public_name(tmp_path: Path, caplog: pytest.LogC
         "whimbrel.statistics",
     ):
         assert f"`{name}" in everything
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of a colour such as `00ff7f` (WCAG 2.2)."""
+    shares = [int(colour[place : place + 2], 16) / 255 for place in (0, 2, 4)]
+    red, green, blue = (
+        share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", ["pygments_style", "pygments_dark_style"])
+def test_code_has_a_contrast_of_at_least_four_and_a_half(scheme: str) -> None:
+    style = get_style_by_name(runpy.run_path(str(ROOT / "site" / "conf.py"))[scheme])
+    background = luminance(style.background_color.removeprefix("#"))
+    for token, look in style:
+        if look["color"]:
+            low, high = sorted((luminance(look["color"]), background))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, token
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+def test_names_in_tables_of_small_screens_are_not_broken_to_slivers(tmp_path: Path) -> None:
+    cells = "".join(f'<td><code class="literal">{name}</code></td>' for name in ("rate_control", "x" * 80))
+    page = tmp_path / "page.html"
+    page.write_text(
+        f"<style>{(ROOT / 'site' / 'static' / 'site.css').read_text()}</style>"
+        '<article style="width: 360px"><table class="docutils"><tr>'
+        f"{cells}<td>a text of several words that takes several lines of a small screen</td>"
+        "</tr></table></article>"
+        "<p></p><script>const [short, long] = document.querySelectorAll('code');"
+        "const table = document.querySelector('table');"
+        "document.querySelector('p').textContent = [short.getClientRects().length, short.offsetHeight < 30,"
+        "long.offsetWidth > 150, long.offsetWidth < 300, table.offsetWidth <= 360].join()</script>"
+    )
+    options = ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=600,800", "--dump-dom")
+    command = ["chromium", *options, f"file://{page}"]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert "<p>1,true,true,true,true</p>" in shown.stdout
