@@ -74,6 +74,18 @@ def test_rows_that_form_an_axis_are_drawn_as_curves() -> None:
     assert named[0]["encoding"]["y"]["sort"] == ["near", "far"]
 
 
+@pytest.mark.parametrize("columns", [["video"], ["video", "audio"]])
+def test_a_single_column_has_no_legend(columns: list[str]) -> None:
+    sheet = Sheet("t", "T", ["CCID 2", "CCID 3"], columns, [Metric("share", "%", "Share")])
+    for row in sheet.rows:
+        for column in columns:
+            sheet.values[row, column, "share"] = Value(np.array([50.0, 51.0]), name=column)
+    chart = figures.usual_charts(sheet)["share"]
+    for layer in chart["layer"]:
+        assert layer["encoding"]["y"]["field"] == "row"
+        assert (layer["encoding"]["color"]["legend"] is None) == (len(columns) == 1)
+
+
 def test_a_metric_without_numbers_has_no_chart() -> None:
     made = sheet(["1"])
     made.metrics = [RATE, Metric("delay", "ms", "Delay")]

@@ -85,13 +85,14 @@ def dots(sheet: Sheet, metric: Metric) -> Chart:
     values = points(sheet, metric)
     listed = schemes(sheet.columns)
     order = [scheme.name for scheme in listed]
-    legend = len(sheet.rows) > 1
+    by_row = len(sheet.rows) > 1
+    legend = by_row and len(listed) > 1
     colour = _scaled("color", listed, sheet.column_label, legend=legend)
     value_axis = _value_axis(metric, values)
     y: dict[str, Any] = {"field": "column", "type": "nominal", "sort": order, "title": None}
     lines: dict[str, Any] = {"y": y}
     steps = len(order)
-    if legend:
+    if by_row:
         lines = {
             "y": {
                 "field": "row",
