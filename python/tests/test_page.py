@@ -177,6 +177,20 @@ def test_every_item_has_a_conclusion_in_one_sentence(tree: Element) -> None:
     )
 
 
+def test_the_conclusion_of_a_sweep_compares_its_rows_and_speaks_of_no_claims(tmp_path: Path) -> None:
+    for name, rows in (("two", ["CCID 2", "CCID 3"]), ("alone", ["CCID 2"])):
+        sheet = Sheet(name, "Sweep", rows, ["video"], [SHARE])
+        for index, row in enumerate(rows):
+            sheet.values[row, "video", "share"] = Value(np.array([50.0, 51.0]) + index, name="video")
+        sheet.write(tmp_path / "s", {"charts": [], "quick": False, "runs": 2})
+    report.write_group(tmp_path / "s", report.Group("Sweep", "", "", ("two", "alone")))
+    two, alone = Tree(report.build(tmp_path).read_text()).root.every("article")
+    assert two.one("p", class_="conclusion").text == (
+        "Share: highest for CCID 3 with 51.5 %, lowest for CCID 2 with 50.5 %."
+    )
+    assert alone.every("p", class_="conclusion") == []
+
+
 def test_long_tables_are_collapsed_behind_their_figure(tree: Element) -> None:
     def open_(item: str) -> list[bool]:
         article = tree.one("article", id=item)

@@ -144,6 +144,23 @@ def test_quick_omits_items_that_must_be_named(core: FakeCore, tmp_path: Path) ->
     assert made("b") == ["model"]
 
 
+def test_the_report_names_the_command_that_repeats_it(core: FakeCore, tmp_path: Path) -> None:
+    def command(out: str) -> str:
+        return str(json.loads((tmp_path / out / "toy" / "about.json").read_text())["command"])
+
+    for out, options in (
+        ("all", ""),
+        ("part", "fig2 --quick --seed 5"),
+        ("quick", "--quick"),
+        ("named", "model --quick"),
+    ):
+        assert main(["reproduce", "toy", *options.split(), "--out", out]) == 0
+        assert command(out) == f"whimbrel reproduce toy {options}".strip()
+    # Full results among quick ones are not replaced by quick ones.
+    assert main(["reproduce", "toy", "table1", "--out", "part", "--seed", "5"]) == 0
+    assert command("part") == "whimbrel reproduce toy table1 fig2 --seed 5"
+
+
 def test_a_table_need_not_be_drawn(core: FakeCore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     toy = paper.load("toy")
     plain = replace(toy, items=[replace(item, is_drawn=False) for item in toy.items])

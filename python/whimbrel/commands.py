@@ -116,6 +116,7 @@ def sweep(arguments: Sequence[str]) -> int:
     if given.parquet:
         sweep_runs.check_parquet()
     precision = Precision(given.precision, n_base=min(N_BASE, given.max_runs), maximum=given.max_runs)
+    command = _command("sweep", arguments)
     with output.claimed(given.out):
         rebuild.check(given.out, sweep=given.scenario.stem)
         name = sweep_runs.simulate(
@@ -124,8 +125,9 @@ def sweep(arguments: Sequence[str]) -> int:
             overrides=given.set,
             metrics=given.metric or sweep_runs.DEFAULT_METRICS,
             precision=precision,
+            command=command,
         )
-        index = rebuild.rebuild(given.out, _command("sweep", arguments), formats=given.figures)
+        index = rebuild.rebuild(given.out, command, formats=given.figures)
         (plan,) = (plan for plan in read_plans(given.out)[name] if plan.item == sweep_runs.TABLE)
         swept = sweep_runs.read(plan, given.out)
         if given.parquet:

@@ -20,6 +20,7 @@ from whimbrel.manifest import write_manifest
 from whimbrel.paper import Paper
 from whimbrel.plan import RECORDS, Plan, read_plans, results
 from whimbrel.records import Records
+from whimbrel.reproduce import Options
 from whimbrel.result import Result
 from whimbrel.sheet import Sheet
 
@@ -127,10 +128,24 @@ def _rebuild_paper(each: Paper, plans: Sequence[Plan], out: Path) -> list[Drawin
             subtitle=f"{each.authors}, {each.year}",
             about=each.about,
             sheets=tuple(sheets),
-            command=f"whimbrel reproduce {each.key}{_papers_option(each.key)}",
+            command=_again(each, plans),
         ),
     )
     return drawings
+
+
+def _again(each: Paper, plans: Sequence[Plan]) -> str:
+    """The command that makes the items of a paper again, in the form that all of them have."""
+    quick = all(plan.quick for plan in plans)
+    made = {plan.item for plan in plans}
+    items = [item.key for item in each.items if item.key in made]
+    without_names = [item.key for item in each.items if not (quick and item.quick.by_name)]
+    chosen = [] if items == without_names else items
+    options = ["--quick"] if quick else []
+    seeds = {plan.seed for plan in plans}
+    if len(seeds) == 1 and seeds != {Options.seed}:
+        options += ["--seed", str(*seeds)]
+    return shlex.join(["whimbrel", "reproduce", each.key, *chosen, *options]) + _papers_option(each.key)
 
 
 def _papers_option(key: str) -> str:

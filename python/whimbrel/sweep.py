@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,7 @@ def simulate(
     overrides: Sequence[str] = (),
     metrics: Sequence[str] = DEFAULT_METRICS,
     precision: Precision | None = None,
+    command: str = "",
 ) -> str:
     """Makes the missing runs of a sweep.
 
@@ -60,6 +62,7 @@ def simulate(
         metrics: columns of the `flows` table; the most uncertain of them determines the number of
             repetitions.
         precision: stopping rule of the repetitions.
+        command: the command line that repeats the sweep, for the report.
 
     Returns:
         The name of the folder below `options.out`.
@@ -92,7 +95,7 @@ def simulate(
     details = {
         "title": scenario.document.get("title") or name,
         "metrics": list(metrics),
-        "command": f"whimbrel sweep {file.name}",
+        "command": command or shlex.join(["whimbrel", "sweep", str(file)]),
         "settings": [{key: str(value) for key, value in values.items()} for values, _ in combinations],
         "random": [known.is_random for known in examined],
         "precision": None if options.quick else wanted.relative_error,

@@ -24,8 +24,9 @@ def item(section: Section, table: ShownTable) -> str:
     parts = [
         f'<article class="item" id="{anchor}"><details class="fold" open>',
         f"<summary><h3>{source}{escape(sheet.title)}{quick}</h3></summary>",
-        f'<p class="conclusion">{escape(conclusion(section, table))}</p>',
     ]
+    if sentence := conclusion(section, table):
+        parts.append(f'<p class="conclusion">{escape(sentence)}</p>')
     if table.charts:
         figures = "".join(_chart(section.folder, name, table) for name in table.charts)
         parts.append(f'<div class="charts">{figures}</div>')
@@ -47,7 +48,7 @@ def conclusion(section: Section, table: ShownTable) -> str:
     counted = printed.stored(about["printed"]["all"]).sentence() if about.get("printed") else ""
     judged = _judged(section.claims_on(table.stored.sheet.key))
     parts = [part for part in (judged, counted.rstrip(".")) if part]
-    return f"{'; '.join(parts)}." if parts else _extremes(table)
+    return f"{'; '.join(parts)}." if parts else _extremes(table, claimed=bool(section.claims))
 
 
 def _judged(claims: Sequence[Claim]) -> str:
@@ -65,25 +66,34 @@ def _judged(claims: Sequence[Claim]) -> str:
     return f"{held} of {len(claims)} claims on it hold{'s' if held == 1 else ''}, {', '.join(rest)}"
 
 
-def _extremes(table: ShownTable) -> str:
-    """The columns with the highest and lowest mean of the first metric, where nothing is claimed."""
+def _extremes(table: ShownTable, *, claimed: bool) -> str:
+    """The columns with the highest and lowest mean of the first metric, where nothing is claimed.
+
+    Rows with names take the place of a single column. That no claim rests on the item is stated only if there
+    are claims on other items, `claimed`.
+    """
     sheet, metric = table.stored.sheet, table.stored.sheet.metrics[0]
+    if len(sheet.columns) == 1 and sheet.row_numbers is None:
+        compared = {row: [(row, sheet.columns[0])] for row in sheet.rows}
+        over = ""
+    else:
+        compared = {name_of(column): [(row, column) for row in sheet.rows] for column in sheet.columns}
+        over = f", mean over {len(sheet.rows)} rows" if len(sheet.rows) > 1 else ""
     means = {}
-    for column in sheet.columns:
-        found = [table.stored.entries.get((row, column, metric.key)) for row in sheet.rows]
+    for name, places in compared.items():
+        found = [table.stored.entries.get((*place, metric.key)) for place in places]
         ours = [entry.ours for entry in found if entry is not None and not math.isnan(entry.ours)]
         # Means over different rows are no comparison.
-        if len(ours) == len(sheet.rows):
-            means[name_of(column)] = sum(ours) / len(ours)
+        if len(ours) == len(places):
+            means[name] = sum(ours) / len(ours)
     if len(means) < 2:
-        return "No claim rests on it, and it has no printed number."
+        return "No claim rests on it, and it has no printed number." if claimed else ""
     highest, lowest = max(means, key=lambda name: means[name]), min(means, key=lambda name: means[name])
-    over = f", mean over {len(sheet.rows)} rows" if len(sheet.rows) > 1 else ""
     unit = f" {metric.unit}" if metric.unit else ""
     most, least = (f"{means[name]:.{metric.digits}f}{unit}" for name in (highest, lowest))
     return (
         f"{metric.title or metric.label}{over}: highest for {highest} with {most}, lowest for {lowest} with"
-        f" {least}; no claim rests on it."
+        f" {least}{'; no claim rests on it' if claimed else ''}."
     )
 
 
