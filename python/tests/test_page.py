@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -321,3 +323,33 @@ def test_a_page_of_tables_alone_has_no_filters_of_claims() -> None:
     text = page.render([page.Section("s", "Sweep", "", "", "", [], [])], {})
     assert "checkbox" not in text
     assert 'id="filters"' in text
+
+
+PRESS = """<p id="after"></p><script>
+addEventListener("load", async () => {
+  const button = (how) => document.querySelector(`[data-zoom=${how}]`);
+  const pause = () => new Promise((done) => setTimeout(done, 100));
+  document.querySelector("#p-fig10").scrollIntoView();
+  while (!button("whole")) await pause();
+  await pause();
+  const off = () => button("whole").getAttribute("aria-disabled");
+  const states = [off()];
+  for (const how of ["in", "whole"]) {
+    button(how).focus();
+    button(how).click();
+    await pause();
+    states.push(off(), document.activeElement.dataset.zoom);
+  }
+  document.querySelector("#after").textContent = states.join();
+});</script>"""
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+def test_a_button_of_a_chart_keeps_the_focus_when_it_has_no_effect_any_more(tmp_path: Path) -> None:
+    results(tmp_path)
+    index = report.build(tmp_path)
+    index.write_text(index.read_text() + PRESS)
+    options = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom")
+    command = ["chromium", *options, f"file://{index}"]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert '<p id="after">true,false,in,true,whole</p>' in shown.stdout

@@ -48,7 +48,8 @@
       if (wide < whole[1] - whole[0]) zoomed = [low, low + wide];
     }
     place.parentElement.querySelectorAll("[data-zoom]").forEach((button) => {
-      if (button.dataset.zoom !== "in") button.disabled = zoomed === null;
+      // Not `disabled`, which would take the focus from the button that was pressed.
+      if (button.dataset.zoom !== "in") button.setAttribute("aria-disabled", String(zoomed === null));
     });
     return view.signal("zoomed", zoomed).runAsync();
   };
@@ -78,10 +79,12 @@
     group.setAttribute("aria-label", "Part of the horizontal axis");
     for (const [how, text, label] of BUTTONS) {
       const button = document.createElement("button");
-      Object.assign(button, { type: "button", textContent: text, title: label, disabled: how !== "in" });
+      Object.assign(button, { type: "button", textContent: text, title: label });
       button.dataset.zoom = how;
       button.setAttribute("aria-label", label);
-      button.addEventListener("click", () => step(place, how));
+      button.addEventListener("click", () => {
+        if (button.getAttribute("aria-disabled") !== "true") step(place, how);
+      });
       group.append(button);
     }
     const choice = document.createElement("span");
