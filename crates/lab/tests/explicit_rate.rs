@@ -64,7 +64,8 @@ fn xcp_uses_a_dumbbell_fairly_with_an_empty_queue() {
         assert!(utilization >= 0.98, "{reading}: {utilization}");
         assert!(queue < 3.0, "{reading}: {queue}");
         assert_eq!(dropped, 0.0, "{reading}");
-        // Windows of 4.7 packets; ns-2's router bounds the feedback of a packet by the pools, and flows converge more slowly.
+        // ns-2's router bounds the feedback of a packet by the pools: 0.9988, without that bound 0.9997. The difference
+        // stays; after 60 s it is 0.9981.
         let least = if reading == "ns-2" { 0.998 } else { 0.999 };
         assert!(fairness > least, "{reading}: {fairness}");
     }
@@ -157,39 +158,47 @@ fn xcp_is_fair_to_a_flow_that_joins_within_fifty_round_trips() {
     assert_eq!(link(&record, "bottleneck", "dropped_packets"), 0.0);
 }
 
-/// Steps of the capacity: the law follows the rate of the link.
+/// Steps of the capacity: the law follows the rate of the link. At 5 Mbit/s windows have 2.3 packets of 1000 bytes, which
+/// leaves 3.6 % unused (3.9 % without a step); with packets of 250 bytes 0.5 %.
 #[test]
 fn xcp_follows_steps_of_the_capacity() {
     let text = format!(
         "{TEN}[[event]]\ntime = \"10 s\"\nlink = \"bottleneck\"\nrate = \"5 Mbit/s\"\n\
          [[event]]\ntime = \"20 s\"\nlink = \"bottleneck\"\nrate = \"10 Mbit/s\"\n"
     );
-    let changes = [("simulation.duration", "30 s"), ("simulation.warm_up", "0 s")];
-    for warm_up in ["12 s", "22 s"] {
+    for (warm_up, payload, least) in
+        [("12 s", 1000, 0.955), ("12 s", 250, 0.99), ("22 s", 1000, 0.98), ("22 s", 250, 0.98)]
+    {
         let end = if warm_up == "12 s" { "20 s" } else { "30 s" };
-        let record =
-            simulate(&text, &[changes[0], ("simulation.warm_up", warm_up), ("simulation.duration", end)]);
+        let payload = format!("{payload} B");
+        let record = simulate(
+            &text,
+            &[("simulation.duration", end), ("simulation.warm_up", warm_up), ("flow.f{i}.payload", &payload)],
+        );
         let used = link(&record, "bottleneck", "throughput_bps");
         let capacity = if warm_up == "12 s" { 5e6 } else { 10e6 };
-        assert!(used > 0.95 * capacity, "{used} of {capacity}");
+        assert!(used > least * capacity, "{payload}: {used} of {capacity}");
         assert_eq!(link(&record, "bottleneck", "dropped_packets"), 0.0);
     }
 }
 
-/// XCP and RCP with round-trip times from 10 ms to 2 s: stable, and no drop with a buffer of a bandwidth-delay product.
+/// XCP and RCP with round-trip times from 10 ms to 2 s: stable, fair, and no drop with a buffer of a bandwidth-delay product.
 #[test]
 fn utilization_and_queue_are_stable_for_any_round_trip_time() {
     for scheme in ["xcp", "rcp"] {
-        for (delay, queue, duration, warm_up) in [
-            ("1 ms", "60 packets", "20 s", "5 s"),
-            ("100 ms", "250 packets", "60 s", "20 s"),
-            ("1 s", "2400 packets", "200 s", "100 s"),
+        for (rate, delay, queue, duration, warm_up) in [
+            // Windows as of 10 Mbit/s and 40 ms: with 10 Mbit/s, those of XCP have 1.2 packets.
+            ("40 Mbit/s", "1 ms", "60 packets", "20 s", "5 s"),
+            ("10 Mbit/s", "100 ms", "250 packets", "60 s", "20 s"),
+            // RCP reaches 99 % of its target after 160 s.
+            ("10 Mbit/s", "1 s", "2400 packets", "300 s", "200 s"),
         ] {
             let record = simulate(
                 TEN,
                 &[
                     ("variables.law", scheme),
                     ("variables.transport", scheme),
+                    ("link.bottleneck.rate", rate),
                     ("link.bottleneck.delay", delay),
                     ("link.bottleneck.queue", queue),
                     ("simulation.duration", duration),
@@ -197,8 +206,11 @@ fn utilization_and_queue_are_stable_for_any_round_trip_time() {
                 ],
             );
             let used = link(&record, "bottleneck", "utilisation");
-            // The aggregate is stable, if slow to settle at an RTT of 2 s.
-            assert!(used > 0.9, "{scheme} {delay}: {used}");
+            let waiting = link(&record, "bottleneck", "queue_mean_packets");
+            let fairness = jain(&rates(&record, 10));
+            assert!(used > 0.97, "{scheme} {delay}: {used}");
+            assert!(waiting < 5.0, "{scheme} {delay}: {waiting}");
+            assert!(fairness > 0.999, "{scheme} {delay}: {fairness}");
             assert_eq!(link(&record, "bottleneck", "dropped_packets"), 0.0, "{scheme} {delay}");
         }
     }
