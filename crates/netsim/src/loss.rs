@@ -24,6 +24,9 @@ pub enum MediumLoss {
     OffChannel,
     /// The client was not associated with the access point that sent, or was to receive, the packet.
     NotAssociated,
+    /// The packet was never transmitted: the receiver's address was not resolved, or a newer packet replaced this one while it
+    /// was held for the resolution.
+    Unresolved,
 }
 
 impl MediumLoss {
@@ -38,6 +41,7 @@ impl MediumLoss {
             Self::NoResponse => "no-response",
             Self::OffChannel => "off-channel",
             Self::NotAssociated => "not-associated",
+            Self::Unresolved => "arp",
         }
     }
 }

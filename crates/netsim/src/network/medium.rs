@@ -20,8 +20,8 @@ pub use io::{Frame, MediumIo};
 pub use observation::{FrameReport, Handover, Observation};
 pub use whimbrel_wifi::mobility::Position;
 pub use wifi::{
-    AirFrame, ChannelUsage, InfrastructureConfig, InvalidRole, ManagementStats, StationRole, WifiConfig,
-    WifiMedium,
+    AirFrame, ArpConfig, ArpStats, ChannelUsage, InfrastructureConfig, InvalidRole, ManagementStats,
+    StationRole, WifiConfig, WifiMedium,
 };
 
 use crate::events::EventSource;

@@ -9,6 +9,7 @@
 //! access point loses the packets of a client that has left. Limits: no power saving, no buffering or forwarding of frames
 //! between access points, no ageing of associations; an access point has one radio.
 
+mod arp;
 mod channels;
 mod in_flight;
 mod infrastructure;
@@ -29,6 +30,8 @@ use whimbrel_wifi::propagation::success_probability;
 use whimbrel_wifi::site::Site;
 use whimbrel_wifi::{Dcf, Frame as MacFrame, FrameKind, MacAddress, Random, SplitMix64};
 
+use self::arp::{ARP, Arp};
+pub use self::arp::{ArpConfig, ArpStats};
 use self::infrastructure::{Infrastructure, MESSAGE};
 use self::managed::Machine;
 pub use self::managed::ManagementStats;
@@ -61,6 +64,8 @@ pub struct WifiConfig {
     /// Noise power at the receivers in watts: a frame is then destroyed with the error probability of its rate at its ratio of
     /// signal to noise. `None` for frames that noise does not destroy.
     pub noise: Option<f64>,
+    /// Address resolution of stations that send to their neighbours directly; `None` if they know all addresses.
+    pub arp: Option<ArpConfig>,
     /// Root of the stations' streams of random numbers.
     pub seed: u64,
 }
@@ -68,12 +73,12 @@ pub struct WifiConfig {
 impl WifiConfig {
     /// The standard's rules, with additive interference.
     pub const fn standard(mac: MacConfig, seed: u64) -> Self {
-        Self { air: MediumConfig::additive(), mac, llc_bytes: LLC_BYTES, noise: None, seed }
+        Self { air: MediumConfig::additive(), mac, llc_bytes: LLC_BYTES, noise: None, arp: None, seed }
     }
 
     /// ns-2's rules, with its defaults.
     pub fn ns2(seed: u64) -> Self {
-        Self { air: MediumConfig::ns2(), mac: MacConfig::ns2(), llc_bytes: 0, noise: None, seed }
+        Self { air: MediumConfig::ns2(), mac: MacConfig::ns2(), llc_bytes: 0, noise: None, arp: None, seed }
     }
 }
 
@@ -99,6 +104,8 @@ struct Stations {
     /// agent may flush the queue before.
     paused: Vec<usize>,
     paused_at: Instant,
+    /// `None` if the stations know all addresses.
+    arp: Option<Box<Arp>>,
     /// `None` if all stations are equal.
     infrastructure: Option<Box<Infrastructure>>,
     /// Notes of the frames on the air, if there is to be any.
@@ -115,6 +122,7 @@ impl WifiMedium {
             llc_bytes: config.llc_bytes,
             paused: Vec::new(),
             paused_at: Instant::ZERO,
+            arp: config.arp.map(|arp| Box::new(Arp::new(arp))),
             infrastructure: None,
             monitor: None,
         };
@@ -214,6 +222,16 @@ impl WifiMedium {
         infrastructure.map_or(ManagementStats::default(), |all| all.stations[station].stats)
     }
 
+    /// Counters of a station's address resolution; zero without [`WifiConfig::arp`].
+    pub fn arp_stats(&self, station: usize) -> ArpStats {
+        self.stations.arp.as_ref().map_or(ArpStats::default(), |arp| arp.stats(station))
+    }
+
+    /// Number of packets that wait at a station for a neighbour's address, or for the MAC after its resolution.
+    pub fn held_packets(&self, station: usize) -> usize {
+        self.stations.arp.as_ref().map_or(0, |arp| arp.held(station))
+    }
+
     /// All associations of clients so far, with the number of the client, in the order of time.
     pub fn handovers(&self) -> &[(usize, HandoverReport)] {
         self.stations.infrastructure.as_ref().map_or(&[], |infrastructure| &infrastructure.handovers)
@@ -248,7 +266,9 @@ impl WifiMedium {
             message.encode(now, &mut body);
             body
         });
-        let is_packet = frame.kind == FrameKind::Data;
+        let is_arp = is_arp(frame);
+        let body = body.or_else(|| if is_arp { self.arp_bytes(frame.payload, io) } else { None });
+        let is_packet = frame.kind == FrameKind::Data && !is_arp;
         io.capture(OnAir {
             frame: *frame,
             channel: self.channel(station).unwrap_or(1),
@@ -257,10 +277,19 @@ impl WifiMedium {
         });
     }
 
+    /// The bytes of an ARP message, for captures.
+    fn arp_bytes(&self, handle: u64, io: &MediumIo<'_>) -> Option<Vec<u8>> {
+        let message = self.stations.arp.as_ref()?.messages.get(handle & !ARP)?;
+        let mut bytes = Vec::new();
+        let ends = [message.sender, message.target].map(|station| station as usize);
+        message.encode(ends.map(|station| (self.stations.address(station), io.node(station))), &mut bytes);
+        Some(bytes)
+    }
+
     /// A station begins to transmit a frame.
     fn transmit(&mut self, now: Instant, station: usize, frame: &MacFrame) {
         let infrastructure = self.stations.infrastructure.as_deref_mut();
-        let is_packet = frame.kind == FrameKind::Data;
+        let is_packet = frame.kind == FrameKind::Data && !is_arp(frame);
         let receiver = if is_packet && !frame.receiver.is_group() {
             self.stations.payloads.receiver(frame.payload)
         } else {
@@ -302,6 +331,8 @@ impl WifiMedium {
             self.stations.payloads.begin_transmission(frame.payload, is_reached, miss);
         } else if let (FrameKind::Management, true, Some(all)) = (frame.kind, is_reached, infrastructure) {
             all.messages.begin_transmission(frame.payload & !MESSAGE);
+        } else if let (FrameKind::Data, true, Some(arp)) = (frame.kind, is_reached, &mut self.stations.arp) {
+            arp.messages.begin_transmission(frame.payload & !ARP);
         }
     }
 }
@@ -313,6 +344,9 @@ impl Medium for WifiMedium {
         let random = self.streams.stream(station as u64);
         self.stations.machines.push(Dcf::new(address, self.mac.clone(), random));
         self.stations.deadlines.add();
+        if let Some(arp) = &mut self.stations.arp {
+            arp.add_station();
+        }
         if let Some(infrastructure) = &mut self.stations.infrastructure {
             infrastructure.set_deadline(station);
         }
@@ -334,13 +368,14 @@ impl Medium for WifiMedium {
             {
                 self.wake(now, station, io);
             }
+            self.stations.repeat_requests(now, io);
             self.retune(now, io);
             if self.manage(now, io) {
                 continue;
             }
             match self.air.poll_timeout() {
                 Some(at) if at <= now => {
-                    let limit = self.stations.deadlines.first_at();
+                    let limit = self.stations.next_deadline();
                     let mut reception =
                         Reception { stations: &mut self.stations, site: &self.site, io, limit };
                     self.air.handle_timeout(now, &mut reception);
@@ -359,7 +394,7 @@ impl Medium for WifiMedium {
         if !self.stations.paused.is_empty() {
             return Some(self.stations.paused_at);
         }
-        let mut next = self.stations.deadlines.first_at();
+        let mut next = self.stations.next_deadline();
         if let Some(infrastructure) = &self.stations.infrastructure {
             next = next.min(infrastructure.deadlines.first_at());
         }
@@ -375,6 +410,11 @@ impl Medium for WifiMedium {
             None => self.site.reaches(from, to, now),
         }
     }
+}
+
+/// `true` if the frame carries an ARP message.
+const fn is_arp(frame: &MacFrame) -> bool {
+    matches!(frame.kind, FrameKind::Data) && frame.payload & ARP != 0
 }
 
 impl Stations {
@@ -413,13 +453,50 @@ impl Stations {
 
     fn next_outgoing(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) -> Option<Outgoing> {
         let management_rate = self.machines[station].config().group_rate;
-        let mut supply = Supply { payloads: &mut self.payloads, llc_bytes: self.llc_bytes, management_rate };
-        let Some(infrastructure) = &mut self.infrastructure else {
-            return supply.ad_hoc(now, station, |to| MacAddress::station(to as u32), io);
+        let arp = self.arp.as_deref_mut();
+        let mut supply =
+            Supply { payloads: &mut self.payloads, arp, llc_bytes: self.llc_bytes, management_rate };
+        let outgoing = match &mut self.infrastructure {
+            None => supply.ad_hoc(now, station, |to| MacAddress::station(to as u32), io),
+            Some(infrastructure) => {
+                let outgoing = supply.next(now, station, infrastructure, io);
+                if let Some(outgoing) = &outgoing {
+                    infrastructure.stations[station].serves_data = outgoing.kind == FrameKind::Data;
+                }
+                outgoing
+            }
         };
-        let outgoing = supply.next(now, station, infrastructure, io)?;
-        infrastructure.stations[station].serves_data = outgoing.kind == FrameKind::Data;
-        Some(outgoing)
+        if self.arp.as_mut().is_some_and(|arp| arp.take_failure()) {
+            self.pause(station, io);
+        }
+        outgoing
+    }
+
+    /// The station has given a packet up. It goes on in the next call.
+    fn pause(&mut self, station: usize, io: &MediumIo<'_>) {
+        self.paused.push(station);
+        self.paused_at = io.now;
+    }
+
+    /// The first deadline of a MAC, or of a request for an address.
+    fn next_deadline(&self) -> Instant {
+        let next = self.deadlines.first_at();
+        self.arp.as_ref().map_or(next, |arp| next.min(arp.deadlines.first_at()))
+    }
+
+    /// Repeats the requests for addresses that are due, or gives their packets up.
+    fn repeat_requests(&mut self, now: Instant, io: &mut MediumIo<'_>) {
+        while let Some(arp) = &mut self.arp
+            && let Some((station, at)) = arp.deadlines.first()
+            && at <= now
+        {
+            arp.handle_timeout(now, station, io);
+            if arp.take_failure() {
+                self.pause(station, io);
+            } else {
+                self.settle(now, station, io);
+            }
+        }
     }
 
     fn handle_event(&mut self, at: Instant, station: usize, event: Event, io: &mut MediumIo<'_>) {
@@ -428,9 +505,8 @@ impl Stations {
             Event::Sent { payload, .. } => self.finish(at, station, payload, true, io),
             Event::Dropped { payload, .. } => {
                 self.finish(at, station, payload, false, io);
-                if payload & MESSAGE == 0 {
-                    self.paused.push(station);
-                    self.paused_at = io.now;
+                if payload & (MESSAGE | ARP) == 0 {
+                    self.pause(station, io);
                 }
             }
             Event::Trace(step) => io.observe(station, Observation::Mac { at, step }),
@@ -444,12 +520,12 @@ impl Stations {
                 return infrastructure.handle_message(now, station, frame, io);
             }
             if !infrastructure.accepts(now, station, frame, io) {
-                if !frame.receiver.is_group() {
+                if !frame.receiver.is_group() && !is_arp(frame) {
                     self.payloads.lose(frame.payload, MediumLoss::NotAssociated);
                 }
                 return;
             }
-            if self.payloads.is_broadcast(frame.payload) {
+            if !is_arp(frame) && self.payloads.is_broadcast(frame.payload) {
                 if self.payloads.sender(frame.payload) == Some(station) {
                     // The access point has repeated the station's own broadcast.
                     return;
@@ -460,11 +536,19 @@ impl Stations {
                 }
             }
         }
-        self.payloads.deliver(frame.payload, station, io);
+        match &mut self.arp {
+            Some(arp) if is_arp(frame) => arp.handle_message(now, station, frame.payload),
+            _ => self.payloads.deliver(frame.payload, station, io),
+        }
     }
 
     /// A station's MAC has sent a payload, or has given it up.
     fn finish(&mut self, at: Instant, station: usize, payload: u64, is_sent: bool, io: &mut MediumIo<'_>) {
+        if let Some(arp) = &mut self.arp
+            && payload & (MESSAGE | ARP) == ARP
+        {
+            return arp.finish_message(station, payload, is_sent);
+        }
         if let Some(infrastructure) = &mut self.infrastructure {
             if payload & MESSAGE != 0 {
                 return infrastructure.finish_message(station, payload, is_sent);

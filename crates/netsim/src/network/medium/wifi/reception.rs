@@ -6,7 +6,7 @@ use whimbrel_wifi::medium::{Listener, LossCause};
 use whimbrel_wifi::site::Site;
 use whimbrel_wifi::{Frame as MacFrame, FrameKind};
 
-use super::{MESSAGE, MediumIo, MediumLoss, Stations};
+use super::{ARP, MESSAGE, MediumIo, MediumLoss, Stations, is_arp};
 
 /// The stations while the air reports to them.
 pub(super) struct Reception<'a, 'b> {
@@ -77,6 +77,7 @@ impl Listener for Reception<'_, '_> {
 
     fn lost(&mut self, _: Instant, station: u32, frame: &MacFrame, cause: LossCause) {
         if frame.kind == FrameKind::Data
+            && !is_arp(frame)
             && frame.receiver == self.stations.machines[station as usize].address()
         {
             self.stations.payloads.lose(frame.payload, cause.into());
@@ -85,6 +86,11 @@ impl Listener for Reception<'_, '_> {
 
     fn ended(&mut self, _: Instant, frame: &MacFrame) {
         match frame.kind {
+            FrameKind::Data if is_arp(frame) => {
+                if let Some(arp) = &mut self.stations.arp {
+                    arp.messages.end_transmission(frame.payload & !ARP);
+                }
+            }
             FrameKind::Data => self.stations.payloads.end_transmission(frame.payload, self.io),
             FrameKind::Management => {
                 if let Some(infrastructure) = &mut self.stations.infrastructure {

@@ -5,6 +5,7 @@ use whimbrel_wifi::dcf::Outgoing;
 use whimbrel_wifi::frame::bytes::Flags;
 use whimbrel_wifi::{Addressing, FrameKind, MacAddress, Rate};
 
+use super::arp::{ARP, Arp, Item};
 use super::infrastructure::{Infrastructure, MESSAGE};
 use super::managed::Machine;
 use super::payloads::Payloads;
@@ -13,6 +14,7 @@ use crate::medium::{MediumIo, MediumLoss};
 /// The parameters and payloads of the frames that are made of packets.
 pub(super) struct Supply<'a> {
     pub(super) payloads: &'a mut Payloads,
+    pub(super) arp: Option<&'a mut Arp>,
     /// Bytes between the MAC's header and the packet.
     pub(super) llc_bytes: u32,
     /// Rate of management frames.
@@ -28,11 +30,20 @@ impl Supply<'_> {
         address: impl FnOnce(usize) -> MacAddress,
         io: &mut MediumIo<'_>,
     ) -> Option<Outgoing> {
-        let frame = io.take(station)?;
+        let (frame, since) = match &mut self.arp {
+            None => (io.take(station)?, now),
+            Some(arp) => match arp.next(now, station, io)? {
+                Item::Packet(packet) => (packet.frame, packet.since),
+                Item::Message(message) => {
+                    let payload = arp.messages.insert(message) | ARP;
+                    return Some(Outgoing::data(message.receiver(address), arp.message_size(), payload));
+                }
+            },
+        };
         let to = frame.receiver;
         let receiver = to.map_or(MacAddress::BROADCAST, address);
         let size = frame.size + self.llc_bytes;
-        Some(Outgoing::data(receiver, size, self.payloads.insert(now, frame, to, io)))
+        Some(Outgoing::data(receiver, size, self.payloads.insert(since, frame, to, io)))
     }
 
     /// The next frame of a station of a network with access points: messages first.

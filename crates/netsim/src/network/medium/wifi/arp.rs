@@ -1,0 +1,341 @@
+//! Address resolution (RFC 826) of stations that send to their neighbours directly.
+//!
+//! A unicast packet for a neighbour without an entry is held while a request is broadcast; the reply is unicast. One packet per
+//! neighbour is held: a newer one replaces it, and the older one is lost. Messages and packets that leave the hold precede the
+//! station's queue. Clients and access points need no resolution: an association names the address of the other end.
+
+use std::collections::VecDeque;
+
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wifi::MacAddress;
+use whimbrel_wifi::deadlines::Deadlines;
+use whimbrel_wifi::frame::bytes::SNAP;
+
+use super::in_flight::InFlight;
+use crate::NodeId;
+use crate::medium::{Frame, MediumIo, MediumLoss, Observation};
+
+/// The bit of a frame's handle that distinguishes ARP messages from packets.
+pub(super) const ARP: u64 = 1 << 62;
+
+/// Bytes of a message for IPv4 over addresses of 48 bits (RFC 826).
+const MESSAGE_BYTES: u32 = 28;
+
+const ETHERTYPE_ARP: u16 = 0x0806;
+
+/// Address resolution of the stations of an 802.11 medium.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ArpConfig {
+    /// Bytes of a message with the LLC and SNAP headers: the payload of the MAC.
+    pub message_size: u32,
+    /// Requests without a reply after which the station gives the packet up.
+    pub max_requests: u32,
+    /// Time after which a request without a reply is repeated; `None` if only the next packet for the neighbour repeats it.
+    pub repeat_interval: Option<Duration>,
+    /// Time after which an entry is removed that no message has confirmed; `None` for never.
+    pub lifetime: Option<Duration>,
+    /// `true` if a station makes an entry from every request that it receives, `false` if only from those for itself (RFC 826).
+    pub learns_from_all: bool,
+}
+
+impl ArpConfig {
+    /// Up to three requests, one per second (RFC 1122, section 2.3.2.1); entries stay.
+    pub const STANDARD: Self = Self {
+        message_size: MESSAGE_BYTES + super::LLC_BYTES,
+        max_requests: 3,
+        repeat_interval: Some(Duration::from_secs(1)),
+        lifetime: None,
+        learns_from_all: false,
+    };
+
+    /// The rules of ns-2.35 (`mac/arp.cc`): each packet for an unresolved neighbour sends a request; the fourth one is lost
+    /// together with the packet held. Messages have no LLC header, and every request makes an entry.
+    pub const NS2: Self = Self {
+        message_size: MESSAGE_BYTES,
+        max_requests: 3,
+        repeat_interval: None,
+        lifetime: None,
+        learns_from_all: true,
+    };
+}
+
+/// Counters of a station's address resolution since the beginning of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ArpStats {
+    /// Requests that the MAC has transmitted.
+    pub requests: u64,
+    /// Replies that were acknowledged.
+    pub replies: u64,
+    /// Replies that the MAC has given up.
+    pub failed_replies: u64,
+    /// Packets lost because a newer packet for the same neighbour replaced them.
+    pub replaced: u64,
+    /// Packets lost because no reply arrived.
+    pub unresolved: u64,
+}
+
+/// A request or a reply.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct ArpMessage {
+    pub(super) is_reply: bool,
+    /// The station that sends it.
+    pub(super) sender: u32,
+    /// The station that the request asks for, or that the reply is for.
+    pub(super) target: u32,
+}
+
+impl ArpMessage {
+    /// The receiver's address.
+    pub(super) fn receiver(&self, address: impl FnOnce(usize) -> MacAddress) -> MacAddress {
+        if self.is_reply { address(self.target as usize) } else { MacAddress::BROADCAST }
+    }
+
+    /// The message with its LLC and SNAP headers. `ends` has the addresses of the sender and of the target.
+    pub(super) fn encode(&self, ends: [(MacAddress, NodeId); 2], out: &mut Vec<u8>) {
+        let [(sender, sender_node), (target, target_node)] = ends;
+        out.extend(SNAP);
+        out.extend(ETHERTYPE_ARP.to_be_bytes());
+        // Hardware type Ethernet, protocol IPv4, lengths of 6 and 4 bytes.
+        out.extend([0, 1, 8, 0, 6, 4, 0, 1 + u8::from(self.is_reply)]);
+        out.extend(sender.0);
+        out.extend(protocol_address(sender_node));
+        out.extend(if self.is_reply { target.0 } else { [0; 6] });
+        out.extend(protocol_address(target_node));
+    }
+}
+
+/// The IPv4 address of a node in captures: the first node has 10.0.0.1.
+fn protocol_address(node: NodeId) -> [u8; 4] {
+    (u32::from_be_bytes([10, 0, 0, 1]) + node.index() as u32).to_be_bytes()
+}
+
+/// A packet with the time at which the station took it from its queue.
+pub(super) struct Held {
+    pub(super) frame: Frame,
+    pub(super) since: Instant,
+}
+
+/// An item that a station gives to its MAC.
+pub(super) enum Item {
+    Message(ArpMessage),
+    Packet(Held),
+}
+
+/// A station's knowledge of a neighbour.
+struct Neighbour {
+    station: u32,
+    /// End of the entry's lifetime; `None` without an entry.
+    known_until: Option<Instant>,
+    held: Option<Held>,
+    /// Requests since the last entry, or since the station gave up.
+    requests: u32,
+    repeat_at: Option<Instant>,
+}
+
+/// The address resolution of one station.
+#[derive(Default)]
+struct Resolver {
+    /// Neighbours in the order of their numbers.
+    neighbours: Vec<Neighbour>,
+    /// Messages and resolved packets that wait for the MAC.
+    outbox: VecDeque<Item>,
+    stats: ArpStats,
+}
+
+impl Resolver {
+    fn position(&self, station: u32) -> Result<usize, usize> {
+        self.neighbours.binary_search_by_key(&station, |neighbour| neighbour.station)
+    }
+
+    fn neighbour(&mut self, station: u32) -> &mut Neighbour {
+        let position = self.position(station).unwrap_or_else(|position| {
+            let new = Neighbour { station, known_until: None, held: None, requests: 0, repeat_at: None };
+            self.neighbours.insert(position, new);
+            position
+        });
+        &mut self.neighbours[position]
+    }
+
+    /// The next time at which a request is to be repeated, or given up.
+    fn deadline(&self) -> Option<Instant> {
+        self.neighbours.iter().filter_map(|neighbour| neighbour.repeat_at).min()
+    }
+
+    /// Gives a packet up for lack of an address. The station observes it as a failure without attempts.
+    fn give_up(&mut self, now: Instant, held: Held, io: &mut MediumIo<'_>) {
+        self.stats.unresolved += 1;
+        let station = held.frame.sender;
+        let report = io.report(&held.frame, 0, now - held.since);
+        io.lose(held.frame, MediumLoss::Unresolved);
+        io.observe(station, Observation::Failed(report));
+    }
+}
+
+/// The address resolution of all stations.
+pub(super) struct Arp {
+    config: ArpConfig,
+    resolvers: Vec<Resolver>,
+    /// Times of the next repetitions, by station.
+    pub(super) deadlines: Deadlines,
+    /// Messages in service or on the air.
+    pub(super) messages: InFlight<ArpMessage>,
+    /// `true` if a station has given a packet up since the last call of [`take_failure`](Self::take_failure).
+    has_failed: bool,
+}
+
+impl Arp {
+    pub(super) fn new(config: ArpConfig) -> Self {
+        Self {
+            config,
+            resolvers: Vec::new(),
+            deadlines: Deadlines::default(),
+            messages: InFlight::default(),
+            has_failed: false,
+        }
+    }
+
+    /// Bytes of a message as the payload of a frame.
+    pub(super) const fn message_size(&self) -> u32 {
+        self.config.message_size
+    }
+
+    /// A station was added.
+    pub(super) fn add_station(&mut self) {
+        self.resolvers.push(Resolver::default());
+        self.deadlines.add();
+    }
+
+    pub(super) fn stats(&self, station: usize) -> ArpStats {
+        self.resolvers[station].stats
+    }
+
+    /// Packets that a station holds, and resolved ones that wait for its MAC.
+    pub(super) fn held(&self, station: usize) -> usize {
+        let resolver = &self.resolvers[station];
+        let is_packet = |item: &&Item| matches!(item, Item::Packet(_));
+        resolver.neighbours.iter().filter(|neighbour| neighbour.held.is_some()).count()
+            + resolver.outbox.iter().filter(is_packet).count()
+    }
+
+    /// The next item for a station's MAC: what waits here, then packets of the queue. `None` if there is none, or if the
+    /// station has just given a packet up.
+    pub(super) fn next(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) -> Option<Item> {
+        loop {
+            if let Some(item) = self.resolvers[station].outbox.pop_front() {
+                return Some(item);
+            }
+            let packet = Held { frame: io.take(station)?, since: now };
+            let Some(to) = packet.frame.receiver else { return Some(Item::Packet(packet)) };
+            let is_known = |neighbour: &Neighbour| neighbour.known_until.is_some_and(|until| now < until);
+            let resolver = &self.resolvers[station];
+            if resolver.position(to as u32).is_ok_and(|found| is_known(&resolver.neighbours[found])) {
+                return Some(Item::Packet(packet));
+            }
+            self.hold(now, station, to as u32, packet, io);
+            if self.has_failed {
+                return None;
+            }
+        }
+    }
+
+    /// Holds a packet for a neighbour without an entry, and requests its address.
+    fn hold(&mut self, now: Instant, station: usize, to: u32, packet: Held, io: &mut MediumIo<'_>) {
+        let ArpConfig { max_requests, repeat_interval, .. } = self.config;
+        let resolver = &mut self.resolvers[station];
+        let neighbour = resolver.neighbour(to);
+        neighbour.known_until = None;
+        let replaced = neighbour.held.take();
+        if neighbour.repeat_at.is_none() && neighbour.requests >= max_requests {
+            neighbour.requests = 0;
+            for packet in replaced.into_iter().chain([packet]) {
+                resolver.give_up(now, packet, io);
+            }
+            self.has_failed = true;
+            return;
+        }
+        neighbour.held = Some(packet);
+        // Between repetitions, a further packet sends no request of its own.
+        if neighbour.repeat_at.is_none() {
+            neighbour.requests += 1;
+            neighbour.repeat_at = repeat_interval.map(|interval| now + interval);
+            let request = ArpMessage { is_reply: false, sender: station as u32, target: to };
+            resolver.outbox.push_back(Item::Message(request));
+            self.deadlines.set(station, resolver.deadline());
+        }
+        if let Some(replaced) = replaced {
+            resolver.stats.replaced += 1;
+            io.lose(replaced.frame, MediumLoss::Unresolved);
+        }
+    }
+
+    /// Repeats the requests of a station that are due, or gives their packets up.
+    pub(super) fn handle_timeout(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
+        let resolver = &mut self.resolvers[station];
+        for position in 0..resolver.neighbours.len() {
+            let neighbour = &mut resolver.neighbours[position];
+            if neighbour.repeat_at.is_none_or(|at| now < at) {
+                continue;
+            }
+            if neighbour.requests < self.config.max_requests {
+                neighbour.requests += 1;
+                neighbour.repeat_at = self.config.repeat_interval.map(|interval| now + interval);
+                let request =
+                    ArpMessage { is_reply: false, sender: station as u32, target: neighbour.station };
+                // A busy medium may still hold the previous request back.
+                let waits = |item: &Item| matches!(item, Item::Message(message) if *message == request);
+                if !resolver.outbox.iter().any(waits) {
+                    resolver.outbox.push_back(Item::Message(request));
+                }
+            } else {
+                (neighbour.requests, neighbour.repeat_at) = (0, None);
+                if let Some(packet) = neighbour.held.take() {
+                    resolver.give_up(now, packet, io);
+                    self.has_failed = true;
+                }
+            }
+        }
+        self.deadlines.set(station, resolver.deadline());
+    }
+
+    /// Returns `true` if a station has given a packet up since the last call.
+    pub(super) fn take_failure(&mut self) -> bool {
+        core::mem::take(&mut self.has_failed)
+    }
+
+    /// A station has received the message with this handle.
+    pub(super) fn handle_message(&mut self, now: Instant, station: usize, handle: u64) {
+        let Some(&message) = self.messages.get(handle & !ARP) else { return };
+        let resolver = &mut self.resolvers[station];
+        let is_target = message.target == station as u32;
+        if !is_target && !self.config.learns_from_all && resolver.position(message.sender).is_err() {
+            return;
+        }
+        let lifetime = self.config.lifetime;
+        let neighbour = resolver.neighbour(message.sender);
+        neighbour.known_until = Some(lifetime.map_or(Instant::FAR_FUTURE, |lifetime| now + lifetime));
+        neighbour.requests = 0;
+        if neighbour.repeat_at.take().is_some() {
+            self.deadlines.set(station, resolver.deadline());
+        }
+        if let Some(packet) = resolver.neighbour(message.sender).held.take() {
+            resolver.outbox.push_back(Item::Packet(packet));
+        }
+        if is_target && !message.is_reply {
+            let reply = ArpMessage { is_reply: true, sender: station as u32, target: message.sender };
+            resolver.outbox.push_back(Item::Message(reply));
+        }
+    }
+
+    /// A station's MAC has sent a message, or has given it up.
+    pub(super) fn finish_message(&mut self, station: usize, handle: u64, is_sent: bool) {
+        let handle = handle & !ARP;
+        let is_reply = self.messages.get(handle).is_some_and(|message| message.is_reply);
+        let stats = &mut self.resolvers[station].stats;
+        *match (is_reply, is_sent) {
+            (false, _) => &mut stats.requests,
+            (true, true) => &mut stats.replies,
+            (true, false) => &mut stats.failed_replies,
+        } += 1;
+        self.messages.end_service(handle);
+    }
+}
