@@ -1,5 +1,6 @@
 mod ad_hoc;
 mod agents;
+mod arp;
 mod commands;
 mod control;
 mod damage;
