@@ -15,6 +15,7 @@ use std::{env, fs};
 
 use manet::Manet;
 use whimbrel_lab::routing::Protocol;
+use whimbrel_netsim::medium::ArpConfig;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::SplitMix64;
 use whimbrel_wifi::mobility::{Area, Path, Position, RandomWaypoint, Start, setdest};
@@ -66,6 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         interval: number("interval", 0.064)?,
         begin: number("begin", 5.0)?,
         rts: number("rts", 0.0)? as u32,
+        arp: Some(ArpConfig::NS2),
     };
     let figures = network.run()?;
     let cpu = cpu_seconds() - started;

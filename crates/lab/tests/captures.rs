@@ -194,3 +194,58 @@ fn frames_on_the_air_decode() {
     assert!(count("cts") <= count("rts") && count("ack") <= count("data") + count("management"), "{kinds:?}");
     assert!((45..=70).contains(&count("management")), "{kinds:?}");
 }
+
+const PEERS: &str = r#"
+[simulation]
+duration = "2 s"
+[[wifi]]
+name = "air"
+arp = true
+[[node]]
+name = "left"
+wifi = "air"
+position = [0, 0]
+[[node]]
+name = "right"
+wifi = "air"
+position = [30, 0]
+[[flow]]
+name = "video"
+from = "left"
+to = "right"
+transport = "dccp"
+"#;
+
+/// The first two data frames are the request and the reply (RFC 826), with the addresses of the packets that follow.
+#[test]
+fn address_resolution_precedes_the_first_packet_on_the_air() {
+    let plan = Document::from_toml(PEERS).unwrap().plan().unwrap();
+    let mut run = Run::new(&plan, 1);
+    run.capture(|name| name == "air");
+    run.record_replay(usize::MAX);
+    run.execute(|_| ControlFlow::Continue(()));
+    let file = run.take_capture();
+    let mut bodies: Vec<Vec<u8>> = Vec::new();
+    let mut reader = PcapNgReader::new(file.as_slice()).unwrap();
+    while let Some(block) = reader.next_block() {
+        let Block::EnhancedPacket(block) = block.unwrap() else { continue };
+        let (_, frame) = Radiotap::parse(&block.data).unwrap();
+        assert!(has_valid_check_sequence(frame));
+        let (header, body) = Header::parse(&frame[..frame.len() - 4]).unwrap();
+        if let Header::Data(_) = header {
+            bodies.push(body.to_vec());
+        }
+    }
+    let [request, reply, packets @ ..] = &bodies[..] else { panic!("{} data frames", bodies.len()) };
+    let is_arp = |body: &[u8]| body[6..8] == [8, 6];
+    assert!(is_arp(request) && is_arp(reply) && packets.len() > 100);
+    assert!(packets.iter().all(|body| body[6..8] == [8, 0]), "one resolution serves the run");
+    assert_eq!((request.len(), reply.len()), (36, 36));
+    // Operation, then the addresses of the sender and of the target, each of 6 and 4 bytes.
+    let fields = |body: &[u8]| (body[15], body[22..26].to_vec(), body[32..36].to_vec());
+    let (source, destination) = (packets[0][20..24].to_vec(), packets[0][24..28].to_vec());
+    assert_eq!(fields(request), (1, source.clone(), destination.clone()));
+    assert_eq!(fields(reply), (2, destination, source));
+    assert_eq!(request[26..32], [0; 6]);
+    assert_eq!((&reply[16..22], &reply[26..32]), (&[2, 0, 0, 0, 0, 1][..], &request[16..22]));
+}

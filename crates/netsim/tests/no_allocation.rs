@@ -1,7 +1,7 @@
 //! Frames of an 802.11 medium cost no heap allocation in the steady state.
 
 use allocation_counter::measure;
-use whimbrel_netsim::medium::{InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
+use whimbrel_netsim::medium::{ArpConfig, InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
 use whimbrel_netsim::queue::Discipline;
 use whimbrel_netsim::{
     Agent, Ecn, FlowId, LinkConfig, NodeId, Packet, QueueLimit, SimulationConfig, Simulator,
@@ -43,12 +43,14 @@ impl Agent for Constant {
 }
 
 /// An access point or a peer, and three other stations. Each of these exchanges packets with the first station in both
-/// directions, the third one with the second. Returns the allocations and the packets received in five seconds.
-fn run(has_roles: bool, interval: Duration) -> (u64, u64) {
+/// directions, the third one with the second. Entries of address resolution are made
+/// anew all the time where they have a lifetime. Returns the allocations and the packets received in five seconds.
+fn run(has_roles: bool, arp: Option<ArpConfig>, interval: Duration) -> (u64, u64) {
     let place = |k: u32| Path::fixed(Position { x: f64::from(k), y: 0.0 });
     let site =
         Site::new(ChannelConfig::ns2(), (0..4).map(|k| (place(k), Presence::ALWAYS))).expect("a radio");
     let config = WifiConfig::standard(MacConfig::standard(Phy::hr_dsss(Preamble::Long), Rate::Hr11), 1);
+    let config = WifiConfig { arp, ..config };
     let ssid = Ssid::new("net").expect("a short name");
     let role = |k: u32| match k {
         0 => StationRole::AccessPoint(AccessPointConfig::new(MacAddress::station(0), ssid, 1)),
@@ -87,13 +89,14 @@ fn run(has_roles: bool, interval: Duration) -> (u64, u64) {
 /// Packets each 2 ms in five flows are more than the medium carries: queues overflow.
 #[test]
 fn packets_do_not_allocate_in_the_steady_state() {
-    for has_roles in [false, true] {
+    let arp = ArpConfig { lifetime: Some(Duration::from_millis(100)), ..ArpConfig::STANDARD };
+    for (has_roles, arp) in [(false, None), (false, Some(arp)), (true, None)] {
         for interval in [8, 2] {
-            let (allocations, packets) = run(has_roles, Duration::from_millis(interval));
+            let (allocations, packets) = run(has_roles, arp, Duration::from_millis(interval));
             // A collision of more stations than ever before needs another list of receivers.
             assert!(
                 allocations < 10 && packets > 3_000,
-                "{allocations} for {packets} packets each {interval} ms, roles: {has_roles}"
+                "{allocations} for {packets} packets each {interval} ms, roles: {has_roles}, {arp:?}"
             );
         }
     }

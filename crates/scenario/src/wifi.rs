@@ -47,6 +47,10 @@ pub struct Wifi {
     /// Attempts for data frames after RTS and CTS; 4 by default.
     #[serde(default)]
     pub long_retries: Option<u16>,
+    /// `true` if ad hoc stations resolve the addresses of their neighbours by ARP (RFC 826) before they send; with `ns-2` rules
+    /// as ns-2 does. By default they know all addresses, as clients and access points always do.
+    #[serde(default)]
+    pub arp: bool,
     /// The limit of each station's queue; 50 packets by default.
     #[serde(default)]
     pub queue: Option<QueueLimit>,

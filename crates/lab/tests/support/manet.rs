@@ -11,7 +11,7 @@ use whimbrel_lab::routing::{Protocol, add_routers};
 use whimbrel_lab::traffic::{Cbr, Pattern, TrafficSource};
 use whimbrel_lab::transport::FlowAgent;
 use whimbrel_lab::transport::udp::{UdpSink, UdpSource};
-use whimbrel_netsim::medium::{WifiConfig, WifiMedium};
+use whimbrel_netsim::medium::{ArpConfig, WifiConfig, WifiMedium};
 use whimbrel_netsim::queue::Discipline;
 use whimbrel_netsim::{
     AgentId, FixedRoutes, FlowId, LossCause, NodeId, QueueLimit, SimulationConfig, Simulator, StationId,
@@ -36,6 +36,8 @@ pub(crate) struct Manet {
     pub(crate) interval: f64,
     pub(crate) begin: f64,
     pub(crate) rts: u32,
+    /// Address resolution; `None` if the stations know all addresses.
+    pub(crate) arp: Option<ArpConfig>,
 }
 
 /// The figures of a run, with the names of `manet.tcl`.
@@ -77,7 +79,7 @@ impl Manet {
         let site = Site::new(ChannelConfig::ns2(), present)?;
         let count = site.stations();
         let mac = MacConfig { data_rate: Rate::Hr11, rts_threshold: self.rts, ..MacConfig::ns2() };
-        let config = WifiConfig { mac, ..WifiConfig::ns2(self.seed) };
+        let config = WifiConfig { mac, arp: self.arp, ..WifiConfig::ns2(self.seed) };
         let medium = simulator.add_medium(WifiMedium::new(site, config));
         let nodes: Vec<NodeId> = (0..count).map(|k| simulator.add_node(&format!("n{k}"))).collect();
         let rest = Box::new(Discipline::DropTail);

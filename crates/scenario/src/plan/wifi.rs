@@ -2,7 +2,7 @@
 
 use std::path::Path as FilePath;
 
-use whimbrel_netsim::medium::{InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
+use whimbrel_netsim::medium::{ArpConfig, InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{FlowId, LinkRate, Topology, queue};
 use whimbrel_units::{DataRate, Duration, Instant};
@@ -190,6 +190,10 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
     let nominal = rules.mac.data_rate.data_rate();
     let controller = controller::plan(key, wifi.controller.as_ref(), nominal, limit, None)?;
     let mut rules = rules;
+    rules.arp = wifi.arp.then_some(match wifi.mac {
+        MacRules::Standard => ArpConfig::STANDARD,
+        MacRules::Ns2 => ArpConfig::NS2,
+    });
     // rt-Winf observes the steps of the MAC.
     rules.mac.is_traced |= controller.is_some_and(|controller| controller.is_estimated);
     let rate = LinkRate::Constant(nominal);
