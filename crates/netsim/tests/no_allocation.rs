@@ -89,7 +89,9 @@ fn run(has_roles: bool, arp: Option<ArpConfig>, interval: Duration) -> (u64, u64
 /// Packets each 2 ms in five flows are more than the medium carries: queues overflow.
 #[test]
 fn packets_do_not_allocate_in_the_steady_state() {
-    let arp = ArpConfig { lifetime: Some(Duration::from_millis(100)), ..ArpConfig::STANDARD };
+    // A request that collides delays the packets of a neighbour until its repetition.
+    let (lifetime, repeat_interval) = (Some(Duration::from_millis(500)), Some(Duration::from_millis(5)));
+    let arp = ArpConfig { lifetime, repeat_interval, ..ArpConfig::STANDARD };
     for (has_roles, arp) in [(false, None), (false, Some(arp)), (true, None)] {
         for interval in [8, 2] {
             let (allocations, packets) = run(has_roles, arp, Duration::from_millis(interval));

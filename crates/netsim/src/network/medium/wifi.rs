@@ -18,11 +18,12 @@ mod monitor;
 mod payloads;
 mod reception;
 mod role;
+mod stations;
 mod supply;
 mod usage;
 
 use whimbrel_units::Instant;
-use whimbrel_wifi::dcf::{Event, MacConfig, Outgoing};
+use whimbrel_wifi::dcf::MacConfig;
 use whimbrel_wifi::deadlines::Deadlines;
 use whimbrel_wifi::infrastructure::{HandoverReport, ManagementMessage};
 use whimbrel_wifi::medium::{Medium as Air, MediumConfig};
@@ -40,10 +41,10 @@ use self::monitor::Monitor;
 use self::payloads::Payloads;
 use self::reception::Reception;
 pub use self::role::{InfrastructureConfig, InvalidRole, StationRole};
-use self::supply::Supply;
+use self::stations::{Stations, is_arp};
 pub use self::usage::ChannelUsage;
 use self::usage::Usage;
-use super::{Medium, MediumIo, MediumLoss, Observation};
+use super::{Medium, MediumIo, MediumLoss};
 use crate::capture::OnAir;
 
 /// Bytes of the LLC and SNAP headers in front of an IP packet (RFC 1042).
@@ -98,23 +99,6 @@ pub struct WifiMedium {
     usage: Usage,
     /// Noise power in watts, and the draws that it takes.
     noise: Option<(f64, SplitMix64)>,
-}
-
-struct Stations {
-    machines: Vec<Dcf<SplitMix64>>,
-    deadlines: Deadlines,
-    payloads: Payloads,
-    llc_bytes: u32,
-    /// Stations that have just given a frame up, and the time. They take their next packet in the next call: the routing
-    /// agent may flush the queue before.
-    paused: Vec<usize>,
-    paused_at: Instant,
-    /// `None` if the stations know all addresses.
-    arp: Option<Box<Arp>>,
-    /// `None` if all stations are equal.
-    infrastructure: Option<Box<Infrastructure>>,
-    /// Notes of the frames on the air, if there is to be any.
-    monitor: Option<Box<Monitor>>,
 }
 
 impl WifiMedium {
@@ -413,161 +397,6 @@ impl Medium for WifiMedium {
         match &self.stations.infrastructure {
             Some(infrastructure) => infrastructure.reaches(&self.site, now, from, to),
             None => self.site.reaches(from, to, now),
-        }
-    }
-}
-
-/// `true` if the frame carries an ARP message.
-const fn is_arp(frame: &MacFrame) -> bool {
-    matches!(frame.kind, FrameKind::Data) && frame.payload & ARP != 0
-}
-
-impl Stations {
-    fn address(&self, station: usize) -> MacAddress {
-        self.infrastructure
-            .as_ref()
-            .map_or(MacAddress::station(station as u32), |infrastructure| infrastructure.address(station))
-    }
-
-    /// Processes a MAC's events, gives it the next packet, and notes its deadline.
-    fn settle(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
-        if let Some(infrastructure) = &mut self.infrastructure {
-            let counters = self.machines[station].counters();
-            let failures = counters.failed_attempts + counters.failed_after_cts;
-            infrastructure.handle_attempts(now, station, failures, io);
-        }
-        loop {
-            while let Some((at, event)) = self.machines[station].poll_event() {
-                self.handle_event(at, station, event, io);
-            }
-            if !self.machines[station].is_ready() || self.paused.contains(&station) {
-                break;
-            }
-            let Some(outgoing) = self.next_outgoing(now, station, io) else { break };
-            let accepted = self.machines[station].enqueue(now, outgoing);
-            debug_assert!(accepted.is_ok(), "the MAC was ready");
-        }
-        self.deadlines.set(station, self.machines[station].poll_timeout());
-    }
-
-    /// `true` if a MAC has something to report. One that has not is not ready, or has found its queue empty.
-    #[inline]
-    fn is_to_settle(&self, station: usize) -> bool {
-        self.infrastructure.is_some() || self.machines[station].has_events()
-    }
-
-    fn next_outgoing(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) -> Option<Outgoing> {
-        let management_rate = self.machines[station].config().group_rate;
-        let arp = self.arp.as_deref_mut();
-        let mut supply =
-            Supply { payloads: &mut self.payloads, arp, llc_bytes: self.llc_bytes, management_rate };
-        let outgoing = match &mut self.infrastructure {
-            None => supply.ad_hoc(now, station, |to| MacAddress::station(to as u32), io),
-            Some(infrastructure) => {
-                let outgoing = supply.next(now, station, infrastructure, io);
-                if let Some(outgoing) = &outgoing {
-                    infrastructure.stations[station].serves_data = outgoing.kind == FrameKind::Data;
-                }
-                outgoing
-            }
-        };
-        if self.arp.as_mut().is_some_and(|arp| arp.take_failure()) {
-            self.pause(station, io);
-        }
-        outgoing
-    }
-
-    /// The station has given a packet up. It goes on in the next call.
-    fn pause(&mut self, station: usize, io: &MediumIo<'_>) {
-        self.paused.push(station);
-        self.paused_at = io.now;
-    }
-
-    /// The first deadline of a MAC, or of a request for an address.
-    fn next_deadline(&self) -> Instant {
-        let next = self.deadlines.first_at();
-        self.arp.as_ref().map_or(next, |arp| next.min(arp.deadlines.first_at()))
-    }
-
-    /// Repeats the requests for addresses that are due, or gives their packets up.
-    fn repeat_requests(&mut self, now: Instant, io: &mut MediumIo<'_>) {
-        while let Some(arp) = &mut self.arp
-            && let Some((station, at)) = arp.deadlines.first()
-            && at <= now
-        {
-            arp.handle_timeout(now, station, io);
-            if arp.take_failure() {
-                self.pause(station, io);
-            } else {
-                self.settle(now, station, io);
-            }
-        }
-    }
-
-    fn handle_event(&mut self, at: Instant, station: usize, event: Event, io: &mut MediumIo<'_>) {
-        match event {
-            Event::Delivered { frame } => self.deliver(at, station, &frame, io),
-            Event::Sent { payload, .. } => self.finish(at, station, payload, true, io),
-            Event::Dropped { payload, .. } => {
-                self.finish(at, station, payload, false, io);
-                if payload & (MESSAGE | ARP) == 0 {
-                    self.pause(station, io);
-                }
-            }
-            Event::Trace(step) => io.observe(station, Observation::Mac { at, step }),
-        }
-    }
-
-    /// A station's MAC delivers a packet.
-    fn deliver(&mut self, now: Instant, station: usize, frame: &MacFrame, io: &mut MediumIo<'_>) {
-        if let Some(infrastructure) = &mut self.infrastructure {
-            if frame.kind == FrameKind::Management {
-                return infrastructure.handle_message(now, station, frame, io);
-            }
-            if !infrastructure.accepts(now, station, frame, io) {
-                if !frame.receiver.is_group() && !is_arp(frame) {
-                    self.payloads.lose(frame.payload, MediumLoss::NotAssociated);
-                }
-                return;
-            }
-            if !is_arp(frame) && self.payloads.is_broadcast(frame.payload) {
-                if self.payloads.sender(frame.payload) == Some(station) {
-                    // The access point has repeated the station's own broadcast.
-                    return;
-                }
-                if !frame.receiver.is_group() {
-                    self.payloads.relay(frame.payload);
-                    infrastructure.stations[station].relays.push_back(frame.payload);
-                }
-            }
-        }
-        match &mut self.arp {
-            Some(arp) if is_arp(frame) => arp.handle_message(now, station, frame.payload),
-            _ => self.payloads.deliver(frame.payload, station, io),
-        }
-    }
-
-    /// A station's MAC has sent a payload, or has given it up.
-    fn finish(&mut self, at: Instant, station: usize, payload: u64, is_sent: bool, io: &mut MediumIo<'_>) {
-        if let Some(arp) = &mut self.arp
-            && payload & (MESSAGE | ARP) == ARP
-        {
-            return arp.finish_message(station, payload, is_sent);
-        }
-        if let Some(infrastructure) = &mut self.infrastructure {
-            if payload & MESSAGE != 0 {
-                return infrastructure.finish_message(station, payload, is_sent);
-            }
-            if is_sent {
-                infrastructure.handle_success(at, station);
-            }
-        }
-        let is_own = self.payloads.sender(payload) == Some(station);
-        if let Some(report) = self.payloads.finish(at, payload, io)
-            && is_own
-        {
-            let observation = if is_sent { Observation::Sent(report) } else { Observation::Failed(report) };
-            io.observe(station, observation);
         }
     }
 }

@@ -273,7 +273,7 @@ proptest! {
         let wifi: &WifiMedium = simulator.medium(medium).expect("an 802.11 medium");
         let held: usize = (0..count).map(|station| wifi.held_packets(station)).sum();
         prop_assert!(is_ns2 || held == 0);
-        prop_assert_eq!(simulator.packets_in_network() as usize, held);
+        prop_assert_eq!(simulator.packets_in_network(), held);
         let mut missing = 0;
         for sink in sinks {
             let sink = simulator.agent(sink);

@@ -6,7 +6,10 @@ use whimbrel_wifi::medium::{Listener, LossCause};
 use whimbrel_wifi::site::Site;
 use whimbrel_wifi::{Frame as MacFrame, FrameKind};
 
-use super::{ARP, MESSAGE, MediumIo, MediumLoss, Stations, is_arp};
+use super::arp::ARP;
+use super::infrastructure::MESSAGE;
+use super::stations::{Stations, is_arp};
+use crate::medium::{MediumIo, MediumLoss};
 
 /// The stations while the air reports to them.
 pub(super) struct Reception<'a, 'b> {
