@@ -118,7 +118,7 @@ def test_two_keys_have_columns_and_curves_of_their_own(sweep: Sweep) -> None:
 def test_the_report_names_the_command_that_repeats_the_sweep(sweep: Sweep) -> None:
     options = ("--set", "link.radio.rate=1 Mbit/s", "--quick", "--seed", "3")
     assert sweep('"flow.call.ccid" = [2, 3]\n', *options)[0] == 0
-    command = "whimbrel sweep call.toml --out out --set &#x27;link.radio.rate=1 Mbit/s&#x27; --quick --seed 3"
+    command = "whimbrel sweep call.toml --set &#x27;link.radio.rate=1 Mbit/s&#x27; --quick --seed 3"
     assert f"Again: <code>{command}</code>" in Path("out/index.html").read_text()
 
 

@@ -66,6 +66,22 @@ def reproduce(arguments: Sequence[str]) -> int:
     return 0
 
 
+_PLACES = ("--out", "--scheduler", "--jobs")
+"""Options that name where a command runs and writes, with a value."""
+
+
+def _without_place(arguments: Sequence[str]) -> list[str]:
+    """The arguments on which results depend: the same on any machine and in any folder."""
+    kept: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        if argument in _PLACES:
+            next(rest, None)
+        elif argument != "--json" and not argument.startswith(tuple(f"{name}=" for name in _PLACES)):
+            kept.append(argument)
+    return kept
+
+
 def sweep(arguments: Sequence[str]) -> int:
     """`whimbrel sweep SCENARIO.toml`."""
     parser = _parser(
@@ -116,7 +132,6 @@ def sweep(arguments: Sequence[str]) -> int:
     if given.parquet:
         sweep_runs.check_parquet()
     precision = Precision(given.precision, n_base=min(N_BASE, given.max_runs), maximum=given.max_runs)
-    command = _command("sweep", arguments)
     with output.claimed(given.out):
         rebuild.check(given.out, sweep=given.scenario.stem)
         name = sweep_runs.simulate(
@@ -125,9 +140,9 @@ def sweep(arguments: Sequence[str]) -> int:
             overrides=given.set,
             metrics=given.metric or sweep_runs.DEFAULT_METRICS,
             precision=precision,
-            command=command,
+            command=_command("sweep", _without_place(arguments)),
         )
-        index = rebuild.rebuild(given.out, command, formats=given.figures)
+        index = rebuild.rebuild(given.out, _command("sweep", arguments), formats=given.figures)
         (plan,) = (plan for plan in read_plans(given.out)[name] if plan.item == sweep_runs.TABLE)
         swept = sweep_runs.read(plan, given.out)
         if given.parquet:
