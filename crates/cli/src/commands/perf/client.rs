@@ -19,7 +19,7 @@ use super::handover::{Consequence, Handover};
 use super::link::Link;
 use super::outcome::Outcome;
 use super::output::Printer;
-use super::plan::{Direction, MIN_SIZE, Plan, Transport};
+use super::plan::{DccpUse, Direction, Load, MIN_SIZE, Plan, Reception, Times, Transport};
 use super::stream::Streams;
 use super::target::Target;
 use super::tcp::write_size;
@@ -81,31 +81,39 @@ fn plan(args: &ClientArgs) -> Result<Plan, Failure> {
         // Few enough bits for programs that read JSON numbers as floating point.
         token: whimbrel_net::entropy().context("asking the system for random numbers")? >> 11,
         transport,
-        ccid: args.ccid,
-        service_code: args.service_code.0,
-        ecn: !args.no_ecn,
-        native: args.native.is_wanted(),
-        lda: args.lda.map(|scheme| scheme.name().to_owned()),
-        reorder_s: args.reorder.map(|delay| delay.as_secs_f64()),
-        reorder_adapts: args.reorder_adaptive,
-        deliver_late: args.deliver_late,
-        loss_detection: args.loss_detection,
         direction,
         streams: args.parallel,
-        size,
-        rate_bps: rate.is_finite().then_some(rate),
-        time_s: args.time.unwrap_or(default_time).as_secs_f64(),
-        omit_s: args.omit.as_secs_f64(),
-        bytes: args.bytes,
         congestion: args.congestion.clone(),
-        interval_s: args.interval.as_secs_f64(),
-        patience_s: args.patience.unwrap_or(args.handover.patience()).as_secs_f64(),
-        media: args.schedule.clone(),
+        dccp: DccpUse {
+            ccid: args.ccid,
+            service_code: args.service_code.0,
+            ecn: !args.no_ecn,
+            native: args.native.is_wanted(),
+        },
+        reception: Reception {
+            lda: args.lda.map(|scheme| scheme.name().to_owned()),
+            reorder_s: args.reorder.map(|delay| delay.as_secs_f64()),
+            reorder_adapts: args.reorder_adaptive,
+            deliver_late: args.deliver_late,
+            loss_detection: args.loss_detection,
+        },
+        load: Load {
+            size,
+            rate_bps: rate.is_finite().then_some(rate),
+            bytes: args.bytes,
+            media: args.schedule.clone(),
+        },
+        times: Times {
+            time_s: args.time.unwrap_or(default_time).as_secs_f64(),
+            omit_s: args.omit.as_secs_f64(),
+            interval_s: args.interval.as_secs_f64(),
+            patience_s: args.patience.unwrap_or(args.handover.patience()).as_secs_f64(),
+        },
     };
-    if plan.size > plan.largest_size() {
+    if plan.load.size > plan.largest_size() {
         return Err(Failure::Usage(format!(
             "--size {}: expected {MIN_SIZE} to {} bytes per datagram",
-            plan.size,
+            plan.load.size,
             plan.largest_size()
         )));
     }
@@ -235,11 +243,11 @@ async fn follow(
     outcome: &mut Outcome,
     interrupt: &mut Interrupt,
 ) -> anyhow::Result<()> {
-    let end = tokio::time::sleep(plan.time().into());
+    let end = tokio::time::sleep(plan.times.total().into());
     tokio::pin!(end);
-    let omitted = tokio::time::sleep(plan.omitted().into());
+    let omitted = tokio::time::sleep(plan.times.omitted().into());
     tokio::pin!(omitted);
-    let mut is_omitted = plan.omit_s > 0.0;
+    let mut is_omitted = plan.times.omit_s > 0.0;
     let mut sending = plan.direction.client_sends();
     let mut is_over = false;
     loop {
@@ -274,7 +282,7 @@ async fn follow(
                 }
                 false
             }
-            ended = streams.ended(sending), if !is_over => { ended?; sending = false; plan.bytes.is_some() }
+            ended = streams.ended(sending), if !is_over => { ended?; sending = false; plan.load.bytes.is_some() }
             () = &mut end, if !is_over => true,
             () = interrupt.raised(), if !is_over => true,
         };

@@ -21,7 +21,7 @@ use super::{ClientArgs, DCCP_PORT};
 pub(super) async fn open_links(args: &ClientArgs, plan: &Plan, server: &Server) -> anyhow::Result<Vec<Link>> {
     let mut links = Vec::new();
     // All streams share one device or raw socket.
-    let native_host = if plan.native {
+    let native_host = if plan.dccp.native {
         let at = args.native.destination(&server.native, server.address)?;
         let known = (at == server.address).then_some(server.local);
         Some((args.native.client(at, known, args.dscp).await?, at))
@@ -45,7 +45,7 @@ async fn dccp(args: &ClientArgs, plan: &Plan, server: &Server) -> anyhow::Result
     let at = SocketAddr::new(server.address, server.port);
     let socket = timeout(
         // The link may be down at present.
-        ANSWER_TIME + std::time::Duration::from(plan.patience()),
+        ANSWER_TIME + std::time::Duration::from(plan.times.patience()),
         Socket::connect_with(
             at,
             server.dccp_port,
@@ -55,19 +55,19 @@ async fn dccp(args: &ClientArgs, plan: &Plan, server: &Server) -> anyhow::Result
     )
     .await
     .map_err(|_| anyhow!("no DCCP answer from UDP {at}: is UDP blocked on the path?"))?
-    .map_err(|error| refused(error, at, ServiceCode(plan.service_code)))?;
+    .map_err(|error| refused(error, at, ServiceCode(plan.dccp.service_code)))?;
     Ok(Link::Dccp(Arc::new(socket)))
 }
 
 /// `at`: the server's address, and its DCCP port.
 async fn native(args: &ClientArgs, plan: &Plan, host: &Host, at: SocketAddr) -> anyhow::Result<Link> {
-    let socket = timeout(ANSWER_TIME + std::time::Duration::from(plan.patience()), host.connect(SocketAddr::new(at.ip(), 0), at.port(), args.handover.configure(plan.dccp_config())))
+    let socket = timeout(ANSWER_TIME + std::time::Duration::from(plan.times.patience()), host.connect(SocketAddr::new(at.ip(), 0), at.port(), args.handover.configure(plan.dccp_config())))
         .await
         .map_err(|_| {
             let at = at.ip();
             anyhow!("no answer from {at} to IP protocol 33: no route, or a firewall or NAT on the path? try without --native")
         })?
-        .map_err(|error| refused_natively(error, at.ip(), ServiceCode(plan.service_code)))?;
+        .map_err(|error| refused_natively(error, at.ip(), ServiceCode(plan.dccp.service_code)))?;
     Ok(Link::Dccp(Arc::new(socket)))
 }
 

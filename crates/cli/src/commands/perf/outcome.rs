@@ -128,13 +128,13 @@ impl Outcome {
                 sum.0.add(&figures.0);
                 sum.1.add(&figures.1);
             }
-            rows.push(Row::new(plan, plan.omit_s, here, there));
+            rows.push(Row::new(plan, plan.times.omit_s, here, there));
         }
         let [here, mut there] = sum;
         if self.received_there.is_empty() && self.sent_there.is_empty() {
             there = self.seen_there;
         }
-        (rows, Row::new(plan, plan.omit_s, here, there))
+        (rows, Row::new(plan, plan.times.omit_s, here, there))
     }
 }
 

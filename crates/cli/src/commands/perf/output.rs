@@ -82,7 +82,7 @@ impl Printer {
         }
         let carrier = match plan.transport {
             Transport::Dccp => {
-                format!("DCCP CCID {} over {}", plan.ccid, if plan.native { "IP" } else { "UDP" })
+                format!("DCCP CCID {} over {}", plan.dccp.ccid, if plan.dccp.native { "IP" } else { "UDP" })
             }
             _ => carrier(plan),
         };
@@ -97,14 +97,17 @@ impl Printer {
             1 => (String::new(), ""),
             n => (format!("{n} streams, "), " each"),
         };
-        let rate = plan.rate_bps.map_or("as fast as allowed".into(), |bps| format!("at {}{each}", rate(bps)));
+        let rate =
+            plan.load.rate_bps.map_or("as fast as allowed".into(), |bps| format!("at {}{each}", rate(bps)));
         print::line(format_args!("{carrier}, {path}:"))?;
-        let length = match plan.bytes {
+        let length = match plan.load.bytes {
             Some(bytes) => format!("until {bytes} bytes{each} were sent"),
-            None if plan.omit_s > 0.0 => format!("for {} s after {} s", plan.time_s, plan.omit_s),
-            None => format!("for {} s", plan.time_s),
+            None if plan.times.omit_s > 0.0 => {
+                format!("for {} s after {} s", plan.times.time_s, plan.times.omit_s)
+            }
+            None => format!("for {} s", plan.times.time_s),
         };
-        print::line(format_args!("{streams}{} B {unit} {rate}, {length}\n", plan.size))?;
+        print::line(format_args!("{streams}{} B {unit} {rate}, {length}\n", plan.load.size))?;
         let (head, units) = self.header();
         print::line(format_args!("{head}\n{units}"))
     }
@@ -116,7 +119,7 @@ impl Printer {
             head += &format!(" {:>7} {:>8} {:>8}", "RTT", "cwnd", "resent");
             units += &format!(" {:>7} {:>8} {:>8}", "ms", "segments", "segments");
         } else {
-            let congestion = match (self.plan.transport, self.plan.ccid) {
+            let congestion = match (self.plan.transport, self.plan.dccp.ccid) {
                 (Transport::Dccp, 2) => ("cwnd", "packets"),
                 (Transport::Dccp, _) => ("p", "%"),
                 _ => ("", ""),
@@ -250,14 +253,14 @@ fn notes(plan: &Plan, span: &Span) -> Vec<String> {
             plural(marked)
         ));
     }
-    if let Some(scheme) = &plan.lda {
+    if let Some(scheme) = &plan.reception.lda {
         let (lost, wireless) = (span.received.packets_lost, span.received.packets_lost_wireless);
         notes.push(format!("{scheme} classified {wireless} of {lost} lost packets as losses on a radio"));
     }
     let received = &span.received;
-    if plan.reorder_s.is_some() {
+    if plan.reception.reorder_s.is_some() {
         let late = received.datagrams_too_late;
-        let fate = if plan.deliver_late { "delivered out of order" } else { "discarded" };
+        let fate = if plan.reception.deliver_late { "delivered out of order" } else { "discarded" };
         notes.push(format!(
             "{} packets waited for earlier ones; {} were given up; {late} {} later than that and {fate}",
             received.packets_held,
@@ -329,7 +332,7 @@ pub(crate) fn server_summary(
 
 fn carrier(plan: &Plan) -> String {
     match plan.transport {
-        Transport::Dccp => format!("DCCP CCID {}", plan.ccid),
+        Transport::Dccp => format!("DCCP CCID {}", plan.dccp.ccid),
         Transport::Udp => "UDP".into(),
         Transport::Tcp => "TCP".into(),
     }

@@ -8,11 +8,11 @@ use super::plan::Plan;
 /// Time of the datagram with that number, counted from the beginning, and its size in bytes. Without a
 /// time: as soon as the transport accepts it.
 pub(crate) fn datagram(plan: &Plan, number: u64) -> (Option<Duration>, usize) {
-    match &plan.media {
+    match &plan.load.media {
         Some(schedule) => {
             let (offset, entry) = schedule.nth(number);
             (Some(offset), (entry.size as usize).max(Head::LEN))
         }
-        None => (plan.spacing().map(|spacing| spacing * number), plan.size as usize),
+        None => (plan.load.spacing().map(|spacing| spacing * number), plan.load.size as usize),
     }
 }

@@ -148,7 +148,8 @@ impl StreamSender {
             Transport::Dccp | Transport::Udp => self.send_datagrams(plan, stream).await,
         }?;
         // A test that ends with its data ends when they have left.
-        while plan.bytes.is_some() && self.link.snapshot().is_some_and(|seen| seen.queued_datagrams > 0) {
+        while plan.load.bytes.is_some() && self.link.snapshot().is_some_and(|seen| seen.queued_datagrams > 0)
+        {
             self.clock.sleep_until(self.clock.now() + QUEUE_CHECK).await;
         }
         Ok(())
@@ -156,16 +157,16 @@ impl StreamSender {
 
     /// `true` once as many bytes were passed to the link as the plan asks for.
     fn has_sent_enough(&self, plan: &Plan) -> bool {
-        plan.bytes.is_some_and(|bytes| lock(&self.handed).bytes >= bytes)
+        plan.load.bytes.is_some_and(|bytes| lock(&self.handed).bytes >= bytes)
     }
 
     /// Writes to a connection without datagrams. Unlike datagrams, delayed writes are made up for.
     async fn write(&self, plan: &Plan) -> anyhow::Result<()> {
         let start = self.clock.now();
-        let end = start + plan.time();
-        let block = Bytes::from(vec![0; plan.size as usize]);
+        let end = start + plan.times.total();
+        let block = Bytes::from(vec![0; plan.load.size as usize]);
         for number in 0.. {
-            if let Some(spacing) = plan.spacing() {
+            if let Some(spacing) = plan.load.spacing() {
                 self.clock.sleep_until(start + spacing * number).await;
             }
             if self.clock.now() >= end || self.has_sent_enough(plan) {
@@ -179,10 +180,10 @@ impl StreamSender {
 
     async fn send_datagrams(&self, plan: &Plan, stream: u16) -> anyhow::Result<()> {
         let start = self.clock.now();
-        let end = start + plan.time();
+        let end = start + plan.times.total();
         let is_live = pace::datagram(plan, 0).0.is_some();
         // Datagrams are cut from large blocks: one allocation for many.
-        let mut sizes = DatagramSize::new(plan.size as usize);
+        let mut sizes = DatagramSize::new(plan.load.size as usize);
         let mut block = BytesMut::new();
         // The number of the datagram among those that the link has taken: the receiver counts gaps as losses.
         let mut sequence = 0;

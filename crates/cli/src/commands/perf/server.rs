@@ -154,7 +154,7 @@ async fn greet(
             let objection = if version == VERSION {
                 let has_native = args.native.is_wanted();
                 plan.objection()
-                    .or_else(|| (plan.native && !has_native).then(|| NO_NATIVE.to_owned()))
+                    .or_else(|| (plan.dccp.native && !has_native).then(|| NO_NATIVE.to_owned()))
                     .or_else(|| congestion_objection(&plan))
             } else {
                 Some(format!(
@@ -225,14 +225,14 @@ async fn test(
     writer.send(&Message::Start).await?;
     let (sends, receives) = (plan.direction.server_sends(), plan.direction.client_sends());
     let mut streams = Streams::start(clock, links, 0, plan, sends, receives);
-    let mut tick = tokio::time::interval(plan.interval().into());
+    let mut tick = tokio::time::interval(plan.times.interval().into());
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     tick.tick().await;
     let mut client = TestClient::new(clock, (reader, writer), arriving, plan);
-    let mut ticks = plan.ticks();
-    let omitted = tokio::time::sleep(plan.omitted().into());
+    let mut ticks = plan.times.ticks();
+    let omitted = tokio::time::sleep(plan.times.omitted().into());
     tokio::pin!(omitted);
-    let mut is_omitted = plan.omit_s > 0.0;
+    let mut is_omitted = plan.times.omit_s > 0.0;
     let mut sending = sends;
     let vanished = loop {
         tokio::select! {
@@ -250,7 +250,7 @@ async fn test(
             // A broken stream shows in the figures; the client decides when the test is over.
             _ = streams.sent(), if sending => {
                 sending = false;
-                if plan.bytes.is_some() && !client.send(&Message::Sent).await {
+                if plan.load.bytes.is_some() && !client.send(&Message::Sent).await {
                     break true;
                 }
             }

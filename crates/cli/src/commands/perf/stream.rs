@@ -210,7 +210,9 @@ mod tests {
             let timers = TimerConfig::default().idle(Some(whimbrel_net::Duration::from_millis(300)));
             let socket = Socket::connect(at, 5001, Config::default().timers(timers)).await.unwrap();
             socket.send(Bytes::from_static(b"hello")).await.unwrap();
-            let plan = Plan { direction, interval_s: 3600.0, rate_bps: Some(1e5), ..plan::tests::plan() };
+            let plan = plan::tests::plan_with(|plan| {
+                (plan.direction, plan.times.interval_s, plan.load.rate_bps) = (direction, 3600.0, Some(1e5));
+            });
             let links = vec![Link::Dccp(Arc::new(socket))];
             let mut streams = Streams::start(Clock::start(), links, 0, &plan, sends, !sends);
             let still = tokio::time::timeout(Duration::from_millis(500), streams.ended(sends)).await;

@@ -41,7 +41,15 @@ impl TestClient {
         arriving: mpsc::UnboundedReceiver<AcceptedConnection>,
         plan: &Plan,
     ) -> Self {
-        Self { clock, reader, writer, arriving, patience: plan.patience(), sent: Vec::new(), lost: None }
+        Self {
+            clock,
+            reader,
+            writer,
+            arriving,
+            patience: plan.times.patience(),
+            sent: Vec::new(),
+            lost: None,
+        }
     }
 
     /// Its next message; `None` if it has gone. Cancel safe.

@@ -36,12 +36,12 @@ impl TestPorts {
     /// There is none left, or the test's configuration is invalid.
     pub(super) fn open(&self, plan: &Plan) -> Result<TestPort, NetError> {
         let mut port = TestPort { listeners: self.listeners.clone(), port: DCCP_PORT, is_own: false };
-        if !plan.wants_own_port() {
+        if !plan.reception.is_special() {
             return Ok(port);
         }
         port.is_own = true;
         port.port = DCCP_PORT + 1 + self.next.fetch_add(1, Ordering::Relaxed) % (u16::MAX - DCCP_PORT);
-        let config = plan.receiving(self.config.clone());
+        let config = plan.reception.applied_to(self.config.clone());
         for listener in self.listeners.iter().filter_map(Weak::upgrade) {
             listener.listen(port.port, config.clone())?;
         }

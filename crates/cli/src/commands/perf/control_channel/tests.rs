@@ -2,7 +2,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use super::super::outcome::Figures;
-use super::super::plan::tests::plan;
+use super::super::plan::tests::{plan, plan_with};
 use super::super::test_client::{AcceptedConnection, TestClient};
 use super::*;
 
@@ -13,7 +13,7 @@ fn figures(datagrams: u64) -> Figures {
 }
 
 fn patient(patience_s: f64) -> Plan {
-    Plan { patience_s, ..plan() }
+    plan_with(|plan| plan.times.patience_s = patience_s)
 }
 
 /// Both ends of a control channel, the queue of further connections, and the listener.

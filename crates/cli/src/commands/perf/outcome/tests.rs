@@ -1,8 +1,12 @@
 use super::super::plan::Direction;
+use super::super::plan::tests::plan_with;
 use super::*;
 
 fn plan(direction: Direction, streams: u16) -> Plan {
-    Plan { direction, streams, size: 1000, time_s: 2.0, ..super::super::plan::tests::plan() }
+    plan_with(|plan| {
+        (plan.direction, plan.streams) = (direction, streams);
+        (plan.load.size, plan.times.time_s) = (1000, 2.0);
+    })
 }
 
 fn received(datagrams: u64, lost: i64, seconds: f64) -> ReceiverFigures {
@@ -35,7 +39,8 @@ fn datagrams_that_the_sender_dropped_are_not_lost() {
 
 #[test]
 fn of_a_vanished_server_only_the_measured_intervals_count() {
-    let plan = Plan { omit_s: 1.0, ..plan(Direction::Up, 1) };
+    let mut plan = plan(Direction::Up, 1);
+    plan.times.omit_s = 1.0;
     let mut outcome = Outcome::default();
     let there = |datagrams| (received(datagrams, 0, 1.0), SenderFigures::default());
     assert!(outcome.push_interval(&plan, Figures::default(), there(7), false).omitted);

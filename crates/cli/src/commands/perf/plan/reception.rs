@@ -1,0 +1,63 @@
+//! The part of a plan that applies to receivers of DCCP.
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use whimbrel_net::{Config, Differentiation, LatePolicy, LossDetection, Scheme};
+use whimbrel_units::Duration;
+
+/// The loss detection of a receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Detection {
+    /// By the reorder buffer if there is one, otherwise after three later packets.
+    #[default]
+    Automatic,
+    /// After three later packets (RFC 5348, Section 5.1).
+    Packets,
+    /// After a time that adapts to the reordering seen (RACK, RFC 8985).
+    Rack,
+}
+
+/// Classification of losses, order and loss detection at the ends that receive.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Reception {
+    /// The name of the scheme by which receivers classify losses.
+    #[serde(default)]
+    pub(crate) lda: Option<String>,
+    /// The longest time for which receivers hold datagrams for earlier ones, in seconds.
+    #[serde(default)]
+    pub(crate) reorder_s: Option<f64>,
+    /// `true` if that delay is an upper bound, below which receivers follow the lateness that they measure.
+    #[serde(default)]
+    pub(crate) reorder_adapts: bool,
+    /// `true` if receivers deliver datagrams that arrive later than that, out of order, rather than discard them.
+    #[serde(default)]
+    pub(crate) deliver_late: bool,
+    /// The loss detection of receivers.
+    #[serde(default)]
+    pub(crate) loss_detection: Detection,
+}
+
+impl Reception {
+    /// The scheme by which receivers classify losses.
+    pub(super) fn scheme(&self) -> Option<Scheme> {
+        self.lda.as_ref()?.parse().ok()
+    }
+    /// `true` if the receiving end needs a configuration other than its usual one.
+    pub(crate) fn is_special(&self) -> bool {
+        self.lda.is_some() || self.reorder_s.is_some() || self.loss_detection != Detection::Automatic
+    }
+    /// The configuration by which a test's data are received at an end whose usual one is `config`.
+    pub(crate) fn applied_to(&self, mut config: Config) -> Config {
+        config.tune_tfrc(|tfrc| tfrc.differentiation = self.scheme().map(Differentiation::guarded));
+        config.receive.reorder_delay = self.reorder_s.map(Duration::from_secs_f64);
+        config.receive.reorder_adapts = self.reorder_adapts;
+        config.receive.late = if self.deliver_late { LatePolicy::Deliver } else { LatePolicy::Discard };
+        config.receive.loss_detection = match self.loss_detection {
+            Detection::Automatic => LossDetection::Automatic,
+            Detection::Packets => LossDetection::Packets,
+            Detection::Rack => LossDetection::Rack,
+        };
+        config
+    }
+}
