@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -12,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from browser import dom, needs_chromium
 
 from whimbrel import figures, page, printed, report
 from whimbrel.errors import WhimbrelError
@@ -344,12 +343,9 @@ addEventListener("load", async () => {
 });</script>"""
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+@needs_chromium
 def test_a_button_of_a_chart_keeps_the_focus_when_it_has_no_effect_any_more(tmp_path: Path) -> None:
     results(tmp_path)
     index = report.build(tmp_path)
     index.write_text(index.read_text() + PRESS)
-    options = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom")
-    command = ["chromium", *options, f"file://{index}"]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert '<p id="after">true,false,in,true,whole</p>' in shown.stdout
+    assert '<p id="after">true,false,in,true,whole</p>' in dom(index, "--virtual-time-budget=5000")

@@ -1,12 +1,12 @@
 """scripts/check_rings.py finds rings among the files of a connection, and lets layers pass."""
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from script_modules import load
 
 ROOT = Path(__file__).parents[2]
 
@@ -69,14 +69,7 @@ LAYERS = {
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    path = ROOT / "scripts/check_rings.py"
-    spec = importlib.util.spec_from_file_location("check_rings", path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["check_rings"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load("scripts/check_rings.py")
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
