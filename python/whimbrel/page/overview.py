@@ -44,7 +44,8 @@ def overview(sections: Sequence[Section]) -> str:
         if mine:
             held = sum(claim["holds"] is True for claim in mine)
             undecided = sum(claim["holds"] is None for claim in mine)
-            rest = f"{len(mine) - held - undecided} do not, {undecided} undecided"
+            failed = len(mine) - held - undecided
+            rest = f"{failed} {'does' if failed == 1 else 'do'} not, {undecided} undecided"
             cards.insert(0, (f"{label} hold", f"{held} of {len(mine)}", rest))
     shown = "".join(
         f'<li class="card"><b>{value}</b><span>{label}</span><small>{more}</small></li>'
