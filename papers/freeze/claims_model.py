@@ -20,7 +20,16 @@ from whimbrel.claims import (
 )
 from whimbrel.papers.freeze.handovers import PAIRS, ends
 from whimbrel.papers.freeze.networks import NETWORKS
-from whimbrel.papers.freeze.thresholds import ABOUT, ACCURATE, BOUND, COHERENT, EXACT, SEVERAL_S, Sheets
+from whimbrel.papers.freeze.thresholds import (
+    ABOUT,
+    ACCURATE,
+    ALIKE_S,
+    BOUND,
+    COHERENT,
+    EXACT,
+    SEVERAL_S,
+    Sheets,
+)
 from whimbrel.sheet import Sheet, Value
 
 LARGER = tuple(pair for pair in PAIRS if NETWORKS.index(ends(pair)[0]) < NETWORKS.index(ends(pair)[1]))
@@ -43,6 +52,13 @@ def _apart(sheets: Sheets) -> Verdict:
         some(*(at_least(value, 50 / ABOUT) for value in values)),
         *(at_most(value, 50 * ABOUT) for value in values),
     )
+
+
+def _alike(sheets: Sheets) -> Verdict:
+    """The full rate is back after the same time, within `ALIKE_S`."""
+    link = sheets["fig3"].value("tfrc", "restored")
+    air = sheets["fig3-air"].value("tfrc", "restored", "ns-2")
+    return every(above(air, link, -ALIKE_S), above(link, air, -ALIKE_S))
 
 
 def _exact(sheets: Sheets) -> Verdict:
@@ -154,6 +170,13 @@ CLAIMS = [
         ("fig4",),
         _apart,
         "Section 3.2, Figure 4",
+    ),
+    Claim(
+        "moving-air-alike",
+        "Between adjacent access routers TFRC's full rate is back over ns-2's 802.11 MAC when it is back "
+        "over a link that is down for a time, within a quarter of a second.",
+        ("fig3", "fig3-air"),
+        _alike,
     ),
     Claim(
         "internal-parameters-exact",

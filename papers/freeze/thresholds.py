@@ -20,6 +20,8 @@ COHERENT = 10.0
 """The factor between numbers of one "order of magnitude"."""
 BOUND = 5.0
 """Percent by which rounding may move a number beyond its bound."""
+ALIKE_S = 0.25
+"""Largest difference between two ways to simulate a handover, in s."""
 SEVERAL_S = 2.0
 """Seconds: "several"."""
 QUICKLY_S = 1.0
