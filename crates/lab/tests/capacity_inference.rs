@@ -83,6 +83,44 @@ fn rt_winf_infers_the_capacity_of_each_exchange_and_the_share_of_its_reservation
     }
 }
 
+/// Equations 7 to 9 with the slots that the MAC has drawn: the backoff that the reduction of the sender's available bandwidth
+/// stands for is a whole number of slots of CWmin, odd ones among them. Other states are not corrected.
+#[test]
+fn the_collision_correction_uses_the_backoff_of_the_station() {
+    let run_with = |controller: &str, seed: u64| {
+        // On a nearly idle medium, the receiver's estimate, which counts longer reservations, is as large as the sender's.
+        let changes = [
+            ("wifi.air.controller", controller),
+            ("simulation.duration", "4 s"),
+            ("variables.load", "20 kbit/s"),
+        ];
+        let text = CELL.replace("law = \"xcp-winf\"\n", "");
+        run(&document(&text, &changes).plan().unwrap_or_else(|error| panic!("{error}")), seed)
+    };
+    // DIFS, SIFS and slot of 802.11b; RTS, CTS and DATA of 1500 bytes at 11 Mbit/s, control frames at 2 Mbit/s.
+    let (difs, sifs, slot) = (50.0, 10.0, 20.0);
+    let frames = (20.0 + 14.0) * 8.0 / 2.0 + 1536.0 * 8.0 / 11.0 + 3.0 * 192.0;
+    let mut slots = Vec::new();
+    for seed in 1..=12 {
+        let plain = run_with("{ law = \"xcp-winf\" }", seed);
+        let corrected = run_with("{ law = \"xcp-winf\", collision_correction = true }", seed);
+        let ratio =
+            |column: &str, station: &str| of(&corrected, station, column) / of(&plain, station, column);
+        assert_eq!(ratio("winf_sender_capacity_bps", "n1"), 1.0);
+        assert_eq!(ratio("winf_receiver_available_bps", "n0"), 1.0);
+        assert_eq!(ratio("winf_onlooker_available_bps", "n2"), 1.0);
+        let share = 1.0 - ratio("winf_sender_available_bps", "n1");
+        let backoff = (share * (2.0 * difs + 3.0 * sifs + frames) - difs) / (1.0 - share);
+        slots.push(backoff / slot);
+    }
+    for count in &slots {
+        assert!((count - count.round()).abs() < 0.1 && (-0.1..31.1).contains(count), "{slots:?}");
+    }
+    assert!(slots.iter().any(|count| count.round() % 2.0 == 1.0), "{slots:?}");
+    let least = slots.iter().copied().fold(f64::MAX, f64::min);
+    assert!(slots.iter().any(|count| count - least > 5.0), "{slots:?}");
+}
+
 /// A bulk transfer over two hops, mean of three runs: XCP and RCP assume the nominal rate of the medium, which no payload
 /// reaches and which the two hops share.
 #[test]

@@ -105,6 +105,10 @@ fn invalid_controllers_are_refused() {
         ("{ law = \"abc\", beta = 0.1 }", "link[0].controller.beta"),
         ("{ law = \"rcp\", capacity = \"0 bit/s\" }", "link[0].controller.capacity"),
         ("{ law = \"bcp\" }", "link[0].controller.law"),
+        (
+            "{ law = \"xcp\", collision_correction = true }",
+            "link[0].controller.collision_correction = true: expected nothing",
+        ),
     ] {
         let mut document = document(TEN, &[]);
         let error = document

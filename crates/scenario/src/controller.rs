@@ -34,6 +34,10 @@ pub struct ControllerKeys {
     /// Gain of the queue; by default that of the reading.
     #[serde(default)]
     pub beta: Option<f64>,
+    /// `true` to reduce the available bandwidth that a station estimates as a sender by the share of its backoff (paper `winf`,
+    /// equations 7 to 9); `xcp-winf` and `rcp-winf` only. `false` by default.
+    #[serde(default)]
+    pub collision_correction: Option<bool>,
 }
 
 /// A router law.
@@ -101,6 +105,8 @@ pub struct ControllerPlan {
     pub follows_rate: bool,
     /// `true` if rt-Winf estimates the capacity.
     pub is_estimated: bool,
+    /// `true` if rt-Winf corrects the available bandwidth of a sender for collisions.
+    pub corrects_collisions: bool,
 }
 
 impl ControllerPlan {
@@ -133,6 +139,10 @@ pub(crate) fn plan(
         let expected = "a law without an estimate: rt-Winf observes 802.11 stations (`[[wifi]]`)";
         return Err(ScenarioError::invalid(format!("{key}.law"), name(keys.law), expected));
     }
+    if let Some(correction) = keys.collision_correction.filter(|_| !is_estimated) {
+        let expected = "nothing: only \"xcp-winf\" and \"rcp-winf\" estimate the available bandwidth";
+        return Err(ScenarioError::invalid(format!("{key}.collision_correction"), correction, expected));
+    }
     for (name, gain) in [("alpha", keys.alpha), ("beta", keys.beta)] {
         if let Some(gain) = gain.filter(|gain| !(gain.is_finite() && (0.0..=10.0).contains(gain))) {
             return Err(ScenarioError::invalid(format!("{key}.{name}"), gain, "a gain from 0 to 10"));
@@ -153,7 +163,13 @@ pub(crate) fn plan(
     if let (LawPlan::Xcp(config), Some(delay)) = (&mut law, propagation) {
         *config = config.for_propagation_delay(delay);
     }
-    Ok(Some(ControllerPlan { law, capacity, follows_rate: keys.capacity.is_none(), is_estimated }))
+    Ok(Some(ControllerPlan {
+        law,
+        capacity,
+        follows_rate: keys.capacity.is_none(),
+        is_estimated,
+        corrects_collisions: keys.collision_correction.unwrap_or(false),
+    }))
 }
 
 fn law(key: &str, keys: &ControllerKeys, limit: QueueLimit) -> Result<LawPlan, ScenarioError> {

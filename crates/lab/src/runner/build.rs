@@ -109,6 +109,7 @@ fn add_controllers(
             sifs: mac.phy.sifs,
             difs: mac.phy.sifs + mac.phy.slot * 2,
             nominal: controller.capacity,
+            corrects_collisions: controller.corrects_collisions,
             ..RtWinfConfig::hr_dsss()
         };
         for ((id, station), address) in ids.iter().zip(&wifi.stations).zip(addresses) {
