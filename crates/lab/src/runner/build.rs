@@ -103,8 +103,8 @@ fn add_controllers(
             None => continue,
         };
         let entries = addresses.iter().zip(&wifi.stations);
-        let board: Board =
-            entries.map(|(address, station)| (*address, stores[station.node].clone())).collect();
+        let entries = entries.map(|(address, station)| (*address, stores[station.node].clone()));
+        let board = Board::new(entries.collect());
         let timing = RtWinfConfig {
             sifs: mac.phy.sifs,
             difs: mac.phy.sifs + mac.phy.slot * 2,

@@ -1,5 +1,8 @@
 //! Router laws at the egresses of a network.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use whimbrel_control::capacity::{Estimate, FrameKind, Heard, IdleGap, RtWinf, RtWinfConfig, StationState};
 use whimbrel_control::explicit_rate::{FlowHeader, RouterLaw};
 use whimbrel_netsim::medium::Observation;
@@ -148,7 +151,7 @@ impl Observer {
 }
 
 /// The estimates of all stations of a medium by their addresses.
-pub(super) type Board = std::sync::Arc<[(MacAddress, CrossLayer)]>;
+pub(super) type Board = Arc<BTreeMap<MacAddress, CrossLayer>>;
 
 /// A router law at an 802.11 station, with the estimates of rt-Winf if the law uses them.
 pub(super) struct StationController {
@@ -186,10 +189,7 @@ impl Controller for StationController {
             return;
         };
         let board = &self.board;
-        let returned = |address: MacAddress| {
-            let (_, store) = board.iter().find(|(station, _)| *station == address)?;
-            store.get(Position::Receiver)
-        };
+        let returned = |address: MacAddress| board.get(&address)?.get(Position::Receiver);
         let Some(heard) = observer.heard(*at, step, returned) else { return };
         observer.winf.on_heard(&heard);
         observer.gap.on_heard(&heard);
@@ -206,3 +206,6 @@ impl Controller for StationController {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

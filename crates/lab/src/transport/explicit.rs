@@ -15,7 +15,7 @@ use whimbrel_control::window::InitialWindow;
 use whimbrel_scenario::ScenarioError;
 use whimbrel_units::Duration;
 
-pub use ends::{ExplicitContent, ExplicitReceiver, ExplicitSender};
+pub use ends::{ExplicitContent, ExplicitReceiver, ExplicitSender, HeaderFormat};
 pub use store::{CrossLayer, Position};
 
 use super::{FlowAgent, FlowSetup, FlowTransport, Transport};
@@ -111,14 +111,12 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// Bytes of the header for routers: 20 for XCP (draft-falk-xcp-spec-03, Section 3), none for ABC, whose mark is in the
-    /// IP header. The 12 of RCP are an assumption: two rates of 4 bytes each, and RTT, next protocol and padding in another
-    /// 4. The authors' code for ns-2 has a structure without a wire format, and no specification was at hand.
-    const fn shim_size(self) -> u32 {
+    /// The header for routers.
+    const fn format(self) -> HeaderFormat {
         match self {
-            Self::Xcp(..) => 20,
-            Self::Rcp(_) => 12,
-            Self::Abc => 0,
+            Self::Xcp(..) => HeaderFormat::Xcp,
+            Self::Rcp(_) => HeaderFormat::Rcp,
+            Self::Abc => HeaderFormat::None,
         }
     }
 }
@@ -204,7 +202,7 @@ impl FlowTransport for ExplicitFlow {
 
     fn headers(&self) -> u32 {
         let timestamps = Some(Timestamps::default());
-        self.config.headers.size(&Segment { timestamps, ..Segment::default() }) + self.scheme.shim_size()
+        self.config.headers.size(&Segment { timestamps, ..Segment::default() }) + self.scheme.format().size()
     }
 
     fn fit(&mut self, _: &str, payload: u32, _: bool) -> Result<(), ScenarioError> {
@@ -213,12 +211,14 @@ impl FlowTransport for ExplicitFlow {
     }
 
     fn ends(&self, flow: &FlowSetup<'_>) -> [FlowAgent; 2] {
-        let shim_size = self.scheme.shim_size();
         let control =
             Control::new(self.scheme, self.config.segment_size, self.headers(), flow.estimate(flow.from));
         [
-            ExplicitSender::new(flow, &self.config, shim_size, control).into(),
-            ExplicitReceiver::new(flow, &self.config, shim_size, self.scheme).into(),
+            ExplicitSender::new(flow, &self.config, self.scheme.format(), control).into(),
+            ExplicitReceiver::new(flow, &self.config, self.scheme).into(),
         ]
     }
 }
+
+#[cfg(test)]
+mod tests;

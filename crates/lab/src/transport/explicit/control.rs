@@ -23,7 +23,7 @@ enum Law {
     Abc(AbcWindow),
 }
 
-/// The control of a sender.
+/// The law of a sender beside its TCP: the window or the pace, and the header of packets.
 #[derive(Debug)]
 pub(super) struct Control {
     scheme: Scheme,
@@ -34,7 +34,8 @@ pub(super) struct Control {
     before: SenderProgress,
     /// Start of this round-trip time, and bytes sent in it.
     round: (Instant, u64),
-    limited: bool,
+    /// The window limits the sending, not the application.
+    is_limited: bool,
 }
 
 impl Control {
@@ -47,7 +48,7 @@ impl Control {
         };
         let before = SenderProgress { fast_retransmits: 0, timeouts: 0, acknowledged: 0, smoothed_rtt: None };
         let round = (Instant::ZERO, 0);
-        Self { scheme, law, segment_size, headers, estimate, before, round, limited: true }
+        Self { scheme, law, segment_size, headers, estimate, before, round, is_limited: true }
     }
 
     /// The header of the next packet. The rate is that of whole packets on the wire, which routers see.
@@ -79,14 +80,14 @@ impl Control {
             _ => sender.header(),
         };
         header.rate = header.rate * wire;
-        if !self.limited {
+        if !self.is_limited {
             // The application does not use the present rate (draft-falk-xcp-spec-03, Section 4.1.1).
             header.allocation = header.allocation.min(0.0);
         }
         header
     }
 
-    /// Processes a returned allocation. Packets are `wire` bytes long for routers, and windows count segments of data.
+    /// Processes a returned allocation. Routers count whole packets, and windows count segments of data.
     fn on_allocation(&mut self, tcp: &mut TcpSender, allocation: f64) {
         let rtt = tcp.progress().smoothed_rtt;
         let share = f64::from(self.segment_size) / f64::from(self.segment_size + self.headers);
@@ -166,15 +167,15 @@ impl Control {
     }
 
     /// Lets the window of a sender age whose application does not use it.
-    fn end_round(&mut self, now: Instant, limited: bool, rtt: Option<Duration>) {
-        self.limited = limited;
+    fn end_round(&mut self, now: Instant, is_limited: bool, rtt: Option<Duration>) {
+        self.is_limited = is_limited;
         let (start, bytes) = self.round;
         let elapsed = now.saturating_since(start);
         if rtt.is_none_or(|rtt| elapsed < rtt) {
             return;
         }
         self.round = (now, 0);
-        if let (Law::Xcp(sender), false) = (&mut self.law, limited) {
+        if let (Law::Xcp(sender), false) = (&mut self.law, is_limited) {
             sender.on_round_trip(ByteCount::new(bytes) / elapsed);
         }
     }

@@ -2,13 +2,13 @@
 
 use whimbrel_control::explicit_rate::{FlowHeader, XcpReceiver};
 use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet, Shim};
-use whimbrel_units::{DataRate, Duration, Instant};
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::Scheme;
 use super::control::Control;
 use crate::metrics::Meter;
 use crate::payload::{Envelope, SimPayload};
-use crate::tcp::{Segment, TcpConfig};
+use crate::tcp::{HeaderModel, Segment, TcpConfig};
 use crate::transport::tcp::{TcpContent, TcpReceiverAgent, TcpSenderAgent};
 use crate::transport::{Content, FlowEnd, FlowSetup, IpHeaders, SenderEstimate};
 
@@ -20,6 +20,32 @@ pub struct ExplicitContent {
     /// The header of a packet from the sender. In one from the receiver, which routers do not write, its allocation is the
     /// one that is returned.
     pub shim: Shim,
+    /// The form of the header in a capture.
+    pub format: HeaderFormat,
+}
+
+/// A header for routers between those of IP and TCP, as it counts in the size of packets and appears in captures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HeaderFormat {
+    /// That of draft-falk-xcp-spec-03, Section 3.
+    Xcp,
+    /// Two rates, the round-trip time and the next protocol.
+    Rcp,
+    /// None: the mark is in the IP header.
+    None,
+}
+
+impl HeaderFormat {
+    /// Bytes: 20 for XCP (draft-falk-xcp-spec-03, Section 3). The 12 of RCP are an assumption: two rates of 4 bytes each, and
+    /// RTT, next protocol and padding in another 4. The authors' code for ns-2 has a structure without a wire format, and no
+    /// specification was at hand.
+    pub const fn size(self) -> u32 {
+        match self {
+            Self::Xcp => 20,
+            Self::Rcp => 12,
+            Self::None => 0,
+        }
+    }
 }
 
 impl Content for ExplicitContent {
@@ -35,30 +61,58 @@ impl Content for ExplicitContent {
         self.tcp.numbers()
     }
 
-    /// XCP has the header of draft-falk-xcp-spec-03, Section 3, for which no IP protocol number was assigned. All schemes are
-    /// written with it.
     fn capture_bytes(&self, headers: &IpHeaders, out: &mut Vec<u8>) -> u8 {
-        const TCP: u8 = 6;
-        const STANDARD: u8 = 0x31;
-        const MINIMAL: u8 = 0x32;
-        // 28 fraction bits.
-        let seconds = |time: Duration| (time.as_secs_f64() * f64::from(1u32 << 28)) as u32;
-        let bytes_per_second = |rate: f64| (rate / 8.0) as i32;
-        let Shim { rtt, rate, allocation } = self.shim;
-        let from_sender = self.tcp.from_sender;
-        let format = if from_sender || allocation.is_finite() { STANDARD } else { MINIMAL };
-        out.extend([TCP, 20, format, 0]);
-        let size = f64::from(self.tcp.segment.length) * 8.0;
-        let spacing = if rate.is_zero() { 0.0 } else { size / rate.as_bits_per_second() };
-        out.extend(seconds(Duration::from_secs_f64(spacing)).to_be_bytes());
-        out.extend(seconds(rtt).to_be_bytes());
-        let (reverse, delta) = if from_sender { (0.0, allocation) } else { (allocation, 0.0) };
-        out.extend(bytes_per_second(reverse).to_be_bytes());
-        out.extend(bytes_per_second(delta).to_be_bytes());
+        match self.format {
+            HeaderFormat::Xcp => self.write_xcp(out),
+            HeaderFormat::Rcp => self.write_rcp(out),
+            HeaderFormat::None => return self.tcp.capture_bytes(headers, out),
+        }
         self.tcp.capture_bytes(headers, out);
         EXPERIMENT
     }
 }
+
+impl ExplicitContent {
+    /// The returned and the requested allocation.
+    fn allocations(&self) -> (Option<f64>, Option<f64>) {
+        let allocation = Some(self.shim.allocation);
+        if self.tcp.from_sender { (None, allocation) } else { (allocation, None) }
+    }
+
+    /// The header of draft-falk-xcp-spec-03, Section 3, for which no IP protocol number was assigned: X and RTT are seconds
+    /// with 28 fraction bits, feedback is in byte/s.
+    fn write_xcp(&self, out: &mut Vec<u8>) {
+        const STANDARD: u8 = 0x31;
+        const MINIMAL: u8 = 0x32;
+        let seconds = |time: Duration| (time.as_secs_f64() * f64::from(1u32 << 28)) as u32;
+        let bytes_per_second = |rate: Option<f64>| rate.map_or(0, |rate| (rate / 8.0) as i32);
+        let Shim { rtt, rate, allocation } = self.shim;
+        let format = if self.tcp.from_sender || allocation.is_finite() { STANDARD } else { MINIMAL };
+        out.extend([TCP, HeaderFormat::Xcp.size() as u8, format, 0]);
+        let size = HeaderModel::Standard.size(&self.tcp.segment) + HeaderFormat::Xcp.size();
+        let spacing = if rate.is_zero() { Duration::ZERO } else { ByteCount::new(u64::from(size)) / rate };
+        out.extend(seconds(spacing).to_be_bytes());
+        out.extend(seconds(rtt).to_be_bytes());
+        let (reverse, delta) = self.allocations();
+        out.extend(bytes_per_second(reverse).to_be_bytes());
+        out.extend(bytes_per_second(delta).to_be_bytes());
+    }
+
+    /// A header of the size that is counted; RCP has no specified format. The requested and the returned rate are in byte/s,
+    /// all ones without a limit, and the round-trip time is in units of 100 us.
+    fn write_rcp(&self, out: &mut Vec<u8>) {
+        let bytes_per_second = |rate: Option<f64>| rate.map_or(0, |rate| (rate / 8.0) as u32);
+        let (returned, requested) = self.allocations();
+        out.extend(bytes_per_second(requested).to_be_bytes());
+        out.extend(bytes_per_second(returned).to_be_bytes());
+        let rtt = (self.shim.rtt.as_secs_f64() * 1e4).round() as u16;
+        out.extend(rtt.to_be_bytes());
+        out.extend([TCP, 0]);
+    }
+}
+
+/// IP protocol number of TCP.
+const TCP: u8 = 6;
 
 /// IP protocol number for experiments (RFC 3692).
 const EXPERIMENT: u8 = 253;
@@ -72,6 +126,7 @@ struct Address {
     peer: NodeId,
     flow: FlowId,
     from_sender: bool,
+    format: HeaderFormat,
 }
 
 impl Address {
@@ -84,7 +139,10 @@ impl Address {
             destination: self.peer,
             size,
             ecn: Ecn::NotEct,
-            payload: Envelope { sent: now, content: ExplicitContent { tcp, shim }.into() },
+            payload: Envelope {
+                sent: now,
+                content: ExplicitContent { tcp, shim, format: self.format }.into(),
+            },
         }
     }
 }
@@ -93,7 +151,6 @@ impl Address {
 #[derive(Debug)]
 pub struct ExplicitSender {
     address: Address,
-    shim_size: u32,
     tcp: TcpSenderAgent,
     control: Control,
     /// A segment is held back until its time.
@@ -102,12 +159,16 @@ pub struct ExplicitSender {
 }
 
 impl ExplicitSender {
-    pub(super) fn new(flow: &FlowSetup<'_>, config: &TcpConfig, shim_size: u32, control: Control) -> Self {
+    pub(super) fn new(
+        flow: &FlowSetup<'_>,
+        config: &TcpConfig,
+        format: HeaderFormat,
+        control: Control,
+    ) -> Self {
         let tcp = TcpSenderAgent::new(flow.to, flow.id, config, flow.source(), flow.meter());
         Self {
-            address: Address { peer: flow.to, flow: flow.id, from_sender: true },
-            shim_size,
-            tcp: tcp.with_shim(shim_size),
+            address: Address { peer: flow.to, flow: flow.id, from_sender: true, format },
+            tcp: tcp.with_shim(format.size()),
             control,
             is_held: false,
             is_started: false,
@@ -120,7 +181,7 @@ impl ExplicitSender {
             return None;
         }
         self.control.on_sent(now, 0);
-        let size = PROBE_HEADERS + self.shim_size;
+        let size = PROBE_HEADERS + self.address.format.size();
         self.tcp.note_probe(size);
         let shim = self.control.header(self.tcp.sender.progress().smoothed_rtt);
         Some(self.address.packet(now, Segment::default(), shim, size))
@@ -180,7 +241,6 @@ impl FlowEnd for ExplicitSender {
 #[derive(Debug)]
 pub struct ExplicitReceiver {
     address: Address,
-    shim_size: u32,
     tcp: TcpReceiverAgent,
     scheme: Scheme,
     sum: XcpReceiver,
@@ -190,11 +250,11 @@ pub struct ExplicitReceiver {
 }
 
 impl ExplicitReceiver {
-    pub(super) fn new(flow: &FlowSetup<'_>, config: &TcpConfig, shim_size: u32, scheme: Scheme) -> Self {
+    pub(super) fn new(flow: &FlowSetup<'_>, config: &TcpConfig, scheme: Scheme) -> Self {
+        let format = scheme.format();
         Self {
-            address: Address { peer: flow.from, flow: flow.id, from_sender: false },
-            shim_size,
-            tcp: TcpReceiverAgent::new(flow.from, flow.id, config, flow.meter()).with_shim(shim_size),
+            address: Address { peer: flow.from, flow: flow.id, from_sender: false, format },
+            tcp: TcpReceiverAgent::new(flow.from, flow.id, config, flow.meter()).with_shim(format.size()),
             scheme,
             sum: XcpReceiver::new(),
             last: f64::INFINITY,
@@ -239,7 +299,7 @@ impl FlowEnd for ExplicitReceiver {
         if !core::mem::take(&mut self.owes_answer) {
             return None;
         }
-        let size = PROBE_HEADERS + self.shim_size;
+        let size = PROBE_HEADERS + self.address.format.size();
         self.tcp.note_probe(size);
         let shim = self.header();
         Some(self.address.packet(now, Segment::default(), shim, size))
