@@ -51,6 +51,7 @@ fn middle(bucket: usize) -> f64 {
 
 impl DelayStatistics {
     /// Adds a delay.
+    #[inline]
     pub fn add(&mut self, delay: Duration) {
         let seconds = seconds(delay);
         self.count += 1;

@@ -101,6 +101,8 @@ impl TcpSenderAgent {
     }
 
     /// The next segment to send and the size of its packet.
+    // Inlined into both of its callers: calls cost 1 % of the instructions per packet.
+    #[inline(always)]
     pub(in crate::transport) fn poll_segment(&mut self, now: Instant) -> Option<(Segment, u32)> {
         self.feed(now);
         let segment = self.sender.poll_transmit(now)?;
@@ -211,6 +213,8 @@ impl TcpReceiverAgent {
     }
 
     /// Processes a segment.
+    // Inlined into both of its callers: calls cost 1 % of the instructions per packet.
+    #[inline(always)]
     pub(in crate::transport) fn handle_segment(
         &mut self,
         now: Instant,
@@ -232,6 +236,8 @@ impl TcpReceiverAgent {
     }
 
     /// The next acknowledgement and the size of its packet.
+    // Inlined into both of its callers: calls cost 1 % of the instructions per packet.
+    #[inline(always)]
     pub(in crate::transport) fn poll_segment(&mut self, now: Instant) -> Option<(Segment, u32)> {
         let segment = self.receiver.poll_transmit(now)?;
         let size = self.headers.size(&segment) + self.shim_size;
