@@ -3,7 +3,7 @@
 //! TCP and CCID 2 keep two numbers, `cwnd` and `ssthresh`; their variants differ in the increase on an
 //! acknowledgement and the decrease on a loss. A sender owns the numbers as a [`Window`] and a [`WindowLaw`]
 //! changes them; the sender itself tracks packets in flight, losses and retransmissions. [`NewReno`] is the
-//! standard law (RFC 5681).
+//! standard law (RFC 5681); [`Cubic`], [`Veno`] and [`Westwood`] are others.
 //!
 //! Windows are real numbers of full-sized *segments*, as in the literature. A sender that counts bytes
 //! multiplies by its segment size, one that counts packets rounds down: rounding happens at the comparison,
@@ -28,12 +28,20 @@ use core::fmt;
 
 use whimbrel_units::{Duration, Instant};
 
+mod cubic;
+mod hystart;
 mod new_reno;
 mod prototype;
 pub mod rto;
+mod veno;
+mod westwood;
 
+pub use cubic::Cubic;
+pub use hystart::HyStart;
 pub use new_reno::{Growth, NewReno, Reduction};
 pub use prototype::{CloneLaw, LawPrototype};
+pub use veno::Veno;
+pub use westwood::{BandwidthFilter, Westwood};
 
 /// The state of window-based congestion control, in segments.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -5,12 +5,12 @@ mod details;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use whimbrel_control::window::InitialWindow;
+use whimbrel_control::window::{InitialWindow, NewReno, WindowLaw};
 use whimbrel_scenario::ScenarioError;
 use whimbrel_units::Duration;
 
 pub use agent::{TcpContent, TcpReceiverAgent, TcpSenderAgent};
-pub use details::{Details, TcpPreset, TcpVariant};
+pub use details::{Details, TcpCongestion, TcpPreset, TcpVariant};
 
 use super::{FlowAgent, FlowSetup, FlowTransport, Transport};
 use crate::tcp::{DelayedAck, Segment, TcpConfig, Timestamps, Variant};
@@ -45,7 +45,10 @@ pub struct TcpFlow(pub TcpConfig);
 
 impl FlowTransport for TcpFlow {
     fn scheme(&self) -> String {
-        format!("tcp-{}", format!("{:?}", self.0.variant).to_lowercase())
+        let variant = format!("{:?}", self.0.variant);
+        let law = self.0.window.law.build().name();
+        let law = if law == NewReno::rfc5681().name() { String::new() } else { format!("-{law}") };
+        format!("tcp-{variant}{law}").to_lowercase()
     }
 
     fn delivers_packets(&self) -> bool {
@@ -91,6 +94,13 @@ fn tcp(key: &str, options: &Details) -> Result<TcpConfig, ScenarioError> {
         TcpPreset::Rfc => TcpConfig::rfc(variant),
         TcpPreset::Ns2 => TcpConfig::ns2(variant),
     };
+    if let (Some(hystart), true) = (options.hystart, options.congestion != TcpCongestion::Cubic) {
+        let expected = "nothing: only `congestion = \"cubic\"` has it";
+        return Err(ScenarioError::invalid(format!("{key}.hystart"), hystart, expected));
+    }
+    if let Some(law) = options.congestion.law(options.hystart.unwrap_or(true)) {
+        config.window.law = law;
+    }
     if let Some(limit) = options.window_limit {
         if !(1.0..1e9).contains(&limit) {
             return Err(ScenarioError::invalid(format!("{key}.window_limit"), limit, "at least one segment"));

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use whimbrel_control::window::{BandwidthFilter, Cubic, LawPrototype, Veno, Westwood};
 use whimbrel_scenario::quantity::Time;
 
 /// Details of the simulated TCP. A preset and a variant give all values; keys given besides change single ones.
@@ -13,6 +14,10 @@ pub struct Details {
     pub preset: TcpPreset,
     /// Loss recovery; `sack` by default.
     pub variant: TcpVariant,
+    /// The law of the congestion window; `reno` by default.
+    pub congestion: TcpCongestion,
+    /// Leave the first slow start before a loss, where the round-trip time rises (HyStart++, RFC 9406); `cubic` only, `true` by default.
+    pub hystart: Option<bool>,
     /// The most segments outstanding, whatever the receiver's window; in ns-2 also the initial threshold.
     pub window_limit: Option<f64>,
     /// The first window in segments.
@@ -44,6 +49,34 @@ pub enum TcpPreset {
     Rfc,
     /// The defaults of ns-2.35.
     Ns2,
+}
+
+/// The law of a congestion window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TcpCongestion {
+    /// RFC 5681, or ns-2's with that preset.
+    #[default]
+    Reno,
+    /// RFC 9438.
+    Cubic,
+    /// Fu and Liew, 2003.
+    Veno,
+    /// Westwood+: Grieco and Mascolo, 2004, with the filter of ns-3.
+    Westwood,
+}
+
+impl TcpCongestion {
+    /// The law; `None` for that of the preset. `hystart` applies to CUBIC.
+    pub(super) fn law(self, hystart: bool) -> Option<LawPrototype> {
+        match self {
+            Self::Reno => None,
+            Self::Cubic if hystart => Some(Cubic::rfc9438().with_hystart().into()),
+            Self::Cubic => Some(Cubic::rfc9438().into()),
+            Self::Veno => Some(Veno::new().into()),
+            Self::Westwood => Some(Westwood::plus(BandwidthFilter::Tustin).into()),
+        }
+    }
 }
 
 /// The loss recovery of TCP.
