@@ -15,6 +15,7 @@ pub mod access;
 mod config;
 mod duplicates;
 mod event;
+mod passive;
 mod receive;
 mod retune;
 mod transmit;
@@ -28,6 +29,7 @@ pub use config::{
     Protection, ResponseTimeout,
 };
 pub use event::{DropCause, Event, Outgoing, ReceptionError, Step, Transmit};
+pub use passive::Sensed;
 
 use self::access::ChannelAccess;
 use self::config::Opening;
@@ -228,12 +230,24 @@ impl<R: Random> Dcf<R> {
         if self.nav_reset_at.take().is_some() {
             self.refresh_timer();
         }
-        let had_backoff = self.config.is_traced && self.access.is_backing_off(now);
-        let was_busy = self.config.is_traced && self.access.is_physically_busy();
+        if self.config.is_traced {
+            self.handle_busy_traced(now);
+        } else if self.access.handle_busy(now) {
+            self.begin_backoff(now);
+        }
+    }
+
+    /// The frame found an idle medium that did not stay idle for DIFS: the backoff procedure applies (9.3.4.2).
+    fn begin_backoff(&mut self, now: Instant) {
+        self.draw_backoff(now);
+        self.access.request(now, access::Request::Unchanged);
+    }
+
+    fn handle_busy_traced(&mut self, now: Instant) {
+        let had_backoff = self.access.is_backing_off(now);
+        let was_busy = self.access.is_physically_busy();
         if self.access.handle_busy(now) {
-            // The frame found an idle medium that did not stay idle for DIFS: the backoff procedure applies (9.3.4.2).
-            self.draw_backoff(now);
-            self.access.request(now, access::Request::Unchanged);
+            self.begin_backoff(now);
         } else if had_backoff && !was_busy && self.access.deadline().is_none() {
             self.trace(now, Step::BackoffFrozen { slots: self.access.remaining_slots() });
         }
@@ -324,8 +338,14 @@ impl<R: Random> Dcf<R> {
     /// The next deadline; `None` if the station waits for input only.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let next = self.access.deadline().map_or(self.next_timer, |grant| grant.min(self.next_timer));
+        let next = self.next_deadline();
         (next != Instant::FAR_FUTURE).then_some(next)
+    }
+
+    /// The next deadline; [`Instant::FAR_FUTURE`] if the station waits for input only.
+    #[inline]
+    pub fn next_deadline(&self) -> Instant {
+        self.access.deadline().map_or(self.next_timer, |grant| grant.min(self.next_timer))
     }
 
     /// `true` if [`poll_event`](Self::poll_event) returns an event.
@@ -350,10 +370,12 @@ impl<R: Random> Dcf<R> {
         self.window = (self.window * 2 + 1).min(self.config.phy.cw_max);
     }
 
+    #[inline(never)]
     fn report(&mut self, now: Instant, event: Event) {
         self.events.push_back((now, event));
     }
 
+    #[inline]
     fn trace(&mut self, now: Instant, step: Step) {
         if self.config.is_traced {
             self.report(now, Event::Trace(step));

@@ -61,8 +61,16 @@ impl Deadlines {
     /// If there is no such machine.
     #[inline]
     pub fn set(&mut self, machine: usize, deadline: Option<Instant>) {
+        self.set_time(machine, deadline.unwrap_or(Instant::FAR_FUTURE));
+    }
+
+    /// Sets the deadline of a machine; [`Instant::FAR_FUTURE`] for none.
+    ///
+    /// # Panics
+    /// If there is no such machine.
+    #[inline]
+    pub fn set_time(&mut self, machine: usize, new: Instant) {
         assert!(machine < self.machines, "there is no machine {machine}");
-        let new = deadline.unwrap_or(Instant::FAR_FUTURE);
         if self.times[machine] != new {
             self.change(machine, new);
         }

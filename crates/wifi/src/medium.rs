@@ -13,7 +13,7 @@ use core::cmp::Reverse;
 use whimbrel_units::{Duration, Instant};
 
 use self::receiver::{NO_FRAME, Receiver};
-use crate::dcf::ReceptionError;
+use crate::dcf::{ReceptionError, Sensed};
 use crate::frame::Frame;
 
 /// A station that a transmission reaches.
@@ -114,6 +114,21 @@ pub trait Listener {
         let _ = to;
         false
     }
+    /// Asked after an idle edge. `true` if the station is to receive a [summary](Self::sensed) instead of the following edges
+    /// and errors, until it receives a frame or the driver calls [`Medium::attend`].
+    fn is_passive(&self, station: u32) -> bool {
+        let _ = station;
+        false
+    }
+    /// Asked when a passive station receives a frame. `true` if the frame is to be a part of the summary.
+    fn overhears(&self, station: u32, frame: &Frame) -> bool {
+        let _ = (station, frame);
+        false
+    }
+    /// What a passive station was not notified of. Precedes the reception that ends the passivity.
+    fn sensed(&mut self, station: u32, sensed: &Sensed) {
+        let _ = (station, sensed);
+    }
     /// [`CaptureRule::FirstFrame`]: the receiver ignores a new frame of this time on the air for a stronger one.
     fn captured(&mut self, now: Instant, station: u32, air_time: Duration) {
         let _ = (now, station, air_time);
@@ -144,7 +159,6 @@ impl Arrival {
 struct Place {
     slot: u32,
     index: u32,
-    end: Instant,
 }
 
 #[derive(Clone, Debug)]
@@ -180,9 +194,6 @@ pub struct Medium {
     free: Vec<u32>,
     due: BinaryHeap<Reverse<Due>>,
     transmissions: u64,
-    /// Links of a transmission and their order, while it begins.
-    unsorted: Vec<Link>,
-    order: Vec<u64>,
 }
 
 impl Medium {
@@ -195,8 +206,6 @@ impl Medium {
             free: Vec::new(),
             due: BinaryHeap::new(),
             transmissions: 0,
-            unsorted: Vec::new(),
-            order: Vec::new(),
         }
     }
 
@@ -211,8 +220,8 @@ impl Medium {
         self.transmissions
     }
 
-    /// A station begins to transmit a frame that reaches the stations of `links`. Links to stations that do not exist
-    /// are ignored. A frame that the sender was receiving is lost. Returns `false` if no station is reached; otherwise
+    /// A station begins to transmit a frame that reaches the stations of `links`, which cost least in the order of their
+    /// delays and then of their stations. Links to stations that do not exist are ignored. A frame that the sender was receiving is lost. Returns `false` if no station is reached; otherwise
     /// [`Listener::ended`] follows.
     pub fn transmit(
         &mut self,
@@ -242,21 +251,16 @@ impl Medium {
         on_air.next_start = 0;
         on_air.next_end = 0;
         on_air.arrivals.clear();
-        self.unsorted.clear();
-        let known = links.filter(|link| (link.station as usize) < stations && link.station != station);
-        self.unsorted.extend(known);
-        if !self.unsorted.is_sorted_by_key(|link| link.station) {
-            self.unsorted.sort_unstable_by_key(|link| link.station);
+        let arrival = |link| Arrival { link, loss: None, is_sensed: false, is_gone: false };
+        on_air.arrivals.extend(links.map(arrival));
+        let is_known = |link: &Link| (link.station as usize) < stations && link.station != station;
+        if !on_air.arrivals.iter().all(|arrival| is_known(&arrival.link)) {
+            on_air.arrivals.retain(|arrival| is_known(&arrival.link));
         }
-        // By delay and then by station. Integers with the places of the links are sorted faster than the links.
-        self.order.clear();
-        let places = (0u64..).zip(&self.unsorted);
-        self.order.extend(places.map(|(place, link)| u64::from(link.delay) << 32 | place));
-        self.order.sort_unstable();
-        on_air.arrivals.extend(self.order.iter().map(|&place| {
-            let link = self.unsorted[place as u32 as usize];
-            Arrival { link, loss: None, is_sensed: false, is_gone: false }
-        }));
+        let order = |arrival: &Arrival| u64::from(arrival.link.delay) << 32 | u64::from(arrival.link.station);
+        if !on_air.arrivals.is_sorted_by_key(order) {
+            on_air.arrivals.sort_unstable_by_key(order);
+        }
         if let Some(first) = on_air.arrivals.first() {
             let at = now + Duration::from_nanos(u64::from(first.link.delay));
             let number = self.transmissions;
@@ -271,11 +275,21 @@ impl Medium {
         is_received
     }
 
+    /// Ends the passivity of a station. Returns the summary of the edges and errors that it was not notified of; `None` if it
+    /// was not passive.
+    #[inline]
+    pub fn attend(&mut self, station: u32) -> Option<Sensed> {
+        self.receivers.get_mut(station as usize)?.attend()
+    }
+
     /// The radio of a station leaves its channel: what is on the air no longer concerns it. A station that was receiving loses
     /// the frame, and its carrier sense reports an idle medium. The driver then passes only transmissions on the station's new
     /// channel.
     pub fn leave(&mut self, now: Instant, station: u32, listener: &mut impl Listener) {
         let Some(receiver) = self.receivers.get_mut(station as usize) else { return };
+        if let Some(sensed) = receiver.attend() {
+            listener.sensed(station, &sensed);
+        }
         let was_busy = receiver.leave();
         for on_air in self.slots.iter_mut().filter(|on_air| on_air.is_in_use) {
             let arrivals = on_air.arrivals.iter_mut();
@@ -296,6 +310,9 @@ impl Medium {
     /// station is not sensed.
     pub fn enter(&mut self, now: Instant, station: u32, links: &[(u32, Link)], listener: &mut impl Listener) {
         let Some(receiver) = self.receivers.get_mut(station as usize) else { return };
+        if let Some(sensed) = receiver.attend() {
+            listener.sensed(station, &sensed);
+        }
         let was_busy = receiver.is_sensing();
         for on_air in self.slots.iter_mut().filter(|on_air| on_air.is_in_use) {
             let Some(&(_, mut link)) = links.iter().find(|(sender, _)| *sender == on_air.sender) else {
@@ -359,10 +376,12 @@ impl Medium {
         }
     }
 
-    /// The earliest entry other than the first.
-    fn second_due(&self) -> Option<Due> {
+    /// The time before which the first entry remains the first one, if its time grows.
+    fn first_until(&self, first: Due) -> Instant {
         let others = self.due.as_slice().iter().skip(1).take(2);
-        others.map(|&Reverse(due)| due).min()
+        let Some(second) = others.map(|&Reverse(due)| due).min() else { return Instant::FAR_FUTURE };
+        let is_before = Due { at: second.at, ..first } < second;
+        if is_before { second.at + Duration::from_nanos(1) } else { second.at }
     }
 
     /// Begins the arrivals of one instant, and of later ones as long as nothing else happens before. Returns the time of the
@@ -373,7 +392,7 @@ impl Medium {
         now: &mut Instant,
         listener: &mut impl Listener,
     ) -> Option<Instant> {
-        let second = self.second_due();
+        let until = self.first_until(due);
         let mut instant = due.at;
         let on_air = &mut self.slots[due.slot as usize];
         let (start, air_time, first) = (on_air.start, on_air.frame.air_time, on_air.next_start);
@@ -384,15 +403,14 @@ impl Medium {
         for arrival in &mut arrivals[first as usize..] {
             let at = start + Duration::from_nanos(u64::from(arrival.link.delay));
             if at > instant {
-                let is_next = second.is_none_or(|second| Due { at, ..due } < second);
-                if !is_next || (at > *now && !listener.advances(at)) {
+                if at >= until || (at > *now && !listener.advances(at)) {
                     next = Some(at);
                     break;
                 }
                 instant = at;
                 *now = at.max(*now);
             }
-            let place = Place { slot: due.slot, index: first + count, end: at + air_time };
+            let place = Place { slot: due.slot, index: first + count };
             self.start_arrival(at, place, arrival, air_time, listener);
             count += 1;
         }
@@ -405,7 +423,7 @@ impl Medium {
     /// Ends the arrivals of one instant, and of later ones as long as nothing else happens before. Returns the time of the
     /// next ones.
     fn end_arrivals(&mut self, due: Due, now: &mut Instant, listener: &mut impl Listener) -> Option<Instant> {
-        let second = self.second_due();
+        let until = self.first_until(due);
         let mut instant = due.at;
         let on_air = &mut self.slots[due.slot as usize];
         let end = on_air.start + on_air.frame.air_time;
@@ -413,8 +431,7 @@ impl Medium {
         for arrival in &on_air.arrivals[first..] {
             let at = end + Duration::from_nanos(u64::from(arrival.link.delay));
             if at > instant {
-                let is_next = second.is_none_or(|second| Due { at, ..due } < second);
-                if !is_next || (at > *now && !listener.advances(at)) {
+                if at >= until || (at > *now && !listener.advances(at)) {
                     return Some(at);
                 }
                 instant = at;

@@ -104,8 +104,8 @@ impl Site {
         self.channel.config().radio.classify(power) == SignalClass::Decodable
     }
 
-    /// The stations that a transmission of `from` at `now` reaches, in the order of their numbers. Calls must not go back
-    /// in time.
+    /// The stations that a transmission of `from` at `now` reaches, in the order of their delays and then of their numbers.
+    /// Calls must not go back in time.
     pub fn links(&mut self, from: usize, now: Instant) -> &[Link] {
         if !self.is_constant {
             self.find(from, now);

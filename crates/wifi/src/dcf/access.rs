@@ -5,6 +5,8 @@
 
 use whimbrel_units::{Duration, Instant};
 
+use super::passive::Sensed;
+
 /// Interframe spaces by which a station defers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spacing {
@@ -116,6 +118,12 @@ impl ChannelAccess {
         self.is_requested
     }
 
+    /// `true` if the medium is idle, access is not requested and no backoff is in progress.
+    #[inline]
+    pub const fn is_at_rest(&self) -> bool {
+        !self.is_requested && !self.is_backing_off && !self.is_physically_busy() && !self.ended_in_error
+    }
+
     /// `true` while a backoff is in progress. Counts the slots up to `now`.
     pub fn is_backing_off(&mut self, now: Instant) -> bool {
         self.settle(now);
@@ -208,6 +216,24 @@ impl ChannelAccess {
         if self.ended_in_error {
             self.ended_in_error = false;
             self.error_end = now + self.spacing.eifs;
+        }
+    }
+
+    /// Energy that was sensed since the station was [at rest](Self::is_at_rest). EIFS follows a corrupted frame if it
+    /// `has_eifs`.
+    pub fn handle_sensed(&mut self, sensed: &Sensed, has_eifs: bool) {
+        self.is_sensed_busy = sensed.is_busy;
+        if sensed.idle_since > Instant::ZERO {
+            self.idle_since = sensed.idle_since;
+        }
+        if sensed.has_received {
+            self.error_end = Instant::ZERO;
+        }
+        if has_eifs {
+            self.ended_in_error = sensed.ended_in_error;
+            if sensed.error_idle > Instant::ZERO {
+                self.error_end = sensed.error_idle + self.spacing.eifs;
+            }
         }
     }
 

@@ -1,3 +1,5 @@
+mod passive;
+
 use std::vec;
 use std::vec::Vec;
 

@@ -21,6 +21,7 @@ pub struct Leg {
 
 impl Leg {
     /// The position at `now`, which is not before the start; the leg is continued beyond its end.
+    #[inline]
     pub fn position(&self, now: Instant) -> Position {
         self.origin.moved(self.velocity, (now - self.start).as_secs_f64())
     }

@@ -56,7 +56,12 @@ impl Presence {
     }
 
     /// `true` if the node is on at `now`.
+    #[inline]
     pub fn is_on(&self, now: Instant) -> bool {
+        self.outages.is_empty() || self.is_between_outages(now)
+    }
+
+    fn is_between_outages(&self, now: Instant) -> bool {
         let begun = self.outages.partition_point(|&(from, _)| from <= now);
         begun == 0 || self.outages[begun - 1].1 <= now
     }

@@ -73,6 +73,7 @@ impl PathLoss {
 
 impl Attenuation {
     /// Received power in watts over a squared distance, without the bound of the near field.
+    #[inline]
     pub(super) fn power(&self, distance_squared: f64) -> f64 {
         match *self {
             Self::Polynomial { near, far, crossover_squared } => {

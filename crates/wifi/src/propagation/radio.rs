@@ -182,6 +182,7 @@ impl LinkBudget {
     }
 
     /// The received power in watts over a squared distance in square metres.
+    #[inline]
     pub fn power(&self, distance_squared: f64) -> f64 {
         // `min` also maps the infinity of distance 0 to the limit.
         self.attenuation.power(distance_squared).min(self.limit)

@@ -81,12 +81,17 @@ impl SpatialIndex {
     }
 
     /// The position of a node at `now`.
+    #[inline(always)]
     pub fn position(&mut self, now: Instant, node: usize, positions: &impl Positions) -> Position {
-        let leg = &mut self.legs[node];
-        if leg.1 <= now {
-            *leg = positions.current(node, now);
+        if self.legs[node].1 <= now {
+            self.renew_leg(now, node, positions);
         }
-        leg.0.position(now)
+        self.legs[node].0.position(now)
+    }
+
+    #[cold]
+    fn renew_leg(&mut self, now: Instant, node: usize, positions: &impl Positions) {
+        self.legs[node] = positions.current(node, now);
     }
 
     /// Writes the nodes at most `radius` metres from `centre` at `now` to `found`, in ascending order, each with the square

@@ -160,12 +160,24 @@ impl MediumIo<'_> {
     /// effects: the medium returns then.
     #[inline]
     pub fn advance(&mut self, to: Instant) -> bool {
-        let may_advance = to < self.horizon && self.effects.is_empty();
-        if may_advance {
-            self.now = to;
-            self.steps += 1;
+        let advances = to < self.horizon && self.may_advance();
+        if advances {
+            self.step(to);
         }
-        may_advance
+        advances
+    }
+
+    /// `true` if the call has had no effects so far.
+    #[inline]
+    pub(crate) fn may_advance(&self) -> bool {
+        self.effects.is_empty()
+    }
+
+    /// Moves the time on to `to`, before which nothing else happens.
+    #[inline]
+    pub(crate) fn step(&mut self, to: Instant) {
+        self.now = to;
+        self.steps += 1;
     }
 
     /// The node of a station.

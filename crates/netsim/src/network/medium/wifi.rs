@@ -26,10 +26,10 @@ use whimbrel_units::Instant;
 use whimbrel_wifi::dcf::MacConfig;
 use whimbrel_wifi::deadlines::Deadlines;
 use whimbrel_wifi::infrastructure::{HandoverReport, ManagementMessage};
-use whimbrel_wifi::medium::{Medium as Air, MediumConfig};
-use whimbrel_wifi::propagation::success_probability;
+use whimbrel_wifi::medium::{Link, Medium as Air, MediumConfig};
+use whimbrel_wifi::propagation::corrupt_by_noise;
 use whimbrel_wifi::site::Site;
-use whimbrel_wifi::{Dcf, Frame as MacFrame, FrameKind, MacAddress, Random, SplitMix64};
+use whimbrel_wifi::{Dcf, Frame as MacFrame, FrameKind, MacAddress, SplitMix64};
 
 use self::arp::{ARP, Arp};
 pub use self::arp::{ArpConfig, ArpStats};
@@ -99,6 +99,8 @@ pub struct WifiMedium {
     usage: Usage,
     /// Noise power in watts, and the draws that it takes.
     noise: Option<(f64, SplitMix64)>,
+    /// Links of a transmission on its channel, with the effects of noise.
+    noisy: Vec<Link>,
 }
 
 impl WifiMedium {
@@ -127,6 +129,7 @@ impl WifiMedium {
             is_captured: false,
             usage: Usage::default(),
             noise,
+            noisy: Vec::new(),
         }
     }
 
@@ -231,6 +234,14 @@ impl WifiMedium {
         self.stations.infrastructure.as_ref()?.messages.get(handle & !MESSAGE)
     }
 
+    /// Gives a station's MAC the next packet, after what it has not been notified of.
+    fn settle(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
+        if let Some(sensed) = self.air.attend(station as u32) {
+            self.stations.machines[station].handle_sensed(&sensed);
+        }
+        self.stations.settle(now, station, io);
+    }
+
     /// A station's deadlines are due.
     fn wake(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
         self.stations.machines[station].handle_timeout(now);
@@ -285,8 +296,7 @@ impl WifiMedium {
             None
         };
         let links = self.site.links(station, now);
-        let find = |to: usize| links.binary_search_by_key(&(to as u32), |link| link.station);
-        let is_in_range = receiver.is_none_or(|to| find(to).is_ok());
+        let is_in_range = receiver.is_none_or(|to| links.iter().any(|link| link.station as usize == to));
         let links = links.iter().copied();
         let channels = infrastructure.as_deref().map(|all| &all.stations);
         let channel = channels.and_then(|all| all[station].channel).unwrap_or(1);
@@ -296,16 +306,15 @@ impl WifiMedium {
         let is_reached = if channels.is_none() && self.noise.is_none() {
             self.air.transmit(now, station as u32, frame, links)
         } else {
-            let noise = &mut self.noise;
-            let links = links.filter(|link| shares(link.station as usize)).map(|mut link| {
-                if let Some((power, random)) = noise {
-                    let ratio = f64::from(link.power) / *power;
-                    let success = success_probability(frame.rate, ratio, f64::from(frame.size) * 8.0);
-                    link.is_corrupted |= random.uniform() >= success;
-                }
-                link
-            });
-            self.air.transmit(now, station as u32, frame, links)
+            self.noisy.clear();
+            self.noisy.extend(links.filter(|link| shares(link.station as usize)));
+            if let Some((power, random)) = &mut self.noise {
+                // Draws in the order of the stations, which does not depend on their distances.
+                self.noisy.sort_unstable_by_key(|link| link.station);
+                let bits = f64::from(frame.size) * 8.0;
+                corrupt_by_noise(&mut self.noisy, frame.rate, bits, *power, random);
+            }
+            self.air.transmit(now, station as u32, frame, self.noisy.iter().copied())
         };
         if let Some(monitor) = &mut self.stations.monitor {
             let packet = if is_packet { self.stations.payloads.packet(frame.payload) } else { None };
@@ -342,31 +351,31 @@ impl Medium for WifiMedium {
     }
 
     fn handle_backlog(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
-        self.stations.settle(now, station, io);
+        self.settle(now, station, io);
     }
 
     fn handle_timeout(&mut self, mut now: Instant, io: &mut MediumIo<'_>) {
         while let Some(station) = self.stations.paused.pop() {
-            self.stations.settle(now, station, io);
+            self.settle(now, station, io);
         }
         loop {
             // At one instant, the stations' deadlines precede what arrives: stations that gain access in the same slot
             // all transmit.
-            while let Some((station, at)) = self.stations.deadlines.first()
-                && at <= now
+            while self.stations.deadlines.first_at() <= now
+                && let Some((station, _)) = self.stations.deadlines.first()
             {
                 self.wake(now, station, io);
             }
-            self.stations.repeat_requests(now, io);
+            while let Some(station) = self.stations.repeat_request(now, io) {
+                self.settle(now, station, io);
+            }
             self.retune(now, io);
             if self.manage(now, io) {
                 continue;
             }
             match self.air.poll_timeout() {
                 Some(at) if at <= now => {
-                    let limit = self.stations.next_deadline();
-                    let mut reception =
-                        Reception { stations: &mut self.stations, site: &self.site, io, limit };
+                    let mut reception = Reception::new(&mut self.stations, &self.site, io);
                     self.air.handle_timeout(now, &mut reception);
                     now = io.now;
                 }

@@ -132,3 +132,61 @@ fn the_cost_per_receiver_is_flat_at_constant_density() {
     let costs = [50, 500, 2_000].map(cost);
     assert!(costs.iter().all(|&cost| (1.0..2.6).contains(&cost)), "{costs:?}");
 }
+
+/// The links of a sender, by an examination of all stations.
+fn all_links(channel: &Channel, now: Instant, sender: usize, paths: &Vec<Path>) -> Vec<Link> {
+    let threshold = channel.config().radio.carrier_sense_threshold;
+    let others = (0..paths.len()).filter(|&to| to != sender);
+    let link = |to: usize| {
+        let power = channel.power(now, sender, to, paths);
+        let distance = paths[sender].position(now).distance(paths[to].position(now));
+        let delay = libm::ceil(distance / SPEED_OF_LIGHT * 1e9) as u32;
+        let link = Link { station: to as u32, delay, power: power as f32, is_corrupted: false };
+        (power >= threshold && distance <= channel.range()).then_some(link)
+    };
+    let mut links: Vec<Link> = others.filter_map(link).collect();
+    links.sort_by_key(|link| (link.delay, link.station));
+    links
+}
+
+#[test]
+fn remembered_neighbours_give_the_links_that_an_examination_of_all_stations_gives() {
+    let mut random = SplitMix64::new(5);
+    let fading = BlockFading::new(Fading::Rayleigh, Duration::from_millis(40), 3);
+    let faded = ChannelConfig { fading, fading_margin: 3.0, ..ChannelConfig::ns2() };
+    for (config, side) in [(ChannelConfig::ns2(), 1_000.0), (ChannelConfig::ns2(), 3_000.0), (faded, 2_000.0)]
+    {
+        let area = Area::new(side, side);
+        let pause = (Duration::ZERO, Duration::from_secs(2));
+        let model = RandomWaypoint { area, speed: (1.0, 40.0), pause, start: Start::Ns2 };
+        let paths: Vec<Path> =
+            (0..60).map(|_| model.path(Instant::from_secs(200), &mut random).unwrap()).collect();
+        let mut channel = Channel::new(config, area, Instant::ZERO, paths.len(), &paths).unwrap();
+        let (mut now, mut links) = (Instant::ZERO, Vec::new());
+        for _ in 0..2_000 {
+            // Bursts, and pauses in which the neighbours change.
+            now += Duration::from_micros(if random.below(4) == 0 { random.below(300_000) } else { 700 });
+            let sender = random.below(8) as usize;
+            channel.links(now, sender, &paths, |_| true, &mut links);
+            assert_eq!(links, all_links(&channel, now, sender, &paths));
+        }
+    }
+}
+
+#[test]
+fn neighbours_in_any_order_are_sorted() {
+    let near = |order: &u64| Near { order: *order, power: 0.0, is_sensed: true };
+    let mut random = SplitMix64::new(6);
+    for count in [0, 1, 2, 20, 200] {
+        let ascending: Vec<u64> = (0..count).collect();
+        let descending: Vec<u64> = (0..count).rev().collect();
+        let arbitrary: Vec<u64> = (0..count).map(|_| random.below(50)).collect();
+        for orders in [ascending, descending, arbitrary] {
+            let mut sorted: Vec<Near> = orders.iter().map(near).collect();
+            sort_nearly_sorted(&mut sorted);
+            let mut expected = orders;
+            expected.sort_unstable();
+            assert_eq!(sorted.iter().map(|near| near.order).collect::<Vec<_>>(), expected);
+        }
+    }
+}

@@ -18,7 +18,7 @@ impl WifiMedium {
                 continue;
             }
             infrastructure.leaving.swap_remove(position);
-            let mut reception = Reception { stations: &mut self.stations, site: &self.site, io, limit: now };
+            let mut reception = Reception::new(&mut self.stations, &self.site, io);
             self.air.leave(now, station as u32, &mut reception);
             if self.stations.leave_channel(now, station) {
                 self.enter_channel(now, station, io);
@@ -40,7 +40,7 @@ impl WifiMedium {
             links.extend(sensed.map(|&link| (sender, link)));
         }
         self.stations.machines[station].enter_channel(now);
-        let mut reception = Reception { stations: &mut self.stations, site: &self.site, io, limit: now };
+        let mut reception = Reception::new(&mut self.stations, &self.site, io);
         self.air.enter(now, station as u32, &links, &mut reception);
     }
 

@@ -1,7 +1,7 @@
 //! The reports of the air to the stations.
 
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wifi::dcf::ReceptionError;
+use whimbrel_wifi::dcf::{ReceptionError, Sensed};
 use whimbrel_wifi::medium::{Listener, LossCause};
 use whimbrel_wifi::site::Site;
 use whimbrel_wifi::{Frame as MacFrame, FrameKind};
@@ -13,37 +13,49 @@ use crate::medium::{MediumIo, MediumLoss};
 
 /// The stations while the air reports to them.
 pub(super) struct Reception<'a, 'b> {
-    pub(super) stations: &'a mut Stations,
-    pub(super) site: &'a Site,
-    pub(super) io: &'a mut MediumIo<'b>,
-    /// A time not after the first deadline of a station.
-    pub(super) limit: Instant,
+    stations: &'a mut Stations,
+    site: &'a Site,
+    io: &'a mut MediumIo<'b>,
+    /// Nothing else is to be done before this time: no station has an earlier deadline, nothing else happens in the network,
+    /// and there are no effects to apply.
+    limit: Instant,
 }
 
-impl Reception<'_, '_> {
+impl<'a, 'b> Reception<'a, 'b> {
+    pub(super) fn new(stations: &'a mut Stations, site: &'a Site, io: &'a mut MediumIo<'b>) -> Self {
+        let is_free = stations.infrastructure.is_none() && io.may_advance();
+        let limit = if is_free { stations.next_deadline().min(io.horizon) } else { Instant::ZERO };
+        Self { stations, site, io, limit }
+    }
+
     /// Processes what a MAC has to report after a reception, which mostly is nothing, and notes its deadline.
     #[inline]
     fn update(&mut self, now: Instant, station: usize) {
         if self.stations.is_to_settle(station) {
             self.stations.settle(now, station, self.io);
-            self.limit = now;
+            self.limit = Instant::ZERO;
         } else {
-            self.set_deadline(station);
+            let deadline = self.set_deadline(station);
+            self.limit = deadline.min(self.limit);
         }
     }
 
     #[inline]
-    fn set_deadline(&mut self, station: usize) {
-        let deadline = self.stations.machines[station].poll_timeout();
-        self.stations.deadlines.set(station, deadline);
-        self.limit = deadline.map_or(self.limit, |deadline| deadline.min(self.limit));
+    fn set_deadline(&mut self, station: usize) -> Instant {
+        let deadline = self.stations.machines[station].next_deadline();
+        self.stations.deadlines.set_time(station, deadline);
+        deadline
     }
 }
 
 impl Listener for Reception<'_, '_> {
     #[inline]
     fn advances(&mut self, to: Instant) -> bool {
-        to < self.limit && self.stations.infrastructure.is_none() && self.io.advance(to)
+        let advances = to < self.limit;
+        if advances {
+            self.io.step(to);
+        }
+        advances
     }
 
     fn busy(&mut self, now: Instant, station: u32) {
@@ -52,6 +64,7 @@ impl Listener for Reception<'_, '_> {
         if let Some(infrastructure) = &mut self.stations.infrastructure {
             infrastructure.handle_activity(now, station);
         }
+        // Energy makes no deadline earlier.
         self.set_deadline(station);
     }
 
@@ -78,6 +91,7 @@ impl Listener for Reception<'_, '_> {
         self.update(now, station as usize);
     }
 
+    #[inline]
     fn lost(&mut self, _: Instant, station: u32, frame: &MacFrame, cause: LossCause) {
         if frame.kind == FrameKind::Data
             && !is_arp(frame)
@@ -94,7 +108,12 @@ impl Listener for Reception<'_, '_> {
                     arp.messages.end_transmission(frame.payload & !ARP);
                 }
             }
-            FrameKind::Data => self.stations.payloads.end_transmission(frame.payload, self.io),
+            FrameKind::Data => {
+                self.stations.payloads.end_transmission(frame.payload, self.io);
+                if !self.io.may_advance() {
+                    self.limit = Instant::ZERO;
+                }
+            }
             FrameKind::Management => {
                 if let Some(infrastructure) = &mut self.stations.infrastructure {
                     infrastructure.messages.end_transmission(frame.payload & !MESSAGE);
@@ -102,6 +121,20 @@ impl Listener for Reception<'_, '_> {
             }
             FrameKind::Rts | FrameKind::Cts | FrameKind::Ack => {}
         }
+    }
+
+    #[inline]
+    fn is_passive(&self, station: u32) -> bool {
+        self.stations.infrastructure.is_none() && self.stations.machines[station as usize].is_passive()
+    }
+
+    #[inline]
+    fn overhears(&self, station: u32, frame: &MacFrame) -> bool {
+        self.stations.monitor.is_none() && self.stations.machines[station as usize].overhears(frame)
+    }
+
+    fn sensed(&mut self, station: u32, sensed: &Sensed) {
+        self.stations.machines[station as usize].handle_sensed(sensed);
     }
 
     fn captured(&mut self, now: Instant, station: u32, air_time: Duration) {

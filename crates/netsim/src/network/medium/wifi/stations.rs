@@ -102,18 +102,17 @@ impl Stations {
         self.arp.as_ref().map_or(next, |arp| next.min(arp.deadlines.first_at()))
     }
 
-    /// Repeats the requests for addresses that are due, or gives their packets up.
-    pub(super) fn repeat_requests(&mut self, now: Instant, io: &mut MediumIo<'_>) {
-        while let Some(arp) = &mut self.arp
-            && let Some((station, at)) = arp.deadlines.first()
-            && at <= now
-        {
+    /// Repeats the requests for addresses that are due, or gives their packets up. Returns a station that is to settle then,
+    /// after which the call is to be repeated.
+    pub(super) fn repeat_request(&mut self, now: Instant, io: &mut MediumIo<'_>) -> Option<usize> {
+        loop {
+            let arp = self.arp.as_mut().filter(|arp| arp.deadlines.first_at() <= now)?;
+            let (station, _) = arp.deadlines.first()?;
             arp.handle_timeout(now, station, io);
-            if arp.take_failure() {
-                self.pause(station, io);
-            } else {
-                self.settle(now, station, io);
+            if !arp.take_failure() {
+                return Some(station);
             }
+            self.pause(station, io);
         }
     }
 
