@@ -37,8 +37,8 @@ pub(crate) struct Network {
     pub(crate) routing: Box<dyn Routing>,
     pub(crate) routes: RouteTable,
     pub(crate) routes_current: bool,
-    /// Routes set by commands and agents, by (here, destination). `None`: there is no route.
-    route_overrides: BTreeMap<(NodeId, NodeId), Option<NextHop>>,
+    /// Routes of each node set by commands and agents, by destination. `None`: there is no route.
+    route_overrides: Vec<BTreeMap<NodeId, Option<NextHop>>>,
     /// Routes over several links, by (here, destination).
     pub(crate) spreads: BTreeMap<(NodeId, NodeId), Spreading>,
 }
@@ -66,7 +66,7 @@ impl Network {
             routing: Box::new(ShortestPath),
             routes: RouteTable::new(0),
             routes_current: true,
-            route_overrides: BTreeMap::new(),
+            route_overrides: Vec::new(),
             spreads: BTreeMap::new(),
         }
     }
@@ -118,8 +118,10 @@ impl Network {
         let topology = self.topology(now);
         let mut table = RouteTable::new(topology.nodes());
         self.routing.compute(&topology, &mut table);
-        for (&(node, destination), &next) in &self.route_overrides {
-            table.set(node, destination, next);
+        for (node, overrides) in (0..).map(NodeId).zip(&self.route_overrides) {
+            for (&destination, &next) in overrides {
+                table.set(node, destination, next);
+            }
         }
         for &(node, destination) in self.spreads.keys() {
             table.set_spread(node, destination);
@@ -130,7 +132,10 @@ impl Network {
 
     /// Sets or removes a route, whatever the routing policy computes.
     pub(crate) fn set_route(&mut self, node: NodeId, destination: NodeId, next: Option<NextHop>) {
-        self.route_overrides.insert((node, destination), next);
+        if self.route_overrides.len() <= node.index() {
+            self.route_overrides.resize_with(node.index() + 1, BTreeMap::new);
+        }
+        self.route_overrides[node.index()].insert(destination, next);
         self.spreads.remove(&(node, destination));
         if self.routes_current {
             self.routes.set(node, destination, next);

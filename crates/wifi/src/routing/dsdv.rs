@@ -159,8 +159,8 @@ impl<R: Random> Dsdv<R> {
         }
     }
 
-    /// Processes an entry of an update of a neighbour.
-    fn learn(&mut self, now: Instant, from: Address, advertised: DsdvEntry) {
+    /// Processes an entry of an update of a neighbour. `next` is the position in the table behind that of the entry before.
+    fn learn(&mut self, now: Instant, from: Address, advertised: DsdvEntry, next: &mut usize) {
         let DsdvEntry { destination, metric, sequence } = advertised;
         if destination == self.address {
             if metric >= INFINITY {
@@ -170,16 +170,18 @@ impl<R: Random> Dsdv<R> {
             return;
         }
         let metric = if metric >= INFINITY { INFINITY } else { (metric + 1).min(INFINITY) };
-        let known = self.table.get(destination);
+        let place = self.table.place(*next, destination);
+        *next = place.position() + 1;
+        let known = self.table.at(place);
         let old_route = known.filter(|known| known.is_usable()).map(|known| (known.next_hop, known.metric));
         let decision = table::decide(&self.config, now, known, from, metric, sequence);
         match decision {
             table::Decision::Ignore => {}
-            table::Decision::Readvertise => self.table.readvertise(now, destination),
+            table::Decision::Readvertise => self.table.readvertise(now, place),
             table::Decision::Adopt { entry, trigger } => {
-                self.table.insert(destination, entry);
+                self.table.insert_at(place, destination, entry);
                 if let Some(at) = trigger {
-                    self.table.trigger(destination, at);
+                    self.table.trigger(place, at);
                 }
                 if metric >= INFINITY {
                     if old_route.is_some() {
@@ -212,8 +214,9 @@ impl<R: Random> RoutingAgent for Dsdv<R> {
         if from == self.address {
             return;
         }
+        let mut next = 0;
         for &entry in message.entries() {
-            self.learn(now, from, entry);
+            self.learn(now, from, entry, &mut next);
         }
         let silence_ends = now + self.config.period * self.config.neighbour_periods;
         if !self.table.renew_neighbour(from, silence_ends) {

@@ -156,46 +156,83 @@ pub(super) fn decide(
     Decision::Adopt { entry, trigger: triggers.then_some(advertise_at) }
 }
 
+/// The place of a destination's entry: its position, or that at which it would be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place(Result<usize, usize>);
+
+impl Place {
+    /// The position of the entry, once there is one.
+    pub(super) const fn position(self) -> usize {
+        match self.0 {
+            Ok(position) | Err(position) => position,
+        }
+    }
+}
+
 /// The routes of a node by destination. The timers of its entries are kept as their minima, which a change of the table
 /// recomputes: reading them costs nothing.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Table {
-    /// In the order of the destinations.
-    entries: Vec<(Address, Entry)>,
+    /// In ascending order. Apart from the entries, so that a search touches little memory.
+    destinations: Vec<Address>,
+    entries: Vec<Entry>,
     next_trigger: Option<Instant>,
     next_silence: Option<Instant>,
 }
 
 impl Table {
     pub(super) fn get(&self, destination: Address) -> Option<&Entry> {
-        self.position(destination).ok().map(|position| &self.entries[position].1)
+        self.position(destination).ok().map(|position| &self.entries[position])
     }
 
     fn get_mut(&mut self, destination: Address) -> Option<&mut Entry> {
-        self.position(destination).ok().map(|position| &mut self.entries[position].1)
+        self.position(destination).ok().map(|position| &mut self.entries[position])
     }
 
     fn position(&self, destination: Address) -> Result<usize, usize> {
-        self.entries.binary_search_by_key(&destination, |&(known, _)| known)
+        self.destinations.binary_search(&destination)
     }
 
-    fn values(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().map(|(_, entry)| entry)
+    /// The place of the entry for a destination, which is looked for from the position `next` on in steps that double: an
+    /// update has its destinations in the order of a table.
+    pub(super) fn place(&self, next: usize, destination: Address) -> Place {
+        let rest = self.destinations.get(next..).unwrap_or_default();
+        let mut end = 1;
+        while rest.get(end - 1).is_some_and(|&known| known < destination) {
+            end *= 2;
+        }
+        let (low, high) = (next + end / 2, (next + end).min(self.destinations.len()));
+        let found = self.destinations.get(low..high).map(|part| part.binary_search(&destination));
+        match found {
+            Some(Ok(position)) => Place(Ok(low + position)),
+            Some(Err(position)) if low + position > next => Place(Err(low + position)),
+            // Before `next`.
+            None | Some(Err(_)) => Place(self.position(destination)),
+        }
     }
 
-    fn values_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
-        self.entries.iter_mut().map(|(_, entry)| entry)
+    /// The entry at a place.
+    pub(super) fn at(&self, place: Place) -> Option<&Entry> {
+        place.0.ok().map(|position| &self.entries[position])
+    }
+
+    /// Replaces the entry at a place, or inserts one.
+    pub(super) fn insert_at(&mut self, place: Place, destination: Address, entry: Entry) {
+        match place.0 {
+            Ok(position) => self.entries[position] = entry,
+            Err(position) => {
+                self.destinations.insert(position, destination);
+                self.entries.insert(position, entry);
+            }
+        }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (Address, &Entry)> {
-        self.entries.iter().map(|(destination, entry)| (*destination, entry))
+        self.destinations.iter().copied().zip(&self.entries)
     }
 
     pub(super) fn insert(&mut self, destination: Address, entry: Entry) {
-        match self.position(destination) {
-            Ok(position) => self.entries[position].1 = entry,
-            Err(position) => self.entries.insert(position, (destination, entry)),
-        }
+        self.insert_at(Place(self.position(destination)), destination, entry);
     }
 
     /// Time of the next incremental update.
@@ -208,9 +245,9 @@ impl Table {
         self.next_silence
     }
 
-    /// Plans an incremental update for a destination, in place of one planned before.
-    pub(super) fn trigger(&mut self, destination: Address, at: Instant) {
-        let Some(entry) = self.get_mut(destination) else { return };
+    /// Plans an incremental update for the entry at a place, in place of one planned before.
+    pub(super) fn trigger(&mut self, place: Place, at: Instant) {
+        let Some(entry) = self.entries.get_mut(place.position()) else { return };
         let replaced = entry.trigger_at.replace(at);
         if self.next_trigger.is_none_or(|next| at <= next) {
             self.next_trigger = Some(at);
@@ -219,20 +256,20 @@ impl Table {
         }
     }
 
-    /// Advertises the route to a destination in an incremental update at once.
-    pub(super) fn readvertise(&mut self, now: Instant, destination: Address) {
-        if let Some(entry) = self.get_mut(destination) {
+    /// Advertises the route at a place in an incremental update at once.
+    pub(super) fn readvertise(&mut self, now: Instant, place: Place) {
+        if let Some(entry) = self.entries.get_mut(place.position()) {
             entry.advertise_at = now;
             entry.metric_changed = true;
         }
-        self.trigger(destination, now);
+        self.trigger(place, now);
     }
 
     /// Moves the incremental updates due before `until` to that time.
     pub(super) fn postpone_triggers(&mut self, now: Instant, until: Instant) {
         // One of them stands for all: an update contains every change that may be advertised by then.
         let mut is_first = true;
-        for entry in self.values_mut() {
+        for entry in &mut self.entries {
             if entry.trigger_at.is_some_and(|at| at <= now || at < until) {
                 entry.trigger_at = is_first.then_some(until);
                 is_first = false;
@@ -243,7 +280,7 @@ impl Table {
 
     /// Clears the incremental updates due at `now`.
     pub(super) fn clear_triggers(&mut self, now: Instant) {
-        for entry in self.values_mut() {
+        for entry in &mut self.entries {
             if entry.trigger_at.is_some_and(|at| at <= now) {
                 entry.trigger_at = None;
             }
@@ -252,22 +289,22 @@ impl Table {
     }
 
     fn renew_next_trigger(&mut self) {
-        self.next_trigger = self.values().filter_map(|entry| entry.trigger_at).min();
+        self.next_trigger = self.entries.iter().filter_map(|entry| entry.trigger_at).min();
     }
 
     fn renew_next_silence(&mut self) {
-        self.next_silence = self.values().filter_map(|entry| entry.silence_at).min();
+        self.next_silence = self.entries.iter().filter_map(|entry| entry.silence_at).min();
     }
 
     /// Number of routes with changes that may be advertised, and of all.
     pub(super) fn changes(&self, now: Instant) -> (usize, usize) {
-        (self.values().filter(|entry| entry.is_changed(now)).count(), self.entries.len())
+        (self.entries.iter().filter(|entry| entry.is_changed(now)).count(), self.entries.len())
     }
 
     /// The entries of an update, which are marked as advertised.
     pub(super) fn advertise(&mut self, now: Instant, full: bool) -> Vec<DsdvEntry> {
         let mut advertised = Vec::new();
-        for &mut (destination, ref mut entry) in &mut self.entries {
+        for (&destination, entry) in self.destinations.iter().zip(&mut self.entries) {
             if if full { entry.advertise_at <= now } else { entry.is_changed(now) } {
                 entry.last_advertised = Some(entry.metric);
                 // A number need be advertised only once after it changes, a metric until the next full update.
@@ -305,7 +342,7 @@ impl Table {
             return None;
         }
         let is_silent = |entry: &Entry| entry.silence_at.is_some_and(|at| at <= now);
-        let neighbour = self.entries.iter().find(|(_, entry)| is_silent(entry))?.0;
+        let (neighbour, _) = self.iter().find(|(_, entry)| is_silent(entry))?;
         self.forget_neighbour(neighbour);
         Some(neighbour)
     }
@@ -313,7 +350,7 @@ impl Table {
     /// Marks the routes over a neighbour as broken, with odd numbers, to be advertised at once. Returns their destinations.
     pub(super) fn break_routes(&mut self, now: Instant, neighbour: Address) -> Vec<Address> {
         let mut broken = Vec::new();
-        for &mut (destination, ref mut entry) in &mut self.entries {
+        for (&destination, entry) in self.destinations.iter().zip(&mut self.entries) {
             if entry.next_hop == neighbour && entry.metric > 0 && entry.is_usable() {
                 entry.metric = INFINITY;
                 // The time of the change stays: an infinite metric is not the best of its number.
@@ -330,3 +367,6 @@ impl Table {
         broken
     }
 }
+
+#[cfg(test)]
+mod tests;
