@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Instructions per link forward and per packet of the simulator, held to recorded values.
+"""Instructions per link forward, packet and 802.11 transmission of the simulator, held to recorded values.
 
 Usage: benches/instructions.py [--update] [--case F1]
 
@@ -21,24 +21,53 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "benches" / "instructions.json"
 TOLERANCE = 0.02
 """Growth above which a count fails; a drop by as much asks for new records."""
-CASES = {"F1": (2, 4), "F3": (26, 46), "D1": (2, 4), "N1": (12, 14)}
-"""The runs of `crates/lab/examples/speed.rs` and their two lengths, in simulated seconds."""
+PEERS = ROOT / "benches" / "peers"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run of an example of the laboratory, and its two lengths in simulated seconds."""
+
+    arguments: tuple[str, ...]
+    lengths: tuple[int, int]
+    example: str = "speed"
+    option: str = "--seconds"
+    """Option of the length."""
+    units: tuple[tuple[str, str], ...] = (("per_forward", "forwards"), ("per_packet", "sent_packets"))
+    """Counts, and the columns of the output to whose growth they refer."""
+
+
+def mobile(arguments: tuple[str, ...], lengths: tuple[int, int]) -> Case:
+    """Mobile 802.11 nodes under DSDV."""
+    return Case(arguments, lengths, "manet", "duration", (("per_transmission", "transmissions"),))
+
+
+CASES = {
+    "F1": Case(("F1",), (2, 4)),
+    "F3": Case(("F3",), (26, 46)),
+    "D1": Case(("D1",), (2, 4)),
+    "N1": Case(("N1",), (12, 14)),
+    "F2": mobile((str(PEERS / "mob50.tcl"),), (14, 26)),
+    "M500": mobile(("500", "flows", "20", "begin", "0", "interval", "0.25", "rts", "3000"), (20, 40)),
+}
+"""F2 has the movements of a file; M500 500 nodes at the same density, each flow an eighth of the rate."""
 # The C library picks its string functions by the processor; these are the ones that every x86-64 has.
 LACKING = "-AVX2,-AVX512F,-AVX512VL,-AVX_Fast_Unaligned_Load,-ERMS,-FSRM"
 PLAIN_PROCESSOR = {"GLIBC_TUNABLES": f"glibc.cpu.hwcaps={LACKING}"}
 
 
-def start(program: Path, case: str, seconds: int) -> subprocess.Popen[str]:
+def start(program: Path, case: Case, seconds: int) -> subprocess.Popen[str]:
     """Starts a run of `case` under callgrind."""
     counter = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     return subprocess.Popen(
-        [*counter, str(program), case, "--seconds", str(seconds)],
+        [*counter, str(program), *case.arguments, case.option, str(seconds)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -46,29 +75,23 @@ def start(program: Path, case: str, seconds: int) -> subprocess.Popen[str]:
     )
 
 
-def finish(process: subprocess.Popen[str]) -> dict[str, int]:
-    """The instructions, link forwards and packets sent of a run; raises ValueError if it failed."""
+def finish(process: subprocess.Popen[str], case: Case) -> dict[str, int]:
+    """The instructions and the columns of a run; raises ValueError if it failed."""
     output, report = process.communicate()
     counted = re.search(r"Collected : (\d+)", report)
     if process.returncode != 0 or counted is None:
         raise ValueError(f"callgrind failed:\n{report}")
     header, figures = (line.split() for line in output.splitlines())
     named = dict(zip(header, figures, strict=True))
-    return {
-        "instructions": int(counted[1]),
-        "forwards": int(named["forwards"]),
-        "packets": int(named["sent_packets"]),
-    }
+    return {"instructions": int(counted[1])} | {column: int(named[column]) for _, column in case.units}
 
 
-def count(program: Path, case: str) -> dict[str, float]:
-    """Instructions per link forward and per packet sent, in the time between the two lengths of a case."""
-    short, long = (finish(run) for run in [start(program, case, seconds) for seconds in CASES[case]])
+def count(programs: Path, case: Case) -> dict[str, float]:
+    """Instructions per unit of a case, in the time between its two lengths."""
+    runs = [start(programs / case.example, case, seconds) for seconds in case.lengths]
+    short, long = (finish(run, case) for run in runs)
     more = {key: long[key] - short[key] for key in short}
-    return {
-        "per_forward": round(more["instructions"] / more["forwards"], 1),
-        "per_packet": round(more["instructions"] / more["packets"], 1),
-    }
+    return {unit: round(more["instructions"] / more[column], 1) for unit, column in case.units}
 
 
 def check(counts: dict[str, dict[str, float]], recorded: dict[str, dict[str, float]]) -> list[str]:
@@ -81,7 +104,7 @@ def check(counts: dict[str, dict[str, float]], recorded: dict[str, dict[str, flo
                 faults.append(f"{case} {unit}: nothing is recorded")
                 continue
             change = value / before - 1
-            print(f"{case:3} {unit:12} {value:9.1f}  recorded {before:9.1f}  {change:+.1%}")
+            print(f"{case:4} {unit:16} {value:9.1f}  recorded {before:9.1f}  {change:+.1%}")
             if change > TOLERANCE:
                 faults.append(f"{case} {unit}: {value} instructions instead of {before} ({change:+.1%})")
             elif change < -TOLERANCE:
@@ -102,11 +125,12 @@ def main() -> int:
         message = "valgrind is not installed. Install it with: sudo apt-get install valgrind"
         print(f"missing: {message}" if required else f"skipped, because {message}", file=sys.stderr)
         return 1 if required else 0
-    build = ["cargo", "build", "--quiet", "--release", "-p", "whimbrel-lab", "--example", "speed"]
+    examples = ["--example", "speed", "--example", "manet"]
+    build = ["cargo", "build", "--quiet", "--release", "-p", "whimbrel-lab", *examples]
     subprocess.run(build, cwd=ROOT, check=True)
-    program = ROOT / "target" / "release" / "examples" / "speed"
+    programs = ROOT / "target" / "release" / "examples"
     compiler = subprocess.run(["rustc", "--version"], cwd=ROOT, check=True, capture_output=True, text=True)
-    counts = {case: count(program, case) for case in arguments.case or CASES}
+    counts = {case: count(programs, CASES[case]) for case in arguments.case or CASES}
     record = json.loads(RECORD.read_text()) if RECORD.exists() else {"rustc": "", "counts": {}}
     is_same = record["rustc"] == compiler.stdout.strip()
     if arguments.update:
