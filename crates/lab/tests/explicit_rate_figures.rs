@@ -4,9 +4,12 @@ use std::fmt::Write as _;
 
 use whimbrel_lab::Record;
 
+#[path = "support/rates.rs"]
+mod rates;
 #[path = "support/simulation.rs"]
 mod simulation;
-use simulation::{number_of, rows_with, simulate};
+use rates::{jain, link, rates, total};
+use simulation::simulate;
 
 /// One flow: source, sink, one-way delays to the first router and from the last one in ms, and further keys.
 struct Flow {
@@ -60,26 +63,6 @@ fn run(text: &str, duration: f64, warm_up: f64) -> Record {
         "[simulation]\nduration = \"{duration} s\"\nwarm_up = \"{warm_up} s\"\n[record]\ninterval = \"200 ms\"\n{text}"
     );
     simulate(&text, &[])
-}
-
-fn link(record: &Record, name: &str, column: &str) -> f64 {
-    let links = record.table("links").unwrap();
-    let row = rows_with(links, &[("link", name)]).next().expect("a link");
-    links.number(column, row).expect("a number")
-}
-
-fn total(record: &Record, column: &str) -> f64 {
-    let links = record.table("links").unwrap();
-    (0..links.rows()).filter_map(|row| links.number(column, row)).sum()
-}
-
-fn rates(record: &Record, flows: core::ops::Range<usize>) -> Vec<f64> {
-    flows.map(|flow| number_of(record, &format!("f{flow}"), "goodput_bps")).collect()
-}
-
-fn jain(rates: &[f64]) -> f64 {
-    let (sum, squares) = rates.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
-    sum * sum / (rates.len() as f64 * squares)
 }
 
 /// Sum of the goodputs of all flows in the intervals from `from` to `to` seconds, in bit/s.
@@ -146,6 +129,9 @@ fn figure_8_flows_are_fair_with_different_round_trip_times() {
         let record = run(&text, 60.0, 30.0);
         let rates = rates(&record, 0..30);
         assert!(jain(&rates) > 0.99, "{step}: {rates:?}");
+        // 5 and 10 packets; with beta = 0, 10 and 66.
+        let queue = link(&record, "c0", "queue_mean_packets");
+        assert!(queue < 8.0 + step, "{step}: {queue}");
         assert_eq!(total(&record, "dropped_packets"), 0.0);
     }
 }
@@ -168,6 +154,8 @@ fn figure_9_nine_links_are_used_and_fewer_than_one_packet_in_a_million_is_droppe
     for number in 0..9 {
         let used = link(&record, &format!("c{number}"), "utilisation");
         assert!(used > if number < 4 { 0.86 } else { 0.9 }, "{number}: {used}");
+        // Without shuffling, the first link has 93.6 %.
+        assert!(number >= 4 || used < 0.92, "{number}: {used}");
     }
     assert!(total(&record, "departed_packets") > 1e6);
     assert_eq!(total(&record, "dropped_packets"), 0.0);
@@ -188,6 +176,9 @@ fn figure_11_a_hundred_flows_come_and_go_without_a_drop() {
     let text = chain(&[bottleneck("100 Mbit/s", "16 ms", 500, "law = \"xcp\"")], "1 Gbit/s", &flows);
     let record = run(&text, 12.0, 0.0);
     assert_eq!(total(&record, "dropped_packets"), 0.0);
+    // The queue of the arrivals drains: 15 packets; with beta = 0, 134.
+    let queue = link(&record, "c0", "queue_mean_packets");
+    assert!(queue < 30.0, "{queue}");
     let capacity = 100e6 * 1000.0 / 1072.0;
     // Within 20 round-trip times after each change.
     for (from, to) in [(2.0, 4.0), (4.8, 8.0), (8.8, 12.0)] {
@@ -226,10 +217,24 @@ fn blind_xcp_fills_links_of_unknown_rate_without_a_drop() {
         let (used, queue) = (link(&record, "c0", "utilisation"), link(&record, "c0", "queue_mean_packets"));
         let fairness = jain(&rates(&record, 0..5));
         assert!(used > 0.97 && fairness > 0.999, "{rate}: {used} {fairness}");
+        // The ramp on an empty queue: 74 % in the first second at 20 Mbit/s; without it 39 %.
+        let first = goodput(&record, 0.0, 1.0) / (rate * 1e6 * 1000.0 / 1072.0);
+        assert!(first > 0.7, "{rate}: {first}");
         // The target is a tenth of the buffer, 15 kB.
         assert!((13.0..18.0).contains(&queue), "{rate}: {queue}");
         assert_eq!(total(&record, "dropped_packets"), 0.0, "{rate}");
     }
+}
+
+/// The growth of the queue is what reveals a capacity that falls: without that term, the link has 92 % after the step.
+#[test]
+fn blind_xcp_uses_a_link_whose_capacity_falls_to_a_tenth() {
+    let flows: Vec<Flow> = (0..5).map(|_| flow([0, 1], [2.0, 2.0], "xcp")).collect();
+    let links = [bottleneck("20 Mbit/s", "16 ms", 100, "law = \"blind-xcp\"")];
+    let step = "[[event]]\ntime = \"15 s\"\nlink = \"c0\"\nrate = \"2 Mbit/s\"\n";
+    let record = run(&(chain(&links, "1 Gbit/s", &flows) + step), 20.0, 15.0);
+    let used = link(&record, "c0", "utilisation");
+    assert!(used > 0.98, "{used}");
 }
 
 /// The additive term of its window makes ABC fair to a flow that joins (NSDI 2020, Section 3.1.3).

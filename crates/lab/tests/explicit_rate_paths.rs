@@ -1,13 +1,13 @@
 //! Explicit rate control where the path does not match the law: given capacities, steps, and paths without a router.
 
-use whimbrel_lab::Record;
-
 #[path = "support/simulation.rs"]
 mod simulation;
 #[macro_use]
 #[path = "support/topologies.rs"]
 mod topologies;
-use simulation::{number, rows_with, simulate};
+#[path = "support/rates.rs"]
+mod rates;
+use simulation::{number, simulate};
 
 /// One flow over 5 Mbit/s with 40 ms of round-trip time.
 const ONE: &str = concat!(
@@ -27,19 +27,17 @@ payload = "1000 B"
 
 const STEP: &str = "[[event]]\ntime = \"3 s\"\nlink = \"bottleneck\"\nrate = \"20 Mbit/s\"\n";
 
-fn used(record: &Record) -> f64 {
-    let links = record.table("links").unwrap();
-    let row = rows_with(links, &[("link", "bottleneck")]).next().unwrap();
-    links.number("throughput_bps", row).unwrap() / 1e6
-}
-
 #[test]
 fn the_capacity_of_a_law_follows_the_link_unless_it_is_given() {
     let text = format!("{ONE}{STEP}");
     for law in ["xcp", "rcp", "abc"] {
         let run = |controller: &str| {
             let controller = format!("{{ law = \"{law}\" {controller} }}");
-            used(&simulate(&text, &[("link.bottleneck.controller", &controller), ("flow.f.transport", law)]))
+            rates::link(
+                &simulate(&text, &[("link.bottleneck.controller", &controller), ("flow.f.transport", law)]),
+                "bottleneck",
+                "throughput_bps",
+            ) / 1e6
         };
         let [follows, given] = [run(""), run(", capacity = \"4 Mbit/s\"")];
         assert!(follows > 19.0, "{law}: {follows}");
