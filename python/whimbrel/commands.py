@@ -307,7 +307,7 @@ def _print_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
         print(json.dumps(listed, ensure_ascii=False))
         return
     for each in papers:
-        _print(f"[bold]{each.key}[/]  {escape(each.title)} ({each.year})")
+        _print(f"[bold]{each.key}[/]  {escape(each.title)} ({escape(each.credit)})")
         for item in each.items:
             mark = "*" if item.key in each.headline else " "
             _print(f"  {mark} {item.key:<12} {escape(item.source)}: {escape(item.title)}")

@@ -135,7 +135,7 @@ class Paper:
         key: name of its folder.
         title: as printed.
         authors: as printed.
-        year: of publication.
+        year: of publication; None if the copy at hand has no date.
         about: one or two sentences for readers who do not know it.
         items: its tables and figures.
         claims: its statements that can be checked by numbers.
@@ -145,11 +145,16 @@ class Paper:
     key: str
     title: str
     authors: str
-    year: int
+    year: int | None
     about: str
     items: Sequence[Item]
     claims: Sequence[Claim] = ()
     headline: Sequence[str] = ()
+
+    @property
+    def credit(self) -> str:
+        """Authors, and the year if it is known."""
+        return self.authors if self.year is None else f"{self.authors}, {self.year}"
 
     def item(self, key: str) -> Item:
         """The item with a key.

@@ -125,7 +125,7 @@ def _rebuild_paper(each: Paper, plans: Sequence[Plan], out: Path) -> list[Drawin
         directory,
         report.Group(
             title=each.title,
-            subtitle=f"{each.authors}, {each.year}",
+            subtitle=each.credit,
             about=each.about,
             sheets=tuple(sheets),
             command=_again(each, plans),

@@ -75,7 +75,7 @@ class Reproduction:
         return verdicts[claim]
 
     def _repr_html_(self) -> str:
-        head = f"<p><b>{escape(self.paper.title)}</b><br>{escape(self.paper.authors)}, {self.paper.year}</p>"
+        head = f"<p><b>{escape(self.paper.title)}</b><br>{escape(self.paper.credit)}</p>"
         rows = "".join(
             f'<tr><th scope="row">{escape(claim.claim)}</th><td>{escape(verdict.word)}</td>'
             f"<td>{escape(verdict.evidence)}</td></tr>"
