@@ -8,7 +8,7 @@ from whimbrel.claims import Claim, Verdict, above, close, every
 from whimbrel.paper import Item, Quick
 from whimbrel.papers.winf.measures import METRICS, compared, measure, once, over_rows
 from whimbrel.papers.winf.thresholds import EQUAL
-from whimbrel.papers.winf.topology import AREA, DSDV, MACS, NS2, SCHEMES, load, medium, mobile
+from whimbrel.papers.winf.topology import AREA, DSDV_NS2, MACS, NS2, SCHEMES, load, medium, mobile
 from whimbrel.scenario import Scenario
 from whimbrel.sheet import Sheet
 from whimbrel.statistics import Precision
@@ -24,7 +24,7 @@ def _scenario(scheme: str, flows: int, mac: str) -> Scenario:
         {
             "title": f"{scheme}, {2 * flows} ad hoc nodes, {flows} flows",
             "simulation": {"duration": f"{SECONDS:g} s", "warm_up": "10 s"},
-            "wifi": [medium(mac, SCHEMES[scheme][0], area=list(AREA), routing=DSDV)],
+            "wifi": [medium(mac, SCHEMES[scheme][0], area=list(AREA), routing=DSDV_NS2)],
             "node": [mobile(2 * flows)],
             "flow": [
                 {
@@ -50,7 +50,7 @@ def _item(mac: str) -> Item:
         metrics=METRICS,
         scenario=lambda row, column: _scenario(column, int(row), mac),
         measure=lambda result, _row, _column: measure(result),
-        precision=Precision.exactly(10),
+        precision=Precision.exactly(5),
         quick=Quick(
             precision=Precision.exactly(4),
             overrides=("simulation.duration=20 s",),

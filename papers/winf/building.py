@@ -176,7 +176,7 @@ def _collisions(figure: str, scheme: str) -> Item:
         metrics=METRICS,
         scenario=lambda row, column: scenario(column, 20, HEAVY, NS2, float(row)),
         measure=lambda result, _row, _column: measure(result),
-        precision=Precision.exactly(10) if figure == "17" else RUNS,
+        precision=RUNS if figure == "18" else Precision.exactly(10),
         quick=Quick(precision=Precision.exactly(2), rows=["100"]),
         row_label="Maximum speed, m/s",
         note="Corrected: the sender's available bandwidth less the share of its backoff, equations 7 to 9.",

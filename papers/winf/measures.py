@@ -10,14 +10,23 @@ from whimbrel.claims import Claim, Verdict, above, average, below
 from whimbrel.result import Result
 from whimbrel.sheet import Metric, Sheet, Value
 
-NAMES = {"tcp": "TCP", "xcp": "XCP", "rcp": "RCP", "xcp-winf": "XCP-Winf", "rcp-winf": "RCP-Winf"}
+NAMES = {
+    "tcp": "TCP",
+    "xcp": "XCP",
+    "rcp": "RCP",
+    "xcp-winf": "XCP-Winf",
+    "rcp-winf": "RCP-Winf",
+    "xcp-winf-literal": "the literal XCP-Winf",
+    "xcp-winf-corrected": "the corrected XCP-Winf",
+    "rcp-winf-corrected": "the corrected RCP-Winf",
+}
 METRICS = [
     Metric(
         "throughput", "kbit/s", "Throughput", 0, title="Throughput of all flows, repeated packets included"
     ),
     Metric("delay", "ms", "Mean delay", 0),
     Metric("received", "", "Received packets", 0),
-    Metric("lost", "%", "Lost packets", 1, title="Packets lost on the way, of those sent"),
+    Metric("lost", "%", "Lost packets", 1, title="Packets lost on the way, of those lost or received"),
     Metric("goodput", "kbit/s", "Goodput", 0, title="Goodput of all flows: data in order, each once"),
 ]
 """The first three are the paper's."""
@@ -29,7 +38,7 @@ def measure(result: Result) -> dict[str, float]:
     """The sums over all flows; the delay is the mean over their packets."""
     flows = result.flows
     packets = flows["received_packets"]
-    received, sent = float(sum(packets)), float(sum(flows["sent_packets"]))
+    received = float(sum(packets))
     delays = zip(flows["delay_mean_s"], packets, strict=True)
     sum_of_delays = sum(delay * count for delay, count in delays if count > 0)
     lost = float(sum(sum(flows[key]) for key in _LOST))
@@ -37,7 +46,7 @@ def measure(result: Result) -> dict[str, float]:
         "throughput": float(sum(flows["throughput_bps"])) / 1e3,
         "delay": sum_of_delays / received * 1e3 if received else math.nan,
         "received": received,
-        "lost": lost / sent * 100 if sent else math.nan,
+        "lost": lost / (lost + received) * 100 if lost + received else math.nan,
         "goodput": float(sum(flows["goodput_bps"])) / 1e3,
     }
 

@@ -14,7 +14,8 @@ MACS = {NS2: "", STANDARD: "-standard"}
 RATE_MBPS = 11.0
 PACKET = 1500
 TCP_HEADERS, SHIM, TIMESTAMPS = 40, {"xcp": 20, "rcp": 12}, 12
-DSDV = {"kind": "dsdv"}
+DSDV, DSDV_NS2 = {"kind": "dsdv"}, {"kind": "dsdv", "timing": "ns-2"}
+"""Changes are advertised at once, or with ns-2's delays."""
 AREA = (1000.0, 1000.0)
 SPACING = 200.0
 
@@ -89,9 +90,26 @@ def mesh(
     mac: str,
     seconds: float,
     cbr: str | None = None,
+    reading: str | None = None,
     **air: Any,  # noqa: ANN401 - scenario keys
 ) -> Scenario:
-    """Fixed nodes in a grid and moving nodes, each of which sends to the next; `air` changes the medium."""
+    """Fixed nodes in a grid and moving nodes, each of which sends to the next.
+
+    Args:
+        scheme: of routers and flows.
+        fixed: number of fixed nodes.
+        mobiles: number of moving nodes.
+        mac: rules of the MAC.
+        seconds: duration; the first 10 s do not count.
+        cbr: rate of each flow; FTP if None.
+        reading: of a Winf scheme; the sensible one if None.
+        air: changes of the medium.
+    """
+    keys = load(scheme, cbr)
+    if reading is not None:
+        air["controller"] = {"law": scheme, "reading": reading}
+        if "xcp" in keys:
+            keys["xcp"] = {"winf": reading}
     flows = [
         {
             "name": f"f{number}",
@@ -99,7 +117,7 @@ def mesh(
             "to": f"n{(number + 1) % mobiles}",
             "start": "5 s",
             "start_jitter": "1 s",
-            **load(scheme, cbr),
+            **keys,
         }
         for number in range(mobiles)
     ]
