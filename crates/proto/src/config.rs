@@ -423,3 +423,6 @@ impl Default for TimerConfig {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -62,3 +62,6 @@ impl Usage {
         &self.0
     }
 }
+
+#[cfg(test)]
+mod tests;
