@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -162,3 +164,18 @@ def test_the_job_has_every_transfer_once() -> None:
     job = reorder_cells.script(cells, 8)
     assert all(job.count(f"\nstream {cell.number} ") == 1 for cell in cells)
     assert job.count("\n) &") == 8
+
+
+def test_a_signal_that_pesq_cannot_score_has_no_pesq(monkeypatch: pytest.MonkeyPatch) -> None:
+    class PesqError(RuntimeError):
+        pass
+
+    def refuse(*_: object) -> float:
+        raise PesqError
+
+    module = SimpleNamespace(PesqError=PesqError, pesq=refuse)
+    monkeypatch.setitem(sys.modules, "pesq", module)
+    silence = np.zeros(800, dtype=np.int16)
+    assert speech.pesq(silence, silence) is None
+    module.pesq = lambda *_: 4.0
+    assert speech.pesq(silence, silence) == 4.0

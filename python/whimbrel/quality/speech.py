@@ -109,10 +109,14 @@ def write_wav(path: Path, samples: Samples) -> None:
 def pesq(reference: Samples, heard: Samples) -> float | None:
     """Listening quality by ITU-T P.862, on P.862.1's scale of 1.0 to 4.5.
 
-    None without the package `pesq`, which wraps the ITU's own program, whose licence permits evaluation only.
+    None without the package `pesq`, which wraps the ITU's own program, whose licence permits evaluation only;
+    and if that cannot score the signals: they are shorter than a quarter of a second, or silent.
     """
     try:
         module = importlib.import_module("pesq")
     except ImportError:
         return None
-    return float(module.pesq(RATE_HZ, reference, heard, "nb"))
+    try:
+        return float(module.pesq(RATE_HZ, reference, heard, "nb"))
+    except module.PesqError:
+        return None
