@@ -186,7 +186,7 @@ fn associations(plan: &Plan, simulator: &Simulator<FlowAgent>, parts: &Parts) ->
     let mut rows: Vec<(Instant, usize, Option<usize>)> = Vec::new();
     for (medium, nodes) in media(plan, simulator, parts) {
         for (client, report) in medium.handovers() {
-            let access_point = (0..nodes.len()).find(|&station| medium.address(station) == report.to);
+            let access_point = medium.station(report.to);
             rows.push((report.detected, nodes[*client], None));
             rows.push((report.associated, nodes[*client], access_point.map(|station| nodes[station])));
         }

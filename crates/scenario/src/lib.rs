@@ -162,6 +162,9 @@ pub struct Node {
     /// The movement of the station, or of the copies'.
     #[serde(default)]
     pub mobility: Option<Mobility>,
+    /// The physical layer of the station, if it is not that of the medium: `802.11b` or `802.11` beside `802.11bg` stations.
+    #[serde(default)]
+    pub standard: Option<wifi::Standard>,
     /// Makes the station an access point.
     #[serde(default)]
     pub access_point: Option<AccessPoint>,

@@ -8,6 +8,7 @@ mod losses;
 mod netem;
 mod notes;
 mod pairs;
+mod physical_layers;
 mod randomness;
 mod roles;
 mod routes;

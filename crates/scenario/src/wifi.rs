@@ -28,9 +28,10 @@ pub struct Wifi {
     /// Adaptation of the rate of unicast data frames, which begins at `rate`; none by default.
     #[serde(default)]
     pub rate_control: RateControl,
-    /// Frames at the lowest basic rate that precede OFDM frames, for 802.11b stations; none by default.
+    /// Frames at the lowest basic rate that precede OFDM frames, for 802.11b stations; by default `cts-to-self` if the medium has
+    /// such stations, else none.
     #[serde(default)]
-    pub protection: Protection,
+    pub protection: Option<Protection>,
     /// Rate of RTS, CTS and acknowledgements; by default the highest basic rate that is not above that of the data.
     #[serde(default)]
     pub control_rate: Option<Rate>,

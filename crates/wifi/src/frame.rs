@@ -24,6 +24,14 @@ impl MacAddress {
         Self([0x02, 0x00, a, b, c, d])
     }
 
+    /// The number of the station with this [address](Self::station); `None` for other addresses.
+    pub const fn number(self) -> Option<u32> {
+        match self.0 {
+            [0x02, 0x00, a, b, c, d] => Some(u32::from_be_bytes([a, b, c, d])),
+            _ => None,
+        }
+    }
+
     /// `true` for the broadcast address and for multicast addresses, to which no station responds.
     pub const fn is_group(self) -> bool {
         self.0[0] & 1 == 1

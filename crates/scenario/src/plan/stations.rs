@@ -10,6 +10,7 @@ use whimbrel_wifi::mobility::{Area, Path, Position, Presence, RandomWaypoint, St
 use super::{copies, quoted, read};
 use crate::error::ScenarioError;
 use crate::place::{self, Layout, Mobility};
+use crate::wifi::Standard;
 use crate::{Node, Scenario};
 
 /// A station of a medium.
@@ -21,6 +22,8 @@ pub struct StationPlan {
     pub movement: Movement,
     /// The intervals in which it is on.
     pub presence: Presence,
+    /// Its physical layer; `None` for that of the medium.
+    pub standard: Option<Standard>,
 }
 
 /// The movement of a station.
@@ -74,7 +77,8 @@ pub(super) fn plan(
                 if let (Some(map), Some(path)) = (map, movement.fixed()) {
                     check_inside(&key, node, path, map)?;
                 }
-                stations.push(StationPlan { node: first + copy, movement, presence: presence.clone() });
+                let (presence, standard) = (presence.clone(), node.standard);
+                stations.push(StationPlan { node: first + copy, movement, presence, standard });
             }
         }
         first += count;
@@ -95,6 +99,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
                     ("access_point", node.access_point.is_some()),
                     ("client", node.client.is_some()),
                     ("off", !node.off.is_empty()),
+                    ("standard", node.standard.is_some()),
                 ];
                 if let Some((name, _)) = given.into_iter().find(|(_, given)| *given) {
                     let expected =

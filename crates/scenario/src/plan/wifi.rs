@@ -17,6 +17,7 @@ use whimbrel_wifi::routing::dsdv::DsdvConfig;
 use whimbrel_wifi::site::Site;
 
 use super::discipline::discipline;
+use super::physical_layers::{self, Macs};
 use super::roles;
 use super::stations::{self, StationPlan};
 use super::{Names, quoted};
@@ -45,6 +46,8 @@ pub struct WifiPlan {
     pub fading: (propagation::Fading, Duration),
     /// Receivers and MACs, without a seed.
     pub config: WifiConfig,
+    /// MACs of stations with a physical layer of their own, by station.
+    pub own_macs: Vec<(usize, MacConfig)>,
     /// The roles of the stations; `None` if all are ad hoc.
     pub infrastructure: Option<InfrastructureConfig>,
     /// The limit of each station's queue.
@@ -131,12 +134,14 @@ impl WifiPlan {
     /// The medium of a run.
     pub(crate) fn medium(&self, nodes: &[String], streams: RandomStreams, end: Instant) -> WifiMedium {
         let (site, config) = (self.site(nodes, streams, end), self.config(streams));
-        match &self.infrastructure {
+        let mut medium = match &self.infrastructure {
             Some(roles) => {
                 WifiMedium::with_infrastructure(site, config, roles).expect("checked with the scenario")
             }
             None => WifiMedium::new(site, config),
-        }
+        };
+        self.own_macs.iter().for_each(|(station, mac)| medium.set_mac(*station, mac.clone()));
+        medium
     }
 
     /// `true` if routes change without a notice of the medium: those between ad hoc stations.
@@ -171,7 +176,7 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
         let expected = format!("the name of a medium that nodes join by `wifi = \"{}\"`", wifi.name);
         return Err(ScenarioError::invalid(format!("{key}.name"), quoted(&wifi.name), expected));
     }
-    let mac = mac(key, wifi)?;
+    let Macs { common: mac, own: mut own_macs } = physical_layers::macs(scenario, key, wifi, &stations)?;
     let path_loss = path_loss(&format!("{key}.propagation"), &wifi.propagation)?;
     let radio = radio(&format!("{key}.radio"), &wifi.radio, &path_loss)?;
     let (fading, coherence, fading_margin) = fading(&format!("{key}.fading"), &wifi.fading)?;
@@ -196,6 +201,7 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
     });
     // rt-Winf observes the steps of the MAC.
     rules.mac.is_traced |= controller.is_some_and(|controller| controller.is_estimated);
+    own_macs.iter_mut().for_each(|(_, mac)| mac.is_traced = rules.mac.is_traced);
     let rate = LinkRate::Constant(nominal);
     let queue_discipline = wifi.discipline.clone().unwrap_or_default();
     let routing = routing(&format!("{key}.routing"), &wifi.routing)?;
@@ -208,6 +214,7 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
     Ok(WifiPlan {
         name: wifi.name.clone(),
         stations,
+        own_macs,
         infrastructure,
         channel: ChannelConfig {
             radio,
@@ -250,7 +257,7 @@ fn noise(key: &str, wifi: &Wifi) -> Result<Option<f64>, ScenarioError> {
     }
 }
 
-fn mac(key: &str, wifi: &Wifi) -> Result<MacConfig, ScenarioError> {
+pub(super) fn mac(key: &str, wifi: &Wifi) -> Result<MacConfig, ScenarioError> {
     let preamble = match wifi.preamble {
         Preamble::Long => phy::Preamble::Long,
         Preamble::Short => phy::Preamble::Short,
@@ -293,9 +300,9 @@ fn mac(key: &str, wifi: &Wifi) -> Result<MacConfig, ScenarioError> {
             RateControl::Minstrel => rate_control::RateControl::Minstrel(Minstrel::default()),
         },
         protection: match wifi.protection {
-            Protection::None => dcf::Protection::None,
-            Protection::CtsToSelf => dcf::Protection::CtsToSelf { rate: lowest },
-            Protection::RtsCts => dcf::Protection::RtsCts { rate: lowest },
+            None | Some(Protection::None) => dcf::Protection::None,
+            Some(Protection::CtsToSelf) => dcf::Protection::CtsToSelf { rate: lowest },
+            Some(Protection::RtsCts) => dcf::Protection::RtsCts { rate: lowest },
         },
         data_rate: data_rate.unwrap_or(rules.data_rate),
         group_rate: group_rate.unwrap_or(rules.group_rate),

@@ -96,10 +96,7 @@ pub(super) fn associations(run: &Run<'_>) -> Table {
         let Some(medium) = ids.first().and_then(|id| run.simulator.medium::<WifiMedium>(id.medium())) else {
             continue;
         };
-        let node = |address: MacAddress| {
-            let station = (0..wifi.stations.len()).find(|&station| medium.address(station) == address);
-            station.map(|station| wifi.stations[station].node)
-        };
+        let node = |address: MacAddress| medium.station(address).map(|station| wifi.stations[station].node);
         rows.extend(medium.handovers().iter().map(|&(client, report)| {
             (wifi.stations[client].node, report.from.and_then(node), node(report.to), report)
         }));

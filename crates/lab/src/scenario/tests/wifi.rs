@@ -407,3 +407,97 @@ fn the_record_counts_the_use_of_each_channel() {
     let frames = channels.number("frames", 0).unwrap();
     assert!(frames > 2_000.0 && channels.number("retries", 0).unwrap() < frames, "{frames}");
 }
+
+/// An 802.11g sender of datagrams of 1400 bytes to `to` without a pause, beside an 802.11b station.
+const MIXED: &str = r#"
+[simulation]
+duration = "5 s"
+[[wifi]]
+name = "air"
+standard = "802.11bg"
+[[node]]
+name = "g{i}"
+count = 2
+wifi = "air"
+layout = { kind = "grid", spacing = "10 m" }
+[[node]]
+name = "b"
+wifi = "air"
+standard = "802.11b"
+position = [0, 10]
+[[flow]]
+name = "load"
+from = "g0"
+to = "g1"
+transport = "udp"
+payload = "1400 B"
+traffic = { kind = "cbr", rate = "60 Mbit/s" }
+"#;
+
+/// Microseconds per packet of the flow of [`MIXED`].
+fn packet_time(changes: &[(&str, Value)]) -> f64 {
+    let record = run(&changed(MIXED, changes).unwrap(), 1);
+    5e6 / record.table("flows").unwrap().number("received_packets", 0).unwrap()
+}
+
+/// 1400 bytes of data with 28 of UDP and IP, 8 of LLC and SNAP, and 28 of the MAC at a rate in Mbit/s.
+fn air_times(rate: Rate, phy: &Phy) -> f64 {
+    let (data, ack) = (phy.duration(rate, 1_464), phy.duration(phy.response_rate(rate), 14));
+    // DIFS, the mean of a window of 15 slots, the frame, SIFS and the acknowledgement.
+    (phy.difs() + phy.slot * 15 / 2 + data + phy.sifs + ack).as_micros() as f64
+}
+
+#[test]
+fn an_802_11b_station_has_its_neighbours_protect_their_ofdm_frames() {
+    let phy = Phy::erp_mixed(Preamble::Long);
+    let cts = (phy.duration(Rate::Dsss1, 14) + phy.sifs).as_micros() as f64;
+    let fast = air_times(Rate::Ofdm54, &phy);
+    let cases = [
+        (vec![], fast + cts),
+        (vec![("node[1].standard", Value::Null)], fast),
+        (vec![("wifi.air.protection", json!("none"))], fast),
+    ];
+    for (changes, expected) in cases {
+        let measured = packet_time(&changes);
+        assert!((measured / expected - 1.0).abs() < 0.01, "{changes:?}: {measured} us for {expected}");
+    }
+}
+
+#[test]
+fn frames_for_an_802_11b_station_and_from_it_have_its_rates() {
+    let phy = Phy::erp_mixed(Preamble::Long);
+    let slow = air_times(Rate::Hr11, &phy);
+    let measured = packet_time(&[("flow.load.to", json!("b"))]);
+    assert!((measured / slow - 1.0).abs() < 0.01, "{measured} us for {slow}");
+    // An 802.11b station draws from a window of 31 slots.
+    let measured = packet_time(&[("flow.load.from", json!("b"))]);
+    let expected = slow + 8.0 * 20.0;
+    assert!((measured / expected - 1.0).abs() < 0.01, "{measured} us for {expected}");
+    // The measured rates of other stations have no use for it.
+    let adapted = packet_time(&[("flow.load.to", json!("b")), ("wifi.air.rate_control", json!("minstrel"))]);
+    assert!((adapted / slow - 1.0).abs() < 0.01, "{adapted} us for {slow}");
+}
+
+#[test]
+fn mistakes_with_physical_layers_of_stations_are_named_with_their_keys() {
+    assert_eq!(
+        mistake(MIXED, &[("node[1].standard", json!("802.11a"))]),
+        "node[1].standard = \"802.11a\": expected a physical layer beside that of the medium: 802.11bg, 802.11b, 802.11"
+    );
+    assert_eq!(
+        mistake(MIXED, &[("wifi.air.standard", json!("802.11g"))]),
+        "node[1].standard = \"802.11b\": expected a physical layer beside that of the medium: 802.11g"
+    );
+    assert_eq!(
+        mistake(MIXED, &[("wifi.air.mac", json!("ns-2"))]),
+        "node[1].standard = \"802.11b\": expected the physical layer of the medium, as with all stations under the rules of ns-2"
+    );
+    assert_eq!(
+        mistake(MIXED, &[("wifi.air.group_rate", json!("6 Mbit/s"))]),
+        "wifi[0].group_rate = \"6 Mbit/s\": expected a rate of all stations: some are \"802.11b\" stations"
+    );
+    assert_eq!(
+        mistake(MIXED, &[("node[1].wifi", Value::Null), ("node[1].position", Value::Null)]),
+        "node[1].wifi: missing, expected the name of a `[[wifi]]`: `standard` is that of the node's station"
+    );
+}

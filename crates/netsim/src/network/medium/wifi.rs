@@ -22,6 +22,8 @@ mod stations;
 mod supply;
 mod usage;
 
+use std::collections::BTreeMap;
+
 use whimbrel_units::Instant;
 use whimbrel_wifi::dcf::MacConfig;
 use whimbrel_wifi::deadlines::Deadlines;
@@ -93,6 +95,8 @@ pub struct WifiMedium {
     air: Air,
     site: Site,
     mac: MacConfig,
+    /// MACs of single stations that are not added yet.
+    own_macs: BTreeMap<usize, MacConfig>,
     streams: SplitMix64,
     stations: Stations,
     is_captured: bool,
@@ -111,6 +115,7 @@ impl WifiMedium {
             deadlines: Deadlines::default(),
             payloads: Payloads::default(),
             llc_bytes: config.llc_bytes,
+            has_own_macs: false,
             paused: Vec::new(),
             paused_at: Instant::ZERO,
             arp: config.arp.map(|arp| Box::new(Arp::new(arp))),
@@ -124,6 +129,7 @@ impl WifiMedium {
             air,
             site,
             mac: config.mac,
+            own_macs: BTreeMap::new(),
             streams,
             stations,
             is_captured: false,
@@ -152,8 +158,7 @@ impl WifiMedium {
 
     /// Notes the next frames that stations transmit, up to this number. All stations have been added.
     pub fn monitor(&mut self, limit: usize) {
-        let addresses = (0..self.site.stations()).map(|station| self.stations.address(station));
-        self.stations.monitor = Some(Box::new(Monitor::new(limit, addresses)));
+        self.stations.monitor = Some(Box::new(Monitor::new(limit, self.site.stations())));
     }
 
     /// Hands all frames to the capture from now on.
@@ -189,6 +194,19 @@ impl WifiMedium {
     /// The MAC of a station.
     pub fn mac(&self, station: usize) -> &Dcf<SplitMix64> {
         &self.stations.machines[station]
+    }
+
+    /// Gives a station, which has not been added yet, another MAC than [`WifiConfig::mac`]. A packet for a station that does not
+    /// support the sender's rates goes at the highest common rate that is not above the sender's data rate, without rate
+    /// adaptation.
+    pub fn set_mac(&mut self, station: usize, mac: MacConfig) {
+        self.stations.has_own_macs = true;
+        self.own_macs.insert(station, mac);
+    }
+
+    /// The station with an address; `None` if there is none.
+    pub fn station(&self, address: MacAddress) -> Option<usize> {
+        self.stations.station(address)
     }
 
     /// A station's address.
@@ -288,6 +306,8 @@ impl WifiMedium {
 
     /// A station begins to transmit a frame.
     fn transmit(&mut self, now: Instant, station: usize, frame: &MacFrame) {
+        let is_noted = self.stations.monitor.is_some();
+        let to = if is_noted { self.stations.station(frame.receiver) } else { None };
         let infrastructure = self.stations.infrastructure.as_deref_mut();
         let is_packet = frame.kind == FrameKind::Data && !is_arp(frame);
         let receiver = if is_packet && !frame.receiver.is_group() {
@@ -318,7 +338,7 @@ impl WifiMedium {
         };
         if let Some(monitor) = &mut self.stations.monitor {
             let packet = if is_packet { self.stations.payloads.packet(frame.payload) } else { None };
-            monitor.begin(now, station, frame, packet);
+            monitor.begin(now, station, to, frame, packet);
         }
         if is_packet {
             let miss = match (is_in_range, is_on_channel) {
@@ -340,7 +360,8 @@ impl Medium for WifiMedium {
         assert!(station < self.site.stations(), "the site has {} stations", self.site.stations());
         let address = self.stations.address(station);
         let random = self.streams.stream(station as u64);
-        self.stations.machines.push(Dcf::new(address, self.mac.clone(), random));
+        let mac = self.own_macs.remove(&station).unwrap_or_else(|| self.mac.clone());
+        self.stations.machines.push(Dcf::new(address, mac, random));
         self.stations.deadlines.add();
         if let Some(arp) = &mut self.stations.arp {
             arp.add_station();

@@ -2,7 +2,7 @@
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::phy::Rate;
-use whimbrel_wifi::{Frame as MacFrame, FrameKind, MacAddress};
+use whimbrel_wifi::{Frame as MacFrame, FrameKind};
 
 use crate::queue::FlowKey;
 
@@ -40,31 +40,22 @@ pub(super) struct Monitor {
     limit: usize,
     /// The last frame of each station; a station sends one at a time.
     latest: Vec<usize>,
-    /// The station of each address.
-    addresses: Vec<(MacAddress, usize)>,
     /// Beginning of the first frame that was not noted.
     full_at: Option<Instant>,
 }
 
 impl Monitor {
-    /// Notes up to `limit` frames of stations with these addresses.
-    pub(super) fn new(limit: usize, addresses: impl Iterator<Item = MacAddress>) -> Self {
-        let mut addresses: Vec<(MacAddress, usize)> = addresses.zip(0..).collect();
-        let latest = vec![usize::MAX; addresses.len()];
-        addresses.sort_unstable();
-        Self { frames: Vec::new(), limit, latest, addresses, full_at: None }
+    /// Notes up to `limit` frames of `stations` stations.
+    pub(super) fn new(limit: usize, stations: usize) -> Self {
+        Self { frames: Vec::new(), limit, latest: vec![usize::MAX; stations], full_at: None }
     }
 
-    fn station(&self, address: MacAddress) -> Option<usize> {
-        let found = self.addresses.binary_search_by_key(&address, |&(address, _)| address);
-        found.ok().map(|position| self.addresses[position].1)
-    }
-
-    /// A station begins to transmit.
+    /// A station begins to transmit a frame for `receiver`, or for all stations.
     pub(super) fn begin(
         &mut self,
         now: Instant,
         sender: usize,
+        receiver: Option<usize>,
         frame: &MacFrame,
         packet: Option<(u64, FlowKey)>,
     ) {
@@ -78,7 +69,7 @@ impl Monitor {
             at: now,
             air_time: frame.air_time,
             sender,
-            receiver: self.station(frame.receiver),
+            receiver,
             kind: frame.kind,
             subtype: frame.addressing.subtype,
             size: frame.size,
@@ -89,9 +80,8 @@ impl Monitor {
         });
     }
 
-    /// A station has decoded a frame.
-    pub(super) fn receive(&mut self, station: usize, frame: &MacFrame) {
-        let Some(sender) = self.station(frame.transmitter) else { return };
+    /// A station has decoded the last frame of another one.
+    pub(super) fn receive(&mut self, station: usize, sender: usize) {
         let Some(noted) = self.frames.get_mut(self.latest[sender]) else { return };
         noted.is_received |= noted.receiver.is_none_or(|receiver| receiver == station);
     }

@@ -74,8 +74,11 @@ impl Listener for Reception<'_, '_> {
     }
 
     fn received(&mut self, now: Instant, station: u32, frame: &MacFrame) {
-        if let Some(monitor) = &mut self.stations.monitor {
-            monitor.receive(station as usize, frame);
+        if self.stations.monitor.is_some() {
+            let sender = self.stations.station(frame.transmitter);
+            if let (Some(monitor), Some(sender)) = (&mut self.stations.monitor, sender) {
+                monitor.receive(station as usize, sender);
+            }
         }
         if frame.kind == FrameKind::Management
             && let Some(infrastructure) = &mut self.stations.infrastructure

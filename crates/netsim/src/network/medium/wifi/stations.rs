@@ -3,6 +3,8 @@
 use whimbrel_units::Instant;
 use whimbrel_wifi::dcf::{Event, Outgoing};
 use whimbrel_wifi::deadlines::Deadlines;
+use whimbrel_wifi::phy::Rate;
+use whimbrel_wifi::rate_control::RateControl;
 use whimbrel_wifi::{Dcf, Frame as MacFrame, FrameKind, MacAddress, SplitMix64};
 
 use super::arp::{ARP, Arp};
@@ -18,6 +20,8 @@ pub(super) struct Stations {
     pub(super) deadlines: Deadlines,
     pub(super) payloads: Payloads,
     pub(super) llc_bytes: u32,
+    /// Some stations have a MAC of their own.
+    pub(super) has_own_macs: bool,
     /// Stations that have just given a frame up, and the time. They take their next packet in the next call: the routing
     /// agent may flush the queue before.
     pub(super) paused: Vec<usize>,
@@ -40,6 +44,37 @@ impl Stations {
         self.infrastructure
             .as_ref()
             .map_or(MacAddress::station(station as u32), |infrastructure| infrastructure.address(station))
+    }
+
+    /// The station with an address.
+    pub(super) fn station(&self, address: MacAddress) -> Option<usize> {
+        match &self.infrastructure {
+            Some(infrastructure) => infrastructure.number(address),
+            None => address.number().map(|number| number as usize).filter(|&n| n < self.machines.len()),
+        }
+    }
+
+    /// Rate of a data frame to a station that does not support all rates of the sender; `None` for the rate of the sender.
+    fn common_rate(&self, from: usize, outgoing: &Outgoing) -> Option<Rate> {
+        if outgoing.kind != FrameKind::Data || outgoing.rate.is_some() {
+            return None;
+        }
+        let to = self.station(outgoing.receiver)?;
+        let (own, other) = (self.machines[from].config(), self.machines[to].config());
+        let supported = other.phy.supported;
+        let is_fixed = own.rate_control == RateControl::Fixed;
+        let suffices = if is_fixed {
+            supported.contains(own.data_rate)
+        } else {
+            own.phy.supported.iter().all(|rate| supported.contains(rate))
+        };
+        if suffices {
+            return None;
+        }
+        let limit = own.data_rate.bits_per_second();
+        let common = own.phy.supported.iter().filter(|&rate| supported.contains(rate));
+        let below = common.filter(|rate| rate.bits_per_second() <= limit);
+        below.max_by_key(|rate| rate.bits_per_second())
     }
 
     /// Processes a MAC's events, gives it the next packet, and notes its deadline.
@@ -87,7 +122,13 @@ impl Stations {
         if self.arp.as_mut().is_some_and(|arp| arp.take_failure()) {
             self.pause(station, io);
         }
-        outgoing
+        if !self.has_own_macs {
+            return outgoing;
+        }
+        outgoing.map(|outgoing| {
+            let rate = outgoing.rate.or_else(|| self.common_rate(station, &outgoing));
+            Outgoing { rate, ..outgoing }
+        })
     }
 
     /// The station has given a packet up. It goes on in the next call.

@@ -1,0 +1,114 @@
+//! Stations with a physical layer of their own.
+
+use whimbrel_wifi::dcf::{self, MacConfig};
+use whimbrel_wifi::phy::{Rate, RateSet};
+
+use super::stations::StationPlan;
+use super::wifi::mac;
+use crate::error::ScenarioError;
+use crate::wifi::{MacRules, Standard, Wifi};
+use crate::{Scenario, ScenarioError as Error};
+
+/// The MACs of a medium: that of its stations, and those of stations with other physical layers.
+pub(super) struct Macs {
+    pub(super) common: MacConfig,
+    /// By station.
+    pub(super) own: Vec<(usize, MacConfig)>,
+}
+
+/// The names of the physical layers in scenarios.
+const fn name(standard: Standard) -> &'static str {
+    match standard {
+        Standard::Dsss => "802.11",
+        Standard::HrDsss => "802.11b",
+        Standard::Ofdm => "802.11a",
+        Standard::ErpOfdm => "802.11g",
+        Standard::ErpMixed => "802.11bg",
+    }
+}
+
+/// The physical layers of stations that exchange frames with stations of this one: those with the same slots and with a part of
+/// its rates.
+const fn companions(standard: Standard) -> &'static [Standard] {
+    match standard {
+        Standard::ErpMixed => &[Standard::ErpMixed, Standard::HrDsss, Standard::Dsss],
+        Standard::HrDsss => &[Standard::HrDsss, Standard::Dsss],
+        Standard::Dsss => &[Standard::Dsss],
+        Standard::Ofdm => &[Standard::Ofdm],
+        Standard::ErpOfdm => &[Standard::ErpOfdm],
+    }
+}
+
+/// Resolves the MACs of the stations of a medium.
+pub(super) fn macs(
+    scenario: &Scenario,
+    key: &str,
+    wifi: &Wifi,
+    stations: &[StationPlan],
+) -> Result<Macs, ScenarioError> {
+    for (position, node) in scenario.node.iter().enumerate() {
+        if node.wifi.as_deref() == Some(&*wifi.name)
+            && let Some(standard) = node.standard
+        {
+            check(&format!("node[{position}].standard"), standard, wifi)?;
+        }
+    }
+    let others = |station: &StationPlan| station.standard.filter(|&standard| standard != wifi.standard);
+    let mut common = mac(key, wifi)?;
+    let mut own = Vec::new();
+    for (number, station) in stations.iter().enumerate() {
+        let Some(standard) = others(station) else { continue };
+        // The highest rate of the station, if that of the medium is above.
+        let keys = Wifi { standard, rate: None, group_rate: None, control_rate: None, ..wifi.clone() };
+        let mut config = mac(key, &keys)?;
+        let is_known = |rate: &Rate| config.phy.supported.contains(*rate);
+        for (name, rate) in [("group_rate", Some(common.group_rate)), ("control_rate", common.control_rate)] {
+            if let Some(rate) = rate.filter(|rate| !is_known(rate)) {
+                return Err(Error::invalid(
+                    format!("{key}.{name}"),
+                    format!("\"{} Mbit/s\"", rate.bits_per_second() as f64 / 1e6),
+                    format!(
+                        "a rate of all stations: some are {} stations",
+                        super::quoted(self::name(standard))
+                    ),
+                ));
+            }
+        }
+        config.data_rate = highest(config.phy.supported, common.data_rate);
+        (config.group_rate, config.control_rate) = (common.group_rate, common.control_rate);
+        config.protection = dcf::Protection::None;
+        own.push((number, config));
+    }
+    // Every station supports the basic rates.
+    let is_common = |rate: &Rate| own.iter().all(|(_, config)| config.phy.supported.contains(*rate));
+    let basic = RateSet::new(&common.phy.basic.iter().filter(is_common).collect::<Vec<_>>());
+    common.phy.basic = basic;
+    own.iter_mut().for_each(|(_, config)| config.phy.basic = basic);
+    // Stations that do not decode OFDM frames are protected unless the scenario decides otherwise (19.2).
+    let lacks_ofdm = |(_, config): &(usize, MacConfig)| config.phy.supported != common.phy.supported;
+    if wifi.protection.is_none() && wifi.standard == Standard::ErpMixed && own.iter().any(lacks_ofdm) {
+        common.protection = dcf::Protection::CtsToSelf { rate: common.phy.basic.lowest() };
+    }
+    Ok(Macs { common, own })
+}
+
+/// The highest rate of a set that is not above another one.
+fn highest(supported: RateSet, limit: Rate) -> Rate {
+    let below = supported.iter().filter(|rate| rate.bits_per_second() <= limit.bits_per_second());
+    below.max_by_key(|rate| rate.bits_per_second()).unwrap_or_else(|| supported.lowest())
+}
+
+fn check(key: &str, standard: Standard, wifi: &Wifi) -> Result<(), ScenarioError> {
+    let found = || super::quoted(name(standard));
+    if standard != wifi.standard && wifi.mac == MacRules::Ns2 {
+        let expected = "the physical layer of the medium, as with all stations under the rules of ns-2";
+        return Err(Error::invalid(key, found(), expected));
+    }
+    let companions = companions(wifi.standard);
+    if companions.contains(&standard) {
+        return Ok(());
+    }
+    let names: Vec<&str> = companions.iter().map(|&standard| name(standard)).collect();
+    let expected = format!("a physical layer beside that of the medium: {}", names.join(", "));
+    Err(Error::invalid(key, found(), expected))
+}
