@@ -6,42 +6,13 @@ use serde_json::{Value, json};
 use whimbrel_lab::runner::Run;
 use whimbrel_lab::scenario::Document;
 
-const WALK: &str = r#"
-[simulation]
-duration = "20 s"
-[[wifi]]
-name = "air"
-[[node]]
-name = "host"
-[[node]]
-name = "ap{i}"
-count = 2
-wifi = "air"
-layout = { kind = "grid", spacing = "300 m" }
-access_point = { ssid = "lab" }
-[[node]]
-name = "phone"
-wifi = "air"
-off = [["0 s", "500 ms"]]
-client = { ssid = "lab" }
-mobility = { kind = "waypoints", points = [{ at = "2 s", position = [0, 10] }, { at = "18 s", position = [300, 10] }] }
-[[link]]
-between = ["host", "ap{i}"]
-count = 2
-rate = "100 Mbit/s"
-[[flow]]
-name = "call"
-from = "host"
-to = "phone"
-transport = "udp"
-payload = "160 B"
-traffic = { kind = "cbr", rate = "80 kbit/s" }
-start = "1 s"
-"#;
+const WALK: &str = include_str!("support/hotspot.toml");
 
 /// The replay with up to `frames` frames, and the goodput of the flow in the run's record.
 fn replay(frames: usize) -> (Value, f64) {
-    let plan = Document::from_toml(WALK).unwrap().plan().unwrap();
+    let mut document = Document::from_toml(WALK).unwrap();
+    document.set("variables.transport", "udp").unwrap();
+    let plan = document.plan().unwrap();
     let mut run = Run::new(&plan, 1);
     run.record_replay(frames);
     run.execute(|_| ControlFlow::Continue(()));

@@ -31,6 +31,15 @@ pub(crate) struct Agents<A> {
     touched: VecDeque<u32>,
 }
 
+/// The packets that the network has delivered to an agent.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Delivered {
+    /// Their number.
+    pub packets: u64,
+    /// Links and stations that they were sent over, in all.
+    pub hops: u64,
+}
+
 /// An agent and its place in the network.
 pub(crate) struct AgentSlot<A> {
     pub(crate) agent: A,
@@ -44,6 +53,7 @@ pub(crate) struct AgentSlot<A> {
     pub(crate) last_timeout: Instant,
     pub(crate) timeouts_then: u32,
     touched: bool,
+    pub(crate) delivered: Delivered,
     /// `true` for the routing agent of a node.
     pub(crate) is_router: bool,
     /// Destination and receiver of the last packet: most often the next one has the same.
@@ -94,6 +104,7 @@ impl<A> Agents<A> {
             last_timeout: Instant::FAR_FUTURE,
             timeouts_then: 0,
             touched: false,
+            delivered: Delivered::default(),
             is_router: false,
             last_peer: (node, flow),
             last_receiver: id.0,

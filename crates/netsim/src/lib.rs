@@ -52,7 +52,7 @@ pub mod random;
 mod simulator;
 pub mod trace;
 
-pub use agents::{AdHocRouter, Agent, PassingPacket, Port, RoutingRequest, UnroutedPacket};
+pub use agents::{AdHocRouter, Agent, Delivered, PassingPacket, Port, RoutingRequest, UnroutedPacket};
 pub use events::Process;
 pub use impairment::Impairment;
 pub use loss::{LossCause, LossRecord, MediumLoss};

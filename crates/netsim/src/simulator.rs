@@ -31,7 +31,7 @@ use crate::loss::LossRecord;
 use crate::network::{LinkStats, Loopback, Network, QueueSnapshot};
 use crate::packets::PacketStore;
 use crate::random::RandomStreams;
-use crate::{Agent, AgentId, LinkId, NodeId};
+use crate::{Agent, AgentId, Delivered, LinkId, NodeId};
 
 /// A network of nodes, links and agents, and its clock.
 ///
@@ -92,6 +92,11 @@ impl<A: Agent> Simulator<A> {
     /// The agents in the order of their addition.
     pub fn agents(&self) -> impl Iterator<Item = (AgentId, &A)> {
         (0..).map(AgentId).zip(self.agents.slots.iter().map(|slot| &slot.agent))
+    }
+
+    /// The packets delivered to an agent since the beginning of the run, those sent to it at its own node included.
+    pub fn delivered(&self, id: AgentId) -> Delivered {
+        self.agents.slots[id.index()].delivered
     }
 
     /// The node that an agent is at.

@@ -53,6 +53,10 @@ counters! {
     received_packets,
     /// Their bytes.
     received_bytes,
+    /// Packets that the network delivered to the flow's receiver, duplicates included.
+    network_packets,
+    /// Links and stations that they were sent over, in all.
+    network_hops,
     /// Application data delivered, in bytes.
     delivered_bytes,
     /// Packets whose data were delivered to the application. For TCP, which delivers bytes, arrivals that caused a delivery.

@@ -181,6 +181,10 @@ fn flows(run: &Run<'_>) -> Table {
             table.floats(name, lateness.iter().map(|lateness| seconds(field(lateness))));
         }
     }
+    if !run.parts.stations.is_empty() {
+        let hops = |count: &Counters| count.network_hops as f64 / count.network_packets as f64;
+        table.floats("hops_mean", counts.iter().map(hops));
+    }
     table.floats("jitter_s", receivers.iter().map(|meter| number(meter.jitter().seconds())));
     table.floats("rtt_mean_s", beliefs().map(|means| means.rtt.value()));
     table.floats("cwnd_mean_packets", beliefs().map(|means| means.cwnd.value()));

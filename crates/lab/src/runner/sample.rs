@@ -80,7 +80,10 @@ pub(super) struct Samples {
 
 /// The counters of a flow's two ends together.
 pub(super) fn counters(simulator: &Simulator<FlowAgent>, ends: [AgentId; 2]) -> Counters {
-    *simulator.agent(ends[0]).meter().counters() + *simulator.agent(ends[1]).meter().counters()
+    let counters =
+        *simulator.agent(ends[0]).meter().counters() + *simulator.agent(ends[1]).meter().counters();
+    let delivered = simulator.delivered(ends[1]);
+    Counters { network_packets: delivered.packets, network_hops: delivered.hops, ..counters }
 }
 
 /// The bottleneck of a flow; without one, the station of its sender, if it has any.

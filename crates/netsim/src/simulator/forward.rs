@@ -152,7 +152,7 @@ impl<A: Agent> Simulator<A> {
 
     /// Hands a packet to the agent it was sent to.
     pub(super) fn deliver(&mut self, packet: u32) {
-        let &Header { destination, flow, mut receiver, damaged, .. } = self.packets.header(packet);
+        let &Header { destination, flow, mut receiver, damaged, hops_left, .. } = self.packets.header(packet);
         if receiver == Header::NO_AGENT {
             // The agent may have been added while the packet was under way.
             receiver = self.agents.receiver_index(destination, flow);
@@ -160,10 +160,13 @@ impl<A: Agent> Simulator<A> {
                 return self.lose(packet, LossCause::NoAgent(destination));
             }
         }
+        let slot = &mut self.agents.slots[receiver as usize];
+        slot.delivered.packets += 1;
+        slot.delivered.hops += u64::from(u8::MAX - hops_left);
         if damaged {
             self.deliver_damaged(receiver, packet);
         } else {
-            let agent = &mut self.agents.slots[receiver as usize].agent;
+            let agent = &mut slot.agent;
             agent.handle_stored(self.timeline.now, self.packets.stored(packet));
             self.packets.release(packet);
         }

@@ -72,6 +72,7 @@ fn packets_cross_a_mesh_and_the_record_counts_its_stations() {
     let record = run(&mesh(&[]), 1);
     let flows = record.table("flows").unwrap();
     assert_eq!(flows.number("received_packets", 0), Some(250.0));
+    assert_eq!(flows.number("hops_mean", 0), Some(3.0));
     let stations = record.table("stations").unwrap();
     let taken: Vec<f64> = (0..4).map(|row| stations.number("taken_packets", row).unwrap()).collect();
     assert_eq!(taken, [250.0, 250.0, 250.0, 0.0]);
@@ -196,37 +197,7 @@ fn a_movement_file_names_its_lines() {
     assert!(message.contains("(line 3: $node_(0) set X_: the coordinate is set a second time"), "{message}");
 }
 
-const HOTSPOT: &str = r#"
-[simulation]
-duration = "20 s"
-[[wifi]]
-name = "air"
-[[node]]
-name = "host"
-[[node]]
-name = "ap{i}"
-count = 2
-wifi = "air"
-layout = { kind = "grid", spacing = "300 m" }
-access_point = { ssid = "lab" }
-[[node]]
-name = "phone"
-wifi = "air"
-client = { ssid = "lab" }
-mobility = { kind = "waypoints", points = [{ at = "2 s", position = [0, 10] }, { at = "18 s", position = [300, 10] }] }
-[[link]]
-between = ["host", "ap{i}"]
-count = 2
-rate = "100 Mbit/s"
-[[flow]]
-name = "call"
-from = "host"
-to = "phone"
-transport = "dccp"
-payload = "160 B"
-traffic = { kind = "cbr", rate = "80 kbit/s" }
-start = "1 s"
-"#;
+const HOTSPOT: &str = include_str!("../../../tests/support/hotspot.toml");
 
 #[test]
 fn a_client_takes_its_stream_to_the_next_access_point() {
