@@ -4,8 +4,10 @@
 //! Carlo, and in closed form. All three use [`MacConfig::synchronous`], whose rule after a collision is stated in the
 //! case. [`scenes`] has small scenes for which theory has an answer, [`adaptation`] compares rate adaptation with the best
 //! fixed rate, [`ns2`] the machines under ns-2's rules with ns-2's figures; [`exchange`] draws an exchange, [`waypoint`]
-//! compares random waypoint with its stationary distributions.
+//! compares random waypoint with its stationary distributions, [`convergence`](mod@convergence) the times of routing protocols
+//! with their timers.
 
+pub mod convergence;
 pub mod exchange;
 mod noisy_link;
 pub mod ns2;
