@@ -83,6 +83,7 @@ def test_every_command_shown_exists(document: Path) -> None:
         "perf server",
         "perf client",
         "inspect",
+        "capacity",
         "run",
         "classify",
         "model handover",

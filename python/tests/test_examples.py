@@ -26,6 +26,7 @@ COMMANDS = [
     ["carry", "send"],
     ["carry", "receive"],
     ["inspect"],
+    ["capacity"],
     ["classify"],
     ["run"],
     ["model"],

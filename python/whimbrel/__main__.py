@@ -26,6 +26,7 @@ on a real path
   perf client HOST               measure like iperf: DCCP, TCP, UDP
   carry send|receive             carry another program's datagrams, such as a camera's video
   inspect FILE.pcap              explain the DCCP connections of a capture
+  capacity FILE.pcapng           estimate 802.11 channels from a capture in monitor mode
   schedule FILE                  convert a video or a capture to a schedule of datagrams
   classify FILE.csv              classify losses: congestion or radio
 

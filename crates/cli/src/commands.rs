@@ -1,5 +1,6 @@
 //! One file for each verb.
 
+pub(crate) mod capacity;
 pub(crate) mod carry;
 pub(crate) mod classify;
 pub(crate) mod completion;

@@ -15,7 +15,7 @@ pub use quantity::parse_quantity;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    carry, classify, completion, inspect, man, model, perf, run_scenario, schedule, schema,
+    capacity, carry, classify, completion, inspect, man, model, perf, run_scenario, schedule, schema,
 };
 use crate::exit::Failure;
 use crate::print::PrintError;
@@ -48,6 +48,8 @@ enum Command {
     Run(run_scenario::RunArgs),
     /// Classify each loss in a list of arrivals as congestion or wireless.
     Classify(classify::ClassifyArgs),
+    /// Estimate capacity and available bandwidth of 802.11 channels from a capture.
+    Capacity(capacity::CapacityArgs),
     /// Evaluate the equations of a paper, without simulation.
     Model(model::ModelArgs),
     /// Convert a video file or a capture to a schedule of datagrams.
@@ -76,6 +78,7 @@ pub fn run(args: Vec<String>) -> i32 {
         Command::Carry(args) => carry::run(args),
         Command::Run(args) => run_scenario::run(&args),
         Command::Classify(args) => classify::run(&args),
+        Command::Capacity(args) => capacity::run(&args),
         Command::Model(args) => model::run(&args),
         Command::Schedule(args) => schedule::run(&args),
         Command::Schema(args) => schema::run(&args),

@@ -3,6 +3,7 @@
 //! `make fuzz` runs each under libFuzzer, guided by coverage, by a wrapper of one line (`fuzz/fuzz_targets`). That needs a
 //! nightly compiler. `make test` needs none: it runs each target over its corpus and over mutations of that.
 
+pub mod air;
 pub mod aodv;
 pub mod capture;
 pub mod connection;
@@ -21,7 +22,8 @@ pub mod wifi_frame;
 pub type Target = fn(&[u8]);
 
 /// All targets by name. Each has a wrapper and a corpus of that name below `fuzz`.
-pub const TARGETS: [(&str, Target); 12] = [
+pub const TARGETS: [(&str, Target); 13] = [
+    ("air", air::check),
     ("aodv", aodv::check),
     ("capture", capture::check),
     ("connection", connection::check),

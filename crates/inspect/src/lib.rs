@@ -19,7 +19,9 @@
 //! # Ok::<(), whimbrel_inspect::capture::CaptureError>(())
 //! ```
 
+pub mod air;
 pub mod arrivals;
+pub mod capacity;
 pub mod capture;
 pub mod datagrams;
 pub mod dissect;
