@@ -4,7 +4,8 @@
 Usage: benches/run.py [--out out/bench] [--rounds 3] [--only simulator|mobile|parts|sockets|campaign]
 
 `parts` measures the cost per packet of single parts: the codec, each loss classifier, the reordering buffer,
-the protocol, the loss models.
+the protocol, the loss models, and the router laws of explicit rate control, also as shares of the cost of an
+egress with a drop-tail queue.
 
 Figures are processor seconds, because wall time on shared machines is noise; ratios compare medians of
 alternating rounds. A missing peer is skipped, with the command that installs it.
@@ -29,7 +30,7 @@ PARTS = {
     "whimbrel-wire": ["codec"],
     "whimbrel-control": ["explicit_rate", "loss_differentiation", "reordering"],
     "whimbrel-proto": ["exchange"],
-    "whimbrel-netsim": ["impairment"],
+    "whimbrel-netsim": ["drop_tail", "impairment"],
 }
 """Crates of the measured parts, and their benches."""
 CRITERION = ("--noplot", "--quiet", "--warm-up-time", "0.5", "--measurement-time", "2")
@@ -212,9 +213,19 @@ def parts() -> list[dict[str, object]]:
         rows.append(
             {"part": bench["full_id"], "ns": time["point_estimate"] / elements, "from": low, "to": high}
         )
+    relate_laws(rows)
     for row in rows:
-        print("{part:48} {ns:8.1f} ns [{from:.1f}, {to:.1f}]".format(**row))
+        share = "  {to_drop_tail:.3f} of an egress" if "to_drop_tail" in row else ""
+        print(("{part:48} {ns:8.1f} ns [{from:.1f}, {to:.1f}]" + share).format(**row))
     return rows
+
+
+def relate_laws(rows: list[dict[str, object]]) -> None:
+    """Adds to each router law its cost as a share of that of an egress with a drop-tail queue alone."""
+    costs = {str(row["part"]): float(str(row["ns"])) for row in rows}
+    for row in rows:
+        if str(row["part"]).startswith("router_law/"):
+            row["to_drop_tail"] = costs[str(row["part"])] / costs["egress/drop_tail"]
 
 
 def main() -> int:
