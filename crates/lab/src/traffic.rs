@@ -6,12 +6,16 @@
 mod bulk;
 mod cbr;
 mod on_off;
+mod pairs;
 mod playback;
+mod transfer;
 
 pub use bulk::Bulk;
 pub use cbr::Cbr;
 pub use on_off::OnOff;
+pub use pairs::Pairs;
 pub use playback::Playback;
+pub use transfer::Transfer;
 pub use whimbrel_scenario::schedule::{Entry, Schedule, ScheduleError};
 
 use whimbrel_units::Instant;
@@ -41,6 +45,10 @@ pub struct TrafficSource {
 pub enum Pattern {
     /// Unlimited data.
     Bulk(Bulk),
+    /// A number of bytes.
+    Transfer(Transfer),
+    /// Pairs of datagrams.
+    Pairs(Pairs),
     /// A datagram at every interval.
     Cbr(Cbr),
     /// Bursts and pauses.
@@ -86,6 +94,8 @@ impl TrafficSource {
     fn next(&self) -> Option<Instant> {
         match &self.pattern {
             Pattern::Bulk(bulk) => Some(bulk.start()),
+            Pattern::Transfer(transfer) => transfer.next(),
+            Pattern::Pairs(pairs) => Some(pairs.next()),
             Pattern::Cbr(cbr) => Some(cbr.next()),
             Pattern::OnOff(on_off) => Some(on_off.next()),
             Pattern::Playback(playback) => playback.next(),
@@ -99,6 +109,8 @@ impl TrafficSource {
         }
         Some(match &mut self.pattern {
             Pattern::Bulk(bulk) => bulk.emit(),
+            Pattern::Transfer(transfer) => transfer.emit(),
+            Pattern::Pairs(pairs) => pairs.emit(),
             Pattern::Cbr(cbr) => cbr.emit(),
             Pattern::OnOff(on_off) => on_off.emit(),
             Pattern::Playback(playback) => playback.emit(),

@@ -190,6 +190,9 @@ impl TransportPlan for Configured {
     fn has_feedback(&self) -> bool {
         self.flow.has_feedback()
     }
+    fn delivers_packets(&self) -> bool {
+        self.flow.delivers_packets()
+    }
     fn takes_commands(&self) -> bool {
         self.takes_commands
     }

@@ -78,6 +78,17 @@ pub enum Traffic {
     /// Unlimited data, as fast as the transport accepts it.
     #[default]
     Bulk,
+    /// A transfer of this many bytes over a reliable transport, as fast as it accepts them.
+    Transfer {
+        /// Application data without headers.
+        bytes: Size,
+    },
+    /// Pairs of packets back to back, from which the receiver infers the capacity of the path (AdHoc Probe). Only over `udp`.
+    ProbePairs {
+        /// Time between pairs.
+        #[serde(default = "fifty_milliseconds")]
+        interval: Time,
+    },
     /// A packet at every interval.
     Cbr {
         /// Data on the link per second, headers included.
@@ -116,6 +127,10 @@ pub enum Traffic {
         #[serde(default)]
         repeat: bool,
     },
+}
+
+fn fifty_milliseconds() -> Time {
+    Time(whimbrel_units::Duration::from_millis(50))
 }
 
 fn half_a_second() -> Time {

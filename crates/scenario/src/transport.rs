@@ -81,6 +81,9 @@ pub trait TransportPlan: Clone + fmt::Debug {
     /// unlimited data.
     fn has_feedback(&self) -> bool;
 
+    /// `true` if the transport delivers packets as they were sent; `false` if it delivers a stream of bytes.
+    fn delivers_packets(&self) -> bool;
+
     /// `true` if the ends take commands.
     fn takes_commands(&self) -> bool;
 
@@ -112,6 +115,9 @@ impl TransportPlan for NoTransport {
         match *self {}
     }
     fn has_feedback(&self) -> bool {
+        match *self {}
+    }
+    fn delivers_packets(&self) -> bool {
         match *self {}
     }
     fn takes_commands(&self) -> bool {

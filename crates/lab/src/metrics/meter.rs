@@ -119,6 +119,9 @@ pub struct Meter {
     delay: DelayStatistics,
     jitter: Jitter,
     latest_sent: Instant,
+    /// Start and size of the transfer, if the application has one.
+    transfer: Option<(Instant, u64)>,
+    completed: Option<Instant>,
     /// The bottleneck and the links behind it.
     bottleneck: Option<LinkId>,
     behind_bottleneck: Vec<LinkId>,
@@ -140,6 +143,8 @@ impl Meter {
             delay: DelayStatistics::default(),
             jitter: Jitter::default(),
             latest_sent: Instant::ZERO,
+            transfer: None,
+            completed: None,
             bottleneck: path.first().copied(),
             behind_bottleneck: path.iter().skip(1).copied().collect(),
             undecided: None,
@@ -154,6 +159,18 @@ impl Meter {
     pub fn with_verdicts(mut self) -> Self {
         self.undecided = Some(Undecided::default());
         self
+    }
+
+    /// Records the time at which all `bytes` of an application that starts at `start` are delivered.
+    #[must_use]
+    pub fn with_transfer(mut self, start: Instant, bytes: u64) -> Self {
+        self.transfer = Some((start, bytes));
+        self
+    }
+
+    /// Time from the start of the transfer to the delivery of its last byte; `None` if it is not complete.
+    pub fn completion_time(&self) -> Option<Duration> {
+        Some(self.completed? - self.transfer?.0)
     }
 
     /// The counts so far.
@@ -296,6 +313,12 @@ impl Meter {
     fn count_delivery(&mut self, now: Instant, packet: PacketInfo, payload: u64) {
         self.counters.delivered_bytes += payload;
         self.counters.delivered_packets += u64::from(payload > 0);
+        if let Some((_, bytes)) = self.transfer
+            && self.completed.is_none()
+            && self.counters.delivered_bytes >= bytes
+        {
+            self.completed = Some(now);
+        }
         if now >= self.measured_from {
             let delay: Duration = now - packet.sent;
             self.delay.add(delay);

@@ -7,7 +7,7 @@ mod stations;
 use whimbrel_control::loss_differentiation::{Evidence, Overruled};
 use whimbrel_control::reordering::LatenessSummary;
 use whimbrel_netsim::{LinkId, LinkStats};
-use whimbrel_units::{Duration, Instant};
+use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::Run;
 use super::sample::{IntervalRow, counters};
@@ -15,7 +15,7 @@ use crate::metrics::{
     ClassifiedLoss, Counters, DelayStatistics, LossRow, Meter, PacketOutcome, PacketRow, cause_name, seconds,
 };
 use crate::record::{Record, Table};
-use crate::scenario::Note;
+use crate::scenario::{Note, TrafficPlan};
 pub(super) use channels::usage as channel_usage;
 pub(super) use stations::StationCounters;
 
@@ -141,6 +141,15 @@ fn flows(run: &Run<'_>) -> Table {
     table.integers("background", plans().map(|flow| u64::from(flow.background)));
     table.floats("measured_s", plans().map(|_| seconds(time)));
     table.floats("goodput_bps", rates(|c| c.delivered_bytes).into_iter());
+    if plans().any(|flow| matches!(flow.traffic, TrafficPlan::Transfer { .. })) {
+        let times = receivers.iter().map(|meter| meter.completion_time().map_or(f64::NAN, seconds));
+        table.floats("completion_s", times);
+    }
+    if plans().any(|flow| matches!(flow.traffic, TrafficPlan::ProbePairs { .. })) {
+        let ends = run.parts.flows.iter().map(|ends| run.simulator.agent(ends[1]).end());
+        let rates = ends.map(|end| end.path_capacity().map_or(f64::NAN, DataRate::as_bits_per_second));
+        table.floats("adhoc_probe_bps", rates);
+    }
     table.floats("throughput_bps", rates(|c| c.bottleneck_bytes).into_iter());
     table.floats("send_rate_bps", rates(|c| c.sent_bytes).into_iter());
     let totals: Vec<Counters> = run.parts.flows.iter().map(|ends| counters(&run.simulator, *ends)).collect();

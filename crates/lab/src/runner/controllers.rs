@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use whimbrel_control::capacity::{Estimate, FrameKind, Heard, IdleGap, RtWinf, RtWinfConfig, StationState};
+use whimbrel_control::capacity::{
+    Estimate, FrameKind, Heard, IdleGap, ProbeWinf, ProbeWinfConfig, RtWinf, RtWinfConfig, StationState,
+};
 use whimbrel_control::explicit_rate::{FlowHeader, RouterLaw};
 use whimbrel_netsim::medium::Observation;
 use whimbrel_netsim::{ControlledPacket, Controller, Count};
@@ -75,12 +77,17 @@ impl Controller for LawController {
     }
 }
 
+/// The longest acknowledgement: at 1 Mbit/s with the long preamble.
+const LONGEST_ACK: Duration = Duration::from_micros(304);
+
 /// The observation of a station: rt-Winf, and IdleGap beside it.
 #[derive(Clone, Debug)]
 pub(super) struct Observer {
     address: MacAddress,
     header_bytes: u32,
     winf: RtWinf,
+    /// rt-Winf from data and ACK, for networks without RTS and CTS.
+    data_ack: ProbeWinf,
     gap: IdleGap,
     /// Slots drawn for the frame in service, and the length of a slot.
     backoff: Duration,
@@ -95,6 +102,14 @@ impl Observer {
             address,
             header_bytes,
             winf: RtWinf::new(config, Instant::ZERO),
+            data_ack: ProbeWinf::new(
+                ProbeWinfConfig {
+                    nominal: config.nominal,
+                    ack_timeout: config.sifs + LONGEST_ACK + slot,
+                    ..ProbeWinfConfig::hr_dsss()
+                },
+                Instant::ZERO,
+            ),
             gap: IdleGap::new(config.nominal, Instant::ZERO),
             backoff: Duration::ZERO,
             slot,
@@ -192,9 +207,14 @@ impl Controller for StationController {
         let returned = |address: MacAddress| board.get(&address)?.get(Position::Receiver);
         let Some(heard) = observer.heard(*at, step, returned) else { return };
         observer.winf.on_heard(&heard);
+        observer.data_ack.on_heard(&heard);
         observer.gap.on_heard(&heard);
         let winf = &observer.winf;
-        self.own.set_observed(winf.estimate(StationState::Onlooker), observer.gap.estimate(heard.at));
+        self.own.set_observed(
+            winf.estimate(StationState::Onlooker),
+            observer.data_ack.estimate(StationState::Onlooker),
+            observer.gap.estimate(heard.at),
+        );
         self.own.set(Position::Sender, winf.estimate(StationState::Sender));
         if let Some(estimate) = winf.estimate(StationState::Receiver) {
             self.own.set(Position::Receiver, Some(estimate));

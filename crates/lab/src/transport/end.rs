@@ -5,7 +5,7 @@ use std::fmt;
 use whimbrel_control::reordering::LatenessSummary;
 use whimbrel_netsim::{Ecn, LinkId, LossCause, Packet};
 use whimbrel_scenario::signals::{Command, Scope};
-use whimbrel_units::Instant;
+use whimbrel_units::{DataRate, Instant};
 
 use crate::metrics::Meter;
 use crate::payload::Envelope;
@@ -87,6 +87,11 @@ pub trait FlowEnd: fmt::Debug + Send {
     /// Lateness of the overtaken packets at this end.
     fn lateness(&self) -> LatenessSummary {
         LatenessSummary::default()
+    }
+
+    /// The capacity of the path that this end infers from pairs of packets.
+    fn path_capacity(&self) -> Option<DataRate> {
+        None
     }
 
     /// The estimates of this end's congestion control for the data that it sends.

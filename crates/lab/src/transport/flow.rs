@@ -1,13 +1,14 @@
 //! A flow of a plan, as the ends of its transport are made from it.
 
+use whimbrel_control::capacity::AdHocProbe;
 use whimbrel_netsim::random::{RandomStream, RandomStreams};
 use whimbrel_netsim::{FlowId, LinkId, NodeId};
 use whimbrel_scenario::TrafficPlan;
-use whimbrel_units::Instant;
+use whimbrel_units::{ByteCount, Instant};
 
 use crate::metrics::{Meter, Recording};
 use crate::scenario::{FlowPlan, Plan};
-use crate::traffic::{Bulk, Cbr, OnOff, Pattern, Playback, TrafficSource};
+use crate::traffic::{Bulk, Cbr, OnOff, Pairs, Pattern, Playback, TrafficSource, Transfer};
 use crate::transport::explicit::CrossLayer;
 
 /// The parameters of a flow's ends.
@@ -65,7 +66,17 @@ impl<'a> FlowSetup<'a> {
             packets: record.packets && !self.flow.background,
             losses: record.losses && !self.flow.background,
         };
-        Meter::new(self.plan.measured_from, &behind, recording)
+        let meter = Meter::new(self.plan.measured_from, &behind, recording);
+        match self.flow.traffic {
+            TrafficPlan::Transfer { bytes } => meter.with_transfer(self.start, u64::from(bytes)),
+            _ => meter,
+        }
+    }
+
+    /// AdHoc Probe for the receiver of pairs, by their size on the link; `None` for other traffic.
+    pub fn pair_probe(&self) -> Option<AdHocProbe> {
+        let has_pairs = matches!(self.flow.traffic, TrafficPlan::ProbePairs { .. });
+        has_pairs.then(|| AdHocProbe::new(ByteCount::new(u64::from(self.flow.packet_size))))
     }
 
     /// The application that sends.
@@ -73,6 +84,8 @@ impl<'a> FlowSetup<'a> {
         let (size, start) = (self.flow.payload, self.start);
         let pattern = match &self.flow.traffic {
             TrafficPlan::Bulk => Pattern::Bulk(Bulk::new(start, size)),
+            TrafficPlan::Transfer { bytes } => Pattern::Transfer(Transfer::new(start, *bytes)),
+            TrafficPlan::ProbePairs { interval } => Pattern::Pairs(Pairs::new(start, *interval, size)),
             TrafficPlan::Cbr { interval } => Pattern::Cbr(Cbr::new(start, *interval, size)),
             TrafficPlan::OnOff { interval, burst, idle } => {
                 let random = self.random("traffic");

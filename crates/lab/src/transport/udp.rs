@@ -2,9 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use whimbrel_control::capacity::{AdHocProbe, ProbeArrival};
 use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
 use whimbrel_scenario::ScenarioError;
-use whimbrel_units::Instant;
+use whimbrel_units::{DataRate, Instant};
 
 use super::{Content, FlowAgent, FlowEnd, FlowSetup, FlowTransport, IpHeaders, Transport};
 use crate::metrics::Meter;
@@ -56,7 +57,7 @@ impl FlowTransport for UdpFlow {
     fn ends(&self, flow: &FlowSetup<'_>) -> [FlowAgent; 2] {
         [
             UdpSource::new(flow.to, flow.id, flow.headers, flow.source(), flow.meter()).into(),
-            UdpSink::new(flow.meter()).into(),
+            UdpSink { meter: flow.meter(), probe: flow.pair_probe() }.into(),
         ]
     }
 }
@@ -144,12 +145,14 @@ impl FlowEnd for UdpSource {
 #[derive(Debug)]
 pub struct UdpSink {
     meter: Meter,
+    /// The evaluation of pairs of packets.
+    probe: Option<AdHocProbe>,
 }
 
 impl UdpSink {
     /// A sink with this meter.
     pub fn new(meter: Meter) -> Self {
-        Self { meter }
+        Self { meter, probe: None }
     }
 }
 
@@ -160,7 +163,16 @@ impl FlowEnd for UdpSink {
 
     fn handle_packet(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &mut Envelope) {
         let length = u64::from(envelope.content.data_length());
-        self.meter.on_received(now, envelope.packet_info(size), length, ecn);
+        let info = envelope.packet_info(size);
+        if let Some(probe) = &mut self.probe {
+            let (pair, is_second) = (info.tag / 2, info.tag % 2 == 1);
+            probe.on_arrival(&ProbeArrival { pair, is_second, sent: info.sent, received: now });
+        }
+        self.meter.on_received(now, info, length, ecn);
+    }
+
+    fn path_capacity(&self) -> Option<DataRate> {
+        self.probe.as_ref()?.capacity()
     }
 
     fn handle_loss(&mut self, now: Instant, packet: Packet<Envelope>, cause: LossCause) {

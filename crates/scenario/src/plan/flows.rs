@@ -52,6 +52,16 @@ pub struct FlowPlan<P> {
 pub enum TrafficPlan {
     /// Unlimited data.
     Bulk,
+    /// A number of bytes, all of them at once.
+    Transfer {
+        /// Bytes of application data.
+        bytes: u32,
+    },
+    /// Pairs of packets.
+    ProbePairs {
+        /// The time between pairs.
+        interval: Duration,
+    },
     /// A packet at every interval.
     Cbr {
         /// The time between packets.
@@ -99,6 +109,15 @@ pub(super) fn plan<T: Transports>(
         let traffic_key = format!("{key}.traffic");
         let (payload, packet_size) = sizes(&key, flow, headers)?;
         let traffic = traffic(&traffic_key, flow, transport.has_feedback(), packet_size, base)?;
+        if matches!(traffic, TrafficPlan::Transfer { .. }) && transport.delivers_packets() {
+            let name = flow.transport.to_uppercase();
+            let expected = format!("another kind: {name} delivers packets, not a stream of bytes");
+            return Err(ScenarioError::invalid(traffic_key, "\"transfer\"", expected));
+        }
+        if matches!(traffic, TrafficPlan::ProbePairs { .. }) && transport.has_feedback() {
+            let expected = "another kind: pairs leave back to back over \"udp\" only";
+            return Err(ScenarioError::invalid(traffic_key, "\"probe-pairs\"", expected));
+        }
         let payload = match &traffic {
             TrafficPlan::Playback { schedule, .. } => schedule.largest(),
             _ => payload,
@@ -207,6 +226,21 @@ fn traffic(
     };
     let plan = match &flow.traffic {
         Traffic::Bulk => TrafficPlan::Bulk,
+        Traffic::Transfer { bytes: Size(bytes) } => match u32::try_from(bytes.as_u64()) {
+            Ok(bytes) if bytes > 0 => TrafficPlan::Transfer { bytes },
+            _ => {
+                let expected = format!("1 to {} bytes", u32::MAX);
+                return Err(ScenarioError::invalid(
+                    format!("{key}.bytes"),
+                    quoted(&bytes.to_string()),
+                    expected,
+                ));
+            }
+        },
+        Traffic::ProbePairs { interval } if interval.0.is_zero() => {
+            return Err(ScenarioError::invalid(format!("{key}.interval"), "\"0 s\"", "a time above zero"));
+        }
+        Traffic::ProbePairs { interval } => TrafficPlan::ProbePairs { interval: interval.0 },
         Traffic::Cbr { rate } => TrafficPlan::Cbr { interval: interval(*rate)? },
         Traffic::OnOff { rate, burst, idle } => {
             TrafficPlan::OnOff { interval: interval(*rate)?, burst: burst.0, idle: idle.0 }

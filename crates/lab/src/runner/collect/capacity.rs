@@ -24,11 +24,12 @@ pub(super) fn capacity(run: &Run<'_>) -> Option<Table> {
     };
     table.floats("nominal_bps", stations.iter().map(nominal));
     type Get = fn(&crate::transport::explicit::CrossLayer) -> Option<Estimate>;
-    let estimates: [(&str, &str, Get); 4] = [
+    let estimates: [(&str, &str, Get); 5] = [
         ("winf_sender_capacity_bps", "winf_sender_available_bps", |store| store.get(Position::Sender)),
         ("winf_receiver_capacity_bps", "winf_receiver_available_bps", |store| store.get(Position::Receiver)),
         ("winf_onlooker_capacity_bps", "winf_onlooker_available_bps", |store| store.observed()[0]),
-        ("idle_gap_capacity_bps", "idle_gap_available_bps", |store| store.observed()[1]),
+        ("winf_data_ack_capacity_bps", "winf_data_ack_available_bps", |store| store.observed()[1]),
+        ("idle_gap_capacity_bps", "idle_gap_available_bps", |store| store.observed()[2]),
     ];
     for (capacity_name, available_name, get) in estimates {
         let of = |node: usize| get(&run.parts.stores[node]);

@@ -18,6 +18,7 @@ struct Entry {
     sender: Option<Estimate>,
     receiver: Option<Estimate>,
     onlooker: Option<Estimate>,
+    data_ack: Option<Estimate>,
     idle_gap: Option<Estimate>,
 }
 
@@ -44,16 +45,22 @@ impl CrossLayer {
         }
     }
 
-    /// Sets the estimates for records: rt-Winf's as an onlooker, and IdleGap's.
-    pub(crate) fn set_observed(&self, onlooker: Option<Estimate>, idle_gap: Estimate) {
+    /// Sets the estimates for records: rt-Winf's as an onlooker and from data and ACK, and IdleGap's.
+    pub(crate) fn set_observed(
+        &self,
+        onlooker: Option<Estimate>,
+        data_ack: Option<Estimate>,
+        idle_gap: Estimate,
+    ) {
         let mut entry = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         entry.onlooker = onlooker;
+        entry.data_ack = data_ack;
         entry.idle_gap = Some(idle_gap);
     }
 
-    /// The estimates for records: rt-Winf's as an onlooker, and IdleGap's.
-    pub(crate) fn observed(&self) -> [Option<Estimate>; 2] {
+    /// The estimates for records: rt-Winf's as an onlooker and from data and ACK, and IdleGap's.
+    pub(crate) fn observed(&self) -> [Option<Estimate>; 3] {
         let entry = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        [entry.onlooker, entry.idle_gap]
+        [entry.onlooker, entry.data_ack, entry.idle_gap]
     }
 }
