@@ -53,13 +53,18 @@ traffic = { kind = "cbr", rate = "200 kbit/s" }
 
 /// A run, captured: the file and the table of the estimates inside the simulator.
 fn run(folder: &TempDir) -> (PathBuf, Table) {
-    let plan = Document::from_toml(CELL).unwrap().plan().unwrap_or_else(|error| panic!("{error}"));
+    run_with(folder, CELL, "capacity")
+}
+
+/// A run of a scenario, captured, and a table of its record.
+fn run_with(folder: &TempDir, scenario: &str, table: &str) -> (PathBuf, Table) {
+    let plan = Document::from_toml(scenario).unwrap().plan().unwrap_or_else(|error| panic!("{error}"));
     let mut run = Run::new(&plan, 1);
     run.capture(|_| true);
     run.execute(|_| ControlFlow::Continue(()));
     let file = folder.path().join("air.pcapng");
     fs::write(&file, run.take_capture()).unwrap();
-    let table = run.into_record().table("capacity").expect("a table of estimates").clone();
+    let table = run.into_record().table(table).expect("a table").clone();
     (file, table)
 }
 
@@ -111,6 +116,33 @@ fn the_estimates_from_a_capture_are_those_inside_the_simulator() {
     // The onlooker is n4, which takes no part.
     assert_equal(&channel["onlooker"], &table, row("n4"), "winf_onlooker");
     assert_equal(&channel["idle_gap"], &table, row("n4"), "idle_gap");
+}
+
+/// Five saturated senders, with and without RTS: the share of unanswered frames is the one that the MACs count.
+#[test]
+fn the_failure_probability_is_that_of_the_simulated_macs() {
+    let folder = TempDir::new().unwrap();
+    let (head, _) = CELL.split_once("[[flow]]").unwrap();
+    for threshold in ["0 B", "3000 B"] {
+        let head = head.replace("\"0 B\"", &format!("\"{threshold}\"")).replace("count = 5", "count = 6");
+        let flow = |sender: u8| {
+            format!(
+                "[[flow]]\nname = \"f{sender}\"\nfrom = \"n{sender}\"\nto = \"n0\"\ntransport = \"udp\"\npacket_size = \"1500 B\"\n\
+                 traffic = {{ kind = \"cbr\", rate = \"4 Mbit/s\" }}\n"
+            )
+        };
+        let scenario = head + &(1..=5).map(flow).collect::<String>();
+        let (file, table) = run_with(&folder, &scenario, "stations");
+        let report = json(&[file.to_str().unwrap()]);
+        for row in 1..=5 {
+            let [attempts, failed] =
+                ["attempts", "failed_attempts"].map(|column| table.number(column, row).unwrap());
+            let station = &report["channels"][0]["stations"][row];
+            let probability = station["failure_probability"].as_f64().unwrap();
+            assert!(failed > 50.0, "{failed} of {attempts}");
+            assert!((probability - failed / attempts).abs() < 0.005, "{station}: {failed} of {attempts}");
+        }
+    }
 }
 
 #[test]
@@ -166,7 +198,7 @@ fn files_without_802_11_frames_are_refused_with_what_they_hold() {
     assert!(!capacity(&[name, "--interval", "0"]).status.success());
 }
 
-/// Frames whose records a host has stamped 300 to 353 us late, written without the simulator: the MAC's clock is exact.
+/// Frames with time stamps of a host that are 300 to 353 us late, written without the simulator: the MAC's clock is exact.
 #[test]
 fn late_stamps_are_replaced_by_those_of_the_mac() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/air/tsft");

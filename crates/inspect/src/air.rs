@@ -1,6 +1,6 @@
 //! 802.11 frames of a capture in monitor mode: their times on the air, their transmitters and receivers.
 //!
-//! Radiotap headers give rate, channel and flags. Frames of 802.11n and later, whose radiotap header has no rate, have no
+//! Radiotap headers give rate, channel and flags. Frames of 802.11n and later have no rate in the radiotap header and no known
 //! air time; they count as frames only.
 
 use whimbrel_units::{ByteCount, Duration, Instant};

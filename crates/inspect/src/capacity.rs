@@ -1,8 +1,8 @@
 //! Capacity and available bandwidth of 802.11 channels from a capture in monitor mode: rt-Winf (paper `winf`, Section 3.1) and
 //! IdleGap, as each transmitter and an onlooker that receives what was captured would estimate them.
 //!
-//! A CTS or an acknowledgement does not carry its transmitter; it is the station whose frame it answers. A capture misses frames
-//! that only the stations receive, and an exchange with a missing frame gives no estimate.
+//! A CTS or an acknowledgement does not carry its transmitter, which is the receiver of the answered frame. A capture misses
+//! frames that only the stations receive, and an exchange with a missing frame gives no estimate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -357,7 +357,7 @@ impl Channel {
         is_known
     }
 
-    /// The station whose response begins at `begin`: the receiver of the frame that asked for it.
+    /// The transmitter of a response that begins at `begin`: the receiver of the answered frame.
     fn respondent(&self, receiver: Option<MacAddress>, begin: Instant) -> Option<MacAddress> {
         let (to, end) = self.asked.get(&receiver?)?;
         let latest = *end + self.sifs + RESPONSE_SLACK;

@@ -59,7 +59,7 @@ pub(super) struct ChannelCounts {
     occupied_until: Option<Instant>,
     /// Frames that wait for a response, by transmitter. Distant stations transmit at the same time.
     asked: BTreeMap<MacAddress, Asked>,
-    /// Air times of RTS and CTS whose data frame is expected, and the idle time before the RTS.
+    /// Air times of RTS and CTS before an expected data frame, and the idle time before the RTS.
     handshakes: BTreeMap<MacAddress, (Duration, Duration, Option<Duration>)>,
     pub(super) stations: BTreeMap<MacAddress, StationCounts>,
 }

@@ -20,7 +20,7 @@ pub struct CapacityReport {
     pub other_links: u64,
     /// The first of these types.
     pub other_link_type: Option<u16>,
-    /// Records whose radiotap or MAC header is invalid.
+    /// Records with an invalid radiotap or MAC header.
     pub malformed: u64,
     /// Frames with a wrong frame check sequence.
     pub damaged: u64,

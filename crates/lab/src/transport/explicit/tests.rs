@@ -90,8 +90,7 @@ impl Ends {
         ends
     }
 
-    /// What the sender sends at `now` ms arrives with the allocation `granted`, and the answers are back after a round-trip
-    /// time.
+    /// The packets sent at `now` ms arrive with the allocation `granted`, and the answers are back after a round-trip time.
     fn round(&mut self, now: u64, granted: f64) -> usize {
         let packets = drain(&mut self.sender, at(now));
         let count = packets.len();
