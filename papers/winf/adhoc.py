@@ -50,7 +50,7 @@ def _item(mac: str) -> Item:
         metrics=METRICS,
         scenario=lambda row, column: _scenario(column, int(row), mac),
         measure=lambda result, _row, _column: measure(result),
-        precision=Precision.exactly(5),
+        precision=Precision.exactly(10),
         quick=Quick(
             precision=Precision.exactly(4),
             overrides=("simulation.duration=20 s",),

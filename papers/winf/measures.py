@@ -21,13 +21,11 @@ NAMES = {
     "rcp-winf-corrected": "the corrected RCP-Winf",
 }
 METRICS = [
-    Metric(
-        "throughput", "kbit/s", "Throughput", 0, title="Throughput of all flows, repeated packets included"
-    ),
+    Metric("throughput", "kbit/s", "Throughput", 0, title="Throughput of all flows, repetitions included"),
     Metric("delay", "ms", "Mean delay", 0),
     Metric("received", "", "Received packets", 0),
     Metric("lost", "%", "Lost packets", 1, title="Packets lost on the way, of those lost or received"),
-    Metric("goodput", "kbit/s", "Goodput", 0, title="Goodput of all flows: data in order, each once"),
+    Metric("goodput", "kbit/s", "Goodput", 0, title="Goodput of all flows"),
 ]
 """The first three are the paper's."""
 
