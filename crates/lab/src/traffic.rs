@@ -87,10 +87,12 @@ impl TrafficSource {
     }
 
     /// Time of the next datagram; `None` if there are no more.
+    #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.next().filter(|next| *next < self.stop)
     }
 
+    #[inline]
     fn next(&self) -> Option<Instant> {
         match &self.pattern {
             Pattern::Bulk(bulk) => Some(bulk.start()),

@@ -119,8 +119,10 @@ pub struct Meter {
     delay: DelayStatistics,
     jitter: Jitter,
     latest_sent: Instant,
-    /// Start and size of the transfer, if the application has one.
-    transfer: Option<(Instant, u64)>,
+    /// Bytes that complete the application's transfer; the maximum without one and after it.
+    goal: u64,
+    /// Start of the transfer, if the application has one.
+    transfer_start: Option<Instant>,
     completed: Option<Instant>,
     /// The bottleneck and the links behind it.
     bottleneck: Option<LinkId>,
@@ -143,7 +145,8 @@ impl Meter {
             delay: DelayStatistics::default(),
             jitter: Jitter::default(),
             latest_sent: Instant::ZERO,
-            transfer: None,
+            goal: u64::MAX,
+            transfer_start: None,
             completed: None,
             bottleneck: path.first().copied(),
             behind_bottleneck: path.iter().skip(1).copied().collect(),
@@ -164,13 +167,13 @@ impl Meter {
     /// Records the time at which all `bytes` of an application that starts at `start` are delivered.
     #[must_use]
     pub fn with_transfer(mut self, start: Instant, bytes: u64) -> Self {
-        self.transfer = Some((start, bytes));
+        (self.transfer_start, self.goal) = (Some(start), bytes);
         self
     }
 
     /// Time from the start of the transfer to the delivery of its last byte; `None` if it is not complete.
     pub fn completion_time(&self) -> Option<Duration> {
-        Some(self.completed? - self.transfer?.0)
+        Some(self.completed? - self.transfer_start?)
     }
 
     /// The counts so far.
@@ -313,17 +316,21 @@ impl Meter {
     fn count_delivery(&mut self, now: Instant, packet: PacketInfo, payload: u64) {
         self.counters.delivered_bytes += payload;
         self.counters.delivered_packets += u64::from(payload > 0);
-        if let Some((_, bytes)) = self.transfer
-            && self.completed.is_none()
-            && self.counters.delivered_bytes >= bytes
-        {
-            self.completed = Some(now);
+        if self.counters.delivered_bytes >= self.goal {
+            self.complete(now);
         }
         if now >= self.measured_from {
             let delay: Duration = now - packet.sent;
             self.delay.add(delay);
             self.jitter.on_packet(delay);
         }
+    }
+
+    /// The transfer is complete. Out of line: packets without a transfer cost one comparison.
+    #[cold]
+    fn complete(&mut self, now: Instant) {
+        self.goal = u64::MAX;
+        self.completed = Some(now);
     }
 
     /// A packet with data to this end was lost.
