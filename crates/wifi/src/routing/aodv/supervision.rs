@@ -14,8 +14,13 @@ impl<R: Random> Aodv<R> {
     /// Processes a route error (section 6.11, case iii).
     pub(super) fn handle_error(&mut self, now: Instant, from: Address, error: &RouteError) {
         if error.no_delete {
-            // The sender repaired the route, which is longer now: it stays in use.
-            return;
+            // The sender repaired the route, which is longer now: it stays in use, and its users are informed (section 6.12).
+            let repaired = error.unreachable.iter().filter_map(|&(destination, sequence)| {
+                let route = self.table.valid(destination).filter(|route| route.next_hop == from)?;
+                Some(Broken { destination, sequence, hops: route.hops, precursors: route.precursors.clone() })
+            });
+            let repaired: Vec<Broken> = repaired.collect();
+            return self.send_errors(now, &repaired, true);
         }
         let mut broken = Vec::new();
         for &(destination, sequence) in &*error.unreachable {

@@ -5,6 +5,7 @@ use crate::routing::harness::{Network, PacketOutcome, at, connected_graphs, grid
 use proptest::prelude::*;
 use std::vec::Vec;
 
+mod errors;
 mod ns2;
 
 type Agent = Aodv<SplitMix64>;
