@@ -6,7 +6,9 @@ use whimbrel_wifi::dcf::MacConfig;
 use whimbrel_wifi::mobility::{Path, Position, Presence};
 use whimbrel_wifi::phy::Rate;
 
-use super::wireless::{Campus, access_point, add, at_metre, client, mac, moving, row, site, stations, tags};
+use super::wireless::{
+    Campus, access_point, add, at_metre, client, mac, moving, row, site, sixty_packets, stations, tags,
+};
 use super::*;
 use crate::MediumLoss;
 use crate::medium::{ArpConfig, ArpStats, InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
@@ -258,17 +260,7 @@ proptest! {
         let config = WifiConfig { mac, arp: Some(ArpConfig { lifetime, ..rules }), ..config };
         let site = site(paths.into_iter().map(|path| (path, Presence::ALWAYS)));
         let (medium, nodes, _) = add(&mut simulator, WifiMedium::new(site, config), 50);
-        let mut sinks = Vec::new();
-        for (number, (from, to, gap)) in flows.into_iter().enumerate() {
-            let (from, to) = (nodes[from % count], nodes[to % count]);
-            let flow = FlowId(number as u32 + 1);
-            let mut script = sender(to, &(0..60).map(|k| k * gap).collect::<Vec<u64>>());
-            script.sends.iter_mut().for_each(|send| send.flow = flow);
-            simulator.add_agent(from, flow, script);
-            if from != to {
-                sinks.push(simulator.add_agent(to, flow, Script::default()));
-            }
-        }
+        let sinks = sixty_packets(&mut simulator, &nodes, flows);
         simulator.run_until(Instant::from_secs(60));
         let wifi: &WifiMedium = simulator.medium(medium).expect("an 802.11 medium");
         let held: usize = (0..count).map(|station| wifi.held_packets(station)).sum();

@@ -10,7 +10,7 @@ use whimbrel_wifi::{FrameKind, MacAddress};
 
 use super::wireless::{Campus, access_point, at_metre, client, hidden, mac, moving, site, ssid};
 use super::*;
-use crate::medium::{InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
+use crate::medium::{InfrastructureConfig, Medium, StationRole, WifiConfig, WifiMedium};
 use crate::{MediumLoss, NextHop};
 
 /// Microseconds from `start` on, at a fixed interval.
@@ -323,4 +323,24 @@ fn a_frame_on_the_air_is_activity_on_the_channel() {
     campus.run(1);
     let [(_, report)] = campus.wifi().handovers() else { panic!("{:?}", campus.wifi().handovers()) };
     assert_eq!(report.search(), (Duration::from_millis(2) + probe_delay + max) * 2);
+}
+
+#[test]
+fn stations_reach_their_access_point_and_ad_hoc_stations_those_of_their_channel() {
+    let ad_hoc = |channel| StationRole::AdHoc { channel };
+    let mut campus = Campus::new(vec![
+        (at_metre(0.0), access_point(0, 1)),
+        (at_metre(50.0), access_point(1, 1)),
+        (at_metre(10.0), client(2, &[1])),
+        (at_metre(20.0), ad_hoc(1)),
+        (at_metre(30.0), ad_hoc(1)),
+        (at_metre(40.0), ad_hoc(6)),
+    ]);
+    campus.run(3);
+    let wifi = campus.wifi();
+    let own = wifi.access_point(2).expect("an association");
+    let reached =
+        |from| -> Vec<usize> { (0..6).filter(|&to| wifi.reaches(Instant::from_secs(3), from, to)).collect() };
+    assert_eq!((reached(2), reached(own), reached(1 - own)), (vec![own], vec![2], vec![]));
+    assert_eq!((reached(3), reached(4), reached(5)), (vec![4], vec![3], vec![]));
 }

@@ -17,14 +17,8 @@ fn row(
 ) -> (MediumId, Vec<NodeId>, Vec<StationId>) {
     let places = (0..stations).map(|k| Position { x: k as f64 * metres, y: 0.0 }).collect();
     let rate = DataRate::from_bytes_per_second(RATE);
-    let medium = simulator.add_medium(IdealMedium::new(rate, metres * 1.5, places));
-    let nodes: Vec<NodeId> = (0..stations).map(|k| simulator.add_node(&format!("n{k}"))).collect();
-    let limit = QueueLimit::Packets(limit);
-    let stations = nodes
-        .iter()
-        .map(|&node| simulator.add_station(node, medium, &Discipline::DropTail, limit).unwrap())
-        .collect();
-    (medium, nodes, stations)
+    let medium = IdealMedium::new(rate, metres * 1.5, places);
+    wireless::add_stations(simulator, medium, stations, limit)
 }
 
 fn tags(simulator: &Simulator<Script>, agent: AgentId) -> Vec<u64> {

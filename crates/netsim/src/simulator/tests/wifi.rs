@@ -5,7 +5,7 @@ use whimbrel_wifi::dcf::MacConfig;
 use whimbrel_wifi::mobility::{Path, Position, Presence};
 use whimbrel_wifi::phy::Rate;
 
-use super::wireless::{add, at_metre, hidden, mac, moving, row, stations, tags};
+use super::wireless::{add, at_metre, hidden, mac, moving, row, sixty_packets, stations, tags};
 use super::*;
 use crate::medium::{WifiConfig, WifiMedium};
 use crate::{MediumLoss, NextHop};
@@ -171,22 +171,11 @@ proptest! {
     ) {
         let mut simulator = simulator();
         let paths: Vec<Path> = places.iter().map(|&(x, y)| Path::fixed(Position { x, y })).collect();
-        let count = paths.len();
         let mut config = if is_ns2 { WifiConfig::ns2(seed) } else { WifiConfig::standard(mac(), seed) };
         config.mac.rts_threshold = rts_threshold;
         let (_, nodes, _) = stations(&mut simulator, paths, config);
         simulator.record_losses();
-        let mut sinks = Vec::new();
-        for (number, (from, to, gap)) in flows.into_iter().enumerate() {
-            let (from, to) = (nodes[from % count], nodes[to % count]);
-            let flow = FlowId(number as u32 + 1);
-            let mut script = sender(to, &(0..60).map(|k| k * gap).collect::<Vec<u64>>());
-            script.sends.iter_mut().for_each(|send| send.flow = flow);
-            simulator.add_agent(from, flow, script);
-            if from != to {
-                sinks.push(simulator.add_agent(to, flow, Script::default()));
-            }
-        }
+        let sinks = sixty_packets(&mut simulator, &nodes, flows);
         simulator.run_until(Instant::from_secs(60));
         prop_assert_eq!(simulator.packets_in_network(), 0);
         for sink in sinks {

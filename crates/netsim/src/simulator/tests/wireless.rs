@@ -10,7 +10,7 @@ use whimbrel_wifi::propagation::{ChannelConfig, Radio};
 use whimbrel_wifi::site::Site;
 
 use super::*;
-use crate::medium::{InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
+use crate::medium::{InfrastructureConfig, Medium, StationRole, WifiConfig, WifiMedium};
 use crate::queue::Discipline;
 use crate::{MediumId, QueueLimit};
 
@@ -44,6 +44,16 @@ pub(super) fn add(
     limit: u32,
 ) -> (MediumId, Vec<NodeId>, Vec<StationId>) {
     let count = medium.site().stations();
+    add_stations(simulator, medium, count, limit)
+}
+
+/// A medium, with `count` stations on nodes of their own, each with a queue of `limit` packets.
+pub(super) fn add_stations(
+    simulator: &mut Simulator<Script>,
+    medium: impl Medium,
+    count: usize,
+    limit: u32,
+) -> (MediumId, Vec<NodeId>, Vec<StationId>) {
     let medium = simulator.add_medium(medium);
     let nodes: Vec<NodeId> = (0..count).map(|k| simulator.add_node(&format!("n{k}"))).collect();
     let limit = QueueLimit::Packets(limit);
@@ -161,4 +171,24 @@ impl Campus {
         let received = sink.received.iter().map(|&(_, tag)| tag).collect();
         (received, sink.losses.iter().map(|&(_, tag, cause)| (tag, cause)).collect())
     }
+}
+
+/// Flows of 60 packets each: sender, receiver and microseconds between packets. Returns the receivers.
+pub(super) fn sixty_packets(
+    simulator: &mut Simulator<Script>,
+    nodes: &[NodeId],
+    flows: Vec<(usize, usize, u64)>,
+) -> Vec<AgentId> {
+    let mut sinks = Vec::new();
+    for (number, (from, to, gap)) in flows.into_iter().enumerate() {
+        let (from, to) = (nodes[from % nodes.len()], nodes[to % nodes.len()]);
+        let flow = FlowId(number as u32 + 1);
+        let mut script = sender(to, &(0..60).map(|k| k * gap).collect::<Vec<u64>>());
+        script.sends.iter_mut().for_each(|send| send.flow = flow);
+        simulator.add_agent(from, flow, script);
+        if from != to {
+            sinks.push(simulator.add_agent(to, flow, Script::default()));
+        }
+    }
+    sinks
 }

@@ -162,13 +162,7 @@ impl Default for AodvConfig {
             request_rate_limit: 10,
             error_rate_limit: 10,
             ttl_start: 1,
-            ttl_increment: 2,
-            ttl_threshold: 7,
-            timeout_buffer: 2,
-            hello_interval: Duration::from_secs(1),
             allowed_hello_loss: 2,
-            hellos: false,
-            link_layer_feedback: true,
             salvages: true,
             local_repair: LocalRepair::Never,
             neighbour_routes: AodvRule::Rfc3561,
@@ -177,12 +171,7 @@ impl Default for AodvConfig {
             errors: AodvRule::Rfc3561,
             lifetimes: AodvRule::Rfc3561,
             sizes: AodvRule::Rfc3561,
-            local_add_ttl: 2,
-            destination_only: false,
-            gratuitous_reply: false,
-            unidirectional_links: false,
-            broadcast_jitter: Duration::from_millis(10),
-            buffer: BufferConfig { per_destination: 64, total: 64, lifetime: Duration::from_secs(30) },
+            ..Self::NS2
         }
     }
 }

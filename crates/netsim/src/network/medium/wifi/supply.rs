@@ -9,7 +9,7 @@ use super::arp::{ARP, Arp, Item};
 use super::infrastructure::{Infrastructure, MESSAGE};
 use super::managed::Machine;
 use super::payloads::Payloads;
-use crate::medium::{MediumIo, MediumLoss};
+use crate::medium::{Frame, MediumIo, MediumLoss};
 
 /// The parameters and payloads of the frames that are made of packets.
 pub(super) struct Supply<'a> {
@@ -40,10 +40,14 @@ impl Supply<'_> {
                 }
             },
         };
-        let to = frame.receiver;
-        let receiver = to.map_or(MacAddress::BROADCAST, address);
-        let size = frame.size + self.llc_bytes;
-        Some(Outgoing::data(receiver, size, self.payloads.insert(since, frame, to, io)))
+        let receiver = frame.receiver.map_or(MacAddress::BROADCAST, address);
+        Some(self.packet(since, frame, receiver, io))
+    }
+
+    /// A packet that was taken at `since`, for the station with this address.
+    fn packet(&mut self, since: Instant, frame: Frame, to: MacAddress, io: &MediumIo<'_>) -> Outgoing {
+        let (size, receiver) = (frame.size + self.llc_bytes, frame.receiver);
+        Outgoing::data(to, size, self.payloads.insert(since, frame, receiver, io))
     }
 
     /// The next frame of a station of a network with access points: messages first.
@@ -110,9 +114,8 @@ impl Supply<'_> {
                 io.lose(frame, MediumLoss::NotAssociated);
                 continue;
             }
-            let size = frame.size + self.llc_bytes;
-            let payload = self.payloads.insert(now, frame, to, io);
-            return Some(Outgoing { addressing: from_ds(own), ..Outgoing::data(receiver, size, payload) });
+            let outgoing = self.packet(now, frame, receiver, io);
+            return Some(Outgoing { addressing: from_ds(own), ..outgoing });
         }
     }
 

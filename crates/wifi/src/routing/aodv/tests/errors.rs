@@ -23,7 +23,8 @@ fn events(agent: &mut Agent) -> Vec<RouteEvent> {
 fn packets_queued_for_a_lost_neighbour_wait_for_a_new_route_at_their_source() {
     let mut network = in_use(AodvConfig::default());
     let agent = &mut network.agents[3];
-    let packet = |source| UnroutedPacket { packet: 0, source: Address(source), destination: Address(6), hops: 3 };
+    let packet =
+        |source| UnroutedPacket { packet: 0, source: Address(source), destination: Address(6), hops: 3 };
     agent.handle_link_failure(network.now, Address(4), Some(packet(0)));
     let flush = RouteEvent::Flush { neighbour: Address(4), is_salvage: true };
     assert!(events(agent).contains(&flush));
