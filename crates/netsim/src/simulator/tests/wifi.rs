@@ -5,10 +5,10 @@ use whimbrel_wifi::dcf::MacConfig;
 use whimbrel_wifi::mobility::{Path, Position, Presence};
 use whimbrel_wifi::phy::Rate;
 
-use super::wireless::{add, at_metre, hidden, mac, moving, row, sixty_packets, stations, tags};
+use super::wireless::{add, at_metre, hidden, mac, moving, row, site, sixty_packets, stations, tags};
 use super::*;
 use crate::medium::{WifiConfig, WifiMedium};
-use crate::{MediumLoss, NextHop};
+use crate::{FixedRoutes, MediumLoss, NextHop};
 
 /// DIFS, the data frame with 36 bytes of headers, 3 m; then SIFS and the acknowledgement.
 #[test]
@@ -156,6 +156,30 @@ fn one_saturated_sender_has_the_maximum_throughput() {
     let theory = whimbrel_wifi::theory::SingleSender::new(&mac().phy, Rate::Hr11, Rate::Dsss2, 36, false);
     let expected = theory.megabits_per_second(1_000);
     assert!((measured / expected - 1.0).abs() < 0.01, "{measured} Mbit/s, by theory {expected}");
+}
+
+#[test]
+fn a_noted_frame_is_received_if_its_receiver_has_decoded_it() {
+    let mut simulator = simulator();
+    simulator.set_routing(FixedRoutes);
+    // 1 reaches 0, and 2 only while it is near.
+    let paths = vec![at_metre(0.0), at_metre(200.0), moving((400.0, 1), (500.0, 2))];
+    let site = site(paths.into_iter().map(|path| (path, Presence::ALWAYS)));
+    let mut wifi = WifiMedium::new(site, WifiConfig::standard(mac(), 1));
+    wifi.monitor(100);
+    let (medium, nodes, stations) = add(&mut simulator, wifi, 50);
+    let next = NextHop::Station { station: stations[1], to: nodes[2] };
+    simulator.set_route(nodes[1], nodes[2], Some(next));
+    simulator.add_agent(nodes[1], FLOW, sender(nodes[2], &[0, 3_000_000]));
+    simulator.add_agent(nodes[2], FLOW, Script::default());
+    simulator.run_until(Instant::from_secs(4));
+    let wifi: &WifiMedium = simulator.medium(medium).expect("an 802.11 medium");
+    let noted = |frame: &crate::medium::AirFrame| (frame.sender, frame.receiver, frame.is_received);
+    let frames: Vec<_> = wifi.frames().iter().map(noted).collect();
+    let mut expected = vec![(1, Some(2), true), (2, Some(1), true)];
+    // Station 0 decodes all attempts.
+    expected.extend([(1, Some(2), false); 7]);
+    assert_eq!(frames, expected);
 }
 
 proptest! {
