@@ -11,8 +11,19 @@ use tempfile::TempDir;
 mod processes;
 use processes::{finish, stderr, stdout, whimbrel};
 
-const COMMANDS: [&str; 10] =
-    ["inspect", "perf", "carry", "run", "classify", "model", "schedule", "schema", "completion", "man"];
+const COMMANDS: [&str; 11] = [
+    "inspect",
+    "perf",
+    "capacity",
+    "carry",
+    "run",
+    "classify",
+    "model",
+    "schedule",
+    "schema",
+    "completion",
+    "man",
+];
 /// A command as the Python package describes one.
 const FURTHER: &str = r#"[{"name": "sweep", "about": "Run a sweep.", "epilog": "example:\n  whimbrel sweep a.toml",
     "arguments": [{"id": "scenario", "value_name": "FILE", "is_path": true, "is_required": true},
