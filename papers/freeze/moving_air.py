@@ -8,6 +8,7 @@ next one, associates, and renews its binding; until then its packets still go to
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 
@@ -209,6 +210,21 @@ def _curve(result: Result, time: str, _scheme: str) -> Mapping[str, float]:
     return {"rate": float(np.asarray(intervals["goodput_bps"])[inside].mean()) / 1e3}
 
 
+def _marks(routers: Sequence[float]) -> dict[str, float]:
+    """The moments at which the node crosses the edge of a cell, by what happens then."""
+    marks = {}
+    for this, following in itertools.pairwise(routers):
+        leaves, enters = (
+            DEPARTURE_S + (edge - routers[0]) / ADJACENT_SPEED
+            for edge in (this + RANGE_M, following - RANGE_M)
+        )
+        if leaves == enters:
+            marks[f"next cell, {leaves:g} s"] = leaves
+        else:
+            marks |= {f"leaves the cell, {leaves:g} s": leaves, f"enters the next, {enters:g} s": enters}
+    return marks
+
+
 def _drawn(key: str, title: str, source: str, routers: Sequence[float]) -> Item:
     """The rate over time, as drawn in the paper: one run, from the beginning."""
     end = DEPARTURE_S + (routers[-1] - routers[0]) / ADJACENT_SPEED + AFTER_CURVE_S
@@ -224,7 +240,7 @@ def _drawn(key: str, title: str, source: str, routers: Sequence[float]) -> Item:
         precision=Precision.exactly(1),
         quick=Quick(precision=Precision.exactly(1)),
         is_drawn=False,
-        charts=functools.partial(drawing.over_time, marks={}),
+        charts=functools.partial(drawing.over_time, marks=_marks(routers)),
         row_label="Time in s",
         note=f"{ADJACENT_SPEED:g} m/s past access routers at "
         f"{', '.join(f'{x - RANGE_M:g}' for x in routers)} m.",
