@@ -1,6 +1,7 @@
 //! One file for each verb.
 
 pub(crate) mod capacity;
+mod capture_file;
 pub(crate) mod carry;
 pub(crate) mod classify;
 pub(crate) mod completion;

@@ -122,8 +122,8 @@ fn cubic_has_the_window_of_its_rfc() {
 }
 
 /// All losses are random, and the queue is empty. Veno keeps four fifths of its window: by the formula above its window is sqrt(3) times
-/// that of one that keeps a half, if losses come at equal distances. At random moments Reno's mean is 8 % above the formula, and Veno's on it. Westwood+ keeps
-/// what the path has carried, and so nearly all.
+/// that of one that keeps a half, if losses come at equal distances. At random moments Reno's mean is 8 % above the formula, and Veno's on it. Westwood+ sets
+/// its window to the bandwidth-delay product that it has measured, and so hardly reduces it.
 #[test]
 fn veno_and_westwood_withstand_random_losses() {
     let reno = tcp_throughput("reno", "0.002");

@@ -125,7 +125,8 @@ pub trait Listener {
         let _ = (station, frame);
         false
     }
-    /// What a passive station was not notified of. Precedes the reception that ends the passivity.
+    /// Summarises the carrier sense and the frames of a passive station since its last notification. Called before the reception
+    /// that ends the passive state.
     fn sensed(&mut self, station: u32, sensed: &Sensed) {
         let _ = (station, sensed);
     }

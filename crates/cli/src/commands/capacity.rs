@@ -2,19 +2,16 @@
 
 mod text;
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::PathBuf;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use whimbrel_control::capacity::Averaging;
 use whimbrel_inspect::capacity::{CapacityAnalysis, CapacityConfig, CapacityReport};
-use whimbrel_inspect::capture::CaptureReader;
 use whimbrel_inspect::link::link_name;
 use whimbrel_units::Duration;
 
-use super::inspect::is_wanted;
+use super::capture_file::{self, is_wanted};
 use crate::exit::Failure;
 use crate::print;
 use crate::quantity::parse_seconds;
@@ -61,14 +58,7 @@ pub(crate) fn run(args: &CapacityArgs) -> Result<(), Failure> {
     if args.interval.is_some_and(|interval| interval.is_zero()) {
         return Err(anyhow!("--interval 0: expected a time above zero").into());
     }
-    let is_stdin = args.file.as_os_str() == "-";
-    let name = if is_stdin { "standard input".into() } else { args.file.display().to_string() };
-    let stream: Box<dyn std::io::Read> = if is_stdin {
-        Box::new(std::io::stdin().lock())
-    } else {
-        Box::new(File::open(&args.file).with_context(|| name.clone())?)
-    };
-    let mut reader = CaptureReader::new(BufReader::new(stream)).with_context(|| name.clone())?;
+    let (name, mut reader) = capture_file::open(&args.file)?;
     let averaging = match args.exchanges {
         Exchanges::Latest => Averaging::Latest,
         Exchanges::All => Averaging::Total,

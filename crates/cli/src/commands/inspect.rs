@@ -3,16 +3,14 @@
 mod packets;
 mod text;
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::PathBuf;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use clap::Args;
-use whimbrel_inspect::capture::{CaptureReader, Record};
 use whimbrel_inspect::{FollowConfig, Inspector};
 use whimbrel_units::Duration;
 
+use super::capture_file::{self, is_wanted};
 use crate::exit::Failure;
 use crate::print;
 use crate::quantity::parse_seconds;
@@ -53,14 +51,7 @@ pub(crate) struct InspectArgs {
 
 /// Runs the verb.
 pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
-    let is_stdin = args.file.as_os_str() == "-";
-    let name = if is_stdin { "standard input".into() } else { args.file.display().to_string() };
-    let stream: Box<dyn std::io::Read> = if is_stdin {
-        Box::new(std::io::stdin().lock())
-    } else {
-        Box::new(File::open(&args.file).with_context(|| name.clone())?)
-    };
-    let mut reader = CaptureReader::new(BufReader::new(stream)).with_context(|| name.clone())?;
+    let (name, mut reader) = capture_file::open(&args.file)?;
     let config = FollowConfig {
         interval: args.interval,
         max_connections: args.max_connections,
@@ -103,11 +94,4 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
         print::line(text::report(&name, &report).trim_end())?;
     }
     failure.map_or(Ok(()), |error| Err(error.into()))
-}
-
-/// `true` if a frame's interface is among those `named`, by name or number, or if none is named.
-pub(super) fn is_wanted(record: &Record<'_>, named: &[String]) -> bool {
-    let is_meant =
-        |name: &String| record.interface_name == Some(name.as_str()) || name.parse() == Ok(record.interface);
-    named.is_empty() || named.iter().any(is_meant)
 }

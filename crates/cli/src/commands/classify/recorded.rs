@@ -14,7 +14,7 @@ use whimbrel_wire::SeqNo;
 
 use super::verdicts::{self, Totals};
 use super::{ClassifyArgs, schemes_without_send_times};
-use crate::commands::inspect::is_wanted;
+use crate::commands::capture_file::is_wanted;
 use crate::exit::Failure;
 use crate::print;
 

@@ -8,7 +8,7 @@ use whimbrel_inspect::capture::{CaptureError, CaptureReader};
 use whimbrel_inspect::datagrams::{Datagrams, FlowDatagrams, total};
 
 use super::{Piece, Pieces, ScheduleArgs};
-use crate::commands::inspect::is_wanted;
+use crate::commands::capture_file::is_wanted;
 use crate::print;
 
 /// The flows of a capture, and the error that ended it.

@@ -1,0 +1,31 @@
+//! Captures as commands open them.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use anyhow::Context;
+use whimbrel_inspect::capture::{CaptureReader, Record};
+
+/// A capture that is read from a file or from standard input.
+pub(super) type Capture = CaptureReader<BufReader<Box<dyn Read>>>;
+
+/// Opens a capture; `-` is standard input. Returns its name in messages, too.
+pub(super) fn open(path: &Path) -> anyhow::Result<(String, Capture)> {
+    let is_stdin = path.as_os_str() == "-";
+    let name = if is_stdin { "standard input".into() } else { path.display().to_string() };
+    let stream: Box<dyn Read> = if is_stdin {
+        Box::new(std::io::stdin().lock())
+    } else {
+        Box::new(File::open(path).with_context(|| name.clone())?)
+    };
+    let reader = CaptureReader::new(BufReader::new(stream)).with_context(|| name.clone())?;
+    Ok((name, reader))
+}
+
+/// `true` if a frame's interface is among those `named`, by name or number, or if none is named.
+pub(super) fn is_wanted(record: &Record<'_>, named: &[String]) -> bool {
+    let is_meant =
+        |name: &String| record.interface_name == Some(name.as_str()) || name.parse() == Ok(record.interface);
+    named.is_empty() || named.iter().any(is_meant)
+}
