@@ -9,6 +9,7 @@
 //! - [`explicit_rate`]: routers that write rates into packets: XCP, RCP, their variants for wireless media, ABC.
 //! - [`capacity`]: capacity and available bandwidth of an 802.11 medium, from observed frames.
 //! - [`freeze`]: TFRC over a handover: stop, restore the rate, probe for more.
+//! - [`media`]: rates for encoders of live media, from delay, loss and marks.
 //! - [`loss_detection`]: holes in the sequence numbers that were not filled in time.
 //! - [`loss_differentiation`]: classification of losses into wireless and congestion losses.
 //! - [`handover_model`]: the cost of a handover for a TFRC sender, in equations.
@@ -26,6 +27,7 @@ pub mod freeze;
 pub mod handover_model;
 pub mod loss_detection;
 pub mod loss_differentiation;
+pub mod media;
 pub mod reordering;
 pub mod tfrc;
 pub mod window;

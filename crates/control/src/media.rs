@@ -1,0 +1,184 @@
+//! Congestion control for live media: the rate at which an encoder may send.
+//!
+//! A [`MediaController`] is fed with the packets that its sender sent and with the receiver's reports on them, and
+//! returns an [`Allowance`]: the rate for the encoder, the rate of the pacer and, for some laws, a window. It
+//! parses nothing and reads no clock, so that the same law serves RTP with RFC 8888 or transport-wide feedback, QUIC
+//! datagrams and DCCP.
+//!
+//! Arrival times are on the receiver's clock. Its offset from the sender's clock is unknown but constant: laws use
+//! differences, or the excess over a minimum.
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use whimbrel_units::{ByteCount, DataRate, Duration, Ecn, Instant};
+
+#[cfg(test)]
+mod path;
+mod sent_packets;
+
+pub use sent_packets::SentPackets;
+
+/// A packet handed to the network.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SentPacket {
+    /// Sequence number: consecutive over all packets of the flow, padding and retransmissions included.
+    pub sequence: u64,
+    /// Time of sending.
+    pub sent_at: Instant,
+    /// Size on the wire as the law counts it: the same for sending and reports.
+    pub size: ByteCount,
+    /// The probe that the packet belongs to.
+    pub probe: Option<ProbeId>,
+}
+
+/// The receiver's observation of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reception {
+    /// The packet arrived.
+    Arrived {
+        /// Arrival time on the receiver's clock.
+        at: Instant,
+        /// The ECN field on arrival.
+        ecn: Ecn,
+    },
+    /// The packet had not arrived when the report was sent, while a later one had.
+    Missing,
+}
+
+/// A sent packet and its reception.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PacketReport {
+    /// The packet as it was sent.
+    pub sent: SentPacket,
+    /// Its reception.
+    pub reception: Reception,
+}
+
+impl PacketReport {
+    /// Arrival time on the receiver's clock, if the packet arrived.
+    pub const fn arrival(&self) -> Option<Instant> {
+        match self.reception {
+            Reception::Arrived { at, .. } => Some(at),
+            Reception::Missing => None,
+        }
+    }
+
+    /// `true` if a router marked the packet.
+    pub const fn is_marked(&self) -> bool {
+        matches!(self.reception, Reception::Arrived { ecn: Ecn::Ce, .. })
+    }
+}
+
+/// A report of the receiver.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Feedback<'a> {
+    /// Arrival time of the report at the sender.
+    pub now: Instant,
+    /// The packets reported for the first time, and those reported missing before that have arrived since, in the
+    /// order of their sequence numbers.
+    pub packets: &'a [PacketReport],
+    /// Time from the sending of the newest arrived packet to `now`, without the time for which the receiver held the
+    /// report; `None` if no packet arrived.
+    pub rtt: Option<Duration>,
+    /// Bytes sent and not yet reported, after this report.
+    pub in_flight: ByteCount,
+}
+
+/// The name of a probe.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ProbeId(pub u32);
+
+/// A request to send above the allowed rate for a moment, with padding where the media do not suffice.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Probe {
+    /// Its name, for [`SentPacket::probe`].
+    pub id: ProbeId,
+    /// Rate of sending.
+    pub rate: DataRate,
+    /// Least bytes to be sent at that rate.
+    pub size: ByteCount,
+    /// Least number of packets.
+    pub packets: u32,
+}
+
+/// What a sender may send.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Allowance {
+    /// Rate for the encoder, with the headers that [`SentPacket::size`] counts.
+    pub target: DataRate,
+    /// Rate of the pacer, at least `target`: it drains what an encoder produces in bursts.
+    pub pacing: DataRate,
+    /// Most bytes that may be sent and not yet reported; `None` for laws without a window.
+    pub window: Option<ByteCount>,
+}
+
+/// Limits of the target rate, given by the encoder.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RateLimits {
+    /// Least rate at which the encoder is of use.
+    pub min: DataRate,
+    /// Rate at the start, before any feedback.
+    pub start: DataRate,
+    /// Greatest rate of the encoder.
+    pub max: DataRate,
+}
+
+/// A congestion control law for media.
+pub trait MediaController: CloneController + fmt::Debug + Send + Sync {
+    /// Name of the law, as used in tables.
+    fn name(&self) -> &'static str;
+
+    /// The codepoint for the packets of the flow: ECT(1) for a law that answers L4S marks in proportion,
+    /// not-ECT for one that ignores marks.
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+
+    /// Records a packet that was sent.
+    fn on_sent(&mut self, packet: &SentPacket);
+
+    /// Processes a report.
+    fn on_feedback(&mut self, feedback: &Feedback<'_>);
+
+    /// Time of the next call of [`on_timer`](Self::on_timer); `None` if there is none until another call.
+    fn next_timer(&self) -> Option<Instant>;
+
+    /// Processes the passage of time. A call before [`next_timer`](Self::next_timer) has no effect.
+    fn on_timer(&mut self, now: Instant);
+
+    /// What may be sent now.
+    fn allowance(&self) -> Allowance;
+
+    /// The probe to be sent next. It is returned once.
+    fn poll_probe(&mut self, now: Instant) -> Option<Probe> {
+        let _ = now;
+        None
+    }
+
+    /// Reports that the encoder produced less than the allowance (`true`), or as much again (`false`).
+    fn on_application_limited(&mut self, now: Instant, limited: bool) {
+        let _ = (now, limited);
+    }
+
+    /// The path has changed, as in a hand-over: measurements of the old path are void.
+    fn on_path_change(&mut self, now: Instant);
+}
+
+/// Cloning of a boxed controller; implemented for all that are `Clone`.
+pub trait CloneController {
+    /// A copy in a box.
+    fn clone_box(&self) -> Box<dyn MediaController>;
+}
+
+impl<T: MediaController + Clone + 'static> CloneController for T {
+    fn clone_box(&self) -> Box<dyn MediaController> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn MediaController> {
+    fn clone(&self) -> Self {
+        (**self).clone_box()
+    }
+}
