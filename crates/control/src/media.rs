@@ -13,10 +13,12 @@ use core::fmt;
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Ecn, Instant};
 
+mod constant;
 #[cfg(test)]
 mod path;
 mod sent_packets;
 
+pub use constant::Constant;
 pub use sent_packets::SentPackets;
 
 /// A packet handed to the network.

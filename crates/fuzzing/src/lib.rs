@@ -6,6 +6,7 @@
 pub mod air;
 pub mod aodv;
 pub mod capture;
+pub mod congestion_feedback;
 pub mod connection;
 pub mod dsdv;
 pub mod init_cookie;
@@ -22,10 +23,11 @@ pub mod wifi_frame;
 pub type Target = fn(&[u8]);
 
 /// All targets by name. Each has a wrapper and a corpus of that name below `fuzz`.
-pub const TARGETS: [(&str, Target); 13] = [
+pub const TARGETS: [(&str, Target); 14] = [
     ("air", air::check),
     ("aodv", aodv::check),
     ("capture", capture::check),
+    ("congestion_feedback", congestion_feedback::check),
     ("connection", connection::check),
     ("dsdv", dsdv::check),
     ("init_cookie", init_cookie::check),

@@ -6,6 +6,7 @@
 
 pub mod dccp;
 pub mod explicit;
+pub mod media;
 pub mod tcp;
 pub mod udp;
 
@@ -40,6 +41,7 @@ transports! {
     dccp::Dccp: Dccp(whimbrel_wire::Packet); Dccp(dccp::DccpAgent);
     tcp::Tcp: Tcp(tcp::TcpContent); TcpSender(tcp::TcpSenderAgent), TcpReceiver(tcp::TcpReceiverAgent);
     udp::Udp: Udp(udp::UdpContent); UdpSource(udp::UdpSource), UdpSink(udp::UdpSink);
+    media::Media: Media(media::MediaContent); MediaSender(media::MediaSender), MediaReceiver(media::MediaReceiver);
     explicit::Xcp: Explicit(explicit::ExplicitContent); ExplicitSender(explicit::ExplicitSender), ExplicitReceiver(explicit::ExplicitReceiver);
 }
 

@@ -9,6 +9,8 @@
 //! bytes are a [`DecodeError`], and an invalid option is a value for the connection to process (see
 //! [`option`]). Packets sent by Linux are encoded again byte for byte.
 //!
+//! [`congestion_feedback`] is the report of RFC 8888 for media over RTP.
+//!
 //! ```
 //! use bytes::Bytes;
 //! use whimbrel_wire::checksum::{self, PseudoHeader};
@@ -41,6 +43,7 @@ extern crate std;
 #[cfg(test)]
 mod arbitrary;
 pub mod checksum;
+pub mod congestion_feedback;
 mod data_checksum;
 mod decode;
 

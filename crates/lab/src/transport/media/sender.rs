@@ -1,0 +1,249 @@
+//! The end that sends media.
+
+use whimbrel_control::media::{MediaController, Probe, Reception, SentPacket, SentPackets};
+use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
+use whimbrel_wire::congestion_feedback::{ArrivalOffset, CongestionFeedback};
+
+use super::HEADERS;
+use super::content::MediaContent;
+use super::details::Settings;
+use super::encoder::Encoder;
+use crate::metrics::{Meter, PacketOutcome, seconds};
+use crate::payload::{Envelope, SimPayload};
+use crate::transport::{FlowEnd, FlowSetup, SenderEstimate};
+
+/// Most packets that await a report.
+const REMEMBERED: usize = 1 << 15;
+/// Most bytes of padding in an RTP packet (RFC 3550, Section 5.1).
+const MOST_PADDING: u32 = 255;
+/// The time for which a pacer may send late packets at once.
+const BURST: Duration = Duration::from_millis(5);
+
+/// A probe under way.
+#[derive(Clone, Copy, Debug)]
+struct RunningProbe {
+    probe: Probe,
+    bytes: u64,
+    packets: u32,
+}
+
+/// The end that sends.
+#[derive(Debug)]
+pub struct MediaSender {
+    peer: NodeId,
+    flow: FlowId,
+    controller: Box<dyn MediaController>,
+    encoder: Encoder,
+    sent: SentPackets,
+    sequence: u64,
+    /// Time from which the pacer lets the next packet leave.
+    next_send: Instant,
+    probe: Option<RunningProbe>,
+    /// `true` if the window holds data back.
+    is_blocked: bool,
+    rtt: Option<Duration>,
+    loss: f64,
+    receptions: Vec<(u64, Reception)>,
+    meter: Meter,
+}
+
+impl MediaSender {
+    pub(super) fn new(flow: &FlowSetup<'_>, settings: &Settings) -> Self {
+        Self {
+            peer: flow.to,
+            flow: flow.id,
+            controller: settings.controller.clone(),
+            encoder: Encoder::new(flow.source(), flow.headers, settings.frame_interval, settings.send_delay),
+            sent: SentPackets::new(REMEMBERED),
+            sequence: 0,
+            next_send: Instant::ZERO,
+            probe: None,
+            is_blocked: false,
+            rtt: None,
+            loss: f64::NAN,
+            receptions: Vec::new(),
+            meter: flow.meter(),
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn encoder_mut(&mut self) -> &mut Encoder {
+        &mut self.encoder
+    }
+
+    fn handle_feedback(&mut self, now: Instant, report: &CongestionFeedback) {
+        let Some(last) = self.sequence.checked_sub(1) else { return };
+        let timestamp = unwrap_timestamp(report.timestamp, now);
+        self.receptions.clear();
+        let mut newest = None;
+        for stream in &report.streams {
+            // The report is on packets sent, so its first is at most 65535 before the last.
+            let behind = (last as u16).wrapping_sub(stream.first);
+            let Some(first) = last.checked_sub(u64::from(behind)) else { continue };
+            for (sequence, metric) in (first..=last).zip(&stream.metrics) {
+                let reception = match metric.offset() {
+                    None => Reception::Missing,
+                    Some(ArrivalOffset::Before(offset)) => {
+                        let held = Duration::from_nanos(u64::from(offset) * 125_000_000 / 128);
+                        newest = newest.max(Some(core::cmp::Reverse(held)));
+                        Reception::Arrived { at: timestamp.saturating_sub(held), ecn: metric.ecn() }
+                    }
+                    // Packets whose arrival time is unknown are left out, rather than guessed.
+                    Some(ArrivalOffset::OverRange | ArrivalOffset::Unavailable) => continue,
+                };
+                self.receptions.push((sequence, reception));
+            }
+        }
+        let held = newest.map_or(Duration::ZERO, |core::cmp::Reverse(held)| held);
+        let feedback = self.sent.on_report(now, self.receptions.drain(..), held);
+        if let Some(rtt) = feedback.rtt {
+            self.rtt = Some(self.rtt.map_or(rtt, |old| old.mul_f64(0.875) + rtt.mul_f64(0.125)));
+        }
+        let missing = feedback.packets.iter().filter(|packet| packet.arrival().is_none()).count();
+        if !feedback.packets.is_empty() {
+            self.loss = missing as f64 / feedback.packets.len() as f64;
+        }
+        self.controller.on_feedback(&feedback);
+        self.is_blocked = false;
+    }
+
+    /// The packet to be sent next: media, or padding for a probe.
+    fn next_packet(&mut self, now: Instant) -> Option<MediaContent> {
+        let timestamp = |at: Instant| (u128::from(at.as_nanos()) * 9 / 100_000) as u32;
+        let sequence = self.sequence;
+        if let Some(queued) = self.encoder.pop() {
+            let (tag, length) = (queued.emission.tag, queued.emission.size);
+            let timestamp = timestamp(queued.captured);
+            return Some(MediaContent::Rtp { sequence, tag, length, padding: 0, timestamp });
+        }
+        self.probe?;
+        let (tag, padding, timestamp) = (0, MOST_PADDING, timestamp(now));
+        Some(MediaContent::Rtp { sequence, tag, length: 0, padding, timestamp })
+    }
+
+    /// Starts the probe that the controller asks for, if any.
+    fn start_probe(&mut self, now: Instant) {
+        if self.probe.is_none() {
+            let start =
+                |probe: Probe| RunningProbe { probe, bytes: probe.size.as_u64(), packets: probe.packets };
+            self.probe = self.controller.poll_probe(now).map(start);
+        }
+    }
+
+    fn pace(&mut self, now: Instant, size: u32) {
+        let mut rate = self.controller.allowance().pacing;
+        if let Some(running) = &mut self.probe {
+            rate = running.probe.rate;
+            running.bytes = running.bytes.saturating_sub(u64::from(size));
+            running.packets = running.packets.saturating_sub(1);
+            if running.bytes == 0 && running.packets == 0 {
+                self.probe = None;
+            }
+        }
+        // A pacer that was idle does not save up what it could have sent.
+        let from = self.next_send.max(now.saturating_sub(BURST));
+        self.next_send =
+            from + ByteCount::new(u64::from(size)) / rate.max(DataRate::from_bits_per_second(1.0));
+    }
+}
+
+/// The time of a report's timestamp, which wraps in 65536 s, near `now`. The simulated clocks agree.
+fn unwrap_timestamp(timestamp: u32, now: Instant) -> Instant {
+    let now = super::receiver::timestamp_units(now);
+    let behind = (now as u32).wrapping_sub(timestamp);
+    let units = now.saturating_sub(u64::from(behind));
+    Instant::from_nanos((u128::from(units) * 1_000_000_000 / 65_536) as u64)
+}
+
+impl FlowEnd for MediaSender {
+    fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    fn handle_packet(&mut self, now: Instant, _: u32, _: Ecn, envelope: &mut Envelope) {
+        if let SimPayload::Media(MediaContent::Feedback(report)) = &envelope.content {
+            self.handle_feedback(now, report);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.controller.next_timer().is_some_and(|due| due <= now) {
+            self.controller.on_timer(now);
+            self.is_blocked = false;
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
+        self.encoder.produce(now, self.controller.allowance().target);
+        while let Some(emission) = self.encoder.pop_expired(now) {
+            self.meter.on_given_up(now, emission.tag, emission.size, PacketOutcome::Expired);
+        }
+        if self.sequence > 0 || self.encoder.front().is_some() {
+            self.controller.on_application_limited(now, self.encoder.is_limited());
+            self.start_probe(now);
+        }
+        if now < self.next_send {
+            return None;
+        }
+        // A window never stops a sender that has nothing in the network: no report would open it again.
+        let size = match (self.encoder.front(), &self.probe) {
+            (Some(front), _) => front.emission.size + HEADERS,
+            (None, Some(_)) => MOST_PADDING + HEADERS,
+            (None, None) => return None,
+        };
+        let window = self.controller.allowance().window.filter(|_| self.probe.is_none());
+        self.is_blocked =
+            window.is_some_and(|window| self.sent.in_flight() + ByteCount::new(u64::from(size)) > window);
+        if self.is_blocked && self.sent.in_flight() > ByteCount::new(0) {
+            return None;
+        }
+        let content = self.next_packet(now)?;
+        let probe = self.probe.map(|running| running.probe.id);
+        let packet = SentPacket {
+            sequence: self.sequence,
+            sent_at: now,
+            size: ByteCount::new(u64::from(size)),
+            probe,
+        };
+        self.sequence += 1;
+        self.sent.on_sent(packet);
+        self.controller.on_sent(&packet);
+        self.pace(now, size);
+        match &content {
+            MediaContent::Rtp { length: 1.., .. } => self.meter.on_sent(size),
+            _ => self.meter.on_feedback_sent(size),
+        }
+        Some(Packet {
+            id: 0,
+            flow: self.flow,
+            source: NodeId::default(),
+            destination: self.peer,
+            size,
+            ecn: self.controller.ecn(),
+            payload: Envelope { sent: now, content: content.into() },
+        })
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let has_data = self.probe.is_some() || self.encoder.front().is_some();
+        let paced = (has_data && !self.is_blocked).then_some(self.next_send);
+        let times = [paced, self.encoder.next(), self.controller.next_timer()];
+        times.into_iter().flatten().min()
+    }
+
+    fn handle_loss(&mut self, _: Instant, _: Packet<Envelope>, _: LossCause) {
+        self.meter.on_feedback_lost();
+    }
+
+    fn estimate(&self) -> SenderEstimate {
+        let allowance = self.controller.allowance();
+        SenderEstimate {
+            cwnd: allowance.window.map_or(f64::NAN, |window| window.as_f64() / 1000.0),
+            allowed_rate: allowance.target.as_bits_per_second(),
+            rtt: self.rtt.map_or(f64::NAN, seconds),
+            loss_event_rate: self.loss,
+            ..SenderEstimate::NONE
+        }
+    }
+}

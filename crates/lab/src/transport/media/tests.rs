@@ -1,0 +1,333 @@
+use std::sync::{Arc, Mutex};
+
+use whimbrel_control::media::{
+    Allowance, Feedback, MediaController, PacketReport, Probe, ProbeId, SentPacket,
+};
+use whimbrel_netsim::{Ecn, FlowId, Packet};
+use whimbrel_scenario::Network;
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
+use whimbrel_wire::congestion_feedback::CongestionFeedback;
+
+use super::*;
+use crate::payload::{Envelope, SimPayload};
+use crate::transport::{Content, FlowEnd, IpHeaders};
+use crate::{Document, run};
+
+/// Bytes of a packet with 960 bytes of media.
+const SIZE: u64 = 1000;
+
+/// A law that allows what it is told and records what it learns.
+#[derive(Clone, Debug, Default)]
+struct Recorder(Arc<Mutex<Recording>>);
+
+#[derive(Debug, Default)]
+struct Recording {
+    /// Rate in bit/s.
+    rate: f64,
+    window: Option<u64>,
+    probe: Option<Probe>,
+    sent: Vec<SentPacket>,
+    reports: Vec<PacketReport>,
+    rtts: Vec<Option<Duration>>,
+}
+
+impl MediaController for Recorder {
+    fn name(&self) -> &'static str {
+        "recorder"
+    }
+    fn ecn(&self) -> Ecn {
+        Ecn::Ect1
+    }
+    fn on_sent(&mut self, packet: &SentPacket) {
+        self.0.lock().unwrap().sent.push(*packet);
+    }
+    fn on_feedback(&mut self, feedback: &Feedback<'_>) {
+        let mut recording = self.0.lock().unwrap();
+        recording.reports.extend(feedback.packets);
+        recording.rtts.push(feedback.rtt);
+    }
+    fn next_timer(&self) -> Option<Instant> {
+        None
+    }
+    fn on_timer(&mut self, _: Instant) {}
+    fn allowance(&self) -> Allowance {
+        let recording = self.0.lock().unwrap();
+        let rate = DataRate::from_bits_per_second(recording.rate);
+        Allowance { target: rate, pacing: rate, window: recording.window.map(ByteCount::new) }
+    }
+    fn poll_probe(&mut self, _: Instant) -> Option<Probe> {
+        self.0.lock().unwrap().probe.take()
+    }
+    fn on_path_change(&mut self, _: Instant) {}
+}
+
+/// The two ends of a flow with the traffic of `keys`, and its law.
+struct Ends {
+    sender: MediaSender,
+    receiver: MediaReceiver,
+    law: Recorder,
+}
+
+fn at(milliseconds: u64) -> Instant {
+    Instant::from_millis(milliseconds)
+}
+
+impl Ends {
+    fn new(keys: &str, rate: f64) -> Self {
+        let text = format!(
+            "[simulation]\nduration = \"1000 s\"\n[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n[[link]]\nbetween = [\"a\", \"b\"]\n\
+             rate = \"10 Mbit/s\"\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntransport = \"media\"\npayload = \"960 B\"\n{keys}"
+        );
+        let plan = Document::from_toml(&text).unwrap().plan().unwrap_or_else(|error| panic!("{error}"));
+        let network: Network<FlowAgent> = Network::new(&plan, &plan.events, 1);
+        let law = Recorder::default();
+        law.0.lock().unwrap().rate = rate;
+        let mut flow = plan.flows[0].transport.get::<MediaFlow>().unwrap().clone();
+        flow.settings.controller = Box::new(law.clone());
+        let (nodes, links, streams) = (&network.nodes, &network.links, network.simulator.streams());
+        let setup = FlowSetup::new(&plan, &plan.flows[0], FlowId(0), nodes, links, &[], streams);
+        let [FlowAgent::MediaSender(sender), FlowAgent::MediaReceiver(receiver)] = flow.ends(&setup) else {
+            panic!("ends of another transport")
+        };
+        Self { sender, receiver, law }
+    }
+
+    /// An adaptive encoder at 240 kbit/s: 30 packets per second, each a frame.
+    fn adaptive() -> Self {
+        Self::new("", 30.0 * 8.0 * SIZE as f64)
+    }
+
+    /// Runs the sender until `end` and returns what it sends.
+    fn send_until(&mut self, end: Instant) -> Vec<(Instant, Packet<Envelope>)> {
+        drain_until(&mut self.sender, end)
+    }
+
+    /// The reports until `end` reach the sender at once.
+    fn report_until(&mut self, end: Instant) -> usize {
+        let reports = drain_until(&mut self.receiver, end);
+        let count = reports.len();
+        for (time, mut packet) in reports {
+            self.sender.handle_packet(time, packet.size, packet.ecn, &mut packet.payload);
+        }
+        count
+    }
+
+    fn receive(&mut self, at: Instant, packet: &Packet<Envelope>, ecn: Ecn) {
+        self.receiver.handle_packet(at, packet.size, ecn, &mut packet.payload.clone());
+    }
+
+    /// Sequence numbers and arrival times of the packets reported.
+    fn reported(&self) -> Vec<(u64, Option<Instant>)> {
+        let recording = self.law.0.lock().unwrap();
+        recording.reports.iter().map(|report| (report.sent.sequence, report.arrival())).collect()
+    }
+}
+
+/// All packets that an end sends until `end`.
+fn drain_until(end_of_flow: &mut impl FlowEnd, end: Instant) -> Vec<(Instant, Packet<Envelope>)> {
+    let mut packets = Vec::new();
+    let mut now = Instant::ZERO;
+    while let Some(due) = end_of_flow.poll_timeout().filter(|due| *due <= end) {
+        now = now.max(due);
+        end_of_flow.handle_timeout(now);
+        packets.extend(std::iter::from_fn(|| end_of_flow.poll_transmit(now)).map(|packet| (now, packet)));
+        assert!(end_of_flow.poll_timeout().is_none_or(|due| due > now), "no progress at {now:?}");
+    }
+    packets
+}
+
+#[test]
+fn the_law_learns_the_arrival_and_the_mark_of_each_packet_and_each_loss() {
+    let mut ends = Ends::adaptive();
+    let packets = ends.send_until(at(130));
+    assert_eq!(
+        packets.iter().map(|(time, _)| time.as_nanos() / 1_000_000).collect::<Vec<_>>(),
+        [0, 33, 66, 99]
+    );
+    assert!(packets.iter().all(|(_, packet)| packet.ecn == Ecn::Ect1 && u64::from(packet.size) == SIZE));
+    // The third is lost and the second marked.
+    for (index, ecn) in [(0, Ecn::Ect1), (1, Ecn::Ce), (3, Ecn::Ect1)] {
+        let (sent, packet) = &packets[index];
+        ends.receive(*sent + Duration::from_millis(20), packet, ecn);
+    }
+    assert_eq!(ends.report_until(at(130)), 1);
+    let recording = ends.law.0.lock().unwrap();
+    let reported: Vec<_> =
+        recording.reports.iter().map(|report| (report.sent.sequence, report.is_marked())).collect();
+    assert_eq!(reported, [(0, false), (1, true), (2, false), (3, false)]);
+    for (index, report) in recording.reports.iter().enumerate() {
+        assert_eq!(report.arrival().is_none(), index == 2);
+        let Some(arrival) = report.arrival() else { continue };
+        let error = arrival - (report.sent.sent_at + Duration::from_millis(20));
+        // The report's units are 1/1024 s and 1/65536 s.
+        assert!(error < Duration::from_micros(1000), "{error:?}");
+    }
+    assert_eq!(recording.rtts.len(), 1);
+}
+
+#[test]
+fn reports_leave_at_the_interval_while_packets_arrive() {
+    let mut ends = Ends::adaptive();
+    let packets = ends.send_until(at(220));
+    let mut times = Vec::new();
+    for (sent, packet) in &packets {
+        times.extend(
+            drain_until(&mut ends.receiver, *sent).iter().map(|(time, _)| time.as_nanos() / 1_000_000),
+        );
+        ends.receive(*sent, packet, Ecn::NotEct);
+    }
+    times.extend(
+        drain_until(&mut ends.receiver, at(1000)).iter().map(|(time, _)| time.as_nanos() / 1_000_000),
+    );
+    assert_eq!(times, [50, 100, 150, 200]);
+}
+
+#[test]
+fn a_packet_that_arrives_after_the_report_that_missed_it_is_reported() {
+    let mut ends = Ends::adaptive();
+    let packets = ends.send_until(at(130));
+    ends.receive(at(20), &packets[0].1, Ecn::NotEct);
+    ends.receive(at(60), &packets[2].1, Ecn::NotEct);
+    assert_eq!(ends.report_until(at(70)), 1);
+    ends.receive(at(75), &packets[1].1, Ecn::NotEct);
+    ends.receive(at(76), &packets[3].1, Ecn::NotEct);
+    assert_eq!(ends.report_until(at(130)), 1);
+    let reported: Vec<_> =
+        ends.reported().iter().map(|(sequence, arrival)| (*sequence, arrival.is_some())).collect();
+    assert_eq!(reported, [(0, true), (1, false), (2, true), (1, true), (3, true)]);
+}
+
+#[test]
+fn reports_continue_where_the_sequence_numbers_of_rtp_wrap() {
+    let mut ends = Ends::new("", 65_600.0 * 8.0 * SIZE as f64);
+    let mut count = 0;
+    for end in (10..=1010).step_by(10).map(at) {
+        for (sent, packet) in ends.send_until(end) {
+            count += 1;
+            ends.receive(sent, &packet, Ecn::NotEct);
+            ends.report_until(sent);
+        }
+    }
+    assert!(count > 65_536, "{count} packets");
+    ends.report_until(at(1100));
+    let reported = ends.reported();
+    assert!(reported.iter().map(|(sequence, _)| *sequence).eq(0..count));
+    assert!(reported.iter().all(|(_, arrival)| arrival.is_some()));
+}
+
+#[test]
+fn a_window_stops_the_sender_and_a_report_lets_it_continue() {
+    let mut ends = Ends::adaptive();
+    ends.law.0.lock().unwrap().window = Some(2 * SIZE);
+    let packets = ends.send_until(at(150));
+    assert_eq!(packets.len(), 2);
+    ends.receive(at(150), &packets[0].1, Ecn::NotEct);
+    ends.receive(at(150), &packets[1].1, Ecn::NotEct);
+    assert_eq!(ends.report_until(at(200)), 1);
+    assert_eq!(ends.send_until(at(200)).len(), 2);
+}
+
+#[test]
+fn an_encoder_skips_frames_rather_than_queue_them_for_longer_than_it_may() {
+    let mut ends = Ends::adaptive();
+    ends.law.0.lock().unwrap().window = Some(0);
+    assert_eq!(ends.send_until(at(2000)).len(), 1, "a window does not stop what has nothing in the network");
+    // 200 ms at 240 kbit/s are 6 packets; the frame that exceeds them is the last.
+    let mut queued = 0;
+    while ends.sender.encoder_mut().pop().is_some() {
+        queued += 1;
+    }
+    assert_eq!(queued, 7);
+}
+
+#[test]
+fn other_traffic_expires_in_the_queue_of_a_blocked_sender() {
+    let mut ends = Ends::new("traffic = { kind = \"cbr\", rate = \"77 kbit/s\" }", 1e6);
+    ends.law.0.lock().unwrap().window = Some(0);
+    ends.send_until(at(1000));
+    // Ten datagrams a second, of which the first was sent and those of the last 200 ms wait.
+    let expired = ends.sender.meter().counters().expired_datagrams;
+    assert!((7..=8).contains(&expired), "{expired}");
+}
+
+#[test]
+fn a_probe_is_sent_at_its_rate_with_padding_where_media_do_not_suffice() {
+    let mut ends = Ends::adaptive();
+    let rate = DataRate::from_kilobits_per_second(2360.0);
+    let probe = Probe { id: ProbeId(3), rate, size: ByteCount::new(4000), packets: 5 };
+    ends.law.0.lock().unwrap().probe = Some(probe);
+    let packets = ends.send_until(at(30));
+    let recording = ends.law.0.lock().unwrap();
+    assert!(recording.sent.iter().all(|packet| packet.probe == Some(ProbeId(3))));
+    // A packet of media, and packets of 295 bytes, each 1 ms.
+    assert_eq!(packets.len(), 1 + 3000_usize.div_ceil(295));
+    let [.., (before, _), (last, padding)] = &packets[..] else { panic!("few packets") };
+    assert_eq!((*last - *before).as_micros(), 1000);
+    assert_eq!((padding.size, padding.payload.content.data_length()), (295, 0));
+    assert_eq!(ends.sender.meter().counters().sent_packets, 1);
+}
+
+#[test]
+fn packets_have_the_bytes_of_rtp_and_rtcp_in_captures() {
+    let mut ends = Ends::adaptive();
+    let (_, packet) = ends.send_until(at(0)).remove(0);
+    let addresses = IpHeaders {
+        source: [10, 0, 0, 1].into(),
+        destination: [10, 0, 0, 2].into(),
+        flow_port: 5004,
+        sink_port: 9,
+        is_encapsulated: false,
+    };
+    let bytes = |packet: &Packet<Envelope>| {
+        let mut bytes = Vec::new();
+        let SimPayload::Media(content) = &packet.payload.content else { panic!("another transport") };
+        assert_eq!(content.capture_bytes(&addresses, &mut bytes), 17);
+        assert_eq!(bytes.len() + 20, packet.size as usize);
+        bytes
+    };
+    let rtp = bytes(&packet);
+    assert_eq!(rtp[..8], [0x13, 0x8c, 0, 9, 0x03, 0xd4, 0, 0]);
+    assert_eq!(rtp[8..20], [0x80, 96, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+    ends.receive(at(20), &packet, Ecn::NotEct);
+    let (_, report) = drain_until(&mut ends.receiver, at(70)).remove(0);
+    let rtcp = CongestionFeedback::decode(&bytes(&report)[8..]).unwrap();
+    assert_eq!((rtcp.streams[0].first, rtcp.streams[0].metrics.len()), (0, 1));
+}
+
+/// A cell of the `flows` table after a run of `keys` over a link of 2 Mbit/s and 20 ms.
+fn cell(keys: &str, column: &str) -> f64 {
+    let text = format!(
+        "[simulation]\nduration = \"20 s\"\n[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n[[link]]\nbetween = [\"a\", \"b\"]\n\
+         rate = \"2 Mbit/s\"\ndelay = \"20 ms\"\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntransport = \"media\"\npayload = \"960 B\"\n{keys}"
+    );
+    let record =
+        run(&Document::from_toml(&text).unwrap().plan().unwrap_or_else(|error| panic!("{error}")), 1);
+    record.table("flows").and_then(|table| table.number(column, 0)).unwrap_or_else(|| panic!("no {column}"))
+}
+
+#[test]
+fn a_constant_rate_is_that_of_the_link_with_headers() {
+    let goodput = cell("media = { start_rate = \"1 Mbit/s\" }", "goodput_bps");
+    assert!((goodput / 960e3 - 1.0).abs() < 0.01, "{goodput}");
+}
+
+#[test]
+fn settings_that_contradict_each_other_name_the_key() {
+    let plan = |media: &str| {
+        let text = format!(
+            "[simulation]\nduration = \"1 s\"\n[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n[[link]]\nbetween = [\"a\", \"b\"]\n\
+             rate = \"2 Mbit/s\"\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntransport = \"media\"\nmedia = {{ {media} }}"
+        );
+        Document::from_toml(&text).and_then(|document| document.plan()).unwrap_err().to_string()
+    };
+    for (keys, key) in [
+        ("start_rate = \"100 kbit/s\"", "media.start_rate"),
+        ("min_rate = \"0 bit/s\"", "media.min_rate"),
+        ("frame_rate = \"0 Hz\"", "media.frame_rate"),
+        ("report_interval = \"0 s\"", "media.report_interval"),
+        ("controller = \"fast\"", "media.controller"),
+    ] {
+        let error = plan(keys);
+        assert!(error.contains(key), "{error}");
+    }
+}
