@@ -42,7 +42,8 @@
 //!   X_recv measured over another time than the sender assumes does not follow the rate.
 //!
 //! Extensions of the paper: [`Restart::Following`], another criterion for the end of probing;
-//! [`Restart::CarefulResume`]; a [`RestoreLimit`]; a [`Silence`] that replaces a missing notification; and
+//! [`Restart::CarefulResume`]; a restart at the estimated rate of the local link ([`Restart::LinkCapacity`],
+//! [`Restart::LinkAvailable`]); a [`RestoreLimit`]; a [`Silence`] that replaces a missing notification; and
 //! operation with a peer that does not implement any of this ([`FreezingSender::set_assisted`]).
 
 use whimbrel_units::{DataRate, Duration};

@@ -3,6 +3,7 @@
 use whimbrel_units::DataRate;
 
 use super::Silence;
+use crate::capacity::Estimate;
 
 /// Behaviour of a [`FreezingSender`](super::FreezingSender) when it is unfrozen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -21,6 +22,12 @@ pub enum Restart {
     /// Sends at the initial rate for a round-trip time, jumps to half of the old rate and validates it:
     /// [Careful Resume](super::CarefulResume).
     CarefulResume,
+    /// Sends at the [estimated](super::FreezingSender::set_link_estimate) capacity of the local link, without
+    /// probing, and fits the loss history to what the path carries. Without an estimate, sends at the initial
+    /// rate until there is one, and probes as [`Following`](Self::Following) if the path carries that first.
+    LinkCapacity,
+    /// The same with the estimated available bandwidth of the local link.
+    LinkAvailable,
 }
 
 /// Criterion for the end of the sender's probing, as signalled to the receiver.
@@ -41,8 +48,27 @@ impl Restart {
         match self {
             Self::LossRate | Self::CarefulResume => ProbeEnd::Loss,
             Self::AuthorsCode => ProbeEnd::LossOneInterval,
-            Self::Following => ProbeEnd::ReceiveRate,
+            Self::Following | Self::LinkCapacity | Self::LinkAvailable => ProbeEnd::ReceiveRate,
         }
+    }
+
+    /// `true` if the receive rate decides if the new path carries the rate.
+    pub(super) fn is_by_receive_rate(self) -> bool {
+        self.probe_end() == ProbeEnd::ReceiveRate
+    }
+
+    /// The restored rate by an estimate of the local link; `None` under rules that do not use it.
+    pub(super) fn link_rate(self, estimate: Estimate) -> Option<DataRate> {
+        match self {
+            Self::LinkCapacity => Some(estimate.capacity),
+            Self::LinkAvailable => Some(estimate.available),
+            _ => None,
+        }
+    }
+
+    /// `true` if the restored rate is that of the local link.
+    pub(super) fn uses_link(self) -> bool {
+        matches!(self, Self::LinkCapacity | Self::LinkAvailable)
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
     CarefulResume, Coverage, Follow, FreezeConfig, ProbeEnd, Restart, SenderInput, SenderState, at_most,
     has_left_authors_range, has_left_range,
 };
+use crate::capacity::Estimate;
 use crate::tfrc::loss_intervals::INTERVALS;
 use crate::tfrc::send_rate::SendRate;
 use crate::tfrc::{Feedback, LossEventRate, SenderConfig, TfrcSender};
@@ -106,6 +107,10 @@ pub struct FreezingSender {
     follow: Follow,
     careful: Option<CarefulResume>,
     restorations: u64,
+    /// The estimate of the local link.
+    link: Option<Estimate>,
+    /// `true` if the rate of this restoration is that of the local link.
+    is_at_link_rate: bool,
 }
 
 impl FreezingSender {
@@ -128,6 +133,8 @@ impl FreezingSender {
             follow: Follow::new(now, tfrc.allowed_rate()),
             careful: None,
             restorations: 0,
+            link: None,
+            is_at_link_rate: false,
             tfrc,
         }
     }
@@ -208,6 +215,19 @@ impl FreezingSender {
         self.state == SenderState::Probing
     }
 
+    /// Sets the estimate of the capacity and the available bandwidth of the local link, as rates of application
+    /// data; `None` if there is none for the present link. [`Restart::LinkCapacity`] and
+    /// [`Restart::LinkAvailable`] restart at it: the first estimate that is known at the end of a freeze or
+    /// before the restored rate is assessed counts.
+    pub fn set_link_estimate(&mut self, now: Instant, estimate: Option<Estimate>) {
+        self.link = estimate;
+        if self.state == SenderState::Restoring && !self.is_at_link_rate && self.restore_at_link_rate(now) {
+            // Reports on packets sent at the rate before do not assess this one.
+            self.since = now;
+            self.follow = Follow::new(now, self.tfrc.allowed_rate());
+        }
+    }
+
     /// Processes a report.
     pub fn on_feedback(&mut self, now: Instant, feedback: &Feedback, mut signs: Signs) {
         // Section 4.4: "while in the Frozen state, the sender ignores all feedback messages".
@@ -244,6 +264,13 @@ impl FreezingSender {
             }
             self.step(now, input);
         }
+        if self.is_at_link_rate && self.state != SenderState::Restoring {
+            // The rate of the link was no measurement of the path.
+            self.is_at_link_rate = false;
+            if self.state != SenderState::Normal || self.has_measured(feedback, signs.unfrozen) {
+                self.tfrc.rate_law_mut().replace_receive_rate(now, feedback.receive_rate);
+            }
+        }
         let still = matches!(self.state, SenderState::Restoring | SenderState::Normal);
         let ignores =
             before == SenderState::Restoring && still && !self.has_measured(feedback, signs.unfrozen);
@@ -272,7 +299,7 @@ impl FreezingSender {
             }
             _ => None,
         };
-        let by_rate = self.config.restart == Restart::Following;
+        let by_rate = self.config.restart.is_by_receive_rate();
         match self.state {
             SenderState::Normal | SenderState::Frozen => None,
             SenderState::Restoring if self.careful.is_some() => self.resume_carefully(now, feedback, is_loss),
@@ -288,6 +315,8 @@ impl FreezingSender {
                 // nothing.
                 Some(Coverage::Most) if is_data_limited && !self.has_waited(now, rtt) => None,
                 Some(_) if is_data_limited => Some(SenderInput::Ended),
+                // The path carries the rate of the link: there is nothing to probe for.
+                Some(_) if self.is_at_link_rate => Some(SenderInput::Lagging),
                 Some(_) => Some(SenderInput::Carried),
                 None => None,
             },
@@ -431,14 +460,28 @@ impl FreezingSender {
             .filter(|_| careful)
             .map(|path| CarefulResume::new(now, old, path.rtt, path.initial_rate().min(old)));
         let mut limit = self.config.restore_at_most.of(old);
-        if self.config.restart == Restart::Following {
+        if self.config.restart.is_by_receive_rate() {
             // The round-trip time of the old path is no estimate for the new one. The restored rate is
             // kept, whatever the equation yields for another round-trip time.
             self.tfrc.expect_other_path();
             limit = limit.min(old);
         }
-        let ceiling = at_most(limit, self.careful.map(|careful| careful.limit()));
+        let initial = self.tfrc.path().filter(|_| self.config.restart.uses_link());
+        let reconnaissance = initial.map(|path| path.initial_rate().min(old));
+        let ceiling = at_most(limit, self.careful.map(|careful| careful.limit()).or(reconnaissance));
         self.tfrc.restore(now, &self.saved, ceiling);
+        self.is_at_link_rate = false;
+        self.restore_at_link_rate(now);
         self.follow = Follow::new(now, self.tfrc.allowed_rate());
+    }
+
+    /// Restores the rate of the local link, if the rule uses it and there is an estimate.
+    fn restore_at_link_rate(&mut self, now: Instant) -> bool {
+        let rate = self.link.and_then(|link| self.config.restart.link_rate(link));
+        let Some(rate) = rate.filter(|rate| !rate.is_zero()) else { return false };
+        let limit = self.config.restore_at_most.of(self.saved.allowed());
+        self.tfrc.restore_at(now, rate.min(limit));
+        self.is_at_link_rate = true;
+        true
     }
 }

@@ -228,6 +228,21 @@ impl SendRate {
         }
     }
 
+    /// Continues a restoration at `rate`, regardless of p: the rate stays until the ceiling is set anew, but
+    /// each expiration of the nofeedback timer halves it, as half of it counts as the receive rate.
+    pub(crate) fn restore_at(&mut self, now: Instant, rate: DataRate) {
+        let rate = rate.min(self.config.max_rate);
+        (self.allowed, self.ceiling, self.probing) = (rate, rate, true);
+        self.receive_rates.replace(now, rate / 2.0);
+        self.receive_limit = rate;
+    }
+
+    /// Replaces X_recv_set by a measurement.
+    pub(crate) fn replace_receive_rate(&mut self, now: Instant, rate: DataRate) {
+        self.receive_rates.replace(now, rate);
+        self.receive_limit = rate * 2.0;
+    }
+
     /// TFRC-SP: sets the fraction of X_Bps that is available for data, the remainder being headers (RFC 4828,
     /// Section 3; RFC 5622, Section 5). It takes effect with the next feedback.
     pub fn set_data_share(&mut self, share: f64) {

@@ -8,6 +8,7 @@ const SEGMENT: ByteCount = ByteCount::new(1000);
 /// 0.01 1.0032)).
 const EQUATION: f64 = 112_332.0;
 
+mod by_link;
 mod by_receive_rate;
 
 fn ms(ms: u64) -> Instant {

@@ -133,6 +133,13 @@ impl TfrcSender {
         self.pacer.forget_missed(now);
     }
 
+    /// Continues a restoration at `rate`, which is no measurement of the path.
+    pub(crate) fn restore_at(&mut self, now: Instant, rate: DataRate) {
+        self.rate.restore_at(now, rate);
+        self.pace();
+        self.pacer.forget_missed(now);
+    }
+
     /// Average packet size; in TFRC-SP, not the nominal s.
     pub(crate) fn packet_size(&self) -> ByteCount {
         if self.config.small_packets.is_some() { self.sizes.mean() } else { self.sizes.segment_size() }
