@@ -119,6 +119,11 @@ pub trait FlowTransport: CloneBox + Any + fmt::Debug + Send + Sync {
         false
     }
 
+    /// `true` if the sending end observes the 802.11 stations of its node.
+    fn observes_station(&self) -> bool {
+        false
+    }
+
     /// `true` if records show the freeze states of senders.
     fn records_freezing(&self) -> bool {
         false

@@ -66,6 +66,7 @@ mod validation;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use whimbrel_control::capacity::Estimate;
 use whimbrel_control::loss_differentiation::LossClass;
 use whimbrel_units::Instant;
 use whimbrel_wire::option::data_dropped::DropCode;
@@ -333,6 +334,13 @@ impl Connection {
     /// [takes part](crate::config::FreezeConfig::offer).
     pub fn probe(&mut self, now: Instant) -> bool {
         !self.freezing.is_frozen() && self.congestion.on_probe(now)
+    }
+    /// Sets the estimated capacity and available bandwidth of the local link, as rates of application data; `None`
+    /// when the link changes, until there is an estimate of the new one. A CCID 3 or 4 sender uses it if
+    /// [`FreezeConfig::restart`](crate::config::FreezeConfig::restart) is a rate of the link, or
+    /// [`TfrcConfig::link_cap`](crate::config::TfrcConfig::link_cap) is set.
+    pub fn set_link_estimate(&mut self, now: Instant, estimate: Option<Estimate>) {
+        self.congestion.on_link_estimate(now, estimate);
     }
     /// Enables address changes of the client, before the handshake, by an offer or the acceptance of one, if the
     /// configuration permits them ([`Config::mobility`](crate::Config::mobility)). `number`: an identifier not used

@@ -73,6 +73,7 @@ pub use error::{ConfigError, ConnectError, ConnectionError, ListenError, SendErr
 pub use event::{DatagramId, DropReason, Event, LossVerdict, UnfreezeCause};
 pub use mobility::MobilitySecret;
 pub use send_queue::{Datagram, OverflowPolicy, SendQueueConfig};
+pub use whimbrel_control::capacity::Estimate as LinkEstimate;
 pub use whimbrel_control::reordering::LatenessSummary;
 
 /// The examples of the guide.

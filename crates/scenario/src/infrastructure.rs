@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::quantity::{Decibels, Power, Time};
+use super::quantity::{Decibels, Power, Rate, Time};
 
 /// The node's station is an access point.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
@@ -23,6 +23,10 @@ pub struct AccessPoint {
     /// The largest number of associated clients; 2007 by default.
     #[serde(default)]
     pub max_clients: Option<u32>,
+    /// Rate of unicast data frames from and to the clients of this access point, without adaptation; that of the medium by
+    /// default.
+    #[serde(default)]
+    pub rate: Option<Rate>,
 }
 
 /// The node's station searches for an access point, and sends everything through it.

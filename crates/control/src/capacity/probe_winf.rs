@@ -84,6 +84,11 @@ impl ProbeWinf {
         self.last_frame.is_none_or(|last| now.saturating_since(last) >= self.config.quiet)
     }
 
+    /// The parameters.
+    pub fn config(&self) -> &ProbeWinfConfig {
+        &self.config
+    }
+
     /// Processes a frame.
     pub fn on_heard(&mut self, heard: &Heard) {
         self.last_frame = self.last_frame.max(Some(heard.at));

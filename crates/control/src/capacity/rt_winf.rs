@@ -115,6 +115,11 @@ impl RtWinf {
         }
     }
 
+    /// The parameters.
+    pub fn config(&self) -> &RtWinfConfig {
+        &self.config
+    }
+
     /// Processes a frame. Frames are in the order of their ends; others are assigned to no exchange.
     pub fn on_heard(&mut self, heard: &Heard) {
         match heard.kind {

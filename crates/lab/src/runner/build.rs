@@ -56,6 +56,14 @@ pub(super) fn network(
             [simulator.add_agent(setup.from, id, sender), simulator.add_agent(setup.to, id, receiver)]
         })
         .collect();
+    for (flow, [sender, _]) in plan.flows.iter().zip(&flows) {
+        if flow.transport.observes_station() {
+            for (wifi, ids) in plan.wifi.iter().zip(&stations) {
+                let own = wifi.stations.iter().zip(ids).filter(|(station, _)| station.node == flow.from);
+                own.for_each(|(_, id)| simulator.observe(*id, *sender));
+            }
+        }
+    }
     let mut routers = Vec::new();
     for (wifi, ids) in plan.wifi.iter().zip(&stations) {
         let protocol = match wifi.routing {

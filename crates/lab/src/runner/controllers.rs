@@ -117,6 +117,14 @@ impl Observer {
         }
     }
 
+    /// Discards all observations.
+    fn restart(&mut self, now: Instant) {
+        self.winf = RtWinf::new(*self.winf.config(), now);
+        self.data_ack = ProbeWinf::new(*self.data_ack.config(), now);
+        self.gap = IdleGap::new(self.winf.config().nominal, now);
+        self.peer = None;
+    }
+
     /// The frame of a step of the MAC; `None` for other steps. `returned` yields the estimate in the ACK of a station.
     fn heard(
         &mut self,
@@ -199,7 +207,13 @@ impl Controller for StationController {
         self.law.poll_timeout()
     }
 
-    fn handle_observation(&mut self, _: Instant, observation: &Observation) {
+    fn handle_observation(&mut self, now: Instant, observation: &Observation) {
+        if let (Some(observer), Observation::Associated(_)) = (&mut self.observer, observation) {
+            // Estimates of another cell.
+            observer.restart(now);
+            self.own.clear();
+            return;
+        }
         let (Some(observer), Observation::Mac { at, step }) = (&mut self.observer, observation) else {
             return;
         };

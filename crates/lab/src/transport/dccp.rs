@@ -8,13 +8,14 @@ mod details;
 mod freezing;
 mod packet;
 mod reordering;
+mod station;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use whimbrel_control::loss_differentiation::Scheme;
 use whimbrel_proto::ccid::Mechanism;
-use whimbrel_proto::config::{DataChecksumUse, FreezeConfig};
+use whimbrel_proto::config::{DataChecksumUse, FreezeConfig, Restart};
 use whimbrel_proto::{Ccid, Config};
 use whimbrel_scenario::transport::Settings;
 use whimbrel_scenario::{Note, ScenarioError, idle};
@@ -25,6 +26,7 @@ pub use details::Details;
 
 use super::{FlowAgent, FlowSetup, FlowTransport, Transport};
 use agent::GREEDY_QUEUE;
+use station::Station;
 
 /// DCCP.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +107,8 @@ pub struct DccpFlow {
     pub lower_headers: u32,
     /// `true` if packets travel in UDP datagrams (RFC 6773).
     pub encapsulated: bool,
+    /// `true` if the sender is frozen while its 802.11 station has no access point.
+    pub follows_station: bool,
     /// Drift of the sender's clock against simulated time, in nanoseconds per second.
     pub clock_drift: i64,
     /// The configuration of both ends.
@@ -115,6 +119,21 @@ pub struct DccpFlow {
 const DCCP_DATA_HEADER: u32 = 16;
 /// Bytes of a Timestamp or Data Checksum option (RFC 4340, Sections 13.1 and 9.3).
 const OPTION: u32 = 6;
+
+impl DccpFlow {
+    /// `true` if the sender uses rt-Winf's estimates of its station.
+    fn uses_estimates(&self) -> bool {
+        let restart = self.config.freeze.restart;
+        matches!(restart, Restart::LinkCapacity | Restart::LinkAvailable)
+            || self.config.ccids.tfrc().is_some_and(|tfrc| tfrc.link_cap)
+    }
+
+    /// What the sender has of its station.
+    fn station(&self, flow: &FlowSetup<'_>) -> Station {
+        let delay = self.follows_station.then(|| flow.distribution_delay());
+        Station::new(self.uses_estimates().then(|| (flow.estimate(flow.from), flow.data_share())), delay)
+    }
+}
 
 impl FlowTransport for DccpFlow {
     fn scheme(&self) -> String {
@@ -148,7 +167,8 @@ impl FlowTransport for DccpFlow {
         let (config, source) = (&self.config, flow.source());
         let client =
             DccpAgent::client(at(flow.to), config.clone(), seeds[0], flow.start, source, flow.meter())
-                .with_clock_drift(self.clock_drift);
+                .with_clock_drift(self.clock_drift)
+                .with_station(self.station(flow));
         let server = DccpAgent::server(at(flow.from), config.clone(), seeds[1], receiver_meter);
         [client.into(), server.into()]
     }
@@ -159,6 +179,10 @@ impl FlowTransport for DccpFlow {
 
     fn is_encapsulated(&self) -> bool {
         self.encapsulated
+    }
+
+    fn observes_station(&self) -> bool {
+        self.follows_station || self.uses_estimates()
     }
 
     fn records_freezing(&self) -> bool {

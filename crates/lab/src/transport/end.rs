@@ -3,6 +3,7 @@
 use std::fmt;
 
 use whimbrel_control::reordering::LatenessSummary;
+use whimbrel_netsim::medium::Observation;
 use whimbrel_netsim::{Ecn, LinkId, LossCause, Packet};
 use whimbrel_scenario::signals::{Command, Scope};
 use whimbrel_units::{DataRate, Instant};
@@ -82,6 +83,12 @@ pub trait FlowEnd: fmt::Debug + Send {
     /// Notifies this end of a handover.
     fn handle_command(&mut self, now: Instant, command: Command, scope: Scope) {
         let _ = (now, command, scope);
+    }
+
+    /// Processes an observation of the station of this end's node, if the transport
+    /// [observes](super::FlowTransport::observes_station) it.
+    fn handle_observation(&mut self, now: Instant, observation: &Observation) {
+        let _ = (now, observation);
     }
 
     /// Lateness of the overtaken packets at this end.

@@ -4,10 +4,10 @@ use whimbrel_control::capacity::AdHocProbe;
 use whimbrel_netsim::random::{RandomStream, RandomStreams};
 use whimbrel_netsim::{FlowId, LinkId, NodeId};
 use whimbrel_scenario::TrafficPlan;
-use whimbrel_units::{ByteCount, Instant};
+use whimbrel_units::{ByteCount, Duration, Instant};
 
 use crate::metrics::{Meter, Recording};
-use crate::scenario::{FlowPlan, Plan};
+use crate::scenario::{FlowPlan, Plan, WifiPlan};
 use crate::traffic::{Bulk, Cbr, OnOff, Pairs, Pattern, Playback, TrafficSource, Transfer};
 use crate::transport::explicit::CrossLayer;
 
@@ -55,6 +55,19 @@ impl<'a> FlowSetup<'a> {
     /// The estimates of a node's MAC.
     pub fn estimate(&self, node: NodeId) -> CrossLayer {
         self.stores.get(node.index()).cloned().unwrap_or_default()
+    }
+
+    /// Share of application data in a full packet.
+    pub fn data_share(&self) -> f64 {
+        f64::from(self.flow.payload) / f64::from(self.flow.packet_size)
+    }
+
+    /// Time from an association of the sender's station with another access point until packets for it go there.
+    pub fn distribution_delay(&self) -> Duration {
+        let of_sender = |wifi: &&WifiPlan| wifi.stations.iter().any(|station| station.node == self.flow.from);
+        let infrastructure =
+            self.plan.wifi.iter().find(of_sender).and_then(|wifi| wifi.infrastructure.as_ref());
+        infrastructure.map_or(Duration::ZERO, |infrastructure| infrastructure.distribution_delay)
     }
 
     /// A meter for one of the ends.

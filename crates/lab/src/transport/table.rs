@@ -112,8 +112,9 @@ macro_rules! transports {
             }
 
             fn handle_observation(&mut self, now: Instant, _: StationId, observation: &Observation) {
-                if let Self::Router(router) = self {
-                    router.handle_observation(now, observation);
+                match self {
+                    Self::Router(router) => router.handle_observation(now, observation),
+                    end => end.end_mut().handle_observation(now, observation),
                 }
             }
 

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use whimbrel_control::capacity::Estimate;
 use whimbrel_control::loss_differentiation::LossClass;
 use whimbrel_units::{DataRate, Instant};
 use whimbrel_wire::SeqNo;
@@ -38,6 +39,11 @@ pub trait PathFollower: fmt::Debug {
     /// Packets take another path, and this end continues: statistics of the old path are discarded.
     fn on_path_change(&mut self, now: Instant) {
         let _ = now;
+    }
+    /// The estimated capacity and available bandwidth of the local link, as rates of application data, have changed;
+    /// `None` if there is no estimate for the present link.
+    fn on_link_estimate(&mut self, now: Instant, estimate: Option<Estimate>) {
+        let _ = (now, estimate);
     }
     /// State with which the path is left.
     fn leave(&self, now: Instant) -> Resume;

@@ -1,5 +1,6 @@
 //! Congestion control of the two half-connections, and the Ack Vectors that it needs.
 
+use whimbrel_control::capacity::Estimate;
 use whimbrel_control::loss_differentiation::LossClass;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::FeatureNumber;
@@ -299,6 +300,12 @@ impl Congestion {
         }
         if let Some(path) = self.receiver_path() {
             path.on_path_change(now);
+        }
+    }
+    /// Passes the estimate of the local link to the HC-sender.
+    pub(super) fn on_link_estimate(&mut self, now: Instant, estimate: Option<Estimate>) {
+        if let Some(path) = self.sender_path() {
+            path.on_link_estimate(now, estimate);
         }
     }
     /// The states of the HC-sender and the HC-receiver with which the path is left.

@@ -6,9 +6,11 @@ use whimbrel_wifi::MacAddress;
 use whimbrel_wifi::infrastructure::{
     AccessPointConfig, HandoverTrigger, InvalidInfrastructure, Scan, Ssid, StationConfig,
 };
+use whimbrel_wifi::phy::RateSet;
 use whimbrel_wifi::propagation::from_decibels;
 
 use super::stations::StationPlan;
+use super::wifi::phy_rate;
 use super::{copies, quoted};
 use crate::error::ScenarioError;
 use crate::infrastructure::{self as keys, AccessPoint, Client};
@@ -23,6 +25,7 @@ pub(super) fn plan(
     wifi: &str,
     stations: &[StationPlan],
     distribution_delay: Duration,
+    rates: RateSet,
 ) -> Result<Option<InfrastructureConfig>, ScenarioError> {
     let members: Vec<(usize, &Node)> = scenario
         .node
@@ -43,7 +46,7 @@ pub(super) fn plan(
                 let expected = "either `access_point` or `client`";
                 return Err(ScenarioError::invalid(format!("{key}.client"), "{...}", expected));
             }
-            (Some(point), None) => StationRole::AccessPoint(access_point(&key, point, address)?),
+            (Some(point), None) => StationRole::AccessPoint(access_point(&key, point, address, rates)?),
             (None, Some(client)) => client_role(scenario, wifi, &key, client, address)?,
             (None, None) => StationRole::default(),
         });
@@ -95,6 +98,7 @@ fn access_point(
     key: &str,
     point: &AccessPoint,
     address: MacAddress,
+    rates: RateSet,
 ) -> Result<AccessPointConfig, ScenarioError> {
     let key = format!("{key}.access_point");
     let address = point.bssid.as_deref().map_or(Ok(address), |text| {
@@ -108,6 +112,7 @@ fn access_point(
     Ok(AccessPointConfig {
         beacon_interval: point.beacon_interval.map_or(default.beacon_interval, |time| time.0),
         max_stations: point.max_clients.map_or(default.max_stations, |count| count as usize),
+        data_rate: point.rate.map(|rate| phy_rate(&format!("{key}.rate"), rate.0, rates)).transpose()?,
         ..default
     })
 }

@@ -210,7 +210,10 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
         // Messages of the protocol precede data, as in ns-2.
         discipline = queue::Discipline::Priority { flows: vec![FlowId::ROUTING], rest: Box::new(discipline) };
     }
-    let infrastructure = roles::plan(scenario, &wifi.name, &stations, wifi.distribution_delay.0)?;
+    // Rates that all stations support.
+    let is_common = |rate: &Rate| own_macs.iter().all(|(_, mac)| mac.phy.supported.contains(*rate));
+    let rates = RateSet::new(&rules.mac.phy.supported.iter().filter(is_common).collect::<Vec<_>>());
+    let infrastructure = roles::plan(scenario, &wifi.name, &stations, wifi.distribution_delay.0, rates)?;
     Ok(WifiPlan {
         name: wifi.name.clone(),
         stations,
@@ -323,7 +326,8 @@ pub(super) fn mac(key: &str, wifi: &Wifi) -> Result<MacConfig, ScenarioError> {
     })
 }
 
-fn phy_rate(key: &str, rate: DataRate, supported: RateSet) -> Result<Rate, ScenarioError> {
+/// The rate of a physical layer with that number of bits per second.
+pub(super) fn phy_rate(key: &str, rate: DataRate, supported: RateSet) -> Result<Rate, ScenarioError> {
     let megabits = rate.as_bits_per_second() / 1e6;
     supported.iter().find(|other| other.data_rate() == rate).ok_or_else(|| {
         let rates: Vec<String> =

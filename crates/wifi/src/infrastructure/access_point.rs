@@ -6,6 +6,7 @@ use whimbrel_units::{Duration, Instant};
 
 use super::{Announcement, ManagementMessage, ManagementTransmit, Ssid, Status};
 use crate::frame::MacAddress;
+use crate::phy::Rate;
 
 /// Parameters of an [`AccessPoint`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,6 +23,8 @@ pub struct AccessPointConfig {
     pub first_beacon: Instant,
     /// Greatest number of associated stations.
     pub max_stations: usize,
+    /// Rate of unicast data frames from and to the associated stations; `None` for that of their MACs.
+    pub data_rate: Option<Rate>,
 }
 
 impl AccessPointConfig {
@@ -35,6 +38,7 @@ impl AccessPointConfig {
             beacon_interval: Duration::from_micros(102_400),
             first_beacon: Instant::ZERO,
             max_stations: 2_007,
+            data_rate: None,
         }
     }
 }

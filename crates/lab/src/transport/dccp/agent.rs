@@ -1,8 +1,10 @@
 //! One end of a DCCP connection in the simulated network: the real protocol code and the simulator's clock.
 
 use super::freezing;
+use super::station::{Station, StationChange};
 use rustc_hash::FxHashMap;
 use whimbrel_control::reordering::LatenessSummary;
+use whimbrel_netsim::medium::Observation;
 use whimbrel_netsim::{Ecn, FlowId, LinkId, LossCause, NodeId, Packet};
 use whimbrel_proto::{
     Config, Connection, ConnectionSnapshot, Datagram, DatagramId, DropReason, Event, LossVerdict, Poll,
@@ -54,6 +56,8 @@ pub struct DccpAgent {
     undelivered: Vec<Arrived>,
     /// The newest packet whose data were delivered.
     newest_delivered: Option<SeqNo>,
+    /// The 802.11 station of the sender.
+    station: Station,
     meter: Meter,
 }
 
@@ -105,6 +109,7 @@ impl DccpAgent {
             source: None,
             queued: 0,
             waiting: None,
+            station: Station::default(),
             meter,
         }
     }
@@ -113,6 +118,12 @@ impl DccpAgent {
     #[must_use]
     pub fn with_clock_drift(self, drift: i64) -> Self {
         Self { clock: LocalClock::gaining(drift), ..self }
+    }
+
+    /// The same end, which follows its 802.11 station.
+    #[must_use]
+    pub(super) fn with_station(self, station: Station) -> Self {
+        Self { station, ..self }
     }
 
     /// A snapshot of the connection; `None` before there is one.
@@ -252,6 +263,9 @@ impl FlowEnd for DccpAgent {
                 connection.connect(local);
             }
         }
+        if self.station.take_completion(now) {
+            self.handle_command(now, Command::Unfreeze, Scope::Local);
+        }
         let local = self.clock.local(now);
         match &mut self.connection {
             // Most wake-ups are for a packet that congestion control has held back, not for a timer.
@@ -266,7 +280,11 @@ impl FlowEnd for DccpAgent {
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
         self.feed(now);
-        let transmit = match self.connection.as_mut()?.poll(self.clock.local(now)) {
+        let connection = self.connection.as_mut()?;
+        if let Some(estimate) = self.station.changed_estimate() {
+            connection.set_link_estimate(self.clock.local(now), estimate);
+        }
+        let transmit = match connection.poll(self.clock.local(now)) {
             Poll::Transmit(transmit) => transmit,
             Poll::Wait(wait) => {
                 self.wait = wait;
@@ -290,6 +308,7 @@ impl FlowEnd for DccpAgent {
             return self.start;
         }
         let connection = self.wait.deadline().map(|at| self.clock.simulated(at));
+        let connection = [connection, self.station.poll_timeout()].into_iter().flatten().min();
         let Some(source) = &self.source else { return connection };
         // A greedy source is polled whenever there is room; it needs a timer for its end only.
         let source = if source.is_greedy() { source.stop() } else { source.poll_timeout() };
@@ -342,6 +361,14 @@ impl FlowEnd for DccpAgent {
         let all = self.undelivered.len() as u64;
         let held = self.snapshot().map_or(0, |snapshot| snapshot.holdings.datagrams as u64).min(all);
         [held, all - held]
+    }
+
+    fn handle_observation(&mut self, now: Instant, observation: &Observation) {
+        match self.station.on_observation(now, observation) {
+            Some(StationChange::Left) => self.handle_command(now, Command::Freeze, Scope::Local),
+            Some(StationChange::Stayed) => self.handle_command(now, Command::Unfreeze, Scope::Local),
+            None => {}
+        }
     }
 
     fn handle_command(&mut self, now: Instant, command: Command, scope: Scope) {

@@ -129,6 +129,7 @@ pub(super) fn configured(ccid: u8, classifier: Classifier, details: &Details) ->
         tfrc.least_loss_event_rate = LossEventRate::new(details.least_loss_event_rate.0);
         tfrc.send_rtt_estimate = details.rtt_estimate;
         tfrc.differentiation = differentiation;
+        tfrc.link_cap = details.link_cap;
         if let Some(tick) = details.timeout_tick {
             tfrc.retransmit_timeout = RetransmitTimeout::Measured { tick: tick.0 };
         }
@@ -139,6 +140,7 @@ pub(super) fn configured(ccid: u8, classifier: Classifier, details: &Details) ->
         classifier,
         lower_headers: details.network_header + encapsulation,
         encapsulated: details.udp_encapsulation,
+        follows_station: details.freeze.as_ref().is_some_and(|freeze| freeze.follows_station),
         clock_drift: (details.clock_drift_ppm * 1e3).round() as i64,
         config,
     }

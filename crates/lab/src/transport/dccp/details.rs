@@ -31,6 +31,8 @@ pub struct Details {
     /// TFRC: t_RTO in the throughput equation is measured as TCP does, on a clock with this tick (ns-2: "100 ms"), rather than four
     /// round-trip times.
     pub timeout_tick: Option<Time>,
+    /// TFRC: if true, the rate is at most the capacity that rt-Winf estimates at the sender's 802.11 station.
+    pub link_cap: bool,
     /// Rate error of the sender's clock in parts per million; positive: fast.
     pub clock_drift_ppm: f64,
     /// TFRC: if true, a loss is withdrawn when the packet arrives after all, as RFC 5348, Section 5.1, allows.
@@ -90,6 +92,7 @@ impl Default for Details {
             oscillation_damping: false,
             faster_restart: false,
             timeout_tick: None,
+            link_cap: false,
             clock_drift_ppm: 0.0,
             forgive_late: true,
             history_discounting: true,

@@ -25,6 +25,9 @@ pub struct Freeze {
     pub silence: Option<Time>,
     /// The same, in round-trip times.
     pub silence_in_rtt: Option<f64>,
+    /// If true, the sender is frozen from the time at which its 802.11 station leaves its access point until packets for the
+    /// station go to the next one (`distribution_delay` after the association).
+    pub follows_station: bool,
     /// The longest freeze requested by the end's own application.
     pub local_limit: Option<Time>,
     /// The longest freeze requested by the other end.
@@ -55,6 +58,10 @@ pub enum RestartMode {
     Following,
     /// Goes to half of the old rate after a round-trip time at the initial one.
     CarefulResume,
+    /// Goes to the capacity that rt-Winf estimates at the sender's 802.11 station, and does not probe.
+    LinkCapacity,
+    /// The same with the available bandwidth.
+    LinkAvailable,
 }
 
 impl Freeze {
@@ -71,6 +78,8 @@ impl Freeze {
                 RestartMode::AuthorsCode => Restart::AuthorsCode,
                 RestartMode::Following => Restart::Following,
                 RestartMode::CarefulResume => Restart::CarefulResume,
+                RestartMode::LinkCapacity => Restart::LinkCapacity,
+                RestartMode::LinkAvailable => Restart::LinkAvailable,
             })
             .restore_at_most(rate.or(share).unwrap_or_default())
             .silence(self.silence.map(|time| Silence::Time(time.0)).or(rounds))

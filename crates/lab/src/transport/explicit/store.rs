@@ -45,6 +45,11 @@ impl CrossLayer {
         }
     }
 
+    /// Removes all estimates: the node's station is in another cell.
+    pub fn clear(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Entry::default();
+    }
+
     /// Sets the estimates for records: rt-Winf's as an onlooker and from data and ACK, and IdleGap's.
     pub(crate) fn set_observed(
         &self,

@@ -50,6 +50,9 @@ pub struct TfrcConfig {
     pub least_loss_event_rate: LossEventRate,
     /// t_RTO of the throughput equation.
     pub retransmit_timeout: RetransmitTimeout,
+    /// Limit the rate to the capacity of the local link, as far as the application
+    /// [provides](crate::Connection::set_link_estimate) an estimate.
+    pub link_cap: bool,
 }
 
 impl TfrcConfig {
@@ -89,6 +92,7 @@ impl Default for TfrcConfig {
             feedback_timer: true,
             least_loss_event_rate: LossEventRate::ZERO,
             retransmit_timeout: RetransmitTimeout::FourRoundTrips,
+            link_cap: false,
         }
     }
 }
@@ -104,4 +108,5 @@ config_setters!(TfrcConfig {
     feedback_timer: bool,
     least_loss_event_rate: LossEventRate,
     retransmit_timeout: RetransmitTimeout,
+    link_cap: bool,
 });

@@ -1,5 +1,6 @@
 //! The HC-sender: paces data packets, reads feedback.
 
+use whimbrel_control::capacity::Estimate;
 use whimbrel_control::freeze::{FreezingSender, Marking, PlainRate, ProbeEnd, SenderState, Signs};
 use whimbrel_control::tfrc::loss_intervals::INTERVALS;
 use whimbrel_control::tfrc::send_rate::SendRateConfig;
@@ -57,6 +58,8 @@ pub struct Sender {
     marked: u64,
     /// The largest application datagram if the path sets no limit.
     max_datagram: usize,
+    /// `true` if the rate is limited to the capacity of the local link.
+    has_link_cap: bool,
 }
 
 /// The options that make an acknowledgement a feedback packet.
@@ -133,6 +136,7 @@ impl Sender {
             owes_ack_since: None,
             marked: 0,
             max_datagram: half.max_datagram,
+            has_link_cap: tfrc.link_cap,
         }
     }
 
@@ -436,6 +440,14 @@ impl Freezing for Sender {
 }
 
 impl PathFollower for Sender {
+    fn on_link_estimate(&mut self, now: Instant, estimate: Option<Estimate>) {
+        if self.has_link_cap {
+            let cap = estimate.map_or(DataRate::INFINITE, |estimate| estimate.capacity);
+            self.tfrc.tfrc_mut().set_max_rate(cap);
+        }
+        self.tfrc.set_link_estimate(now, estimate);
+    }
+
     fn leave(&self, _now: Instant) -> Resume {
         Resume { rate: Some(self.tfrc.tfrc().snapshot().allowed_rate), ..Resume::default() }
     }

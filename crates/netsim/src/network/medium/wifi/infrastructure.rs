@@ -11,7 +11,7 @@ use whimbrel_wifi::infrastructure::{
     AccessPointEvent, DistributionSystem, HandoverReport, ManagementMessage, StationEvent,
 };
 use whimbrel_wifi::site::Site;
-use whimbrel_wifi::{Frame as MacFrame, MacAddress};
+use whimbrel_wifi::{Frame as MacFrame, MacAddress, Rate};
 
 use super::in_flight::InFlight;
 use super::managed::{Machine, Managed};
@@ -72,6 +72,14 @@ impl Infrastructure {
 
     pub(super) fn address(&self, station: usize) -> MacAddress {
         self.addresses[station]
+    }
+
+    /// Rate of data frames in the cell of an access point; `None` for that of the stations' MACs.
+    pub(super) fn data_rate(&self, access_point: usize) -> Option<Rate> {
+        match &self.stations[access_point].machine {
+            Machine::AccessPoint(machine) => machine.config().data_rate,
+            _ => None,
+        }
     }
 
     pub(super) fn number(&self, address: MacAddress) -> Option<usize> {

@@ -114,8 +114,9 @@ impl Supply<'_> {
                 io.lose(frame, MediumLoss::NotAssociated);
                 continue;
             }
+            let rate = access_point.config().data_rate.filter(|_| to.is_some());
             let outgoing = self.packet(now, frame, receiver, io);
-            return Some(Outgoing { addressing: from_ds(own), ..outgoing });
+            return Some(Outgoing { addressing: from_ds(own), rate, ..outgoing });
         }
     }
 
@@ -135,13 +136,14 @@ impl Supply<'_> {
         let bssid = client.access_point()?;
         let held = managed.held.take();
         let access_point = infrastructure.number(bssid)?;
+        let rate = infrastructure.data_rate(access_point);
         let to_ds = |destination| Addressing { subtype: 0, flags: Flags::TO_DS, address3: Some(destination) };
         if let Some(outgoing) = held {
             self.payloads.redirect(outgoing.payload, access_point, io);
             let is_broadcast = self.payloads.is_broadcast(outgoing.payload);
             let destination = if is_broadcast { MacAddress::BROADCAST } else { bssid };
             let data = Outgoing::data(bssid, outgoing.size, outgoing.payload);
-            return Some(Outgoing { addressing: to_ds(destination), ..data });
+            return Some(Outgoing { addressing: to_ds(destination), rate, ..data });
         }
         let mut frame = io.take(station)?;
         let destination = frame.receiver.map_or(MacAddress::BROADCAST, |to| infrastructure.address(to));
@@ -150,6 +152,6 @@ impl Supply<'_> {
         }
         let size = frame.size + self.llc_bytes;
         let payload = self.payloads.insert(now, frame, Some(access_point), io);
-        Some(Outgoing { addressing: to_ds(destination), ..Outgoing::data(bssid, size, payload) })
+        Some(Outgoing { addressing: to_ds(destination), rate, ..Outgoing::data(bssid, size, payload) })
     }
 }

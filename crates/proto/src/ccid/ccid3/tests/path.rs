@@ -138,3 +138,24 @@ fn four_paths_are_remembered_and_not_more() {
     assert_eq!(go(&mut other, 4, 1), rtt);
     assert_eq!(go(&mut pair, 5, 1), None);
 }
+
+#[test]
+fn the_capacity_of_the_local_link_limits_the_rate_if_the_configuration_asks_for_it() {
+    let capacity = DataRate::from_bytes_per_second(20.0 * SIZE as f64);
+    let estimate = Some(crate::LinkEstimate { capacity, available: DataRate::ZERO });
+    for (is_capped, most) in [(true, 20.0), (false, 1e9)] {
+        let mut config = config(all());
+        config.tune_tfrc(|tfrc| tfrc.link_cap = is_capped);
+        let mut pair = Pair::connected(config);
+        let now = pair.now;
+        pair.client.set_link_estimate(now, estimate);
+        send_greedily(&mut pair, End::Client, Duration::from_secs(5));
+        let found = rate(&pair.client.snapshot().sender) / SIZE as f64;
+        assert!(found <= most + 1e-6 && found >= 20.0 - 1e-6, "{found} packets per second");
+        let now = pair.now;
+        pair.client.set_link_estimate(now, None);
+        send_greedily(&mut pair, End::Client, Duration::from_secs(3));
+        let found = rate(&pair.client.snapshot().sender) / SIZE as f64;
+        assert!(found > 100.0, "{found} packets per second without an estimate");
+    }
+}
