@@ -3,7 +3,7 @@
 //! TCP and CCID 2 keep two numbers, `cwnd` and `ssthresh`; their variants differ in the increase on an
 //! acknowledgement and the decrease on a loss. A sender owns the numbers as a [`Window`] and a [`WindowLaw`]
 //! changes them; the sender itself tracks packets in flight, losses and retransmissions. [`NewReno`] is the
-//! standard law (RFC 5681); [`Cubic`], [`Veno`] and [`Westwood`] are others.
+//! standard law (RFC 5681); [`Cubic`], [`Veno`] and [`Westwood`] are others, and [`Prague`] is one for L4S.
 //!
 //! Windows are real numbers of full-sized *segments*, as in the literature. A sender that counts bytes
 //! multiplies by its segment size, one that counts packets rounds down: rounding happens at the comparison,
@@ -31,6 +31,7 @@ use whimbrel_units::{Duration, Instant};
 mod cubic;
 mod hystart;
 mod new_reno;
+mod prague;
 mod prototype;
 pub mod rto;
 mod veno;
@@ -39,6 +40,7 @@ mod westwood;
 pub use cubic::Cubic;
 pub use hystart::HyStart;
 pub use new_reno::{Growth, NewReno, Reduction};
+pub use prague::Prague;
 pub use prototype::{CloneLaw, LawPrototype};
 pub use veno::Veno;
 pub use westwood::{BandwidthFilter, Westwood};
@@ -74,7 +76,7 @@ impl Window {
 pub struct Acknowledgement {
     /// Arrival time.
     pub now: Instant,
-    /// Newly acknowledged data, in segments.
+    /// Newly acknowledged data, in segments; under a [scalable](WindowLaw::is_scalable) law without those that were marked.
     pub acked: f64,
     /// Data remaining in the network, in segments.
     pub in_flight: f64,
@@ -99,7 +101,7 @@ pub enum CongestionCause {
 }
 
 /// A congestion signal. The sender reports one signal for each window of data, regardless of the number of
-/// lost or marked segments in it.
+/// lost or marked segments in it. To a [scalable](WindowLaw::is_scalable) law it reports each acknowledgement with marks.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CongestionSignal {
     /// Time of detection.
@@ -124,6 +126,8 @@ pub struct Delivery {
     pub now: Instant,
     /// Data that has newly left the network, in segments: acknowledged cumulatively or selectively.
     pub delivered: f64,
+    /// Data among them that arrived with a congestion mark, in segments; zero if the feedback does not count marks.
+    pub marked: f64,
     /// Round-trip time sample, if the acknowledgement provided one.
     pub rtt: Option<Duration>,
 }
@@ -136,10 +140,16 @@ pub trait WindowLaw: CloneLaw + fmt::Debug + Send + Sync {
     /// Name of the law, as used in tables.
     fn name(&self) -> &'static str;
 
+    /// `true` if the law responds to the extent of marking, as L4S requires (RFC 9331, Section 4.3). The sender then sends ECT(1), receives feedback that
+    /// counts marks ([`Delivery::marked`]), and reports a [`Mark`](CongestionCause::Mark) with each acknowledgement that has some.
+    fn is_scalable(&self) -> bool {
+        false
+    }
+
     /// Processes an acknowledgement of new data; the window may grow.
     fn on_ack(&mut self, window: &mut Window, ack: &Acknowledgement);
 
-    /// Processes a loss or marks: reduces the window, once for each window of data.
+    /// Processes a loss or marks: reduces the window. Called once for each window of data, except for the marks of a scalable law.
     fn on_congestion(&mut self, window: &mut Window, signal: &CongestionSignal);
 
     /// Processes an expiration of the retransmission timer. `repeated` is `true` if it had already expired

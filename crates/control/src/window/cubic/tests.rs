@@ -18,7 +18,7 @@ impl Path {
     fn acknowledge(&mut self) {
         self.now += Duration::from_secs_f64(self.rtt.as_secs_f64() / self.window.cwnd);
         self.acknowledged += 1;
-        let delivery = Delivery { now: self.now, delivered: 1.0, rtt: Some(self.rtt) };
+        let delivery = Delivery { now: self.now, delivered: 1.0, marked: 0.0, rtt: Some(self.rtt) };
         self.law.on_delivery(&delivery);
         let (now, in_flight) = (self.now, self.window.cwnd);
         let ack = Acknowledgement { now, acked: 1.0, in_flight, smoothed_rtt: Some(self.rtt) };

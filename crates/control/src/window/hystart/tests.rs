@@ -8,7 +8,7 @@ const FLIGHT: u32 = 20;
 fn acknowledge(hystart: &mut HyStart, segments: u32, rtt_ms: u64) -> bool {
     (0..segments).any(|_| {
         let rtt = Some(Duration::from_millis(rtt_ms));
-        hystart.on_delivery(&Delivery { now: Instant::ZERO, delivered: 1.0, rtt });
+        hystart.on_delivery(&Delivery { now: Instant::ZERO, delivered: 1.0, marked: 0.0, rtt });
         hystart.on_ack(f64::from(FLIGHT))
     })
 }

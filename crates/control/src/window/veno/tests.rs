@@ -7,7 +7,7 @@ const BASE: Duration = Duration::from_millis(100);
 fn veno(cwnd: f64) -> (Veno, Window) {
     let mut law = Veno::new();
     for _ in 0..3 {
-        law.on_delivery(&Delivery { now: Instant::ZERO, delivered: 1.0, rtt: Some(BASE) });
+        law.on_delivery(&Delivery { now: Instant::ZERO, delivered: 1.0, marked: 0.0, rtt: Some(BASE) });
     }
     (law, Window { cwnd, ssthresh: 2.0 })
 }

@@ -7,7 +7,7 @@ fn deliver(law: &mut Westwood, start: Instant, rate: f64, time: Duration) -> Ins
     let (mut now, step) = (start, Duration::from_millis(1));
     while now < start + time {
         now += step;
-        law.on_delivery(&Delivery { now, delivered: rate * step.as_secs_f64(), rtt: Some(RTT) });
+        law.on_delivery(&Delivery { now, delivered: rate * step.as_secs_f64(), marked: 0.0, rtt: Some(RTT) });
     }
     now
 }
@@ -65,11 +65,11 @@ fn a_short_round_trip_time_is_sampled_every_50_ms() {
     let mut law = Westwood::plus(BandwidthFilter::Tustin);
     let mut now = Instant::ZERO;
     for _ in 0..50 {
-        law.on_delivery(&Delivery { now, delivered: 1.0, rtt: Some(Duration::from_millis(2)) });
+        law.on_delivery(&Delivery { now, delivered: 1.0, marked: 0.0, rtt: Some(Duration::from_millis(2)) });
         now += Duration::from_millis(1);
     }
     assert_eq!(law.bandwidth, None);
-    law.on_delivery(&Delivery { now, delivered: 1.0, rtt: None });
+    law.on_delivery(&Delivery { now, delivered: 1.0, marked: 0.0, rtt: None });
     assert_eq!(law.bandwidth, Some(1000.0));
 }
 

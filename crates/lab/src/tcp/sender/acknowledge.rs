@@ -67,7 +67,7 @@ impl TcpSender {
     }
 
     pub(super) fn note_delivery(&mut self, now: Instant, bytes: u64, rtt: Option<Duration>) {
-        self.law.on_delivery(&Delivery { now, delivered: self.in_segments(bytes), rtt });
+        self.law.on_delivery(&Delivery { now, delivered: self.in_segments(bytes), marked: 0.0, rtt });
     }
 
     /// Without a scoreboard: a duplicate indicates the arrival of one segment ...

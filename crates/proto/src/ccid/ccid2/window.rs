@@ -49,7 +49,7 @@ impl CongestionWindow {
     /// Reports the packets that an acknowledgement showed to have left the network, and the round-trip time sample that it
     /// gave, for laws that estimate the path.
     pub(super) fn on_delivery(&mut self, now: Instant, delivered: u32, rtt: Option<Duration>) {
-        self.law.on_delivery(&Delivery { now, delivered: delivered.into(), rtt });
+        self.law.on_delivery(&Delivery { now, delivered: delivered.into(), marked: 0.0, rtt });
     }
 
     /// Grows the window: `acked` data packets were newly acknowledged without a mark, from a full window.
