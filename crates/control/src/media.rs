@@ -163,6 +163,16 @@ pub trait MediaController: CloneController + fmt::Debug + Send + Sync {
         let _ = (now, limited);
     }
 
+    /// Reports the bytes that wait in the pacer.
+    fn on_pacer_queue(&mut self, now: Instant, waiting: ByteCount) {
+        let _ = (now, waiting);
+    }
+
+    /// Rate up to which the sender fills with padding what the media leave; zero for none.
+    fn padding(&self) -> DataRate {
+        DataRate::ZERO
+    }
+
     /// The path has changed, as in a hand-over: measurements of the old path are void.
     fn on_path_change(&mut self, now: Instant);
 }

@@ -1,4 +1,4 @@
-//! A closed loop for tests: a sender with a [`MediaController`], one bottleneck with a FIFO queue, and a receiver.
+//! A closed loop for tests: senders with a [`MediaController`] each, bottlenecks with a FIFO queue, and receivers.
 #![expect(dead_code, reason = "the first law that is tested over it removes this line")]
 
 use alloc::boxed::Box;
@@ -29,6 +29,8 @@ pub(super) struct Path {
     pub(super) cross_traffic: Box<dyn Fn(Instant) -> u64>,
     /// Rate of the encoder in bit/s at a time; infinite for one that always fills the allowance.
     pub(super) encoder: Box<dyn Fn(Instant) -> f64>,
+    /// Time at which the sender learns that the path has changed.
+    pub(super) path_change: Option<Instant>,
 }
 
 impl Path {
@@ -44,6 +46,7 @@ impl Path {
             reports_lost: Box::new(|_| false),
             cross_traffic: Box::new(|_| 0),
             encoder: Box::new(|_| f64::INFINITY),
+            path_change: None,
         }
     }
 }
@@ -60,39 +63,43 @@ pub(super) struct Sample {
     pub(super) lost: u64,
 }
 
+/// A sender and its receiver.
+pub(super) struct Flow<'a> {
+    pub(super) controller: &'a mut dyn MediaController,
+    /// Its encoder, reports, propagation delay and random losses.
+    pub(super) path: &'a Path,
+    /// The link that its packets traverse. Rate, queue, marks and cross traffic are those of the path of the first
+    /// flow with this link.
+    pub(super) link: usize,
+    /// The link whose queue the reports traverse; `None` if they meet no queue.
+    pub(super) reports: Option<usize>,
+}
+
 /// Bytes of a media packet.
 const SIZE: u64 = 1200;
+/// Bytes of a report with its headers.
+const REPORT_SIZE: u64 = 100;
 
 /// Sequence numbers and receptions in a report.
 type Receptions = Vec<(u64, Reception)>;
 
 enum Queued {
-    Flow { packet: SentPacket, ecn: Ecn },
+    Flow { flow: usize, packet: SentPacket, ecn: Ecn },
+    Report { flow: usize, receptions: Receptions, held: Duration },
     Cross,
 }
 
-struct Model<'a> {
+struct Link<'a> {
     path: &'a Path,
-    random: u64,
     queue: VecDeque<(Queued, u64)>,
     queued: u64,
     /// Bits of the first packet in the queue that the link has sent.
     sent_bits: f64,
-    flying: VecDeque<(Instant, u64, Reception)>,
-    reports: VecDeque<(Instant, Receptions, Duration)>,
-    arrived: Receptions,
-    next_expected: u64,
-    lost: u64,
-    received_bits: f64,
 }
 
-impl Model<'_> {
-    /// Uniform in [0, 1) (xorshift64*).
-    fn uniform(&mut self) -> f64 {
-        self.random ^= self.random >> 12;
-        self.random ^= self.random << 25;
-        self.random ^= self.random >> 27;
-        (self.random.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11) as f64 / (1u64 << 53) as f64
+impl<'a> Link<'a> {
+    const fn new(path: &'a Path) -> Self {
+        Self { path, queue: VecDeque::new(), queued: 0, sent_bits: 0.0 }
     }
 
     fn queueing(&self, now: Instant) -> Duration {
@@ -100,10 +107,10 @@ impl Model<'_> {
         Duration::from_secs_f64(self.queued as f64 * 8.0 / capacity)
     }
 
-    fn enqueue(&mut self, now: Instant, mut item: Queued, size: u64) {
+    /// `false` if the packet is dropped.
+    fn enqueue(&mut self, now: Instant, mut item: Queued, size: u64) -> bool {
         if self.queued + size > self.path.queue {
-            self.lost += u64::from(matches!(item, Queued::Flow { .. }));
-            return;
+            return false;
         }
         let above = self.path.mark_above.is_some_and(|threshold| self.queueing(now) > threshold);
         if let Queued::Flow { ecn, .. } = &mut item
@@ -114,30 +121,58 @@ impl Model<'_> {
         }
         self.queued += size;
         self.queue.push_back((item, size));
+        true
     }
 
-    /// One millisecond of the link that ends at `now`.
-    fn transmit(&mut self, now: Instant) {
-        self.sent_bits += (self.path.capacity)(now) / 1e3;
-        while let Some((_, size)) = self.queue.front() {
-            let (size, bits) = (*size, *size as f64 * 8.0);
-            if self.sent_bits < bits {
-                return;
-            }
-            self.sent_bits -= bits;
-            self.queued -= size;
-            if let Some((Queued::Flow { packet, ecn }, _)) = self.queue.pop_front() {
-                if self.uniform() < self.path.loss {
-                    self.lost += 1;
-                } else {
-                    let at = now + self.path.delay;
-                    // The receiver's clock is an hour ahead.
-                    let reception = Reception::Arrived { at: at + Duration::from_secs(3600), ecn };
-                    self.flying.push_back((at, packet.sequence, reception));
-                }
-            }
+    /// The next packet sent in the millisecond that ends at `now`.
+    fn transmit(&mut self) -> Option<Queued> {
+        let (_, size) = self.queue.front()?;
+        let (size, bits) = (*size, *size as f64 * 8.0);
+        if self.sent_bits < bits {
+            return None;
         }
-        self.sent_bits = 0.0;
+        self.sent_bits -= bits;
+        self.queued -= size;
+        self.queue.pop_front().map(|(item, _)| item)
+    }
+}
+
+/// A sender and its receiver while they run.
+struct Running<'a, 'b> {
+    flow: &'b mut Flow<'a>,
+    sent: SentPackets,
+    flying: VecDeque<(Instant, u64, Reception)>,
+    reports: VecDeque<(Instant, Receptions, Duration)>,
+    arrived: Receptions,
+    next_expected: u64,
+    lost: u64,
+    received_bits: f64,
+    credit: f64,
+    encoded: f64,
+    padding: f64,
+    sequence: u64,
+    probe: Option<(ProbeId, f64, i64, i64)>,
+    samples: Vec<Sample>,
+}
+
+impl<'a, 'b> Running<'a, 'b> {
+    fn new(flow: &'b mut Flow<'a>) -> Self {
+        Self {
+            flow,
+            sent: SentPackets::new(1 << 16),
+            flying: VecDeque::new(),
+            reports: VecDeque::new(),
+            arrived: Vec::new(),
+            next_expected: 0,
+            lost: 0,
+            received_bits: 0.0,
+            credit: 0.0,
+            encoded: 0.0,
+            padding: 0.0,
+            sequence: 0,
+            probe: None,
+            samples: Vec::new(),
+        }
     }
 
     fn arrive(&mut self, now: Instant) {
@@ -150,105 +185,176 @@ impl Model<'_> {
         }
     }
 
-    fn report(&mut self, now: Instant) {
-        let Some((_, Reception::Arrived { at, .. })) = self.arrived.last() else { return };
+    /// The report that is sent at `now`, and the time since its newest arrival.
+    fn report(&mut self, now: Instant) -> Option<(Receptions, Duration)> {
+        let Some((_, Reception::Arrived { at, .. })) = self.arrived.last() else { return None };
         let held = (now + Duration::from_secs(3600)).saturating_since(*at);
         let report = core::mem::take(&mut self.arrived);
-        if !(self.path.reports_lost)(now) {
-            self.reports.push_back((now + self.path.delay, report, held));
-        }
+        (!(self.flow.path.reports_lost)(now)).then_some((report, held))
     }
-}
 
-/// Runs `controller` over `path` for `seconds`, in steps of 1 ms, and returns its state each 100 ms.
-pub(super) fn run(controller: &mut dyn MediaController, path: &Path, seconds: u64, seed: u64) -> Vec<Sample> {
-    let mut model = Model {
-        path,
-        random: seed | 1,
-        queue: VecDeque::new(),
-        queued: 0,
-        sent_bits: 0.0,
-        flying: VecDeque::new(),
-        reports: VecDeque::new(),
-        arrived: Vec::new(),
-        next_expected: 0,
-        lost: 0,
-        received_bits: 0.0,
-    };
-    let mut sent = SentPackets::new(1 << 16);
-    let mut samples = Vec::new();
-    let (mut credit, mut encoded, mut sequence) = (0.0_f64, 0.0_f64, 0_u64);
-    let mut probe: Option<(ProbeId, f64, i64, i64)> = None;
-    let step = Duration::from_millis(1);
-    for millisecond in 1..=seconds * 1000 {
-        let now = Instant::from_millis(millisecond);
-        model.transmit(now);
-        model.arrive(now);
-        if millisecond % path.report_every.as_millis() == 0 {
-            model.report(now);
+    fn process(&mut self, now: Instant) {
+        let controller = &mut *self.flow.controller;
+        while self.reports.front().is_some_and(|(at, ..)| *at <= now) {
+            let Some((_, report, held)) = self.reports.pop_front() else { break };
+            controller.on_feedback(&self.sent.on_report(now, report, held));
         }
-        while model.reports.front().is_some_and(|(at, ..)| *at <= now) {
-            let Some((_, report, held)) = model.reports.pop_front() else { break };
-            controller.on_feedback(&sent.on_report(now, report, held));
+        if self.flow.path.path_change == Some(now) {
+            controller.on_path_change(now);
         }
         while controller.next_timer().is_some_and(|at| at <= now) {
             controller.on_timer(now);
         }
-        let cross = (path.cross_traffic)(now);
-        if cross > 0 {
-            model.enqueue(now, Queued::Cross, cross);
-        }
+    }
+
+    /// Sends for a millisecond that begins at `now`.
+    fn send(&mut self, now: Instant, number: usize, link: &mut Link<'_>) {
+        let step = Duration::from_millis(1).as_secs_f64();
+        let bits = SIZE as f64 * 8.0;
+        let controller = &mut *self.flow.controller;
         let allowance = controller.allowance();
-        let offered = (path.encoder)(now);
-        controller.on_application_limited(now, offered < allowance.target.as_bits_per_second());
-        encoded += allowance.target.as_bits_per_second().min(offered) * step.as_secs_f64();
+        let target = allowance.target.as_bits_per_second();
+        let offered = (self.flow.path.encoder)(now);
+        controller.on_application_limited(now, offered < target);
+        self.encoded += target.min(offered) * step;
         // An encoder does not produce more than 100 ms ahead of the pacer.
-        encoded = encoded.min((allowance.target.as_bits_per_second() / 10.0).max(SIZE as f64 * 16.0));
-        if probe.is_none() {
-            probe = controller.poll_probe(now).map(|probe| {
-                let bits = i64::try_from(probe.size.bits()).unwrap_or(i64::MAX);
-                (probe.id, probe.rate.as_bits_per_second(), bits, i64::from(probe.packets))
+        self.encoded = self.encoded.min((target / 10.0).max(bits * 2.0));
+        controller.on_pacer_queue(now, ByteCount::new((self.encoded / 8.0) as u64));
+        // Padding fills what the encoder leaves of its rate.
+        self.padding =
+            (self.padding + (controller.padding().as_bits_per_second() - offered).max(0.0) * step).min(bits);
+        if self.probe.is_none() {
+            self.probe = controller.poll_probe(now).map(|probe| {
+                self.credit = 0.0;
+                let size = i64::try_from(probe.size.bits()).unwrap_or(i64::MAX);
+                (probe.id, probe.rate.as_bits_per_second(), size, i64::from(probe.packets))
             });
         }
-        let rate = probe.as_ref().map_or(allowance.pacing.as_bits_per_second(), |probe| probe.1);
-        credit = (credit + rate * step.as_secs_f64()).min(SIZE as f64 * 8.0 * 40.0);
-        let bits = SIZE as f64 * 8.0;
-        while credit >= bits && (probe.is_some() || encoded >= bits) {
-            let full =
-                allowance.window.is_some_and(|window| sent.in_flight().as_u64() + SIZE > window.as_u64());
-            if full && probe.is_none() {
+        let rate = self.probe.as_ref().map_or(allowance.pacing.as_bits_per_second(), |probe| probe.1);
+        self.credit = (self.credit + rate * step).min(bits * 40.0);
+        while self.credit >= bits && (self.probe.is_some() || self.encoded >= bits || self.padding >= bits) {
+            let in_flight = self.sent.in_flight().as_u64();
+            let full = allowance.window.is_some_and(|window| in_flight + SIZE > window.as_u64());
+            if full && self.probe.is_none() {
                 break;
             }
-            credit -= bits;
-            encoded = (encoded - bits).max(0.0);
-            let packet = SentPacket {
-                sequence,
-                sent_at: now,
-                size: ByteCount::new(SIZE),
-                probe: probe.as_ref().map(|p| p.0),
-            };
-            sequence += 1;
-            sent.on_sent(packet);
+            self.credit -= bits;
+            if self.encoded >= bits {
+                self.encoded -= bits;
+            } else {
+                self.padding = (self.padding - bits).max(0.0);
+            }
+            let probe = self.probe.as_ref().map(|probe| probe.0);
+            let packet =
+                SentPacket { sequence: self.sequence, sent_at: now, size: ByteCount::new(SIZE), probe };
+            self.sequence += 1;
+            self.sent.on_sent(packet);
             controller.on_sent(&packet);
-            model.enqueue(now, Queued::Flow { packet, ecn: controller.ecn() }, SIZE);
-            if let Some((_, _, left, packets)) = &mut probe {
+            let ecn = controller.ecn();
+            if !link.enqueue(now, Queued::Flow { flow: number, packet, ecn }, SIZE) {
+                self.lost += 1;
+            }
+            if let Some((_, _, left, packets)) = &mut self.probe {
                 *left -= bits as i64;
                 *packets -= 1;
                 if *left <= 0 && *packets <= 0 {
-                    probe = None;
-                    credit = 0.0;
+                    self.probe = None;
+                    self.credit = 0.0;
                 }
             }
         }
-        if millisecond % 100 == 0 {
-            samples.push(Sample {
-                at: now,
-                target: controller.allowance().target,
-                received: core::mem::take(&mut model.received_bits) * 10.0,
-                queueing: model.queueing(now),
-                lost: model.lost,
-            });
+    }
+}
+
+/// Uniform in [0, 1) (xorshift64*).
+fn uniform(random: &mut u64) -> f64 {
+    *random ^= *random >> 12;
+    *random ^= *random << 25;
+    *random ^= *random >> 27;
+    (random.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// Runs `controller` over `path` for `seconds`, in steps of 1 ms, and returns its state each 100 ms.
+pub(super) fn run(controller: &mut dyn MediaController, path: &Path, seconds: u64, seed: u64) -> Vec<Sample> {
+    let mut flow = [Flow { controller, path, link: 0, reports: None }];
+    run_flows(&mut flow, seconds, seed).pop().unwrap_or_default()
+}
+
+/// Runs `flows` as [`run`] does, and returns the states of each. Links are numbered from 0.
+pub(super) fn run_flows(flows: &mut [Flow<'_>], seconds: u64, seed: u64) -> Vec<Vec<Sample>> {
+    let count = flows.iter().map(|flow| flow.link + 1).max().unwrap_or(0);
+    let mut links: Vec<Link<'_>> = (0..count)
+        .filter_map(|link| flows.iter().find(|flow| flow.link == link).map(|f| Link::new(f.path)))
+        .collect();
+    let mut flows: Vec<Running<'_, '_>> = flows.iter_mut().map(Running::new).collect();
+    let mut random = seed | 1;
+    for millisecond in 1..=seconds * 1000 {
+        let now = Instant::from_millis(millisecond);
+        for link in &mut links {
+            link.sent_bits += (link.path.capacity)(now) / 1e3;
+            while let Some(item) = link.transmit() {
+                match item {
+                    Queued::Flow { flow, packet, ecn } => {
+                        let flow = &mut flows[flow];
+                        if uniform(&mut random) < flow.flow.path.loss {
+                            flow.lost += 1;
+                        } else {
+                            let at = now + flow.flow.path.delay;
+                            // The receiver's clock is an hour ahead.
+                            let reception = Reception::Arrived { at: at + Duration::from_secs(3600), ecn };
+                            flow.flying.push_back((at, packet.sequence, reception));
+                        }
+                    }
+                    Queued::Report { flow, receptions, held } => {
+                        let flow = &mut flows[flow];
+                        flow.reports.push_back((now + flow.flow.path.delay, receptions, held));
+                    }
+                    Queued::Cross => {}
+                }
+            }
+            if link.queue.is_empty() {
+                link.sent_bits = 0.0;
+            }
+        }
+        for (number, flow) in flows.iter_mut().enumerate() {
+            flow.arrive(now);
+            if millisecond % flow.flow.path.report_every.as_millis() == 0
+                && let Some((receptions, held)) = flow.report(now)
+            {
+                match flow.flow.reports {
+                    None => flow.reports.push_back((now + flow.flow.path.delay, receptions, held)),
+                    Some(link) => {
+                        links[link].enqueue(
+                            now,
+                            Queued::Report { flow: number, receptions, held },
+                            REPORT_SIZE,
+                        );
+                    }
+                }
+            }
+        }
+        for flow in &mut flows {
+            flow.process(now);
+        }
+        for link in &mut links {
+            let cross = (link.path.cross_traffic)(now);
+            if cross > 0 {
+                link.enqueue(now, Queued::Cross, cross);
+            }
+        }
+        for (number, flow) in flows.iter_mut().enumerate() {
+            let link = &mut links[flow.flow.link];
+            flow.send(now, number, link);
+            if millisecond % 100 == 0 {
+                flow.samples.push(Sample {
+                    at: now,
+                    target: flow.flow.controller.allowance().target,
+                    received: core::mem::take(&mut flow.received_bits) * 10.0,
+                    queueing: link.queueing(now),
+                    lost: flow.lost,
+                });
+            }
         }
     }
-    samples
+    flows.into_iter().map(|flow| flow.samples).collect()
 }
