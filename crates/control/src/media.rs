@@ -14,11 +14,13 @@ use core::fmt;
 use whimbrel_units::{ByteCount, DataRate, Duration, Ecn, Instant};
 
 mod constant;
+mod nada;
 #[cfg(test)]
 mod path;
 mod sent_packets;
 
 pub use constant::Constant;
+pub use nada::{Nada, NadaConfig};
 pub use sent_packets::SentPackets;
 
 /// A packet handed to the network.

@@ -1,5 +1,4 @@
 //! A closed loop for tests: senders with a [`MediaController`] each, bottlenecks with a FIFO queue, and receivers.
-#![expect(dead_code, reason = "the first law that is tested over it removes this line")]
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -219,7 +218,6 @@ impl<'a, 'b> Running<'a, 'b> {
         self.encoded += target.min(offered) * step;
         // An encoder does not produce more than 100 ms ahead of the pacer.
         self.encoded = self.encoded.min((target / 10.0).max(bits * 2.0));
-        controller.on_pacer_queue(now, ByteCount::new((self.encoded / 8.0) as u64));
         // Padding fills what the encoder leaves of its rate.
         self.padding =
             (self.padding + (controller.padding().as_bits_per_second() - offered).max(0.0) * step).min(bits);
@@ -263,6 +261,7 @@ impl<'a, 'b> Running<'a, 'b> {
                 }
             }
         }
+        controller.on_pacer_queue(now, ByteCount::new((self.encoded / bits) as u64 * SIZE));
     }
 }
 
