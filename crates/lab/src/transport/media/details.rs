@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use whimbrel_control::media::{Constant, MediaController, RateLimits};
+use whimbrel_control::media::{Constant, MediaController, Nada, NadaConfig, RateLimits};
 use whimbrel_scenario::ScenarioError;
 use whimbrel_scenario::quantity::{Frequency, Rate, Time};
 use whimbrel_units::{DataRate, Duration};
@@ -60,12 +60,15 @@ pub enum Controller {
     /// None: always `start_rate`.
     #[default]
     Constant,
+    /// Network-Assisted Dynamic Adaptation (RFC 8698).
+    Nada,
 }
 
 impl Controller {
     fn law(self, limits: &RateLimits) -> Box<dyn MediaController> {
         match self {
             Self::Constant => Box::new(Constant::new(limits.start)),
+            Self::Nada => Box::new(Nada::new(NadaConfig::new(*limits))),
         }
     }
 }

@@ -106,6 +106,11 @@ impl Encoder {
         if is_late || is_expired { self.pop().map(|queued| queued.emission) } else { None }
     }
 
+    /// Bytes that wait to be sent, with headers.
+    pub(super) fn queued_bytes(&self) -> u64 {
+        self.queued_bytes
+    }
+
     /// `true` if the application produces less than the rate allowed. An adaptive encoder produces just that.
     pub(super) fn is_limited(&self) -> bool {
         !self.source.is_greedy() && self.queue.is_empty()

@@ -40,6 +40,8 @@ pub struct MediaSender {
     /// Time from which the pacer lets the next packet leave.
     next_send: Instant,
     probe: Option<RunningProbe>,
+    /// Time from which padding fills what the media leave of the rate that the law asks for.
+    next_padding: Instant,
     /// `true` if the window holds data back.
     is_blocked: bool,
     rtt: Option<Duration>,
@@ -59,6 +61,7 @@ impl MediaSender {
             sequence: 0,
             next_send: Instant::ZERO,
             probe: None,
+            next_padding: Instant::ZERO,
             is_blocked: false,
             rtt: None,
             loss: f64::NAN,
@@ -108,7 +111,13 @@ impl MediaSender {
         self.is_blocked = false;
     }
 
-    /// The packet to be sent next: media, or padding for a probe.
+    /// `true` if padding is to be sent where there are no media.
+    fn is_padding_due(&self, now: Instant) -> bool {
+        self.probe.is_some()
+            || (self.sequence > 0 && !self.controller.padding().is_zero() && self.next_padding <= now)
+    }
+
+    /// The packet to be sent next: media or padding.
     fn next_packet(&mut self, now: Instant) -> Option<MediaContent> {
         let timestamp = |at: Instant| (u128::from(at.as_nanos()) * 9 / 100_000) as u32;
         let sequence = self.sequence;
@@ -117,7 +126,6 @@ impl MediaSender {
             let timestamp = timestamp(queued.captured);
             return Some(MediaContent::Rtp { sequence, tag, length, padding: 0, timestamp });
         }
-        self.probe?;
         let (tag, padding, timestamp) = (0, MOST_PADDING, timestamp(now));
         Some(MediaContent::Rtp { sequence, tag, length: 0, padding, timestamp })
     }
@@ -132,6 +140,15 @@ impl MediaSender {
     }
 
     fn pace(&mut self, now: Instant, size: u32) {
+        let after = |from: Instant, rate: DataRate| {
+            // A pacer that was idle does not save up what it could have sent.
+            let from = from.max(now.saturating_sub(BURST));
+            from + ByteCount::new(u64::from(size)) / rate.max(DataRate::from_bits_per_second(1.0))
+        };
+        let padding = self.controller.padding();
+        if !padding.is_zero() {
+            self.next_padding = after(self.next_padding, padding);
+        }
         let mut rate = self.controller.allowance().pacing;
         if let Some(running) = &mut self.probe {
             rate = running.probe.rate;
@@ -181,16 +198,17 @@ impl FlowEnd for MediaSender {
         }
         if self.sequence > 0 || self.encoder.front().is_some() {
             self.controller.on_application_limited(now, self.encoder.is_limited());
+            self.controller.on_pacer_queue(now, ByteCount::new(self.encoder.queued_bytes()));
             self.start_probe(now);
         }
         if now < self.next_send {
             return None;
         }
         // A window never stops a sender that has nothing in the network: no report would open it again.
-        let size = match (self.encoder.front(), &self.probe) {
-            (Some(front), _) => front.emission.size + HEADERS,
-            (None, Some(_)) => MOST_PADDING + HEADERS,
-            (None, None) => return None,
+        let size = match self.encoder.front() {
+            Some(front) => front.emission.size + HEADERS,
+            None if self.is_padding_due(now) => MOST_PADDING + HEADERS,
+            None => return None,
         };
         let window = self.controller.allowance().window.filter(|_| self.probe.is_none());
         self.is_blocked =
@@ -228,7 +246,9 @@ impl FlowEnd for MediaSender {
     fn poll_timeout(&self) -> Option<Instant> {
         let has_data = self.probe.is_some() || self.encoder.front().is_some();
         let paced = (has_data && !self.is_blocked).then_some(self.next_send);
-        let times = [paced, self.encoder.next(), self.controller.next_timer()];
+        let is_padded = self.sequence > 0 && !self.is_blocked && !self.controller.padding().is_zero();
+        let padded = is_padded.then_some(self.next_padding.max(self.next_send));
+        let times = [paced, padded, self.encoder.next(), self.controller.next_timer()];
         times.into_iter().flatten().min()
     }
 

@@ -26,6 +26,8 @@ struct Recording {
     rate: f64,
     window: Option<u64>,
     probe: Option<Probe>,
+    /// Rate of padding in bit/s.
+    padding: f64,
     sent: Vec<SentPacket>,
     reports: Vec<PacketReport>,
     rtts: Vec<Option<Duration>>,
@@ -57,6 +59,9 @@ impl MediaController for Recorder {
     }
     fn poll_probe(&mut self, _: Instant) -> Option<Probe> {
         self.0.lock().unwrap().probe.take()
+    }
+    fn padding(&self) -> DataRate {
+        DataRate::from_bits_per_second(self.0.lock().unwrap().padding)
     }
     fn on_path_change(&mut self, _: Instant) {}
 }
@@ -242,7 +247,7 @@ fn an_encoder_skips_frames_rather_than_queue_them_for_longer_than_it_may() {
 
 #[test]
 fn other_traffic_expires_in_the_queue_of_a_blocked_sender() {
-    let mut ends = Ends::new("traffic = { kind = \"cbr\", rate = \"77 kbit/s\" }", 1e6);
+    let mut ends = Ends::new("traffic = { kind = \"cbr\", rate = \"80 kbit/s\" }", 1e6);
     ends.law.0.lock().unwrap().window = Some(0);
     ends.send_until(at(1000));
     // Ten datagrams a second, of which the first was sent and those of the last 200 ms wait.
@@ -265,6 +270,17 @@ fn a_probe_is_sent_at_its_rate_with_padding_where_media_do_not_suffice() {
     assert_eq!((*last - *before).as_micros(), 1000);
     assert_eq!((padding.size, padding.payload.content.data_length()), (295, 0));
     assert_eq!(ends.sender.meter().counters().sent_packets, 1);
+}
+
+#[test]
+fn padding_fills_what_the_media_leave_of_the_rate_asked_for() {
+    let mut ends = Ends::new("traffic = { kind = \"cbr\", rate = \"80 kbit/s\" }", 1e6);
+    ends.law.0.lock().unwrap().padding = 400e3;
+    ends.send_until(at(10_000));
+    let sent: u64 = ends.law.0.lock().unwrap().sent.iter().map(|packet| packet.size.as_u64()).sum();
+    assert!((sent as f64 * 8.0 / 4e6 - 1.0).abs() < 0.01, "{sent} bytes");
+    // Ten packets of media each second.
+    assert_eq!(ends.sender.meter().counters().sent_packets, 101);
 }
 
 #[test]
