@@ -25,6 +25,18 @@ pub enum Variant {
     Sack,
 }
 
+/// The use of ECN by both ends.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum EcnMode {
+    /// Not ECN-capable.
+    #[default]
+    Off,
+    /// The receiver echoes that there were marks, until the sender has signalled its response (RFC 3168).
+    Classic,
+    /// The receiver counts marks (AccECN, RFC 9768). A sender with a scalable law sends ECT(1).
+    Accurate,
+}
+
 /// The configuration of both ends of a connection.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TcpConfig {
@@ -36,8 +48,8 @@ pub struct TcpConfig {
     pub headers: HeaderModel,
     /// Open with a SYN and wait for its acknowledgement. Without it both ends start as if it had happened.
     pub handshake: bool,
-    /// Use ECN (RFC 3168). Without the handshake both ends have agreed on it.
-    pub ecn: bool,
+    /// ECN. Without the handshake both ends have agreed on it.
+    pub ecn: EcnMode,
     /// Use timestamps (RFC 7323): every new acknowledgement measures the round-trip time. Otherwise one segment at a
     /// time is timed, none of them retransmitted (Karn's algorithm).
     pub timestamps: bool,

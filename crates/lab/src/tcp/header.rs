@@ -1,7 +1,7 @@
 //! Real header bytes, for captures.
 
 use super::ranges::ByteRange;
-use super::segment::{Flags, Segment};
+use super::segment::{EcnCounters, Flags, Segment};
 
 /// The shift of the window scale option that a SYN carries in a capture (RFC 7323, Section 2): enough for 1 GiB.
 pub const WINDOW_SHIFT: u8 = 14;
@@ -36,7 +36,8 @@ pub fn write_tcp_header(segment: &Segment, addresses: &Addresses, out: &mut Vec<
     out.extend(addresses.destination_port.to_be_bytes());
     out.extend(seq.to_be_bytes());
     out.extend(ack.to_be_bytes());
-    out.push(((segment.header_length() / 4) << 4) as u8);
+    let accurate = u8::from(segment.flags.contains(Flags::AE));
+    out.push(((segment.header_length() / 4) << 4) as u8 | accurate);
     out.push(segment.flags.header_bits());
     out.extend((window.min(0xffff) as u16).to_be_bytes());
     out.extend([0; 4]); // checksum and urgent pointer
@@ -77,6 +78,12 @@ fn write_options(segment: &Segment, syn: bool, out: &mut Vec<u8>) {
             out.extend(on_wire(*start).to_be_bytes());
             out.extend(on_wire(*end).to_be_bytes());
         }
+    }
+    if let Some(EcnCounters { ect1, ce }) = segment.ecn {
+        // AccECN1: the counter of ECT(1) comes first.
+        out.extend([174, EcnCounters::LENGTH as u8]);
+        out.extend(&ect1.to_be_bytes()[1..]);
+        out.extend(&ce.to_be_bytes()[1..]);
     }
 }
 

@@ -3,9 +3,9 @@
 use whimbrel_units::Instant;
 
 use super::clock;
-use super::config::TcpConfig;
+use super::config::{EcnMode, TcpConfig};
 use super::ranges::{ByteRange, RangeSet};
-use super::segment::{Flags, SackBlocks, Segment, Timestamps};
+use super::segment::{EcnCounters, Flags, SackBlocks, Segment, Timestamps};
 
 /// The statistics of a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -29,6 +29,48 @@ pub struct ReceiverSnapshot {
     pub acks: u64,
     /// `true` if the other end's FIN and all data before it have arrived.
     pub finished: bool,
+}
+
+/// The receiver's side of AccECN (RFC 9768).
+#[derive(Clone, Debug)]
+struct AccurateEcn {
+    /// Packets received with CE, with the offset of the field.
+    packets: u64,
+    bytes: EcnCounters,
+    /// Marked packets that no acknowledgement has reported.
+    unreported: u32,
+    /// The last segment was marked.
+    was_marked: bool,
+    /// The counters of the last option sent.
+    sent: EcnCounters,
+}
+
+impl AccurateEcn {
+    /// Marked packets that are acknowledged at once (RFC 9768, Section 3.2.2.5.1).
+    const AT_ONCE: u32 = 2;
+
+    /// The initial values of RFC 9768, Section 3.2.1.
+    const fn new() -> Self {
+        let bytes = EcnCounters { ect1: 1, ce: 0 };
+        Self { packets: 5, bytes, unreported: 0, was_marked: false, sent: bytes }
+    }
+
+    fn count(&mut self, segment: &Segment) {
+        let is_marked = segment.flags.contains(Flags::CE);
+        if is_marked {
+            self.packets += 1;
+            self.unreported += 1;
+            self.bytes.ce = (self.bytes.ce + segment.length) % EcnCounters::MODULUS;
+        } else if segment.flags.contains(Flags::ECT1) {
+            self.bytes.ect1 = (self.bytes.ect1 + segment.length) % EcnCounters::MODULUS;
+        }
+    }
+    /// `true` if the marking of a segment is to be reported without delay: it has changed, or several have been marked.
+    fn is_urgent(&mut self, segment: &Segment) -> bool {
+        let is_marked = segment.flags.contains(Flags::CE);
+        let has_changed = core::mem::replace(&mut self.was_marked, is_marked) != is_marked;
+        has_changed || self.unreported >= Self::AT_ONCE
+    }
 }
 
 /// The receiving end of a connection, without I/O and without a clock of its own.
@@ -59,6 +101,7 @@ pub struct TcpReceiver {
     last_ack_sent: u64,
     /// Echo congestion until the other end signals its reaction (RFC 3168, Section 6.1.3).
     echo_congestion: bool,
+    accurate_ecn: AccurateEcn,
     buffered_bytes: u64,
     fin: Option<u64>,
     seen: ReceiverSnapshot,
@@ -83,6 +126,7 @@ impl TcpReceiver {
             recent_timestamp: 0,
             last_ack_sent: 0,
             echo_congestion: false,
+            accurate_ecn: AccurateEcn::new(),
             buffered_bytes: 0,
             fin: None,
             seen: ReceiverSnapshot::default(),
@@ -149,15 +193,24 @@ impl TcpReceiver {
         self.last_ack_sent = self.next;
         self.seen.acks += 1;
         let mut flags = Flags::ACK;
-        if self.echo_congestion {
-            flags |= Flags::ECE;
+        let sack = self.sack_blocks();
+        let mut ecn = None;
+        match self.config.ecn {
+            EcnMode::Accurate => {
+                flags = flags.with_ace(self.accurate_ecn.packets);
+                ecn = self.ecn_option(sack.len());
+                self.accurate_ecn.unreported = 0;
+            }
+            _ if self.echo_congestion => flags |= Flags::ECE,
+            _ => {}
         }
         Some(Segment {
             ack: self.next,
             window: self.config.receiver.window,
             flags,
             timestamps: self.timestamps(now),
-            sack: self.sack_blocks(),
+            sack,
+            ecn,
             ..Segment::default()
         })
     }
@@ -187,7 +240,12 @@ impl TcpReceiver {
     }
 
     fn note_congestion(&mut self, segment: &Segment) {
-        if !self.config.ecn {
+        if self.config.ecn == EcnMode::Off {
+            return;
+        }
+        if self.config.ecn == EcnMode::Accurate {
+            self.accurate_ecn.count(segment);
+            self.seen.marked += u64::from(segment.flags.contains(Flags::CE));
             return;
         }
         if segment.flags.contains(Flags::CWR) {
@@ -216,7 +274,9 @@ impl TcpReceiver {
 
     fn acknowledge_in_order(&mut self, now: Instant, segment: &Segment) {
         self.unacknowledged += 1;
+        let is_urgent = self.config.ecn == EcnMode::Accurate && self.accurate_ecn.is_urgent(segment);
         match self.config.receiver.delayed_ack {
+            _ if is_urgent => self.acknowledge_now(),
             Some(delay) if self.unacknowledged < delay.segments && !segment.flags.contains(Flags::FIN) => {
                 self.delayed_until.get_or_insert(now + delay.timeout);
             }
@@ -280,10 +340,25 @@ impl TcpReceiver {
         blocks
     }
 
+    /// The AccECN option, whenever a counter has changed and the other options leave room.
+    fn ecn_option(&mut self, sack_blocks: usize) -> Option<EcnCounters> {
+        let AccurateEcn { bytes, sent, .. } = &mut self.accurate_ecn;
+        let blocks = if sack_blocks == 0 { 0 } else { 4 + 8 * sack_blocks as u32 };
+        let room = 40 - if self.config.timestamps { 12 } else { 0 } - blocks;
+        if bytes == sent || room < EcnCounters::LENGTH {
+            return None;
+        }
+        *sent = *bytes;
+        Some(*bytes)
+    }
+
     fn syn_ack(&self, now: Instant) -> Segment {
         let mut flags = Flags::SYN | Flags::ACK;
-        if self.config.ecn {
-            flags |= Flags::ECE;
+        match self.config.ecn {
+            EcnMode::Off => {}
+            EcnMode::Classic => flags |= Flags::ECE,
+            // RFC 9768, Section 3.1.1, table 2: the SYN arrived without ECT.
+            EcnMode::Accurate => flags |= Flags::CWR,
         }
         if self.sack_limit > 0 {
             flags |= Flags::SACK_PERMITTED;

@@ -22,13 +22,27 @@ impl Flags {
     pub const ECE: Self = Self(0x040);
     /// Congestion Window Reduced (RFC 3168, Section 6.1).
     pub const CWR: Self = Self(0x080);
-    /// In the IP header: ECN-capable. Set by the sender for the network.
+    /// In the IP header: ECN-capable, ECT(0). Set by the sender for the network.
     pub const ECT: Self = Self(0x100);
     /// In the IP header: congestion experienced. Set by the network for the receiver.
     pub const CE: Self = Self(0x200);
     /// In the options of a SYN: SACK permitted (RFC 2018, Section 2).
     pub const SACK_PERMITTED: Self = Self(0x400);
 
+    /// In the IP header: ECN-capable for L4S, ECT(1) (RFC 9331). Set by the sender for the network.
+    pub const ECT1: Self = Self(0x800);
+    /// Accurate ECN (RFC 9768, Section 3.1.1): with CWR and ECE, the highest bit of the ACE counter.
+    pub const AE: Self = Self(0x1000);
+
+    /// The three bits of the ACE counter: the number of marked packets modulo 8 (RFC 9768, Section 3.2.2).
+    pub const fn ace(self) -> u8 {
+        (self.0 >> 10) as u8 & 4 | (self.0 >> 6) as u8 & 3
+    }
+    /// Flags with this ACE counter, which is taken modulo 8.
+    pub const fn with_ace(self, count: u64) -> Self {
+        let bits = (count as u16 & 4) << 10 | (count as u16 & 3) << 6;
+        Self(self.without(Self(0x10c0)).0 | bits)
+    }
     /// `true` if all of `other` are set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -64,6 +78,8 @@ impl fmt::Debug for Flags {
             (Self::ECT, "ect"),
             (Self::CE, "ce"),
             (Self::SACK_PERMITTED, "sack-permitted"),
+            (Self::ECT1, "ect1"),
+            (Self::AE, "AE"),
         ];
         f.debug_list()
             .entries(names.iter().filter(|(flag, _)| self.contains(*flag)).map(|(_, name)| name))
@@ -128,6 +144,22 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
+/// The AccECN option, with two of its counters (RFC 9768, Section 3.2.3): bytes of payload modulo 2^24.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub struct EcnCounters {
+    /// EE1B: bytes received with ECT(1).
+    pub ect1: u32,
+    /// ECEB: bytes received with CE.
+    pub ce: u32,
+}
+
+impl EcnCounters {
+    /// The counters have 24 bits.
+    pub const MODULUS: u32 = 1 << 24;
+    /// Bytes of the option.
+    pub const LENGTH: u32 = 8;
+}
+
 /// A TCP segment without the bytes of its payload, which a simulation does not need.
 ///
 /// Sequence numbers count payload from 0 and never wrap. A SYN takes no number here; a FIN takes the one after
@@ -150,6 +182,8 @@ pub struct Segment {
     pub timestamps: Option<Timestamps>,
     /// Data received beyond `ack`.
     pub sack: SackBlocks,
+    /// The AccECN option.
+    pub ecn: Option<EcnCounters>,
 }
 
 impl Segment {
@@ -171,7 +205,8 @@ impl Segment {
         }
         // Two bytes of padding before the option's kind and length keep it aligned.
         let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.len() as u32 };
-        20 + timestamps + sack
+        let ecn = if self.ecn.is_some() { EcnCounters::LENGTH } else { 0 };
+        20 + timestamps + sack + ecn
     }
 }
 

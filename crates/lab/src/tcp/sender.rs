@@ -8,7 +8,7 @@ use whimbrel_control::window::rto::RttEstimator;
 use whimbrel_control::window::{CongestionCause, CongestionSignal, Window, WindowLaw};
 use whimbrel_units::{Duration, Instant};
 
-use super::config::{LimitedTransmit, ReductionBasis, SackRecovery, TcpConfig, Variant};
+use super::config::{EcnMode, LimitedTransmit, ReductionBasis, SackRecovery, TcpConfig, Variant};
 use super::scoreboard::Scoreboard;
 use super::segment::{Flags, Segment};
 
@@ -138,6 +138,8 @@ struct Counts {
 pub struct TcpSender {
     config: TcpConfig,
     law: Box<dyn WindowLaw>,
+    /// ECN codepoint of new data, as a flag.
+    ect: Flags,
     window: Window,
     rtt: RttEstimator,
     stream: Stream,
@@ -170,10 +172,17 @@ impl TcpSender {
             (Variant::Sack, SackRecovery::Counter) => Method::Counter,
             _ => Method::Duplicates,
         };
+        let law = config.window.law.build();
+        let ect = match config.ecn {
+            EcnMode::Off => Flags::NONE,
+            EcnMode::Accurate if law.is_scalable() => Flags::ECT1,
+            EcnMode::Classic | EcnMode::Accurate => Flags::ECT,
+        };
         let mut window = Window::new(config.window.initial.segments(config.segment_size));
         window.ssthresh = config.window.initial_threshold.unwrap_or(f64::INFINITY);
         Self {
-            law: config.window.law.build(),
+            law,
+            ect,
             window,
             rtt: RttEstimator::new(config.rto),
             stream: Stream::default(),

@@ -13,7 +13,7 @@ pub use agent::{TcpContent, TcpReceiverAgent, TcpSenderAgent};
 pub use details::{Details, TcpCongestion, TcpPreset, TcpVariant};
 
 use super::{FlowAgent, FlowSetup, FlowTransport, Transport};
-use crate::tcp::{DelayedAck, Segment, TcpConfig, Timestamps, Variant};
+use crate::tcp::{DelayedAck, EcnMode, Segment, TcpConfig, Timestamps, Variant};
 
 /// The simulated TCP.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +98,17 @@ fn tcp(key: &str, options: &Details) -> Result<TcpConfig, ScenarioError> {
         let expected = "nothing: only `congestion = \"cubic\"` has it";
         return Err(ScenarioError::invalid(format!("{key}.hystart"), hystart, expected));
     }
-    if let Some(law) = options.congestion.law(options.hystart.unwrap_or(true)) {
+    let is_prague = options.congestion == TcpCongestion::Prague;
+    if let (Some(time), false) = (options.virtual_rtt, is_prague) {
+        let expected = "nothing: only `congestion = \"prague\"` has it";
+        return Err(ScenarioError::invalid(
+            format!("{key}.virtual_rtt"),
+            format!("\"{}\"", time.0),
+            expected,
+        ));
+    }
+    let virtual_rtt = options.virtual_rtt.map_or(Duration::ZERO, |time| time.0);
+    if let Some(law) = options.congestion.law(options.hystart.unwrap_or(true), virtual_rtt) {
         config.window.law = law;
     }
     if let Some(limit) = options.window_limit {
@@ -117,7 +127,11 @@ fn tcp(key: &str, options: &Details) -> Result<TcpConfig, ScenarioError> {
         config.window.initial = InitialWindow::Segments(segments);
     }
     config.handshake = options.handshake.unwrap_or(config.handshake);
-    config.ecn = options.ecn.unwrap_or(config.ecn);
+    config.ecn = match options.ecn.unwrap_or(is_prague) {
+        false => EcnMode::Off,
+        true if is_prague => EcnMode::Accurate,
+        true => EcnMode::Classic,
+    };
     config.timestamps = options.timestamps.unwrap_or(config.timestamps);
     if let Some(delayed) = options.delayed_acks {
         let standard = match options.preset {

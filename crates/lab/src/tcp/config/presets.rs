@@ -5,8 +5,9 @@ use whimbrel_control::window::{Growth, InitialWindow, NewReno, Reduction};
 use whimbrel_units::Duration;
 
 use super::{
-    BurstLimits, HeaderModel, IdleRestart, LimitedTransmit, PartialAckTimer, ReceiverConfig, RecoveryConfig,
-    RecoveryExit, ReductionBasis, SackRecovery, SendingConfig, TcpConfig, Variant, WindowConfig,
+    BurstLimits, EcnMode, HeaderModel, IdleRestart, LimitedTransmit, PartialAckTimer, ReceiverConfig,
+    RecoveryConfig, RecoveryExit, ReductionBasis, SackRecovery, SendingConfig, TcpConfig, Variant,
+    WindowConfig,
 };
 
 impl TcpConfig {
@@ -26,7 +27,7 @@ impl TcpConfig {
             segment_size: 1460,
             headers: HeaderModel::Standard,
             handshake: false,
-            ecn: false,
+            ecn: EcnMode::Off,
             timestamps: false,
             window: WindowConfig {
                 initial: InitialWindow::Rfc5681,

@@ -79,3 +79,17 @@ fn every_checksum_verifies() {
         }
     }
 }
+
+#[test]
+fn accurate_ecn_has_three_bits_and_an_option() {
+    let counters = EcnCounters { ect1: 0x01_0203, ce: 0x04_0506 };
+    let segment =
+        Segment { ack: 1000, flags: Flags::ACK.with_ace(13), ecn: Some(counters), ..Segment::default() };
+    let bytes = written(&segment);
+    // 13 modulo 8 is 5: AE and ECE.
+    assert_eq!((bytes[12], bytes[13]), (0x71, 0x50));
+    assert_eq!(bytes[20..], [174, 8, 1, 2, 3, 4, 5, 6]);
+    for count in 0..8 {
+        assert_eq!(Flags::ACK.with_ace(7).with_ace(count).ace(), count as u8);
+    }
+}

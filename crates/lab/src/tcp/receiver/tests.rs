@@ -207,7 +207,7 @@ fn what_lies_beyond_the_window_is_dropped() {
 #[test]
 fn congestion_is_echoed_until_the_sender_has_reacted() {
     let mut config = TcpConfig::rfc(Variant::NewReno);
-    config.ecn = true;
+    config.ecn = EcnMode::Classic;
     let mut script = Script::new(&config);
     let mut echoes = |seq: u64, flags: Flags| {
         script.receive_range(seq * 1000, 1000, flags);
@@ -221,6 +221,58 @@ fn congestion_is_echoed_until_the_sender_has_reacted() {
     // A mark on the segment that announces the reaction is a new one.
     assert!(echoes(4, data | Flags::CWR | Flags::CE));
     assert_eq!(script.receiver.snapshot().marked, 2);
+}
+
+/// RFC 9768, Sections 3.2.1 to 3.2.3: ACE starts at 5, EE1B at 1, ECEB at 0.
+#[test]
+fn accurate_feedback_counts_packets_and_bytes() {
+    let mut config = TcpConfig::rfc(Variant::Sack);
+    config.ecn = EcnMode::Accurate;
+    let mut script = Script::new(&config);
+    let mut feedback = |seq: u64, flags: Flags| {
+        script.receive_range(seq * 1000, 1000, Flags::ACK | flags);
+        let ack = script.acks()[0];
+        (ack.flags.ace(), ack.ecn)
+    };
+    let counters = |ect1, ce| Some(EcnCounters { ect1, ce });
+    assert_eq!(feedback(0, Flags::ECT1), (5, counters(1001, 0)));
+    assert_eq!(feedback(1, Flags::ECT1 | Flags::CE), (6, counters(1001, 1000)));
+    assert_eq!(feedback(2, Flags::NONE), (6, None), "no counter has changed");
+    for packet in 3..6 {
+        feedback(packet, Flags::ECT1 | Flags::CE);
+    }
+    assert_eq!(feedback(6, Flags::ECT1), (1, counters(2001, 4000)));
+    assert_eq!(script.receiver.snapshot().marked, 4);
+}
+
+#[test]
+fn a_change_of_marking_and_a_second_mark_are_acknowledged_at_once() {
+    let mut config = TcpConfig::rfc(Variant::Sack);
+    config.ecn = EcnMode::Accurate;
+    config.receiver.delayed_ack = Some(DelayedAck { segments: 10, ..DelayedAck::STANDARD });
+    let mut script = Script::new(&config);
+    let mut acks = |seq: u64, is_marked: bool| {
+        let mark = if is_marked { Flags::CE } else { Flags::NONE };
+        script.receive_range(seq * 1000, 1000, Flags::ACK | Flags::ECT1 | mark);
+        script.acks().len()
+    };
+    let marks = [false, false, true, true, true, true, true, false, false];
+    let sent: Vec<usize> = (0..).zip(marks).map(|(seq, is_marked)| acks(seq, is_marked)).collect();
+    assert_eq!(sent, [0, 0, 1, 0, 1, 0, 1, 1, 0]);
+}
+
+#[test]
+fn the_option_is_left_out_where_blocks_leave_no_room() {
+    let mut config = TcpConfig::rfc(Variant::Sack);
+    config.ecn = EcnMode::Accurate;
+    config.timestamps = true;
+    let mut script = Script::new(&config);
+    for (packet, has_room) in [(1, true), (3, true), (5, false)] {
+        script.receive_range(packet * 1000, 1000, Flags::ACK | Flags::ECT1);
+        let ack = script.acks()[0];
+        assert_eq!(ack.ecn.is_some(), has_room, "{packet}");
+        assert!(ack.header_length() <= 60);
+    }
 }
 
 #[test]

@@ -5,9 +5,10 @@ use whimbrel_units::{Duration, Instant};
 
 use super::{SenderPhase, TcpSender};
 use crate::tcp::clock;
-use crate::tcp::segment::{Flags, Segment};
+use crate::tcp::config::EcnMode;
+use crate::tcp::segment::{EcnCounters, Flags, Segment};
 
-/// The reaction to ECN-Echo (RFC 3168, Section 6.1.2).
+/// The response to ECN feedback (RFC 3168, Section 6.1.2; RFC 9768).
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct CongestionEcho {
     /// The last reaction covers all data sent up to here.
@@ -16,6 +17,44 @@ pub(super) struct CongestionEcho {
     pub(super) announce: bool,
     /// The acknowledgement at hand carries ECN-Echo: it does not open the window.
     present: bool,
+    /// Data that it newly reports as marked, in segments (AccECN).
+    marked: f64,
+    counted: CountedMarks,
+}
+
+/// The sender's side of AccECN (RFC 9768).
+#[derive(Clone, Copy, Debug)]
+struct CountedMarks {
+    /// The last ACE counter.
+    ace: u8,
+    /// The last ECEB.
+    bytes: u32,
+    /// Marked data, in segments, that acknowledgements have newly reported and that are not passed to the window law yet.
+    fresh: f64,
+}
+
+impl Default for CountedMarks {
+    fn default() -> Self {
+        // RFC 9768, Section 3.2.1.
+        Self { ace: 5, bytes: 0, fresh: 0.0 }
+    }
+}
+
+impl CountedMarks {
+    /// Reads the counters of an acknowledgement, and returns the data newly reported as marked, in segments of `segment_size` bytes.
+    fn read(&mut self, segment: &Segment, segment_size: u32) -> f64 {
+        let step = u32::from(segment.flags.ace().wrapping_sub(self.ace) & 7);
+        self.ace = segment.flags.ace();
+        // Without the option, as where SACK blocks leave no room, ACE counts packets; the next option corrects their sizes.
+        let reported = segment.ecn.map_or(self.bytes + step * segment_size, |counters| counters.ce);
+        let bytes = reported.wrapping_sub(self.bytes) % EcnCounters::MODULUS;
+        self.bytes = reported % EcnCounters::MODULUS;
+        // A correction downwards.
+        let bytes = if bytes < EcnCounters::MODULUS / 2 { bytes } else { 0 };
+        let marked = f64::from(bytes) / f64::from(segment_size);
+        self.fresh += marked;
+        marked
+    }
 }
 
 impl CongestionEcho {
@@ -23,15 +62,32 @@ impl CongestionEcho {
     pub(super) fn covers(&self, byte: u64) -> bool {
         self.reacted_to.is_some_and(|point| byte < point)
     }
+    /// `true` if an echo with that acknowledgement number concerns such a window. The acknowledgement of its last byte still has the
+    /// echo: CWR is on the segment after it.
+    fn is_answered(&self, ack: u64) -> bool {
+        self.reacted_to.is_some_and(|point| ack <= point)
+    }
 }
 
 impl TcpSender {
     pub(super) fn on_congestion_echo(&mut self, now: Instant, segment: &Segment) {
-        let echo = self.config.ecn && segment.flags.contains(Flags::ECE);
+        let echo = match self.config.ecn {
+            EcnMode::Off => return,
+            EcnMode::Classic => segment.flags.contains(Flags::ECE),
+            EcnMode::Accurate => {
+                let marked = self.congestion_echo.counted.read(segment, self.config.segment_size);
+                self.congestion_echo.marked = marked;
+                marked > 0.0
+            }
+        };
+        if self.law.is_scalable() {
+            self.counts.congestion_marks += u64::from(echo);
+            return;
+        }
         self.congestion_echo.present = echo;
         // Once for each window of data, and not for one whose losses are being repaired.
         if !echo
-            || self.congestion_echo.covers(segment.ack)
+            || self.congestion_echo.is_answered(segment.ack)
             || self.recovery.phase == SenderPhase::FastRecovery
         {
             return;
@@ -50,7 +106,7 @@ impl TcpSender {
 
     /// The next new data signals the reduction of the window to the receiver (RFC 3168, Section 6.1.2).
     pub(super) fn announce_reduction(&mut self) {
-        self.congestion_echo.announce = self.config.ecn;
+        self.congestion_echo.announce = self.config.ecn == EcnMode::Classic;
     }
 
     /// The cumulative acknowledgement moves up to `segment.ack`. Returns how much it newly acknowledges, in bytes, and
@@ -67,7 +123,13 @@ impl TcpSender {
     }
 
     pub(super) fn note_delivery(&mut self, now: Instant, bytes: u64, rtt: Option<Duration>) {
-        self.law.on_delivery(&Delivery { now, delivered: self.in_segments(bytes), marked: 0.0, rtt });
+        let marked = core::mem::take(&mut self.congestion_echo.counted.fresh);
+        self.law.on_delivery(&Delivery { now, delivered: self.in_segments(bytes), marked, rtt });
+        // Losses that are being repaired are the stronger signal.
+        if marked > 0.0 && self.law.is_scalable() && self.recovery.phase != SenderPhase::FastRecovery {
+            let signal = self.signal(now, self.flight(), CongestionCause::Mark);
+            self.law.on_congestion(&mut self.window, &signal);
+        }
     }
 
     /// Without a scoreboard: a duplicate indicates the arrival of one segment ...
@@ -104,9 +166,10 @@ impl TcpSender {
         if self.congestion_echo.present || !(self.window_used || self.config.window.grow_unused) {
             return;
         }
+        let marked = if self.law.is_scalable() { self.congestion_echo.marked } else { 0.0 };
         let ack = Acknowledgement {
             now,
-            acked: self.in_segments(acked),
+            acked: (self.in_segments(acked) - marked).max(0.0),
             in_flight: self.in_segments(self.flight()),
             smoothed_rtt: self.rtt.smoothed(),
         };

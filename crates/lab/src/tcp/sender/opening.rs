@@ -4,6 +4,7 @@ use whimbrel_control::window::InitialWindow;
 use whimbrel_units::{Duration, Instant};
 
 use super::TcpSender;
+use crate::tcp::config::EcnMode;
 use crate::tcp::segment::{Flags, Segment};
 
 /// The state of the handshake.
@@ -37,9 +38,13 @@ impl TcpSender {
         if self.config.receiver.sack_blocks > 0 {
             flags |= Flags::SACK_PERMITTED;
         }
-        if self.config.ecn {
+        if self.config.ecn != EcnMode::Off {
             // RFC 3168, Section 6.1.1.
             flags |= Flags::ECE | Flags::CWR;
+        }
+        if self.config.ecn == EcnMode::Accurate {
+            // RFC 9768, Section 3.1.1.
+            flags |= Flags::AE;
         }
         Some(Segment {
             flags,

@@ -5,6 +5,7 @@ use whimbrel_units::{Duration, Instant};
 use super::*;
 use crate::tcp::{ByteRange, TcpConfig, Variant};
 
+mod accurate_ecn;
 mod congestion_marks;
 mod duplicates;
 mod limited_transmit;

@@ -144,10 +144,8 @@ impl TcpSender {
                     self.congestion_echo.announce = false;
                     flags |= Flags::CWR;
                 }
-                if self.config.ecn {
-                    // RFC 3168, Section 6.1.5: never on a retransmission.
-                    flags |= Flags::ECT;
-                }
+                // RFC 3168, Section 6.1.5: never on a retransmission.
+                flags |= self.ect;
                 range
             }
             Choice::Again(range) => {

@@ -3,11 +3,13 @@
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use whimbrel_control::window::Prague;
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::pipe::{Network, PacketOutcome};
 use crate::tcp::{
-    DelayedAck, IdleRestart, LimitedTransmit, PartialAckTimer, SackRecovery, SenderPhase, TcpConfig, Variant,
+    DelayedAck, EcnMode, IdleRestart, LimitedTransmit, PartialAckTimer, SackRecovery, SenderPhase, TcpConfig,
+    Variant,
 };
 
 /// The effects of the network on packets.
@@ -43,13 +45,21 @@ fn conditions() -> impl Strategy<Value = PathConditions> {
 
 fn config() -> impl Strategy<Value = TcpConfig> {
     let variant = prop_oneof![1 => Just(Variant::Tahoe), 1 => Just(Variant::Reno), 1 => Just(Variant::NewReno), 3 => Just(Variant::Sack)];
-    (variant, any::<[bool; 10]>(), 1u32..200, prop::option::of(1.0..30.0f64)).prop_map(
+    (variant, any::<[bool; 11]>(), 1u32..200, prop::option::of(1.0..30.0f64)).prop_map(
         |(variant, flags, size, limit)| {
-            let [ns2, handshake, ecn, timestamps, delayed, nagle, steady, keep, counter, limited] = flags;
+            let [ns2, handshake, ecn, timestamps, delayed, nagle, steady, keep, counter, limited, accurate] =
+                flags;
             let mut config = if ns2 { TcpConfig::ns2(variant) } else { TcpConfig::rfc(variant) };
             config.segment_size = size;
             config.handshake = handshake;
-            config.ecn = ecn;
+            config.ecn = match (ecn, accurate) {
+                (false, _) => EcnMode::Off,
+                (true, false) => EcnMode::Classic,
+                (true, true) => EcnMode::Accurate,
+            };
+            if ecn && accurate && !keep {
+                config.window.law = Prague::new().into();
+            }
             config.timestamps = timestamps;
             config.sending.nagle = nagle;
             config.window.limit = limit;

@@ -285,7 +285,13 @@ fn packet(
     size: u32,
     from_sender: bool,
 ) -> Packet<Envelope> {
-    let ecn = if segment.flags.contains(Flags::ECT) { Ecn::Ect0 } else { Ecn::NotEct };
+    let ecn = if segment.flags.contains(Flags::ECT) {
+        Ecn::Ect0
+    } else if segment.flags.contains(Flags::ECT1) {
+        Ecn::Ect1
+    } else {
+        Ecn::NotEct
+    };
     let payload = Envelope { sent: now, content: TcpContent { segment, from_sender }.into() };
     Packet { id: 0, flow, source: NodeId::default(), destination, size, ecn, payload }
 }

@@ -2,8 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use whimbrel_control::window::{BandwidthFilter, Cubic, LawPrototype, Veno, Westwood};
+use whimbrel_control::window::{BandwidthFilter, Cubic, LawPrototype, Prague, Veno, Westwood};
 use whimbrel_scenario::quantity::Time;
+use whimbrel_units::Duration;
 
 /// Details of the simulated TCP. A preset and a variant give all values; keys given besides change single ones.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
@@ -24,7 +25,9 @@ pub struct Details {
     pub initial_window: Option<u32>,
     /// Open with a SYN.
     pub handshake: Option<bool>,
-    /// Use ECN (RFC 3168).
+    /// Reference of RTT independence: shorter paths have the rate of one with this round-trip time; `prague` only, none by default, `25 ms` in its draft.
+    pub virtual_rtt: Option<Time>,
+    /// Use ECN: RFC 3168, and with `prague` counted marks and ECT(1) (RFC 9768, RFC 9331); `false` by default, `true` with `prague`.
     pub ecn: Option<bool>,
     /// Use timestamps (RFC 7323).
     pub timestamps: Option<bool>,
@@ -64,17 +67,20 @@ pub enum TcpCongestion {
     Veno,
     /// Westwood+: Grieco and Mascolo, 2004, with the filter of ns-3.
     Westwood,
+    /// Scalable, for L4S: draft-briscoe-iccrg-prague-congestion-control.
+    Prague,
 }
 
 impl TcpCongestion {
-    /// The law; `None` for that of the preset. `hystart` applies to CUBIC.
-    pub(super) fn law(self, hystart: bool) -> Option<LawPrototype> {
+    /// The law; `None` for that of the preset. `hystart` applies to CUBIC, `virtual_rtt` to Prague.
+    pub(super) fn law(self, hystart: bool, virtual_rtt: Duration) -> Option<LawPrototype> {
         match self {
             Self::Reno => None,
             Self::Cubic if hystart => Some(Cubic::rfc9438().with_hystart().into()),
             Self::Cubic => Some(Cubic::rfc9438().into()),
             Self::Veno => Some(Veno::new().into()),
             Self::Westwood => Some(Westwood::plus(BandwidthFilter::Tustin).into()),
+            Self::Prague => Some(Prague::new().with_rtt_independence(virtual_rtt).into()),
         }
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 
 fn marked(count: u32) -> Script {
     let mut config = Script::rfc(Variant::NewReno, count);
-    config.ecn = true;
+    config.ecn = EcnMode::Classic;
     let mut script = Script::fill(config, count);
     script.flags = Flags::ACK | Flags::ECE;
     script
@@ -11,7 +11,7 @@ fn marked(count: u32) -> Script {
 #[test]
 fn new_data_is_ecn_capable_and_a_retransmission_is_not() {
     let mut config = Script::rfc(Variant::NewReno, 5);
-    config.ecn = true;
+    config.ecn = EcnMode::Classic;
     let mut script = Script::new(config);
     let first = script.sender.poll_transmit(script.now).expect("data");
     assert!(first.flags.contains(Flags::ECT));
@@ -31,10 +31,11 @@ fn a_window_of_data_is_cut_once_however_many_marks_it_has() {
     assert!(script.sender.poll_transmit(script.now).expect("new data").flags.contains(Flags::CWR));
     script.ack(7);
     assert!(!script.sender.poll_transmit(script.now).expect("more").flags.contains(Flags::CWR));
-    // Data sent since the cut may be marked again.
-    script.ack(9);
-    assert_eq!(script.sender.snapshot().congestion_marks, 1);
+    // The receiver echoes the mark up to the segment before the one with CWR.
     script.ack(10);
+    assert_eq!(script.sender.snapshot().congestion_marks, 1);
+    // Data sent since the cut may be marked again.
+    script.ack(11);
     assert_eq!(script.sender.snapshot().congestion_marks, 2);
 }
 
@@ -71,7 +72,7 @@ fn a_window_of_one_segment_waits_for_the_timer() {
 #[test]
 fn any_cut_is_announced_to_the_receiver() {
     let mut config = Script::rfc(Variant::NewReno, 10);
-    config.ecn = true;
+    config.ecn = EcnMode::Classic;
     let mut script = Script::fill(config, 10);
     script.ack(0).ack(0).ack(0).sends([0]).wait(100).ack(10);
     assert!(script.sender.poll_transmit(script.now).expect("new data").flags.contains(Flags::CWR));
