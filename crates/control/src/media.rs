@@ -89,6 +89,24 @@ pub struct Feedback<'a> {
     pub in_flight: ByteCount,
 }
 
+impl Feedback<'_> {
+    /// The packets that arrived, each with the round-trip time that an immediate report on it would have shown:
+    /// the path of the newest packet's report is taken for all.
+    pub fn round_trips(&self) -> impl Iterator<Item = (&PacketReport, Duration)> {
+        let one_way = |packet: &PacketReport| {
+            let at = packet.arrival()?.as_nanos();
+            Some(i128::from(at) - i128::from(packet.sent.sent_at.as_nanos()))
+        };
+        let newest = self.packets.iter().filter(|packet| packet.arrival().is_some());
+        let newest = newest.max_by_key(|packet| packet.arrival()).and_then(one_way);
+        let rest = self.rtt.zip(newest).map(|(rtt, newest)| i128::from(rtt.as_nanos()) - newest);
+        self.packets.iter().filter_map(move |packet| {
+            let nanos = u64::try_from(rest? + one_way(packet)?).unwrap_or(0);
+            Some((packet, Duration::from_nanos(nanos)))
+        })
+    }
+}
+
 /// The name of a probe.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ProbeId(pub u32);

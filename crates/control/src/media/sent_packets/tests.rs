@@ -57,3 +57,20 @@ fn unknown_packets_are_left_out_and_memory_is_bounded() {
     packets.on_sent(packet(300));
     assert_eq!(packets.in_flight(), ByteCount::new(1000));
 }
+
+#[test]
+fn round_trips_are_those_of_immediate_reports() {
+    let mut sent = SentPackets::new(16);
+    for sequence in 0..3 {
+        let sent_at = Instant::from_millis(10 * sequence);
+        sent.on_sent(SentPacket { sequence, sent_at, size: ByteCount::new(100), probe: None });
+    }
+    // The receiver's clock is 5 s ahead; the packets take 30, (lost), 20 ms and the report another 20 ms.
+    let at = |ms: u64| Reception::Arrived { at: Instant::from_millis(5000 + ms), ecn: Ecn::NotEct };
+    let receptions = [(0, at(30)), (1, Reception::Missing), (2, at(40))];
+    let feedback = sent.on_report(Instant::from_millis(67), receptions, Duration::from_millis(7));
+    assert_eq!(feedback.rtt, Some(Duration::from_millis(40)));
+    let round_trips: Vec<(u64, Duration)> =
+        feedback.round_trips().map(|(packet, rtt)| (packet.sent.sequence, rtt)).collect();
+    assert_eq!(round_trips, [(0, Duration::from_millis(50)), (2, Duration::from_millis(40))]);
+}
