@@ -14,13 +14,17 @@ use core::fmt;
 use whimbrel_units::{ByteCount, DataRate, Duration, Ecn, Instant};
 
 mod constant;
+mod missing;
 mod nada;
 #[cfg(test)]
 mod path;
+mod scream;
 mod sent_packets;
+mod windowed;
 
 pub use constant::Constant;
 pub use nada::{Nada, NadaConfig};
+pub use scream::{MarkAverage, Scream, ScreamConfig, ScreamEcn};
 pub use sent_packets::SentPackets;
 
 /// A packet handed to the network.

@@ -20,6 +20,8 @@ pub(super) struct Path {
     pub(super) loss: f64,
     /// Queueing delay from which ECT packets are marked.
     pub(super) mark_above: Option<Duration>,
+    /// Probability that an ECT packet is marked, whatever the queue.
+    pub(super) mark: f64,
     /// Time between reports.
     pub(super) report_every: Duration,
     /// `true` while reports are lost.
@@ -41,6 +43,7 @@ impl Path {
             queue: (kbps * queue_ms as f64 / 8.0) as u64,
             loss: 0.0,
             mark_above: None,
+            mark: 0.0,
             report_every: Duration::from_millis(50),
             reports_lost: Box::new(|_| false),
             cross_traffic: Box::new(|_| 0),
@@ -94,11 +97,13 @@ struct Link<'a> {
     queued: u64,
     /// Bits of the first packet in the queue that the link has sent.
     sent_bits: f64,
+    /// State of the random marks.
+    random: u64,
 }
 
 impl<'a> Link<'a> {
-    const fn new(path: &'a Path) -> Self {
-        Self { path, queue: VecDeque::new(), queued: 0, sent_bits: 0.0 }
+    const fn new(path: &'a Path, seed: u64) -> Self {
+        Self { path, queue: VecDeque::new(), queued: 0, sent_bits: 0.0, random: !seed | 1 }
     }
 
     fn queueing(&self, now: Instant) -> Duration {
@@ -111,7 +116,8 @@ impl<'a> Link<'a> {
         if self.queued + size > self.path.queue {
             return false;
         }
-        let above = self.path.mark_above.is_some_and(|threshold| self.queueing(now) > threshold);
+        let above = self.path.mark_above.is_some_and(|threshold| self.queueing(now) > threshold)
+            || (self.path.mark > 0.0 && uniform(&mut self.random) < self.path.mark);
         if let Queued::Flow { ecn, .. } = &mut item
             && above
             && ecn.is_capable()
@@ -283,7 +289,7 @@ pub(super) fn run(controller: &mut dyn MediaController, path: &Path, seconds: u6
 pub(super) fn run_flows(flows: &mut [Flow<'_>], seconds: u64, seed: u64) -> Vec<Vec<Sample>> {
     let count = flows.iter().map(|flow| flow.link + 1).max().unwrap_or(0);
     let mut links: Vec<Link<'_>> = (0..count)
-        .filter_map(|link| flows.iter().find(|flow| flow.link == link).map(|f| Link::new(f.path)))
+        .filter_map(|link| flows.iter().find(|flow| flow.link == link).map(|f| Link::new(f.path, seed)))
         .collect();
     let mut flows: Vec<Running<'_, '_>> = flows.iter_mut().map(Running::new).collect();
     let mut random = seed | 1;
