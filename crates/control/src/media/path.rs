@@ -20,7 +20,7 @@ pub(super) struct Path {
     pub(super) loss: f64,
     /// Queueing delay from which ECT packets are marked.
     pub(super) mark_above: Option<Duration>,
-    /// Probability that an ECT packet is marked, whatever the queue.
+    /// Probability that an ECT packet is marked behind the queue.
     pub(super) mark: f64,
     /// Time between reports.
     pub(super) report_every: Duration,
@@ -97,13 +97,11 @@ struct Link<'a> {
     queued: u64,
     /// Bits of the first packet in the queue that the link has sent.
     sent_bits: f64,
-    /// State of the random marks.
-    random: u64,
 }
 
 impl<'a> Link<'a> {
-    const fn new(path: &'a Path, seed: u64) -> Self {
-        Self { path, queue: VecDeque::new(), queued: 0, sent_bits: 0.0, random: !seed | 1 }
+    const fn new(path: &'a Path) -> Self {
+        Self { path, queue: VecDeque::new(), queued: 0, sent_bits: 0.0 }
     }
 
     fn queueing(&self, now: Instant) -> Duration {
@@ -116,8 +114,7 @@ impl<'a> Link<'a> {
         if self.queued + size > self.path.queue {
             return false;
         }
-        let above = self.path.mark_above.is_some_and(|threshold| self.queueing(now) > threshold)
-            || (self.path.mark > 0.0 && uniform(&mut self.random) < self.path.mark);
+        let above = self.path.mark_above.is_some_and(|threshold| self.queueing(now) > threshold);
         if let Queued::Flow { ecn, .. } = &mut item
             && above
             && ecn.is_capable()
@@ -289,7 +286,7 @@ pub(super) fn run(controller: &mut dyn MediaController, path: &Path, seconds: u6
 pub(super) fn run_flows(flows: &mut [Flow<'_>], seconds: u64, seed: u64) -> Vec<Vec<Sample>> {
     let count = flows.iter().map(|flow| flow.link + 1).max().unwrap_or(0);
     let mut links: Vec<Link<'_>> = (0..count)
-        .filter_map(|link| flows.iter().find(|flow| flow.link == link).map(|f| Link::new(f.path, seed)))
+        .filter_map(|link| flows.iter().find(|flow| flow.link == link).map(|f| Link::new(f.path)))
         .collect();
     let mut flows: Vec<Running<'_, '_>> = flows.iter_mut().map(Running::new).collect();
     let mut random = seed | 1;
@@ -299,8 +296,12 @@ pub(super) fn run_flows(flows: &mut [Flow<'_>], seconds: u64, seed: u64) -> Vec<
             link.sent_bits += (link.path.capacity)(now) / 1e3;
             while let Some(item) = link.transmit() {
                 match item {
-                    Queued::Flow { flow, packet, ecn } => {
+                    Queued::Flow { flow, packet, mut ecn } => {
                         let flow = &mut flows[flow];
+                        let mark = flow.flow.path.mark;
+                        if mark > 0.0 && ecn.is_capable() && uniform(&mut random) < mark {
+                            ecn = Ecn::Ce;
+                        }
                         if uniform(&mut random) < flow.flow.path.loss {
                             flow.lost += 1;
                         } else {

@@ -52,6 +52,8 @@ pub enum MarkAverage {
 /// Parameters of [`Scream`]. The defaults are those of `ScreamTx.h` and `ScreamV2Tx.cpp`, with L4S on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ScreamConfig {
+    /// Limits of the rate. The reference has no default; those are of the evaluation in RFC 8867, Section 5.
+    pub limits: RateLimits,
     /// Use of ECN. `isL4s`.
     pub ecn: ScreamEcn,
     /// Average of the share of marked packets (`kL4sGUp`, `kL4sGDown`).
@@ -74,9 +76,18 @@ pub struct ScreamConfig {
     pub reordering: Duration,
 }
 
+impl ScreamConfig {
+    /// The defaults with other limits.
+    pub fn new(limits: RateLimits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+}
+
 impl Default for ScreamConfig {
     fn default() -> Self {
+        let min = DataRate::from_kilobits_per_second(150.0);
         Self {
+            limits: RateLimits { min, start: min, max: DataRate::from_megabits_per_second(1.5) },
             ecn: ScreamEcn::L4s,
             mark_average: MarkAverage::Envelope,
             beta_loss: 0.7,
@@ -141,7 +152,6 @@ struct Clocks {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scream {
     config: ScreamConfig,
-    limits: RateLimits,
     clocks: Option<Clocks>,
     window: ReferenceWindow,
     delay: QueueDelay,
@@ -176,17 +186,11 @@ pub struct Scream {
 }
 
 impl Scream {
-    /// SCReAM with its default parameters.
-    pub fn new(limits: RateLimits) -> Self {
-        Self::with_config(limits, ScreamConfig::default())
-    }
-
-    /// SCReAM with `config`.
-    pub fn with_config(limits: RateLimits, config: ScreamConfig) -> Self {
-        let start = limits.start.as_bits_per_second();
+    /// SCReAM with `config`, before any report.
+    pub fn new(config: ScreamConfig) -> Self {
+        let start = config.limits.start.as_bits_per_second();
         Self {
             config,
-            limits,
             clocks: None,
             // The constructor's `cwnd` for a starting rate, such that the rate computed from it is that rate.
             window: ReferenceWindow::new(1.1 * start / 8.0 * INITIAL_RTT, config.window_headroom_max),
@@ -317,7 +321,7 @@ impl Scream {
             *record = self.in_flight_max;
         }
         self.next_record = (self.next_record + 1) % IN_FLIGHT_RECORDS;
-        let limit = self.limits.max.as_bits_per_second();
+        let limit = self.config.limits.max.as_bits_per_second();
         if self.target > 0.95 * limit {
             // Near the greatest rate the window follows the bytes in flight, for a prompt answer to congestion.
             let most =
@@ -342,7 +346,7 @@ impl Scream {
 
     fn update_window(&mut self, now: Instant, loss: bool, marked: bool, virtually: Option<f64>) {
         let sharing = self.srtt / REACTION_INTERVAL;
-        let limit = self.limits.max.as_bits_per_second();
+        let limit = self.config.limits.max.as_bits_per_second();
         let segment = self.segment();
         self.window.update(
             &Congestion {
@@ -367,7 +371,7 @@ impl Scream {
             &self.config,
         );
         (self.acknowledged, self.acknowledged_marked) = (0.0, 0.0);
-        let least = self.limits.min.as_bits_per_second();
+        let least = self.config.limits.min.as_bits_per_second();
         self.target = self.media_rate().min(limit).max(least.min(limit));
     }
 }
@@ -472,7 +476,7 @@ impl MediaController for Scream {
 
     fn allowance(&self) -> Allowance {
         let target = self.target * self.delay.refresh_factor();
-        let most = self.limits.max.as_bits_per_second().max(target) * self.config.pacing_headroom;
+        let most = self.config.limits.max.as_bits_per_second().max(target) * self.config.pacing_headroom;
         let pacing = (self.config.pacing_headroom * target).max(PACING_MIN.max(target)).min(most);
         let window = self.window.size * self.window.headroom + self.segment() + self.written_off;
         Allowance {

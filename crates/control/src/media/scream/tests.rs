@@ -17,7 +17,7 @@ fn limits() -> RateLimits {
 }
 
 fn scream(ecn: ScreamEcn) -> Scream {
-    Scream::with_config(limits(), ScreamConfig { ecn, ..ScreamConfig::default() })
+    Scream::new(ScreamConfig { ecn, ..ScreamConfig::new(limits()) })
 }
 
 /// SCReAM's receiver reports more often than each 50 ms: 10 ms here.
@@ -35,9 +35,9 @@ fn queue_ms(sample: &Sample) -> f64 {
 
 /// The rate over (2 / p) MSS 8 / RTT with independent marks of probability `p`.
 fn share_of_law(average: MarkAverage, p: f64, delay_ms: u64) -> f64 {
-    let config = ScreamConfig { mark_average: average, ..ScreamConfig::default() };
+    let config = ScreamConfig { mark_average: average, ..ScreamConfig::new(limits()) };
     let path = Path { mark: p, ..path(1e6, delay_ms, 1000) };
-    let samples = run(&mut Scream::with_config(limits(), config), &path, 180, 3);
+    let samples = run(&mut Scream::new(config), &path, 60, 3);
     let law = 2.0 / p * 1200.0 * 8.0 / (2.0 * delay_ms as f64 / 1e3);
     mean(&samples[300..], |sample| sample.received) / law
 }
@@ -94,9 +94,9 @@ fn the_delay_target_sets_the_queue() {
         let config = ScreamConfig {
             ecn: ScreamEcn::Off,
             queue_delay_target: Duration::from_millis(target_ms),
-            ..ScreamConfig::default()
+            ..ScreamConfig::new(limits())
         };
-        let samples = run(&mut Scream::with_config(limits(), config), &path(10e3, 20, 1000), 40, 3);
+        let samples = run(&mut Scream::new(config), &path(10e3, 20, 1000), 40, 3);
         mean(&samples[100..], queue_ms)
     };
     assert!(mean_queue(200) > 1.5 * mean_queue(60));
