@@ -46,7 +46,7 @@ const HEADERS: u32 = 12 + 8 + 20;
 
 impl FlowTransport for MediaFlow {
     fn scheme(&self) -> String {
-        self.settings.controller.name().to_owned()
+        self.settings.name.to_owned()
     }
 
     fn headers(&self) -> u32 {

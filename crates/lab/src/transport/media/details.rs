@@ -2,7 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use whimbrel_control::media::{Constant, MediaController, Nada, NadaConfig, RateLimits};
+use whimbrel_control::media::{
+    Constant, MediaController, Nada, NadaConfig, RateLimits, Scream, ScreamConfig, ScreamEcn,
+};
 use whimbrel_scenario::ScenarioError;
 use whimbrel_scenario::quantity::{Frequency, Rate, Time};
 use whimbrel_units::{DataRate, Duration};
@@ -62,13 +64,30 @@ pub enum Controller {
     Constant,
     /// Network-Assisted Dynamic Adaptation (RFC 8698).
     Nada,
+    /// SCReAM v2 without ECN.
+    Scream,
+    /// SCReAM v2 for L4S: packets are ECT(1).
+    ScreamL4s,
 }
 
 impl Controller {
-    fn law(self, limits: &RateLimits) -> Box<dyn MediaController> {
+    /// Name in records: the key's value.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::Nada => "nada",
+            Self::Scream => "scream",
+            Self::ScreamL4s => "scream-l4s",
+        }
+    }
+
+    fn law(self, limits: RateLimits) -> Box<dyn MediaController> {
+        let scream = |ecn| Box::new(Scream::new(ScreamConfig { ecn, ..ScreamConfig::new(limits) }));
         match self {
             Self::Constant => Box::new(Constant::new(limits.start)),
-            Self::Nada => Box::new(Nada::new(NadaConfig::new(*limits))),
+            Self::Nada => Box::new(Nada::new(NadaConfig::new(limits))),
+            Self::Scream => scream(ScreamEcn::Off),
+            Self::ScreamL4s => scream(ScreamEcn::L4s),
         }
     }
 }
@@ -76,6 +95,8 @@ impl Controller {
 /// A media flow, configured.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
+    /// Name of the law in records.
+    pub(super) name: &'static str,
     pub(super) controller: Box<dyn MediaController>,
     /// Time between frames.
     pub(super) frame_interval: Duration,
@@ -108,7 +129,8 @@ impl MediaKeys {
             return invalid("report_interval", format!("{} s", interval.as_secs_f64()), "at least 1 ms");
         }
         Ok(Settings {
-            controller: details.controller.law(&limits),
+            name: details.controller.name(),
+            controller: details.controller.law(limits),
             frame_interval: Duration::from_secs_f64(1.0 / details.frame_rate.0),
             send_delay: details.send_delay.0,
             report_interval: details.report_interval.0,
