@@ -167,6 +167,17 @@ fn frames_on_the_air_decode() {
         let at = radiotap.tsft.expect("a time");
         assert!(at >= last, "{at} us after {last} us");
         last = at;
+        // The record's time is the beginning of the frame, radiotap's that of the MPDU.
+        let is_ofdm = radiotap.channel.expect("a channel").1 & 0x0040 != 0;
+        let is_short = radiotap.flags.expect("flags") & Radiotap::SHORT_PREAMBLE != 0;
+        let plcp = if is_ofdm {
+            20
+        } else if is_short {
+            96
+        } else {
+            192
+        };
+        assert_eq!(u128::from(at), (block.timestamp + std::time::Duration::from_micros(plcp)).as_micros());
         let (header, body) = Header::parse(&frame[..frame.len() - 4]).unwrap();
         let kind = match header {
             Header::Rts { .. } => "rts",

@@ -151,11 +151,16 @@ impl Phy {
 
     /// Time of the PLCP preamble and header of a frame at `rate`.
     pub fn plcp(&self, rate: Rate) -> Duration {
-        match (rate.modulation(), self.preamble) {
-            (Modulation::Ofdm, _) => Duration::from_micros(20),
-            (_, Preamble::Short) if rate != Rate::Dsss1 => Duration::from_micros(96),
+        match rate.modulation() {
+            Modulation::Ofdm => Duration::from_micros(20),
+            _ if self.has_short_preamble(rate) => Duration::from_micros(96),
             _ => Duration::from_micros(192),
         }
+    }
+
+    /// `true` if a frame at `rate` has the short PLCP preamble.
+    pub fn has_short_preamble(&self, rate: Rate) -> bool {
+        self.preamble == Preamble::Short && rate.modulation() != Modulation::Ofdm && rate != Rate::Dsss1
     }
 
     /// Time of the frame after the PLCP header. DSSS: the LENGTH field counts whole microseconds, rounded up

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use whimbrel_units::Instant;
+use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::frame::bytes::SNAP;
 use whimbrel_wifi::frame::radiotap::Radiotap;
 use whimbrel_wifi::{Frame, FrameKind, MacAddress};
@@ -22,6 +22,10 @@ const AD_HOC_BSSID: MacAddress = MacAddress([0x02, 0xff, 0xff, 0xff, 0xff, 0xff]
 #[derive(Clone, Debug)]
 pub(crate) struct OnAir {
     pub(crate) frame: Frame,
+    /// Time of its PLCP preamble and header.
+    pub(crate) plcp: Duration,
+    /// `true` if the preamble is short.
+    pub(crate) has_short_preamble: bool,
     /// The channel, from 1 to 13.
     pub(crate) channel: u8,
     /// The packet in it. A packet that was delivered and is repeated, as its acknowledgement was lost, has left the store.
@@ -74,8 +78,11 @@ impl AirCapture {
         };
         self.bytes.clear();
         let radiotap = Radiotap {
-            tsft: Some(now.as_nanos() / 1_000),
-            flags: Some(Radiotap::HAS_FCS),
+            // The first bit of the MPDU follows the PLCP header.
+            tsft: Some((now + on_air.plcp).as_nanos() / 1_000),
+            flags: Some(
+                Radiotap::HAS_FCS | if on_air.has_short_preamble { Radiotap::SHORT_PREAMBLE } else { 0 },
+            ),
             rate: u8::try_from(frame.rate.bits_per_second() / 500_000).ok(),
             channel: Some((2_407 + 5 * u16::from(on_air.channel), Radiotap::channel_flags(frame.rate))),
             ..Radiotap::default()

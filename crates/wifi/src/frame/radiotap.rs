@@ -68,7 +68,7 @@ impl Radiotap {
         }
     }
 
-    /// The header of a frame at this rate that ended at `tsft`, in channel `channel` (1 to 13) of the 2.4 GHz band.
+    /// The header of a frame at this rate whose MPDU began at `tsft`, in channel `channel` (1 to 13) of the 2.4 GHz band.
     pub const fn new(tsft: u64, rate: Rate, channel: u8, signal_dbm: i8) -> Self {
         Self {
             tsft: Some(tsft),

@@ -331,9 +331,15 @@ impl<R: Random> Aodv<R> {
             Some(Step::GiveUp) => {
                 self.stats.failed_searches += 1;
                 self.searches.give_up(&self.config, now, destination);
-                self.buffer.discard(destination, &mut self.events);
-                if let Some(route) = self.repairs.remove(&destination) {
-                    self.send_errors(now, &[route], false);
+                let Some(route) = self.repairs.remove(&destination) else {
+                    return self.buffer.discard(destination, &mut self.events);
+                };
+                let has_own = self.buffer.discard_forwarded(self.address, destination, &mut self.events);
+                let hops = route.hops;
+                self.send_errors(now, &[route], false);
+                if has_own {
+                    // A repair is one request of small reach. The node's own packets are worth a whole search (section 6.3).
+                    self.searches.begin(&self.config, now, destination, Some(hops));
                 }
             }
         }

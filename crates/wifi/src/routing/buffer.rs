@@ -73,8 +73,23 @@ impl PacketBuffer {
 
     /// Gives up the packets for a destination.
     pub(crate) fn discard(&mut self, destination: Address, events: &mut VecDeque<RouteEvent>) {
+        self.discard_if(|packet| packet.destination == destination, events);
+    }
+
+    /// Gives up the packets of other nodes for a destination, and returns `true` if there are packets of the node itself.
+    pub(crate) fn discard_forwarded(
+        &mut self,
+        own: Address,
+        destination: Address,
+        events: &mut VecDeque<RouteEvent>,
+    ) -> bool {
+        self.discard_if(|packet| packet.destination == destination && packet.source != own, events);
+        self.contains(destination)
+    }
+
+    fn discard_if(&mut self, gives_up: impl Fn(&UnroutedPacket) -> bool, events: &mut VecDeque<RouteEvent>) {
         self.packets.retain(|&(_, packet)| {
-            let leaves = packet.destination == destination;
+            let leaves = gives_up(&packet);
             if leaves {
                 events.push_back(discard(packet, DiscardCause::NoRoute));
             }

@@ -287,8 +287,11 @@ impl WifiMedium {
         let is_arp = is_arp(frame);
         let body = body.or_else(|| if is_arp { self.arp_bytes(frame.payload, io) } else { None });
         let is_packet = frame.kind == FrameKind::Data && !is_arp;
+        let phy = &self.stations.machines[station].config().phy;
         io.capture(OnAir {
             frame: *frame,
+            plcp: phy.plcp(frame.rate),
+            has_short_preamble: phy.has_short_preamble(frame.rate),
             channel: self.channel(station).unwrap_or(1),
             slot: if is_packet { self.stations.payloads.slot(frame.payload) } else { None },
             message: body,

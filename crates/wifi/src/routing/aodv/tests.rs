@@ -227,6 +227,24 @@ fn a_local_repair_that_fails_is_reported() {
 }
 
 #[test]
+fn a_node_searches_for_its_own_packets_after_its_repair_has_failed() {
+    // 0 - 1 - 2, and a detour of 7 hops, beyond the reach of a repair, from 1 to 2.
+    let config = AodvConfig { local_repair: LocalRepair::Rfc3561, ..AodvConfig::default() };
+    let mut links = chain(3);
+    links.extend([(1, 3), (3, 4), (4, 5), (5, 6), (6, 7), (7, 8), (8, 2)]);
+    let mut network = network(config, 9, &links, 6);
+    network.send_at(at(1.0), 0, 2);
+    network.send_at(at(1.1), 1, 2);
+    network.set_link_at(at(2.0), 1, 2, false);
+    network.send_at(at(2.1), 0, 2);
+    let (forwarded, own) = (network.send_at(at(2.12), 0, 2), network.send_at(at(2.12), 1, 2));
+    network.run_until(at(12.0));
+    assert_eq!(network.outcome(forwarded), PacketOutcome::Discarded(DiscardCause::NoRoute));
+    assert_eq!(hops(network.outcome(own)), Some(7));
+    assert_eq!(network.agents[1].stats().errors, 1);
+}
+
+#[test]
 fn hellos_notice_a_silent_neighbour_without_the_link_layer() {
     let config = AodvConfig { hellos: true, link_layer_feedback: false, ..AodvConfig::default() };
     let mut network = network(config, 3, &chain(3), 7);
