@@ -122,7 +122,7 @@ const BEACON: u8 = 8;
 fn kind(frame: &AirFrame) -> usize {
     match frame.kind {
         FrameKind::Data if frame.packet.is_some_and(|(_, flow)| flow.flow == FlowId::ROUTING) => 5,
-        FrameKind::Data => 0,
+        FrameKind::Data | FrameKind::Probe => 0,
         FrameKind::Ack => 1,
         FrameKind::Rts => 2,
         FrameKind::Cts => 3,

@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 
 pub use whimbrel_netsim::RunOutcome;
 use whimbrel_netsim::medium::WifiMedium;
-use whimbrel_netsim::{AgentId, LinkId, Simulator};
+use whimbrel_netsim::{AgentId, LinkId, Simulator, StationId};
 use whimbrel_units::{Duration, Instant};
 
 pub use parallel::{Control, Interrupted, run_many};
@@ -72,6 +72,11 @@ impl<'a> Run<'a> {
     /// The links of the plan, as the simulator names them.
     pub fn links(&self) -> &[LinkId] {
         &self.parts.links
+    }
+
+    /// The stations of each 802.11 medium of the plan, as the simulator names them.
+    pub fn stations(&self) -> &[Vec<StationId>] {
+        &self.parts.stations
     }
 
     /// The sending and the receiving end of each flow of the plan.

@@ -38,6 +38,10 @@ pub struct ControllerKeys {
     /// equations 7 to 9); `xcp-winf` and `rcp-winf` only. `false` by default.
     #[serde(default)]
     pub collision_correction: Option<bool>,
+    /// `true` to add DIFS, the mean of the smallest backoff, RTS, CTS and three SIFS to the time of each exchange from which
+    /// rt-Winf computes the capacity, as in equation 3 of paper `winf`; `xcp-winf` and `rcp-winf` only. `false` by default.
+    #[serde(default)]
+    pub whole_cycle: Option<bool>,
 }
 
 /// A router law.
@@ -107,6 +111,8 @@ pub struct ControllerPlan {
     pub is_estimated: bool,
     /// `true` if rt-Winf corrects the available bandwidth of a sender for collisions.
     pub corrects_collisions: bool,
+    /// `true` if rt-Winf counts the time of whole exchanges, with the access to the medium and the handshake.
+    pub counts_whole_cycle: bool,
 }
 
 impl ControllerPlan {
@@ -139,9 +145,13 @@ pub(crate) fn plan(
         let expected = "a law without an estimate: rt-Winf observes 802.11 stations (`[[wifi]]`)";
         return Err(ScenarioError::invalid(format!("{key}.law"), name(keys.law), expected));
     }
-    if let Some(correction) = keys.collision_correction.filter(|_| !is_estimated) {
-        let expected = "nothing: only \"xcp-winf\" and \"rcp-winf\" estimate the available bandwidth";
-        return Err(ScenarioError::invalid(format!("{key}.collision_correction"), correction, expected));
+    for (name, given) in
+        [("collision_correction", keys.collision_correction), ("whole_cycle", keys.whole_cycle)]
+    {
+        if let Some(given) = given.filter(|_| !is_estimated) {
+            let expected = "nothing: only \"xcp-winf\" and \"rcp-winf\" estimate the available bandwidth";
+            return Err(ScenarioError::invalid(format!("{key}.{name}"), given, expected));
+        }
     }
     for (name, gain) in [("alpha", keys.alpha), ("beta", keys.beta)] {
         if let Some(gain) = gain.filter(|gain| !(gain.is_finite() && (0.0..=10.0).contains(gain))) {
@@ -169,6 +179,7 @@ pub(crate) fn plan(
         follows_rate: keys.capacity.is_none(),
         is_estimated,
         corrects_collisions: keys.collision_correction.unwrap_or(false),
+        counts_whole_cycle: keys.whole_cycle.unwrap_or(false),
     }))
 }
 

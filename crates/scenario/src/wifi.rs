@@ -58,6 +58,10 @@ pub struct Wifi {
     /// The discipline of each station's queue; drop-tail by default.
     #[serde(default)]
     pub discipline: Option<Discipline>,
+    /// Probe frames of rt-Winf before data in absence of traffic, for networks without RTS and CTS; none by default. They need
+    /// a `controller` with estimates.
+    #[serde(default)]
+    pub probes: Option<Probes>,
     /// Explicit rate control at each station; none by default.
     #[serde(default)]
     pub controller: Option<ControllerKeys>,
@@ -91,6 +95,17 @@ pub struct Wifi {
 impl Wifi {
     /// The default queue of a station.
     pub const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(50);
+}
+
+/// Probe frames of rt-Winf: data frames of the reserved subtype 1001, which their receiver acknowledges and discards.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Probes {
+    /// Length of the payload; 1500 bytes by default.
+    pub size: Option<Size>,
+    /// Time without frames, other than those of management, after which a station sends a probe before its next data; 100 ms by
+    /// default.
+    pub quiet: Option<Time>,
 }
 
 /// A physical layer.

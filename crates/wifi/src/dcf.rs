@@ -26,7 +26,7 @@ use whimbrel_units::{Duration, Instant};
 
 pub use config::{
     AfterCollision, ErrorSpacing, ImmediateAccess, InvalidMac, MacConfig, MacRules, MissingResponse,
-    Protection, ResponseTimeout,
+    ProbeConfig, Protection, ResponseTimeout,
 };
 pub use event::{DropCause, Event, Outgoing, ReceptionError, Step, Transmit};
 pub use passive::Sensed;
@@ -116,6 +116,10 @@ pub struct Dcf<R> {
     /// Failed attempts of the payload in service.
     retries: u16,
     in_service: Option<InService>,
+    /// The payload that waits for the end of a probe.
+    behind_probe: Option<Outgoing>,
+    /// End of the last own or received frame other than management frames.
+    last_traffic: Option<Instant>,
     exchange: Exchange,
     /// End of the wait for a response.
     timeout_at: Option<Instant>,
@@ -152,6 +156,8 @@ impl<R: Random> Dcf<R> {
             long_retries: 0,
             retries: 0,
             in_service: None,
+            behind_probe: None,
+            last_traffic: None,
             exchange: Exchange::None,
             timeout_at: None,
             awaits_reception: false,

@@ -87,6 +87,9 @@ pub enum FrameKind {
     Data,
     /// Carries a management message (beacon, association and the like).
     Management,
+    /// A data frame of the reserved subtype 1001, which the receiver acknowledges and discards: a probe of rt-Winf (paper
+    /// `winf`, Section 3.2).
+    Probe,
     /// Request to send.
     Rts,
     /// Clear to send.
@@ -95,10 +98,13 @@ pub enum FrameKind {
     Ack,
 }
 
+/// Subtype of [`FrameKind::Probe`].
+pub const PROBE_SUBTYPE: u8 = 0b1001;
+
 impl FrameKind {
     /// `true` if the frame carries a payload, has a sequence number and, sent to one station, is acknowledged.
     pub const fn has_payload(self) -> bool {
-        matches!(self, Self::Data | Self::Management)
+        matches!(self, Self::Data | Self::Management | Self::Probe)
     }
 }
 
@@ -165,7 +171,7 @@ impl Frame {
             FrameKind::Rts => bytes::Header::Rts { duration, receiver, transmitter },
             FrameKind::Cts => bytes::Header::Cts { duration, receiver },
             FrameKind::Ack => bytes::Header::Ack { duration, receiver },
-            FrameKind::Data => bytes::Header::Data(payload),
+            FrameKind::Data | FrameKind::Probe => bytes::Header::Data(payload),
             FrameKind::Management => bytes::Header::Management(payload),
         }
     }

@@ -32,6 +32,11 @@ impl BusyTime {
         }
     }
 
+    /// Extends the total elapsed time to `now`, during which nothing was added.
+    pub(super) fn extend(&mut self, now: Instant) {
+        self.add(Duration::ZERO, now);
+    }
+
     /// The share of time that is idle, in \[0, 1\]: 1 if no time has elapsed.
     pub(super) fn idle_share(&self) -> f64 {
         let (start, before) = self.last.unwrap_or((self.start, Duration::ZERO));

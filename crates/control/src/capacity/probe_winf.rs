@@ -84,6 +84,11 @@ impl ProbeWinf {
         self.last_frame.is_none_or(|last| now.saturating_since(last) >= self.config.quiet)
     }
 
+    /// Extends the total elapsed time to `now`: the available bandwidth of an idle medium increases.
+    pub fn on_time(&mut self, now: Instant) {
+        self.busy.extend(now);
+    }
+
     /// The parameters.
     pub fn config(&self) -> &ProbeWinfConfig {
         &self.config

@@ -34,6 +34,9 @@ pub struct RtWinfConfig {
     pub averaging: Averaging,
     /// Period of the busy time; `None` since the start.
     pub period: Option<Duration>,
+    /// Time per exchange that the formulae of Figure 1 leave out, and that is to be added to that of each exchange: DIFS,
+    /// backoff, RTS, CTS and three SIFS for the denominator of equation 3. Zero as printed.
+    pub overhead: Duration,
     /// `true` to correct the available bandwidth in the sender state for collisions (equation 9).
     pub corrects_collisions: bool,
 }
@@ -48,6 +51,7 @@ impl RtWinfConfig {
             receiver_spacing: ReceiverSpacing::default(),
             averaging: Averaging::default(),
             period: None,
+            overhead: Duration::ZERO,
             corrects_collisions: false,
         }
     }
@@ -113,6 +117,11 @@ impl RtWinf {
             received: None,
             backoff_share: 0.0,
         }
+    }
+
+    /// Extends the total elapsed time to `now`: the available bandwidth of an idle medium increases.
+    pub fn on_time(&mut self, now: Instant) {
+        self.busy.extend(now);
     }
 
     /// The parameters.
@@ -210,7 +219,13 @@ impl RtWinf {
                 ReceiverSpacing::Counted => 2,
             };
             let time = (heard.at - rts.at) - self.config.sifs * spacing;
-            self.receiver.on_exchange(heard.size, time, self.config.averaging);
+            // CTS and DATA less a SIFS: DIFS, backoff, RTS, ACK and four SIFS are missing, the ACK as long as a CTS.
+            let cycle = if self.config.overhead.is_zero() {
+                time
+            } else {
+                time + self.config.overhead + self.config.sifs
+            };
+            self.receiver.on_exchange(heard.size, cycle, self.config.averaging);
             // The receiver's own ACK ends with the reservation.
             self.busy.add(rts.nav, exchange.until);
         }
@@ -237,7 +252,7 @@ impl RtWinf {
         let (Some(cts), Some((_, size, data))) = (exchange.cts, exchange.data) else { return };
         let time = (heard.at - cts.at) - self.config.sifs * 2;
         let mean = if state == StationState::Sender { &mut self.sender } else { &mut self.onlooker };
-        mean.on_exchange(size, time, self.config.averaging);
+        mean.on_exchange(size, time + self.config.overhead, self.config.averaging);
         if let (StationState::Sender, Some(rts), Some(backoff)) = (state, exchange.rts, exchange.backoff) {
             let RtWinfConfig { difs, sifs, .. } = self.config;
             let times = CollisionTimes { difs, sifs, backoff, rts: rts.airtime, cts: cts.airtime, data };

@@ -5,8 +5,10 @@ use whimbrel_netsim::medium::WifiMedium;
 use whimbrel_netsim::{AgentId, Command, Egress, FlowId, LinkId, NodeId, Simulator, StationId};
 use whimbrel_scenario::Network;
 use whimbrel_scenario::signals::FlowEnd as End;
-use whimbrel_units::Instant;
+use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::MacAddress;
+use whimbrel_wifi::dcf::MacConfig;
+use whimbrel_wifi::phy::{CTS_BYTES, RTS_BYTES};
 
 use super::controllers::{Board, LawController, Observer, StationController};
 use crate::routing::{Protocol, add_routers};
@@ -118,13 +120,23 @@ fn add_controllers(
             difs: mac.phy.sifs + mac.phy.slot * 2,
             nominal: controller.capacity,
             corrects_collisions: controller.corrects_collisions,
+            overhead: if controller.counts_whole_cycle { overhead(mac) } else { Duration::ZERO },
             ..RtWinfConfig::hr_dsss()
         };
         for ((id, station), address) in ids.iter().zip(&wifi.stations).zip(addresses) {
-            let observer = Observer::new(address, timing, mac.phy.slot, mac.header_bytes);
+            let uses_probes = mac.probe.is_some();
+            let observer = Observer::new(address, timing, mac.phy.slot, mac.header_bytes, uses_probes);
             let own = stores[station.node].clone();
             let law = StationController::new(controller, observer, own, board.clone());
             simulator.set_controller(Egress::Station(*id), Box::new(law));
         }
     }
+}
+
+/// Times of an exchange with RTS and CTS besides those of data and acknowledgement and the SIFS between them: DIFS, the mean of
+/// the smallest backoff, RTS, CTS and three SIFS (paper `winf`, equation 3).
+fn overhead(mac: &MacConfig) -> Duration {
+    let rate = mac.response_rate(mac.data_rate);
+    let handshake = mac.phy.duration(rate, RTS_BYTES) + mac.phy.duration(rate, CTS_BYTES);
+    mac.phy.difs() + mac.phy.slot * u64::from(mac.phy.cw_min) / 2 + handshake + mac.phy.sifs * 3
 }

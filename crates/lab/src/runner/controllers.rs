@@ -88,6 +88,8 @@ pub(super) struct Observer {
     winf: RtWinf,
     /// rt-Winf from data and ACK, for networks without RTS and CTS.
     data_ack: ProbeWinf,
+    /// `true` if the stations send probes: `data_ack` then replaces `winf`.
+    uses_probes: bool,
     gap: IdleGap,
     /// Slots drawn for the frame in service, and the length of a slot.
     backoff: Duration,
@@ -97,7 +99,13 @@ pub(super) struct Observer {
 }
 
 impl Observer {
-    pub(super) fn new(address: MacAddress, config: RtWinfConfig, slot: Duration, header_bytes: u32) -> Self {
+    pub(super) fn new(
+        address: MacAddress,
+        config: RtWinfConfig,
+        slot: Duration,
+        header_bytes: u32,
+        uses_probes: bool,
+    ) -> Self {
         Self {
             address,
             header_bytes,
@@ -110,6 +118,7 @@ impl Observer {
                 },
                 Instant::ZERO,
             ),
+            uses_probes,
             gap: IdleGap::new(config.nominal, Instant::ZERO),
             backoff: Duration::ZERO,
             slot,
@@ -146,14 +155,15 @@ impl Observer {
             frame::FrameKind::Cts => FrameKind::Cts,
             frame::FrameKind::Ack => FrameKind::Ack,
             frame::FrameKind::Data => FrameKind::Data,
+            frame::FrameKind::Probe => FrameKind::Probe,
             frame::FrameKind::Management => return None,
         };
         let to_self = !from_self && frame.receiver == self.address;
-        if from_self && kind == FrameKind::Data {
+        let is_data = matches!(kind, FrameKind::Data | FrameKind::Probe);
+        if from_self && is_data {
             self.peer = Some(frame.receiver);
         }
         let is_ack_to_self = to_self && kind == FrameKind::Ack;
-        let is_data = kind == FrameKind::Data;
         Some(Heard {
             at: if from_self { at + frame.air_time } else { at },
             airtime: frame.air_time,
@@ -171,6 +181,11 @@ impl Observer {
             estimate: self.peer.filter(|_| is_ack_to_self).and_then(returned),
         })
     }
+}
+
+/// `true` if a management frame was received.
+fn is_management(step: &Step) -> bool {
+    matches!(step, Step::Received { frame } if frame.kind == frame::FrameKind::Management)
 }
 
 /// The estimates of all stations of a medium by their addresses.
@@ -219,23 +234,36 @@ impl Controller for StationController {
         };
         let board = &self.board;
         let returned = |address: MacAddress| board.get(&address)?.get(Position::Receiver);
-        let Some(heard) = observer.heard(*at, step, returned) else { return };
-        observer.winf.on_heard(&heard);
-        observer.data_ack.on_heard(&heard);
-        observer.gap.on_heard(&heard);
-        let winf = &observer.winf;
+        let at = match observer.heard(*at, step, returned) {
+            Some(heard) => {
+                observer.winf.on_heard(&heard);
+                observer.data_ack.on_heard(&heard);
+                observer.gap.on_heard(&heard);
+                heard.at
+            }
+            // A beacon shows that time has passed.
+            None if is_management(step) => {
+                observer.winf.on_time(*at);
+                observer.data_ack.on_time(*at);
+                *at
+            }
+            None => return,
+        };
+        let estimate = |state: StationState| match observer.uses_probes {
+            true => observer.data_ack.estimate(state),
+            false => observer.winf.estimate(state),
+        };
         self.own.set_observed(
-            winf.estimate(StationState::Onlooker),
+            observer.winf.estimate(StationState::Onlooker),
             observer.data_ack.estimate(StationState::Onlooker),
-            observer.gap.estimate(heard.at),
+            observer.gap.estimate(at),
         );
-        self.own.set(Position::Sender, winf.estimate(StationState::Sender));
-        if let Some(estimate) = winf.estimate(StationState::Receiver) {
+        self.own.set(Position::Sender, estimate(StationState::Sender));
+        if let Some(estimate) = estimate(StationState::Receiver) {
             self.own.set(Position::Receiver, Some(estimate));
         }
         // A router is an onlooker; one that has overheard no whole exchange of others uses its own.
-        let estimate = winf.estimate(StationState::Onlooker).or_else(|| winf.estimate(StationState::Sender));
-        if let Some(estimate) = estimate {
+        if let Some(estimate) = estimate(StationState::Onlooker).or_else(|| estimate(StationState::Sender)) {
             self.law.set_estimate(estimate);
         }
     }

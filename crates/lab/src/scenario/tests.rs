@@ -1,5 +1,6 @@
 mod document;
 mod losses;
+mod probes;
 mod randomness;
 mod wifi;
 

@@ -6,7 +6,7 @@ use whimbrel_netsim::medium::{ArpConfig, InfrastructureConfig, StationRole, Wifi
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{FlowId, LinkRate, Topology, queue};
 use whimbrel_units::{DataRate, Duration, Instant};
-use whimbrel_wifi::dcf::{self, MacConfig};
+use whimbrel_wifi::dcf::{self, MacConfig, ProbeConfig};
 use whimbrel_wifi::medium::CaptureRule;
 use whimbrel_wifi::mobility::Presence;
 use whimbrel_wifi::phy::{self, Phy, Rate, RateSet};
@@ -201,7 +201,10 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
     });
     // rt-Winf observes the steps of the MAC.
     rules.mac.is_traced |= controller.is_some_and(|controller| controller.is_estimated);
-    own_macs.iter_mut().for_each(|(_, mac)| mac.is_traced = rules.mac.is_traced);
+    rules.mac.probe = probes(key, wifi, controller.as_ref())?;
+    own_macs.iter_mut().for_each(|(_, mac)| {
+        (mac.is_traced, mac.probe) = (rules.mac.is_traced, rules.mac.probe);
+    });
     let rate = LinkRate::Constant(nominal);
     let queue_discipline = wifi.discipline.clone().unwrap_or_default();
     let routing = routing(&format!("{key}.routing"), &wifi.routing)?;
@@ -232,6 +235,33 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
         routing,
         controller,
     })
+}
+
+/// Time without frames that counts as absence of traffic by default: about a beacon interval.
+const QUIET: Duration = Duration::from_millis(100);
+/// Longest payload of a data frame (IEEE Std 802.11-2012, 8.2.4.7.1).
+const LONGEST_MSDU: u64 = 2_304;
+
+fn probes(
+    key: &str,
+    wifi: &Wifi,
+    controller: Option<&ControllerPlan>,
+) -> Result<Option<ProbeConfig>, ScenarioError> {
+    let Some(keys) = &wifi.probes else { return Ok(None) };
+    if !controller.is_some_and(|controller| controller.is_estimated) {
+        let expected = "a `controller` with `law` \"xcp-winf\" or \"rcp-winf\", which estimates from them";
+        return Err(ScenarioError::invalid(format!("{key}.probes"), "{...}", expected));
+    }
+    let size = keys.size.map_or(1_500, |size| size.0.as_u64());
+    if size == 0 || size > LONGEST_MSDU {
+        let expected = format!("1 to {LONGEST_MSDU} bytes");
+        return Err(ScenarioError::invalid(
+            format!("{key}.probes.size"),
+            quoted(&format!("{size} B")),
+            expected,
+        ));
+    }
+    Ok(Some(ProbeConfig { size: size as u32, quiet: keys.quiet.map_or(QUIET, |time| time.0) }))
 }
 
 fn routing(key: &str, routing: &Routing) -> Result<RoutingPlan, ScenarioError> {

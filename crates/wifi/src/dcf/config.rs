@@ -140,8 +140,21 @@ pub struct MacConfig {
     pub response_timeout: ResponseTimeout,
     /// Transmitters remembered by duplicate detection.
     pub duplicate_entries: usize,
+    /// Probe frames before data; `None` for none. The steps are to be reported (`is_traced`), as frames for others would
+    /// otherwise not all count as traffic.
+    pub probe: Option<ProbeConfig>,
     /// `true` if the MAC reports every step ([`super::Event::Trace`]), `false` for outcomes of payloads only.
     pub is_traced: bool,
+}
+
+/// Probe frames of rt-Winf (paper `winf`, Section 3.2): a station that begins to send data to another one in absence of traffic
+/// sends it a frame of the reserved data subtype first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProbeConfig {
+    /// Length of the payload, which consists of zeros.
+    pub size: u32,
+    /// Time without an own or a received frame, other than management frames, that counts as absence of traffic.
+    pub quiet: Duration,
 }
 
 impl MacConfig {
@@ -165,6 +178,7 @@ impl MacConfig {
             missing_response: MissingResponse::FromTimeout,
             response_timeout: ResponseTimeout::RxStart,
             duplicate_entries: 256,
+            probe: None,
             is_traced: false,
         }
     }

@@ -21,6 +21,7 @@ impl<R: Random> Dcf<R> {
             return;
         }
         self.access.handle_frame(now);
+        self.note_traffic(now, frame.kind);
         self.trace(now, Step::Received { frame: *frame });
         let is_for_me = frame.receiver == self.address;
         if self.is_awaiting() && self.handle_awaited(now, frame, is_for_me) {
@@ -30,7 +31,9 @@ impl<R: Random> Dcf<R> {
         if is_for_me {
             match frame.kind {
                 FrameKind::Rts => self.answer_rts(now, frame),
-                FrameKind::Data | FrameKind::Management => self.receive_payload(now, frame),
+                FrameKind::Data | FrameKind::Management | FrameKind::Probe => {
+                    self.receive_payload(now, frame);
+                }
                 // A response that is not awaited.
                 FrameKind::Cts | FrameKind::Ack => {}
             }
@@ -146,7 +149,9 @@ impl<R: Random> Dcf<R> {
             self.trace(now, Step::Duplicate { frame: *frame });
             return;
         }
-        self.deliver(now, frame);
+        if frame.kind != FrameKind::Probe {
+            self.deliver(now, frame);
+        }
     }
 
     fn response_frame(

@@ -26,6 +26,8 @@ impl<R: Random> Dcf<R> {
             rate: (!is_adapted).then_some(frame.rate),
             addressing: frame.addressing,
         });
+        // The data behind a probe, which itself is not repeated.
+        let withdrawn = self.behind_probe.take().or(withdrawn);
         self.counters.withdrawn += u64::from(withdrawn.is_some());
         self.exchange = Exchange::None;
         self.stop_waiting();

@@ -10,6 +10,7 @@ use crate::random::Random;
 
 mod laws;
 mod ns2;
+mod probe;
 mod protection;
 mod rates;
 mod retune;
@@ -93,7 +94,7 @@ fn frame(kind: FrameKind, transmitter: MacAddress, receiver: MacAddress, nav: u6
     let (rate, size) = match kind {
         FrameKind::Rts => (Rate::Dsss1, 20),
         FrameKind::Cts | FrameKind::Ack => (Rate::Dsss1, 14),
-        FrameKind::Data | FrameKind::Management => (Rate::Hr11, 1_536),
+        FrameKind::Data | FrameKind::Management | FrameKind::Probe => (Rate::Hr11, 1_536),
     };
     Frame {
         receiver,

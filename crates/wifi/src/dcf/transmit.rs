@@ -6,12 +6,51 @@ use super::access::Request;
 use super::config::Opening;
 use super::event::{DropCause, Event, Outgoing, Step, Transmit};
 use super::{Dcf, Exchange, ImmediateAccess, InService, MissingResponse, OnAir};
-use crate::frame::{Addressing, Frame, FrameKind};
+use crate::frame::{Addressing, Frame, FrameKind, PROBE_SUBTYPE};
 use crate::phy::{ACK_BYTES, CTS_BYTES, RTS_BYTES, Rate};
 use crate::random::Random;
 
 impl<R: Random> Dcf<R> {
+    /// Takes a payload into service, after a probe if one is due.
     pub(super) fn accept(&mut self, now: Instant, outgoing: Outgoing) {
+        match self.due_probe(now, &outgoing) {
+            Some(probe) => {
+                self.behind_probe = Some(outgoing);
+                self.serve(now, probe);
+            }
+            None => self.serve(now, outgoing),
+        }
+    }
+
+    /// The probe that precedes a payload: unicast data in absence of traffic.
+    fn due_probe(&self, now: Instant, outgoing: &Outgoing) -> Option<Outgoing> {
+        let config = self.config.probe?;
+        let is_quiet = self.last_traffic.is_none_or(|last| now.saturating_since(last) >= config.quiet);
+        let is_data = outgoing.kind == FrameKind::Data && !outgoing.receiver.is_group();
+        (is_quiet && is_data).then_some(Outgoing {
+            size: config.size,
+            payload: 0,
+            kind: FrameKind::Probe,
+            addressing: Addressing { subtype: PROBE_SUBTYPE, ..outgoing.addressing },
+            ..*outgoing
+        })
+    }
+
+    /// A probe is acknowledged or given up: the payload behind it follows.
+    fn end_probe(&mut self, now: Instant) {
+        if let Some(outgoing) = self.behind_probe.take() {
+            self.serve(now, outgoing);
+        }
+    }
+
+    /// Notes an own or a received frame as traffic.
+    pub(super) fn note_traffic(&mut self, now: Instant, kind: FrameKind) {
+        if kind != FrameKind::Management {
+            self.last_traffic = Some(now);
+        }
+    }
+
+    fn serve(&mut self, now: Instant, outgoing: Outgoing) {
         let is_adapted = self.rates.is_adaptive()
             && outgoing.kind == FrameKind::Data
             && outgoing.rate.is_none()
@@ -175,6 +214,7 @@ impl<R: Random> Dcf<R> {
     pub(super) fn finish_transmission(&mut self, now: Instant, on_air: OnAir) {
         self.on_air = None;
         self.last_end = now;
+        self.note_traffic(now, on_air.kind);
         self.access.handle_transmit_end(now);
         match on_air.kind {
             FrameKind::Ack => {}
@@ -186,11 +226,11 @@ impl<R: Random> Dcf<R> {
                 self.exchange = Exchange::AwaitingCts;
                 self.timeout_at = Some(now + self.config.timeout(on_air.rate));
             }
-            FrameKind::Data | FrameKind::Management if on_air.needs_response => {
+            FrameKind::Data | FrameKind::Management | FrameKind::Probe if on_air.needs_response => {
                 self.exchange = Exchange::AwaitingAck;
                 self.timeout_at = Some(now + self.config.timeout(on_air.rate));
             }
-            FrameKind::Data | FrameKind::Management => self.complete(now),
+            FrameKind::Data | FrameKind::Management | FrameKind::Probe => self.complete(now),
         }
     }
 
@@ -225,6 +265,10 @@ impl<R: Random> Dcf<R> {
             *self.data_retries(&frame) = 0;
         }
         self.window = self.config.phy.cw_min;
+        if frame.kind == FrameKind::Probe {
+            self.draw_backoff(now);
+            return self.end_probe(now);
+        }
         self.counters.sent += 1;
         let (payload, receiver, retries) = (frame.payload, frame.receiver, self.retries);
         self.report(now, Event::Sent { payload, receiver, retries });
@@ -282,6 +326,12 @@ impl<R: Random> Dcf<R> {
         self.exchange = Exchange::None;
         self.window = self.config.phy.cw_min;
         let Some(InService { frame, .. }) = self.in_service.take() else { return };
+        if frame.kind == FrameKind::Probe {
+            if !self.config.is_ns2() {
+                self.draw_backoff(now);
+            }
+            return self.end_probe(now);
+        }
         self.counters.dropped += 1;
         self.report(now, Event::Dropped { payload: frame.payload, receiver: frame.receiver, cause });
         if !self.config.is_ns2() {

@@ -65,6 +65,7 @@ fn name(kind: Option<FrameKind>) -> &'static str {
         Some(FrameKind::Ack) => "ACK",
         Some(FrameKind::Data) => "DATA",
         Some(FrameKind::Management) => "MGMT",
+        Some(FrameKind::Probe) => "PROBE",
         None => "NAV",
     }
 }

@@ -78,6 +78,19 @@ fn with_the_two_spacings_that_precede_the_data_sender_and_receiver_agree() {
 }
 
 #[test]
+fn with_the_times_of_equation_3_the_capacity_is_that_of_whole_exchanges() {
+    // DIFS, the mean backoff, RTS, CTS and three SIFS, and DATA and ACK.
+    let overhead = Duration::from_micros(50 + 310 + 352 + 304 + 30);
+    let config = RtWinfConfig { overhead, ..RtWinfConfig::hr_dsss() };
+    let cycle = 1046.0 + 1308.0 + 304.0;
+    for state in [StationState::Sender, StationState::Receiver, StationState::Onlooker] {
+        let estimate = observe(config, state, &ALL).estimate(state).unwrap();
+        let expected = rate(12_000.0, cycle);
+        assert!((estimate.capacity.as_bits_per_second() - expected).abs() < 1e-3, "{state:?} {estimate:?}");
+    }
+}
+
+#[test]
 fn the_frames_that_each_state_captures_suffice() {
     let config = RtWinfConfig::hr_dsss();
     let sender = [FrameKind::Cts, FrameKind::Data, FrameKind::Ack];

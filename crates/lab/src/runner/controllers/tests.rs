@@ -1,6 +1,9 @@
 use std::sync::Mutex;
 
+use whimbrel_netsim::NodeId;
+use whimbrel_netsim::medium::Handover;
 use whimbrel_wifi::frame::{Addressing, Frame};
+use whimbrel_wifi::infrastructure::HandoverReport;
 use whimbrel_wifi::phy::Rate;
 
 use super::*;
@@ -34,7 +37,7 @@ fn station() -> (StationController, Recorder, Vec<CrossLayer>) {
     let board = Board::new((0..).map(address).zip(stores.iter().cloned()).collect());
     let config = RtWinfConfig::hr_dsss();
     let recorder = Recorder::default();
-    let observer = Observer::new(address(0), config, Duration::from_micros(20), HEADERS);
+    let observer = Observer::new(address(0), config, Duration::from_micros(20), HEADERS, false);
     let own = stores[0].clone();
     let law = Box::new(recorder.clone());
     (StationController { law, observer: Some(observer), own, board }, recorder, stores)
@@ -123,4 +126,91 @@ fn a_receiver_stores_its_estimate_for_the_sender() {
     // DATA time - RTS time less three SIFS, as printed: CTS and DATA less one SIFS.
     let time = 304 + 192 + (1500 + u64::from(HEADERS)) * 8 / 11 - 10;
     assert!(is_close(stores[0].get(Position::Receiver), 12e9 / time as f64));
+}
+
+/// A beacon that ends at `at` us.
+fn beacon(controller: &mut StationController, at: u64) {
+    let at = Instant::ZERO + Duration::from_micros(at);
+    let frame = Frame {
+        receiver: MacAddress::BROADCAST,
+        transmitter: address(9),
+        kind: frame::FrameKind::Management,
+        addressing: Addressing::default(),
+        rate: Rate::Dsss1,
+        is_retry: false,
+        sequence: 0,
+        size: 80,
+        air_time: Duration::from_micros(832),
+        nav: Duration::ZERO,
+        payload: 0,
+    };
+    controller.handle_observation(at, &Observation::Mac { at, step: Step::Received { frame } });
+}
+
+#[test]
+fn beacons_extend_the_time_of_an_idle_medium() {
+    let (mut controller, _, stores) = station();
+    exchange(&mut controller, 0, 1, 0, 1500);
+    let available = || stores[0].get(Position::Sender).unwrap().available.as_bits_per_second();
+    assert!(available() < 0.5 * capacity(1500), "{}", available());
+    beacon(&mut controller, 102_400);
+    assert!(available() > 0.95 * capacity(1500), "{}", available());
+    assert!(is_close(stores[0].get(Position::Sender), capacity(1500)));
+}
+
+#[test]
+fn an_association_discards_the_estimates_of_the_cell_before() {
+    let (mut controller, _, stores) = station();
+    exchange(&mut controller, 0, 1, 0, 1500);
+    exchange(&mut controller, 1, 0, 10_000, 1500);
+    let at = Instant::from_millis(50);
+    let report = HandoverReport {
+        from: None,
+        to: address(2),
+        last_contact: at,
+        detected: at,
+        scanned: at,
+        authenticated: at,
+        associated: at,
+    };
+    let handover = Handover { from: None, to: NodeId::default(), report };
+    controller.handle_observation(at, &Observation::Associated(handover));
+    assert_eq!([Position::Sender, Position::Receiver].map(|position| stores[0].get(position)), [None, None]);
+    beacon(&mut controller, 60_000);
+    assert_eq!(stores[0].get(Position::Sender), None);
+    exchange(&mut controller, 0, 2, 70_000, 300);
+    assert!(is_close(stores[0].get(Position::Sender), capacity(300)));
+    // 20 ms since the association, of which the exchange has reserved 1.4 ms.
+    let share = stores[0].get(Position::Sender).map(|estimate| estimate.available / estimate.capacity);
+    assert!(share.is_some_and(|share| (0.90..0.96).contains(&share)), "{share:?}");
+}
+
+#[test]
+fn with_probes_the_estimates_are_those_of_data_and_acknowledgements() {
+    let (mut controller, recorder, stores) = station();
+    if let Some(observer) = &mut controller.observer {
+        observer.uses_probes = true;
+    }
+    let at = |micros| Instant::ZERO + Duration::from_micros(micros);
+    let probe = |kind, transmitter, receiver, size| Frame {
+        receiver: address(receiver),
+        transmitter: address(transmitter),
+        kind,
+        addressing: Addressing::default(),
+        rate: Rate::Hr11,
+        is_retry: false,
+        sequence: 0,
+        size,
+        air_time: Duration::from_micros(if size == 14 { 304 } else { 1_200 }),
+        nav: Duration::ZERO,
+        payload: 0,
+    };
+    let sent = Step::TransmitStarted { frame: probe(frame::FrameKind::Probe, 0, 1, 1_000 + HEADERS) };
+    controller.handle_observation(at(0), &Observation::Mac { at: at(0), step: sent });
+    let answered = Step::Received { frame: probe(frame::FrameKind::Ack, 1, 0, 14) };
+    controller.handle_observation(at(1_514), &Observation::Mac { at: at(1_514), step: answered });
+    // Equation 1: from the beginning of the probe to the end of the acknowledgement.
+    let expected = 8_000.0 / 1_514e-6;
+    assert!(is_close(stores[0].get(Position::Sender), expected), "{:?}", stores[0].get(Position::Sender));
+    assert!(is_close(recorder.0.lock().unwrap().last().copied(), expected));
 }
