@@ -54,15 +54,22 @@ CELLS: Mapping[str, Cells] = {
     "contended": Cells(contenders=CONTENDERS),
 }
 
+CAP = {"link_cap": True}
 SCHEMES: Mapping[str, Mapping[str, Any]] = {
     "tfrc": {},
-    "cap": {"link_cap": True},
+    "cap": CAP,
     "freeze": {"freeze": {"restart": "loss-rate"}},
     "following": {"freeze": {"restart": "following"}},
     "capacity": {"freeze": {"restart": "link-capacity"}},
+    "capacity-cap": {"freeze": {"restart": "link-capacity"}, **CAP},
     "available": {"freeze": {"restart": "link-available"}},
-    "both": {"freeze": {"restart": "link-available"}, "link_cap": True},
+    "cycle": {"freeze": {"restart": "link-available"}},
+    "cycle-cap": {"freeze": {"restart": "link-available"}, **CAP},
 }
+"""Keys of the sender: TFRC, with rt-Winf's capacity as its highest rate; Freeze by the paper's rule and until the
+receive rate no longer follows; Freeze that restarts at rt-Winf's capacity, or available bandwidth."""
+WHOLE_CYCLE = ("cycle", "cycle-cap")
+"""Schemes whose estimate counts DIFS, backoff, RTS and CTS, as equation 3 does."""
 
 
 def scenario(row: str, column: str) -> Scenario:
@@ -138,7 +145,7 @@ def scenario(row: str, column: str) -> Scenario:
     return Scenario(
         {
             "title": f"{column}, {row} cells",
-            "simulation": {"duration": f"{SECONDS:g} s"},
+            "simulation": {"duration": f"{SECONDS:g} s", "warm_up": f"{LEAVES_S + BINDING_S:g} s"},
             "wifi": [
                 {
                     "name": "air",
@@ -146,7 +153,7 @@ def scenario(row: str, column: str) -> Scenario:
                     "mac": "ns-2",
                     "distribution_delay": f"{BINDING_S} s",
                     "radio": {"range": f"{RANGE_M} m", "carrier_sense_range": "550 m"},
-                    "controller": {"law": "xcp-winf"},
+                    "controller": {"law": "xcp-winf", "whole_cycle": column in WHOLE_CYCLE},
                 }
             ],
             "node": [{"name": "host"}, {"name": "home"}, *routers, mobile, *([others] if cells.contenders else [])],
@@ -164,3 +171,77 @@ def scenario(row: str, column: str) -> Scenario:
             "record": {"interval": f"{1e3 * GRAIN_S:g} ms"},
         }
     )
+
+
+FIRST_S = 5.0
+"""Seconds after the handover in which goodput counts."""
+FULL = 0.9
+"""Share of the final rate that counts as the full rate, over `AT_ONCE_S` and over `LASTING_S`."""
+AT_ONCE_S, LASTING_S = 0.3, 2.0
+LAST_S = 8.0
+"""The final rate is that of the end of the run."""
+_LOST = ("lost_queue", "lost_wireless", "lost_down")
+
+
+def _restored(time: np.ndarray, rate: np.ndarray, full: float) -> float:
+    """End of the first `AT_ONCE_S` whose mean, and that of the `LASTING_S` from their beginning, is the full rate."""
+    first, lasting = (round(span / GRAIN_S) for span in (AT_ONCE_S, LASTING_S))
+    total = np.concatenate([[0.0], np.cumsum(rate)])
+    begins = np.arange(rate.size - lasting + 1)
+    found = (total[begins + first] - total[begins] >= FULL * full * first) & (
+        total[begins + lasting] - total[begins] >= FULL * full * lasting
+    )
+    reached = np.flatnonzero(found)
+    return float(time[reached[0] + first - 1]) if reached.size else math.nan
+
+
+def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
+    """The times, the losses and the goodput from the moment at which the new path is complete."""
+    table = result["associations"]
+    moves = [
+        float(time)
+        for time, client, old in zip(table["time_s"], table["client"], table["from"], strict=True)
+        if client == "mobile" and old != ""
+    ]
+    (usable,) = (time + BINDING_S for time in moves)
+    intervals = result.intervals
+    own = np.asarray(intervals["flow"]) == "flow"
+    time = np.asarray(intervals["time_s"], dtype=float)[own] - usable
+    rate = np.asarray(intervals["goodput_bps"], dtype=float)[own] / 1e3
+    lost = sum(np.asarray(intervals[key], dtype=float)[own] for key in _LOST)
+    full = float(rate[time > time[-1] - LAST_S].mean())
+    after = time > 0
+    return {
+        "restored": _restored(time[after], rate[after], full),
+        "goodput": float(rate[after & (time <= FIRST_S)].mean()),
+        "lost": float(lost[after].sum()),
+        "gap": float(lost[(time > LEAVES_S - usable) & ~after].sum()),
+        "delay": result.flows.one("delay_p95_s", flow="flow") * 1e3,
+        "full": full,
+    }
+
+
+ITEM = Item(
+    key="handover",
+    title="A sender moves to another Wi-Fi cell: restart at rt-Winf's estimate, and limit by it, MAC of ns-2",
+    source="not in the paper",
+    rows=list(CELLS),
+    columns=list(SCHEMES),
+    metrics=[
+        Metric("restored", "s", "Until the full rate", 2, title="Time until the full rate lasts"),
+        Metric("goodput", "kbit/s", f"Goodput, first {FIRST_S:g} s", 0),
+        Metric("lost", "packets", "Lost after", 0, title="Packets lost after the handover"),
+        Metric("gap", "packets", "Lost in it", 0, title="Packets lost in the handover"),
+        Metric("delay", "ms", "Delay, 95th percentile", 0),
+        Metric("full", "kbit/s", "Full rate", 0),
+    ],
+    scenario=scenario,
+    measure=measure,
+    precision=Precision.exactly(20),
+    quick=Quick(precision=Precision.exactly(4), rows=["equal", "lower"]),
+    row_label="New cell",
+    note="From the moment that packets for the new address arrive, 2.5 s after the association. Cells of 11 Mbit/s, "
+    "the lower one of 1 Mbit/s, the higher one after one of 1 Mbit/s, the contended one with "
+    f"{CONTENDERS} stations that send {CONTENDER_KBPS} kbit/s each.",
+)
+ITEMS = [ITEM]

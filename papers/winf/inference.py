@@ -17,6 +17,7 @@ from whimbrel.sheet import Metric, Sheet
 from whimbrel.statistics import Precision
 
 WINF, IDLE_GAP, IPERF, MAXIMUM, EXCHANGE = "rt-winf", "idle-gap", "iperf", "maximum", "exchange"
+PROBES, PAIRS = "rt-winf-probes", "adhoc-probe"
 METRICS = [
     Metric("capacity", "Mbit/s", "Capacity", 2),
     Metric("available", "Mbit/s", "Available bandwidth", 2),
@@ -82,7 +83,9 @@ def _measure(times: Times, column: str, result: Result) -> dict[str, float]:
         return {"capacity": times.exchange, "available": math.nan}
     if column == IPERF:
         return {"capacity": math.nan, "available": sum(result.flows["goodput_bps"]) / 1e6}
-    prefix = "winf_sender" if column == WINF else "idle_gap"
+    if column == PAIRS:
+        return {"capacity": result.flows.one("adhoc_probe_bps", flow="pairs") / 1e6, "available": math.nan}
+    prefix = "idle_gap" if column == IDLE_GAP else "winf_sender"
     table = result["capacity"]
     return {
         "capacity": table.one(f"{prefix}_capacity_bps", station="n0") / 1e6,
@@ -102,9 +105,31 @@ def _udp(to: str, size: int, rate: str) -> dict[str, Any]:
     }
 
 
+def _pairs(to: str, size: int) -> dict[str, Any]:
+    """Pairs of packets of AdHoc Probe."""
+    return {
+        "name": "pairs",
+        "from": "n0",
+        "to": to,
+        "transport": "udp",
+        "packet_size": f"{size} B",
+        "traffic": {"kind": "probe-pairs"},
+        "start_jitter": "100 ms",
+    }
+
+
+def _without_rts(column: str, size: int) -> dict[str, Any]:
+    """Keys of the medium for rt-Winf with probes, for which there are no RTS and CTS."""
+    if column != PROBES:
+        return {}
+    return {"rts_threshold": "3000 B", "probes": {"size": f"{size} B"}}
+
+
 def _fig3(mac: str) -> Item:
-    def scenario(row: str, _column: str) -> Scenario:
-        return line(1, [_udp("n1", SIZES[row], "64 kbit/s")], SECONDS, mac=mac)
+    def scenario(row: str, column: str) -> Scenario:
+        size = SIZES[row]
+        flows = [_udp("n1", size, "64 kbit/s"), *([_pairs("n1", size)] if column == PAIRS else [])]
+        return line(1, flows, SECONDS, mac=mac, **_without_rts(column, size))
 
     def measure(result: Result, row: str, column: str) -> Mapping[str, float]:
         return _measure(Times(SIZES[row], mac, CONTROL_MBPS[mac]), column, result)
@@ -114,7 +139,7 @@ def _fig3(mac: str) -> Item:
         title=f"Capacity of a link with a flow of 64 kbit/s, MAC of {mac}",
         source="Figure 3",
         rows=list(SIZES),
-        columns=[WINF, IDLE_GAP, MAXIMUM, EXCHANGE],
+        columns=[WINF, PROBES, PAIRS, IDLE_GAP, MAXIMUM, EXCHANGE],
         metrics=METRICS[:1],
         scenario=scenario,
         measure=lambda *args: {"capacity": measure(*args)["capacity"]},
@@ -140,14 +165,16 @@ def _fig7(mac: str) -> Item:
             }
             for number in range(int(row))
         ]
-        return line(3, flows, SECONDS, mac=mac)
+        if column == PAIRS:
+            flows.append(_pairs("n3", PACKET))
+        return line(3, flows, SECONDS, mac=mac, **_without_rts(column, PACKET))
 
     return Item(
         key=f"fig7{MACS[mac]}",
         title=f"Capacity and available bandwidth with FTP flows over two mesh nodes, MAC of {mac}",
         source="Figures 5 to 7",
         rows=["1", "2", "4"],
-        columns=[WINF, IDLE_GAP, IPERF, MAXIMUM],
+        columns=[WINF, PROBES, PAIRS, IDLE_GAP, IPERF, MAXIMUM],
         metrics=METRICS,
         scenario=scenario,
         measure=lambda result, _row, column: _measure(Times(PACKET, mac, CONTROL_MBPS[mac]), column, result),

@@ -91,6 +91,7 @@ def mesh(
     seconds: float,
     cbr: str | None = None,
     reading: str | None = None,
+    keys: Mapping[str, Any] | None = None,
     **air: Any,  # noqa: ANN401 - scenario keys
 ) -> Scenario:
     """Fixed nodes in a grid and moving nodes, each of which sends to the next.
@@ -103,13 +104,14 @@ def mesh(
         seconds: duration; the first 10 s do not count.
         cbr: rate of each flow; FTP if None.
         reading: of a Winf scheme; the sensible one if None.
+        keys: of a flow; those of the scheme if None.
         air: changes of the medium.
     """
-    keys = load(scheme, cbr)
+    flow = load(scheme, cbr) if keys is None else dict(keys)
     if reading is not None:
         air["controller"] = {"law": scheme, "reading": reading}
-        if "xcp" in keys:
-            keys["xcp"] = {"winf": reading}
+        if "xcp" in flow:
+            flow["xcp"] = {"winf": reading}
     flows = [
         {
             "name": f"f{number}",
@@ -117,7 +119,7 @@ def mesh(
             "to": f"n{(number + 1) % mobiles}",
             "start": "5 s",
             "start_jitter": "1 s",
-            **keys,
+            **flow,
         }
         for number in range(mobiles)
     ]
