@@ -21,6 +21,7 @@ mod profile;
 pub mod registry;
 mod snapshot;
 pub mod tfrc;
+pub mod window_laws;
 
 pub use extensions::{Freezing, LossClassifier, OrderedReceiver, PathFollower, Resume};
 pub use hc_receiver::HcReceiver;
@@ -43,6 +44,14 @@ impl Ccid {
     pub const TFRC_SP: Self = Self(4);
     /// TFRC that spares corruption named by Data Dropped, [an experiment](ccid250).
     pub const TFRC_EXPLICIT: Self = Self(250);
+    /// CCID 2 with the window of CUBIC, [an experiment](window_laws).
+    pub const CUBIC: Self = Self(248);
+    /// CCID 2 with the window of Veno, [an experiment](window_laws).
+    pub const VENO: Self = Self(249);
+    /// CCID 2 with the window of Westwood+, [an experiment](window_laws).
+    pub const WESTWOOD: Self = Self(253);
+    /// CCID 2 with a Prague-like window for L4S, [an experiment](window_laws).
+    pub const PRAGUE: Self = Self(254);
 }
 
 impl fmt::Debug for Ccid {

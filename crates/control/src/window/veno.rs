@@ -32,7 +32,11 @@ impl Veno {
 
     /// Veno with slow start and the growth of RFC 5681.
     pub const fn new() -> Self {
-        Self { reno: NewReno::rfc5681(), least_rtt: None, samples: 0, backlog: f64::INFINITY, skipped: false }
+        Self::over(NewReno::rfc5681())
+    }
+    /// Veno with the slow start, growth and reductions of `reno`.
+    pub const fn over(reno: NewReno) -> Self {
+        Self { reno, least_rtt: None, samples: 0, backlog: f64::INFINITY, skipped: false }
     }
 
     fn measure(&mut self, window: &Window, rtt: Option<Duration>) {
@@ -90,6 +94,10 @@ impl WindowLaw for Veno {
     fn on_timeout(&mut self, window: &mut Window, signal: &CongestionSignal, repeated: bool) {
         self.reno.on_timeout(window, signal, repeated);
         self.skipped = false;
+    }
+
+    fn on_ack_ratio(&mut self, segments: f64) {
+        self.reno.on_ack_ratio(segments);
     }
 }
 

@@ -39,8 +39,12 @@ impl Westwood {
 
     /// Westwood+ with that filter, and the growth of RFC 5681.
     pub const fn plus(filter: BandwidthFilter) -> Self {
+        Self::over(NewReno::rfc5681(), filter)
+    }
+    /// Westwood+ with that filter, and the slow start and growth of `reno`.
+    pub const fn over(reno: NewReno, filter: BandwidthFilter) -> Self {
         Self {
-            reno: NewReno::rfc5681(),
+            reno,
             filter,
             least_rtt: None,
             last_rtt: Duration::ZERO,
@@ -85,13 +89,14 @@ impl WindowLaw for Westwood {
             self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
             self.last_rtt = rtt;
         }
-        self.delivered += delivery.delivered;
-        let since = *self.since.get_or_insert(delivery.now);
-        let elapsed = delivery.now.saturating_since(since);
-        if since == delivery.now {
+        let Some(since) = self.since else {
             // Data delivered at the beginning belong to the time before.
-            self.delivered = 0.0;
-        } else if !self.last_rtt.is_zero() && elapsed >= self.last_rtt.max(Self::MIN_INTERVAL) {
+            self.since = Some(delivery.now);
+            return;
+        };
+        self.delivered += delivery.delivered;
+        let elapsed = delivery.now.saturating_since(since);
+        if !self.last_rtt.is_zero() && elapsed >= self.last_rtt.max(Self::MIN_INTERVAL) {
             self.add_sample(self.delivered / elapsed.as_secs_f64());
             (self.since, self.delivered) = (Some(delivery.now), 0.0);
         }
@@ -112,6 +117,10 @@ impl WindowLaw for Westwood {
         if let (Some(needed), false) = (self.needed(), repeated) {
             window.ssthresh = needed;
         }
+    }
+
+    fn on_ack_ratio(&mut self, segments: f64) {
+        self.reno.on_ack_ratio(segments);
     }
 }
 

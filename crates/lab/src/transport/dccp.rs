@@ -1,6 +1,7 @@
 //! DCCP: the protocol code of the sockets.
 
 mod agent;
+mod ccid;
 mod classification;
 mod classifier;
 mod configuration;
@@ -26,6 +27,7 @@ pub use details::Details;
 
 use super::{FlowAgent, FlowSetup, FlowTransport, Transport};
 use agent::GREEDY_QUEUE;
+use ccid::CcidKey;
 use station::Station;
 
 /// DCCP.
@@ -36,10 +38,11 @@ pub struct Dccp;
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Keys {
-    /// DCCP only: the congestion control of the data, by its number: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small
-    /// packets), or 250, an experiment: TFRC that does not slow down for packets reported as corrupt.
+    /// DCCP only: the congestion control of the data, by its number or name: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small
+    /// packets), or an experiment: 250, TFRC that does not slow down for packets reported as corrupt; `"cubic"` (248), `"veno"` (249),
+    /// `"westwood"` (253) and `"prague"` (254), CCID 2 with another window.
     #[serde(default)]
-    ccid: Option<u8>,
+    ccid: Option<CcidKey>,
     /// DCCP only: the scheme by which the receiver distinguishes wireless from congestion losses.
     #[serde(default)]
     classifier: Option<Classifier>,
@@ -56,7 +59,7 @@ impl Transport for Dccp {
     type Keys = Keys;
 
     fn configure(&self, key: &str, keys: Keys) -> Result<Box<dyn FlowTransport>, ScenarioError> {
-        let ccid = keys.ccid.unwrap_or(3);
+        let ccid = keys.ccid.map_or(Ccid::TFRC.0, |key| key.0);
         let classifier = keys.classifier.unwrap_or_default();
         let classifies = |mechanism: &dyn Mechanism| mechanism.profile().classifies_losses;
         let mechanisms = configuration::mechanisms();
@@ -74,7 +77,9 @@ impl Transport for Dccp {
         let Some(dccp) = flow.get("dccp").and_then(Value::as_object) else { return Vec::new() };
         let mut notes = Vec::new();
         let details = format!("{key}.dccp");
-        let ccid = flow.get("ccid").and_then(Value::as_u64).unwrap_or(3);
+        let ccid = flow.get("ccid").and_then(|value| serde_json::from_value::<CcidKey>(value.clone()).ok());
+        let ccid = ccid.map_or(Ccid::TFRC, |key| Ccid(key.0));
+        let mechanisms = configuration::mechanisms();
         if !flow.contains_key("classifier") {
             idle(
                 &mut notes,
@@ -87,10 +92,10 @@ impl Transport for Dccp {
         if !dccp.contains_key("reorder_delay") {
             idle(&mut notes, &details, dccp, &["reorder_size"], "without `reorder_delay` nothing waits");
         }
-        if ccid == 2 {
+        if mechanisms.mechanism(ccid).is_some_and(|mechanism| mechanism.profile().needs_ack_vector) {
             let tfrc =
                 ["oscillation_damping", "faster_restart", "forgive_late", "loss_detection", "rtt_estimate"];
-            idle(&mut notes, &details, dccp, &tfrc, "CCID 2 has no such thing");
+            idle(&mut notes, &details, dccp, &tfrc, &format!("{ccid} has no such thing"));
         }
         notes
     }

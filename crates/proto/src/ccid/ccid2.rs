@@ -27,6 +27,9 @@ mod sender;
 mod window;
 
 use ack_ratio::AckRatio;
+
+/// The Ack Ratio before a change is negotiated (RFC 4340, Section 11.3).
+pub const INITIAL_ACK_RATIO: u64 = AckRatio::INITIAL;
 pub use receiver::Receiver;
 pub use sender::Sender;
 
@@ -55,6 +58,8 @@ const NUMDUPACK: usize = 3;
 pub struct Ccid2 {
     /// The CCID: 2, or one of those for experiments, 248 to 254 (RFC 4340, Section 19.5).
     pub ccid: Ccid,
+    /// Name in messages and on command lines.
+    pub name: &'static str,
     /// The window law.
     pub law: LawPrototype,
     /// The sender's reaction to data dropped by the receiving host.
@@ -67,13 +72,24 @@ pub struct Ccid2 {
 impl Ccid2 {
     /// CCID 2's mechanics with another window law, under the number of an experiment.
     pub fn with_law(ccid: Ccid, law: impl Into<LawPrototype>) -> Self {
-        Self { ccid, law: law.into(), drop_policy: drop_reaction::standard, max_burst: None }
+        Self {
+            ccid,
+            name: "an experiment",
+            law: law.into(),
+            drop_policy: drop_reaction::standard,
+            max_burst: None,
+        }
+    }
+    /// The same with a name.
+    #[must_use]
+    pub fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
     }
 }
 
 impl Default for Ccid2 {
     fn default() -> Self {
-        Self::with_law(Ccid::TCP_LIKE, NewReno::rfc4341(AckRatio::INITIAL))
+        Self::with_law(Ccid::TCP_LIKE, NewReno::rfc4341(AckRatio::INITIAL)).named("TCP-like")
     }
 }
 
@@ -82,7 +98,7 @@ impl Mechanism for Ccid2 {
         self.ccid
     }
     fn name(&self) -> &'static str {
-        if self.ccid == Ccid::TCP_LIKE { "TCP-like" } else { "an experiment" }
+        self.name
     }
     fn sender(&self, half: &HalfConnection) -> Box<dyn HcSender> {
         Box::new(Sender::new(half, self))
@@ -92,7 +108,12 @@ impl Mechanism for Ccid2 {
     }
     /// CCID 2 depends on Ack Vectors and controls the Ack Ratio (RFC 4341, Sections 4 and 6).
     fn profile(&self) -> CcidProfile {
-        CcidProfile { needs_ack_vector: true, uses_ack_ratio: true, ..CcidProfile::PLAIN }
+        CcidProfile {
+            needs_ack_vector: true,
+            uses_ack_ratio: true,
+            is_scalable: self.law.law().is_scalable(),
+            ..CcidProfile::PLAIN
+        }
     }
 }
 

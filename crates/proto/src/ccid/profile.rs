@@ -7,6 +7,8 @@ pub struct CcidProfile {
     pub needs_ack_vector: bool,
     /// `true` if the Ack Ratio of the end that sends the data is used.
     pub uses_ack_ratio: bool,
+    /// `true` if data carry ECT(1), because the response to marks is scalable (RFC 9331); `false` for ECT(0) (RFC 8311, Section 6).
+    pub is_scalable: bool,
     /// `true` if the receiver can classify losses.
     pub classifies_losses: bool,
     /// The option types from 128 on that are understood under this CCID.
@@ -15,6 +17,11 @@ pub struct CcidProfile {
 
 impl CcidProfile {
     /// A CCID that defines nothing and needs nothing.
-    pub const PLAIN: Self =
-        Self { needs_ack_vector: false, uses_ack_ratio: false, classifies_losses: false, options: &[] };
+    pub const PLAIN: Self = Self {
+        needs_ack_vector: false,
+        uses_ack_ratio: false,
+        is_scalable: false,
+        classifies_losses: false,
+        options: &[],
+    };
 }

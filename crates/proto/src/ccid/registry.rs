@@ -16,7 +16,7 @@ use whimbrel_wire::option::FeatureNumber;
 
 use super::ccid2::Ccid2;
 use super::tfrc::{Tfrc, TfrcConfig};
-use super::{Ccid, CcidProfile, HcReceiver, HcSender, ccid3, ccid4};
+use super::{Ccid, CcidProfile, HcReceiver, HcSender, ccid3, ccid4, window_laws};
 use crate::ConfigError;
 
 #[cfg(test)]
@@ -129,6 +129,20 @@ impl Registry {
         let ccid = mechanism.ccid();
         let others = self.0.iter().filter(|other| other.ccid() != ccid).cloned();
         Self(others.chain([Arc::new(mechanism) as Arc<dyn Mechanism>]).collect())
+    }
+    /// Adds the [experimental CCIDs with other window laws](super::window_laws).
+    #[must_use]
+    pub fn with_window_laws(&self) -> Self {
+        window_laws::all().into_iter().fold(self.clone(), |registry, mechanism| registry.with(mechanism))
+    }
+    /// The CCID with that number or, in any case, that name: `3` or `TFRC`.
+    pub fn parse(&self, text: &str) -> Option<Ccid> {
+        let number: Option<u8> = text.parse().ok();
+        let is_meant = |mechanism: &&Arc<dyn Mechanism>| match number {
+            Some(number) => mechanism.ccid() == Ccid(number),
+            None => mechanism.name().eq_ignore_ascii_case(text),
+        };
+        self.0.iter().find(is_meant).map(|mechanism| mechanism.ccid())
     }
     /// The mechanism with that number.
     pub fn mechanism(&self, ccid: Ccid) -> Option<&dyn Mechanism> {

@@ -4,7 +4,7 @@ use whimbrel_control::capacity::Estimate;
 use whimbrel_control::loss_differentiation::LossClass;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::FeatureNumber;
-use whimbrel_wire::{DccpOption, Options, PacketType, Reset, SeqNo};
+use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, Reset, SeqNo};
 
 use super::State;
 use super::context::Context;
@@ -140,6 +140,21 @@ impl Congestion {
                 self.on_feature(now, feature, location, value);
             }
         }
+    }
+    /// ECN codepoint of packets with data: ECT(0) (RFC 4340, Section 12.2; RFC 8311, Section 6), or ECT(1) if the CCID's response to marks is
+    /// scalable (RFC 9331, Section 4.1).
+    #[inline]
+    pub(super) fn data_ecn(&self, cx: &Context) -> Ecn {
+        match cx.uses_ecn() {
+            false => Ecn::NotEct,
+            true if self.sender.profile.is_scalable => Ecn::Ect1,
+            true => Ecn::Ect0,
+        }
+    }
+    /// ECN codepoint of packets that only acknowledge: ECT(0) under a CCID whose Ack Ratio reacts to their marks (RFC 4341, Sections 3.2 and
+    /// 6.1.1). The other CCIDs do not react to them.
+    pub(super) fn ack_ecn(&self, cx: &Context) -> Ecn {
+        if cx.uses_ecn() && self.receiver.profile.uses_ack_ratio { Ecn::Ect0 } else { Ecn::NotEct }
     }
     /// `true` if this end sends Ack Vectors: the feature is on, or the CCID cannot work without them (RFC 4340, Section
     /// 11.5 permits it).

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::{Ecn, SeqNo};
+use whimbrel_wire::SeqNo;
 
 use super::features::Features;
 use super::outbound::Outbound;
@@ -71,15 +71,10 @@ impl Context {
     pub(super) fn sends_data_checksum(&self) -> bool {
         self.config.integrity.data_checksum != DataChecksumUse::Off
     }
-    /// ECN codepoint of packets with data (RFC 4340, Section 12.2).
+    /// `true` if packets may be ECN-capable (RFC 4340, Section 12).
     #[inline]
-    pub(super) fn data_ecn(&self) -> Ecn {
-        if self.config.ecn && !self.features.in_force.ecn_incapable { Ecn::Ect0 } else { Ecn::NotEct }
-    }
-    /// ECN codepoint of packets that only acknowledge, under the HC-receiver's CCID: under CCID 2 that of data, as the
-    /// Ack Ratio reacts to their marks (RFC 4341, Sections 3.2 and 6.1.1). The other CCIDs do not react to them.
-    pub(super) fn ack_ecn(&self, ccid: Ccid) -> Ecn {
-        if ccid == Ccid::TCP_LIKE { self.data_ecn() } else { Ecn::NotEct }
+    pub(super) fn uses_ecn(&self) -> bool {
+        self.config.ecn && !self.features.in_force.ecn_incapable
     }
     /// Called for each packet sent: requests a larger Sequence Window if the rate has outgrown it (RFC 4340, Section
     /// 7.5.2).

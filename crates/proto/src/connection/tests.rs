@@ -23,3 +23,4 @@ mod room;
 mod steps;
 mod synchronizing;
 mod transmission;
+mod window_laws;

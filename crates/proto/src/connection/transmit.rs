@@ -142,7 +142,7 @@ impl Connection {
                 Kind::Ack { ack },
                 options,
                 Payload::EMPTY,
-                self.cx.ack_ecn(self.congestion.receiver_ccid()),
+                self.congestion.ack_ecn(&self.cx),
             ));
         }
         let queued = self.fx.queue.pop(&mut self.fx.events)?;
@@ -155,7 +155,7 @@ impl Connection {
     #[inline]
     fn emit_datagram(&mut self, now: Instant, queued: Queued, kind: Kind, options: Options) -> Transmit {
         let size = queued.payload.len();
-        let ecn = self.cx.data_ecn();
+        let ecn = self.congestion.data_ecn(&self.cx);
         let sequence = self.cx.sequence.numbers.gss().next();
         self.fx.outbound.set_ack_gone_ahead(false);
         self.fx.on_datagram_sent(queued.id, size, sequence);
@@ -176,13 +176,7 @@ impl Connection {
         if self.cx.rtt.needs_timestamp(now) {
             options.push(self.cx.rtt.timestamp(now));
         }
-        self.emit(
-            now,
-            Kind::Ack { ack },
-            options,
-            Payload::EMPTY,
-            self.cx.ack_ecn(self.congestion.receiver_ccid()),
-        )
+        self.emit(now, Kind::Ack { ack }, options, Payload::EMPTY, self.congestion.ack_ecn(&self.cx))
     }
 
     /// Time of the next packet that depends neither on a received one nor on a timer.

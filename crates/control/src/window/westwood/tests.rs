@@ -79,3 +79,18 @@ fn without_an_estimate_a_loss_halves_the_window() {
     Westwood::plus(BandwidthFilter::Cascade).on_congestion(&mut window, &CongestionSignal::loss(10.0));
     assert_eq!((window.cwnd, window.ssthresh), (5.0, 5.0));
 }
+
+/// All acknowledgements of a window may arrive at once, as over a path without a bottleneck.
+#[test]
+fn a_burst_of_acknowledgements_counts_as_a_whole() {
+    let mut law = Westwood::plus(BandwidthFilter::Tustin);
+    for round in 0..100 {
+        for _ in 0..20 {
+            let now = Instant::ZERO + RTT * round;
+            law.on_delivery(&Delivery { now, delivered: 1.0, marked: 0.0, rtt: Some(RTT) });
+        }
+    }
+    let mut window = Window { cwnd: 20.0, ssthresh: 2.0 };
+    law.on_congestion(&mut window, &CongestionSignal::loss(20.0));
+    assert!((19.5..20.5).contains(&window.ssthresh), "{}", window.ssthresh);
+}

@@ -82,9 +82,11 @@ struct AckSummary {
     arrived: u32,
     /// Number of those that the window grows by.
     growth: u32,
+    /// Number of packets newly reported as marked.
+    marked: u32,
     /// The most severe congestion signal for packets sent after the last congestion event.
     congestion: Option<CongestionCause>,
-    /// Round-trip time sample.
+    /// Round-trip time sample, for the window law.
     rtt: Option<Duration>,
 }
 
@@ -170,6 +172,7 @@ impl Sender {
         match outcome {
             PacketOutcome::Marked => {
                 self.marked += 1;
+                summary.marked += 1;
                 self.congested(sequence, CongestionCause::Mark, summary);
             }
             PacketOutcome::Received => {
@@ -181,17 +184,19 @@ impl Sender {
     }
 
     fn congested(&mut self, sequence: SeqNo, cause: CongestionCause, summary: &mut AckSummary) {
-        if self.is_fresh(sequence) && summary.congestion != Some(CongestionCause::Loss) {
+        // A scalable law limits its responses to marks itself.
+        let counts = self.is_fresh(sequence) || (cause == CongestionCause::Mark && self.window.is_scalable());
+        if counts && summary.congestion != Some(CongestionCause::Loss) {
             summary.congestion = Some(cause);
         }
     }
 
-    /// Takes a round-trip time sample from packet `feedback.ack`, at most once per window of data (Section 5).
+    /// Takes a round-trip time sample from packet `feedback.ack`. At most one per window of data counts for the transmit timer (Section 5).
     fn measure(&mut self, now: Instant, sent: Instant, feedback: &Feedback<'_>) -> Option<Duration> {
-        if self.measured.is_some_and(|measured| !feedback.ack.is_after(measured)) {
-            return None;
+        let counts = self.measured.is_none_or(|measured| feedback.ack.is_after(measured));
+        if counts {
+            self.measured = self.last;
         }
-        self.measured = self.last;
         let elapsed = feedback.options.iter().find_map(|option| match option {
             DccpOption::ElapsedTime(elapsed) => Some(*elapsed),
             _ => None,
@@ -203,7 +208,9 @@ impl Sender {
         let elapsed = Duration::from_nanos(elapsed.map_or(0, Elapsed::nanos));
         // Ignores an Elapsed Time longer than the total time.
         let sample = if elapsed < total { total - elapsed } else { total };
-        self.round_trip.on_sample(sample);
+        if counts {
+            self.round_trip.on_sample(sample);
+        }
         Some(sample)
     }
 
@@ -218,7 +225,10 @@ impl Sender {
                     // RFC 4340, Section 11.7.1: no growth may offset it.
                     summary.growth = 0;
                 }
-                DropReaction::AsMarked => self.congested(packet.sequence, CongestionCause::Mark, summary),
+                DropReaction::AsMarked => {
+                    summary.marked += 1;
+                    self.congested(packet.sequence, CongestionCause::Mark, summary);
+                }
             }
             self.window.leave_slow_start();
         }
@@ -226,9 +236,13 @@ impl Sender {
 
     /// Updates the window from the summary of an acknowledgement.
     fn react(&mut self, now: Instant, summary: &AckSummary) {
-        if let Some(cause) = summary.congestion {
-            self.recovery = self.last;
+        let cause = summary.congestion;
+        if let Some(cause) = cause {
             self.window.halve(now, cause);
+        }
+        // Under a scalable law the data without marks open the window, whatever the marks of others.
+        if cause.is_some() && !(cause == Some(CongestionCause::Mark) && self.window.is_scalable()) {
+            self.recovery = self.last;
         } else if summary.growth > 0 && now >= self.held_until {
             let pipe = self.flight.pipe();
             self.window.grow(now, summary.growth, pipe, self.round_trip.smoothed());
@@ -314,7 +328,7 @@ impl HcSender for Sender {
             self.congested(sequence, CongestionCause::Loss, &mut summary);
         }
         self.lost += losses;
-        self.window.on_delivery(now, summary.arrived, summary.rtt);
+        self.window.on_delivery(now, summary.arrived, summary.marked, summary.rtt);
         self.react(now, &summary);
         self.burst = 0;
         if let Some(last) = self.last {

@@ -46,10 +46,14 @@ impl CongestionWindow {
         self.law.on_ack_ratio(ack_ratio as f64);
     }
 
-    /// Reports the packets that an acknowledgement showed to have left the network, and the round-trip time sample that it
+    /// Reports the packets that an acknowledgement showed to have left the network, the marked ones among them, and the round-trip time sample that it
     /// gave, for laws that estimate the path.
-    pub(super) fn on_delivery(&mut self, now: Instant, delivered: u32, rtt: Option<Duration>) {
-        self.law.on_delivery(&Delivery { now, delivered: delivered.into(), marked: 0.0, rtt });
+    pub(super) fn on_delivery(&mut self, now: Instant, delivered: u32, marked: u32, rtt: Option<Duration>) {
+        self.law.on_delivery(&Delivery { now, delivered: delivered.into(), marked: marked.into(), rtt });
+    }
+    /// `true` if the law responds to the number of marks.
+    pub(super) fn is_scalable(&self) -> bool {
+        self.law.is_scalable()
     }
 
     /// Grows the window: `acked` data packets were newly acknowledged without a mark, from a full window.

@@ -16,6 +16,27 @@ fn mechanisms_are_found_by_number() {
 }
 
 #[test]
+fn a_ccid_is_found_by_its_number_or_name() {
+    let registry = Registry::default().with_window_laws();
+    for (text, ccid) in [
+        ("2", Some(Ccid::TCP_LIKE)),
+        ("tfrc", Some(Ccid::TFRC)),
+        ("cubic", Some(Ccid::CUBIC)),
+        ("248", Some(Ccid::CUBIC)),
+        ("Veno", Some(Ccid::VENO)),
+        ("westwood", Some(Ccid::WESTWOOD)),
+        ("PRAGUE", Some(Ccid::PRAGUE)),
+        ("250", None),
+        ("5", None),
+        ("bbr", None),
+        ("", None),
+    ] {
+        assert_eq!(registry.parse(text), ccid, "{text}");
+    }
+    assert_eq!(Registry::default().parse("cubic"), None, "experiments are registered on request only");
+}
+
+#[test]
 fn a_description_names_the_chosen_mechanisms_in_order() {
     let registry = Registry::default().with(control(248, 1));
     assert_eq!(registry.describe(|_| true), "2 (TCP-like), 3 (TFRC), 4 (TFRC-SP) or 248 (an experiment)");

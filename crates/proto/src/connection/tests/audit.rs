@@ -36,8 +36,10 @@ pub(crate) fn audit(sent: &SentPacket) {
     let coverage = packet.checksum_coverage;
     assert!(coverage.covered(packet.payload.len()).is_some());
     assert!(coverage == ChecksumCoverage::ALL || packet_type.carries_data());
-    // RFC 8311, Section 6: no nonces, and no marks from an end.
-    assert!(matches!(sent.ecn, Ecn::NotEct | Ecn::Ect0));
+    // RFC 8311, Section 6: no nonces, and no marks from an end. ECT(1) is for data, under a scalable law (RFC 9331, Section 4.1).
+    assert!(
+        matches!(sent.ecn, Ecn::NotEct | Ecn::Ect0) || (sent.ecn == Ecn::Ect1 && packet_type.carries_data())
+    );
     // It exists in the wire format, and is decoded to the same value.
     let mut bytes = bytes::BytesMut::new();
     packet.encode(&mut bytes).unwrap_or_else(|error| panic!("{error}: {packet:?}"));

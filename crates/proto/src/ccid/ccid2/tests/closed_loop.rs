@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::*;
 use crate::ack_vector::{Reader, Recorder};
+use crate::ccid::window_laws;
 
 /// Treatment of a packet by the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,7 +48,15 @@ impl Loop {
         on_data: impl FnMut(u64) -> Treatment + 'static,
         on_ack: impl FnMut(u64) -> Treatment + 'static,
     ) -> Self {
-        let mut sender = sender_of(1_000, Some(ONE_WAY * 2), &ccid2(None));
+        Self::under(&ccid2(None), on_data, on_ack)
+    }
+
+    fn under(
+        mechanism: &Ccid2,
+        on_data: impl FnMut(u64) -> Treatment + 'static,
+        on_ack: impl FnMut(u64) -> Treatment + 'static,
+    ) -> Self {
+        let mut sender = sender_of(1_000, Some(ONE_WAY * 2), mechanism);
         // Large enough for any rate here.
         sender.on_feature(at(0), FeatureNumber::SequenceWindow, 100_000);
         Self {
@@ -285,4 +294,45 @@ fn the_sender_recovers_from_an_outage() {
     path.on_data = Box::new(pass);
     path.run(Duration::from_secs(70));
     assert!(path.received - received > 100, "{}", path.received - received);
+}
+
+/// Mean window of a CCID where every `n`-th packet is treated like that, after `warm_up` seconds.
+fn mean_window(mechanism: &Ccid2, n: u64, treatment: Treatment, warm_up: u64) -> f64 {
+    let mut path = Loop::under(mechanism, every(n, treatment), pass);
+    path.run(Duration::from_secs(warm_up));
+    path.average_window(Duration::from_secs(600))
+}
+
+/// All losses are random, as there is no queue: AIMD(1, 1/5) has the mean window sqrt((2 - b) / 2b p) = 2.12 sqrt(N).
+#[test]
+fn the_window_of_ccid_249_keeps_four_fifths() {
+    for n in [400.0_f64, 1_600.0] {
+        let window = mean_window(&window_laws::veno(), n as u64, Treatment::Lose, 60);
+        let expected = (1.8 / 0.4 * n).sqrt();
+        assert!((0.93..1.01).contains(&(window / expected)), "N = {n}: {window}, not {expected}");
+    }
+}
+
+/// Without a queue the bandwidth-delay product is the window itself: losses do not reduce it. (Those of CCID 2 do: 45 packets.)
+#[test]
+fn the_window_of_ccid_253_is_what_the_path_delivers() {
+    let window = mean_window(&window_laws::westwood(), 1_600, Treatment::Lose, 60);
+    assert!(window > 200.0, "{window}");
+}
+
+/// Two marks in a round-trip time, or up to sqrt(6) (see [`Prague`](whimbrel_control::window::Prague)); windows of whole packets are half a packet smaller.
+#[test]
+fn the_window_of_ccid_254_has_two_marks_in_a_round_trip_time() {
+    for n in [20, 50, 100] {
+        let marks = mean_window(&window_laws::prague(), n, Treatment::Mark, 60) / n as f64;
+        let least = 2.0 * (1.0 - 1.0 / n as f64) - 0.5 / n as f64;
+        assert!((0.93 * least..2.45).contains(&marks), "1 in {n}: {marks}");
+    }
+}
+
+#[test]
+fn a_loss_halves_the_window_of_ccid_254() {
+    let (prague, reno) = (window_laws::prague(), Ccid2::default());
+    let ratio = mean_window(&prague, 400, Treatment::Lose, 60) / mean_window(&reno, 400, Treatment::Lose, 60);
+    assert!((0.97..1.06).contains(&ratio), "{ratio}");
 }

@@ -1,0 +1,63 @@
+//! The CCID of a flow, as a scenario names it.
+
+use core::fmt;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+use whimbrel_proto::Ccid;
+
+use super::configuration::mechanisms;
+
+/// A CCID by its number or name: `3` or `"tfrc"`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct CcidKey(pub(super) u8);
+
+struct CcidVisitor;
+
+impl Visitor<'_> for CcidVisitor {
+    type Value = CcidKey;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the number or the name of a CCID: {}", mechanisms().describe(|_| true))
+    }
+    fn visit_u64<E: Error>(self, number: u64) -> Result<CcidKey, E> {
+        // Whether there is such a CCID is checked with the rest of the configuration.
+        let number =
+            u8::try_from(number).map_err(|_| E::invalid_value(Unexpected::Unsigned(number), &self))?;
+        Ok(CcidKey(number))
+    }
+    fn visit_i64<E: Error>(self, number: i64) -> Result<CcidKey, E> {
+        match u64::try_from(number) {
+            Ok(number) => self.visit_u64(number),
+            Err(_) => Err(E::invalid_value(Unexpected::Signed(number), &self)),
+        }
+    }
+    fn visit_str<E: Error>(self, name: &str) -> Result<CcidKey, E> {
+        match mechanisms().parse(name) {
+            Some(Ccid(number)) => Ok(CcidKey(number)),
+            None => Err(E::invalid_value(Unexpected::Str(name), &self)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for CcidKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(CcidVisitor)
+    }
+}
+
+impl JsonSchema for CcidKey {
+    fn schema_name() -> Cow<'static, str> {
+        "Ccid".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "CCID by its number or name.",
+            "anyOf": [
+                { "type": "integer", "minimum": 0, "maximum": 255 },
+                { "type": "string" },
+            ],
+        })
+    }
+}
