@@ -6,6 +6,7 @@ A simulated run has these tables, with the units in the columns' names; a run of
 |---|---|
 | `flows` | a flow, over the measured time |
 | `links` | one direction of a link, over the measured time |
+| `hosts` | a node with a limited processor, over the measured time |
 | `intervals` | a flow in an interval, where the scenario's `record.interval` asks for it |
 | `losses` | a lost packet with its true cause, the classifier's verdict and its evidence (`record.losses`) |
 | `packets` | a packet with data, or a datagram that was given up (`record.packets`) |

@@ -124,6 +124,11 @@ fn the_hand_off() {
 }
 
 #[test]
+fn tablets_that_lose_at_the_source() {
+    check("confront", &[("simulation.duration", "25 s")]);
+}
+
+#[test]
 fn the_ad_hoc_network() {
     check("adhoc", &[("simulation.duration", "30 s")]);
 }

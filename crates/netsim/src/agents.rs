@@ -29,6 +29,8 @@ pub(crate) struct Agents<A> {
     pub(crate) routers: Vec<Option<AgentId>>,
     /// Agents that something has happened to and that have not been drained since.
     touched: VecDeque<u32>,
+    /// The number of the host of each node that has one.
+    hosts: BTreeMap<NodeId, u32>,
 }
 
 /// The packets that the network has delivered to an agent.
@@ -59,7 +61,12 @@ pub(crate) struct AgentSlot<A> {
     /// Destination and receiver of the last packet: most often the next one has the same.
     pub(crate) last_peer: (NodeId, FlowId),
     pub(crate) last_receiver: u32,
+    /// The number of the node's host; [`NO_HOST`] if its processor is not limited.
+    pub(crate) host: u32,
 }
+
+/// Of the agents at nodes whose processor is not limited.
+pub(crate) const NO_HOST: u32 = u32::MAX;
 
 impl<A> Agents<A> {
     pub(crate) fn new() -> Self {
@@ -69,6 +76,7 @@ impl<A> Agents<A> {
             all_flows: BTreeMap::new(),
             routers: Vec::new(),
             touched: VecDeque::new(),
+            hosts: BTreeMap::new(),
         }
     }
 
@@ -108,9 +116,16 @@ impl<A> Agents<A> {
             is_router: false,
             last_peer: (node, flow),
             last_receiver: id.0,
+            host: self.hosts.get(&node).copied().unwrap_or(NO_HOST),
         });
         self.touch(id.0);
         Some(id)
+    }
+
+    /// Sets the host of a node's agents, those added later included.
+    pub(crate) fn set_host(&mut self, node: NodeId, host: u32) {
+        self.hosts.insert(node, host);
+        self.slots.iter_mut().filter(|slot| slot.node == node).for_each(|slot| slot.host = host);
     }
 
     /// The agent that receives what is sent to this node with this flow.

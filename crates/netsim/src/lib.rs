@@ -58,9 +58,9 @@ pub use impairment::Impairment;
 pub use loss::{LossCause, LossRecord, MediumLoss};
 pub use network::medium;
 pub use network::{
-    ControlledPacket, Controller, Count, DownPolicy, Egress, FixedRoutes, LinkConfig, LinkRate, LinkStats,
-    MediumId, NextHop, QueueLimit, QueueSnapshot, RouteTable, Routing, Shim, ShortestPath, Spread, SpreadBy,
-    StationId, Topology,
+    ControlledPacket, Controller, Count, DownPolicy, Egress, FixedRoutes, HostConfig, HostStats, LinkConfig,
+    LinkRate, LinkStats, MediumId, NextHop, QueueLimit, QueueSnapshot, RouteTable, Routing, Shim,
+    ShortestPath, Spread, SpreadBy, StationId, Topology,
 };
 pub use packets::{AgentId, FlowId, LinkId, NodeId, Packet, StoredPacket};
 pub use simulator::{AgentCall, Command, Progress, RunOutcome, SimulationConfig, Simulator, SimulatorCall};

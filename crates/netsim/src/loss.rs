@@ -58,6 +58,8 @@ pub enum LossCause {
     Wireless(LinkId),
     /// The link was down, or went down with the packet queued or under way.
     LinkDown(LinkId),
+    /// The send queue of this node's host was full: congestion at the source.
+    HostOverflow(NodeId),
     /// The station's queue was full: congestion.
     StationOverflow(StationId),
     /// The station's active queue management dropped the packet to signal congestion.
@@ -80,7 +82,8 @@ impl LossCause {
             | Self::EarlyDrop(link)
             | Self::Wireless(link)
             | Self::LinkDown(link) => Some(link),
-            Self::StationOverflow(_)
+            Self::HostOverflow(_)
+            | Self::StationOverflow(_)
             | Self::StationDrop(_)
             | Self::Medium(..)
             | Self::NoRoute(_)
@@ -92,7 +95,11 @@ impl LossCause {
     pub const fn is_congestion(self) -> bool {
         matches!(
             self,
-            Self::QueueOverflow(_) | Self::EarlyDrop(_) | Self::StationOverflow(_) | Self::StationDrop(_)
+            Self::QueueOverflow(_)
+                | Self::EarlyDrop(_)
+                | Self::HostOverflow(_)
+                | Self::StationOverflow(_)
+                | Self::StationDrop(_)
         )
     }
 }

@@ -3,6 +3,7 @@
 mod controller;
 mod counters;
 mod egress;
+mod host;
 mod link;
 mod loopback;
 pub mod medium;
@@ -14,6 +15,8 @@ pub(crate) use controller::ControllerSlot;
 pub use controller::{ControlledPacket, Controller, Shim};
 pub use counters::{Count, LinkStats, QueueSnapshot};
 pub use egress::{Egress, MediumId, NextHop, StationId};
+pub(crate) use host::Host;
+pub use host::{HostConfig, HostStats};
 pub(crate) use link::{Damage, DelayStage, Link, ManagedQueue, MediumEffect, Verdict};
 pub use link::{DownPolicy, LinkConfig, LinkRate, QueueLimit};
 pub(crate) use loopback::Loopback;
@@ -32,6 +35,8 @@ pub(crate) struct Network {
     pub(crate) link_ends: Vec<LinkEnds>,
     pub(crate) media: Vec<MediumSlot>,
     pub(crate) controllers: Vec<ControllerSlot>,
+    /// The hosts with a limited processor.
+    pub(crate) hosts: Vec<Host>,
     /// The egresses of each node, in the order of addition.
     pub(crate) egresses: Vec<Vec<Egress>>,
     pub(crate) routing: Box<dyn Routing>,
@@ -62,6 +67,7 @@ impl Network {
             link_ends: Vec::new(),
             media: Vec::new(),
             controllers: Vec::new(),
+            hosts: Vec::new(),
             egresses: Vec::new(),
             routing: Box::new(ShortestPath),
             routes: RouteTable::new(0),

@@ -10,6 +10,7 @@ mod capture;
 mod commands;
 mod control;
 mod forward;
+mod hosts;
 mod media;
 mod processes;
 mod routes;

@@ -4,7 +4,7 @@ use allocation_counter::measure;
 use whimbrel_netsim::medium::{ArpConfig, InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
 use whimbrel_netsim::queue::Discipline;
 use whimbrel_netsim::{
-    Agent, Ecn, FlowId, LinkConfig, NodeId, Packet, QueueLimit, SimulationConfig, Simulator,
+    Agent, Ecn, FlowId, HostConfig, LinkConfig, NodeId, Packet, QueueLimit, SimulationConfig, Simulator,
 };
 use whimbrel_units::{DataRate, Duration, Instant};
 use whimbrel_wifi::MacAddress;
@@ -102,4 +102,28 @@ fn packets_do_not_allocate_in_the_steady_state() {
             );
         }
     }
+}
+
+/// Packets each 1 ms wait for a processor that needs 2 ms for each: the send queue is always full.
+#[test]
+fn packets_of_a_host_do_not_allocate_in_the_steady_state() {
+    let mut simulator = Simulator::new(SimulationConfig::default());
+    let [a, b] = ["a", "b"].map(|name| simulator.add_node(name));
+    simulator.add_link(a, b, LinkConfig::new(DataRate::INFINITE, Duration::from_millis(1)));
+    let cost = Duration::from_millis(2);
+    let queue = QueueLimit::Packets(50);
+    simulator.set_host(a, HostConfig { send_cost: cost, send_cost_per_byte: Duration::ZERO, queue });
+    let agent = |to| Constant {
+        to,
+        flow: FlowId(0),
+        interval: Duration::from_millis(1),
+        next: Instant::ZERO,
+        received: 0,
+    };
+    simulator.add_agent(a, FlowId(0), agent(Some(b)));
+    let sink = simulator.add_agent(b, FlowId(0), agent(None));
+    simulator.run_until(Instant::from_secs(1));
+    let before = simulator.agent(sink).received;
+    let info = measure(|| simulator.run_until(Instant::from_secs(2)));
+    assert_eq!((info.count_total, simulator.agent(sink).received - before), (0, 500));
 }

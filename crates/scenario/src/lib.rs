@@ -38,6 +38,7 @@ mod document;
 mod error;
 pub mod flow;
 pub mod handover;
+pub mod host;
 mod idle;
 pub mod infrastructure;
 pub mod link;
@@ -66,14 +67,15 @@ pub use document::Document;
 pub use error::{Problem, ScenarioError};
 pub use flow::Flow;
 pub use handover::Handover;
+use host::Host;
 pub use idle::idle;
 use infrastructure::{AccessPoint, Client};
 pub use link::{Event, Link};
 pub use network::Network;
 use place::{Layout, Mobility};
 pub use plan::{
-    EventPlan, FlowEventPlan, FlowPlan, FreezePlan, Gap, HandoverPlan, LinkPlan, Movement, Note, Plan,
-    RoutePlan, RoutingPlan, StationPlan, TrafficPlan, WifiPlan,
+    EventPlan, FlowEventPlan, FlowPlan, FreezePlan, Gap, HandoverPlan, HostPlan, LinkPlan, Movement, Note,
+    Plan, RoutePlan, RoutingPlan, StationPlan, TrafficPlan, WifiPlan,
 };
 use quantity::Time;
 pub use route::Route;
@@ -174,6 +176,9 @@ pub struct Node {
     /// Intervals in which the station is off: start and end of each.
     #[serde(default)]
     pub off: Vec<[Time; 2]>,
+    /// Limits the processor of the node; by default sending takes no time.
+    #[serde(default)]
+    pub host: Option<Host>,
 }
 
 /// Records besides the totals.
@@ -182,6 +187,8 @@ pub struct Node {
 pub struct Record {
     /// Totals per interval of that length; none by default.
     pub interval: Option<Time>,
+    /// With `interval`: the delay of the last packet delivered in each interval, and the jitter (RFC 3550) at its end.
+    pub delays: bool,
     /// Each packet of the flows (not of background flows); takes memory in proportion.
     pub packets: bool,
     /// Each loss, with its true cause and the verdict of the flow's classifier.

@@ -35,6 +35,9 @@ impl<A: Agent> Network<A> {
             .iter()
             .map(|link| simulator.add_link(nodes[link.from], nodes[link.to], link.config.clone()))
             .collect();
+        for host in &plan.hosts {
+            simulator.set_host(nodes[host.node], host.config);
+        }
         let streams = simulator.streams();
         let stations: Vec<Vec<StationId>> =
             plan.wifi.iter().map(|wifi| add_wifi(&mut simulator, wifi, plan, &nodes, streams)).collect();

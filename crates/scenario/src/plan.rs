@@ -3,6 +3,7 @@
 mod discipline;
 mod flows;
 mod handovers;
+mod hosts;
 mod links;
 mod losses;
 mod netem;
@@ -25,6 +26,7 @@ use whimbrel_units::{DataRate, Duration, Instant};
 
 pub use flows::{FlowPlan, TrafficPlan};
 pub use handovers::{Gap, HandoverPlan};
+pub use hosts::HostPlan;
 pub use links::{EventPlan, LinkPlan};
 pub use notes::Note;
 pub use routes::RoutePlan;
@@ -61,6 +63,8 @@ pub struct Plan<P> {
     pub flow_events: Vec<FlowEventPlan>,
     /// Handovers, in the order of the document; their exact times are drawn for each run.
     pub handovers: Vec<HandoverPlan>,
+    /// Nodes with a limited processor, in the order of the document.
+    pub hosts: Vec<HostPlan>,
     /// Routes other than the shortest paths, in the order of the document.
     pub routes: Vec<RoutePlan>,
     /// Records besides the totals.
@@ -91,6 +95,7 @@ impl<P: TransportPlan> Plan<P> {
         let events = links::plan_events(scenario, &links, base, &mut notes)?;
         let flow_events = signals::plan_events(transports, scenario, &flows)?;
         let handovers = handovers::plan(transports, scenario, &links, &flows)?;
+        let hosts = hosts::plan(scenario)?;
         let routes = routes::plan(scenario, &nodes, &links)?;
         check_record(scenario, flows.len())?;
         let simulation = &scenario.simulation;
@@ -106,6 +111,7 @@ impl<P: TransportPlan> Plan<P> {
             events,
             flow_events,
             handovers,
+            hosts,
             routes,
             record: scenario.record.clone(),
             notes,
@@ -224,7 +230,12 @@ fn check_counts(table: &str, counts: impl Iterator<Item = Option<u32>>) -> Resul
 
 /// Checks that the table of intervals fits into memory.
 fn check_record(scenario: &Scenario, flows: usize) -> Result<(), ScenarioError> {
-    let Some(interval) = scenario.record.interval else { return Ok(()) };
+    let Some(interval) = scenario.record.interval else {
+        return match scenario.record.delays {
+            true => Err(ScenarioError::missing("record.interval", "the intervals of `record.delays`")),
+            false => Ok(()),
+        };
+    };
     let rows = scenario.simulation.duration.0 / interval.0 * flows as f64;
     let wrong = |expected| Err(ScenarioError::invalid("record.interval", interval.0, expected));
     if interval.0 < Duration::from_micros(1) {

@@ -31,7 +31,7 @@ macro_rules! counters {
 impl Counters {
     /// Packets lost in the network, for any reason.
     pub fn lost_packets(&self) -> u64 {
-        self.lost_queue + self.lost_wireless + self.lost_down + self.lost_other
+        self.lost_host + self.lost_queue + self.lost_wireless + self.lost_down + self.lost_other
     }
     /// Packets still in the network; valid for the counts of both ends since the start.
     pub fn pending(&self) -> u64 {
@@ -68,7 +68,9 @@ counters! {
     bottleneck_bytes,
     /// These packets.
     bottleneck_packets,
-    /// Packets lost because a queue was full.
+    /// Packets lost because the send queue of their sender's host was full.
+    lost_host,
+    /// Packets lost because a queue of the network was full.
     lost_queue,
     /// Packets destroyed by a link's medium, and not accepted.
     lost_wireless,

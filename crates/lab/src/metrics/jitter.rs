@@ -19,6 +19,11 @@ impl Jitter {
             self.seconds += (change - self.seconds) / 16.0;
         }
     }
+    /// The delay of the last packet; `None` before the first one.
+    pub fn last_delay(&self) -> Option<Duration> {
+        self.last_delay
+    }
+
     /// The jitter in seconds; `None` before the second packet.
     pub fn seconds(&self) -> Option<f64> {
         self.last_delay.map(|_| self.seconds)

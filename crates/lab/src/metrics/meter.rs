@@ -44,6 +44,7 @@ impl PacketOutcome {
 pub(crate) const fn cause_name(cause: LossCause) -> &'static str {
     match cause {
         LossCause::QueueOverflow(_) | LossCause::StationOverflow(_) => "queue",
+        LossCause::HostOverflow(_) => "host",
         LossCause::EarlyDrop(_) | LossCause::StationDrop(_) => "early-drop",
         LossCause::Wireless(_) => "wireless",
         LossCause::Medium(_, cause) => cause.name(),
@@ -337,6 +338,7 @@ impl Meter {
     pub fn on_lost(&mut self, now: Instant, packet: PacketInfo, cause: LossCause) {
         let counters = &mut self.counters;
         match cause {
+            LossCause::HostOverflow(_) => counters.lost_host += 1,
             cause if cause.is_congestion() => counters.lost_queue += 1,
             LossCause::Wireless(_) | LossCause::Medium(..) => counters.lost_wireless += 1,
             LossCause::LinkDown(_) => counters.lost_down += 1,

@@ -20,6 +20,8 @@ use crate::transport::{FlowAgent, FlowSetup};
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) nodes: Vec<NodeId>,
+    /// Those with a limited processor.
+    pub(crate) hosts: Vec<NodeId>,
     pub(crate) links: Vec<LinkId>,
     /// The stations of each medium.
     pub(crate) stations: Vec<Vec<StationId>>,
@@ -87,7 +89,8 @@ pub(super) fn network(
         };
         simulator.schedule(event.at, Command::agent(agent, call));
     }
-    (simulator, Parts { nodes, links, stations, routers, flows, stores })
+    let hosts = plan.hosts.iter().map(|host| nodes[host.node]).collect();
+    (simulator, Parts { nodes, hosts, links, stations, routers, flows, stores })
 }
 
 /// Adds the router laws of links and stations.

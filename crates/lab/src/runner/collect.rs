@@ -2,6 +2,7 @@
 
 mod capacity;
 mod channels;
+mod hosts;
 mod stations;
 
 use whimbrel_control::loss_differentiation::{Evidence, Overruled};
@@ -17,6 +18,7 @@ use crate::metrics::{
 use crate::record::{Record, Table};
 use crate::scenario::{Note, TrafficPlan};
 pub(super) use channels::usage as channel_usage;
+pub(super) use hosts::counters as host_counters;
 pub(super) use stations::StationCounters;
 
 /// Makes the tables.
@@ -33,6 +35,9 @@ pub(super) fn record(run: Run<'_>) -> Record {
         if run.plan.wifi.iter().any(|wifi| wifi.infrastructure.is_some()) {
             record.add(stations::associations(&run));
         }
+    }
+    if !run.plan.hosts.is_empty() {
+        record.add(hosts::hosts(&run));
     }
     if !run.gaps.is_empty() {
         record.add(handovers(&run));
@@ -162,7 +167,7 @@ fn flows(run: &Run<'_>) -> Table {
     table.integers("under_way_packets", totals.iter().map(Counters::pending));
     table.integers("carried_over_packets", run.samples.carried_over.iter().copied());
     let more = if run.records_reordering() { REORDERING_COUNTERS } else { &[] };
-    for (name, field) in FLOW_COUNTERS.iter().chain(more) {
+    for (name, field) in FLOW_COUNTERS.iter().chain(more).chain(host_columns(run)) {
         table.integers(name, counts.iter().map(field));
     }
     let delays: [DelayField; 7] = [
@@ -208,6 +213,13 @@ const REORDERING_COUNTERS: &[CounterField] = &[
     ("given_up_packets", |c| c.given_up_packets),
     ("late_packets", |c| c.late_packets),
 ];
+
+/// Columns added if a node has a limited processor.
+const HOST_COUNTERS: &[CounterField] = &[("lost_host", |c| c.lost_host)];
+
+fn host_columns(run: &Run<'_>) -> &'static [CounterField] {
+    if run.plan.hosts.is_empty() { &[] } else { HOST_COUNTERS }
+}
 
 type LatenessField = (&'static str, fn(&LatenessSummary) -> Duration);
 type DelayField = (&'static str, fn(&DelayStatistics) -> Option<f64>);
@@ -315,8 +327,12 @@ fn intervals(run: &Run<'_>) -> Table {
     for (name, field) in RATES {
         table.floats(name, rows().map(field));
     }
-    for (name, field) in COUNTS {
+    for (name, field) in COUNTS.iter().chain(host_columns(run)) {
         table.integers(name, rows().map(|row| field(&row.counts)));
+    }
+    if run.plan.record.delays {
+        table.floats("delay_s", rows().map(|row| row.delay.map_or(f64::NAN, seconds)));
+        table.floats("jitter_s", rows().map(|row| number(row.jitter)));
     }
     table.integers("queue_packets", rows().map(|row| row.queue));
     if run.records_freezing() {

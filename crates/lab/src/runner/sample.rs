@@ -1,10 +1,10 @@
 //! Samples at fixed times: counters at the ends of intervals, queues and estimates in between.
 
 use whimbrel_netsim::medium::ChannelUsage;
-use whimbrel_netsim::{AgentId, Egress, LinkStats, Simulator};
+use whimbrel_netsim::{AgentId, Egress, HostStats, LinkStats, Simulator};
 use whimbrel_units::{Duration, Instant};
 
-use super::collect::{StationCounters, channel_usage};
+use super::collect::{StationCounters, channel_usage, host_counters};
 use super::{Parts, SAMPLE_INTERVAL};
 use crate::metrics::Counters;
 use crate::scenario::{FlowPlan, Plan};
@@ -40,6 +40,10 @@ pub(super) struct IntervalRow {
     pub(super) estimate: SenderEstimate,
     /// Packets at the bottleneck.
     pub(super) queue: u64,
+    /// Delay of the last packet delivered in the interval.
+    pub(super) delay: Option<Duration>,
+    /// Interarrival jitter in seconds at its end.
+    pub(super) jitter: Option<f64>,
 }
 
 /// Means of a flow's estimates over the measured time.
@@ -62,6 +66,7 @@ pub(super) struct Samples {
     /// The counters when the measured time began.
     pub(super) flows_before: Vec<Counters>,
     pub(super) links_before: Vec<LinkStats>,
+    pub(super) hosts_before: Vec<HostStats>,
     /// Packets sent before the measured time began and not delivered, lost or discarded by then.
     pub(super) carried_over: Vec<u64>,
     /// End of each link's loss mask or trace, once reached.
@@ -110,6 +115,7 @@ impl Samples {
             intervals: Vec::new(),
             flows_before: vec![Counters::default(); plan.flows.len()],
             links_before: vec![LinkStats::default(); plan.links.len()],
+            hosts_before: vec![HostStats::default(); plan.hosts.len()],
             carried_over: vec![0; plan.flows.len()],
             losses_exceeded: vec![None; plan.links.len()],
             beliefs: vec![BeliefMeans::default(); plan.flows.len()],
@@ -145,6 +151,7 @@ impl Samples {
             self.flows_before = flows.iter().map(|ends| counters(simulator, *ends)).collect();
             self.stations_before = StationCounters::all(simulator, parts);
             self.channels_before = channel_usage(simulator, parts);
+            self.hosts_before = host_counters(simulator, parts);
             self.links_before = links.iter().map(|link| simulator.link_stats(*link)).collect();
             self.carried_over = flows
                 .iter()
@@ -185,21 +192,24 @@ impl Samples {
 
     fn close_interval(&mut self, simulator: &Simulator<FlowAgent>, flows: &[[AgentId; 2]]) {
         for (flow, ends) in flows.iter().enumerate() {
-            let counts = counters(simulator, *ends);
+            let total = counters(simulator, *ends);
             let queue = match self.bottlenecks[flow] {
                 Some(Egress::Link(link)) => simulator.queue_snapshot(link).queued.packets,
                 Some(Egress::Station(station)) => simulator.station_backlog(station).packets,
                 None => 0,
             };
+            let counts = total - core::mem::replace(&mut self.at_interval_start[flow], total);
+            let jitter = simulator.agent(ends[1]).meter().jitter();
             self.intervals.push(IntervalRow {
                 flow,
                 end: self.now,
                 length: self.now - self.interval_start,
-                counts: counts - self.at_interval_start[flow],
+                counts,
                 estimate: simulator.agent(ends[0]).end().estimate(),
                 queue,
+                delay: jitter.last_delay().filter(|_| counts.delivered_bytes > 0),
+                jitter: jitter.seconds(),
             });
-            self.at_interval_start[flow] = counts;
         }
         self.interval_start = self.now;
     }

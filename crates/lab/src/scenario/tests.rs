@@ -1,4 +1,5 @@
 mod document;
+mod hosts;
 mod losses;
 mod probes;
 mod randomness;

@@ -26,6 +26,8 @@ pub(crate) enum Event {
     Controller(u32),
     /// This process has a timeout.
     Process(u32),
+    /// This host has processed the first packet of its send queue.
+    Host(u32),
     /// This agent wants to be woken.
     Timer(u32),
     /// The first packet that an agent sent to its own node is there.

@@ -1,6 +1,7 @@
 //! Forwarding: a packet enters, goes from link to link, and leaves.
 
 use super::Simulator;
+use crate::agents::NO_HOST;
 use crate::loss::LossRecord;
 use crate::network::{MediumEffect, Verdict};
 use crate::packets::Header;
@@ -11,7 +12,7 @@ impl<A: Agent> Simulator<A> {
     pub(super) fn inject(&mut self, agent: u32, packet: Packet<A::Payload>) {
         let Packet { flow, destination, size, ecn, payload, .. } = packet;
         let slot = &self.agents.slots[agent as usize];
-        let source = slot.node;
+        let (source, host) = (slot.node, slot.host);
         let mut receiver = slot.last_receiver;
         if slot.last_peer != (destination, flow) {
             receiver = self.agents.receiver_index(destination, flow);
@@ -27,6 +28,8 @@ impl<A: Agent> Simulator<A> {
         let packet = self.packets.insert(header, payload);
         if destination == source {
             self.loopback.push(&mut self.timeline, packet);
+        } else if host != NO_HOST {
+            self.offer_to_host(host, packet);
         } else {
             self.forward(source.0, packet);
         }

@@ -106,6 +106,7 @@ impl<A: Agent> Simulator<A> {
             Event::Medium(medium) => self.handle_medium(medium, until),
             Event::Controller(controller) => self.handle_control(controller),
             Event::Process(process) => self.handle_process(process),
+            Event::Host(host) => self.handle_host(host),
             Event::Timer(agent) => self.handle_timer(agent),
             Event::Local => self.handle_local(),
             Event::Command => self.handle_command(),

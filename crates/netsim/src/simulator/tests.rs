@@ -6,6 +6,7 @@ mod control;
 mod damage;
 mod determinism;
 mod handover;
+mod host;
 mod infrastructure;
 mod media;
 mod netem;

@@ -3,9 +3,10 @@
 use whimbrel_lab::record::Table;
 
 /// Columns of the table `flows`, and the text for packets with that outcome.
-const ENDS: [(&str, &str); 9] = [
+const ENDS: [(&str, &str); 10] = [
     ("late_packets", "late at the reordering buffer"),
     ("refused_packets", "not accepted by the receiver"),
+    ("lost_host", "lost in the send queue of the sending host"),
     ("lost_queue", "lost in full queues"),
     ("lost_wireless", "lost on the medium"),
     ("lost_down", "lost while a link was down"),

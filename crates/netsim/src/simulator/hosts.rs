@@ -1,0 +1,56 @@
+//! Hosts with a limited processor, between their agents and the network.
+
+use super::Simulator;
+use crate::events::Event;
+use crate::network::{Host, HostConfig, HostStats};
+use crate::{Agent, Count, LossCause, NodeId};
+
+impl<A: Agent> Simulator<A> {
+    /// Limits the processor of a node: each packet that its agents send to other nodes takes time, and waits for that in a send
+    /// queue. To be called once, before packets are sent. Packets that the node forwards, or sends to itself, cost nothing.
+    ///
+    /// # Panics
+    /// If the node has a host configuration.
+    pub fn set_host(&mut self, node: NodeId, config: HostConfig) {
+        assert!(self.host(node).is_none(), "node `{}` has two hosts", self.node_name(node));
+        let number = self.network.hosts.len() as u32;
+        let source = self.timeline.queue.add_source(Event::Host(number));
+        self.network.hosts.push(Host::new(config, node.0, source));
+        self.agents.set_host(node, number);
+    }
+
+    /// The counters of a node's host; `None` if its processor is not limited.
+    pub fn host_stats(&self, node: NodeId) -> Option<HostStats> {
+        self.host(node).map(Host::stats)
+    }
+
+    /// The packets in a node's send queue, the one being processed included; `None` if its processor is not limited.
+    pub fn host_backlog(&self, node: NodeId) -> Option<Count> {
+        self.host(node).map(Host::backlog)
+    }
+
+    fn host(&self, node: NodeId) -> Option<&Host> {
+        self.network.hosts.iter().find(|host| host.node == node.0)
+    }
+
+    /// An agent of a host sends a packet.
+    pub(super) fn offer_to_host(&mut self, number: u32, packet: u32) {
+        let insertion = self.timeline.queue.insertion();
+        let size = self.packets.header(packet).size;
+        let host = &mut self.network.hosts[number as usize];
+        if !host.offer(self.timeline.now, packet, size, insertion) {
+            let node = NodeId(host.node);
+            return self.lose(packet, LossCause::HostOverflow(node));
+        }
+        self.timeline.expect(host.source, host.next());
+    }
+
+    /// A host has processed a packet, which enters the network.
+    pub(super) fn handle_host(&mut self, number: u32) {
+        let host = &mut self.network.hosts[number as usize];
+        let Some(packet) = host.take_first() else { return };
+        self.timeline.expect(host.source, host.next());
+        let node = host.node;
+        self.forward(node, packet);
+    }
+}
