@@ -15,6 +15,7 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Ecn, Instant};
 
 mod constant;
 mod missing;
+pub mod gcc;
 mod nada;
 #[cfg(test)]
 mod path;
@@ -23,6 +24,7 @@ mod sent_packets;
 mod windowed;
 
 pub use constant::Constant;
+pub use gcc::{Gcc, GccConfig};
 pub use nada::{Nada, NadaConfig};
 pub use scream::{MarkAverage, Scream, ScreamConfig, ScreamEcn};
 pub use sent_packets::SentPackets;

@@ -30,6 +30,8 @@ pub(super) struct Path {
     pub(super) cross_traffic: Box<dyn Fn(Instant) -> u64>,
     /// Rate of the encoder in bit/s at a time; infinite for one that always fills the allowance.
     pub(super) encoder: Box<dyn Fn(Instant) -> f64>,
+    /// Bytes of a media packet.
+    pub(super) packet_size: u64,
     /// Time at which the sender learns that the path has changed.
     pub(super) path_change: Option<Instant>,
 }
@@ -48,6 +50,7 @@ impl Path {
             reports_lost: Box::new(|_| false),
             cross_traffic: Box::new(|_| 0),
             encoder: Box::new(|_| f64::INFINITY),
+            packet_size: 1200,
             path_change: None,
         }
     }
@@ -77,8 +80,8 @@ pub(super) struct Flow<'a> {
     pub(super) reports: Option<usize>,
 }
 
-/// Bytes of a media packet.
-const SIZE: u64 = 1200;
+/// Least bytes of a packet of a probe.
+const LEAST_SIZE: u64 = 100;
 /// Bytes of a report with its headers.
 const REPORT_SIZE: u64 = 100;
 
@@ -143,7 +146,7 @@ impl<'a> Link<'a> {
 struct Running<'a, 'b> {
     flow: &'b mut Flow<'a>,
     sent: SentPackets,
-    flying: VecDeque<(Instant, u64, Reception)>,
+    flying: VecDeque<(Instant, u64, Reception, u64)>,
     reports: VecDeque<(Instant, Receptions, Duration)>,
     arrived: Receptions,
     next_expected: u64,
@@ -179,11 +182,11 @@ impl<'a, 'b> Running<'a, 'b> {
 
     fn arrive(&mut self, now: Instant) {
         while self.flying.front().is_some_and(|(at, ..)| *at <= now) {
-            let Some((_, sequence, reception)) = self.flying.pop_front() else { return };
+            let Some((_, sequence, reception, size)) = self.flying.pop_front() else { return };
             self.arrived.extend((self.next_expected..sequence).map(|lost| (lost, Reception::Missing)));
             self.arrived.push((sequence, reception));
             self.next_expected = sequence + 1;
-            self.received_bits += SIZE as f64 * 8.0;
+            self.received_bits += size as f64 * 8.0;
         }
     }
 
@@ -209,10 +212,18 @@ impl<'a, 'b> Running<'a, 'b> {
         }
     }
 
+    /// Size of the next packet: that of media, or the rest of a probe in the packets that it lacks.
+    fn next_size(&self) -> u64 {
+        let size = self.flow.path.packet_size;
+        let Some((_, _, left, packets)) = self.probe else { return size };
+        let share = u64::try_from(left).unwrap_or(0).div_ceil(8 * u64::try_from(packets).unwrap_or(0).max(1));
+        share.clamp(LEAST_SIZE.min(size), size)
+    }
+
     /// Sends for a millisecond that begins at `now`.
     fn send(&mut self, now: Instant, number: usize, link: &mut Link<'_>) {
         let step = Duration::from_millis(1).as_secs_f64();
-        let bits = SIZE as f64 * 8.0;
+        let media = self.flow.path.packet_size as f64 * 8.0;
         let controller = &mut *self.flow.controller;
         let allowance = controller.allowance();
         let target = allowance.target.as_bits_per_second();
@@ -220,10 +231,10 @@ impl<'a, 'b> Running<'a, 'b> {
         controller.on_application_limited(now, offered < target);
         self.encoded += target.min(offered) * step;
         // An encoder does not produce more than 100 ms ahead of the pacer.
-        self.encoded = self.encoded.min((target / 10.0).max(bits * 2.0));
+        self.encoded = self.encoded.min((target / 10.0).max(media * 2.0));
         // Padding fills what the encoder leaves of its rate.
-        self.padding =
-            (self.padding + (controller.padding().as_bits_per_second() - offered).max(0.0) * step).min(bits);
+        let padding = (controller.padding().as_bits_per_second() - offered).max(0.0);
+        self.padding = (self.padding + padding * step).min(media);
         if self.probe.is_none() {
             self.probe = controller.poll_probe(now).map(|probe| {
                 self.credit = 0.0;
@@ -232,11 +243,13 @@ impl<'a, 'b> Running<'a, 'b> {
             });
         }
         let rate = self.probe.as_ref().map_or(allowance.pacing.as_bits_per_second(), |probe| probe.1);
-        self.credit = (self.credit + rate * step).min(bits * 40.0);
-        while self.credit >= bits && (self.probe.is_some() || self.encoded >= bits || self.padding >= bits) {
+        self.credit = (self.credit + rate * step).min(media * 40.0);
+        while self.probe.is_some() || self.encoded >= media || self.padding >= media {
+            let size = self.next_size();
+            let bits = size as f64 * 8.0;
             let in_flight = self.sent.in_flight().as_u64();
-            let full = allowance.window.is_some_and(|window| in_flight + SIZE > window.as_u64());
-            if full && self.probe.is_none() {
+            let full = allowance.window.is_some_and(|window| in_flight + size > window.as_u64());
+            if self.credit < bits || (full && self.probe.is_none()) {
                 break;
             }
             self.credit -= bits;
@@ -247,12 +260,13 @@ impl<'a, 'b> Running<'a, 'b> {
             }
             let probe = self.probe.as_ref().map(|probe| probe.0);
             let packet =
-                SentPacket { sequence: self.sequence, sent_at: now, size: ByteCount::new(SIZE), probe };
+                SentPacket { sequence: self.sequence, sent_at: now, size: ByteCount::new(size), probe };
             self.sequence += 1;
             self.sent.on_sent(packet);
+            let controller = &mut *self.flow.controller;
             controller.on_sent(&packet);
             let ecn = controller.ecn();
-            if !link.enqueue(now, Queued::Flow { flow: number, packet, ecn }, SIZE) {
+            if !link.enqueue(now, Queued::Flow { flow: number, packet, ecn }, size) {
                 self.lost += 1;
             }
             if let Some((_, _, left, packets)) = &mut self.probe {
@@ -264,7 +278,8 @@ impl<'a, 'b> Running<'a, 'b> {
                 }
             }
         }
-        controller.on_pacer_queue(now, ByteCount::new((self.encoded / bits) as u64 * SIZE));
+        let waiting = ByteCount::new((self.encoded / media) as u64 * self.flow.path.packet_size);
+        self.flow.controller.on_pacer_queue(now, waiting);
     }
 }
 
@@ -308,7 +323,7 @@ pub(super) fn run_flows(flows: &mut [Flow<'_>], seconds: u64, seed: u64) -> Vec<
                             let at = now + flow.flow.path.delay;
                             // The receiver's clock is an hour ahead.
                             let reception = Reception::Arrived { at: at + Duration::from_secs(3600), ecn };
-                            flow.flying.push_back((at, packet.sequence, reception));
+                            flow.flying.push_back((at, packet.sequence, reception, packet.size.as_u64()));
                         }
                     }
                     Queued::Report { flow, receptions, held } => {
