@@ -13,7 +13,10 @@ use core::fmt;
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Ecn, Instant};
 
+#[cfg(test)]
+mod buffer_filler;
 mod constant;
+mod copa;
 mod missing;
 pub mod gcc;
 mod nada;
@@ -21,10 +24,12 @@ mod nada;
 mod path;
 mod scream;
 mod sent_packets;
+mod stall;
 mod windowed;
 
 pub use constant::Constant;
 pub use gcc::{Gcc, GccConfig};
+pub use copa::{Copa, CopaConfig};
 pub use nada::{Nada, NadaConfig};
 pub use scream::{MarkAverage, Scream, ScreamConfig, ScreamEcn};
 pub use sent_packets::SentPackets;

@@ -20,6 +20,7 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Ecn, Instant};
 use self::delay::QueueDelay;
 use self::window::{Congestion, ReferenceWindow};
 use super::missing::MissingPackets;
+use super::stall::Stall;
 use super::{Allowance, Feedback, MediaController, RateLimits, SentPacket};
 
 mod delay;
@@ -125,7 +126,7 @@ const IN_FLIGHT_PERIOD: f64 = 0.05;
 const IN_FLIGHT_RECORDS: usize = 20;
 /// Round-trip time beyond which the rate is not lowered further for the same window.
 const RTT_OF_RATE_MAX: f64 = 0.2;
-/// Time without sending after which packets in flight are taken as lost (the time-out of `isOkToTransmit`).
+/// Time without sending or reports after which packets in flight are taken as lost (the time-out of `isOkToTransmit`).
 const STALL: Duration = Duration::from_millis(500);
 /// Least pacing rate, in bit/s.
 const PACING_MIN: f64 = 50e3;
@@ -174,14 +175,11 @@ pub struct Scream {
     acknowledged_marked: f64,
     rate_bits: f64,
     acknowledged_rate: f64,
-    in_flight: f64,
+    stall: Stall,
     in_flight_max: f64,
     in_flight_max_previous: f64,
     in_flight_records: [f64; IN_FLIGHT_RECORDS],
     next_record: usize,
-    last_sent: Option<Instant>,
-    /// Bytes in flight that are taken as lost after a stall.
-    written_off: f64,
     target: f64,
 }
 
@@ -211,13 +209,11 @@ impl Scream {
             acknowledged_marked: 0.0,
             rate_bits: 0.0,
             acknowledged_rate: 0.0,
-            in_flight: 0.0,
+            stall: Stall::default(),
             in_flight_max: 0.0,
             in_flight_max_previous: 0.0,
             in_flight_records: [0.0; IN_FLIGHT_RECORDS],
             next_record: 0,
-            last_sent: None,
-            written_off: 0.0,
             target: start,
         }
     }
@@ -398,8 +394,7 @@ impl MediaController for Scream {
         self.mss = self.mss.max(size);
         self.window.least = 2.0 * self.segment();
         self.window.size = self.window.size.max(self.window.least);
-        self.in_flight += size;
-        self.last_sent = Some(packet.sent_at);
+        self.stall.on_sent(packet);
     }
 
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
@@ -413,9 +408,8 @@ impl MediaController for Scream {
             srtt: now,
             congestion: now,
         });
-        self.written_off = 0.0;
-        self.in_flight_max = self.in_flight_max.max(self.in_flight);
-        self.in_flight = feedback.in_flight.as_f64();
+        self.in_flight_max = self.in_flight_max.max(self.stall.in_flight());
+        self.stall.on_feedback(feedback);
         let mut any_mark = false;
         for packet in feedback.packets {
             let size = packet.sent.size.as_f64();
@@ -463,22 +457,18 @@ impl MediaController for Scream {
     }
 
     fn next_timer(&self) -> Option<Instant> {
-        self.last_sent.filter(|_| self.in_flight > 0.0).map(|at| at + STALL)
+        self.stall.deadline(STALL)
     }
 
     fn on_timer(&mut self, now: Instant) {
-        if self.next_timer().is_some_and(|at| at <= now) {
-            self.written_off += self.in_flight;
-            self.in_flight = 0.0;
-            self.last_sent = None;
-        }
+        self.stall.on_timer(now, STALL);
     }
 
     fn allowance(&self) -> Allowance {
         let target = self.target * self.delay.refresh_factor();
         let most = self.config.limits.max.as_bits_per_second().max(target) * self.config.pacing_headroom;
         let pacing = (self.config.pacing_headroom * target).max(PACING_MIN.max(target)).min(most);
-        let window = self.window.size * self.window.headroom + self.segment() + self.written_off;
+        let window = self.window.size * self.window.headroom + self.segment() + self.stall.written_off();
         Allowance {
             target: DataRate::from_bits_per_second(target),
             pacing: DataRate::from_bits_per_second(pacing),
