@@ -17,8 +17,8 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Ecn, Instant};
 mod buffer_filler;
 mod constant;
 mod copa;
-mod missing;
 pub mod gcc;
+mod missing;
 mod nada;
 #[cfg(test)]
 mod path;
@@ -28,8 +28,8 @@ mod stall;
 mod windowed;
 
 pub use constant::Constant;
-pub use gcc::{Gcc, GccConfig};
 pub use copa::{Copa, CopaConfig};
+pub use gcc::{Gcc, GccConfig};
 pub use nada::{Nada, NadaConfig};
 pub use scream::{MarkAverage, Scream, ScreamConfig, ScreamEcn};
 pub use sent_packets::SentPackets;

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use whimbrel_control::media::{
-    Constant, MediaController, Nada, NadaConfig, RateLimits, Scream, ScreamConfig, ScreamEcn,
+    Constant, Copa, CopaConfig, Gcc, GccConfig, MediaController, Nada, NadaConfig, RateLimits, Scream,
+    ScreamConfig, ScreamEcn,
 };
 use whimbrel_scenario::ScenarioError;
 use whimbrel_scenario::quantity::{Frequency, Rate, Time};
@@ -62,12 +63,16 @@ pub enum Controller {
     /// None: always `start_rate`.
     #[default]
     Constant,
+    /// Google Congestion Control, as in libwebrtc.
+    Gcc,
     /// Network-Assisted Dynamic Adaptation (RFC 8698).
     Nada,
     /// SCReAM v2 without ECN.
     Scream,
     /// SCReAM v2 for L4S: packets are ECT(1).
     ScreamL4s,
+    /// Copa.
+    Copa,
 }
 
 impl Controller {
@@ -75,9 +80,11 @@ impl Controller {
     const fn name(self) -> &'static str {
         match self {
             Self::Constant => "constant",
+            Self::Gcc => "gcc",
             Self::Nada => "nada",
             Self::Scream => "scream",
             Self::ScreamL4s => "scream-l4s",
+            Self::Copa => "copa",
         }
     }
 
@@ -85,9 +92,11 @@ impl Controller {
         let scream = |ecn| Box::new(Scream::new(ScreamConfig { ecn, ..ScreamConfig::new(limits) }));
         match self {
             Self::Constant => Box::new(Constant::new(limits.start)),
+            Self::Gcc => Box::new(Gcc::new(GccConfig::new(limits))),
             Self::Nada => Box::new(Nada::new(NadaConfig::new(limits))),
             Self::Scream => scream(ScreamEcn::Off),
             Self::ScreamL4s => scream(ScreamEcn::L4s),
+            Self::Copa => Box::new(Copa::new(CopaConfig::new(limits))),
         }
     }
 }
