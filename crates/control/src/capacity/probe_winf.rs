@@ -55,7 +55,10 @@ struct Transfer {
 pub struct ProbeWinf {
     config: ProbeWinfConfig,
     busy: BusyTime,
-    capacity: CapacityMean,
+    /// By state, as in Figure 1: an acknowledgement of TCP that a sender receives does not replace its own capacity.
+    onlooker: CapacityMean,
+    sender: CapacityMean,
+    receiver: CapacityMean,
     transfer: Option<Transfer>,
     /// End of the last frame.
     last_frame: Option<Instant>,
@@ -71,7 +74,9 @@ impl ProbeWinf {
         Self {
             config,
             busy: BusyTime::new(start, config.period),
-            capacity: CapacityMean::default(),
+            onlooker: CapacityMean::default(),
+            sender: CapacityMean::default(),
+            receiver: CapacityMean::default(),
             transfer: None,
             last_frame: None,
             received: None,
@@ -120,13 +125,25 @@ impl ProbeWinf {
         };
         let Some(transfer) = self.transfer.take().filter(is_acknowledged) else { return };
         let time = heard.at - transfer.start;
-        self.capacity.on_exchange(transfer.size, time, self.config.averaging);
+        let capacity = match state {
+            StationState::Onlooker => &mut self.onlooker,
+            StationState::Sender => &mut self.sender,
+            StationState::Receiver => &mut self.receiver,
+        };
+        capacity.on_exchange(transfer.size, time, self.config.averaging);
         self.busy.add(time, heard.at);
     }
 
-    /// The estimate; `None` without a transfer. As a sender, at most that of the receiver in the last ACK.
+    /// The estimate in `state`, with the capacity of another state until there is an own one; `None` without a transfer. As a
+    /// sender, at most that of the receiver in the last ACK.
     pub fn estimate(&self, state: StationState) -> Option<Estimate> {
-        let capacity = self.capacity.rate(self.config.nominal)?;
+        let own = match state {
+            StationState::Onlooker => self.onlooker,
+            StationState::Sender => self.sender,
+            StationState::Receiver => self.receiver,
+        };
+        let capacities = [own, self.onlooker, self.sender, self.receiver];
+        let capacity = capacities.iter().find_map(|capacity| capacity.rate(self.config.nominal))?;
         let own = Estimate { capacity, available: capacity * self.busy.idle_share() };
         let received = self.received.filter(|_| state == StationState::Sender);
         Some(received.map_or(own, |received| own.min(received)))

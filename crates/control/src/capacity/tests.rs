@@ -107,6 +107,21 @@ fn idle_gap_multiplies_the_nominal_rate_by_the_idle_share() {
 }
 
 #[test]
+fn with_probe_packets_each_state_has_its_own_capacity() {
+    let mut winf = ProbeWinf::new(ProbeWinfConfig::hr_dsss(), Instant::ZERO);
+    winf.on_heard(&Heard { from_self: true, ..data(2308) });
+    winf.on_heard(&Heard { to_self: true, ..ack(2622) });
+    let capacity = |winf: &ProbeWinf, state| winf.estimate(state).unwrap().capacity;
+    assert_eq!(capacity(&winf, StationState::Receiver), capacity(&winf, StationState::Sender));
+    // An acknowledgement of TCP that the station receives: 40 bytes at 11 Mbit/s.
+    let small = Heard { to_self: true, size: ByteCount::new(40), ..data(10_000) };
+    winf.on_heard(&Heard { airtime: Duration::from_micros(245), ..small });
+    winf.on_heard(&Heard { from_self: true, ..ack(10_314) });
+    assert!((capacity(&winf, StationState::Receiver) / mbit(320.0 / 559.0) - 1.0).abs() < 1e-9);
+    assert!((capacity(&winf, StationState::Sender) / mbit(12e3 / 1622.0) - 1.0).abs() < 1e-9);
+}
+
+#[test]
 fn adhoc_probe_uses_the_pair_with_the_least_sum_of_delays() {
     let mut probe = AdHocProbe::new(ByteCount::new(1500));
     // The receiver's clock is 5 s behind.
