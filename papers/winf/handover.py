@@ -1,4 +1,4 @@
-"""A handover between Wi-Fi cells: the estimated rate of the new cell as the rate of a restart (not in the paper).
+"""A handover between Wi-Fi cells: the estimated rate of the new cell for a restart (not in the paper).
 
 The cells are those of paper `freeze` over the 802.11 MAC. The mobile node sends, so that its own station
 estimates the link that its packets enter. rt-Winf begins anew with each association.
@@ -7,16 +7,17 @@ estimates the link that its packets enter. rt-Winf begins anew with each associa
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from whimbrel.claims import Claim, Verdict, above, below, every
 from whimbrel.paper import Item, Quick
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
-from whimbrel.sheet import Metric
+from whimbrel.sheet import Metric, Sheet
 from whimbrel.statistics import Precision
 
 RANGE_M = 400
@@ -66,8 +67,8 @@ SCHEMES: Mapping[str, Mapping[str, Any]] = {
     "cycle": {"freeze": {"restart": "link-available"}},
     "cycle-cap": {"freeze": {"restart": "link-available"}, **CAP},
 }
-"""Keys of the sender: TFRC, with rt-Winf's capacity as its highest rate; Freeze by the paper's rule and until the
-receive rate no longer follows; Freeze that restarts at rt-Winf's capacity, or available bandwidth."""
+"""Keys of the sender: TFRC, with rt-Winf's capacity as its highest rate; Freeze by the paper's rule and until
+the receive rate no longer follows; Freeze that restarts at rt-Winf's capacity, or available bandwidth."""
 WHOLE_CYCLE = ("cycle", "cycle-cap")
 """Schemes whose estimate counts DIFS, backoff, RTS and CTS, as equation 3 does."""
 
@@ -156,7 +157,13 @@ def scenario(row: str, column: str) -> Scenario:
                     "controller": {"law": "xcp-winf", "whole_cycle": column in WHOLE_CYCLE},
                 }
             ],
-            "node": [{"name": "host"}, {"name": "home"}, *routers, mobile, *([others] if cells.contenders else [])],
+            "node": [
+                {"name": "host"},
+                {"name": "home"},
+                *routers,
+                mobile,
+                *([others] if cells.contenders else []),
+            ],
             "link": [
                 {
                     "name": "wire",
@@ -184,7 +191,7 @@ _LOST = ("lost_queue", "lost_wireless", "lost_down")
 
 
 def _restored(time: np.ndarray, rate: np.ndarray, full: float) -> float:
-    """End of the first `AT_ONCE_S` whose mean, and that of the `LASTING_S` from their beginning, is the full rate."""
+    """End of the first `AT_ONCE_S` at the full rate that begins `LASTING_S` with such a mean."""
     first, lasting = (round(span / GRAIN_S) for span in (AT_ONCE_S, LASTING_S))
     total = np.concatenate([[0.0], np.cumsum(rate)])
     begins = np.arange(rate.size - lasting + 1)
@@ -240,8 +247,84 @@ ITEM = Item(
     precision=Precision.exactly(20),
     quick=Quick(precision=Precision.exactly(4), rows=["equal", "lower"]),
     row_label="New cell",
-    note="From the moment that packets for the new address arrive, 2.5 s after the association. Cells of 11 Mbit/s, "
-    "the lower one of 1 Mbit/s, the higher one after one of 1 Mbit/s, the contended one with "
+    note="From the moment that packets for the new address arrive, 2.5 s after the association. Cells of "
+    "11 Mbit/s, the lower one of 1 Mbit/s, the higher one after one of 1 Mbit/s, the contended one with "
     f"{CONTENDERS} stations that send {CONTENDER_KBPS} kbit/s each.",
 )
 ITEMS = [ITEM]
+
+
+def _goodput(a: str, b: str, rows: Sequence[str], name: str, sentence: str) -> Claim:
+    def check(sheets: Mapping[str, Sheet]) -> Verdict:
+        value = sheets[ITEM.key].value
+        chosen = [row for row in rows if row in sheets[ITEM.key].rows]
+        return every(*(above(value(a, "goodput", row=row), value(b, "goodput", row=row)) for row in chosen))
+
+    return Claim(f"handover-{name}", sentence, (ITEM.key,), check)
+
+
+def _fewer(metric: str, a: str, b: str, row: str, name: str, sentence: str) -> Claim:
+    def check(sheets: Mapping[str, Sheet]) -> Verdict:
+        value = sheets[ITEM.key].value
+        return below(value(a, metric, row=row), value(b, metric, row=row))
+
+    return Claim(f"handover-{name}", sentence, (ITEM.key,), check)
+
+
+_FIRST = f"in the first {FIRST_S:g} s"
+CLAIMS = [
+    _goodput(
+        "capacity",
+        "tfrc",
+        list(CELLS),
+        "capacity-tfrc",
+        f"Freeze that restarts at rt-Winf's capacity carries more than TFRC {_FIRST}, in every cell.",
+    ),
+    _goodput(
+        "capacity",
+        "freeze",
+        list(CELLS),
+        "capacity-freeze",
+        f"It carries more than Freeze as in its paper {_FIRST}, in every cell.",
+    ),
+    _goodput(
+        "cycle",
+        "freeze",
+        list(CELLS),
+        "cycle-freeze",
+        "Freeze that restarts at the available bandwidth by whole exchanges carries more than Freeze as in its "
+        f"paper {_FIRST}, in every cell.",
+    ),
+    _fewer(
+        "lost",
+        "capacity",
+        "freeze",
+        "lower",
+        "lower-lost",
+        "In a cell of a lower rate a restart at rt-Winf's capacity loses fewer packets than the paper's Freeze.",
+    ),
+    _fewer(
+        "gap",
+        "cap",
+        "tfrc",
+        "lower",
+        "cap-gap",
+        "TFRC that is limited by rt-Winf's capacity loses fewer packets in the handover to a lower rate.",
+    ),
+    _fewer(
+        "lost",
+        "cap",
+        "tfrc",
+        "equal",
+        "cap-lost",
+        "After the handover to an equal cell it loses fewer packets than TFRC.",
+    ),
+    _fewer(
+        "lost",
+        "cycle-cap",
+        "cycle",
+        "equal",
+        "cycle-cap-lost",
+        "A limit by the capacity of whole exchanges reduces the loss after the handover to an equal cell.",
+    ),
+]

@@ -19,6 +19,10 @@ NAMES = {
     "xcp-winf-literal": "the literal XCP-Winf",
     "xcp-winf-corrected": "the corrected XCP-Winf",
     "rcp-winf-corrected": "the corrected RCP-Winf",
+    "tcp-ecn": "TCP with CoDel and ECN",
+    "prague": "Prague over DualPI2",
+    "abc": "ABC",
+    "blind-xcp": "XCP without a capacity",
 }
 METRICS = [
     Metric("throughput", "kbit/s", "Throughput", 0, title="Throughput of all flows, repetitions included"),

@@ -14,6 +14,13 @@ PAPER = Paper(
     "infers it at the MAC, from the times and the reservations of RTS, CTS and acknowledgements, "
     "and feeds it to both.",
     items=[*inference.ITEMS, *mesh.ITEMS, *adhoc.ITEMS, *building.ITEMS, *signals.ITEMS, *handover.ITEMS],
-    claims=[*inference.CLAIMS, *mesh.CLAIMS, *adhoc.CLAIMS, *building.CLAIMS],
+    claims=[
+        *inference.CLAIMS,
+        *mesh.CLAIMS,
+        *adhoc.CLAIMS,
+        *building.CLAIMS,
+        *signals.CLAIMS,
+        *handover.CLAIMS,
+    ],
     headline=["fig10"],
 )

@@ -1,5 +1,7 @@
-"""The mesh of Figure 10 with the signals of today: active queue management with ECN, an accelerating and braking
-bit, XCP without a capacity (not in the paper)."""
+"""The mesh of Figure 10 with signals of today (not in the paper).
+
+Active queue management with ECN, an accelerating and braking bit, and XCP without a capacity.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ import numpy as np
 
 from whimbrel.claims import Claim, Verdict, above, below
 from whimbrel.paper import Item, Quick
-from whimbrel.papers.winf.measures import METRICS, measure, over_rows
+from whimbrel.papers.winf.measures import METRICS, NAMES, compared, measure, once, over_rows
 from whimbrel.papers.winf.topology import NS2, PACKET, SCHEMES, TCP_HEADERS, TIMESTAMPS, mesh
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
@@ -32,8 +34,8 @@ TODAY: Mapping[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 """Keys of the medium, and of a flow."""
 COLUMNS = ["tcp", *TODAY, "xcp", "xcp-winf", "rcp", "rcp-winf"]
-SHIM = {"tcp": 0, "tcp-ecn": 0, "prague": 0, "abc": 0, "blind-xcp": 20, "xcp": 20, "xcp-winf": 20, "rcp": 12, "rcp-winf": 12}
-"""Bytes of the header for routers in each packet."""
+BLIND_HEADER = 20
+"""Bytes of XCP's header; that of ABC is a bit in the IP header."""
 FAIRNESS = [
     Metric("jain", "", "Jain's index of the goodput", 2),
     Metric(
@@ -51,9 +53,9 @@ def scenario(row: str, column: str) -> Scenario:
     if column in SCHEMES:
         return mesh(column, 16, int(row), NS2, SECONDS)
     air, keys = TODAY[column]
-    # Data in packets of 1500 bytes: the timestamps are those of all transports but the plain TCP.
-    options = 0 if column == "tcp-ecn" or column == "prague" else TIMESTAMPS
-    data = PACKET - TCP_HEADERS - SHIM[column] - options
+    # Data in packets of 1500 bytes. Explicit transports have timestamps.
+    options = 0 if keys["transport"] == "tcp" else TIMESTAMPS
+    data = PACKET - TCP_HEADERS - options - (BLIND_HEADER if keys["transport"] == "xcp" else 0)
     return mesh("tcp", 16, int(row), NS2, SECONDS, keys={**keys, "payload": f"{data} B"}, **air)
 
 
@@ -85,8 +87,67 @@ ITEM = Item(
     scenario=scenario,
     measure=lambda result, _row, _column: measure(result) | fairness(result),
     precision=Precision.exactly(10),
-    quick=Quick(precision=Precision.exactly(3), overrides=("simulation.duration=40 s",), rows=["5"], by_name=True),
+    quick=Quick(
+        precision=Precision.exactly(3),
+        overrides=("simulation.duration=40 s",),
+        rows=["5"],
+        columns=["tcp", "prague", "blind-xcp", "xcp-winf"],
+    ),
     row_label="Mobile nodes",
-    note="TCP with ECN over CoDel, Prague over DualPI2, ABC, XCP without a capacity, and the schemes of Figure 10.",
+    note="TCP with ECN over CoDel, Prague over DualPI2, ABC, XCP without a capacity; Figure 10's schemes.",
 )
-ITEMS = [ITEM]
+ASSUMED = Item(
+    key="abc-capacity",
+    title="5 mobile nodes with FTP, ABC with a given capacity, MAC of ns-2",
+    source="not in the paper",
+    rows=["0.5", "1", "2", "4.5", "11"],
+    columns=["abc"],
+    metrics=METRICS,
+    scenario=lambda row, _column: mesh(
+        "tcp",
+        16,
+        5,
+        NS2,
+        SECONDS,
+        keys={"transport": "abc", "payload": f"{PACKET - TCP_HEADERS - TIMESTAMPS} B"},
+        controller={"law": "abc", "capacity": f"{row} Mbit/s"},
+    ),
+    measure=lambda result, _row, _column: measure(result),
+    precision=Precision.exactly(10),
+    quick=Quick(precision=Precision.exactly(3), overrides=("simulation.duration=40 s",), by_name=True),
+    row_label="Capacity, Mbit/s",
+)
+ITEMS = [ITEM, ASSUMED]
+
+
+def _fairness(metric: str, a: str, b: str, sentence: str) -> Claim:
+    def check(sheets: Mapping[str, Sheet]) -> Verdict:
+        first, second = (over_rows(sheets[ITEM.key], column, metric) for column in (a, b))
+        return above(first, second)
+
+    return Claim(f"signals-{metric}-{a}-{b}", sentence.format(a=NAMES[a], b=NAMES[b]), (ITEM.key,), check)
+
+
+def _abc_losses(sheets: Mapping[str, Sheet]) -> Verdict:
+    value = sheets[ASSUMED.key].value
+    return below(value("abc", "lost", row="1"), value("abc", "lost", row="11"))
+
+
+CLAIMS = [
+    once(claim)
+    for claim in (
+        *(compared(ITEM.key, "delay", a, "tcp") for a in ("prague", "tcp-ecn", "blind-xcp")),
+        compared(ITEM.key, "delay", "prague", "blind-xcp"),
+        *(compared(ITEM.key, "goodput", a, "xcp-winf") for a in ("prague", "blind-xcp", "abc")),
+        *(compared(ITEM.key, "lost", a, "xcp-winf") for a in ("prague", "blind-xcp", "abc")),
+        _fairness("jain", "rcp-winf", "tcp", "Jain's index of {a} is above that of {b}."),
+        _fairness("jain", "xcp-winf", "tcp", "Jain's index of {a} is above that of {b}."),
+        _fairness("distance", "rcp", "tcp", "{a} is farther from max-min than {b}."),
+        Claim(
+            "abc-capacity-lost",
+            "ABC loses a smaller share of the packets with a given capacity of 1 Mbit/s than with 11 Mbit/s.",
+            (ASSUMED.key,),
+            _abc_losses,
+        ),
+    )
+]

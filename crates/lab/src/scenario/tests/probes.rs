@@ -7,7 +7,7 @@ fn probes_and_rates_of_cells_are_checked_with_their_keys() {
     let wifi = |keys: &str| {
         format!(
             "[simulation]\nduration = \"1 s\"\n[[wifi]]\nname = \"air\"\n{keys}\n[[node]]\nname = \"a\"\nwifi = \"air\"\nposition = [0, 0]\n\
-             [[node]]\nname = \"b\"\nwifi = \"air\"\nposition = [10, 0]\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntransport = \"udp\"\n"
+             [[node]]\nname = \"b\"\nwifi = \"air\"\nposition = [10, 0]\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntransport = \"tcp\"\n"
         )
     };
     let error = |keys: &str| Document::from_toml(&wifi(keys)).unwrap().plan().unwrap_err().to_string();
