@@ -1,7 +1,7 @@
 //! Rates, lengths of time and Service Codes as typed on the command line. The syntax of quantities is that of
 //! [`whimbrel_units::quantity`]; some options accept a number without a unit.
 
-use whimbrel_net::{Ccid, Registry};
+use whimbrel_net::{Ccid, CcidPreference, Registry};
 use whimbrel_units::{DataRate, Duration, quantity};
 use whimbrel_wire::ServiceCode;
 
@@ -101,11 +101,24 @@ pub fn parse_quantity(kind: &str, text: &str) -> Result<f64, String> {
     value.ok_or_else(|| format!("{text:?} is not {expected}"))
 }
 
-/// Reads the number of a CCID of this implementation.
+/// The congestion controls of commands: the standard CCIDs, and the experiments with other window laws.
+pub(crate) fn mechanisms() -> Registry {
+    Registry::default().with_window_laws()
+}
+
+/// The CCIDs that the serving end of a command accepts, in order of preference. The client chooses by offering one.
+pub(crate) fn accepted_ccids() -> CcidPreference {
+    let standard = [Ccid::TFRC, Ccid::TCP_LIKE, Ccid::TFRC_SP];
+    let is_other = move |ccid: &Ccid| !standard.contains(ccid);
+    let others: Vec<Ccid> = mechanisms().ccids().filter(is_other).collect();
+    standard.into_iter().chain(others).collect()
+}
+
+/// Reads the number or the name of a CCID of this implementation.
 pub(crate) fn parse_ccid(text: &str) -> Result<u8, String> {
-    let mechanisms = Registry::default();
-    let known = |number: &u8| mechanisms.mechanism(Ccid(*number)).is_some();
-    text.parse().ok().filter(known).ok_or_else(|| format!("expected {}", mechanisms.describe(|_| true)))
+    let mechanisms = mechanisms();
+    let ccid = mechanisms.parse(text).map(|ccid| ccid.0);
+    ccid.ok_or_else(|| format!("expected {}", mechanisms.describe(|_| true)))
 }
 
 /// Reads a Service Code: one of the forms of RFC 4340, Section 8.1.2 (`SC:RTPV`, `SC=1381257302`,
@@ -214,5 +227,21 @@ mod tests {
         for wrong in ["", "video", "4294967295", "4294967296", "-1", "a b", "SC=4294967295", "SC:video"] {
             assert!(parse_service_code(wrong).unwrap_err().contains("expected"), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_ccid_is_a_number_or_a_name_and_a_capture_is_explained_by_the_same() {
+        assert_eq!((parse_ccid("2"), parse_ccid("cubic"), parse_ccid("254")), (Ok(2), Ok(248), Ok(254)));
+        let error = parse_ccid("bbr").expect_err("no such CCID");
+        assert!(error.contains("248 (CUBIC)"), "{error}");
+        let mechanisms = mechanisms();
+        for ccid in mechanisms.ccids() {
+            let name = mechanisms.mechanism(ccid).map(|mechanism| mechanism.name());
+            let expected = name.filter(|_| ccid.0 >= 248);
+            assert_eq!(whimbrel_inspect::follow::experiment(ccid.0.into()), expected, "{ccid}");
+        }
+        let accepted = accepted_ccids();
+        assert_eq!(accepted[0], Ccid::TFRC);
+        assert_eq!(accepted.len(), mechanisms.ccids().count());
     }
 }

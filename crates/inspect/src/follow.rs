@@ -28,6 +28,7 @@ pub mod table;
 mod tfrc;
 
 use anomaly::AnomalyKind;
+pub use ccids::experiment;
 pub(crate) use connection::Connection;
 pub(crate) use ending::quiet;
 pub(crate) use half::Half;

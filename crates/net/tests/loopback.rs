@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::timeout;
 use whimbrel_net::{
-    Ccid, Config, ConnectionError, Listener, NetError, OverflowPolicy, SendQueueConfig, ServiceCode, Socket,
-    SocketOptions,
+    Ccid, Config, ConnectionError, Listener, NetError, OverflowPolicy, Registry, SendQueueConfig,
+    ServiceCode, Socket, SocketOptions,
 };
 use whimbrel_wire::ResetCode;
 
@@ -14,6 +14,7 @@ const PORT: u16 = 5001;
 
 fn config(ccid: Ccid) -> Config {
     Config::default()
+        .ccids(Registry::default().with_window_laws())
         .service_code(ServiceCode(42))
         .sender_ccids([ccid])
         .receiver_ccids([ccid])
@@ -38,7 +39,7 @@ async fn pair(ccid: Ccid) -> (Socket, Socket) {
 
 #[tokio::test]
 async fn datagrams_cross_in_both_directions_with_each_ccid() {
-    for ccid in [Ccid::TCP_LIKE, Ccid::TFRC] {
+    for ccid in [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::CUBIC, Ccid::VENO, Ccid::WESTWOOD, Ccid::PRAGUE] {
         let (client, server) = pair(ccid).await;
         let both = async {
             for n in 0..500u32 {
@@ -54,6 +55,19 @@ async fn datagrams_cross_in_both_directions_with_each_ccid() {
         assert_eq!((snapshot.sender_ccid, snapshot.statistics.datagrams_received), (ccid, 500));
         assert!(snapshot.rtt.is_some_and(|rtt| rtt.as_millis() < 1000), "{snapshot:?}");
     }
+}
+
+#[tokio::test]
+async fn a_listener_without_the_experiments_refuses_a_client_that_offers_nothing_else() {
+    let plain = Config::default().service_code(ServiceCode(42));
+    let address = "127.0.0.1:0".parse().expect("an address");
+    let listener = Listener::bind(address, PORT, plain).await.expect("loopback");
+    let refused = soon(Socket::connect(listener.local(), PORT, config(Ccid::CUBIC))).await;
+    assert!(refused.is_err());
+    let fallback = config(Ccid::CUBIC).sender_ccids([Ccid::CUBIC, Ccid::TCP_LIKE]);
+    let fallback = fallback.receiver_ccids([Ccid::CUBIC, Ccid::TCP_LIKE]);
+    let client = soon(Socket::connect(listener.local(), PORT, fallback)).await.expect("a handshake");
+    assert_eq!(client.snapshot().expect("open").sender_ccid, Ccid::TCP_LIKE);
 }
 
 #[tokio::test]

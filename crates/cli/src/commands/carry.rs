@@ -20,7 +20,7 @@ use super::perf::handover::willing;
 use super::perf::target::{Target, parse_target};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
-use crate::quantity::{parse_ccid, parse_delay, parse_seconds};
+use crate::quantity::{accepted_ccids, mechanisms, parse_ccid, parse_delay, parse_seconds};
 use forward::{Ending, Forwarding};
 use output::Lines;
 
@@ -64,7 +64,7 @@ struct SendArgs {
     /// The address and port at which the program's datagrams arrive.
     #[arg(long, value_name = "ADDRESS:PORT")]
     from: SocketAddr,
-    /// Congestion control: 2 (TCP-like), 3 (TFRC), or 4 (TFRC for small packets).
+    /// Congestion control: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets), or an experiment: cubic, veno, westwood, prague.
     #[arg(long, default_value_t = 3, value_parser = parse_ccid)]
     ccid: u8,
     /// Freeze while there is no route to the receiver, and follow the route to another address (Linux).
@@ -124,6 +124,7 @@ pub(crate) fn run(args: CarryArgs) -> Result<(), Failure> {
 /// The configuration that both ends share.
 fn config() -> Config {
     let config = Config::default()
+        .ccids(mechanisms())
         .service_code(ServiceCode::RTP_VIDEO)
         .send_queue(SendQueueConfig::default().max_datagrams(QUEUE).overflow(OverflowPolicy::Refuse))
         .timers(TimerConfig::default().idle(Some(IDLE_LIMIT)));
@@ -194,9 +195,7 @@ async fn send(args: SendArgs) -> Result<(), Failure> {
 
 async fn receive(args: ReceiveArgs) -> Result<(), Failure> {
     let mut interrupt = Interrupt::listen_as_service()?;
-    let ccids = [Ccid::TFRC, Ccid::TCP_LIKE, Ccid::TFRC_SP];
-
-    let mut config = config().sender_ccids(ccids).receiver_ccids(ccids);
+    let mut config = config().sender_ccids(accepted_ccids()).receiver_ccids(accepted_ccids());
     config.tune_tfrc(|tfrc| tfrc.differentiation = args.lda.map(Differentiation::guarded));
     config.receive.reorder_delay = args.reorder;
     let listener = listen(args.bind, &config).await?;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use whimbrel_inspect::follow::features::Feature;
 use whimbrel_inspect::follow::handover::HandoverKind;
 use whimbrel_inspect::follow::table::Interval;
-use whimbrel_inspect::follow::{Endpoint, Roles};
+use whimbrel_inspect::follow::{Endpoint, Roles, experiment};
 use whimbrel_inspect::report::{
     CaptureSummary, ConnectionReport, HalfReport, HandshakeReport, Report, RttReport,
 };
@@ -119,7 +119,10 @@ impl Text {
 
     fn half(&mut self, half: &HalfReport, capture: &CaptureSummary) {
         let ccid = match (half.ccid, half.ccid_is_known) {
-            (Some(ccid), true) => format!("CCID {ccid}"),
+            (Some(ccid), true) => match experiment(ccid) {
+                Some(name) => format!("CCID {ccid} (experimental; Whimbrel's {name})"),
+                None => format!("CCID {ccid}"),
+            },
             (Some(ccid), false) => format!("CCID {ccid}, by its options"),
             (None, _) => "CCID unknown".into(),
         };

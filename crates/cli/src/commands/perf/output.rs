@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use serde::Serialize;
 
+use whimbrel_net::Ccid;
+
 use super::handover::HandoverReport;
 use super::link::Link;
 use super::meter::ReceiverFigures;
@@ -12,6 +14,7 @@ use super::plan::{Direction, Plan, Transport};
 use super::sender::SenderFigures;
 use super::{ClientArgs, ServerArgs};
 use crate::print::{self, PrintError};
+use crate::quantity::mechanisms;
 
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -119,9 +122,12 @@ impl Printer {
             head += &format!(" {:>7} {:>8} {:>8}", "RTT", "cwnd", "resent");
             units += &format!(" {:>7} {:>8} {:>8}", "ms", "segments", "segments");
         } else {
-            let congestion = match (self.plan.transport, self.plan.dccp.ccid) {
-                (Transport::Dccp, 2) => ("cwnd", "packets"),
-                (Transport::Dccp, _) => ("p", "%"),
+            let has_window = mechanisms()
+                .mechanism(Ccid(self.plan.dccp.ccid))
+                .is_some_and(|mechanism| mechanism.profile().uses_ack_ratio);
+            let congestion = match (self.plan.transport, has_window) {
+                (Transport::Dccp, true) => ("cwnd", "packets"),
+                (Transport::Dccp, false) => ("p", "%"),
                 _ => ("", ""),
             };
             head += &format!(

@@ -6,11 +6,12 @@ mod times;
 use serde::{Deserialize, Serialize};
 use whimbrel_lab::traffic::Schedule;
 use whimbrel_net::{
-    Ccid, Config, Mechanism, OverflowPolicy, Registry, Scheme, SendQueueConfig, ServiceCode, TimerConfig,
+    Ccid, Config, Mechanism, OverflowPolicy, Scheme, SendQueueConfig, ServiceCode, TimerConfig,
 };
 use whimbrel_units::{DataRate, Duration};
 
 use super::tcp::LARGEST_WRITE;
+use crate::quantity::mechanisms;
 
 pub(crate) use reception::{Detection, Reception};
 pub(crate) use times::Times;
@@ -115,7 +116,7 @@ impl Plan {
     pub(crate) fn objection(&self) -> Option<String> {
         let finite = |value: f64, low: f64, high: f64| value.is_finite() && (low..=high).contains(&value);
         let wrong = |what: &str, expected: &str| Some(format!("{what}: expected {expected}"));
-        let mechanisms = Registry::default();
+        let mechanisms = mechanisms();
         let classifies = |mechanism: &dyn Mechanism| mechanism.profile().classifies_losses;
         if !(1..=1000).contains(&self.streams) {
             wrong("streams", "1 to 1000")
@@ -160,6 +161,7 @@ impl Plan {
         let ccid = Ccid(self.dccp.ccid);
         self.reception.applied_to(
             Config::default()
+                .ccids(mechanisms())
                 .service_code(ServiceCode(self.dccp.service_code))
                 .sender_ccids([ccid])
                 .receiver_ccids([ccid])

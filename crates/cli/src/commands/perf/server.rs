@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use whimbrel_net::{
-    Ccid, Clock, Config, Dscp, Duration, HostOptions, Listener, OverflowPolicy, SendQueueConfig, TimerConfig,
+    Clock, Config, Dscp, Duration, HostOptions, Listener, OverflowPolicy, SendQueueConfig, TimerConfig,
 };
 
 use super::control::{Message, Reader, VERSION, Writer, halves};
@@ -30,6 +30,7 @@ use super::{DCCP_PORT, ServerArgs};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::print::PrintError;
+use crate::quantity::{accepted_ccids, mechanisms};
 
 /// Time limit for the first message of a new connection.
 const GREETING_TIME: StdDuration = StdDuration::from_secs(10);
@@ -47,11 +48,11 @@ type Waiting = Arc<Mutex<BTreeMap<u64, mpsc::UnboundedSender<AcceptedConnection>
 pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     let (control, bind) = bind_control(args.bind).await?;
     // The client's plan chooses; the last one listed is used if nothing else is offered.
-    let ccids = [Ccid::TFRC, Ccid::TCP_LIKE, Ccid::TFRC_SP];
     let config = willing(
         Config::default()
-            .sender_ccids(ccids)
-            .receiver_ccids(ccids)
+            .ccids(mechanisms())
+            .sender_ccids(accepted_ccids())
+            .receiver_ccids(accepted_ccids())
             .service_code(args.service_code)
             .send_queue(SendQueueConfig::default().overflow(OverflowPolicy::Refuse))
             // Clients may be unreachable for as long as their patience.

@@ -4,7 +4,7 @@ use whimbrel_units::Duration;
 use whimbrel_wire::{Ecn, PacketType};
 
 use super::pair::{End, Pair};
-use crate::ccid::{CcidProfile, Registry};
+use crate::ccid::Registry;
 use crate::{Ccid, Config, State};
 
 fn accepting(ccids: &[Ccid]) -> Config {
@@ -91,13 +91,4 @@ fn a_scalable_law_sends_no_ect_to_an_incapable_peer() {
     pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.received(End::Server), [1]);
     assert!(pair.sent.iter().all(|sent| sent.ecn == Ecn::NotEct));
-}
-
-#[test]
-fn a_profile_is_not_scalable_unless_it_states_so() {
-    assert!(!CcidProfile::PLAIN.is_scalable);
-    let registry = Registry::default();
-    assert!(
-        registry.ccids().all(|ccid| !registry.mechanism(ccid).is_some_and(|it| it.profile().is_scalable))
-    );
 }
