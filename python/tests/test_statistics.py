@@ -12,6 +12,9 @@ from whimbrel import statistics
 from whimbrel.errors import StatisticsError
 from whimbrel.statistics import Precision
 
+# Small samples are what most of these tests are about.
+pytestmark = pytest.mark.filterwarnings("ignore::whimbrel.errors.SmallSampleWarning")
+
 finite = st.floats(-1e6, 1e6, allow_subnormal=False)
 samples = st.lists(finite, min_size=2, max_size=30)
 

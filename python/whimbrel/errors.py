@@ -36,6 +36,10 @@ class StatisticsError(WhimbrelError, ValueError):
     """Numbers without an interval, such as an empty sample or a NaN."""
 
 
+class SmallSampleWarning(UserWarning):
+    """A normal interval of so few values that it is clearly too narrow."""
+
+
 class RecordError(WhimbrelError):
     """A stored run is damaged, or does not match its name."""
 

@@ -13,6 +13,7 @@ its interval has NaN for bounds. A sample without spread has an interval of widt
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -21,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whimbrel import extras
-from whimbrel.errors import StatisticsError
+from whimbrel.errors import SmallSampleWarning, StatisticsError
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Sample: TypeAlias = Sequence[float] | npt.NDArray[np.floating]
@@ -31,6 +32,9 @@ N_BASE = 3
 
 Z_95 = 1.96
 """The normal quantile as `confront` rounds it (equation 11); scipy's has more digits."""
+
+SHORTFALL = 0.05
+"""Part by which a normal interval may be narrower than Student's without a warning."""
 
 RELATIVE_ERROR = 0.05
 """Required half width of the interval, as a part of the mean (`confront`, equation 13)."""
@@ -104,9 +108,28 @@ def normal_interval(sample: Sample, z: float = Z_95) -> Interval:
     """The interval of `confront`, equation (10): mean -+ z s / sqrt(n).
 
     `z` defaults to the paper's rounded 1.96, and the confidence follows from it.
+
+    Warns:
+        SmallSampleWarning: the sample is too small for it; see `normal_shortfall`.
     """
+    if shortfall := normal_shortfall(_checked(sample).size):
+        warnings.warn(shortfall, SmallSampleWarning, stacklevel=2)
     confidence = 0.95 if z == Z_95 else math.erf(z / math.sqrt(2))
     return _around_mean(sample, z, confidence, "normal")
+
+
+def normal_shortfall(n: int) -> str:
+    """A warning that a normal interval of `n` values is too narrow; empty if it is not, or if there is none.
+
+    It is too narrow if Student's t interval of the same values is more than `SHORTFALL` wider: below 27
+    values.
+    """
+    if n < 2:
+        return ""
+    wider = student_quantile(n - 1, 0.95) / Z_95 - 1
+    if wider <= SHORTFALL:
+        return ""
+    return f"{n} values are too few for a normal interval: Student's is {wider:.0%} wider"
 
 
 def student_interval(sample: Sample, confidence: float = 0.95) -> Interval:
