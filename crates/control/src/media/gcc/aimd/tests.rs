@@ -89,3 +89,30 @@ fn a_second_decrease_waits_a_round_trip_time_or_half_of_the_throughput() {
     assert!(aimd.may_decrease(at(199), kbps(337.0)));
     assert!(aimd.may_decrease(at(200), kbps(400.0)));
 }
+
+#[test]
+fn the_additive_step_has_the_values_of_the_references_tests() {
+    // aimd_rate_control_unittest.cc: rate in kbit/s, round-trip time in ms and increase in bit/s in a second.
+    for (rate, rtt, expected) in
+        [(30.0, 200, 4000.0), (90.0, 200, 5000.0), (60.0, 100, 5000.0), (216.0, 200, 12_000.0)]
+    {
+        let mut aimd = aimd(rate);
+        aimd.set_rtt(Duration::from_millis(rtt));
+        assert!((aimd.increase_per_second() - expected).abs() < 1e-6, "{rate}");
+    }
+    // From 264 to 216 kbit/s, by what is acknowledged.
+    let mut aimd = aimd(264.0);
+    aimd.update(Usage::Over, Some(kbps(221.0 / 0.85)), at(100));
+    assert_rate(&aimd, 216.0);
+}
+
+#[test]
+fn a_falling_throughput_stops_the_growth_and_leaves_the_rate() {
+    let mut aimd = aimd(10.0);
+    for tenth in 0..200 {
+        aimd.update(Usage::Normal, Some(kbps(10.0)), at(100 * tenth));
+    }
+    assert_rate(&aimd, 25.0);
+    aimd.update(Usage::Normal, Some(kbps(5.0)), at(20_000));
+    assert_rate(&aimd, 25.0);
+}

@@ -3,6 +3,8 @@ use crate::media::{Reception, SentPacket};
 use alloc::vec::Vec;
 use whimbrel_units::{ByteCount, Ecn};
 
+mod reference;
+
 fn kbps(rate: f64) -> DataRate {
     DataRate::from_kilobits_per_second(rate)
 }
