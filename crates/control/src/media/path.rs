@@ -32,6 +32,8 @@ pub(super) struct Path {
     pub(super) encoder: Box<dyn Fn(Instant) -> f64>,
     /// Bytes of a media packet.
     pub(super) packet_size: u64,
+    /// Standard deviation of the jitter behind the queue, which does not reorder (RFC 8868, Section 4.5).
+    pub(super) jitter: Duration,
     /// Time at which the sender learns that the path has changed.
     pub(super) path_change: Option<Instant>,
 }
@@ -51,6 +53,7 @@ impl Path {
             cross_traffic: Box::new(|_| 0),
             encoder: Box::new(|_| f64::INFINITY),
             packet_size: 1200,
+            jitter: Duration::ZERO,
             path_change: None,
         }
     }
@@ -150,6 +153,8 @@ struct Running<'a, 'b> {
     reports: VecDeque<(Instant, Receptions, Duration)>,
     arrived: Receptions,
     next_expected: u64,
+    /// Arrival time of the last packet.
+    last_arrival: Instant,
     lost: u64,
     received_bits: f64,
     credit: f64,
@@ -169,6 +174,7 @@ impl<'a, 'b> Running<'a, 'b> {
             reports: VecDeque::new(),
             arrived: Vec::new(),
             next_expected: 0,
+            last_arrival: Instant::ZERO,
             lost: 0,
             received_bits: 0.0,
             credit: 0.0,
@@ -178,6 +184,19 @@ impl<'a, 'b> Running<'a, 'b> {
             probe: None,
             samples: Vec::new(),
         }
+    }
+
+    /// Arrival time of a packet that leaves the link at `now`.
+    fn arrival(&mut self, now: Instant, size: ByteCount, capacity: f64, random: &mut u64) -> Instant {
+        let path = self.flow.path;
+        let at = now + path.delay;
+        if path.jitter.is_zero() {
+            return at;
+        }
+        // A delayed packet is followed at the rate of the link.
+        let serial = size / DataRate::from_bits_per_second(capacity);
+        self.last_arrival = (at + jitter(path.jitter, random)).max(self.last_arrival + serial);
+        self.last_arrival
     }
 
     fn arrive(&mut self, now: Instant) {
@@ -291,6 +310,13 @@ fn uniform(random: &mut u64) -> f64 {
     (random.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11) as f64 / (1u64 << 53) as f64
 }
 
+/// The magnitude of a Gaussian variable, truncated at three deviations (RFC 8868, Section 4.5.3).
+fn jitter(deviation: Duration, random: &mut u64) -> Duration {
+    let (one, two) = (1.0 - uniform(random), uniform(random));
+    let gaussian = libm::sqrt(-2.0 * libm::log(one)) * libm::cos(core::f64::consts::TAU * two);
+    deviation.mul_f64(gaussian.abs().min(3.0))
+}
+
 /// Runs `controller` over `path` for `seconds`, in steps of 1 ms, and returns its state each 100 ms.
 pub(super) fn run(controller: &mut dyn MediaController, path: &Path, seconds: u64, seed: u64) -> Vec<Sample> {
     let mut flow = [Flow { controller, path, link: 0, reports: None }];
@@ -320,7 +346,7 @@ pub(super) fn run_flows(flows: &mut [Flow<'_>], seconds: u64, seed: u64) -> Vec<
                         if uniform(&mut random) < flow.flow.path.loss {
                             flow.lost += 1;
                         } else {
-                            let at = now + flow.flow.path.delay;
+                            let at = flow.arrival(now, packet.size, (link.path.capacity)(now), &mut random);
                             // The receiver's clock is an hour ahead.
                             let reception = Reception::Arrived { at: at + Duration::from_secs(3600), ecn };
                             flow.flying.push_back((at, packet.sequence, reception, packet.size.as_u64()));

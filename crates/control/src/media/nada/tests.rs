@@ -234,6 +234,23 @@ fn rfc8867_variable_capacity_with_a_single_flow() {
     }
 }
 
+/// Jitter of RFC 8868, Section 4.5.3. Its delays exceed QEPS, so that the rate grows by gradual updates alone, and the
+/// last 10 s do not suffice to fill the link again.
+#[test]
+fn rfc8867_variable_capacity_with_jitter() {
+    for delay in [50, 100] {
+        let path = rfc8867(1000.0, delay, &[(0, 1.0), (40, 2.5), (60, 0.6), (80, 1.0)]);
+        let path = Path { jitter: Duration::from_millis(5), ..path };
+        let samples = run(&mut Nada::new(NadaConfig::default()), &path, 100, 1);
+        expect(&samples, 20, 40, 1000.0, 0.98);
+        expect(&samples, 50, 60, 1500.0, 0.98);
+        expect(&samples, 70, 80, 600.0, 0.8);
+        expect(&samples, 90, 99, 1000.0, 0.85);
+        let phase = phase(&samples, 20, 40);
+        assert!(phase.max / phase.min < 1.02, "{delay} ms: {phase:?}");
+    }
+}
+
 #[test]
 fn rfc8867_variable_capacity_with_two_flows() {
     let path = rfc8867(2000.0, 50, &[(0, 4.0), (25, 2.0), (50, 3.5), (75, 1.0), (100, 2.0)]);
@@ -263,7 +280,7 @@ fn flows_share_by_their_priorities() {
     ];
     let samples = run_flows(&mut flows, 60, 1);
     let (one, two) = (phase(&samples[0], 40, 60), phase(&samples[1], 40, 60));
-    assert!((one.received / two.received - 2.0).abs() < 0.15, "{one:?} {two:?}");
+    assert!((one.received / two.received - 2.0).abs() < 0.25, "{one:?} {two:?}");
 }
 
 #[test]
