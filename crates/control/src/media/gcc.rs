@@ -18,8 +18,8 @@
 //! - Arrival times are not rounded to milliseconds.
 //! - The round-trip time is that of the packet reports; the reference takes it from RTCP.
 //! - Pushback lowers the target. The reference does so or drops frames, as configured, by the same ratio.
-//! - Parts that are off by default are left out: cap of the trend, separate detection for audio, the robust throughput
-//!   estimator, estimates from the network, repeated initial probes, and probes for a changed allocation.
+//! - Parts that are off by default are left out: cap of the trend, separate detection for audio, estimates from the
+//!   network, repeated initial probes, and probes for a changed allocation.
 //! - With [`LossRule::Thresholds`], loss ratios are counted over a second from the packet reports.
 
 use alloc::vec::Vec;
@@ -40,17 +40,18 @@ mod overuse;
 mod probe_result;
 mod probing;
 mod pushback;
+mod robust_rate;
 mod stable;
 mod target;
 #[cfg(test)]
 mod tests;
+mod throughput;
 mod trendline;
 
-use acknowledged_rate::AcknowledgedRate;
 use alr::AlrDetector;
 pub use config::{
     AlrConfig, DelayConfig, GccConfig, LossBasedConfig, LossRule, ProbingConfig, PushbackConfig, RouteReset,
-    RttBackoffConfig,
+    RttBackoffConfig, ThroughputRule,
 };
 use delay_based::DelayBased;
 use loss_based::LossState;
@@ -60,6 +61,7 @@ use probing::{Limitation, ProbeController};
 use pushback::Pushback;
 use stable::StableCapacity;
 use target::Target;
+use throughput::Throughput;
 
 /// Least rate of libwebrtc's congestion control (`kCongestionControllerMinBitrate`).
 const LEAST_RATE: f64 = 5000.0;
@@ -72,7 +74,7 @@ pub struct Gcc {
     config: GccConfig,
     delay: DelayBased,
     target: Target,
-    acknowledged: AcknowledgedRate,
+    acknowledged: Throughput,
     alr: AlrDetector,
     probes: ProbeController,
     results: ProbeResults,
@@ -108,7 +110,7 @@ impl Gcc {
         Self {
             delay: new_delay(&config, start),
             target: Target::new(loss_config, config.rtt_backoff, config.limits),
-            acknowledged: AcknowledgedRate::new(),
+            acknowledged: Throughput::new(config.throughput),
             alr: AlrDetector::new(config.alr),
             probes: ProbeController::new(config.probing),
             results: ProbeResults::default(),
@@ -222,9 +224,7 @@ impl Gcc {
             self.probes.on_limit_ended(now);
         }
         self.was_limited = is_limited;
-        for packet in &self.arrived {
-            self.acknowledged.record(packet);
-        }
+        self.acknowledged.record(&self.arrived);
         let acknowledged = self.acknowledged.rate();
         self.target.set_acknowledged(acknowledged);
         let probed = self.probed();
@@ -340,11 +340,11 @@ impl MediaController for Gcc {
         let estimate = match self.config.reset {
             RouteReset::Start => None,
             RouteReset::Target => Some(self.target.rate()),
-            RouteReset::Acknowledged => self.acknowledged.rate().or_else(|| self.acknowledged.peek()),
+            RouteReset::Acknowledged => self.acknowledged.peek(),
         };
         let limits = self.config.limits;
         let start = estimate.map_or(limits.start, |rate| rate.min(limits.start)).max(limits.min);
-        self.acknowledged = AcknowledgedRate::new();
+        self.acknowledged = Throughput::new(self.config.throughput);
         self.results = ProbeResults::default();
         self.delay = new_delay(&self.config, start);
         self.stable = StableCapacity::new(start);

@@ -12,6 +12,8 @@ pub struct GccConfig {
     pub limits: RateLimits,
     /// The delay-based part.
     pub delay: DelayConfig,
+    /// Estimation of the acknowledged rate.
+    pub throughput: ThroughputRule,
     /// The rule for losses.
     pub loss: LossRule,
     /// Estimation of the inherent loss.
@@ -51,6 +53,7 @@ impl Default for GccConfig {
                 max: DataRate::from_kilobits_per_second(1500.0),
             },
             delay: DelayConfig::default(),
+            throughput: ThroughputRule::default(),
             loss: LossRule::default(),
             inherent_loss: LossBasedConfig::default(),
             probing: ProbingConfig::default(),
@@ -108,6 +111,16 @@ impl Default for DelayConfig {
             initial_rtt: Duration::from_millis(200),
         }
     }
+}
+
+/// Estimation of the acknowledged rate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ThroughputRule {
+    /// Rate of the packets of the last second, without the largest gap (`RobustThroughputEstimator`).
+    #[default]
+    Robust,
+    /// A Bayesian estimate from windows of 150 ms (`AcknowledgedBitrateEstimator`), the default of earlier versions.
+    Bayesian,
 }
 
 /// The rule for losses.

@@ -120,3 +120,6 @@ impl DelayBased {
         self.aimd.is_initialized().then_some(rate)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
-use super::{Gcc, GccConfig, LossRule, PushbackConfig, RouteReset};
+use super::{Gcc, GccConfig, LossRule, PushbackConfig, RouteReset, ThroughputRule};
 use crate::media::path::{Flow, Path, Sample, run, run_flows};
 use crate::media::{Allowance, Feedback, MediaController, Probe, RateLimits, SentPacket};
 
@@ -281,10 +281,13 @@ fn the_target_leaves_capacity_to_tcp() {
 fn the_target_follows_the_capacity() {
     let capacity = steps(&[(0.0, 500.0), (25.0, 800.0), (45.0, 100.0)]);
     let path = Path { capacity, packet_size: 300, ..Path::new(800.0, 100, UNLIMITED) };
-    let samples = run(&mut Gcc::new(config(10.0, 300.0, 1500.0)), &path, 95, 1);
-    assert_near(target(&samples, 25.0), 450.0, 100.0);
-    assert_near(target(&samples, 45.0), 750.0, 150.0);
-    assert_near(target(&samples, 95.0), 90.0, 25.0);
+    for throughput in [ThroughputRule::Robust, ThroughputRule::Bayesian] {
+        let config = GccConfig { throughput, ..config(10.0, 300.0, 1500.0) };
+        let samples = run(&mut Gcc::new(config), &path, 95, 1);
+        assert_near(target(&samples, 25.0), 450.0, 100.0);
+        assert_near(target(&samples, 45.0), 750.0, 150.0);
+        assert_near(target(&samples, 95.0), 90.0, 25.0);
+    }
 }
 
 #[test]

@@ -51,7 +51,8 @@ impl Trendline {
         let first = *self.first.get_or_insert(arrival);
         self.accumulated += (deltas.arrived.as_secs_f64() - deltas.sent.as_secs_f64()) * 1e3;
         self.smoothed = self.smoothing * self.smoothed + (1.0 - self.smoothing) * self.accumulated;
-        let arrival = arrival.saturating_since(first).as_secs_f64() * 1e3;
+        // The receiver's clock may have been set back.
+        let arrival = (arrival.as_nanos() as i64).wrapping_sub(first.as_nanos() as i64) as f64 / 1e6;
         self.points.push_back(Point { arrival, delay: self.smoothed });
         if self.points.len() > self.window {
             self.points.pop_front();
