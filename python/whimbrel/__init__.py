@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from whimbrel.campaign import Campaign, Case, Outcome
     from whimbrel.classification import Losses, classify_losses
+    from whimbrel.controllers import Controller, Feedback, drive
     from whimbrel.display import Plot
+    from whimbrel.environment import Environment
     from whimbrel.errors import WhimbrelError
     from whimbrel.handover import HandoverPrediction, handover_model
     from whimbrel.outcomes import Comparison, Outcomes
@@ -30,6 +32,9 @@ __all__ = [
     "Campaign",
     "Case",
     "Comparison",
+    "Controller",
+    "Environment",
+    "Feedback",
     "HandoverPrediction",
     "Interval",
     "Losses",
@@ -44,6 +49,7 @@ __all__ = [
     "WhimbrelError",
     "__version__",
     "classify_losses",
+    "drive",
     "handover_model",
     "read_reproduction",
     "reproduce_paper",
@@ -54,6 +60,9 @@ _HOMES = {
     "Campaign": "campaign",
     "Case": "campaign",
     "Comparison": "outcomes",
+    "Controller": "controllers",
+    "Environment": "environment",
+    "Feedback": "controllers",
     "HandoverPrediction": "handover",
     "Interval": "statistics",
     "Losses": "classification",
@@ -67,6 +76,7 @@ _HOMES = {
     "Table": "result",
     "WhimbrelError": "errors",
     "classify_losses": "classification",
+    "drive": "controllers",
     "handover_model": "handover",
     "read_reproduction": "reproduction",
     "reproduce_paper": "reproduction",

@@ -53,6 +53,62 @@ def examine(
         ValueError: the scenario is invalid; the message names the key, the value and what was expected.
     """
 
+class Session:
+    """A simulation that advances in steps, whose rates are set between them; see `whimbrel.Environment`.
+
+    Used by the thread that created it only.
+    """
+
+    def __init__(
+        self,
+        scenario: str,
+        seed: int,
+        set: list[str] = ...,  # noqa: A002 - the name of the command's option
+        packets: bool = ...,
+        base: str = ...,
+    ) -> None:
+        """Builds the network. Arguments and errors are those of `run`."""
+
+    @property
+    def duration_s(self) -> float:
+        """Duration of the run."""
+
+    @property
+    def now_s(self) -> float:
+        """The simulated time."""
+
+    def flows(self) -> list[tuple[str, int]]:
+        """Names and numbers of the flows whose rates can be set."""
+
+    def set_rate(self, flow: int, rate: float) -> float:
+        """Sets the rate of a flow in bit/s, headers included; returns the rate within the flow's limits.
+
+        Raises:
+            ValueError: no such flow, or no rate.
+        """
+
+    def advance(self, until_s: float) -> bool:
+        """Advances to a time; true if the run has ended.
+
+        Raises:
+            RuntimeError: the results have been taken.
+        """
+
+    def reports(self, flow: int) -> dict[str, Any]:
+        """The packets of a flow reported since the last call.
+
+        Returns:
+            Columns of one length: `sequence` (uint64), `sent_s` and `received_s` (float64; NaN if reported
+            missing), `size` (uint64, bytes with headers), `is_marked` (bool); and `rtt_s`, the latest
+            round-trip time, NaN before the first.
+
+        Raises:
+            ValueError: no such flow.
+        """
+
+    def finish(self) -> dict[str, dict[str, Any]]:
+        """Runs to the end and returns the tables as `run` does. The session cannot be used any more."""
+
 def classify_losses(
     scheme: str, sequence: NDArray[np.uint64], sent: NDArray[np.int64], received: NDArray[np.int64]
 ) -> dict[str, Any]:

@@ -13,6 +13,7 @@ MODULES = {
     "video": ("imageio_ffmpeg", "PIL", "scipy"),
     "tables": ("pandas", "polars"),
     "cluster": ("distributed",),
+    "learning": ("gymnasium",),
 }
 """The modules of each extra of `pyproject.toml` that Whimbrel imports."""
 

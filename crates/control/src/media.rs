@@ -9,6 +9,7 @@
 //! differences, or the excess over a minimum.
 
 use alloc::boxed::Box;
+use core::any::Any;
 use core::fmt;
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Ecn, Instant};
@@ -16,6 +17,7 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Ecn, Instant};
 #[cfg(test)]
 mod buffer_filler;
 mod constant;
+mod external;
 mod copa;
 pub mod gcc;
 mod missing;
@@ -28,6 +30,7 @@ mod stall;
 mod windowed;
 
 pub use constant::Constant;
+pub use external::External;
 pub use copa::{Copa, CopaConfig};
 pub use gcc::{Gcc, GccConfig};
 pub use nada::{Nada, NadaConfig};
@@ -158,7 +161,7 @@ pub struct RateLimits {
 }
 
 /// A congestion control law for media.
-pub trait MediaController: CloneController + fmt::Debug + Send + Sync {
+pub trait MediaController: CloneController + Any + fmt::Debug + Send + Sync {
     /// Name of the law, as used in tables.
     fn name(&self) -> &'static str;
 

@@ -13,6 +13,7 @@ mod sample;
 
 use std::ops::ControlFlow;
 
+use whimbrel_control::media::External;
 pub use whimbrel_netsim::RunOutcome;
 use whimbrel_netsim::medium::WifiMedium;
 use whimbrel_netsim::{AgentId, LinkId, Simulator, StationId};
@@ -86,18 +87,28 @@ impl<'a> Run<'a> {
 
     /// Runs to the end. `observe` receives the simulated time now and then, and may interrupt the run;
     /// a run that was interrupted can be resumed.
-    pub fn execute(&mut self, mut observe: impl FnMut(Instant) -> ControlFlow<()>) -> RunOutcome {
+    pub fn execute(&mut self, observe: impl FnMut(Instant) -> ControlFlow<()>) -> RunOutcome {
+        self.advance(self.plan.end, observe)
+    }
+
+    /// Runs until `end`, or to the end of the plan if that is earlier, as [`execute`](Self::execute) does.
+    pub fn advance(
+        &mut self,
+        end: Instant,
+        mut observe: impl FnMut(Instant) -> ControlFlow<()>,
+    ) -> RunOutcome {
         loop {
             let next = self.samples.next();
-            let outcome = self.simulator.run_with(next, OBSERVE_EVERY, |progress| observe(progress.now));
-            if outcome == RunOutcome::Interrupted {
+            let until = next.min(end);
+            let outcome = self.simulator.run_with(until, OBSERVE_EVERY, |progress| observe(progress.now));
+            if outcome == RunOutcome::Interrupted || until < next {
                 return outcome;
             }
             self.samples.take(&self.simulator, &self.parts);
             if let Some(replay) = &mut self.replay {
                 replay.take(next, self.plan, &mut self.simulator, &self.parts);
             }
-            if next == self.plan.end {
+            if next == self.plan.end || next == end {
                 return RunOutcome::Finished;
             }
             if observe(next).is_break() {
@@ -131,6 +142,14 @@ impl<'a> Run<'a> {
     /// `true` if any receiver waits for missing packets.
     fn records_reordering(&self) -> bool {
         self.plan.flows.iter().any(|flow| flow.transport.records_reordering())
+    }
+
+    /// The rate of a flow that a program sets; `None` for other flows.
+    pub fn external(&mut self, flow: usize) -> Option<&mut External> {
+        match self.simulator.agent_mut(self.parts.flows.get(flow)?[0]) {
+            FlowAgent::MediaSender(sender) => sender.external(),
+            _ => None,
+        }
     }
 
     /// The results of the run.

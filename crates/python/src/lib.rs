@@ -1,13 +1,14 @@
 //! Python bindings of Whimbrel: the module `whimbrel._core`.
 //!
 //! Conversion and the release of the interpreter lock, no logic: [`simulation`] turns arguments into a
-//! run and its tables into numpy columns, [`classification`] arrays into verdicts, [`handover_model`] evaluates
+//! run and its tables into numpy columns, [`session`] runs in steps, [`classification`] turns arrays into verdicts, [`handover_model`] evaluates
 //! the equations, [`detached`] releases the lock, [`errors`] maps errors.
 
 mod classification;
 mod detached;
 mod errors;
 mod handover_model;
+mod session;
 mod simulation;
 
 use pyo3::prelude::*;
@@ -38,6 +39,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(simulation::run, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::examine, module)?)?;
+    module.add_class::<session::Session>()?;
     module.add_function(wrap_pyfunction!(classification::classify_losses, module)?)?;
     module.add_function(wrap_pyfunction!(handover_model::handover_model, module)?)?;
     module.add_function(wrap_pyfunction!(handover_model::handover_networks, module)?)?;

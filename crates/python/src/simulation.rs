@@ -69,7 +69,7 @@ pub(crate) fn examine<'py>(
     Ok(found)
 }
 
-fn plan(scenario: &str, set: &[String], packets: bool, base: String) -> PyResult<Plan> {
+pub(crate) fn plan(scenario: &str, set: &[String], packets: bool, base: String) -> PyResult<Plan> {
     let json = scenario.trim_start().starts_with('{');
     let document = if json { Document::from_json(scenario) } else { Document::from_toml(scenario) };
     let mut document = document.map_err(errors::scenario)?.relative_to(base);
@@ -85,7 +85,7 @@ fn plan(scenario: &str, set: &[String], packets: bool, base: String) -> PyResult
     document.plan().map_err(errors::scenario)
 }
 
-fn tables(py: Python<'_>, record: Record) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn tables(py: Python<'_>, record: Record) -> PyResult<Bound<'_, PyDict>> {
     let tables = PyDict::new(py);
     for table in record.into_tables() {
         let name = table.name();

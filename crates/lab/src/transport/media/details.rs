@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use whimbrel_control::media::{
-    Constant, Copa, CopaConfig, Gcc, GccConfig, MediaController, Nada, NadaConfig, RateLimits, Scream,
+    Constant, Copa, CopaConfig, External, Gcc, GccConfig, MediaController, Nada, NadaConfig, RateLimits, Scream,
     ScreamConfig, ScreamEcn,
 };
 use whimbrel_scenario::ScenarioError;
@@ -63,6 +63,8 @@ pub enum Controller {
     /// None: always `start_rate`.
     #[default]
     Constant,
+    /// A program sets the rate during the run: see `whimbrel.Environment`. Otherwise it stays at `start_rate`.
+    External,
     /// Google Congestion Control, as in libwebrtc.
     Gcc,
     /// Network-Assisted Dynamic Adaptation (RFC 8698).
@@ -80,6 +82,7 @@ impl Controller {
     const fn name(self) -> &'static str {
         match self {
             Self::Constant => "constant",
+            Self::External => "external",
             Self::Gcc => "gcc",
             Self::Nada => "nada",
             Self::Scream => "scream",
@@ -92,6 +95,7 @@ impl Controller {
         let scream = |ecn| Box::new(Scream::new(ScreamConfig { ecn, ..ScreamConfig::new(limits) }));
         match self {
             Self::Constant => Box::new(Constant::new(limits.start)),
+            Self::External => Box::new(External::new(limits)),
             Self::Gcc => Box::new(Gcc::new(GccConfig::new(limits))),
             Self::Nada => Box::new(Nada::new(NadaConfig::new(limits))),
             Self::Scream => scream(ScreamEcn::Off),

@@ -1,6 +1,8 @@
 //! The end that sends media.
 
-use whimbrel_control::media::{MediaController, Probe, Reception, SentPacket, SentPackets};
+use std::any::Any;
+
+use whimbrel_control::media::{External, MediaController, Probe, Reception, SentPacket, SentPackets};
 use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use whimbrel_wire::congestion_feedback::{ArrivalOffset, CongestionFeedback};
@@ -17,8 +19,6 @@ use crate::transport::{FlowEnd, FlowSetup, SenderEstimate};
 const REMEMBERED: usize = 1 << 15;
 /// Most bytes of padding in an RTP packet (RFC 3550, Section 5.1).
 const MOST_PADDING: u32 = 255;
-/// The time for which a pacer may send late packets at once.
-const BURST: Duration = Duration::from_millis(5);
 
 /// A probe under way.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +68,12 @@ impl MediaSender {
             receptions: Vec::new(),
             meter: flow.meter(),
         }
+    }
+
+    /// The rate that a program sets; `None` if a law sets it.
+    pub fn external(&mut self) -> Option<&mut External> {
+        let controller: &mut dyn Any = &mut *self.controller;
+        controller.downcast_mut()
     }
 
     #[cfg(test)]
@@ -142,8 +148,7 @@ impl MediaSender {
     fn pace(&mut self, now: Instant, size: u32) {
         let after = |from: Instant, rate: DataRate| {
             // A pacer that was idle does not save up what it could have sent.
-            let from = from.max(now.saturating_sub(BURST));
-            from + ByteCount::new(u64::from(size)) / rate.max(DataRate::from_bits_per_second(1.0))
+            from.max(now) + ByteCount::new(u64::from(size)) / rate.max(DataRate::from_bits_per_second(1.0))
         };
         let padding = self.controller.padding();
         if !padding.is_zero() {

@@ -1,0 +1,140 @@
+//! A run in steps, whose rates Python sets.
+
+use numpy::IntoPyArray;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use self_cell::self_cell;
+use whimbrel_control::media::External;
+use whimbrel_lab::{Plan, Run};
+use whimbrel_units::{DataRate, Instant};
+
+use crate::detached::Signals;
+use crate::{errors, simulation};
+
+/// `None` after the results were taken.
+type MaybeRun<'a> = Option<Run<'a>>;
+
+self_cell!(
+    struct OwnedRun {
+        owner: Plan,
+        #[not_covariant]
+        dependent: MaybeRun,
+    }
+);
+
+/// A simulation that advances in steps. Between them, the rates of flows with the controller `external` are set, and the
+/// receiver's reports on them are read. Arguments are those of `run`.
+#[pyclass(unsendable)]
+pub(crate) struct Session {
+    run: OwnedRun,
+    end: Instant,
+    now: Instant,
+}
+
+fn ended() -> PyErr {
+    PyRuntimeError::new_err("the results of this session have been taken")
+}
+
+impl Session {
+    fn with_run<T>(&mut self, work: impl FnOnce(&mut Run<'_>) -> T) -> PyResult<T> {
+        self.run.with_dependent_mut(|_, run| run.as_mut().map(work)).ok_or_else(ended)
+    }
+
+    fn with_external<T>(&mut self, flow: usize, work: impl FnOnce(&mut External) -> T) -> PyResult<T> {
+        self.with_run(|run| run.external(flow).map(work))?
+            .ok_or_else(|| errors::argument(format!("no flow {flow} with the controller external")))
+    }
+}
+
+#[pymethods]
+impl Session {
+    #[new]
+    #[pyo3(signature = (scenario, seed, set = Vec::new(), packets = false, base = String::new()))]
+    fn new(scenario: &str, seed: u64, set: Vec<String>, packets: bool, base: String) -> PyResult<Self> {
+        let plan = simulation::plan(scenario, &set, packets, base)?;
+        let end = plan.end;
+        let run = OwnedRun::new(plan, |plan| Some(Run::new(plan, seed)));
+        Ok(Self { run, end, now: Instant::ZERO })
+    }
+
+    /// The flows whose rates can be set: name to number.
+    fn flows(&mut self) -> PyResult<Vec<(String, usize)>> {
+        let names: Vec<String> =
+            self.run.borrow_owner().flows.iter().map(|flow| flow.name.clone()).collect();
+        self.with_run(|run| {
+            let numbered = names.into_iter().zip(0..);
+            numbered.filter(|(_, flow)| run.external(*flow).is_some()).collect()
+        })
+    }
+
+    /// Duration of the run in seconds.
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.end.as_secs_f64()
+    }
+
+    /// The simulated time in seconds.
+    #[getter]
+    fn now_s(&self) -> f64 {
+        self.now.as_secs_f64()
+    }
+
+    /// Sets the rate of a flow in bit/s, headers included, and returns the rate within the flow's limits.
+    fn set_rate(&mut self, flow: usize, rate: f64) -> PyResult<f64> {
+        if !rate.is_finite() || rate < 0.0 {
+            return Err(errors::argument(format!("the rate is {rate}; expected bit/s, 0 or more")));
+        }
+        self.with_external(flow, |external| {
+            external.set_rate(DataRate::from_bits_per_second(rate));
+            external.rate().as_bits_per_second()
+        })
+    }
+
+    /// Advances to a time in seconds, and returns `true` if the run has ended.
+    fn advance(&mut self, until_s: f64) -> PyResult<bool> {
+        if until_s.is_nan() {
+            return Err(errors::argument("the time is not a number"));
+        }
+        let until = Instant::from_secs_f64(until_s.max(0.0)).min(self.end);
+        if until > self.now {
+            let mut signals = Signals::default();
+            self.with_run(|run| run.advance(until, |_| signals.check()))?;
+            signals.into_result()?;
+            self.now = until;
+        }
+        Ok(self.now >= self.end)
+    }
+
+    /// The packets of a flow that were reported since the last call: columns `sequence`, `sent_s`, `received_s` (NaN if it
+    /// was reported missing), `size` in bytes and `is_marked`; and `rtt_s`, the latest round-trip time, NaN before the first.
+    fn reports<'py>(&mut self, py: Python<'py>, flow: usize) -> PyResult<Bound<'py, PyDict>> {
+        let (mut sequence, mut sent, mut received) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut size, mut marked) = (Vec::new(), Vec::new());
+        let rtt = self.with_external(flow, |external| {
+            for report in external.take_reports() {
+                sequence.push(report.sent.sequence);
+                sent.push(report.sent.sent_at.as_secs_f64());
+                received.push(report.arrival().map_or(f64::NAN, Instant::as_secs_f64));
+                size.push(report.sent.size.as_u64());
+                marked.push(report.is_marked());
+            }
+            external.rtt().map_or(f64::NAN, |rtt| rtt.as_secs_f64())
+        })?;
+        let columns = PyDict::new(py);
+        columns.set_item("sequence", sequence.into_pyarray(py))?;
+        columns.set_item("sent_s", sent.into_pyarray(py))?;
+        columns.set_item("received_s", received.into_pyarray(py))?;
+        columns.set_item("size", size.into_pyarray(py))?;
+        columns.set_item("is_marked", marked.into_pyarray(py))?;
+        columns.set_item("rtt_s", rtt)?;
+        Ok(columns)
+    }
+
+    /// Runs to the end and returns the tables, as `run` does. The session has ended then.
+    fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.advance(f64::INFINITY)?;
+        let finished = self.run.with_dependent_mut(|_, run| run.take()).ok_or_else(ended)?;
+        simulation::tables(py, finished.into_record())
+    }
+}

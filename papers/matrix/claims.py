@@ -1,0 +1,132 @@
+"""Statements on the matrix that were written before it was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from whimbrel.claims import Claim, Verdict, above, at_most, below, between, every, times
+from whimbrel.papers.matrix.measures import ALONE
+from whimbrel.papers.matrix.networks import ONE_WAY_MS
+from whimbrel.papers.matrix.schemes import SCHEMES
+from whimbrel.sheet import Sheet
+
+DELAY_BASED = ("gcc", "nada", "scream", "copa")
+L4S = ("ccid254", "tcp-prague", "scream-l4s")
+CUBIC, RENO = "tcp-cubic", "tcp-sack"
+FULL_MS = 200
+"""One-way delay of a path whose queue of 300 ms is mostly full."""
+L4S_MS = ONE_WAY_MS + 10
+SMALL_SHARE = 35
+EVEN = (40, 60)
+COEXISTS = (35, 65)
+
+Sheets = Mapping[str, Sheet]
+
+
+def _present(sheets: Sheets, network: str, schemes: tuple[str, ...]) -> list[str]:
+    rows = sheets[network].rows
+    return [scheme for scheme in schemes if scheme in rows]
+
+
+def _each(
+    network: str, schemes: tuple[str, ...], check: Callable[[Sheet, str], Verdict]
+) -> Callable[[Sheets], Verdict]:
+    """A check of each of the schemes that were measured."""
+
+    def verdict(sheets: Sheets) -> Verdict:
+        return every(*(check(sheets[network], scheme) for scheme in _present(sheets, network, schemes)))
+
+    return verdict
+
+
+def _share(network: str, row: str, column: str, low: float, high: float) -> Callable[[Sheets], Verdict]:
+    return lambda sheets: between(sheets[network].value(column, "share", row=row), low, high)
+
+
+def _names(schemes: tuple[str, ...]) -> str:
+    *first, last = (SCHEMES[scheme].title for scheme in schemes)
+    return f"{', '.join(first)} and {last}"
+
+
+CLAIMS = [
+    Claim(
+        "cubic-fills-the-queue",
+        f"Alone, TCP CUBIC fills a deep drop-tail queue: its delay exceeds {FULL_MS} ms.",
+        ("droptail",),
+        lambda sheets: above(sheets["droptail"].value(ALONE, "delay", row=CUBIC), FULL_MS),
+    ),
+    Claim(
+        "media-short-queue",
+        f"Alone, {_names(DELAY_BASED)} have at most half of the delay of TCP CUBIC.",
+        ("droptail",),
+        _each(
+            "droptail",
+            DELAY_BASED,
+            lambda sheet, scheme: times(
+                sheet.value(ALONE, "delay", row=scheme), sheet.value(ALONE, "delay", row=CUBIC), 0, 0.5
+            ),
+        ),
+    ),
+    Claim(
+        "media-starve",
+        f"Beside TCP CUBIC at a drop-tail queue, {_names(DELAY_BASED)} have at most "
+        f"{SMALL_SHARE} % of the data.",
+        ("droptail",),
+        _each(
+            "droptail",
+            DELAY_BASED,
+            lambda sheet, scheme: at_most(sheet.value(CUBIC, "share", row=scheme), SMALL_SHARE),
+        ),
+    ),
+    Claim(
+        "l4s-short-delay",
+        f"Alone behind DualPI2, {_names(L4S)} keep the delay below {L4S_MS} ms.",
+        ("dualpi2",),
+        _each("dualpi2", L4S, lambda sheet, scheme: below(sheet.value(ALONE, "delay", row=scheme), L4S_MS)),
+    ),
+    Claim(
+        "ccid3-fair",
+        f"CCID 3 has {EVEN[0]} to {EVEN[1]} % of the data beside TCP Reno at a drop-tail queue.",
+        ("droptail",),
+        _share("droptail", "ccid3", RENO, *EVEN),
+    ),
+    Claim(
+        "ccid2-fair",
+        f"CCID 2 has {EVEN[0]} to {EVEN[1]} % of the data beside TCP Reno at a drop-tail queue.",
+        ("droptail",),
+        _share("droptail", "ccid2", RENO, *EVEN),
+    ),
+    Claim(
+        "ccid-cubic-fair",
+        f"DCCP CUBIC has {EVEN[0]} to {EVEN[1]} % of the data beside TCP CUBIC at a drop-tail queue.",
+        ("droptail",),
+        _share("droptail", "ccid248", CUBIC, *EVEN),
+    ),
+    Claim(
+        "prague-coexists",
+        f"TCP Prague has {COEXISTS[0]} to {COEXISTS[1]} % of the data beside TCP CUBIC behind DualPI2.",
+        ("dualpi2",),
+        _share("dualpi2", "tcp-prague", CUBIC, *COEXISTS),
+    ),
+    Claim(
+        "codel-shortens",
+        "CoDel halves the delay of TCP CUBIC.",
+        ("droptail", "codel"),
+        lambda sheets: times(
+            sheets["codel"].value(ALONE, "delay", row=CUBIC),
+            sheets["droptail"].value(ALONE, "delay", row=CUBIC),
+            0,
+            0.5,
+        ),
+    ),
+    Claim(
+        "zbs-on-radio",
+        "With 1 % of random losses, CCID 3 with ZBS has at least 1.3 times the rate of CCID 3.",
+        ("radio",),
+        lambda sheets: times(
+            sheets["radio"].value(ALONE, "rate", row="zbs"),
+            sheets["radio"].value(ALONE, "rate", row="ccid3"),
+            1.3,
+        ),
+    ),
+]

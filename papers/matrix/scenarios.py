@@ -1,0 +1,67 @@
+"""Congestion controls for live media: each against each, on seven networks (ours)."""
+
+from __future__ import annotations
+
+from whimbrel.paper import Item, Paper, Quick
+from whimbrel.papers.matrix import claims, recorded
+from whimbrel.papers.matrix.measures import ALONE, METRICS, measure, pair
+from whimbrel.papers.matrix.networks import NETWORKS, scenario
+from whimbrel.papers.matrix.schemes import SCHEMES
+from whimbrel.statistics import Precision
+
+QUICK_SCHEMES = (
+    "ccid2",
+    "ccid3",
+    "ccid248",
+    "ccid254",
+    "tcp-sack",
+    "tcp-cubic",
+    "tcp-prague",
+    "gcc",
+    "nada",
+    "scream",
+    "scream-l4s",
+    "copa",
+)
+QUICK_COLUMNS = (ALONE, "tcp-sack", "tcp-cubic")
+QUICK_NETWORKS = ("droptail", "dualpi2")
+
+
+def _item(key: str) -> Item:
+    network = NETWORKS[key]
+    return Item(
+        key=key,
+        title=f"Each congestion control beside each: {network.title}",
+        source="ours",
+        rows=list(SCHEMES),
+        columns=[ALONE, *SCHEMES],
+        metrics=METRICS,
+        scenario=lambda row, column: scenario(key, *pair(row, column)),
+        measure=measure,
+        precision=Precision.exactly(5),
+        quick=Quick(
+            precision=Precision.exactly(4),
+            rows=QUICK_SCHEMES,
+            columns=QUICK_COLUMNS,
+            by_name=key not in QUICK_NETWORKS,
+        ),
+        is_drawn=False,
+        row_label="Scheme",
+        column_label="Beside",
+        note=f"{network.about} 60 s, of which the last 40 s are measured. The delay is that of packets in "
+        "the network: TCP adds the time of retransmissions. Video: G.1070 for VGA on 6 inch at the "
+        "rate and loss of the flow, without its delay.",
+    )
+
+
+PAPER = Paper(
+    key="matrix",
+    title="Congestion control for live media, each against each",
+    authors="Whimbrel",
+    year=None,
+    about="Seventeen congestion controls of DCCP, TCP and RTP media, each alone and beside each, on wired, "
+    "wireless and recorded networks: share, loss, delay, variation and video quality.",
+    items=[_item(key) for key, network in NETWORKS.items() if recorded.is_there(network.file)],
+    claims=claims.CLAIMS,
+    headline=["droptail"],
+)

@@ -1,0 +1,62 @@
+"""The schemes of the matrix: the keys of a flow for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+PAYLOAD = "1160 B"
+"""Data of a packet of every flow: 1200 bytes with the headers of RTP."""
+MEDIA_RATES = {"min_rate": "150 kbit/s", "start_rate": "300 kbit/s", "max_rate": "20 Mbit/s"}
+CONSTANT_RATE = "3 Mbit/s"
+"""A call's video without congestion control."""
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A transport with its congestion control.
+
+    Attributes:
+        title: displayed.
+        keys: of a flow.
+        is_media: true if lost packets stay lost, so that its loss is that of a video.
+    """
+
+    title: str
+    keys: Mapping[str, Any]
+    is_media: bool = True
+
+
+def _dccp(title: str, ccid: int, **details: object) -> Scheme:
+    return Scheme(title, {"transport": "dccp", "ccid": ccid, **details})
+
+
+def _tcp(title: str, **details: object) -> Scheme:
+    return Scheme(title, {"transport": "tcp", "tcp": details}, is_media=False)
+
+
+def _media(title: str, controller: str, **details: object) -> Scheme:
+    media = {"controller": controller, **MEDIA_RATES, **details}
+    return Scheme(title, {"transport": "media", "media": media})
+
+
+SCHEMES: Mapping[str, Scheme] = {
+    "ccid2": _dccp("DCCP CCID 2", 2),
+    "ccid3": _dccp("DCCP CCID 3", 3),
+    "ccid4": _dccp("DCCP CCID 4", 4),
+    "ccid248": _dccp("DCCP CUBIC", 248),
+    "ccid249": _dccp("DCCP Veno", 249),
+    "ccid254": _dccp("DCCP Prague", 254, dccp={"ecn": True}),
+    "zbs": _dccp("CCID 3 with ZBS", 3, classifier="zbs"),
+    "tcp-sack": _tcp("TCP Reno"),
+    "tcp-cubic": _tcp("TCP CUBIC", congestion="cubic"),
+    "tcp-veno": _tcp("TCP Veno", congestion="veno"),
+    "tcp-prague": _tcp("TCP Prague", congestion="prague"),
+    "gcc": _media("GCC", "gcc"),
+    "nada": _media("NADA", "nada"),
+    "scream": _media("SCReAM v2", "scream", report_interval="20 ms"),
+    "scream-l4s": _media("SCReAM v2, L4S", "scream-l4s", report_interval="20 ms"),
+    "copa": _media("Copa", "copa", report_interval="10 ms"),
+    "udp": _media("constant 3 Mbit/s", "constant", start_rate=CONSTANT_RATE),
+}
