@@ -14,6 +14,7 @@ use core::fmt;
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Ecn, Instant};
 
+mod bbr;
 #[cfg(test)]
 mod buffer_filler;
 mod constant;
@@ -29,6 +30,7 @@ mod sent_packets;
 mod stall;
 mod windowed;
 
+pub use bbr::{Bbr, BbrConfig};
 pub use constant::Constant;
 pub use external::External;
 pub use copa::{Copa, CopaConfig};

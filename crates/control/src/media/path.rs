@@ -252,7 +252,7 @@ impl<'a, 'b> Running<'a, 'b> {
         // An encoder does not produce more than 100 ms ahead of the pacer.
         self.encoded = self.encoded.min((target / 10.0).max(media * 2.0));
         // Padding fills what the encoder leaves of its rate.
-        let padding = (controller.padding().as_bits_per_second() - offered).max(0.0);
+        let padding = (controller.padding().as_bits_per_second() - target.min(offered)).max(0.0);
         self.padding = (self.padding + padding * step).min(media);
         if self.probe.is_none() {
             self.probe = controller.poll_probe(now).map(|probe| {
