@@ -7,6 +7,7 @@
 //! TFRC-SP (RFC 4828), for streams of small packets.
 
 pub mod data_limit;
+mod delay_aware;
 mod equation;
 pub mod faster_restart;
 mod loss_event_rate;
@@ -23,6 +24,7 @@ mod sender;
 pub mod small_packets;
 pub mod window_counter;
 
+pub use delay_aware::{DelayAware, DelayAwareConfig, DelayReport};
 pub use equation::*;
 pub use loss_event_rate::LossEventRate;
 pub use receiver::{
