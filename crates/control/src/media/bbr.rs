@@ -396,9 +396,6 @@ impl MediaController for Bbr {
                 self.end_probe_rtt(packet.sent_at);
             }
         }
-        if self.application_limited && in_flight + self.segment < self.window {
-            self.delivery.limit(in_flight);
-        }
         self.delivery.on_sent(packet, in_flight);
         self.stall.on_sent(packet);
         self.window_limited |= self.stall.in_flight() + self.segment > self.window;
@@ -466,6 +463,10 @@ impl MediaController for Bbr {
 
     fn on_application_limited(&mut self, _now: Instant, limited: bool) {
         self.application_limited = limited;
+        let in_flight = self.stall.in_flight();
+        if limited && in_flight + self.segment < self.window {
+            self.delivery.limit(in_flight);
+        }
     }
 
     fn on_path_change(&mut self, now: Instant) {

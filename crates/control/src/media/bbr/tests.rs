@@ -7,6 +7,8 @@ use super::{Bbr, BbrConfig, FullPipe};
 use crate::media::path::{Path, Sample, run};
 use crate::media::{Allowance, Feedback, MediaController, RateLimits, SentPacket};
 
+mod draft;
+
 fn config() -> BbrConfig {
     BbrConfig::new(RateLimits {
         min: DataRate::from_kilobits_per_second(50.0),
