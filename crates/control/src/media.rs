@@ -23,6 +23,8 @@ mod copa;
 mod delay_aware_tfrc;
 pub mod gcc;
 mod missing;
+#[cfg(test)]
+mod hostile;
 mod nada;
 #[cfg(test)]
 mod path;

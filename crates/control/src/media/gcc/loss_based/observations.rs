@@ -146,6 +146,9 @@ impl Observations {
                 (least_lost, least_size) = (weight * observation.lost, weight * observation.size);
             }
         }
+        if size <= 0.0 {
+            return 0.0;
+        }
         let trimmed = size - least_size - greatest_size;
         // Losses of a sender that suddenly sends much more are no outlier.
         if self.median_rate() * self.median_factor <= greatest_rate || trimmed <= 1e-9 * size {
