@@ -319,3 +319,80 @@ fn marks_of_a_step_threshold_keep_the_queue_short_at_the_cost_of_the_rate() {
     assert!(marked.queueing < 0.75 * unmarked.queueing && marked.lost == 0, "{unmarked:?} {marked:?}");
     assert!(marked.received > 500.0 && marked.received < 700.0, "{marked:?}");
 }
+
+/// Runs a flow for each path over one link, that of the first.
+fn share(paths: &[Path], seconds: u64) -> Vec<Vec<Sample>> {
+    let mut laws: Vec<Nada> = paths.iter().map(|_| Nada::new(NadaConfig::default())).collect();
+    let mut flows: Vec<Flow<'_>> = laws
+        .iter_mut()
+        .zip(paths)
+        .map(|(law, path)| Flow { controller: law, path, link: 0, reports: None })
+        .collect();
+    run_flows(&mut flows, seconds, 1)
+}
+
+/// `path` with an encoder that is active from each first to each second time in s.
+fn active(path: Path, times: &'static [(u64, u64)]) -> Path {
+    let is_active = move |now: &Instant| {
+        times.iter().any(|(from, to)| *now >= Instant::from_secs(*from) && *now < Instant::from_secs(*to))
+    };
+    Path { encoder: Box::new(move |now| if is_active(&now) { f64::INFINITY } else { 0.0 }), ..path }
+}
+
+#[test]
+fn rfc8867_competing_flows() {
+    let path = || rfc8867(3500.0, 50, &[(0, 3.5)]);
+    let samples = share(&[path(), active(path(), &[(20, 120)]), active(path(), &[(40, 120)])], 120);
+    expect(&samples[0], 10, 20, 1500.0, 0.98);
+    for flow in &samples[..2] {
+        expect(flow, 30, 40, 1500.0, 0.98);
+    }
+    // 3.5 Mbit/s among three flows; the last one converges slowly.
+    for flow in &samples {
+        let phase = phase(flow, 100, 120);
+        assert!((phase.received * 3.0 / 3500.0 - 1.0).abs() < 0.12, "{phase:?}");
+        assert!(phase.queueing < 60.0 && phase.lost == 0, "{phase:?}");
+    }
+}
+
+#[test]
+fn rfc8867_pause_and_resume() {
+    let path = || rfc8867(3500.0, 50, &[(0, 3.5)]);
+    let samples = share(&[path(), path(), active(path(), &[(0, 40), (60, 120)])], 120);
+    for flow in &samples {
+        expect(flow, 20, 40, 3500.0 / 3.0, 0.98);
+        expect(flow, 100, 120, 3500.0 / 3.0, 0.93);
+    }
+    for flow in &samples[..2] {
+        expect(flow, 50, 60, 1500.0, 0.98);
+    }
+}
+
+/// Rates in kbit/s from 200 to 300 s of five flows with one-way delays of 10 to 150 ms that share 4 Mbit/s and begin
+/// `interval` s apart.
+fn round_trip_fairness(interval: u64) -> [f64; 5] {
+    let paths = [10, 25, 50, 100, 150].map(|delay| rfc8867(4000.0, delay, &[(0, 4.0)]));
+    let mut number = 0;
+    let paths = paths.map(|path| {
+        let from = Instant::from_secs(number * interval);
+        number += 1;
+        Path { encoder: Box::new(move |now| if now >= from { f64::INFINITY } else { 0.0 }), ..path }
+    });
+    let samples = share(&paths, 300);
+    core::array::from_fn(|n| {
+        let phase = phase(&samples[n], 200, 300);
+        assert!(phase.lost == 0 && phase.queueing < 60.0, "{phase:?}");
+        phase.received
+    })
+}
+
+/// Flows that find a standing queue take its delay for that of the path (Section 6.1), and their rate is higher: the
+/// case's expectation, shares that do not depend on the round-trip time, holds for flows that begin together only.
+#[test]
+fn rfc8867_round_trip_fairness() {
+    let together = round_trip_fairness(0);
+    assert!(together.iter().all(|rate| (rate - 800.0).abs() < 40.0), "{together:?}");
+    let in_turn = round_trip_fairness(10);
+    assert!(in_turn[..3].iter().all(|rate| (rate - 524.0).abs() < 50.0), "{in_turn:?}");
+    assert!(in_turn[4] > 1400.0, "{in_turn:?}");
+}
