@@ -86,7 +86,7 @@ pub struct Gcc {
     next_timer: Option<Instant>,
     has_feedback: bool,
     was_limited: bool,
-    /// The rates and estimates of which parts were last notified.
+    /// The estimates that were last passed on to the other parts.
     last: Estimates,
     arrived: Vec<PacketReport>,
 }

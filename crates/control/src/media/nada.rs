@@ -7,7 +7,7 @@
 //! All calculations run at the sender, from the reception of each packet, which Sections 5.3 and 6.4 allow and which
 //! the authors' own simulator does (cisco/ns3-rmcat, commit adb3f8e).
 //!
-//! Where the RFC leaves a choice:
+//! Choices that the RFC leaves open:
 //! - A report is processed if more than half of DELTA has passed since the one before, so that jitter of the
 //!   reports does not double the interval; what it reports is recorded in any case.
 //! - Loss intervals begin with a loss event, as Section 5.4 of RFC 5348 defines them: losses of packets sent within a

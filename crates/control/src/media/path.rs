@@ -34,7 +34,7 @@ pub(super) struct Path {
     pub(super) packet_size: u64,
     /// Standard deviation of the jitter behind the queue, which does not reorder (RFC 8868, Section 4.5).
     pub(super) jitter: Duration,
-    /// Time at which the sender learns that the path has changed.
+    /// Time at which a change of the path is reported to the sender.
     pub(super) path_change: Option<Instant>,
 }
 
