@@ -19,7 +19,7 @@
 //! - The round-trip time is that of the packet reports; the reference takes it from RTCP.
 //! - Pushback lowers the target. The reference does so or drops frames, as configured, by the same ratio.
 //! - Parts that are off by default are left out: cap of the trend, separate detection for audio, estimates from the
-//!   network, repeated initial probes, and probes for a changed allocation.
+//!   network and repeated initial probes. The limits do not change, so that no probe follows a change of them.
 //! - Application-limited regions are detected from the bytes sent, as in the reference;
 //!   [`on_application_limited`](MediaController::on_application_limited) has no effect.
 //! - With [`LossRule::Thresholds`], loss ratios are counted over a second from the packet reports.
