@@ -38,7 +38,7 @@ mod veno;
 mod westwood;
 
 pub use cubic::Cubic;
-pub use hystart::HyStart;
+pub use hystart::{HyStart, LinuxHyStart};
 pub use new_reno::{Growth, NewReno, Reduction};
 pub use prague::Prague;
 pub use prototype::{CloneLaw, LawPrototype};

@@ -3,7 +3,7 @@
 use libm::cbrt;
 use whimbrel_units::{Duration, Instant};
 
-use super::hystart::HyStart;
+use super::hystart::{HyStart, LinuxHyStart};
 use super::{Acknowledgement, CongestionCause, CongestionSignal, Delivery, Window, WindowLaw};
 
 /// CUBIC (RFC 9438). Window and time are in segments and seconds, as there.
@@ -21,7 +21,12 @@ pub struct Cubic {
     fast_convergence: bool,
     /// Maximum number of segments that an acknowledgement adds in slow start.
     slow_start_limit: f64,
-    hystart: Option<HyStart>,
+    hystart: SlowStartExit,
+    /// As in Linux: the function is evaluated the least round-trip time ahead, and the Reno-friendly window never grows by a whole segment in a
+    /// round-trip time.
+    is_linux: bool,
+    /// Least round-trip time.
+    least_rtt: Option<Duration>,
     /// `W_max`; 0 if undefined, before the first congestion and after a timeout.
     w_max: f64,
     /// `cwnd` when `ssthresh` was set; `None` before.
@@ -31,6 +36,14 @@ pub struct Cubic {
     last_delivery: Option<Instant>,
     /// Time between the last acknowledgement and the one before.
     since_delivery: Duration,
+}
+
+/// An end of the first slow start before a loss.
+#[derive(Clone, PartialEq, Debug)]
+enum SlowStartExit {
+    None,
+    PlusPlus(HyStart),
+    Linux(LinuxHyStart),
 }
 
 /// A stage of congestion avoidance.
@@ -57,7 +70,9 @@ impl Cubic {
             c: Self::C,
             fast_convergence: true,
             slow_start_limit: 1.0,
-            hystart: None,
+            hystart: SlowStartExit::None,
+            is_linux: false,
+            least_rtt: None,
             w_max: 0.0,
             prior: None,
             epoch: None,
@@ -73,7 +88,22 @@ impl Cubic {
     /// With HyStart++ (RFC 9406), as Section 4.10 recommends, and its limit of 8 segments for an acknowledgement in slow start.
     #[must_use]
     pub const fn with_hystart(self) -> Self {
-        Self { hystart: Some(HyStart::rfc9406()), slow_start_limit: HyStart::LIMIT, ..self }
+        Self {
+            hystart: SlowStartExit::PlusPlus(HyStart::rfc9406()),
+            slow_start_limit: HyStart::LIMIT,
+            ..self
+        }
+    }
+    /// CUBIC as in Linux 6.1: its [HyStart](LinuxHyStart), growth by all that an acknowledgement covers in slow start, and the function evaluated the
+    /// least round-trip time ahead instead of the smoothed one.
+    pub const fn linux() -> Self {
+        let hystart = SlowStartExit::Linux(LinuxHyStart::new());
+        Self { hystart, is_linux: true, slow_start_limit: f64::INFINITY, ..Self::rfc9438() }
+    }
+    /// The same without HyStart.
+    #[must_use]
+    pub const fn without_hystart(self) -> Self {
+        Self { hystart: SlowStartExit::None, ..self }
     }
     /// Adds up to `segments` for an acknowledgement in slow start, infinity for all that it acknowledges.
     #[must_use]
@@ -83,12 +113,24 @@ impl Cubic {
 
     fn slow_start(&mut self, window: &mut Window, ack: &Acknowledgement) {
         let growth = ack.acked.min(self.slow_start_limit);
-        let Some(hystart) = self.hystart.as_mut().filter(|hystart| !hystart.is_over()) else {
-            window.cwnd += growth;
-            return;
+        let ends = match &mut self.hystart {
+            SlowStartExit::PlusPlus(hystart) if !hystart.is_over() => {
+                window.cwnd += growth * hystart.share();
+                hystart.on_ack(ack.in_flight)
+            }
+            SlowStartExit::Linux(hystart) => {
+                let ends = hystart.on_ack(ack.now, window.cwnd, ack.in_flight);
+                if !ends {
+                    window.cwnd += growth;
+                }
+                ends
+            }
+            SlowStartExit::PlusPlus(_) | SlowStartExit::None => {
+                window.cwnd += growth;
+                false
+            }
         };
-        window.cwnd += growth * hystart.share();
-        if hystart.on_ack(ack.in_flight) {
+        if ends {
             window.ssthresh = window.cwnd;
             self.prior = Some(window.cwnd);
         }
@@ -104,13 +146,18 @@ impl Cubic {
             Some(epoch) => Epoch { t: epoch.t + step, ..epoch },
             None => self.begin(window.cwnd),
         };
-        let alpha = if epoch.w_est >= prior { 1.0 } else { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) };
+        let alpha = if epoch.w_est >= prior && !self.is_linux {
+            1.0
+        } else {
+            3.0 * (1.0 - self.beta) / (1.0 + self.beta)
+        };
         epoch.w_est += alpha * ack.acked / window.cwnd;
         self.epoch = Some(epoch);
         if self.at(&epoch, 0.0) < epoch.w_est {
             window.cwnd = window.cwnd.max(epoch.w_est);
         } else {
-            let target = self.at(&epoch, rtt.as_secs_f64()).clamp(window.cwnd, 1.5 * window.cwnd);
+            let ahead = if self.is_linux { self.least_rtt.unwrap_or(rtt) } else { rtt };
+            let target = self.at(&epoch, ahead.as_secs_f64()).clamp(window.cwnd, 1.5 * window.cwnd);
             window.cwnd += ack.acked * (target - window.cwnd) / window.cwnd;
         }
     }
@@ -131,8 +178,10 @@ impl Cubic {
     fn reduce(&mut self, window: &Window, in_flight: f64) -> f64 {
         self.prior = Some(window.cwnd);
         self.epoch = None;
-        if let Some(hystart) = &mut self.hystart {
-            hystart.end();
+        match &mut self.hystart {
+            SlowStartExit::PlusPlus(hystart) => hystart.end(),
+            SlowStartExit::Linux(hystart) => hystart.end(),
+            SlowStartExit::None => {}
         }
         (in_flight * self.beta).max(2.0)
     }
@@ -146,8 +195,13 @@ impl WindowLaw for Cubic {
     fn on_delivery(&mut self, delivery: &Delivery) {
         let before = self.last_delivery.replace(delivery.now);
         self.since_delivery = before.map_or(Duration::ZERO, |before| delivery.now.saturating_since(before));
-        if let Some(hystart) = &mut self.hystart {
-            hystart.on_delivery(delivery);
+        if let Some(rtt) = delivery.rtt {
+            self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
+        }
+        match &mut self.hystart {
+            SlowStartExit::PlusPlus(hystart) => hystart.on_delivery(delivery),
+            SlowStartExit::Linux(hystart) => hystart.on_delivery(delivery),
+            SlowStartExit::None => {}
         }
     }
 

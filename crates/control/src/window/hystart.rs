@@ -4,6 +4,10 @@ use whimbrel_units::Duration;
 
 use super::Delivery;
 
+mod linux;
+
+pub use linux::LinuxHyStart;
+
 /// HyStart++ (RFC 9406) for a sender's first slow start.
 ///
 /// A round ends when all data outstanding at its beginning have been delivered. If the least round-trip time of a round
