@@ -292,8 +292,8 @@ CLAIMS = [
         "freeze",
         list(CELLS),
         "cycle-freeze",
-        "Freeze that restarts at the available bandwidth by whole exchanges carries more than Freeze as in its "
-        f"paper {_FIRST}, in every cell.",
+        "Freeze that restarts at the available bandwidth by whole exchanges carries more than Freeze as in "
+        f"its paper {_FIRST}, in every cell.",
     ),
     _fewer(
         "lost",
@@ -301,7 +301,7 @@ CLAIMS = [
         "freeze",
         "lower",
         "lower-lost",
-        "In a cell of a lower rate a restart at rt-Winf's capacity loses fewer packets than the paper's Freeze.",
+        "In a cell of a lower rate a restart at rt-Winf's capacity loses fewer packets than Freeze's rule.",
     ),
     _fewer(
         "gap",

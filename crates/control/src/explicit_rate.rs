@@ -92,3 +92,5 @@ pub trait RouterLaw: fmt::Debug + Send {
 
 #[cfg(test)]
 mod model;
+#[cfg(test)]
+mod state;
