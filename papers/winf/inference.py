@@ -273,6 +273,28 @@ def _claims(mac: str) -> list[Claim]:
             lambda sheets: pairs(sheets, IDLE_GAP, MAXIMUM, "capacity", "close"),
             "Section 3.3, Figure 7",
         ),
+        Claim(
+            f"probes-like-rts{end}",
+            "With probe packets rt-Winf's capacity is very similar to that with RTS and CTS "
+            f"(within {EQUAL:.0%} of the theoretical maximum).",
+            (fig7,),
+            lambda sheets: pairs(sheets, PROBES, WINF, "capacity", "close"),
+            "Section 3.3, Figure 7",
+        ),
+        Claim(
+            f"adhoc-probe-between{end}",
+            "AdHoc Probe's capacity lies between the theoretical maximum and rt-Winf's, for every size.",
+            (fig3,),
+            lambda sheets: every(
+                *(
+                    above(
+                        sheets[fig3].value(a, "capacity", row=row), sheets[fig3].value(b, "capacity", row=row)
+                    )
+                    for row in SIZES
+                    for a, b in ((PAIRS, MAXIMUM), (WINF, PAIRS))
+                )
+            ),
+        ),
     ]
 
 
