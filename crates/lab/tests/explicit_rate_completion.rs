@@ -58,7 +58,8 @@ fn mean_completion(record: &Record, size: u32) -> f64 {
     times.iter().sum::<f64>() / times.len() as f64
 }
 
-/// FCT = 1.5 RTT + L / (C (1 - rho)): within 10 % up to 320 packets, and 15 % more for 640. RCP shares a processor as far as
+/// FCT = 1.5 RTT + L / (C (1 - rho)): within 10 % up to 320 packets, and 15 % more for 640, as the rate rises slowly from 0.05 C
+/// with alpha = 0.1 (docs/explicit-rate.md). RCP shares a processor as far as
 /// many transfers come in a round-trip time: with 120 Mbit/s instead of 2.4 Gbit/s, transfers of 40 packets take 25 % more,
 /// with 480 Mbit/s 9 %, with 1.2 Gbit/s 6 %.
 #[test]
