@@ -190,7 +190,7 @@ LAST_S = 8.0
 _LOST = ("lost_queue", "lost_wireless", "lost_down")
 
 
-def _restored(time: np.ndarray, rate: np.ndarray, full: float) -> float:
+def restored(time: np.ndarray, rate: np.ndarray, full: float) -> float:
     """End of the first `AT_ONCE_S` at the full rate that begins `LASTING_S` with such a mean."""
     first, lasting = (round(span / GRAIN_S) for span in (AT_ONCE_S, LASTING_S))
     total = np.concatenate([[0.0], np.cumsum(rate)])
@@ -219,7 +219,7 @@ def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
     full = float(rate[time > time[-1] - LAST_S].mean())
     after = time > 0
     return {
-        "restored": _restored(time[after], rate[after], full),
+        "restored": restored(time[after], rate[after], full),
         "goodput": float(rate[after & (time <= FIRST_S)].mean()),
         "lost": float(lost[after].sum()),
         "gap": float(lost[(time > LEAVES_S - usable) & ~after].sum()),

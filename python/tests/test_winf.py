@@ -1,11 +1,13 @@
 """Paper `winf`: equation 3, the networks and the measures."""
 
 import math
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from whimbrel import paper
-from whimbrel.papers.winf import adhoc, building, measures, mesh, topology
+from whimbrel.papers.winf import adhoc, building, handover, measures, mesh, signals, topology
 from whimbrel.papers.winf.inference import Times
 from whimbrel.papers.winf.topology import NS2, STANDARD
 from whimbrel.result import Result
@@ -88,3 +90,51 @@ def test_every_paper_item_has_a_twin_with_the_standards_mac() -> None:
 
 def test_the_copy_has_no_date() -> None:
     assert paper.load("winf").credit == "Luís Barreto"
+
+
+def test_the_distance_from_max_min_counts_the_hops() -> None:
+    def distance(rates: list[float], hops: list[float]) -> dict[str, float]:
+        table = {"goodput_bps": rates, "hops_mean": hops}
+        return signals.fairness(SimpleNamespace(flows=table))  # type: ignore[arg-type]
+
+    assert distance([1e6, 1e6], [1.0, 3.0]) == {"jain": 1.0, "distance": 0.0}
+    # (3 + 1 * 3) / 4 = 1.5 Mbit/s for both: the second flow lacks a third, on average a sixth.
+    unequal = distance([3e6, 1e6], [1.0, 3.0])
+    assert unequal["distance"] == pytest.approx(100 / 6)
+    assert unequal["jain"] == pytest.approx(16 / 20)
+    assert math.isnan(distance([0.0, 0.0], [math.nan, math.nan])["jain"])
+
+
+def test_signals_change_the_queues_and_senders_alone() -> None:
+    tcp = mesh.ITEMS[0].scenario("5", "tcp").document
+    prague = signals.scenario("5", "prague").document
+    assert prague["wifi"][0].pop("discipline") == {"kind": "dualpi2"}
+    assert prague["wifi"] == tcp["wifi"]
+    assert prague["node"] == tcp["node"]
+    assert {flow["tcp"]["congestion"] for flow in prague["flow"]} == {"prague"}
+    # With headers all packets have 1500 bytes.
+    assert {signals.scenario("5", name).document["flow"][0]["payload"] for name in ("abc", "blind-xcp")} == {
+        "1448 B",
+        "1428 B",
+    }
+
+
+def test_the_full_rate_has_to_last() -> None:
+    time = np.arange(1, 61) * handover.GRAIN_S
+    rate = np.where((time > 0.5) & (time < 1.2) | (time > 2.05), 1.0, 0.1)
+    # The first burst does not last; of the second one the first 0.3 s end at 2.4 s.
+    assert handover.restored(time, rate, 1.0) == pytest.approx(2.4, abs=0.11)
+    assert math.isnan(handover.restored(time, np.full(60, 0.8), 1.0))
+
+
+def test_cells_differ_by_their_rates_and_stations() -> None:
+    lower = handover.scenario("lower", "cycle-cap").document
+    rates = [node["access_point"]["rate"] for node in lower["node"] if "access_point" in node]
+    assert rates == ["11 Mbit/s", "1 Mbit/s"]
+    assert lower["wifi"][0]["controller"] == {"law": "xcp-winf", "whole_cycle": True}
+    dccp = lower["flow"][0]["dccp"]
+    assert dccp["link_cap"]
+    assert dccp["freeze"] == {"restart": "link-available", "follows_station": True}
+    contended = handover.scenario("contended", "tfrc").document
+    assert [flow.get("count", 1) for flow in contended["flow"]] == [1, handover.CONTENDERS]
+    assert "freeze" not in contended["flow"][0]["dccp"]
