@@ -13,7 +13,14 @@ from whimbrel import paper, reasons
 ROOT = Path(__file__).parents[2]
 
 # Claims that the smaller form of an experiment refutes though the full one does not, with the reason.
-ONLY_QUICK: dict[str, dict[str, str]] = {"freeze": {}, "lda": {}, "matrix": {}, "reorder": {}, "winf": {}}
+ONLY_QUICK: dict[str, dict[str, str]] = {
+    "confront": {},
+    "freeze": {},
+    "lda": {},
+    "matrix": {},
+    "reorder": {},
+    "winf": {},
+}
 
 # A quick pass decides at least this share of a paper's claims; otherwise it would test nothing.
 DECIDED = 0.5

@@ -76,7 +76,7 @@ def test_described_tables_quote_existing_cells(key: str) -> None:
                     for item in (items[one] for one in among)
                     if set(rows) <= set(item.rows)
                     and each["column"] in item.columns
-                    and each["metric"] in {metric.key for metric in item.metrics}
+                    and each["metric"] in {metric.key for metric in item.all_metrics}
                 ]
                 # If several items share a table, one of them has the column.
                 assert found or (len(among) > 1 and each["metric"]), (name, head, each)

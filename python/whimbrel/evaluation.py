@@ -54,7 +54,7 @@ def sheet(item: Item, plan: Plan, printed: Expected, records: Records) -> Sheet:
         title=item.title,
         rows=rows,
         columns=columns,
-        metrics=item.metrics,
+        metrics=item.all_metrics,
         source=item.source,
         note=item.note,
         row_label=item.row_label,
@@ -63,16 +63,24 @@ def sheet(item: Item, plan: Plan, printed: Expected, records: Records) -> Sheet:
     for cell in plan.cells:
         found = [measured(item, result, cell.row, cell.column) for result in results(records, cell.keys)]
         name = figures.name_of(cell.column)
-        for metric in item.metrics:
+        samples = {
+            metric.key: np.array([each[metric.key] for each in found], dtype=np.float64)
+            for metric in item.metrics
+        }
+        whole = {
+            each.metric.key: np.array([each.compute(samples)], dtype=np.float64) for each in item.derived
+        }
+        for metric in item.all_metrics:
             place = (cell.row, cell.column, metric.key)
+            is_derived = metric.key in whole
             made.values[place] = Value(
-                sample=np.array([each[metric.key] for each in found], dtype=np.float64),
+                sample=(whole if is_derived else samples)[metric.key],
                 paper=printed[item.key].get(place),
-                seeds=cell.seeds,
+                seeds=() if is_derived else cell.seeds,
                 name=name if len(rows) == 1 else f"{name} ({item.row_label} {cell.row})",
                 unit=metric.unit,
                 source=item.source,
-                is_exact=not item.is_random,
+                is_exact=is_derived or not item.is_random,
                 cells=frozenset({(item.key, cell.row, cell.column)}),
             )
     return made

@@ -28,7 +28,7 @@ from whimbrel.reasons import read as read_reasons
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
 from whimbrel.sheet import Metric, Picture, Place, Sheet
-from whimbrel.statistics import Precision
+from whimbrel.statistics import FloatArray, Precision
 
 Expected: TypeAlias = Mapping[str, Mapping[Place, float]]
 """Printed numbers by item and place."""
@@ -57,6 +57,19 @@ class Quick:
 
 
 @dataclass(frozen=True)
+class Derived:
+    """A number of a cell from all of its repetitions, such as the number of repetitions needed.
+
+    Attributes:
+        metric: that it fills.
+        compute: samples of the item's metrics by key, in the order of the repetitions, to the number.
+    """
+
+    metric: Metric
+    compute: Callable[[Mapping[str, FloatArray]], float]
+
+
+@dataclass(frozen=True)
 class Item:
     """A table or figure of a paper: a scenario for every cell, and the measurements of its runs.
 
@@ -72,6 +85,7 @@ class Item:
         scenario: row and column to scenario.
         measure: result, row and column to metrics by key; NaN for undefined metrics. Must be cheap: it is
             repeated for every report.
+        derived: further numbers of each cell, from all of its repetitions; they have no interval.
         precision: stopping rule of the repetitions.
         quick: the same for `--quick`.
         has: true if row and column have a cell; all have by default.
@@ -96,6 +110,7 @@ class Item:
     metrics: Sequence[Metric]
     scenario: Callable[[str, str], Scenario]
     measure: Callable[[Result, str, str], Mapping[str, float]]
+    derived: Sequence[Derived] = ()
     precision: Precision = field(default_factory=Precision)
     quick: Quick = field(default_factory=Quick)
     has: Callable[[str, str], bool] = lambda _row, _column: True
@@ -108,6 +123,11 @@ class Item:
     note: str = ""
     conclusion: str = ""
     is_random: bool = True
+
+    @property
+    def all_metrics(self) -> list[Metric]:
+        """The metrics of a run, then those of all repetitions."""
+        return [*self.metrics, *(each.metric for each in self.derived)]
 
     def repetitions(self, *, quick: bool = False) -> Precision:
         """Stopping rule of the item, or of its quick form."""
@@ -234,7 +254,7 @@ def expected(paper: Paper) -> Expected:
     if not path.is_file():
         return numbers
     places = {
-        item.key: {(row, column, m.key) for row, column in item.cells() for m in item.metrics}
+        item.key: {(row, column, m.key) for row, column in item.cells() for m in item.all_metrics}
         for item in paper.items
     }
     with path.open(encoding="utf-8", newline="") as file:

@@ -1,0 +1,63 @@
+"""Tables 3 and 4: eleven confronts, with packets of 512 and of 1424 bytes."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from whimbrel.paper import Derived, Item, Quick
+from whimbrel.papers.confront import measures
+from whimbrel.papers.confront.measures import METRICS, ROWS
+from whimbrel.papers.confront.topology import FIRST, NAMES, OTHERS, Times, scenario, walk
+from whimbrel.sheet import Metric
+from whimbrel.statistics import Precision
+
+TABLES = {"table3": 512, "table4": 1424}
+DECIDING = ("throughput", "transmitted", "load")
+"""The metrics that decide the number of repetitions: of the others, few are far from zero."""
+PRECISION = Precision(
+    absolute_error={metric.key: math.inf for metric in METRICS if metric.key not in DECIDING}, maximum=20
+)
+"""The paper's: three repetitions, and then as many as five per cent require."""
+QUICK_TIMES = Times(total=30.0, await_=2.0, handoffs=(10.0, 20.0))
+N = Derived(Metric("n", "", "n, equation 15", 0), measures.papers_n)
+
+
+def quick_overrides(times: Times = QUICK_TIMES) -> tuple[str, ...]:
+    """The changes that make a scenario one with other times."""
+    walks = [f"node.tablet{number}.mobility.points={_toml(walk(times, number))}" for number in range(2)]
+    starts = [f"flow.{name}.start={times.await_:g} s" for name in OTHERS]
+    shaken = [f"flow.{name}.start_jitter=50 ms" for name in (FIRST, *OTHERS)]
+    return (f"simulation.duration={times.total:g} s", *walks, *starts, *shaken)
+
+
+def _toml(points: list[dict[str, object]]) -> str:
+    """A list of tables as a TOML value."""
+    tables = (", ".join(f"{key} = {json.dumps(value)}" for key, value in point.items()) for point in points)
+    return "[" + ", ".join(f"{{ {table} }}" for table in tables) + "]"
+
+
+QUICK = Quick(precision=Precision.exactly(3), overrides=quick_overrides())
+
+
+def _item(key: str, size: int) -> Item:
+    return Item(
+        key=key,
+        title=f"Eleven confronts with packets of {size} bytes and two hand-offs",
+        source=key.replace("table", "Table "),
+        rows=list(ROWS),
+        columns=list(NAMES),
+        metrics=METRICS,
+        derived=[N],
+        has=lambda row, column: column in ROWS[row].schemes,
+        scenario=lambda row, _column: scenario(ROWS[row], size),
+        measure=lambda result, row, column: measures.measure(result, ROWS[row], size, column),
+        precision=PRECISION,
+        quick=QUICK,
+        row_label="Confront",
+        note="Means of the flows of each scheme, normalised by equations 5 and 8. The printed kbit/s are "
+        "those of the authors' tablets and no claim; n is the number of repetitions by equation 15.",
+    )
+
+
+ITEMS = [_item(key, size) for key, size in TABLES.items()]

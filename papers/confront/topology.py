@@ -1,0 +1,277 @@
+"""The test bed of paper `confront`: four tablets, three access points, a router, and the flows of Table 2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from whimbrel.scenario import Scenario
+
+TCPS = {"reno": "tcp-reno", "cubic": "tcp-cubic", "veno": "tcp-veno"}
+CCID2, CCID3, UDP = "ccid2", "ccid3", "udp"
+NAMES = {
+    "tcp-reno": "TCP Reno",
+    "tcp-cubic": "TCP Cubic",
+    "tcp-veno": "TCP Veno",
+    CCID2: "DCCP-2",
+    CCID3: "DCCP-3",
+    UDP: "UDP",
+}
+SIZES = (512, 1424)
+"""Bytes of data in a packet (Section 3.1)."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """Times of an experiment in seconds (Section 3.2).
+
+    Attributes:
+        total: T, its duration.
+        await_: S, the time after which the flows other than the first start.
+        handoffs: times at which the clients are halfway between two access points.
+    """
+
+    total: float = 300.0
+    await_: float = 20.0
+    handoffs: tuple[float, ...] = (100.0, 200.0)
+
+
+PAPER_TIMES = Times()
+
+
+@dataclass(frozen=True)
+class Confront:
+    """A line of Tables 3 and 4.
+
+    Attributes:
+        number: of the line.
+        first: scheme of the single flow, which starts first.
+        other: scheme of the two flows that start `Times.await_` later.
+    """
+
+    number: int
+    first: str
+    other: str
+
+    @property
+    def title(self) -> str:
+        """As the tables name it."""
+        return f"{NAMES[self.first]} x {NAMES[self.other]}"
+
+    @property
+    def schemes(self) -> tuple[str, str]:
+        """Both, in the order of the tables."""
+        return self.first, self.other
+
+
+CONFRONTS = {
+    str(number): Confront(number, first, other)
+    for number, (first, other) in enumerate(
+        [(tcp, other) for other in (UDP, CCID2, CCID3) for tcp in TCPS.values()]
+        + [(ccid, UDP) for ccid in (CCID2, CCID3)],
+        start=1,
+    )
+}
+"""The eleven lines of Tables 3 and 4, by number."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """The processor of a tablet.
+
+    Attributes:
+        send_cost_us: per packet.
+        send_cost_ns_per_byte: per byte on the link.
+        queue: packets that wait in front of the device.
+    """
+
+    send_cost_us: float = 730.0
+    send_cost_ns_per_byte: float = 1295.0
+    queue: int = 50
+
+    def document(self) -> dict[str, str]:
+        """The key of a node."""
+        return {
+            "send_cost": f"{self.send_cost_us:g} us",
+            "send_cost_per_byte": f"{self.send_cost_ns_per_byte:g} ns",
+            "queue": f"{self.queue} packets",
+        }
+
+
+@dataclass(frozen=True)
+class Bed:
+    """What the paper leaves open; `README.md` gives the reasons of the defaults.
+
+    Attributes:
+        host: the processor of the tablets; None for one without limit.
+        router_mbps: rate of the router that emulates congestion.
+        router_queue: in packets.
+        udp_mbps: rate of data that iperf is asked for in each UDP flow, by packet size.
+        wifi_mbps: rate of data frames.
+    """
+
+    host: Host | None = Host()
+    router_mbps: float = 11.0
+    router_queue: int = 50
+    udp_mbps: Mapping[int, float] = field(default_factory=lambda: {512: 11.7, 1424: 20.0})
+    wifi_mbps: float = 54.0
+
+
+BED = Bed()
+WINDOW_BYTES = 128 * 1024
+"""The largest window of TCP: three quarters of Linux's default `tcp_rmem` of 174,760 bytes."""
+
+WEAK_DBM = -42
+"""Below this power of its beacons, a client looks for another access point: beyond 55 m."""
+APART_M = 100.0
+STEP_S = 4.0
+"""Time of the walk from one access point to the other."""
+APART_S = 0.3
+"""Time between the walks, and the first associations, of two tablets: they do not scan at once."""
+
+
+def walk(times: Times, number: int) -> list[dict[str, Any]]:
+    """From one access point to the other around each hand-off."""
+    ends = (5.0, APART_M - 5.0)
+    points = [{"at": "0 s", "position": [ends[0], 5.0]}]
+    later = number * APART_S
+    for number, time in enumerate(times.handoffs):
+        for at, place in ((time - STEP_S / 2, ends[number % 2]), (time + STEP_S / 2, ends[(number + 1) % 2])):
+            points.append({"at": f"{at + later:g} s", "position": [place, 5.0]})
+    return points
+
+
+def _load(scheme: str, size: int, bed: Bed) -> dict[str, Any]:
+    """Keys of a flow."""
+    if scheme == UDP:
+        mbps = bed.udp_mbps[size] * (size + HEADERS[UDP]) / size
+        return {"transport": "udp", "traffic": {"kind": "cbr", "rate": f"{mbps:.6g} Mbit/s"}}
+    if scheme in (CCID2, CCID3):
+        return {"transport": "dccp", "ccid": int(scheme[-1])}
+    law = scheme.removeprefix("tcp-")
+    tcp: dict[str, Any] = {
+        "variant": "sack",
+        "initial_window": 3,
+        "min_rto": "200 ms",
+        "window_limit": WINDOW_BYTES // size,
+    }
+    if law != "reno":
+        tcp["congestion"] = law
+    if law == "cubic":
+        tcp["hystart"] = False
+    return {"transport": "tcp", "tcp": tcp}
+
+
+HEADERS = {UDP: 28, CCID2: 36, CCID3: 36}
+"""Bytes of the headers of a packet with data: IPv4, and UDP or DCCP with long sequence numbers."""
+
+
+def tablet(name: str, number: int, bed: Bed = BED) -> dict[str, Any]:
+    """A tablet without a place."""
+    host = {} if bed.host is None else {"host": bed.host.document()}
+    joins = {"ssid": "lab", "joins_at": f"{number * APART_S:g} s"}
+    return {"name": name, "wifi": "air", "client": joins, **host}
+
+
+def roaming_tablet(name: str, number: int, times: Times, bed: Bed = BED) -> dict[str, Any]:
+    """A tablet that changes access points; those with other numbers do it at other times."""
+    made = tablet(name, number, bed)
+    made["client"] |= {"weak_signal": f"{WEAK_DBM} dBm"}
+    made["mobility"] = {"kind": "waypoints", "points": walk(times, number)}
+    return made
+
+
+FIRST, OTHERS = "first", ("second", "third")
+
+
+def scenario(
+    confront: Confront,
+    size: int,
+    times: Times = PAPER_TIMES,
+    bed: Bed = BED,
+    **record: Any,  # noqa: ANN401 - scenario keys
+) -> Scenario:
+    """A confront with packets of `size` bytes of data.
+
+    Args:
+        confront: the schemes.
+        size: bytes of data in a packet.
+        times: of the experiment.
+        bed: what the paper leaves open.
+        record: further keys of `record`.
+    """
+    tablets = [
+        *(roaming_tablet(f"tablet{number}", number, times, bed) for number in range(2)),
+        {**tablet("tablet2", 3, bed), "position": [APART_M, 5]},
+        {**tablet("receiver", 0, bed), "position": [APART_M / 2, 55], "client": {"ssid": "lab-receiver"}},
+    ]
+    flow = {"to": "receiver", "payload": f"{size} B", "start_jitter": "500 ms"}
+    first = [
+        {"name": FIRST, "from": "tablet0", **flow, "start": "200 ms", **_load(confront.first, size, bed)}
+    ]
+    others = [
+        {
+            "name": name,
+            "from": f"tablet{number}",
+            **flow,
+            "start": f"{times.await_:g} s",
+            **_load(confront.other, size, bed),
+        }
+        for number, name in enumerate(OTHERS, start=1)
+    ]
+    wire = {"rate": "100 Mbit/s", "delay": "0.5 ms"}
+    return Scenario(
+        {
+            "title": f"{confront.title}, {size} bytes",
+            "simulation": {"duration": f"{times.total:g} s"},
+            "wifi": [
+                {
+                    "name": "air",
+                    "standard": "802.11g",
+                    "rate": f"{bed.wifi_mbps:g} Mbit/s",
+                    "radio": {"range": "250 m", "carrier_sense_range": "550 m"},
+                }
+            ],
+            "node": [
+                {
+                    "name": "ap0",
+                    "wifi": "air",
+                    "position": [0, 0],
+                    "access_point": {"ssid": "lab", "channel": 1},
+                },
+                {
+                    "name": "ap1",
+                    "wifi": "air",
+                    "position": [APART_M, 0],
+                    "access_point": {"ssid": "lab", "channel": 6},
+                },
+                {
+                    "name": "ap2",
+                    "wifi": "air",
+                    "position": [APART_M / 2, 50],
+                    "access_point": {"ssid": "lab-receiver", "channel": 11},
+                },
+                *tablets,
+                {"name": "router"},
+            ],
+            "link": [
+                {"between": ["ap0", "router"], **wire},
+                {"between": ["ap1", "router"], **wire},
+                {
+                    "name": "router",
+                    "between": ["router", "ap2"],
+                    "rate": f"{bed.router_mbps:g} Mbit/s",
+                    "delay": "0.5 ms",
+                    "queue": f"{bed.router_queue} packets",
+                },
+            ],
+            "flow": [*first, *others],
+            "record": {"interval": "1 s", "delays": True, **record},
+        }
+    )
+
+
+def with_host(**changes: Any) -> Bed:  # noqa: ANN401 - the fields of Host
+    """The test bed with another processor of the tablets."""
+    return replace(BED, host=replace(Host(), **changes))
