@@ -18,13 +18,13 @@ mod bbr;
 #[cfg(test)]
 mod buffer_filler;
 mod constant;
-mod external;
 mod copa;
 mod delay_aware_tfrc;
+mod external;
 pub mod gcc;
-mod missing;
 #[cfg(test)]
 mod hostile;
+mod missing;
 mod nada;
 #[cfg(test)]
 mod path;
@@ -35,9 +35,9 @@ mod windowed;
 
 pub use bbr::{Bbr, BbrConfig};
 pub use constant::Constant;
-pub use external::External;
 pub use copa::{Copa, CopaConfig};
 pub use delay_aware_tfrc::{DelayAwareTfrc, DelayAwareTfrcConfig};
+pub use external::External;
 pub use gcc::{Gcc, GccConfig};
 pub use nada::{Nada, NadaConfig};
 pub use scream::{MarkAverage, Scream, ScreamConfig, ScreamEcn};

@@ -60,8 +60,7 @@ impl Session {
 
     /// The flows whose rates can be set: name to number.
     fn flows(&mut self) -> PyResult<Vec<(String, usize)>> {
-        let names: Vec<String> =
-            self.run.borrow_owner().flows.iter().map(|flow| flow.name.clone()).collect();
+        let names: Vec<String> = self.run.borrow_owner().flows.iter().map(|flow| flow.name.clone()).collect();
         self.with_run(|run| {
             let numbered = names.into_iter().zip(0..);
             numbered.filter(|(_, flow)| run.external(*flow).is_some()).collect()

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use whimbrel_control::media::{
-    Constant, Copa, CopaConfig, External, Gcc, GccConfig, MediaController, Nada, NadaConfig, RateLimits, Scream,
-    ScreamConfig, ScreamEcn,
+    Bbr, BbrConfig, Constant, Copa, CopaConfig, DelayAwareTfrc, DelayAwareTfrcConfig, External, Gcc,
+    GccConfig, MediaController, Nada, NadaConfig, RateLimits, Scream, ScreamConfig, ScreamEcn,
 };
 use whimbrel_scenario::ScenarioError;
 use whimbrel_scenario::quantity::{Frequency, Rate, Time};
@@ -75,6 +75,12 @@ pub enum Controller {
     ScreamL4s,
     /// Copa.
     Copa,
+    /// BBRv3.
+    Bbr,
+    /// TFRC with a bounded queueing delay, without ECN.
+    DelayAware,
+    /// TFRC with a bounded queueing delay, for L4S: packets are ECT(1).
+    DelayAwareL4s,
 }
 
 impl Controller {
@@ -88,11 +94,18 @@ impl Controller {
             Self::Scream => "scream",
             Self::ScreamL4s => "scream-l4s",
             Self::Copa => "copa",
+            Self::Bbr => "bbr",
+            Self::DelayAware => "delay-aware",
+            Self::DelayAwareL4s => "delay-aware-l4s",
         }
     }
 
     fn law(self, limits: RateLimits) -> Box<dyn MediaController> {
         let scream = |ecn| Box::new(Scream::new(ScreamConfig { ecn, ..ScreamConfig::new(limits) }));
+        let delay_aware = |l4s| {
+            let config = DelayAwareTfrcConfig { l4s, ..DelayAwareTfrcConfig::new(limits) };
+            Box::new(DelayAwareTfrc::new(config))
+        };
         match self {
             Self::Constant => Box::new(Constant::new(limits.start)),
             Self::External => Box::new(External::new(limits)),
@@ -101,6 +114,9 @@ impl Controller {
             Self::Scream => scream(ScreamEcn::Off),
             Self::ScreamL4s => scream(ScreamEcn::L4s),
             Self::Copa => Box::new(Copa::new(CopaConfig::new(limits))),
+            Self::Bbr => Box::new(Bbr::new(BbrConfig::new(limits))),
+            Self::DelayAware => delay_aware(false),
+            Self::DelayAwareL4s => delay_aware(true),
         }
     }
 }

@@ -163,10 +163,7 @@ impl MediaSender {
                 self.probe = None;
             }
         }
-        // A pacer that was idle does not save up what it could have sent.
-        let from = self.next_send.max(now.saturating_sub(BURST));
-        self.next_send =
-            from + ByteCount::new(u64::from(size)) / rate.max(DataRate::from_bits_per_second(1.0));
+        self.next_send = after(self.next_send, rate);
     }
 }
 
