@@ -10,8 +10,8 @@ from whimbrel.papers.matrix.networks import ONE_WAY_MS
 from whimbrel.papers.matrix.schemes import SCHEMES
 from whimbrel.sheet import Sheet
 
-DELAY_BASED = ("gcc", "nada", "scream", "copa")
-L4S = ("ccid254", "tcp-prague", "scream-l4s")
+DELAY_BASED = ("gcc", "nada", "scream", "copa", "delay-aware")
+L4S = ("ccid254", "tcp-prague", "scream-l4s", "delay-aware-l4s")
 CUBIC, RENO = "tcp-cubic", "tcp-sack"
 FULL_MS = 200
 """One-way delay of a path whose queue of 300 ms is mostly full."""

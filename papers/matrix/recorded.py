@@ -38,8 +38,9 @@ FILES: Mapping[str, RecordedFile] = {
     "5g": RecordedFile(
         "5g-driving.tsv",
         "rate",
-        "github.com/uccmisl/5Gdataset at 306d92e, `Download/Driving/B_2020.02.13_15.02.01.csv`, column "
-        "`DL_bitrate` (Raca, Leahy, Sreenan and Quinlan, MMSys 2020): seconds, tab, Mbit/s",
+        "github.com/uccmisl/5Gdataset at 306d92e, `Download/Driving/B_2020.02.13_15.02.01.csv` (Raca, Leahy, "
+        "Sreenan and Quinlan, MMSys 2020): `DL_bitrate` of 70 rows in state D from row 1140 on, as lines of "
+        "seconds, tab, Mbit/s; 0.001 for 0",
     ),
 }
 

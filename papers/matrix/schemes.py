@@ -58,5 +58,8 @@ SCHEMES: Mapping[str, Scheme] = {
     "scream": _media("SCReAM v2", "scream", report_interval="20 ms"),
     "scream-l4s": _media("SCReAM v2, L4S", "scream-l4s", report_interval="20 ms"),
     "copa": _media("Copa", "copa", report_interval="10 ms"),
+    "bbr": _media("BBRv3", "bbr", report_interval="10 ms"),
+    "delay-aware": _media("delay-aware TFRC", "delay-aware", report_interval="20 ms"),
+    "delay-aware-l4s": _media("delay-aware TFRC, L4S", "delay-aware-l4s", report_interval="20 ms"),
     "udp": _media("constant 3 Mbit/s", "constant", start_rate=CONSTANT_RATE),
 }

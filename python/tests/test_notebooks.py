@@ -23,8 +23,8 @@ def test_the_page_about_results_runs(tmp_path: Path) -> None:
     assert (tmp_path / "ratio.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_there_are_four() -> None:
-    assert len(NOTEBOOKS) == 4
+def test_there_are_five() -> None:
+    assert len(NOTEBOOKS) == 5
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -44,21 +44,22 @@ class _Past:
 class Environment(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     """A flow's congestion control as an environment of gymnasium.
 
-    An action is the logarithm to base 10 of the next rate in bit/s, an array of shape (1,). An observation is
-    an array of shape (5,), float32: the delivery rate as log10 of Mbit/s, the mean one-way delay above the
-    least one so far in seconds, the share of packets lost, the share marked, and the allowed rate as log10 of
-    Mbit/s. Episodes end with the scenario (`truncated`).
+    An action is the next rate on a logarithmic scale: an array of shape (1,), from -1 for the lower to 1 for
+    the upper of `rates`. An observation is an array of shape (5,), float32: the delivery rate as log10 of
+    Mbit/s, the mean one-way delay above the least one so far in seconds, the share of packets lost, the share
+    marked, and the allowed rate as log10 of Mbit/s. Episodes end with the scenario (`truncated`).
 
     Args:
         scenario: as for `whimbrel.run`.
         flow: the external flow to be controlled; None for the only one.
+        rates: of the actions -1 and 1, in bit/s with headers.
         step_s: time between decisions.
         reward: of a step.
         overrides: as for `whimbrel.run`.
         seed: of the first episode; each further one has the next, unless `reset` names one.
 
     Raises:
-        UsageError: `step_s` is not above 0.
+        UsageError: `step_s` is not above 0, or `rates` do not rise from above 0.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - gymnasium's declaration
@@ -68,6 +69,7 @@ class Environment(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         scenario: Scenario | Mapping[str, Any] | Path | str,
         flow: str | None = None,
         *,
+        rates: tuple[float, float] = (150e3, 20e6),
         step_s: float = STEP_S,
         reward: Callable[[Feedback], float] = power,
         overrides: Sequence[str] = (),
@@ -75,12 +77,15 @@ class Environment(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     ) -> None:
         if step_s <= 0:
             raise UsageError(f"step_s is {step_s}; expected more than 0")
+        if not 0 < rates[0] < rates[1]:
+            raise UsageError(f"rates is {rates}; expected two rates in bit/s that rise")
         self.scenario, self.flow, self.step_s = scenario, flow, step_s
+        self._least, self._span = math.log10(rates[0]), math.log10(rates[1] / rates[0])
         self.reward, self.overrides = reward, tuple(overrides)
         low = np.array([-3, 0, 0, 0, -6], np.float32)
         high = np.array([5, 60, 1, 1, 5], np.float32)
         self.observation_space = gymnasium.spaces.Box(low, high, dtype=np.float32)
-        self.action_space = gymnasium.spaces.Box(3.0, 10.0, (1,), np.float32)
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
         self._low, self._high = low, high
         self._next_seed = seed
         self._stepper: Stepper | None = None
@@ -122,7 +127,8 @@ class Environment(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         """
         if self._stepper is None:
             raise UsageError("no episode is in progress: call reset")
-        self._stepper.set_rate(self._flow, 10.0 ** float(np.asarray(action).reshape(())))
+        share = (float(np.asarray(action).reshape(())) + 1) / 2
+        self._stepper.set_rate(self._flow, 10.0 ** (self._least + share * self._span))
         has_ended = self._stepper.advance(self.step_s)
         feedback = self._stepper.feedback(self._flow, self.step_s)
         info: dict[str, Any] = {"feedback": feedback}
@@ -130,6 +136,11 @@ class Environment(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
             info["result"] = self._stepper.finish()
             self._stepper = None
         return self._observation(feedback), float(self.reward(feedback)), False, has_ended, info
+
+    def action(self, rate: float) -> NDArray[np.float32]:
+        """The action that sets a rate in bit/s."""
+        share = (math.log10(rate) - self._least) / self._span
+        return np.array([2 * share - 1], np.float32)
 
     def render(self) -> None:
         """Draws nothing."""

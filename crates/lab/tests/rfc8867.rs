@@ -1,0 +1,116 @@
+//! The laws for media on the scenarios of RFC 8867: its "expected behavior" in numbers.
+
+use std::path::Path;
+
+use whimbrel_lab::record::{Column, Record};
+use whimbrel_lab::{Document, run};
+
+const LAWS: [&str; 7] = ["gcc", "nada", "scream", "copa", "bbr", "delay-aware", "delay-aware-l4s"];
+
+fn simulate(name: &str, law: &str) -> Record {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rfc8867").join(name);
+    let mut document = Document::from_file(path).unwrap();
+    document.set("variables.law", law).unwrap();
+    run(&document.plan().unwrap_or_else(|error| panic!("{error}")), 1)
+}
+
+/// Mean goodput of a flow in bit/s between two times in seconds.
+fn goodput(record: &Record, flow: &str, from: f64, to: f64) -> f64 {
+    let table = record.table("intervals").unwrap();
+    let Some(Column::Float(times)) = table.column("time_s") else { panic!("no times") };
+    let rows = (0..table.rows()).filter(|&row| {
+        table.text("flow", row) == Some(flow) && times[row] > from + 1e-6 && times[row] <= to + 1e-6
+    });
+    let values: Vec<f64> = rows.map(|row| table.number("goodput_bps", row).unwrap()).collect();
+    assert!(!values.is_empty(), "{flow} from {from} to {to} s");
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Media of a link of `capacity` bit/s without the call's audio of 32 kbit/s on the link, at most the encoder's 1.5 Mbit/s.
+fn available(capacity: f64, videos: f64) -> f64 {
+    ((capacity - videos * 32e3) / videos).min(1.5e6) * 1160.0 / 1200.0
+}
+
+fn jain(rates: &[f64]) -> f64 {
+    let sum: f64 = rates.iter().sum();
+    sum * sum / (rates.len() as f64 * rates.iter().map(|rate| rate * rate).sum::<f64>())
+}
+
+/// Section 5.1: the flow converges to the capacity of each phase. Measured over its last 10 s.
+#[test]
+fn a_flow_follows_a_variable_capacity() {
+    for law in LAWS {
+        let record = simulate("5_1_variable_capacity.toml", law);
+        for (end, capacity) in [(40.0, 1e6), (60.0, 2.5e6), (80.0, 0.6e6), (99.0, 1e6)] {
+            let share = goodput(&record, "video", end - 10.0, end) / available(capacity, 1.0);
+            assert!((0.7..1.01).contains(&share), "{law} until {end} s: {share}");
+        }
+    }
+}
+
+/// Section 5.2: two flows follow a variable capacity and share it. Measured over the last 10 s of each phase.
+#[test]
+fn two_flows_share_a_variable_capacity() {
+    for law in LAWS {
+        let record = simulate("5_2_multiple_flows.toml", law);
+        for (end, capacity) in [(25.0, 4e6), (50.0, 2e6), (75.0, 3.5e6), (100.0, 1e6), (124.0, 2e6)] {
+            let rates = ["video1", "video2"].map(|flow| goodput(&record, flow, end - 10.0, end));
+            let share = rates.iter().sum::<f64>() / (2.0 * available(capacity, 2.0));
+            assert!((0.7..1.01).contains(&share), "{law} until {end} s: {share}");
+            assert!(jain(&rates) > 0.8, "{law} until {end} s: {rates:?}");
+        }
+    }
+}
+
+/// Section 5.3: media of both directions adapt, though their reports share the bottlenecks.
+#[test]
+fn flows_of_both_directions_adapt() {
+    for law in LAWS {
+        let record = simulate("5_3_congested_feedback.toml", law);
+        for (flow, end, capacity) in [
+            ("forward_video", 20.0, 2e6),
+            ("forward_video", 40.0, 1e6),
+            ("forward_video", 60.0, 0.5e6),
+            ("forward_video", 99.0, 2e6),
+            ("backward_video", 35.0, 2e6),
+            ("backward_video", 70.0, 0.8e6),
+            ("backward_video", 99.0, 2e6),
+        ] {
+            let share = goodput(&record, flow, end - 8.0, end) / available(capacity, 1.0);
+            assert!((0.6..1.01).contains(&share), "{law}, {flow} until {end} s: {share}");
+        }
+    }
+}
+
+/// Section 5.4: three flows that start one after the other share the link at the end.
+#[test]
+fn flows_that_start_later_get_their_share() {
+    for law in LAWS {
+        let record = simulate("5_4_competing_flows.toml", law);
+        let rates = ["video1", "video2", "video3"].map(|flow| goodput(&record, flow, 99.0, 119.0));
+        assert!(jain(&rates) > 0.8, "{law}: {rates:?}");
+    }
+}
+
+/// Section 5.6: a download does not starve the media below the encoder's least rate.
+#[test]
+fn a_download_leaves_the_media_their_least_rate() {
+    for law in LAWS {
+        let record = simulate("5_6_long_tcp.toml", law);
+        let rate = goodput(&record, "video", 40.0, 119.0);
+        assert!(rate > 0.8 * 150e3 * 1160.0 / 1200.0, "{law}: {rate}");
+        assert!(goodput(&record, "download", 40.0, 119.0) > 100e3, "{law}");
+    }
+}
+
+/// Section 5.8: while one of three flows pauses, the others reach their greatest rate.
+#[test]
+fn a_pause_leaves_its_share_to_the_others() {
+    for law in LAWS {
+        let record = simulate("5_8_pause_and_resume.toml", law);
+        for flow in ["video1", "video3"] {
+            let share = goodput(&record, flow, 52.0, 60.0) / available(3.4e6, 2.0);
+            assert!(share > 0.8, "{law}, {flow}: {share}");
+        }
+    }
+}
