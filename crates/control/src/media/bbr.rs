@@ -15,10 +15,10 @@
 //! - There is no undo of spurious losses, no send quantum and no offload budget.
 //! - A stall of a second is the draft's retransmission time-out.
 //!
-//! Two properties of the draft show on paths of media rates. Below some 100 packets in flight a single lost packet exceeds the
-//! loss threshold of 2 %, so that random losses well below it lower the rate. And where a fall of the capacity raises the
-//! round-trip time to half a second without losses, ProbeRTT interrupts each probe for bandwidth before it ends, and the
-//! estimate does not fall.
+//! Two properties of the draft show on paths of media rates. Random losses of 1 % leave two thirds to nine tenths of 10 to 100 Mbit/s
+//! at 40 ms: the short-term bandwidth falls with the losses between probes, and in some probes chance exceeds the threshold of
+//! 2 %. And where a fall of the capacity raises the round-trip time to half a second without losses, ProbeRTT interrupts each
+//! probe for bandwidth before it ends, and the estimate does not fall.
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
@@ -410,9 +410,10 @@ impl MediaController for Bbr {
             let interval = feedback.now.saturating_since(last).as_secs_f64();
             self.report_interval += REPORT_SMOOTHING * (interval - self.report_interval);
         }
+        let rtt = self.min_rtt.estimate.unwrap_or(Duration::ZERO);
+        let reordering = rtt.mul_f64(self.config.reordering_rtts);
         let mut missing = core::mem::take(&mut self.missing);
-        missing
-            .on_report(feedback.packets, self.config.reordering, |packet| self.on_lost(feedback.now, packet));
+        missing.on_report(feedback.packets, reordering, |packet| self.on_lost(feedback.now, packet));
         self.missing = missing;
         if let Some(sample) = self.delivery.on_feedback(feedback) {
             self.on_sample(feedback.now, &sample);

@@ -45,8 +45,9 @@ pub struct BbrConfig {
     pub extra_acked_rounds: u64,
     /// `true` to fill with padding in the phases that send faster.
     pub padding: bool,
-    /// Time by which packets may be reordered.
-    pub reordering: Duration,
+    /// Time by which packets may be reordered, in minimum round-trip times (RFC 8985, Section 6.2, Step 4). A longer time
+    /// makes random losses of 1 % look like more than the threshold, because losses are counted until they are detected.
+    pub reordering_rtts: f64,
     /// Seed of the random times between probes.
     pub seed: u64,
 }
@@ -81,7 +82,7 @@ impl Default for BbrConfig {
             probe_rtt_duration: Duration::from_millis(200),
             extra_acked_rounds: 10,
             padding: true,
-            reordering: Duration::from_millis(30),
+            reordering_rtts: 0.25,
             seed: 1,
         }
     }

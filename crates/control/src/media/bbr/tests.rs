@@ -158,7 +158,7 @@ fn losses_below_the_threshold_keep_the_rate_and_losses_above_do_not() {
         mean(&samples[50..], |sample| sample.received)
     };
     let (below, above) = (rate(0.005), rate(0.1));
-    // NewReno's rate is sqrt(1.5 / p) packets in a round-trip time: 4 Mbit/s.
+    // NewReno's rate is sqrt(1.5 / p) packets in a round-trip time: 4 and 3 Mbit/s.
     assert!(below > 0.75 * 50e6, "{below} bit/s");
     assert!(above < 0.5 * 50e6, "{above} bit/s");
 }
