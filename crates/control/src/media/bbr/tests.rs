@@ -193,3 +193,24 @@ fn the_full_pipe_is_three_rounds_without_a_quarter_more() {
     pipe.reset(2.4);
     assert!(!pipe.now && pipe.reached);
 }
+
+/// The estimate in Mbit/s and the probes for bandwidth that ended, after a fall from 10 to 2 Mbit/s with a queue of a second.
+fn estimate_after_a_fall_without_losses(probe_rtt_interval: Duration) -> (f64, usize) {
+    let capacity = |at: Instant| if at.as_secs_f64() < 20.0 { 10e6 } else { 2e6 };
+    let path = Path { capacity: Box::new(capacity), ..path(10e3, 20, 200) };
+    let mut law = Recorded::new(BbrConfig { probe_rtt_interval, ..config() });
+    run(&mut law, &path, 40, 3);
+    let ended = |pair: &&[(Instant, &'static str)]| {
+        pair[0].0 > Instant::from_secs(22) && (pair[0].1, pair[1].1) == ("ProbeBW_UP", "ProbeBW_DOWN")
+    };
+    let probes = law.states.windows(2).filter(ended).count();
+    (law.bbr.bandwidth().as_bits_per_second() / 1e6, probes)
+}
+
+#[test]
+fn probe_rtt_can_interrupt_each_probe_for_bandwidth_on_a_long_queue() {
+    let (estimate, probes) = estimate_after_a_fall_without_losses(BbrConfig::default().probe_rtt_interval);
+    assert!(estimate > 8.0 && probes <= 1, "{estimate} Mbit/s after {probes} probes");
+    let (estimate, probes) = estimate_after_a_fall_without_losses(Duration::from_secs(60));
+    assert!(estimate < 2.2 && probes > 5, "{estimate} Mbit/s after {probes} probes");
+}
