@@ -37,8 +37,8 @@
 //!
 //! Near the equilibrium dq/dt = ln(X/C), and h is constant or changes slowly. The loop is `s^2 = -(a s/T + b/T^2) exp(-s T)`:
 //! with time counted in T it does not depend on the path. For a = 0.5 and b = 0.06 the gain is one at s T = 0.51 i, where the phase
-//! margin is 48 degrees: stable for any round-trip time, with little overshoot. The gain margin is 2.8: the loop stays stable if T is
-//! overestimated by any factor, or underestimated by 2.8. A wrong estimate of C does not matter, since the law is one of ratios.
+//! margin is 47 degrees: stable for any round-trip time, with little overshoot. The loop stays stable if T is overestimated by
+//! any factor, or underestimated by 2.6. A wrong estimate of C does not matter, since the law is one of ratios.
 //!
 //! # Smoothness
 //!

@@ -142,3 +142,20 @@ fn a_standing_queue_is_emptied_each_ten_seconds() {
     // From ten seconds after the first report until the queue is empty.
     assert_eq!((reduced.first(), reduced.last()), (Some(&10_000), Some(&10_180)));
 }
+
+/// Phase margin in degrees, with T underestimated by `factor`: a grows by it and b by its square.
+fn phase_margin(factor: f64) -> f64 {
+    let DelayAwareConfig { proportional_gain, integral_gain, .. } = DelayAwareConfig::default();
+    let (a, b) = (proportional_gain * factor, integral_gain * factor * factor);
+    // The gain (a^2 w^2 + b^2)^(1/2) / w^2 is one.
+    let square = (a * a + libm::sqrt(a * a * a * a + 4.0 * b * b)) / 2.0;
+    let frequency = libm::sqrt(square);
+    (libm::atan(a * frequency / b) - frequency).to_degrees()
+}
+
+#[test]
+fn the_phase_margin_is_47_degrees_and_positive_with_a_loop_delay_of_2_6_times_the_estimate() {
+    assert!((phase_margin(1.0) - 47.4).abs() < 0.1, "{}", phase_margin(1.0));
+    assert!(phase_margin(2.6) > 0.0 && phase_margin(2.7) < 0.0);
+    assert!((1..=100).all(|hundredths| phase_margin(f64::from(hundredths) / 100.0) > 47.0));
+}
