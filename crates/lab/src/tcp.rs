@@ -27,12 +27,12 @@
 //! Scope:
 //!
 //! - Windows by any [`WindowLaw`](whimbrel_control::window::WindowLaw) (RFC 5681 unless another is given), the timer of RFC 6298,
-//!   fast retransmit and recovery (RFC 5681, RFC 6582, RFC 6675), limited transmit (RFC 3042), delayed acknowledgements
+//!   fast retransmit and recovery (RFC 5681, RFC 6582, RFC 6675; RACK-TLP, RFC 8985, with PRR, RFC 9937), limited transmit (RFC 3042), delayed acknowledgements
 //!   (RFC 1122), timestamps (RFC 7323), ECN (RFC 3168) with an echo or with counted marks (AccECN, RFC 9768), idle restart, Nagle's algorithm, an opening SYN, a closing FIN.
 //! - The receiver's application reads at once, so the window offered never closes: there are no window probes.
 //! - No urgent data, no path MTU discovery, no duplicate SACKs (RFC 2883), no undoing of spurious timeouts (RFC 4015, RFC 5682).
 //!   The third segment of the opening handshake carries the first data, and the receiving end does not close its own direction.
-//! - [`TcpConfig::rfc`] follows the RFCs, [`TcpConfig::ns2`] follows ns-2.35 segment by segment; there is a table of the
+//! - [`TcpConfig::rfc`] follows the RFCs, [`TcpConfig::linux`] is near Linux's of today, [`TcpConfig::ns2`] follows ns-2.35 segment by segment; there is a table of the
 //!   differences there.
 
 use whimbrel_units::Instant;
@@ -44,11 +44,12 @@ mod receiver;
 mod scoreboard;
 mod segment;
 mod sender;
+mod transmissions;
 
 pub use config::{
-    BurstLimits, DelayedAck, EcnMode, IdleRestart, LimitedTransmit, PartialAckTimer, ReceiverConfig,
-    RecoveryConfig, RecoveryExit, ReductionBasis, SackRecovery, SendingConfig, TcpConfig, Variant,
-    WindowConfig,
+    BurstLimits, DelayedAck, EcnMode, IdleRestart, LimitedTransmit, LossDetection, PartialAckTimer,
+    ReceiverConfig, RecoveryConfig, RecoveryExit, ReductionBasis, SackRecovery, SendingConfig, TcpConfig,
+    Variant, WindowConfig,
 };
 pub use header::{Addresses, WINDOW_SHIFT, write_tcp_header};
 pub use ranges::ByteRange;

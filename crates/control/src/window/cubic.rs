@@ -25,6 +25,8 @@ pub struct Cubic {
     /// As in Linux: the function is evaluated the least round-trip time ahead, and the Reno-friendly window never grows by a whole segment in a
     /// round-trip time.
     is_linux: bool,
+    /// `W_max` comes from a loss or a mark.
+    knows_maximum: bool,
     /// Least round-trip time.
     least_rtt: Option<Duration>,
     /// `W_max`; 0 if undefined, before the first congestion and after a timeout.
@@ -72,6 +74,7 @@ impl Cubic {
             slow_start_limit: 1.0,
             hystart: SlowStartExit::None,
             is_linux: false,
+            knows_maximum: false,
             least_rtt: None,
             w_max: 0.0,
             prior: None,
@@ -94,8 +97,9 @@ impl Cubic {
             ..self
         }
     }
-    /// CUBIC as in Linux 6.1: its [HyStart](LinuxHyStart), growth by all that an acknowledgement covers in slow start, and the function evaluated the
-    /// least round-trip time ahead instead of the smoothed one.
+    /// CUBIC as in Linux 6.1: its [HyStart](LinuxHyStart), growth by all that an acknowledgement covers in slow start, the function evaluated the
+    /// least round-trip time ahead instead of the smoothed one, and a growth by a twentieth in a round-trip time at least before the first
+    /// congestion.
     pub const fn linux() -> Self {
         let hystart = SlowStartExit::Linux(LinuxHyStart::new());
         Self { hystart, is_linux: true, slow_start_limit: f64::INFINITY, ..Self::rfc9438() }
@@ -157,7 +161,9 @@ impl Cubic {
             window.cwnd = window.cwnd.max(epoch.w_est);
         } else {
             let ahead = if self.is_linux { self.least_rtt.unwrap_or(rtt) } else { rtt };
-            let target = self.at(&epoch, ahead.as_secs_f64()).clamp(window.cwnd, 1.5 * window.cwnd);
+            // Linux lets the window grow by a twentieth at least while the capacity is unknown.
+            let least = if self.is_linux && !self.knows_maximum { 1.05 } else { 1.0 };
+            let target = self.at(&epoch, ahead.as_secs_f64()).clamp(least * window.cwnd, 1.5 * window.cwnd);
             window.cwnd += ack.acked * (target - window.cwnd) / window.cwnd;
         }
     }
@@ -208,9 +214,12 @@ impl WindowLaw for Cubic {
     fn on_ack(&mut self, window: &mut Window, ack: &Acknowledgement) {
         if window.in_slow_start() {
             self.slow_start(window, ack);
-        } else {
-            self.avoid_congestion(window, ack);
+            // In Linux, the acknowledgement that ends slow start begins congestion avoidance.
+            if !self.is_linux || window.in_slow_start() {
+                return;
+            }
         }
+        self.avoid_congestion(window, ack);
     }
 
     fn on_congestion(&mut self, window: &mut Window, signal: &CongestionSignal) {
@@ -218,6 +227,7 @@ impl WindowLaw for Cubic {
         let is_shrinking = self.fast_convergence && window.cwnd < self.w_max;
         self.w_max = if is_shrinking { window.cwnd * (1.0 + self.beta) / 2.0 } else { window.cwnd };
         window.ssthresh = self.reduce(window, signal.in_flight);
+        self.knows_maximum = true;
         let least = if signal.cause == CongestionCause::Mark { 1.0 } else { 2.0 };
         window.cwnd = (signal.in_flight * self.beta).max(least);
     }
@@ -229,6 +239,7 @@ impl WindowLaw for Cubic {
         }
         // Section 4.8: the next stage begins at its own W_max, with K = 0.
         self.w_max = 0.0;
+        self.knows_maximum = false;
         window.cwnd = 1.0;
     }
 }

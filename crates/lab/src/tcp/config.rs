@@ -124,6 +124,12 @@ pub struct RecoveryConfig {
     pub restart_timer: bool,
     /// The estimate of the data in the network in SACK recovery.
     pub sack: SackRecovery,
+    /// Detection of losses in SACK recovery with `sack: Pipe`.
+    pub detection: LossDetection,
+    /// Tail loss probes (RFC 8985, Section 7), with [`LossDetection::Rack`].
+    pub loss_probe: bool,
+    /// Proportional Rate Reduction (RFC 9937), with [`LossDetection::Rack`]: what is sent during a recovery follows what is delivered.
+    pub rate_reduction: bool,
     /// A last retransmission at the end of the window (RFC 6675, Section 4, NextSeg rule 4).
     pub rescue: bool,
     /// Trust selective acknowledgements beyond a timeout. RFC 2018, Section 8 forbids it, Linux does it.
@@ -162,6 +168,15 @@ pub enum RecoveryExit {
     Threshold,
     /// The window at the end of recovery, increased by the acknowledgement that ends it (ns-2).
     Remainder,
+}
+
+/// Detection of losses by selective acknowledgements.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum LossDetection {
+    /// By the data received above a hole (RFC 6675).
+    Sequence,
+    /// By the times at which segments were sent (RACK, RFC 8985).
+    Rack,
 }
 
 /// The estimate of the data in the network in SACK recovery.
@@ -232,6 +247,8 @@ pub struct DelayedAck {
 impl DelayedAck {
     /// Every second segment, or after 200 ms.
     pub const STANDARD: Self = Self { segments: 2, timeout: Duration::from_millis(200), repeats_wait: false };
+    /// As Linux: every second segment, or after its least delay of 40 ms.
+    pub const LINUX: Self = Self { timeout: Duration::from_millis(40), ..Self::STANDARD };
     /// ns-2's `TCPSink/DelAck`: every second segment, or after 100 ms.
     pub const NS2: Self = Self { segments: 2, timeout: Duration::from_millis(100), repeats_wait: true };
 }

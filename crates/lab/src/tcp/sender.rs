@@ -2,21 +2,26 @@
 //!
 //! The public methods are here. The effect of an acknowledgement on recovery is in one file for each recovery method:
 //! [`duplicates`] counts duplicate acknowledgements (Tahoe, Reno, NewReno), [`selective`] keeps RFC 6675's scoreboard,
-//! [`counter`] is the recovery of ns-2's SACK. [`transmit`] selects the next segment.
+//! [`counter`] is the recovery of ns-2's SACK, [`rack`] that of RFC 8985. [`transmit`] selects the next segment.
 
 use whimbrel_control::window::rto::RttEstimator;
 use whimbrel_control::window::{CongestionCause, CongestionSignal, Window, WindowLaw};
 use whimbrel_units::{Duration, Instant};
 
-use super::config::{EcnMode, LimitedTransmit, ReductionBasis, SackRecovery, TcpConfig, Variant};
+use super::config::{
+    EcnMode, LimitedTransmit, LossDetection, ReductionBasis, SackRecovery, TcpConfig, Variant,
+};
 use super::scoreboard::Scoreboard;
 use super::segment::{Flags, Segment};
+use super::transmissions::Transmissions;
 
 mod acknowledge;
 mod counter;
 mod duplicates;
 mod external;
 mod opening;
+mod rack;
+mod rate_reduction;
 mod selective;
 mod stream;
 mod timeout;
@@ -25,6 +30,8 @@ mod transmit;
 use acknowledge::CongestionEcho;
 pub use external::{ExternalWindow, SenderProgress};
 use opening::Opening;
+use rack::LossProbe;
+use rate_reduction::RateReduction;
 use stream::Stream;
 use timeout::Timers;
 
@@ -85,6 +92,7 @@ enum Method {
     Duplicates,
     Selective,
     Counter,
+    Rack,
 }
 
 /// Loss recovery: the state that all methods share.
@@ -154,6 +162,10 @@ pub struct TcpSender {
     offered: u64,
     recovery: Recovery,
     scoreboard: Scoreboard,
+    transmissions: Transmissions,
+    probe: LossProbe,
+    /// The rate reduction of the present recovery.
+    rate_reduction: Option<RateReduction>,
     congestion_echo: CongestionEcho,
     timers: Timers,
     /// The window was the limit on sending, not the application or the receiver.
@@ -168,7 +180,10 @@ impl TcpSender {
         let method = match (config.variant, config.recovery.sack) {
             // Without SACK blocks to read, SACK is NewReno (RFC 6582, Section 1).
             (Variant::Sack, _) if config.receiver.sack_blocks == 0 => Method::Duplicates,
-            (Variant::Sack, SackRecovery::Pipe) => Method::Selective,
+            (Variant::Sack, SackRecovery::Pipe) => match config.recovery.detection {
+                LossDetection::Sequence => Method::Selective,
+                LossDetection::Rack => Method::Rack,
+            },
             (Variant::Sack, SackRecovery::Counter) => Method::Counter,
             _ => Method::Duplicates,
         };
@@ -208,6 +223,9 @@ impl TcpSender {
                 burst_left: config.sending.max_burst,
             },
             scoreboard: Scoreboard::new(config.segment_size, config.recovery.duplicate_threshold),
+            transmissions: Transmissions::default(),
+            probe: LossProbe::default(),
+            rate_reduction: None,
             congestion_echo: CongestionEcho::default(),
             timers: Timers::new(&config.sending),
             window_used: true,
@@ -259,12 +277,13 @@ impl TcpSender {
             Method::Duplicates => self.on_ack_counting_duplicates(now, segment, window_changed),
             Method::Selective => self.on_ack_with_scoreboard(now, segment),
             Method::Counter => self.on_ack_with_counter(now, segment),
+            Method::Rack => self.on_ack_with_rack(now, segment),
         }
     }
 
     /// Deadline of [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.timers.next()
+        [self.timers.next(), self.probe.deadline].into_iter().flatten().min()
     }
 
     /// `true` if all data of the application, and a FIN if it closed, are acknowledged.
@@ -286,6 +305,7 @@ impl TcpSender {
             flight: self.flight(),
             pipe: match self.recovery.method {
                 Method::Selective => self.scoreboard.pipe(self.high),
+                Method::Rack => self.transmissions.pipe(),
                 Method::Duplicates | Method::Counter => self.flight(),
             },
             acknowledged: self.unacknowledged.min(self.stream.end()),

@@ -13,7 +13,9 @@ pub use agent::{TcpContent, TcpReceiverAgent, TcpSenderAgent};
 pub use details::{Details, TcpCongestion, TcpPreset, TcpVariant};
 
 use super::{FlowAgent, FlowSetup, FlowTransport, Transport};
-use crate::tcp::{DelayedAck, EcnMode, Segment, TcpConfig, Timestamps, Variant};
+use crate::tcp::{
+    DelayedAck, EcnMode, LossDetection, RecoveryConfig, Segment, TcpConfig, Timestamps, Variant,
+};
 
 /// The simulated TCP.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +84,34 @@ impl FlowTransport for TcpFlow {
     }
 }
 
+/// The keys of loss recovery, and the others that they need.
+fn recovery(
+    key: &str,
+    options: &Details,
+    variant: Variant,
+    recovery: &mut RecoveryConfig,
+) -> Result<(), ScenarioError> {
+    let mut has_rack = recovery.detection == LossDetection::Rack;
+    if let Some(rack) = options.rack {
+        if rack && (variant != Variant::Sack || options.preset == TcpPreset::Ns2) {
+            let expected = "false, or `variant = \"sack\"` with another preset than ns2";
+            return Err(ScenarioError::invalid(format!("{key}.rack"), rack, expected));
+        }
+        has_rack = rack;
+        recovery.detection = if rack { LossDetection::Rack } else { LossDetection::Sequence };
+    }
+    for (name, value, field) in [
+        ("loss_probe", options.loss_probe, &mut recovery.loss_probe),
+        ("rate_reduction", options.rate_reduction, &mut recovery.rate_reduction),
+    ] {
+        if value == Some(true) && !has_rack {
+            return Err(ScenarioError::invalid(format!("{key}.{name}"), true, "false without `rack`"));
+        }
+        *field = value.unwrap_or(*field) && has_rack;
+    }
+    Ok(())
+}
+
 fn tcp(key: &str, options: &Details) -> Result<TcpConfig, ScenarioError> {
     let key = format!("{key}.tcp");
     let variant = match options.variant {
@@ -93,6 +123,15 @@ fn tcp(key: &str, options: &Details) -> Result<TcpConfig, ScenarioError> {
     let mut config = match options.preset {
         TcpPreset::Rfc => TcpConfig::rfc(variant),
         TcpPreset::Ns2 => TcpConfig::ns2(variant),
+        TcpPreset::Linux if variant == Variant::Sack => TcpConfig::linux(),
+        TcpPreset::Linux => {
+            let found = format!("\"{}\"", options.variant.name());
+            return Err(ScenarioError::invalid(
+                format!("{key}.variant"),
+                found,
+                "\"sack\" with `preset = \"linux\"`",
+            ));
+        }
     };
     if let (Some(hystart), true) = (options.hystart, options.congestion != TcpCongestion::Cubic) {
         let expected = "nothing: only `congestion = \"cubic\"` has it";
@@ -108,7 +147,7 @@ fn tcp(key: &str, options: &Details) -> Result<TcpConfig, ScenarioError> {
         ));
     }
     let virtual_rtt = options.virtual_rtt.map_or(Duration::ZERO, |time| time.0);
-    if let Some(law) = options.congestion.law(options.hystart.unwrap_or(true), virtual_rtt) {
+    if let Some(law) = options.congestion.law(options.preset, options.hystart.unwrap_or(true), virtual_rtt) {
         config.window.law = law;
     }
     if let Some(limit) = options.window_limit {
@@ -116,7 +155,7 @@ fn tcp(key: &str, options: &Details) -> Result<TcpConfig, ScenarioError> {
             return Err(ScenarioError::invalid(format!("{key}.window_limit"), limit, "at least one segment"));
         }
         match options.preset {
-            TcpPreset::Rfc => config.window.limit = Some(limit),
+            TcpPreset::Rfc | TcpPreset::Linux => config.window.limit = Some(limit),
             TcpPreset::Ns2 => config = config.with_window(limit),
         }
     }
@@ -126,6 +165,7 @@ fn tcp(key: &str, options: &Details) -> Result<TcpConfig, ScenarioError> {
         }
         config.window.initial = InitialWindow::Segments(segments);
     }
+    recovery(&key, options, variant, &mut config.recovery)?;
     config.handshake = options.handshake.unwrap_or(config.handshake);
     config.ecn = match options.ecn.unwrap_or(is_prague) {
         false => EcnMode::Off,
@@ -136,6 +176,7 @@ fn tcp(key: &str, options: &Details) -> Result<TcpConfig, ScenarioError> {
     if let Some(delayed) = options.delayed_acks {
         let standard = match options.preset {
             TcpPreset::Rfc => DelayedAck::STANDARD,
+            TcpPreset::Linux => DelayedAck::LINUX,
             TcpPreset::Ns2 => DelayedAck::NS2,
         };
         config.receiver.delayed_ack = delayed.then_some(standard);

@@ -5,6 +5,7 @@ use rand_pcg::Pcg64Mcg;
 use whimbrel_control::window::CongestionCause;
 use whimbrel_units::{Duration, Instant};
 
+use super::rack::LossProbe;
 use super::{Method, SenderPhase, TcpSender};
 use crate::tcp::config::{SendingConfig, Variant};
 use crate::tcp::ranges::ByteRange;
@@ -16,6 +17,8 @@ pub(super) struct Timers {
     pub(super) retransmission: Option<Instant>,
     /// No new data before this (ECN with a window of one segment).
     pub(super) hold_until: Option<Instant>,
+    /// Time at which more segments may count as lost (RACK).
+    pub(super) reordering: Option<Instant>,
     /// The segment whose round trip is timed: its end, and the time at which it was sent.
     timed: Option<(u64, Instant)>,
     /// SND.UNA at the last expiry of the retransmission timer.
@@ -45,6 +48,7 @@ impl Timers {
         Self {
             retransmission: None,
             hold_until: None,
+            reordering: None,
             timed: None,
             expired_for: None,
             last_sent: Instant::ZERO,
@@ -55,7 +59,7 @@ impl Timers {
 
     pub(super) fn next(&self) -> Option<Instant> {
         let release = self.jitter.as_ref().and_then(|jitter| jitter.release_at);
-        [self.retransmission, self.hold_until, release].into_iter().flatten().min()
+        [self.retransmission, self.hold_until, self.reordering, release].into_iter().flatten().min()
     }
 
     /// Starts timing a segment that is sent for the first time, unless one is being timed.
@@ -113,6 +117,15 @@ impl TcpSender {
         if self.timers.hold_until.is_some_and(|deadline| deadline <= now) {
             self.timers.hold_until = None;
         }
+        if self.timers.reordering.is_some_and(|deadline| deadline <= now) {
+            self.timers.reordering = None;
+            self.detect_losses(now, self.transmissions.sacked());
+            self.allow_first_retransmission();
+        }
+        // Before the retransmission timer, which the probe restarts.
+        if self.probe.deadline.is_some_and(|deadline| deadline <= now) {
+            self.on_probe_timeout(now);
+        }
         if self.timers.retransmission.is_some_and(|deadline| deadline <= now) {
             self.recovery.burst_left = self.config.sending.max_burst;
             if self.opening.is_done() {
@@ -151,6 +164,12 @@ impl TcpSender {
             Method::Selective => {
                 self.scoreboard.on_timeout(self.high, self.config.recovery.keep_sack_on_timeout)
             }
+            Method::Rack => {
+                self.transmissions.on_timeout(now);
+                self.probe = LossProbe { is_measured: true, ..LossProbe::default() };
+                self.timers.reordering = None;
+                self.rate_reduction = None;
+            }
             Method::Counter => {
                 self.next = self.unacknowledged;
                 self.scoreboard.clear();
@@ -167,6 +186,7 @@ impl TcpSender {
         match (self.recovery.phase, self.recovery.method) {
             (SenderPhase::Open, _) => self.flight(),
             (_, Method::Selective) => self.scoreboard.pipe(self.high),
+            (_, Method::Rack) => self.transmissions.pipe(),
             (_, Method::Duplicates | Method::Counter) => {
                 let arrived = self.recovery.inflation * f64::from(self.config.segment_size);
                 self.flight().saturating_sub(arrived as u64)

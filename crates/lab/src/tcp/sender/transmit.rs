@@ -28,7 +28,7 @@ impl TcpSender {
         if !self.opening.is_done() {
             return self.poll_syn(now);
         }
-        if self.recovery.resend {
+        if self.recovery.resend && self.recovery.method != Method::Rack {
             self.recovery.resend = false;
             let first = self.first_unacknowledged();
             if first.length() > 0 {
@@ -52,6 +52,7 @@ impl TcpSender {
             return None;
         }
         match (self.recovery.method, self.recovery.phase) {
+            (Method::Rack, phase) => self.choose_with_rack(phase),
             (Method::Selective, SenderPhase::Open) => {
                 // Until recovery begins `pipe` is FlightSize less what has arrived: limited transmit is in it.
                 let early = self.config.recovery.limited_transmit != LimitedTransmit::Off;
@@ -111,6 +112,41 @@ impl TcpSender {
         room.then_some(Choice::Retransmission(hole))
     }
 
+    /// RACK: a probe that is due, then lost segments, then new data.
+    fn choose_with_rack(&mut self, phase: SenderPhase) -> Option<Choice> {
+        if core::mem::take(&mut self.probe.is_due) {
+            let receive_window = self.receive_window();
+            let new = self.new_data().filter(|range| self.flight() + self.payload(*range) <= receive_window);
+            self.probe.is_retransmission = new.is_none();
+            let choice =
+                new.map(Choice::New).or_else(|| self.transmissions.last().map(Choice::Retransmission));
+            if choice.is_some() {
+                self.probe.is_measured = false;
+                self.probe.end = match choice {
+                    Some(Choice::New(range) | Choice::Retransmission(range)) => Some(range.end),
+                    _ => None,
+                };
+                return choice;
+            }
+        }
+        let is_first = core::mem::take(&mut self.recovery.resend);
+        let pipe = self.transmissions.pipe();
+        let allowed = |payload: u64| match (&self.rate_reduction, phase) {
+            (Some(reduction), SenderPhase::FastRecovery) => payload <= reduction.allowance(),
+            _ => pipe + payload <= self.congestion_window(),
+        };
+        if let Some(lost) = self.transmissions.next_lost() {
+            return (is_first || allowed(self.payload(lost))).then_some(Choice::Retransmission(lost));
+        }
+        let receive_window = self.receive_window();
+        let new = self.new_data().filter(|range| self.flight() + self.payload(*range) <= receive_window);
+        let Some(range) = new else {
+            self.window_used = false;
+            return None;
+        };
+        allowed(self.payload(range)).then_some(Choice::New(range))
+    }
+
     /// ns-2: as long as the counter is below the window, the next hole, else new data.
     fn choose_by_counter(&mut self) -> Option<Choice> {
         if self.recovery.counter >= self.window.cwnd as i64 {
@@ -154,7 +190,9 @@ impl TcpSender {
                 range
             }
             Choice::Retransmission(range) => {
-                self.scoreboard.on_retransmitted(range);
+                if self.recovery.method != Method::Rack {
+                    self.scoreboard.on_retransmitted(range);
+                }
                 if self.recovery.phase == SenderPhase::FastRecovery && self.recovery.rescued_to.is_none() {
                     // RFC 6675, Section 5, step 4.3: no rescue before an acknowledgement passes this.
                     self.recovery.rescued_to = Some(range.end);
@@ -168,6 +206,9 @@ impl TcpSender {
                 range
             }
         };
+        if self.recovery.method == Method::Rack {
+            self.record_transmission(now, range, matches!(choice, Choice::New(_)));
+        }
         self.counts.segments += 1;
         self.timers.last_sent = now;
         if self.timers.retransmission.is_none() {
@@ -184,6 +225,23 @@ impl TcpSender {
             flags,
             timestamps: self.timestamps(now),
             ..Segment::default()
+        }
+    }
+
+    fn record_transmission(&mut self, now: Instant, range: ByteRange, is_new: bool) {
+        if is_new {
+            self.transmissions.push(range, now);
+        } else {
+            self.transmissions.on_retransmitted(range.start, now);
+        }
+        if let Some(reduction) = &mut self.rate_reduction {
+            reduction.on_sent(range.length());
+        }
+        if self.timers.retransmission.is_none() {
+            self.timers.retransmission = Some(now + self.rtt.rto());
+        }
+        if is_new && self.probe.end.is_none() {
+            self.schedule_probe(now);
         }
     }
 
@@ -213,6 +271,7 @@ impl TcpSender {
     fn first_unacknowledged(&self) -> ByteRange {
         match self.recovery.method {
             Method::Duplicates => self.cut(self.unacknowledged, self.high),
+            Method::Rack => self.transmissions.next_lost().unwrap_or_default(),
             Method::Selective | Method::Counter => self.bounded(self.scoreboard.first_missing(self.high)),
         }
     }

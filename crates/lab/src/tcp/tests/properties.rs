@@ -8,8 +8,8 @@ use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::pipe::{Network, PacketOutcome};
 use crate::tcp::{
-    DelayedAck, EcnMode, IdleRestart, LimitedTransmit, PartialAckTimer, SackRecovery, SenderPhase, TcpConfig,
-    Variant,
+    DelayedAck, EcnMode, IdleRestart, LimitedTransmit, LossDetection, PartialAckTimer, SackRecovery,
+    SenderPhase, TcpConfig, Variant,
 };
 
 /// The effects of the network on packets.
@@ -45,10 +45,23 @@ fn conditions() -> impl Strategy<Value = PathConditions> {
 
 fn config() -> impl Strategy<Value = TcpConfig> {
     let variant = prop_oneof![1 => Just(Variant::Tahoe), 1 => Just(Variant::Reno), 1 => Just(Variant::NewReno), 3 => Just(Variant::Sack)];
-    (variant, any::<[bool; 11]>(), 1u32..200, prop::option::of(1.0..30.0f64)).prop_map(
+    (variant, any::<[bool; 13]>(), 1u32..200, prop::option::of(1.0..30.0f64)).prop_map(
         |(variant, flags, size, limit)| {
-            let [ns2, handshake, ecn, timestamps, delayed, nagle, steady, keep, counter, limited, accurate] =
-                flags;
+            let [
+                ns2,
+                handshake,
+                ecn,
+                timestamps,
+                delayed,
+                nagle,
+                steady,
+                keep,
+                counter,
+                limited,
+                accurate,
+                rack,
+                probes,
+            ] = flags;
             let mut config = if ns2 { TcpConfig::ns2(variant) } else { TcpConfig::rfc(variant) };
             config.segment_size = size;
             config.handshake = handshake;
@@ -71,6 +84,11 @@ fn config() -> impl Strategy<Value = TcpConfig> {
             }
             if counter {
                 config.recovery.sack = SackRecovery::Counter;
+            }
+            if rack {
+                config.recovery.detection = LossDetection::Rack;
+                config.recovery.rate_reduction = limited;
+                config.recovery.loss_probe = probes;
             }
             if limited {
                 config.recovery.limited_transmit = LimitedTransmit::On;

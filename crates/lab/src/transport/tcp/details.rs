@@ -2,7 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use whimbrel_control::window::{BandwidthFilter, Cubic, LawPrototype, Prague, Veno, Westwood};
+use whimbrel_control::window::{
+    BandwidthFilter, Cubic, Growth, LawPrototype, NewReno, Prague, Reduction, Veno, Westwood,
+};
 use whimbrel_scenario::quantity::Time;
 use whimbrel_units::Duration;
 
@@ -17,12 +19,19 @@ pub struct Details {
     pub variant: TcpVariant,
     /// The law of the congestion window; `reno` by default.
     pub congestion: TcpCongestion,
-    /// Leave the first slow start before a loss, where the round-trip time rises (HyStart++, RFC 9406); `cubic` only, `true` by default.
+    /// Leave the first slow start before a loss, where the round-trip time rises (HyStart++, RFC 9406; with `preset = "linux"` Linux's HyStart); `cubic`
+    /// only, `true` by default.
     pub hystart: Option<bool>,
     /// The most segments outstanding, whatever the receiver's window; in ns-2 also the initial threshold.
     pub window_limit: Option<f64>,
     /// The first window in segments.
     pub initial_window: Option<u32>,
+    /// Detect losses by the times of transmissions (RACK, RFC 8985); `variant = "sack"` only, `true` in Linux.
+    pub rack: Option<bool>,
+    /// Send tail loss probes (RFC 8985, Section 7); with `rack` only, `true` in Linux.
+    pub loss_probe: Option<bool>,
+    /// Spread the reduction of the window over the recovery (PRR, RFC 9937); with `rack` only, `true` in Linux.
+    pub rate_reduction: Option<bool>,
     /// Open with a SYN.
     pub handshake: Option<bool>,
     /// Reference of RTT independence: shorter paths have the rate of one with this round-trip time; `prague` only, none by default, `25 ms` in its draft.
@@ -52,6 +61,8 @@ pub enum TcpPreset {
     Rfc,
     /// The defaults of ns-2.35.
     Ns2,
+    /// Near Linux's of today: an initial window of 10 segments, RACK-TLP, PRR, timestamps, delayed acknowledgements, its windows. SACK only.
+    Linux,
 }
 
 /// The law of a congestion window.
@@ -73,7 +84,18 @@ pub enum TcpCongestion {
 
 impl TcpCongestion {
     /// The law; `None` for that of the preset. `hystart` applies to CUBIC, `virtual_rtt` to Prague.
-    pub(super) fn law(self, hystart: bool, virtual_rtt: Duration) -> Option<LawPrototype> {
+    pub(super) fn law(self, preset: TcpPreset, hystart: bool, virtual_rtt: Duration) -> Option<LawPrototype> {
+        if preset == TcpPreset::Linux {
+            let reno =
+                || NewReno::new(Growth::Counted { share: 1.0, limit: f64::INFINITY }, Reduction::Rfc5681);
+            match self {
+                Self::Cubic if hystart => return Some(Cubic::linux().into()),
+                Self::Cubic => return Some(Cubic::linux().without_hystart().into()),
+                Self::Veno => return Some(Veno::over(reno()).into()),
+                Self::Westwood => return Some(Westwood::over(reno(), BandwidthFilter::Cascade).into()),
+                Self::Reno | Self::Prague => {}
+            }
+        }
         match self {
             Self::Reno => None,
             Self::Cubic if hystart => Some(Cubic::rfc9438().with_hystart().into()),

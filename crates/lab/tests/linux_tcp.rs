@@ -1,0 +1,91 @@
+//! The simulated TCP with the recovery of Linux's of today.
+
+#[path = "support/simulation.rs"]
+mod simulation;
+use simulation::{document, number, simulate};
+use whimbrel_lab::Record;
+
+/// 10 Mbit/s, 40 ms and a buffer of half of that path's bandwidth-delay product.
+const PATH: &str = r#"
+[simulation]
+duration = "100 s"
+warm_up = "5 s"
+[[node]]
+name = "a"
+[[node]]
+name = "b"
+[[link]]
+name = "path"
+between = ["a", "b"]
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = "17 packets"
+reverse = { rate = "100 Mbit/s", queue = "1000 packets" }
+[[flow]]
+name = "flow"
+from = "a"
+to = "b"
+packet_size = "1500 B"
+transport = "tcp"
+"#;
+
+fn with(tcp: &str, changes: &[(&str, &str)]) -> Record {
+    let all: Vec<(&str, &str)> =
+        [("flow.flow.tcp", tcp)].into_iter().chain(changes.iter().copied()).collect();
+    simulate(PATH, &all)
+}
+
+#[test]
+fn each_law_fills_a_drop_tail_path_without_timeouts() {
+    for law in ["reno", "cubic", "veno", "westwood"] {
+        let record = with(&format!("{{ preset = \"linux\", congestion = \"{law}\" }}"), &[]);
+        let rate = number(&record, "throughput_bps");
+        assert!((8.5e6..=10e6).contains(&rate), "{law}: {rate}");
+        assert_eq!(number(&record, "timeouts"), 0.0, "{law}");
+        assert!(number(&record, "retransmitted_packets") >= number(&record, "lost_queue"), "{law}");
+    }
+}
+
+/// Where each twentieth packet is lost, retransmissions are lost as well: RFC 6675 waits for a timeout, RACK does not.
+#[test]
+fn rack_repairs_lost_retransmissions_without_timeouts() {
+    let loss = [("link.path.loss", "{ model = \"bernoulli\", rate = 0.05 }")];
+    let timeouts = |tcp: &str| number(&with(tcp, &loss), "timeouts");
+    let linux = timeouts("{ preset = \"linux\" }");
+    let without = timeouts("{ preset = \"linux\", rack = false }");
+    assert!(linux < without / 2.0, "{linux} and {without}");
+}
+
+#[test]
+fn each_part_of_the_preset_can_be_changed() {
+    let plan = |tcp: &str| {
+        document(PATH, &[("flow.flow.tcp", tcp)]).plan().map(drop).map_err(|error| error.to_string())
+    };
+    for tcp in [
+        "{ preset = \"linux\", initial_window = 3 }",
+        "{ preset = \"linux\", loss_probe = false, rate_reduction = false }",
+        "{ preset = \"linux\", rack = false }",
+        "{ preset = \"linux\", congestion = \"cubic\", hystart = false }",
+        "{ preset = \"linux\", congestion = \"prague\" }",
+        "{ rack = true, loss_probe = true, rate_reduction = true }",
+    ] {
+        assert_eq!(plan(tcp), Ok(()), "{tcp}");
+    }
+    for (tcp, error) in [
+        ("{ loss_probe = true }", "flow[0].tcp.loss_probe = true: expected false without `rack`"),
+        (
+            "{ preset = \"linux\", rack = false, rate_reduction = true }",
+            "flow[0].tcp.rate_reduction = true: expected false without `rack`",
+        ),
+        (
+            "{ variant = \"reno\", rack = true }",
+            "flow[0].tcp.rack = true: expected false, or `variant = \"sack\"` with another preset than ns2",
+        ),
+        (
+            "{ preset = \"linux\", variant = \"reno\" }",
+            "flow[0].tcp.variant = \"reno\": expected \"sack\" with `preset = \"linux\"`",
+        ),
+    ] {
+        assert_eq!(plan(tcp), Err(error.to_owned()));
+    }
+}
