@@ -40,9 +40,11 @@ fn each_law_fills_a_drop_tail_path_without_timeouts() {
     for law in ["reno", "cubic", "veno", "westwood"] {
         let record = with(&format!("{{ preset = \"linux\", congestion = \"{law}\" }}"), &[]);
         let rate = number(&record, "throughput_bps");
-        assert!((8.5e6..=10e6).contains(&rate), "{law}: {rate}");
+        assert!((8.5e6..10.01e6).contains(&rate), "{law}: {rate}");
         assert_eq!(number(&record, "timeouts"), 0.0, "{law}");
-        assert!(number(&record, "retransmitted_packets") >= number(&record, "lost_queue"), "{law}");
+        // Losses shortly before the end of the measured time are repaired after it, and the other way round.
+        let (lost, again) = (number(&record, "lost_queue"), number(&record, "retransmitted_packets"));
+        assert!((again - lost).abs() <= 10.0, "{law}: {again} retransmissions for {lost} losses");
     }
 }
 
