@@ -12,8 +12,8 @@ from whimbrel import flow_means
 from whimbrel.errors import StatisticsError
 from whimbrel.papers.confront.topology import CONFRONTS, FIRST, OTHERS, PAPER_TIMES, Confront
 from whimbrel.result import Result
-from whimbrel.sheet import Metric
-from whimbrel.statistics import N_BASE, FloatArray, defined, repetitions_needed
+from whimbrel.sheet import POSITIVE, Metric
+from whimbrel.statistics import N_BASE, FloatArray, defined, jain_index, repetitions_needed
 
 KB = 1024.0
 """Bytes of a "KByte": with 1024 the printed throughputs and loads of TCP agree to 0.01 %."""
@@ -23,18 +23,20 @@ LOAD_S = PAPER_TIMES.total
 
 METRICS = [
     Metric("throughput", "kbit/s", "Throughput", 0),
-    Metric("transmitted", "KB", "Transmitted", 0, title="Transmitted data"),
-    Metric("lost", "KB", "Lost", 0, title="Lost data"),
-    Metric("load", "KB", "Effective", 0, title="Effective load of transmitted data"),
+    Metric("transmitted", "KB", "Transmitted", 0, title="Transmitted data", bounds=POSITIVE),
+    Metric("lost", "KB", "Lost", 0, title="Lost data", bounds=POSITIVE),
+    Metric("load", "KB", "Effective", 0, title="Effective load of transmitted data", bounds=POSITIVE),
     Metric("lost_share", "%", "Lost, of transmitted", 2),
     Metric(
         "at_source", "%", "At the source, of lost", 1, title="Of the lost packets, those lost by the host"
     ),
     Metric("jitter", "ms", "Jitter", 2, title="Jitter (equation 7)"),
     Metric("packet_jitter", "ms", "Jitter of packets", 2, title="Interarrival jitter (RFC 3550)"),
+    Metric("jain", "", "Jain's index", 3, title="Jain's index of the three flows", bounds=(0, 1)),
 ]
-"""Those of the tables, two shares of what is lost, and the jitter that iperf reports."""
+"""Those of the tables, two shares of what is lost, the jitter that iperf reports, and Jain's index."""
 
+# Without hosts there is no `lost_host`.
 _LOST = ("lost_host", "lost_queue", "lost_wireless", "lost_down", "lost_other")
 
 
@@ -81,6 +83,15 @@ def delays_ms(result: Result, flow: str) -> FloatArray:
     return 1e3 * readings(result, flow, "delay_s")
 
 
+def fairness(result: Result) -> float:
+    """Jain's index of the three flows, each over its own time."""
+    rates = []
+    for flow in (FIRST, *OTHERS):
+        times = span(result, flow)
+        rates.append(float(result.flows.one("delivered_bytes", flow=flow)) / (times.total - times.waited))
+    return jain_index(rates)
+
+
 def measure(result: Result, confront: Confront, size: int, scheme: str) -> dict[str, float]:
     """The metrics of one scheme. TCP has neither transmitted nor lost data: it repeats what is lost."""
     flows = flows_of(confront, scheme)
@@ -88,7 +99,11 @@ def measure(result: Result, confront: Confront, size: int, scheme: str) -> dict[
     kilobytes = LOAD_S / span(result, flows[0]).total / KB
 
     def count(*columns: str) -> float:
-        return of_flows(result, flows, lambda flow: sum(float(table.one(key, flow=flow)) for key in columns))
+        return of_flows(
+            result,
+            flows,
+            lambda flow: sum(float(table.one(key, flow=flow)) for key in columns if key in table),
+        )
 
     is_tcp = scheme.startswith("tcp")
     transmitted = math.nan if is_tcp else count("sent_packets") * size * kilobytes
@@ -112,6 +127,7 @@ def measure(result: Result, confront: Confront, size: int, scheme: str) -> dict[
             flows,
             lambda flow: flow_means.mean_over_experiment(1e3 * readings(result, flow, "jitter_s")),
         ),
+        "jain": fairness(result),
     }
 
 

@@ -15,7 +15,7 @@ from whimbrel.papers.confront.measures import KB, flows_of, readings, row_of
 from whimbrel.papers.confront.topology import CONFRONTS, FIRST, PAPER_TIMES, Confront, Times, scenario
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
-from whimbrel.sheet import Metric, Sheet
+from whimbrel.sheet import POSITIVE, Metric, Sheet
 from whimbrel.statistics import FloatArray, Precision
 
 SIZE = 512
@@ -38,8 +38,8 @@ INSTANTS = instants()
 _BEFORE = dict(zip(INSTANTS, [0, *INSTANTS], strict=False))
 METRICS = [
     Metric("throughput", "kbit/s", "Throughput", 0, title="Throughput of a flow"),
-    Metric("transmitted", "kB", "Transmitted in a second", 1),
-    Metric("lost", "kB", "Lost in a second", 1),
+    Metric("transmitted", "KB", "Transmitted in a second", 1, bounds=POSITIVE),
+    Metric("lost", "KB", "Lost in a second", 1, bounds=POSITIVE),
 ]
 _LOST = ("lost_host", "lost_queue", "lost_wireless", "lost_down")
 
@@ -85,7 +85,7 @@ def _figure(key: str, confront: Confront) -> Item:
         quick=Quick(precision=Precision.exactly(3)),
         is_drawn=False,
         charts=_charts,
-        row_label="Time, s",
+        row_label="Time in s",
         note="Means since the row before. Of the two flows of the second scheme, one changes access points.",
     )
 

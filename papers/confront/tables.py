@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 
+from whimbrel import figures
+from whimbrel.figures import Charts
 from whimbrel.paper import Derived, Item, Quick
 from whimbrel.papers.confront import measures
 from whimbrel.papers.confront.measures import METRICS, ROWS
 from whimbrel.papers.confront.topology import FIRST, NAMES, OTHERS, Times, scenario, walk
-from whimbrel.sheet import Metric
+from whimbrel.sheet import Metric, Sheet
 from whimbrel.statistics import Precision
 
 TABLES = {"table3": 512, "table4": 1424}
@@ -19,7 +21,7 @@ PRECISION = Precision(
     absolute_error={metric.key: math.inf for metric in METRICS if metric.key not in DECIDING}, maximum=20
 )
 """The paper's: three repetitions, and then as many as five per cent require."""
-QUICK_TIMES = Times(total=30.0, await_=2.0, handoffs=(10.0, 20.0))
+QUICK_TIMES = Times(total=60.0, await_=4.0, handoffs=(20.0, 40.0))
 N = Derived(Metric("n", "", "n, equation 15", 0), measures.papers_n)
 
 
@@ -40,6 +42,13 @@ def _toml(points: list[dict[str, object]]) -> str:
 QUICK = Quick(precision=Precision.exactly(3), overrides=quick_overrides())
 
 
+DRAWN = ("throughput", "lost_share", "packet_jitter")
+
+
+def _charts(sheet: Sheet) -> Charts:
+    return {metric.key: figures.dots(sheet, metric) for metric in sheet.metrics if metric.key in DRAWN}
+
+
 def _item(key: str, size: int) -> Item:
     return Item(
         key=key,
@@ -54,6 +63,8 @@ def _item(key: str, size: int) -> Item:
         measure=lambda result, row, column: measures.measure(result, ROWS[row], size, column),
         precision=PRECISION,
         quick=QUICK,
+        is_drawn=False,
+        charts=_charts,
         row_label="Confront",
         note="Means of the flows of each scheme, normalised by equations 5 and 8. The printed kbit/s are "
         "those of the authors' tablets and no claim; n is the number of repetitions by equation 15.",

@@ -128,7 +128,7 @@ ITEM = Item(
         f"{name}_{key}": float(result["calls"].one(key, call=name)) for name in CODECS for key in _MEASURES
     },
     precision=Precision.exactly(3),
-    quick=Quick(precision=Precision.exactly(2), rows=list(ROWS)[1:5:3]),
+    quick=Quick(precision=Precision.exactly(2), rows=list(ROWS)[1:2]),
     run=run,
     is_drawn=False,
     row_label="Confront",

@@ -148,6 +148,13 @@ def test_the_mean_of_late_flows_is_normalised(udp: Result) -> None:
     assert math.isnan(first["transmitted"])
 
 
+def test_fairness_is_jains_index_of_the_three_flows(udp: Result) -> None:
+    delivered = np.array([float(udp.flows.one("delivered_bytes", flow=name)) for name in (FIRST, *OTHERS)])
+    rates = delivered / np.array([30, 28, 28])
+    wanted = np.sum(rates) ** 2 / (3 * np.sum(rates**2))
+    assert measures.measure(udp, CONFRONTS["2"], 512, "udp")["jain"] == pytest.approx(wanted)
+
+
 def test_jitter_is_taken_from_the_delays_of_consecutive_seconds(udp: Result) -> None:
     table = udp["intervals"]
     delays = 1e3 * table["delay_s"][table["flow"] == FIRST]
