@@ -10,7 +10,7 @@ import numpy as np
 
 from whimbrel import flow_means
 from whimbrel.errors import StatisticsError
-from whimbrel.papers.confront.topology import CONFRONTS, FIRST, OTHERS, PAPER_TIMES, Confront
+from whimbrel.papers.confront.topology import CONFRONTS, FIRST, NAMES, OTHERS, PAPER_TIMES, Confront
 from whimbrel.result import Result
 from whimbrel.sheet import POSITIVE, Metric
 from whimbrel.statistics import N_BASE, FloatArray, defined, jain_index, repetitions_needed
@@ -141,8 +141,9 @@ def papers_n(samples: Mapping[str, FloatArray]) -> float:
 
 
 def row_of(confront: Confront) -> str:
-    """The key of a confront's row: its number and its name."""
-    return f"{confront.number}: {confront.title}"
+    """The key of a confront's row: its number and its short name."""
+    first, other = (NAMES[scheme].removeprefix("TCP ") for scheme in confront.schemes)
+    return f"{confront.number}: {first} x {other}"
 
 
 ROWS = {row_of(confront): confront for confront in CONFRONTS.values()}

@@ -53,7 +53,7 @@ def test_every_line_of_the_tables_is_written_down() -> None:
                 if not scheme.startswith("tcp"):
                     wanted |= {"transmitted", "lost", "lost_share"}
                 assert {key for r, s, key in printed if (r, s) == (row, scheme)} == wanted
-    assert _printed("table3")["1: TCP Reno x UDP", "udp", "throughput"] == 2956.09
+    assert _printed("table3")["1: Reno x UDP", "udp", "throughput"] == 2956.09
     assert _printed("table4")["11: DCCP-3 x UDP", "udp", "lost"] == 626779.58
 
 
@@ -66,10 +66,10 @@ def _seconds(item: str, row: str, scheme: str) -> float:
 
 def test_the_printed_loads_are_those_of_300_s_only_in_part() -> None:
     # Quoted in papers/confront/README.md.
-    assert _seconds("table3", "1: TCP Reno x UDP", "tcp-reno") == pytest.approx(300, abs=0.05)
-    for row in ("1: TCP Reno x UDP", "2: TCP Cubic x UDP", "3: TCP Veno x UDP"):
+    assert _seconds("table3", "1: Reno x UDP", "tcp-reno") == pytest.approx(300, abs=0.05)
+    for row in ("1: Reno x UDP", "2: Cubic x UDP", "3: Veno x UDP"):
         assert _seconds("table3", row, "udp") == pytest.approx(279.5, abs=0.01)
-    for row in ("1: TCP Reno x UDP", "2: TCP Cubic x UDP", "10: DCCP-2 x UDP", "11: DCCP-3 x UDP"):
+    for row in ("1: Reno x UDP", "2: Cubic x UDP", "10: DCCP-2 x UDP", "11: DCCP-3 x UDP"):
         assert _seconds("table4", row, "udp") == pytest.approx(100.5, abs=0.06)
 
 
@@ -191,7 +191,7 @@ def test_each_variant_of_the_test_bed_differs_from_the_calibrated_one() -> None:
 
 
 def test_a_call_that_is_not_disturbed_has_the_score_of_its_codec() -> None:
-    given = voip.calls("1: TCP Reno x UDP", "udp")
+    given = voip.calls("1: Reno x UDP", "udp")
     document = {**given.document, "flow": [f for f in given.document["flow"] if f["name"] in voip.CODECS]}
     result = voip.run(type(given)(document), 1)["calls"]
     assert result.one("not_played", call="g711") == 0.0
