@@ -6,9 +6,11 @@ use alloc::vec::Vec;
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
-use super::{Gcc, GccConfig, LossRule, PushbackConfig, RouteReset, ThroughputRule};
+use super::{Gcc, GccConfig, LossRule, LossState, PushbackConfig, RouteReset, Throughput, ThroughputRule};
 use crate::media::path::{Flow, Path, Sample, run, run_flows};
-use crate::media::{Allowance, Feedback, MediaController, Probe, RateLimits, SentPacket};
+use crate::media::{
+    Allowance, Feedback, MediaController, PacketReport, Probe, RateLimits, Reception, SentPacket,
+};
 
 /// The queue of libwebrtc's simulated link has no limit: a minute of its rate.
 const UNLIMITED: u64 = 60_000;
@@ -312,4 +314,41 @@ fn a_controller_that_is_not_reported_to_stays_finite() {
     path.reports_lost = Box::new(|_| true);
     let samples = run(&mut Gcc::new(config(MIN, 300.0, MAX)), &path, 10, 1);
     assert!(target(&samples, 10.0) < 300.0, "{}", target(&samples, 10.0));
+}
+
+#[test]
+fn a_probe_restores_the_rate_of_a_limited_sender_after_a_short_fall_of_the_capacity() {
+    let mut path = Path::new(2000.0, 50, UNLIMITED);
+    path.capacity = steps(&[(0.0, 2000.0), (20.0, 150.0), (21.0, 2000.0)]);
+    path.encoder = Box::new(|now| if now < Instant::from_secs(8) { f64::INFINITY } else { 300e3 });
+    let samples = run(&mut Gcc::new(config(MIN, 300.0, MAX)), &path, 26, 1);
+    assert!(target(&samples, 19.9) > 1500.0, "{}", target(&samples, 19.9));
+    let least = samples.iter().map(|s| kbps(s.target)).fold(f64::INFINITY, f64::min);
+    assert!(least < 300.0, "{least}");
+    // Probes of a limited sender alone double the estimate each 5 s.
+    assert!(target(&samples, 24.0) > 1200.0, "{}", target(&samples, 24.0));
+}
+
+#[test]
+fn padding_follows_the_target_while_the_loss_based_estimate_grows() {
+    let mut gcc = Gcc::new(config(MIN, 300.0, MAX));
+    assert_eq!(gcc.padding(), DataRate::ZERO);
+    gcc.last.state = LossState::IncreasingWithPadding;
+    assert_eq!(gcc.padding(), gcc.allowance().target);
+}
+
+#[test]
+fn the_end_of_an_application_limit_is_passed_on() {
+    let config = GccConfig { throughput: ThroughputRule::Bayesian, ..config(MIN, 300.0, MAX) };
+    let mut gcc = Gcc::new(config);
+    let sent_at = Instant::from_millis(10);
+    let sent = SentPacket { sequence: 0, sent_at, size: ByteCount::new(1200), probe: None };
+    gcc.on_sent(&sent);
+    gcc.was_limited = true;
+    let now = Instant::from_millis(200);
+    let packets = [PacketReport { sent, reception: Reception::Missing }];
+    gcc.on_feedback(&Feedback { now, packets: &packets, rtt: None, in_flight: ByteCount::ZERO });
+    let mut expected = Throughput::new(ThroughputRule::Bayesian);
+    expected.on_limit_ended(now);
+    assert_eq!(gcc.acknowledged, expected);
 }
