@@ -26,9 +26,9 @@ fn goodput(record: &Record, flow: &str, from: f64, to: f64) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Media of a link of `capacity` bit/s without the call's audio of 32 kbit/s on the link, at most the encoder's 1.5 Mbit/s.
+/// Media of a link of `capacity` bit/s without the call's audio of 31.2 kbit/s on the link, at most the encoder's 1.5 Mbit/s.
 fn available(capacity: f64, videos: f64) -> f64 {
-    ((capacity - videos * 32e3) / videos).min(1.5e6) * 1160.0 / 1200.0
+    ((capacity - videos * 31.2e3) / videos).min(1.5e6) * 1160.0 / 1200.0
 }
 
 fn jain(rates: &[f64]) -> f64 {
@@ -109,7 +109,7 @@ fn a_pause_leaves_its_share_to_the_others() {
     for law in LAWS {
         let record = simulate("5_8_pause_and_resume.toml", law);
         for flow in ["video1", "video3"] {
-            let share = goodput(&record, flow, 52.0, 60.0) / available(3.4e6, 2.0);
+            let share = goodput(&record, flow, 52.0, 60.0) / available(3.5e6, 2.0);
             assert!(share > 0.8, "{law}, {flow}: {share}");
         }
     }

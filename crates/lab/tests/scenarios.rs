@@ -129,6 +129,11 @@ fn tablets_that_lose_at_the_source() {
 }
 
 #[test]
+fn the_video_whose_encoder_follows_gcc() {
+    check("media", &[("simulation.duration", "30 s")]);
+}
+
+#[test]
 fn the_ad_hoc_network() {
     check("adhoc", &[("simulation.duration", "30 s")]);
 }
