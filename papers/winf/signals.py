@@ -91,7 +91,6 @@ ITEM = Item(
         precision=Precision.exactly(3),
         overrides=("simulation.duration=40 s",),
         rows=["5"],
-        columns=["tcp", "prague", "blind-xcp", "xcp-winf"],
     ),
     row_label="Mobile nodes",
     note="TCP with ECN over CoDel, Prague over DualPI2, ABC, XCP without a capacity; Figure 10's schemes.",
