@@ -94,6 +94,10 @@ def _at_source(sheet: Sheet) -> Verdict:
     return every(*(at_least(line.of(sheet, UDP, "at_source"), SOURCE) for line in (*AGAINST_UDP, *DCCP_UDP)))
 
 
+def _out_of_order(sheet: Sheet) -> Verdict:
+    return every(*(above(line.of(sheet, UDP, "reordered"), 0.0) for line in (*AGAINST_UDP, *DCCP_UDP)))
+
+
 def _fair(sheet: Sheet) -> Verdict:
     pairs = [
         [line.of(sheet, each, "throughput") for each in (line.first, line.other)] for line in AGAINST_DCCP
@@ -227,6 +231,7 @@ CLAIMS = [
         CONCLUSION,
         _interferes,
     ),
+    *on_each_table("out-of-order", "UDP delivers packets out of order", RESULTS, _out_of_order),
     *on_each_table(
         "fair",
         f"TCP and DCCP share in a fair way: their throughputs differ by at most a factor of {FAIR:g}",

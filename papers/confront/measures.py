@@ -32,6 +32,7 @@ METRICS = [
     ),
     Metric("jitter", "ms", "Jitter", 2, title="Jitter (equation 7)"),
     Metric("packet_jitter", "ms", "Jitter of packets", 2, title="Interarrival jitter (RFC 3550)"),
+    Metric("reordered", "%", "Out of order", 2, title="Packets that arrive out of order"),
     Metric("jain", "", "Jain's index", 3, title="Jain's index of the three flows", bounds=(0, 1)),
 ]
 """Those of the tables, two shares of what is lost, the jitter that iperf reports, and Jain's index."""
@@ -127,6 +128,7 @@ def measure(result: Result, confront: Confront, size: int, scheme: str) -> dict[
             flows,
             lambda flow: flow_means.mean_over_experiment(1e3 * readings(result, flow, "jitter_s")),
         ),
+        "reordered": count("reordered_packets") / count("received_packets") * 100,
         "jain": fairness(result),
     }
 
