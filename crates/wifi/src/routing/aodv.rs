@@ -21,7 +21,7 @@ use whimbrel_units::{Duration, Instant};
 
 use acknowledgements::Replies;
 pub use config::{AodvConfig, AodvRule, LocalRepair};
-use discovery::{Searches, Step, next_tick};
+use discovery::{Searches, next_tick};
 pub use message::{AodvMessage, MalformedAodv, RouteError, RouteReply, RouteRequest};
 use table::{Broken, Offer, Table, Update, is_fresher};
 
@@ -296,52 +296,6 @@ impl<R: Random> Aodv<R> {
     fn catch_up(&mut self, copy: u32) {
         if is_fresher(copy, self.sequence) {
             self.sequence = copy;
-        }
-    }
-
-    /// Takes the next step of a search.
-    fn search(&mut self, now: Instant, destination: Address) {
-        if self.config.requests == AodvRule::Ns2 && !self.buffer.contains(destination) {
-            // The timer of ns-2 asks for the packets that wait.
-            return self.searches.end(destination);
-        }
-        match self.searches.step(&self.config, now, destination) {
-            None => {}
-            Some(Step::Request { ttl }) => {
-                self.advance_sequence(now);
-                self.request_id = self.request_id.wrapping_add(1);
-                self.stats.requests += 1;
-                let request = RouteRequest {
-                    destination_only: self.config.destination_only,
-                    gratuitous_reply: self.config.gratuitous_reply,
-                    hops: 0,
-                    id: self.request_id,
-                    destination,
-                    destination_sequence: self.table.get(destination).and_then(|route| route.sequence),
-                    originator: self.address,
-                    originator_sequence: self.sequence,
-                    ttl,
-                };
-                let message = AodvMessage::Request(request);
-                match self.config.requests {
-                    AodvRule::Rfc3561 => self.broadcast(now, message),
-                    AodvRule::Ns2 => self.broadcast_at_once(now, message),
-                }
-            }
-            Some(Step::GiveUp) => {
-                self.stats.failed_searches += 1;
-                self.searches.give_up(&self.config, now, destination);
-                let Some(route) = self.repairs.remove(&destination) else {
-                    return self.buffer.discard(destination, &mut self.events);
-                };
-                let has_own = self.buffer.discard_forwarded(self.address, destination, &mut self.events);
-                let hops = route.hops;
-                self.send_errors(now, &[route], false);
-                if has_own {
-                    // A repair is one request of small reach. The node's own packets are worth a whole search (section 6.3).
-                    self.searches.begin(&self.config, now, destination, Some(hops));
-                }
-            }
         }
     }
 }

@@ -4,7 +4,8 @@ use alloc::collections::{BTreeMap, VecDeque};
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{AodvConfig, AodvRule};
+use super::{Aodv, AodvConfig, AodvMessage, AodvRule, RouteRequest};
+use crate::Random;
 use crate::routing::Address;
 
 /// A search for a route in progress.
@@ -234,5 +235,53 @@ impl Searches {
                 config.ring_traversal_time(search.ttl)
             };
         Some(Step::Request { ttl: search.ttl })
+    }
+}
+
+impl<R: Random> Aodv<R> {
+    /// Takes the next step of a search.
+    pub(super) fn search(&mut self, now: Instant, destination: Address) {
+        if self.config.requests == AodvRule::Ns2 && !self.buffer.contains(destination) {
+            // The timer of ns-2 asks for the packets that wait.
+            return self.searches.end(destination);
+        }
+        match self.searches.step(&self.config, now, destination) {
+            None => {}
+            Some(Step::Request { ttl }) => {
+                self.advance_sequence(now);
+                self.request_id = self.request_id.wrapping_add(1);
+                self.stats.requests += 1;
+                let request = RouteRequest {
+                    destination_only: self.config.destination_only,
+                    gratuitous_reply: self.config.gratuitous_reply,
+                    hops: 0,
+                    id: self.request_id,
+                    destination,
+                    destination_sequence: self.table.get(destination).and_then(|route| route.sequence),
+                    originator: self.address,
+                    originator_sequence: self.sequence,
+                    ttl,
+                };
+                let message = AodvMessage::Request(request);
+                match self.config.requests {
+                    AodvRule::Rfc3561 => self.broadcast(now, message),
+                    AodvRule::Ns2 => self.broadcast_at_once(now, message),
+                }
+            }
+            Some(Step::GiveUp) => {
+                self.stats.failed_searches += 1;
+                self.searches.give_up(&self.config, now, destination);
+                let Some(route) = self.repairs.remove(&destination) else {
+                    return self.buffer.discard(destination, &mut self.events);
+                };
+                let has_own = self.buffer.discard_forwarded(self.address, destination, &mut self.events);
+                let hops = route.hops;
+                self.send_errors(now, &[route], false);
+                if has_own {
+                    // A repair is one request of small reach. The node's own packets are worth a whole search (section 6.3).
+                    self.searches.begin(&self.config, now, destination, Some(hops));
+                }
+            }
+        }
     }
 }
