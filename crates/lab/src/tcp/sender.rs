@@ -283,7 +283,11 @@ impl TcpSender {
 
     /// Deadline of [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
-        [self.timers.next(), self.probe.deadline].into_iter().flatten().min()
+        let next = self.timers.next();
+        if self.recovery.method != Method::Rack {
+            return next;
+        }
+        [next, self.probe.deadline, self.timers.reordering].into_iter().flatten().min()
     }
 
     /// `true` if all data of the application, and a FIN if it closed, are acknowledged.

@@ -123,10 +123,14 @@ impl TcpSender {
     }
 
     pub(super) fn note_delivery(&mut self, now: Instant, bytes: u64, rtt: Option<Duration>) {
-        let marked = core::mem::take(&mut self.congestion_echo.counted.fresh);
+        let marked = self.congestion_echo.counted.fresh;
         self.law.on_delivery(&Delivery { now, delivered: self.in_segments(bytes), marked, rtt });
         // Losses that are being repaired are the stronger signal.
-        if marked > 0.0 && self.law.is_scalable() && self.recovery.phase != SenderPhase::FastRecovery {
+        if marked == 0.0 {
+            return;
+        }
+        self.congestion_echo.counted.fresh = 0.0;
+        if self.law.is_scalable() && self.recovery.phase != SenderPhase::FastRecovery {
             let signal = self.signal(now, self.flight(), CongestionCause::Mark);
             self.law.on_congestion(&mut self.window, &signal);
         }
@@ -166,7 +170,8 @@ impl TcpSender {
         if self.congestion_echo.present || !(self.window_used || self.config.window.grow_unused) {
             return;
         }
-        let marked = if self.law.is_scalable() { self.congestion_echo.marked } else { 0.0 };
+        // Zero without counted marks; other laws have returned.
+        let marked = self.congestion_echo.marked;
         let ack = Acknowledgement {
             now,
             acked: (self.in_segments(acked) - marked).max(0.0),

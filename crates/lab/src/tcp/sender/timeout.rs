@@ -59,7 +59,7 @@ impl Timers {
 
     pub(super) fn next(&self) -> Option<Instant> {
         let release = self.jitter.as_ref().and_then(|jitter| jitter.release_at);
-        [self.retransmission, self.hold_until, self.reordering, release].into_iter().flatten().min()
+        [self.retransmission, self.hold_until, release].into_iter().flatten().min()
     }
 
     /// Starts timing a segment that is sent for the first time, unless one is being timed.
