@@ -37,7 +37,8 @@ NEEDED = {
 }
 MODULES = [
     "virtio", "virtio_ring", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "virtio_blk",
-    "crc-ccitt", "ipv6", "inet_diag", "dccp", "dccp_ipv4", "dccp_ipv6", "veth", "tun", "sch_netem",
+    "crc-ccitt", "ipv6", "inet_diag", "dccp", "dccp_ipv4", "dccp_ipv6", "veth", "tun", "sch_netem", "sch_tbf",
+    "tcp_veno", "tcp_westwood", "tcp_bbr",
 ]  # fmt: skip
 FOLDERS = [
     "bin", "sbin", "usr/bin", "usr/sbin", "proc", "sys", "dev", "run", "out", "job", "tmp", "etc",
