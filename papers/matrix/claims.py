@@ -25,7 +25,7 @@ Sheets = Mapping[str, Sheet]
 
 def _present(sheets: Sheets, network: str, schemes: tuple[str, ...]) -> list[str]:
     rows = sheets[network].rows
-    return [scheme for scheme in schemes if scheme in rows]
+    return [SCHEMES[scheme].title for scheme in schemes if SCHEMES[scheme].title in rows]
 
 
 def _each(
@@ -40,7 +40,7 @@ def _each(
 
 
 def _share(network: str, row: str, column: str, low: float, high: float) -> Callable[[Sheets], Verdict]:
-    return lambda sheets: between(sheets[network].value(column, "share", row=row), low, high)
+    return lambda sheets: between(sheets[network].value(column, "share", row=SCHEMES[row].title), low, high)
 
 
 def _names(schemes: tuple[str, ...]) -> str:
@@ -53,7 +53,7 @@ CLAIMS = [
         "cubic-fills-the-queue",
         f"Alone, TCP CUBIC fills a deep drop-tail queue: its delay exceeds {FULL_MS} ms.",
         ("droptail",),
-        lambda sheets: above(sheets["droptail"].value(ALONE, "delay", row=CUBIC), FULL_MS),
+        lambda sheets: above(sheets["droptail"].value(ALONE, "delay", row=SCHEMES[CUBIC].title), FULL_MS),
     ),
     Claim(
         "media-short-queue",
@@ -63,7 +63,10 @@ CLAIMS = [
             "droptail",
             DELAY_BASED,
             lambda sheet, scheme: times(
-                sheet.value(ALONE, "delay", row=scheme), sheet.value(ALONE, "delay", row=CUBIC), 0, 0.5
+                sheet.value(ALONE, "delay", row=scheme),
+                sheet.value(ALONE, "delay", row=SCHEMES[CUBIC].title),
+                0,
+                0.5,
             ),
         ),
     ),
@@ -113,8 +116,8 @@ CLAIMS = [
         "CoDel halves the delay of TCP CUBIC.",
         ("droptail", "codel"),
         lambda sheets: times(
-            sheets["codel"].value(ALONE, "delay", row=CUBIC),
-            sheets["droptail"].value(ALONE, "delay", row=CUBIC),
+            sheets["codel"].value(ALONE, "delay", row=SCHEMES[CUBIC].title),
+            sheets["droptail"].value(ALONE, "delay", row=SCHEMES[CUBIC].title),
             0,
             0.5,
         ),
@@ -124,8 +127,8 @@ CLAIMS = [
         "With 1 % of random losses, CCID 3 with ZBS has at least 1.3 times the rate of CCID 3.",
         ("radio",),
         lambda sheets: times(
-            sheets["radio"].value(ALONE, "rate", row="zbs"),
-            sheets["radio"].value(ALONE, "rate", row="ccid3"),
+            sheets["radio"].value(ALONE, "rate", row=SCHEMES["zbs"].title),
+            sheets["radio"].value(ALONE, "rate", row=SCHEMES["ccid3"].title),
             1.3,
         ),
     ),

@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 from whimbrel.papers.matrix.networks import FIRST, SECOND, WARM_UP_S
-from whimbrel.papers.matrix.schemes import SCHEMES
+from whimbrel.papers.matrix.schemes import ROWS, SCHEMES
 from whimbrel.quality import g1070
 from whimbrel.result import Result
 from whimbrel.sheet import Metric
 
-ALONE = "alone"
+ALONE = "nothing"
 """The column of a flow without another beside it."""
 FRAME_RATE = 30.0
 SCREEN = g1070.screen("6in")
@@ -29,17 +29,18 @@ METRICS = [
 
 def pair(row: str, column: str) -> tuple[str, str | None]:
     """The schemes of the first and the second flow of a cell: the same for both cells of a pair."""
+    scheme = ROWS[row]
     if column == ALONE:
-        return row, None
+        return scheme, None
     order = list(SCHEMES)
-    first, second = sorted((row, column), key=order.index)
+    first, second = sorted((scheme, column), key=order.index)
     return first, second
 
 
 def measure(result: Result, row: str, column: str) -> dict[str, float]:
     """The measurements of the flow of scheme `row` beside one of scheme `column`."""
     first, second = pair(row, column)
-    name = FIRST if row == first else SECOND
+    name = FIRST if ROWS[row] == first else SECOND
     flows = result.flows
     own = float(flows.one("goodput_bps", flow=name))
     names = [FIRST] if second is None else [FIRST, SECOND]
@@ -53,7 +54,7 @@ def measure(result: Result, row: str, column: str) -> dict[str, float]:
     is_measured = (table["flow"] == name) & (table["time_s"] > WARM_UP_S)
     seconds = np.asarray(table["goodput_bps"][is_measured], dtype=np.float64)
     mean = float(seconds.mean())
-    is_video = SCHEMES[row].is_media and own > 0 and not math.isnan(loss)
+    is_video = SCHEMES[ROWS[row]].is_media and own > 0 and not math.isnan(loss)
     video = g1070.rate(SCREEN, own, FRAME_RATE, loss).mos if is_video else math.nan
     return {
         "share": 100 * own / total if total else math.nan,

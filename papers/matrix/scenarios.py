@@ -6,7 +6,7 @@ from whimbrel.paper import Item, Paper, Quick
 from whimbrel.papers.matrix import claims, recorded
 from whimbrel.papers.matrix.measures import ALONE, METRICS, measure, pair
 from whimbrel.papers.matrix.networks import NETWORKS, scenario
-from whimbrel.papers.matrix.schemes import SCHEMES
+from whimbrel.papers.matrix.schemes import ROWS, SCHEMES
 from whimbrel.statistics import Precision
 
 QUICK_SCHEMES = (
@@ -35,7 +35,7 @@ def _item(key: str) -> Item:
         key=key,
         title=f"Each congestion control beside each: {network.title}",
         source="ours",
-        rows=list(SCHEMES),
+        rows=list(ROWS),
         columns=[ALONE, *SCHEMES],
         metrics=METRICS,
         scenario=lambda row, column: scenario(key, *pair(row, column)),
@@ -43,7 +43,7 @@ def _item(key: str) -> Item:
         precision=Precision.exactly(5),
         quick=Quick(
             precision=Precision.exactly(4),
-            rows=QUICK_SCHEMES,
+            rows=[SCHEMES[key].title for key in QUICK_SCHEMES],
             columns=QUICK_COLUMNS,
             by_name=key not in QUICK_NETWORKS,
         ),

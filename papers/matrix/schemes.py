@@ -63,3 +63,5 @@ SCHEMES: Mapping[str, Scheme] = {
     "delay-aware-l4s": _media("delay-aware TFRC, L4S", "delay-aware-l4s", report_interval="20 ms"),
     "udp": _media("constant 3 Mbit/s", "constant", start_rate=CONSTANT_RATE),
 }
+ROWS: Mapping[str, str] = {scheme.title: key for key, scheme in SCHEMES.items()}
+"""Keys of the schemes by title, as the rows of the tables are named."""

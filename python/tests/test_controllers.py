@@ -123,7 +123,8 @@ def test_episodes_repeat_by_their_seed_and_end_with_the_scenario() -> None:
     episodes = []
     for _ in range(2):
         first, _ = environment.reset(seed=5)
-        rewards, has_ended, info = [first[0]], False, {}
+        rewards, has_ended = [first[0]], False
+        info: dict[str, Any] = {}
         while not has_ended:
             _, reward, terminated, has_ended, info = environment.step(environment.action(2e6))
             assert not terminated
