@@ -110,12 +110,17 @@ def build_example(crate: str, example: str, program: Path) -> Path:
     return program
 
 
+def build_c(source: Path, program: Path) -> Path:
+    """A program of one file in C, compiled if out of date."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+        run(["cc", "-O2", "-Wall", "-Wextra", "-static", "-o", program, source])
+    return program
+
+
 def build_peers() -> list[Path]:
     """The kernel's peer and Whimbrel's, compiled if out of date."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    source, linux = HERE / "guest" / "peer.c", CACHE / "linux_peer"
-    if not linux.exists() or linux.stat().st_mtime < source.stat().st_mtime:
-        run(["cc", "-O2", "-Wall", "-Wextra", "-static", "-o", linux, source])
+    linux = build_c(HERE / "guest" / "peer.c", CACHE / "linux_peer")
     build_example("whimbrel-control", "throughput", EQUATION)
     return [
         linux,

@@ -1,0 +1,176 @@
+"""Converts the counters of confronts into throughputs and losses, and these into a table with deviations."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from confront_cells import LINUX, OURS, PAIRS, SECONDS, SIMULATED, Cell, Pair
+
+ETHERNET_BYTES = 14
+TOLERANCE = 0.15
+"""Deviation of a simulated throughput from a real one up to which they agree."""
+COLUMNS = ("first", "second", "stack", "run", "flow", "throughput_bps", "loss")
+STACKS = (SIMULATED, OURS, LINUX)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One flow of one confront.
+
+    Attributes:
+        pair: names of both flows.
+        stack: that of DCCP, or `simulated`.
+        run: number of the repetition.
+        flow: 0 for the first flow of the pair, 1 for the second.
+        throughput_bps: received IP packets, in bit/s, over the time in which it was sent.
+        loss: share of its packets that did not arrive.
+    """
+
+    pair: tuple[str, str]
+    stack: str
+    run: int
+    flow: int
+    throughput_bps: float
+    loss: float
+
+    def fields(self) -> list[object]:
+        """The row's cells in the file."""
+        rate = round(self.throughput_bps)
+        return [*self.pair, self.stack, self.run, self.flow, rate, f"{self.loss:.5f}"]
+
+
+def names(pair: Pair) -> tuple[str, str]:
+    """The names of both flows."""
+    return pair[0].name, pair[1].name
+
+
+def counted(text: str) -> list[dict[str, Any]]:
+    """The devices of both ends of both flows: s0, r0, s1, r1."""
+    lines = [json.loads(line) for line in text.splitlines() if line.startswith("[")]
+    return [device["stats64"] for line in lines for device in line if device.get("stats64")]
+
+
+def rows(cell: Cell, before: str, after: str) -> Iterator[Row]:
+    """The flows of a real confront, from the counters before and after it."""
+    early, late = counted(before), counted(after)
+    for flow in (0, 1):
+        sender, receiver = ((early[2 * flow + end], late[2 * flow + end]) for end in (0, 1))
+        sent = sender[1]["tx"]["packets"] - sender[0]["tx"]["packets"]
+        got = receiver[1]["rx"]["packets"] - receiver[0]["rx"]["packets"]
+        size = receiver[1]["rx"]["bytes"] - receiver[0]["rx"]["bytes"] - ETHERNET_BYTES * got
+        seconds = SECONDS - (cell.offset_s if flow else 0)
+        yield Row(names(cell.pair), cell.stack, cell.run, flow, 8 * size / seconds, 1 - got / sent)
+
+
+def write(found: Sequence[Row], file: Path) -> None:
+    """A line for each flow."""
+    with file.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(row.fields() for row in found)
+
+
+def read(file: Path) -> list[Row]:
+    """The rows of a file."""
+    with file.open(newline="", encoding="utf-8") as lines:
+        return [
+            Row(
+                (line["first"], line["second"]),
+                line["stack"],
+                int(line["run"]),
+                int(line["flow"]),
+                float(line["throughput_bps"]),
+                float(line["loss"]),
+            )
+            for line in csv.DictReader(lines)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A flow of a pair with one stack, over all runs."""
+
+    throughput_bps: float
+    loss: float
+    spread: float
+    """Distance of the farthest run from the mean throughput, as a share of it."""
+
+    def __str__(self) -> str:
+        return f"{self.throughput_bps / 1e6:.2f} ± {100 * self.spread:.0f} %, {100 * self.loss:.2f} % lost"
+
+
+def figure(found: Sequence[Row], pair: tuple[str, str], flow: int, stack: str) -> Figure | None:
+    """The mean of a flow's runs; none if there are none."""
+    chosen = [row for row in found if (row.pair, row.flow, row.stack) == (pair, flow, stack)]
+    if not chosen:
+        return None
+    mean = fmean(row.throughput_bps for row in chosen)
+    spread = max(abs(row.throughput_bps - mean) for row in chosen) / mean
+    return Figure(mean, fmean(row.loss for row in chosen), spread)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A flow of a pair: simulated, beside or on our sockets, and beside or on Linux's."""
+
+    pair: tuple[str, str]
+    flow: int
+    figures: tuple[Figure | None, ...]
+
+    def deviation(self, real: int) -> float | None:
+        """That of the simulated throughput from a real one: 1 for our sockets, 2 for Linux's."""
+        simulated, other = self.figures[0], self.figures[real]
+        if simulated is None or other is None:
+            return None
+        return simulated.throughput_bps / other.throughput_bps - 1
+
+    @property
+    def required(self) -> tuple[int, ...]:
+        """The real stacks that the simulated flow has to agree with.
+
+        DCCP has to agree with our sockets: the simulated code is theirs, not Linux's. A TCP has to agree with
+        Linux's beside our sockets, or beside UDP. UDP has a fixed rate.
+        """
+        name = self.pair[self.flow]
+        if name == "UDP":
+            return ()
+        return (1,) if any("DCCP" in each for each in self.pair) else (2,)
+
+    @property
+    def beyond(self) -> bool:
+        """Whether a required deviation is larger than the tolerance."""
+        return any(abs(self.deviation(real) or 0.0) > TOLERANCE for real in self.required)
+
+    def __str__(self) -> str:
+        deviations = [self.deviation(real) for real in (1, 2)]
+        shown = ["" if each is None else f"{100 * each:+.0f} %" for each in deviations]
+        against = self.pair[1 - self.flow]
+        cells = [str(each) if each else "" for each in self.figures]
+        return "| " + " | ".join([f"{self.pair[self.flow]} against {against}", *cells, *shown]) + " |"
+
+
+HEAD = (
+    "| flow | simulated | ours for real | Linux for real | simulated against ours | against Linux |",
+    "|---|---|---|---|---|---|",
+)
+
+
+def lines(found: Sequence[Row]) -> list[Line]:
+    """The lines of the table, those of all pairs of which there are rows."""
+    return [
+        Line(names(pair), flow, figures)
+        for pair in PAIRS
+        for flow in (0, 1)
+        if any(figures := tuple(figure(found, names(pair), flow, stack) for stack in STACKS))
+    ]
+
+
+def table(found: Sequence[Row]) -> list[str]:
+    """The table in Markdown."""
+    return [*HEAD, *map(str, lines(found))]
