@@ -71,6 +71,7 @@ fn check_tfrc(option: &DccpOption) {
         Some(TfrcOption::Restoring(rule)) => Some(tfrc::restoring(rule)),
         Some(TfrcOption::Probing(rule)) => Some(tfrc::probing(rule)),
         Some(TfrcOption::Unfrozen) => Some(tfrc::unfrozen()),
+        Some(TfrcOption::EcnCounts(counts)) => Some(counts.to_option()),
         Some(TfrcOption::LossEventRate(inverse)) => Some(tfrc::loss_event_rate(inverse)),
         Some(TfrcOption::ReceiveRate(rate)) => Some(tfrc::receive_rate(rate)),
         Some(TfrcOption::LossIntervals(read)) => tfrc::loss_intervals(read.skip_length, read.iter()).next(),

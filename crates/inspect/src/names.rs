@@ -106,6 +106,7 @@ pub fn option_name(kind: u8) -> String {
         194 => "Receive Rate".into(),
         195 => "Dropped Packets".into(),
         248 => "Unfrozen".into(),
+        249 => "ECN Counts".into(),
         other => format!("option {other}"),
     }
 }
@@ -166,6 +167,9 @@ pub fn option_description(option: &DccpOption) -> String {
                 ProbeRule::Settle { rtt_micros } => format!("{name} over, {rtt_micros} us"),
             },
             Some(TfrcOption::Unfrozen) => name,
+            Some(TfrcOption::EcnCounts(counts)) => {
+                format!("{name} {} of {} packets", counts.marked, counts.received)
+            }
             Some(TfrcOption::RttEstimate(RttEstimate::Micros(micros))) => format!("{name} {micros} us"),
             Some(TfrcOption::RttEstimate(RttEstimate::Spike)) => format!("{name} above 16.7 s"),
             Some(TfrcOption::RttEstimate(RttEstimate::None)) => format!("{name} none yet"),

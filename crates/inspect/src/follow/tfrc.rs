@@ -47,7 +47,8 @@ impl TfrcFeedback {
                     TfrcOption::RttEstimate(_)
                     | TfrcOption::Restoring(_)
                     | TfrcOption::Probing(_)
-                    | TfrcOption::Unfrozen,
+                    | TfrcOption::Unfrozen
+                    | TfrcOption::EcnCounts(_),
                 )
                 | None => {}
             }

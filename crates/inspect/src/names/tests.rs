@@ -52,6 +52,8 @@ fn options_are_described_with_their_contents() {
         "Probing over, 40000 us"
     );
     assert_eq!(option_description(&tfrc::unfrozen()), "Unfrozen");
+    let counts = tfrc::EcnCounts { marked: 2, received: 30 };
+    assert_eq!(option_description(&counts.to_option()), "ECN Counts 2 of 30 packets");
     let unknown = DccpOption::Unknown { kind: 99, data: OptionBytes::from_slice(&[1, 2]) };
     assert_eq!(option_description(&unknown), "option 99? (2 bytes)");
 }

@@ -37,7 +37,9 @@ impl DccpOption {
             Self::Mobility { kind: mobility::CHALLENGE, .. } => packet_type == PacketType::Sync,
             // A client that has moved sends the option on all its packets.
             Self::Mobility { .. } => !matches!(packet_type, PacketType::Request | PacketType::Response),
-            Self::CcidSpecific { kind: tfrc::LOSS_INTERVALS | tfrc::UNFROZEN, .. } => packet_type.has_ack(),
+            Self::CcidSpecific { kind: tfrc::LOSS_INTERVALS | tfrc::UNFROZEN | tfrc::ECN_COUNTS, .. } => {
+                packet_type.has_ack()
+            }
             Self::CcidSpecific {
                 kind: tfrc::LOSS_EVENT_RATE | tfrc::RECEIVE_RATE | tfrc::DROPPED_PACKETS,
                 ..

@@ -25,6 +25,8 @@ pub const DROPPED_PACKETS: u8 = 195;
 
 /// Type of [`TfrcOption::Unfrozen`].
 pub const UNFROZEN: u8 = 248;
+/// Type of [`TfrcOption::EcnCounts`].
+pub const ECN_COUNTS: u8 = 249;
 
 /// The value of Loss Event Rate before any loss (RFC 4342, Section 8.5).
 pub const NO_LOSS_EVENT: u32 = u32::MAX;
@@ -56,6 +58,45 @@ pub enum TfrcOption<'a> {
     DroppedPackets(DroppedPackets<'a>),
     /// 248: the receive rate covers a round-trip time of the restored rate (OPT_UNFROZEN).
     Unfrozen,
+    /// 249: packets with data that arrived since the last report, and those of them that were marked. Of CCID 252; the number is
+    /// one of those for experiments.
+    EcnCounts(EcnCounts),
+}
+
+/// The data of an ECN Counts option: six bytes, the number of marked packets and the number of received ones, each in 24 bits,
+/// the most significant byte first.
+///
+/// ```text
+/// +--------+--------+--------+--------+--------+--------+--------+--------+
+/// |11111001|00001000|      packets marked CE   |     packets received     |
+/// +--------+--------+--------+--------+--------+--------+--------+--------+
+///  Type=249  Len=8
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EcnCounts {
+    /// Packets that arrived with Congestion Experienced, at most as many as were received.
+    pub marked: u32,
+    /// Packets with data that arrived since the last report, at most 16,777,215.
+    pub received: u32,
+}
+
+impl EcnCounts {
+    /// Share of the packets that were marked; zero if none were received.
+    pub fn share(self) -> f64 {
+        if self.received == 0 { 0.0 } else { f64::from(self.marked) / f64::from(self.received) }
+    }
+    /// `None` if more packets are marked than received.
+    fn from_data(data: &[u8]) -> Option<Self> {
+        let &[a, b, c, d, e, f] = data else { return None };
+        let (marked, received) = (u32::from_be_bytes([0, a, b, c]), u32::from_be_bytes([0, d, e, f]));
+        (marked <= received).then_some(Self { marked, received })
+    }
+    /// The option. Numbers beyond 24 bits saturate.
+    pub fn to_option(self) -> DccpOption {
+        let [_, a, b, c] = self.marked.min(self.received).min(MAX_24).to_be_bytes();
+        let [_, d, e, f] = self.received.min(MAX_24).to_be_bytes();
+        ccid_specific(ECN_COUNTS, OptionBytes::from_slice(&[a, b, c, d, e, f]))
+    }
 }
 
 /// Criterion for the end of a sender's probing: the data of Restoring and Probing.
@@ -133,6 +174,7 @@ impl<'a> TfrcOption<'a> {
             RESTORING => Self::Restoring(ProbeRule::from_data(data)?),
             PROBING => Self::Probing(ProbeRule::from_data(data)?),
             UNFROZEN if data.is_empty() => Self::Unfrozen,
+            ECN_COUNTS => Self::EcnCounts(EcnCounts::from_data(data)?),
             _ => return None,
         })
     }

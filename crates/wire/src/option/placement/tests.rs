@@ -62,4 +62,5 @@ fn options_are_valid_as_in_the_tables_of_ccids_3_and_4() {
     assert_eq!(kind(tfrc::RESTORING), EVERYWHERE);
     assert_eq!(kind(tfrc::PROBING), EVERYWHERE);
     assert_eq!(kind(tfrc::UNFROZEN), WITH_ACK);
+    assert_eq!(kind(tfrc::ECN_COUNTS), WITH_ACK);
 }

@@ -183,3 +183,28 @@ fn the_freezing_options_are_decoded_as_encoded_and_not_otherwise() {
         assert_eq!(TfrcOption::parse(&option(kind, data)), None);
     }
 }
+
+#[test]
+fn ecn_counts_are_two_numbers_of_24_bits() {
+    let counts = EcnCounts { marked: 0x01_0203, received: 0x04_0506 };
+    assert_eq!(counts.to_option(), option(249, &[1, 2, 3, 4, 5, 6]));
+    assert_eq!(TfrcOption::parse(&counts.to_option()), Some(TfrcOption::EcnCounts(counts)));
+    assert_eq!(EcnCounts { marked: 3, received: 12 }.share(), 0.25);
+    assert_eq!(EcnCounts::default().share(), 0.0);
+    let most = EcnCounts { marked: u32::MAX, received: u32::MAX }.to_option();
+    assert_eq!(most, option(249, &[255; 6]));
+    for data in [&[][..], &[0; 5], &[0; 7], &[0, 0, 2, 0, 0, 1]] {
+        assert_eq!(TfrcOption::parse(&option(249, data)), None, "{data:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn ecn_counts_survive_any_bytes(data in proptest::collection::vec(any::<u8>(), 0..12)) {
+        let option = option(ECN_COUNTS, &data);
+        if let Some(TfrcOption::EcnCounts(counts)) = TfrcOption::parse(&option) {
+            prop_assert!((0.0..=1.0).contains(&counts.share()));
+            prop_assert_eq!(counts.to_option(), option);
+        }
+    }
+}
