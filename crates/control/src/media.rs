@@ -31,7 +31,7 @@ mod path;
 mod scream;
 mod sent_packets;
 mod stall;
-mod windowed;
+pub(crate) mod windowed;
 
 pub use bbr::{Bbr, BbrConfig};
 pub use constant::Constant;

@@ -8,6 +8,7 @@
 
 pub mod data_limit;
 mod delay_aware;
+mod delay_bound;
 mod equation;
 pub mod faster_restart;
 mod loss_event_rate;
@@ -25,6 +26,7 @@ pub mod small_packets;
 pub mod window_counter;
 
 pub use delay_aware::{DelayAware, DelayAwareConfig, DelayReport};
+pub use delay_bound::{BoundReport, DelayBound};
 pub use equation::*;
 pub use loss_event_rate::LossEventRate;
 pub use receiver::{

@@ -378,7 +378,7 @@ impl FreezingSender {
         // An idle sender expects no feedback.
         let counts = self.config.silence.is_some() && self.tfrc.awaits_feedback();
         if counts && self.before_silence.is_none() {
-            (self.before_silence, self.silent_since) = (Some(*self.tfrc.rate_law()), now);
+            (self.before_silence, self.silent_since) = (Some(self.tfrc.rate_law().settled()), now);
         }
         self.tfrc.on_nofeedback_timeout(now);
     }
@@ -443,7 +443,7 @@ impl FreezingSender {
     /// has measured no better value.
     fn save(&mut self, before: SenderState) {
         if before != SenderState::Restoring {
-            self.saved = *self.tfrc.rate_law();
+            self.saved = self.tfrc.rate_law().settled();
         }
         self.tfrc.suspend();
     }

@@ -9,7 +9,7 @@ const PARTS: u64 = 64;
 
 /// A sliding minimum with at most 65 entries: the window is exact to a 64th of its length.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct WindowedMin<T> {
+pub(crate) struct WindowedMin<T> {
     entries: VecDeque<(Instant, T)>,
 }
 
@@ -21,7 +21,7 @@ impl<T> Default for WindowedMin<T> {
 
 impl<T: Copy + PartialOrd> WindowedMin<T> {
     /// Adds a sample taken at `now`, drops those older than `window`, and returns the minimum.
-    pub(super) fn add(&mut self, now: Instant, value: T, window: Duration) -> T {
+    pub(crate) fn add(&mut self, now: Instant, value: T, window: Duration) -> T {
         while self.entries.back().is_some_and(|(_, last)| *last >= value) {
             self.entries.pop_back();
         }
@@ -36,7 +36,7 @@ impl<T: Copy + PartialOrd> WindowedMin<T> {
     }
 
     /// Forgets all samples.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.entries.clear();
     }
 }

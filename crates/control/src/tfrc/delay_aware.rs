@@ -42,8 +42,8 @@
 //!
 //! # Smoothness
 //!
-//! In a T the rate grows at most by an eighth, outside slow start, and falls at most by a quarter beside what marks ask for. If the queueing delay exceeds
-//! twice the target, the capacity has fallen: the rate is set to 0.9 of the receive rate, at most once in a T.
+//! In a T the rate grows at most by an eighth, outside slow start and unless marks are the signal, and falls at most by a quarter
+//! beside what marks ask for. If the queueing delay exceeds twice the target, the capacity has fallen: the rate is set to 0.9 of the receive rate, at most once in a T.
 //!
 //! # Limits
 //!
@@ -75,17 +75,22 @@ pub struct DelayAwareConfig {
     pub drain_interval: Duration,
 }
 
+impl DelayAwareConfig {
+    /// A target of 25 ms.
+    pub const DEFAULT: Self = Self {
+        target: Duration::from_millis(25),
+        integral_gain: 0.06,
+        proportional_gain: 0.5,
+        packets: 2.0,
+        virtual_rtt: Duration::from_millis(25),
+        mark_memory: 50.0,
+        drain_interval: Duration::from_secs(10),
+    };
+}
+
 impl Default for DelayAwareConfig {
     fn default() -> Self {
-        Self {
-            target: Duration::from_millis(25),
-            integral_gain: 0.06,
-            proportional_gain: 0.5,
-            packets: 2.0,
-            virtual_rtt: Duration::from_millis(25),
-            mark_memory: 50.0,
-            drain_interval: Duration::from_secs(10),
-        }
+        Self::DEFAULT
     }
 }
 
@@ -182,6 +187,13 @@ impl DelayAware {
         self.rate()
     }
 
+    /// Starts anew at `rate`, in slow start. The least delay seen is the caller's.
+    pub fn restart(&mut self, rate: DataRate) {
+        self.rate = rate.as_bytes_per_second();
+        self.slow_start = true;
+        self.drain_until = None;
+    }
+
     /// Forgets the path; the rate stays.
     pub const fn on_path_change(&mut self) {
         (self.last, self.last_mark, self.last_overload) = (None, None, None);
@@ -210,9 +222,7 @@ impl DelayAware {
             // The queue that is emptied on purpose is no sign of a free capacity.
             0.0
         } else {
-            let step = self.step(report, queueing, last_queueing, elapsed, rtt, loop_delay);
-            let part = elapsed / loop_delay;
-            step.clamp(libm::log(1.0 - FALL_MAX) * part, libm::log(1.0 + GROWTH_MAX) * part) + reaction
+            self.step(report, queueing, last_queueing, elapsed, rtt, loop_delay) + reaction
         };
         self.rate *= libm::exp(step);
         self.answer_overload(report, queueing, loop_delay);
@@ -241,14 +251,19 @@ impl DelayAware {
         let is_marking = self.last_mark.is_some_and(|at| report.now.saturating_since(at) <= memory);
         if is_marking && queueing <= target / 2.0 {
             let virtual_rtt = self.config.virtual_rtt.as_secs_f64().max(rtt);
-            return packet / (virtual_rtt * virtual_rtt) * elapsed;
+            // The answer to marks is half of their share in each round-trip time: the growth that balances it at a few packets per
+            // round-trip time is more than an eighth.
+            let growth = packet / (virtual_rtt * virtual_rtt) * elapsed;
+            return growth.min(core::f64::consts::LN_2 * elapsed / rtt);
         }
         let aim = target / 2.0 + (packets * packet).min(target / 2.0);
         let mut drive = integral_gain * (aim - queueing) / (loop_delay * loop_delay);
         if queueing <= EMPTY * target {
             drive = drive.max(EMPTY_GROWTH / loop_delay);
         }
-        drive * elapsed - proportional_gain * (queueing - last_queueing) / loop_delay
+        let step = drive * elapsed - proportional_gain * (queueing - last_queueing) / loop_delay;
+        let part = elapsed / loop_delay;
+        step.clamp(libm::log(1.0 - FALL_MAX) * part, libm::log(1.0 + GROWTH_MAX) * part)
     }
 
     /// Smooths the share of marked packets; returns the change of ln X that answers marks.

@@ -123,6 +123,8 @@ pub struct SendRate {
     probing: bool,
     /// Temporary maximum of X.
     ceiling: DataRate,
+    /// Upper bound of X by another law, which leaves the state of this one as it is.
+    bound: DataRate,
 }
 
 impl SendRate {
@@ -142,6 +144,7 @@ impl SendRate {
             host_limit: None,
             probing: false,
             ceiling: DataRate::INFINITE,
+            bound: DataRate::INFINITE,
         };
         rate.begin(segment_size);
         rate
@@ -153,8 +156,12 @@ impl SendRate {
         self.allowed = (segment_size / Duration::from_secs(1)).min(self.config.max_rate);
     }
 
-    /// X.
+    /// X, within the [bound](Self::set_bound).
     pub fn allowed(&self) -> DataRate {
+        self.allowed.min(self.bound)
+    }
+    /// X without the [bound](Self::set_bound).
+    pub fn unbounded(&self) -> DataRate {
         self.allowed
     }
     /// X_Bps; infinite as long as p is zero.
@@ -182,6 +189,17 @@ impl SendRate {
     pub fn set_max_rate(&mut self, rate: DataRate) {
         self.config.max_rate = rate;
         self.allowed = self.allowed.min(rate);
+    }
+
+    /// Bounds X by the rate of another law; infinite for no bound. X without the bound stays, so that it can be raised at any
+    /// time.
+    pub fn set_bound(&mut self, rate: DataRate) {
+        self.bound = rate;
+    }
+
+    /// The same without the bound, with the bounded X in its place: the state to [restore](Self::restore) on another path.
+    pub(crate) fn settled(&self) -> Self {
+        Self { allowed: self.allowed(), bound: DataRate::INFINITE, ..*self }
     }
 
     /// Starts X, in slow start, at `rate`, which the path carried some time ago.

@@ -303,6 +303,16 @@ impl TfrcSender {
         self.rate.loss_event_rate()
     }
 
+    /// recv_limit: twice the greatest X_recv of two round-trip times; infinite before there is one.
+    pub fn receive_limit(&self) -> DataRate {
+        self.rate.receive_limit()
+    }
+
+    /// Number of reductions of the rate by the nofeedback timer.
+    pub fn nofeedback_reductions(&self) -> u64 {
+        self.nofeedback_reductions
+    }
+
     /// s.
     pub fn segment_size(&self) -> ByteCount {
         self.sizes.segment_size()
@@ -313,6 +323,17 @@ impl TfrcSender {
         self.config.rate.max_rate = rate;
         self.rate.set_max_rate(rate);
         self.pace();
+    }
+
+    /// Bounds X by the rate of another law; infinite for no bound.
+    pub fn set_bound(&mut self, rate: DataRate) {
+        self.rate.set_bound(rate);
+        self.pace();
+    }
+
+    /// X without the [bound](Self::set_bound).
+    pub fn unbounded_rate(&self) -> DataRate {
+        self.rate.unbounded()
     }
 
     /// Sets the expected packet size. Before any packet is sent, this also sets the initial rate.

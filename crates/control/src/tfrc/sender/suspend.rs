@@ -97,9 +97,9 @@ impl TfrcSender {
         self.active
     }
 
-    /// `true` if the rate cannot grow further on any path.
+    /// `true` if the rate cannot grow further: on any path, or because another law bounds it.
     pub(crate) fn is_at_max_rate(&self) -> bool {
-        self.rate.allowed() >= self.config.rate.max_rate
+        self.rate.allowed() >= self.config.rate.max_rate || self.rate.allowed() < self.rate.unbounded()
     }
 
     /// Stops the nofeedback timer, as nothing will be sent for a while.
