@@ -10,6 +10,7 @@ use core::fmt;
 
 pub mod ccid2;
 pub mod ccid250;
+pub mod ccid252;
 pub mod ccid3;
 pub mod ccid4;
 pub mod drop_reaction;
@@ -48,6 +49,8 @@ impl Ccid {
     pub const CUBIC: Self = Self(248);
     /// CCID 2 with the window of Veno, [an experiment](window_laws).
     pub const VENO: Self = Self(249);
+    /// TFRC with a bounded queueing delay, [an experiment](ccid252).
+    pub const DELAY_AWARE: Self = Self(252);
     /// CCID 2 with the window of Westwood+, [an experiment](window_laws).
     pub const WESTWOOD: Self = Self(253);
     /// CCID 2 with a Prague-like window for L4S, [an experiment](window_laws).

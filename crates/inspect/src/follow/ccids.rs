@@ -21,7 +21,8 @@ impl Entry {
 }
 
 /// The CCIDs; those from 248 on are experiments of this implementation.
-const CCIDS: [Entry; 8] = [
+const CCIDS: [Entry; 9] = [
+    Entry { ccid: 252, name: Some("delay-aware"), is_tfrc: true, marks: &[tfrc::ECN_COUNTS] },
     Entry { ccid: 4, name: None, is_tfrc: true, marks: &[tfrc::DROPPED_PACKETS] },
     Entry {
         ccid: 3,

@@ -47,11 +47,11 @@ const NUMDUPACK: usize = 3;
 /// use whimbrel_proto::ccid::{Registry, ccid2::Ccid2};
 /// use whimbrel_proto::{Ccid, Config};
 ///
-/// // CCID 2's mechanics with the window of RFC 5681, as CCID 252.
+/// // CCID 2's mechanics with the window of RFC 5681, as CCID 251.
 /// let law = NewReno::rfc5681();
-/// let mut config = Config::default().ccids(Registry::default().with(Ccid2::with_law(Ccid(252), law)));
-/// config.sender_ccids = [Ccid(252)].into();
-/// config.receiver_ccids = [Ccid(252)].into();
+/// let mut config = Config::default().ccids(Registry::default().with(Ccid2::with_law(Ccid(251), law)));
+/// config.sender_ccids = [Ccid(251)].into();
+/// config.receiver_ccids = [Ccid(251)].into();
 /// assert!(config.validate().is_ok());
 /// ```
 #[derive(Clone, Debug)]

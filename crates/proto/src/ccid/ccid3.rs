@@ -41,6 +41,7 @@ pub const VARIANT: Variant = Variant {
     ccid: Ccid::TFRC,
     name: "TFRC",
     small_packets: None,
+    delay_aware: None,
     drop_policy: drop_reaction::standard,
     options: tfrc::OPTIONS,
 };
@@ -51,4 +52,4 @@ pub fn mechanism() -> Tfrc {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -43,6 +43,7 @@ pub const VARIANT: Variant = Variant {
     ccid: Ccid::TFRC_SP,
     name: "TFRC-SP",
     small_packets: Some(SmallPackets { header_size: header_size(false), ..SmallPackets::RFC4828 }),
+    delay_aware: None,
     drop_policy: drop_reaction::standard,
     options: SMALL_PACKETS_OPTIONS,
 };

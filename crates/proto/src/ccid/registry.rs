@@ -16,7 +16,7 @@ use whimbrel_wire::option::FeatureNumber;
 
 use super::ccid2::Ccid2;
 use super::tfrc::{Tfrc, TfrcConfig};
-use super::{Ccid, CcidProfile, HcReceiver, HcSender, ccid3, ccid4, window_laws};
+use super::{Ccid, CcidProfile, HcReceiver, HcSender, ccid3, ccid4, ccid252, window_laws};
 use crate::ConfigError;
 
 #[cfg(test)]
@@ -134,6 +134,11 @@ impl Registry {
     #[must_use]
     pub fn with_window_laws(&self) -> Self {
         window_laws::all().into_iter().fold(self.clone(), |registry, mechanism| registry.with(mechanism))
+    }
+    /// Adds [CCID 252](super::ccid252), delay-aware TFRC.
+    #[must_use]
+    pub fn with_delay_aware(&self) -> Self {
+        self.with(ccid252::mechanism())
     }
     /// The CCID with that number or, in any case, that name: `3` or `TFRC`.
     pub fn parse(&self, text: &str) -> Option<Ccid> {

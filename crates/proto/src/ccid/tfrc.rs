@@ -1,8 +1,9 @@
-//! The two ends of the CCIDs based on TFRC ([CCID 3](super::ccid3), [CCID 4](super::ccid4), [CCID 250](super::ccid250)).
+//! The two ends of the CCIDs based on TFRC ([CCID 3](super::ccid3), [CCID 4](super::ccid4), [CCID 250](super::ccid250),
+//! [CCID 252](super::ccid252)).
 //!
 //! The laws are in [`whimbrel_control::tfrc`]. A CCID is a [`Variant`] of these ends: data.
 
-use whimbrel_control::tfrc::SmallPackets;
+use whimbrel_control::tfrc::{DelayAwareConfig, SmallPackets};
 use whimbrel_wire::option::{FeatureNumber, tfrc};
 
 use super::drop_reaction::DropPolicy;
@@ -29,6 +30,9 @@ pub struct Variant {
     pub name: &'static str,
     /// TFRC-SP rather than TFRC: the rate law, the counting of losses, and the Dropped Packets option for the latter.
     pub small_packets: Option<SmallPackets>,
+    /// The law that bounds the sender's rate by the queueing delay and by marks, if there is one. The receiver then reports the number
+    /// of marked packets (ECN Counts) and does not count them as lost, and data carry ECT(1).
+    pub delay_aware: Option<DelayAwareConfig>,
     /// The sender's reaction to data dropped by the receiving host.
     pub drop_policy: DropPolicy,
     /// The option types understood.
@@ -45,6 +49,18 @@ pub(super) const SMALL_PACKETS_OPTIONS: &[u8] = &[
     tfrc::LOSS_INTERVALS,
     tfrc::RECEIVE_RATE,
     tfrc::UNFROZEN,
+];
+
+/// CCID 252's options: those of CCID 3, and ECN Counts.
+pub(super) const DELAY_AWARE_OPTIONS: &[u8] = &[
+    tfrc::RTT_ESTIMATE,
+    tfrc::RESTORING,
+    tfrc::PROBING,
+    tfrc::LOSS_EVENT_RATE,
+    tfrc::LOSS_INTERVALS,
+    tfrc::RECEIVE_RATE,
+    tfrc::UNFROZEN,
+    tfrc::ECN_COUNTS,
 ];
 
 /// CCID 3's options (RFC 4342, Section 8; RFC 6323, Section 3.2; those of freezing).
@@ -81,7 +97,12 @@ impl Mechanism for Tfrc {
     }
     /// TFRC needs no Ack Vectors: Loss Intervals report the losses, once per round-trip time (RFC 4342, Section 6).
     fn profile(&self) -> CcidProfile {
-        CcidProfile { options: self.variant.options, classifies_losses: true, ..CcidProfile::PLAIN }
+        CcidProfile {
+            options: self.variant.options,
+            classifies_losses: true,
+            is_scalable: self.variant.delay_aware.is_some(),
+            ..CcidProfile::PLAIN
+        }
     }
     fn features(&self, end: HalfEnd) -> Vec<FeaturePreference> {
         features(end, &self.config)

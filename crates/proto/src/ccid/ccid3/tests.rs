@@ -14,9 +14,9 @@ use crate::config::TfrcConfig;
 use crate::connection::tests::pair::{End, Pair, Treatment};
 use crate::{Config, Datagram, SenderSnapshot};
 
-const SIZE: usize = 1000;
+pub(in crate::ccid) const SIZE: usize = 1000;
 /// The pair's path: 50 ms each way.
-const RTT: Duration = Duration::from_millis(100);
+pub(in crate::ccid) const RTT: Duration = Duration::from_millis(100);
 
 /// Knuth's MMIX linear congruential generator.
 struct Lcg(u64);
@@ -47,7 +47,7 @@ fn all() -> TfrcConfig {
 }
 
 /// Keeps `from`'s send queue filled for `time`; data sent in it per time.
-fn send_greedily(pair: &mut Pair, from: End, time: Duration) -> DataRate {
+pub(in crate::ccid) fn send_greedily(pair: &mut Pair, from: End, time: Duration) -> DataRate {
     let end = pair.now + time;
     let before = pair.end(from).snapshot().statistics.bytes_sent;
     while pair.now < end {
@@ -64,7 +64,10 @@ fn send_greedily(pair: &mut Pair, from: End, time: Duration) -> DataRate {
 }
 
 /// Loses the client's data packets with probability `loss`.
-fn lossy(loss: f64, seed: u64) -> Box<dyn FnMut(&crate::connection::tests::pair::SentPacket) -> Treatment> {
+pub(in crate::ccid) fn lossy(
+    loss: f64,
+    seed: u64,
+) -> Box<dyn FnMut(&crate::connection::tests::pair::SentPacket) -> Treatment> {
     let mut lcg = Lcg(seed);
     Box::new(move |sent| {
         let is_data = sent.from == End::Client

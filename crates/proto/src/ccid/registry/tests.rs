@@ -17,7 +17,7 @@ fn mechanisms_are_found_by_number() {
 
 #[test]
 fn a_ccid_is_found_by_its_number_or_name() {
-    let registry = Registry::default().with_window_laws();
+    let registry = Registry::default().with_window_laws().with_delay_aware();
     for (text, ccid) in [
         ("2", Some(Ccid::TCP_LIKE)),
         ("tfrc", Some(Ccid::TFRC)),
@@ -26,6 +26,8 @@ fn a_ccid_is_found_by_its_number_or_name() {
         ("Veno", Some(Ccid::VENO)),
         ("westwood", Some(Ccid::WESTWOOD)),
         ("PRAGUE", Some(Ccid::PRAGUE)),
+        ("delay-aware", Some(Ccid::DELAY_AWARE)),
+        ("252", Some(Ccid::DELAY_AWARE)),
         ("250", None),
         ("5", None),
         ("bbr", None),
@@ -33,7 +35,9 @@ fn a_ccid_is_found_by_its_number_or_name() {
     ] {
         assert_eq!(registry.parse(text), ccid, "{text}");
     }
-    assert_eq!(Registry::default().parse("cubic"), None, "experiments are registered on request only");
+    for experiment in ["cubic", "delay-aware"] {
+        assert_eq!(Registry::default().parse(experiment), None, "experiments are registered on request only");
+    }
 }
 
 #[test]

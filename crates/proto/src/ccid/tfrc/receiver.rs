@@ -22,9 +22,11 @@ use crate::ccid::{
 use crate::event::LossVerdict;
 
 mod classification;
+mod marks;
 mod unwrapper;
 
 use classification::Classification;
+use marks::MarkCounter;
 use unwrapper::Unwrapper;
 
 #[cfg(test)]
@@ -41,6 +43,8 @@ pub struct Receiver {
     law: FreezingReceiver,
     classification: Classification,
     numbers: Unwrapper,
+    /// Counts marks, if they are reported and no loss events.
+    marks: Option<MarkCounter>,
     /// `true` if the Send Loss Event Rate feature is on.
     sends_loss_event_rate: bool,
     /// A protocol violation of the sender.
@@ -83,6 +87,7 @@ impl Receiver {
             law: FreezingReceiver::new(TfrcReceiver::new(half.now, config, half.rtt)),
             classification: Classification::new(differentiation, tfrc.differentiation),
             numbers,
+            marks: variant.delay_aware.map(|_| MarkCounter::default()),
             sends_loss_event_rate: false,
             violation: None,
         }
@@ -91,6 +96,9 @@ impl Receiver {
     /// Unwraps the sequence number of a packet that has just arrived, and reads its round-trip times.
     fn enter(&mut self, now: Instant, packet: &ReceivedPacket<'_>) -> u64 {
         let sequence = self.numbers.unwrap(packet.sequence);
+        if let Some(marks) = &mut self.marks {
+            marks.on_received(packet);
+        }
         self.law.tfrc_mut().rtt_mut().on_hint(packet.rtt_hint);
         for option in packet.options {
             if let DccpOption::CcidSpecific { kind: tfrc::RTT_ESTIMATE, .. } = option {
@@ -140,6 +148,25 @@ impl Receiver {
         if self.law.state().is_some() { read_marks(options) } else { HandoverMarks::default() }
     }
 
+    /// A packet in the terms of the law.
+    fn translate(&self, packet: &ReceivedPacket<'_>, sequence: u64, at: Instant) -> TfrcPacket {
+        TfrcPacket {
+            arrival: ArrivedPacket {
+                sequence,
+                at,
+                // Data that the application never receives count as lost: a late packet revokes no loss.
+                marked: packet.ecn == Ecn::Ce && self.marks.is_none() || packet.discarded,
+                carries_data: matches!(packet.packet_type, PacketType::Data | PacketType::DataAck),
+                empty_before: packet.ndp_count.unwrap_or(0),
+                window_counter: packet.ccval,
+            },
+            size: ByteCount::new(packet.payload as u64),
+            // Reports acknowledge sequence numbers, and round-trip times are averaged.
+            sent: None,
+            sender_rtt: None,
+        }
+    }
+
     /// Adds the options about loss intervals to a packet that acknowledges the greatest number.
     fn write_loss_intervals(&self, options: &mut Options) {
         let report = self.law.tfrc().interval_report();
@@ -163,7 +190,7 @@ impl HcReceiver for Receiver {
 
     fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {
         let sequence = self.enter(now, &packet);
-        let packet_in = translate(&packet, sequence, packet.arrived.unwrap_or(now));
+        let packet_in = self.translate(&packet, sequence, packet.arrived.unwrap_or(now));
         self.classify(&packet, &packet_in.arrival);
         let marks = self.marks(packet.options);
         self.law.on_packet(now, &packet_in, marks, self.classification.algorithm());
@@ -188,6 +215,9 @@ impl HcReceiver for Receiver {
         }
         if unfrozen {
             options.push(tfrc::unfrozen());
+        }
+        if let Some(marks) = &mut self.marks {
+            options.push(marks.take().to_option());
         }
     }
 
@@ -224,7 +254,7 @@ impl HcReceiver for Receiver {
             rtt: tfrc.rtt().known(),
             lost: counts.lost,
             lost_wireless: counts.wireless,
-            marked: counts.marked,
+            marked: counts.marked + self.marks.as_ref().map_or(0, MarkCounter::total),
             freeze: self.law.state(),
         }
     }
@@ -249,12 +279,13 @@ impl HcReceiver for Receiver {
 impl OrderedReceiver for Receiver {
     fn on_arrival(&mut self, now: Instant, packet: &ReceivedPacket<'_>) {
         let sequence = self.enter(now, packet);
-        self.law.tfrc_mut().on_arrival(now, &translate(packet, sequence, packet.arrived.unwrap_or(now)));
+        let packet_in = self.translate(packet, sequence, packet.arrived.unwrap_or(now));
+        self.law.tfrc_mut().on_arrival(now, &packet_in);
     }
 
     fn on_received_in_order(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>) {
         let sequence = self.numbers.near(packet.sequence);
-        let arrival = translate(packet, sequence, packet.arrived.unwrap_or(arrived)).arrival;
+        let arrival = self.translate(packet, sequence, packet.arrived.unwrap_or(arrived)).arrival;
         self.classify(packet, &arrival);
         let marks = self.marks(packet.options);
         self.law.on_packet_in_order(now, &arrival, marks, self.classification.algorithm());
@@ -289,25 +320,6 @@ impl LossClassifier for Receiver {
 
     fn take_verdict(&mut self) -> Option<LossVerdict> {
         self.classification.take_verdict()
-    }
-}
-
-/// A packet in the terms of the law.
-fn translate(packet: &ReceivedPacket<'_>, sequence: u64, at: Instant) -> TfrcPacket {
-    TfrcPacket {
-        arrival: ArrivedPacket {
-            sequence,
-            at,
-            // Data that the application never receives count as lost: a late packet revokes no loss.
-            marked: packet.ecn == Ecn::Ce || packet.discarded,
-            carries_data: matches!(packet.packet_type, PacketType::Data | PacketType::DataAck),
-            empty_before: packet.ndp_count.unwrap_or(0),
-            window_counter: packet.ccval,
-        },
-        size: ByteCount::new(packet.payload as u64),
-        // Reports acknowledge sequence numbers, and round-trip times are averaged.
-        sent: None,
-        sender_rtt: None,
     }
 }
 

@@ -5,10 +5,10 @@ use whimbrel_control::freeze::{FreezingSender, Marking, PlainRate, ProbeEnd, Sen
 use whimbrel_control::tfrc::loss_intervals::INTERVALS;
 use whimbrel_control::tfrc::send_rate::SendRateConfig;
 use whimbrel_control::tfrc::window_counter::WindowCounter;
-use whimbrel_control::tfrc::{self, LossEventRate, SegmentSize, SenderConfig};
+use whimbrel_control::tfrc::{self, BoundReport, DelayBound, LossEventRate, SegmentSize, SenderConfig};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
-use whimbrel_wire::option::tfrc::{ProbeRule, RttEstimate, TfrcOption, probing, restoring};
-use whimbrel_wire::option::{Elapsed, FeatureNumber, timing};
+use whimbrel_wire::option::tfrc::{EcnCounts, ProbeRule, RttEstimate, probing, restoring};
+use whimbrel_wire::option::{FeatureNumber, timing};
 use whimbrel_wire::{DccpOption, Options, PacketType, SeqNo};
 
 use super::loss_record::LossRecord;
@@ -21,6 +21,10 @@ use crate::ccid::{
     Ccid, Feedback, Freezing, HalfConnection, HcSender, PathFollower, Resume, SenderMarks, SentPacket,
 };
 use crate::{SendVerdict, SenderSnapshot};
+
+mod feedback_options;
+
+use feedback_options::FeedbackOptions;
 
 #[cfg(test)]
 mod tests;
@@ -37,6 +41,8 @@ const REMEMBERED_ROUND_TRIPS: u64 = 8;
 pub struct Sender {
     variant: Variant,
     tfrc: FreezingSender,
+    /// The bound of the rate by the queueing delay and by marks, if the variant has one.
+    bound: Option<Box<DelayBound>>,
     /// The first packet since the rate was last restored, and the number of that restoration.
     restored: (u64, SeqNo),
     /// Number of losses that are only a mark requested by this end.
@@ -56,49 +62,12 @@ pub struct Sender {
     owes_ack_since: Option<Instant>,
     /// Number of packets that Ack Vectors report as marked.
     marked: u64,
+    /// Number of packets that ECN Counts report as marked. They are not among the losses.
+    counted_marks: u64,
     /// The largest application datagram if the path sets no limit.
     max_datagram: usize,
     /// `true` if the rate is limited to the capacity of the local link.
     has_link_cap: bool,
-}
-
-/// The options that make an acknowledgement a feedback packet.
-#[derive(Clone, Copy, Debug, Default)]
-struct FeedbackOptions {
-    receive_rate: Option<DataRate>,
-    loss_event_rate: Option<LossEventRate>,
-    elapsed: Duration,
-    /// The Elapsed Time saturates its field.
-    elapsed_is_saturated: bool,
-    has_state: bool,
-    unfrozen: bool,
-}
-
-impl FeedbackOptions {
-    fn read(options: &[DccpOption]) -> Self {
-        let mut read = Self::default();
-        for option in options {
-            match option {
-                DccpOption::ElapsedTime(elapsed) | DccpOption::TimestampEcho { elapsed, .. } => {
-                    read.elapsed = read.elapsed.max(Duration::from_nanos(Elapsed::nanos(*elapsed)));
-                    read.elapsed_is_saturated |= !elapsed.is_exact();
-                }
-                DccpOption::AckVector { .. } | DccpOption::DataDropped(_) => read.has_state = true,
-                DccpOption::CcidSpecific { .. } => match TfrcOption::parse(option) {
-                    Some(TfrcOption::ReceiveRate(rate)) => {
-                        read.receive_rate = Some(DataRate::from_bytes_per_second(rate.into()));
-                    }
-                    Some(TfrcOption::LossEventRate(inverse)) => {
-                        read.loss_event_rate = Some(LossEventRate::from_inverse(inverse));
-                    }
-                    Some(TfrcOption::Unfrozen) => read.unfrozen = true,
-                    _ => {}
-                },
-                _ => {}
-            }
-        }
-        read
-    }
 }
 
 impl Sender {
@@ -124,6 +93,7 @@ impl Sender {
         Self {
             variant,
             tfrc: law,
+            bound: variant.delay_aware.map(|law| Box::new(DelayBound::new(law))),
             restored: (0, half.next_sequence),
             settled: 0,
             counter: WindowCounter::default(),
@@ -135,6 +105,7 @@ impl Sender {
             sends_timestamps: false,
             owes_ack_since: None,
             marked: 0,
+            counted_marks: 0,
             max_datagram: half.max_datagram,
             has_link_cap: tfrc.link_cap,
         }
@@ -246,18 +217,43 @@ impl Sender {
             return;
         }
         let was_settling = self.tfrc.state() == SenderState::Settling;
-        self.tfrc.on_feedback(
-            now,
-            &tfrc::Feedback {
-                last_data_sent,
-                delay,
-                receive_rate: reported,
-                loss_event_rate,
-                new_loss_event: new_event || dropped_event,
-            },
-            Signs { unfrozen: read.unfrozen, packets: Some(covered), ..signs },
-        );
+        let feedback = tfrc::Feedback {
+            last_data_sent,
+            delay,
+            receive_rate: reported,
+            loss_event_rate,
+            new_loss_event: new_event || dropped_event,
+        };
+        let signs = Signs { unfrozen: read.unfrozen, packets: Some(covered), ..signs };
+        self.tfrc.on_feedback(now, &feedback, signs);
+        // Without the packet's transmission time there is no sample of the delay.
+        let sample =
+            sent.filter(|_| !read.elapsed_is_saturated).map(|sent| (now - sent.at).saturating_sub(delay));
+        self.bound_rate(now, &feedback, sample, read.ecn_counts);
         self.settled += u64::from(was_settling && self.tfrc.state() == SenderState::Normal);
+    }
+
+    /// Bounds the rate by the queueing delay and by marks, if the variant does, after a report.
+    fn bound_rate(
+        &mut self,
+        now: Instant,
+        feedback: &tfrc::Feedback,
+        sample: Option<Duration>,
+        counts: Option<EcnCounts>,
+    ) {
+        let Some(bound) = &mut self.bound else { return };
+        let counts = counts.unwrap_or_default();
+        self.counted_marks += u64::from(counts.marked);
+        let report = BoundReport {
+            now,
+            last_data_sent: feedback.last_data_sent,
+            sample,
+            receive_rate: feedback.receive_rate,
+            marked: counts.share(),
+            restorations: self.tfrc.restorations(),
+            is_restoring: matches!(self.tfrc.state(), SenderState::Frozen | SenderState::Restoring),
+        };
+        bound.on_report(self.tfrc.tfrc_mut(), &report);
     }
 
     /// Adds the freeze options to a packet with data (`papers/freeze`, Section 4.3). The receiver reads them on packets
@@ -371,7 +367,13 @@ impl HcSender for Sender {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        let reductions = self.tfrc.tfrc().nofeedback_reductions();
         self.tfrc.on_nofeedback_timeout(now);
+        if let Some(bound) = &mut self.bound
+            && self.tfrc.tfrc().nofeedback_reductions() > reductions
+        {
+            bound.on_nofeedback(self.tfrc.tfrc_mut());
+        }
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -418,7 +420,7 @@ impl HcSender for Sender {
             loss_event_rate: Some(tfrc.loss_event_rate.as_f64()),
             receive_rate: Some(tfrc.receive_rate),
             lost: self.losses.losses().saturating_sub(self.marked + self.settled),
-            marked: self.marked,
+            marked: self.marked + self.counted_marks,
             freeze: Some(self.tfrc.state()),
             ..SenderSnapshot::default()
         }
@@ -440,6 +442,12 @@ impl Freezing for Sender {
 }
 
 impl PathFollower for Sender {
+    fn on_path_change(&mut self, _now: Instant) {
+        if let Some(bound) = &mut self.bound {
+            bound.on_path_change(self.tfrc.tfrc_mut());
+        }
+    }
+
     fn on_link_estimate(&mut self, now: Instant, estimate: Option<Estimate>) {
         if self.has_link_cap {
             let cap = estimate.map_or(DataRate::INFINITE, |estimate| estimate.capacity);

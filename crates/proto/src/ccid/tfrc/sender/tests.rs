@@ -1,7 +1,7 @@
 use whimbrel_wire::Options;
-use whimbrel_wire::option::OptionBytes;
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::option::tfrc::{self as wire, LossInterval};
+use whimbrel_wire::option::{Elapsed, OptionBytes};
 
 use super::*;
 use crate::Config;
