@@ -101,9 +101,9 @@ pub fn parse_quantity(kind: &str, text: &str) -> Result<f64, String> {
     value.ok_or_else(|| format!("{text:?} is not {expected}"))
 }
 
-/// The congestion controls of commands: the standard CCIDs, and the experiments with other window laws.
+/// The congestion controls of commands: the standard CCIDs, and the experiments but CCID 250.
 pub(crate) fn mechanisms() -> Registry {
-    Registry::default().with_window_laws()
+    Registry::default().with_window_laws().with_delay_aware()
 }
 
 /// The CCIDs that the serving end of a command accepts, in order of preference. The client chooses by offering one.
@@ -232,6 +232,7 @@ mod tests {
     #[test]
     fn a_ccid_is_a_number_or_a_name_and_a_capture_is_explained_by_the_same() {
         assert_eq!((parse_ccid("2"), parse_ccid("cubic"), parse_ccid("254")), (Ok(2), Ok(248), Ok(254)));
+        assert_eq!(parse_ccid("delay-aware"), Ok(252));
         let error = parse_ccid("bbr").expect_err("no such CCID");
         assert!(error.contains("248 (CUBIC)"), "{error}");
         let mechanisms = mechanisms();

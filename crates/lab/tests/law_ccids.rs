@@ -132,12 +132,13 @@ fn a_ccid_has_a_number_and_a_name() {
         ("248", "cubic"),
         ("249", "veno"),
         ("253", "westwood"),
+        ("252", "Delay-Aware"),
         ("254", "Prague"),
     ] {
         assert_eq!(scheme(number), Ok(format!("ccid{number}")));
         assert_eq!(scheme(&format!("\"{name}\"")), Ok(format!("ccid{number}")));
     }
-    let known = "2 (TCP-like), 3 (TFRC), 4 (TFRC-SP), 248 (CUBIC), 249 (Veno), 250 (an experiment), 253 (Westwood) or 254 (Prague)";
+    let known = "2 (TCP-like), 3 (TFRC), 4 (TFRC-SP), 248 (CUBIC), 249 (Veno), 250 (an experiment), 252 (delay-aware), 253 (Westwood) or 254 (Prague)";
     for (ccid, found) in [("5", "5"), ("256", "256"), ("\"bbr\"", "\"bbr\"")] {
         let error = scheme(ccid).expect_err("an error");
         assert!(error.contains("ccid") && error.contains(found) && error.contains(known), "{error}");

@@ -64,7 +64,7 @@ struct SendArgs {
     /// The address and port at which the program's datagrams arrive.
     #[arg(long, value_name = "ADDRESS:PORT")]
     from: SocketAddr,
-    /// Congestion control: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets), or an experiment: cubic, veno, westwood, prague.
+    /// Congestion control: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets), or an experiment: cubic, veno, westwood, prague, delay-aware.
     #[arg(long, default_value_t = 3, value_parser = parse_ccid)]
     ccid: u8,
     /// Freeze while there is no route to the receiver, and follow the route to another address (Linux).

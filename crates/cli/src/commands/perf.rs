@@ -106,7 +106,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, short = 'p')]
     port: Option<u16>,
     /// Congestion control of the DCCP data: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets, 100
-    /// of them per second at most), or an experiment: cubic (248), veno (249), westwood (253), prague (254).
+    /// of them per second at most), or an experiment: cubic (248), veno (249), delay-aware (252), westwood (253), prague (254).
     #[arg(long, default_value_t = 3, value_parser = parse_ccid)]
     ccid: u8,
     /// The DCCP Service Code to request: a number, up to four letters, or as SC:RTPV.

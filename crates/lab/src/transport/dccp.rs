@@ -40,7 +40,7 @@ pub struct Dccp;
 pub struct Keys {
     /// DCCP only: the congestion control of the data, by its number or name: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small
     /// packets), or an experiment: 250, TFRC that does not slow down for packets reported as corrupt; `"cubic"` (248), `"veno"` (249),
-    /// `"westwood"` (253) and `"prague"` (254), CCID 2 with another window.
+    /// `"westwood"` (253) and `"prague"` (254), CCID 2 with another window; `"delay-aware"` (252), TFRC with a bounded queueing delay.
     #[serde(default)]
     ccid: Option<CcidKey>,
     /// DCCP only: the scheme by which the receiver distinguishes wireless from congestion losses.

@@ -16,7 +16,7 @@ const UDP_HEADER: u32 = 8;
 
 /// The congestion control mechanisms of simulated connections.
 pub(super) fn mechanisms() -> Registry {
-    Registry::default().with(ccid250::mechanism()).with_window_laws()
+    Registry::default().with(ccid250::mechanism()).with_delay_aware().with_window_laws()
 }
 
 /// Converts an error of the protocol code into one with the scenario's key.
