@@ -41,7 +41,7 @@ fn losses_are_classified_if_the_client_requests_it() {
     }
     for (options, words) in [
         (&["--lda", "omniscient"][..], "simulator"),
-        (&["--lda", "zbs3", "--ccid", "2"], "expected CCID 3 (TFRC) or 4 (TFRC-SP)"),
+        (&["--lda", "zbs3", "--ccid", "2"], "expected CCID 3 (TFRC), 4 (TFRC-SP) or 252 (delay-aware)"),
         (&["--lda", "oracle"], "zbs3"),
         (&["--lda", "zbs3", "--udp"], "--udp"),
     ] {

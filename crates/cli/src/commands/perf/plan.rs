@@ -265,7 +265,7 @@ pub(super) mod tests {
                     plan.dccp.ccid = 2;
                     plan.reception.lda = Some("zbs3".into())
                 }),
-                "CCID 3 (TFRC) or 4",
+                "CCID 3 (TFRC), 4 (TFRC-SP) or 252",
             ),
             (plan_with(|plan| plan.reception.lda = Some("oracle".into())), "a scheme that both ends support"),
             (plan_with(|plan| plan.reception.lda = Some("omniscient".into())), "needs no simulator"),
