@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The confronts of the paper `confront` with real stacks, and the same paths in the simulator.
 
-Usage: interop/confront.py [--quick] [--runs 2] [--out out/confront-real] [--jobs 2] [--record] [--all]
+Usage: interop/confront.py [--quick] [--runs 4] [--out out/confront-real] [--jobs 2] [--record] [--all]
 
 Two flows of the kernel's TCP, UDP and DCCP, or of Whimbrel's sockets, share a token bucket in an emulated
 guest (docs/interop.md), which is interrupted twice. Prints a table and writes runs.csv; `--record` writes
@@ -22,7 +22,19 @@ from pathlib import Path
 
 import confront_cells
 import machine
-from confront_cells import PAIRS, QUICK_PAIRS, RECORDED_PAIRS, SECONDS, SIMULATED, Cell, Pair
+from confront_cells import (
+    DELAY_MS,
+    PACKET_MS,
+    PAIRS,
+    PHASES,
+    QUICK_PAIRS,
+    RECORDED_PAIRS,
+    SECONDS,
+    SIMULATED,
+    VARIED,
+    Cell,
+    Pair,
+)
 from confront_table import Row, names, rows, table, write
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -85,19 +97,32 @@ def measured(cell: Cell, folder: Path) -> list[Row]:
     return list(rows(cell, before, after))
 
 
-def simulated(pair: Pair, run: int) -> Iterator[Row]:
-    """The flows of the same confront in the simulator."""
+def simulated(pair: Pair, run: int, delay_ms: float = DELAY_MS) -> list[tuple[float, float]]:
+    """Throughput and loss of the flows of the same confront in the simulator."""
     import whimbrel
 
-    flows = whimbrel.run(confront_cells.scenario(pair, run), seed=run + 1).flows
+    flows = whimbrel.run(confront_cells.scenario(pair, run, delay_ms), seed=run + 1).flows
+    found = []
     for flow in (0, 1):
         sent = float(flows["sent_packets"][flow])
         lost = sum(float(flows[cause][flow]) for cause in ("lost_queue", "lost_down"))
         size = float(flows["bottleneck_bytes"][flow]) / float(flows["bottleneck_packets"][flow])
         seconds = SECONDS - (Cell(0, pair, SIMULATED, run).offset_s if flow else 0)
         # The simulator's throughput is that of the bottleneck, before the interruptions.
-        rate = float(flows["received_packets"][flow]) * size * 8 / seconds
-        yield Row(names(pair), SIMULATED, run, flow, rate, lost / sent)
+        found.append((float(flows["received_packets"][flow]) * size * 8 / seconds, lost / sent))
+    return found
+
+
+def simulations(pair: Pair, runs: int) -> Iterator[Row]:
+    """The rows of all simulations of a pair."""
+    for run in range(runs):
+        for flow, figures in enumerate(simulated(pair, run)):
+            yield Row(names(pair), SIMULATED, run, flow, *figures)
+    for phase in range(PHASES):
+        # Half of the part in each direction.
+        delay_ms = DELAY_MS + PACKET_MS / 2 * phase / PHASES
+        for flow, figures in enumerate(simulated(pair, phase % runs, delay_ms)):
+            yield Row(names(pair), VARIED, phase, flow, *figures)
 
 
 def main() -> int:
@@ -107,7 +132,7 @@ def main() -> int:
     )
     parser.add_argument("--quick", action="store_true", help="two pairs, once")
     parser.add_argument("--all", action="store_true", help="all pairs of the paper")
-    parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--runs", type=int, default=4)
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "confront-real")
     parser.add_argument("--jobs", type=int, default=2, help="guests at a time")
     parser.add_argument("--record", action="store_true", help=f"write {RECORDED.name}")
@@ -124,7 +149,7 @@ def main() -> int:
     except machine.MachineError as error:
         print(f"confront: {error}", file=sys.stderr)
         return 1
-    found += [row for pair in pairs for run in range(runs) for row in simulated(pair, run)]
+    found += [row for pair in pairs for row in simulations(pair, runs)]
     print("\n".join(table(found)))
     write(found, RECORDED if options.record else options.out / "runs.csv")
     return 0

@@ -25,12 +25,25 @@ SIZE = 1400
 UDP_BPS = 4_364_000
 """Data, without headers: the mean throughput of UDP printed in Table 4 for packets of 1424 bytes."""
 SECONDS = 20
+SEND_COST_US = {"tcp": 10, "udp": 10, "dccp": 31}
+"""The simulated senders' time for a packet.
+
+These are the medians of the distances, in the guest, of packets that a TCP and Whimbrel's DCCP sent in one
+burst, where they enter the router with the bottleneck. Linux's DCCP has 9.
+"""
 GAPS_S = (7.0, 14.0)
 GAP_S = 0.09
 OFFSET_S = 0.25
 """The second flow starts that much later in each run than in the one before."""
-LINUX, OURS, SIMULATED = "linux", "whimbrel", "simulated"
-"""The stacks of DCCP. TCP and UDP are simulated beside a simulated DCCP, else the kernel's."""
+LINUX, OURS, SIMULATED, VARIED = "linux", "whimbrel", "simulated", "varied"
+"""The stacks of DCCP. TCP and UDP are simulated beside a simulated DCCP, else the kernel's.
+
+`varied` is simulated with round-trip times that differ by parts of a packet's time at the bottleneck.
+"""
+PHASES = 16
+"""Number of these round-trip times."""
+PACKET_MS = 1.056
+"""Time of a TCP segment with its headers at the bottleneck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +171,18 @@ def script(chosen: Sequence[Cell], lanes: int) -> str:
     return "\n".join([SCRIPT.read_text(), allowed, *lanes_of, f"wait\n{busy}\n"])
 
 
-def scenario(pair: Pair, run: int) -> dict[str, Any]:
-    """The same confront as a scenario."""
+def scenario(pair: Pair, run: int, delay_ms: float = DELAY_MS) -> dict[str, Any]:
+    """The same confront as a scenario, with that delay one way."""
     fast = {"rate": "10 Gbit/s", "delay": "0 ms", "queue": "10000 packets"}
     cell = Cell(0, pair, SIMULATED, run)
+    costs = [SEND_COST_US[protocol.transport] for protocol in pair]
+    hosts = [{"send_cost": f"{cost} us", "queue": "1000 packets"} for cost in costs]
     return {
         "simulation": {"duration": f"{SECONDS} s"},
-        "node": [{"name": name} for name in ("s0", "s1", "m", "n", "k", "r0", "r1")],
+        "node": [
+            *({"name": f"s{index}", "host": host} for index, host in enumerate(hosts)),
+            *({"name": name} for name in ("m", "n", "k", "r0", "r1")),
+        ],
         "link": [
             {"between": ["s{i}", "m"], "count": 2, **fast},
             {
@@ -175,7 +193,7 @@ def scenario(pair: Pair, run: int) -> dict[str, Any]:
                 "queue": f"{QUEUE_PACKETS} packets",
                 "reverse": fast,
             },
-            {"name": "path", "between": ["n", "k"], **fast | {"delay": f"{DELAY_MS} ms"}},
+            {"name": "path", "between": ["n", "k"], **fast | {"delay": f"{delay_ms:g} ms"}},
             {"between": ["k", "r{i}"], "count": 2, **fast},
         ],
         "flow": [
