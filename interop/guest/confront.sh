@@ -7,13 +7,6 @@
 # m has the bottleneck, n and k delay, and lose all packets in gaps. Each flow has devices of its own at its ends, whose counters
 # measure it. All devices split coalesced buffers into packets.
 
-# linked ID NAMESPACE NAMESPACE: joins two namespaces by a pair of devices, each named after both ends.
-linked() {
-	ip link add $2$3 netns $2.$1 type veth peer name $3$2 netns $3.$1
-	ip -n $2.$1 link set $2$3 gso_max_segs 1 up
-	ip -n $3.$1 link set $3$2 gso_max_segs 1 up
-}
-
 # confront_path ID "TBF at m" "ITS QUEUE IN PACKETS" "NETEM at n and k"
 confront_path() {
 	for ns in s0 s1 m n k r0 r1; do
@@ -21,7 +14,7 @@ confront_path() {
 		ip -n $ns.$1 link set lo up
 	done
 	for pair in "s0 m" "s1 m" "m n" "n k" "k r0" "k r1"; do
-		linked $1 $pair
+		joined $1 $pair
 	done
 	# Whimbrel's ends are behind a TUN device: 10.71 at the senders, 10.72 at the receivers.
 	for i in 0 1; do

@@ -40,6 +40,14 @@ path() {
 	[ -z "$3" ] || tc -n b.$1 qdisc add dev vb root netem $3
 }
 
+# joined ID NAMESPACE NAMESPACE: joins two namespaces by a pair of devices, each named after both ends. They split
+# coalesced buffers into packets.
+joined() {
+	ip link add $2$3 netns $2.$1 type veth peer name $3$2 netns $3.$1
+	ip -n $2.$1 link set $2$3 gso_max_segs 1 up
+	ip -n $3.$1 link set $3$2 gso_max_segs 1 up
+}
+
 # until_said FILE WORD: waits until the file contains the word, for at most ten seconds.
 until_said() {
 	n=0

@@ -6,13 +6,6 @@
 # The sender's and the receiver's own devices split coalesced buffers into packets, so that every netem
 # counts packets.
 
-# joined ID NAMESPACE NAMESPACE: joins two namespaces by a pair of devices, each named after both ends.
-joined() {
-	ip link add $2$3 netns $2.$1 type veth peer name $3$2 netns $3.$1
-	ip -n $2.$1 link set $2$3 gso_max_segs 1 up
-	ip -n $3.$1 link set $3$2 gso_max_segs 1 up
-}
-
 # route_path ID "NETEM at m" "NETEM at n" "NETEM at r"
 route_path() {
 	for ns in s m n r; do
