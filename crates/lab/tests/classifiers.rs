@@ -141,7 +141,10 @@ fn names_that_no_scheme_has_are_refused() {
     let unknown = error(&[("flow.flow.classifier", "oracle")]);
     assert!(unknown.contains("flow[0].classifier") && unknown.contains("zbs3"), "{unknown}");
     let without = error(&[("flow.flow.classifier", "zbs"), ("flow.flow.ccid", "2")]);
-    assert!(without.contains("ccid = 3 (TFRC), 4 (TFRC-SP) or 250 (an experiment)"), "{without}");
+    assert!(
+        without.contains("ccid = 3 (TFRC), 4 (TFRC-SP), 250 (an experiment) or 252 (delay-aware)"),
+        "{without}"
+    );
 }
 
 /// Trip times by the two clocks grow or fall by 12 ms a minute. Left alone, a queue seems to fill, or to have emptied; corrected by the

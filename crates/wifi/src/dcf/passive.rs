@@ -80,7 +80,9 @@ impl<R: Random> Dcf<R> {
         let is_for_others = frame.receiver != self.address && !frame.receiver.is_group();
         // The reservation of an RTS has a deadline under the standard's rules.
         let has_deadline = frame.kind == FrameKind::Rts;
+        // With probes, each frame is traffic, whose time matters.
         is_for_others
+            && self.config.probe.is_none()
             && (self.config.is_ns2() || (!has_deadline && self.config.phy.supported.contains(frame.rate)))
     }
 

@@ -43,9 +43,9 @@ impl<R: Random> Dcf<R> {
         }
     }
 
-    /// Notes an own or a received frame as traffic.
+    /// Notes an own or a received frame as traffic, for probes.
     pub(super) fn note_traffic(&mut self, now: Instant, kind: FrameKind) {
-        if kind != FrameKind::Management {
+        if self.config.probe.is_some() && kind != FrameKind::Management {
             self.last_traffic = Some(now);
         }
     }

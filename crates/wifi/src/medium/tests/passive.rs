@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use whimbrel_units::{Duration, Instant};
 
 use crate::SplitMix64;
-use crate::dcf::{Dcf, Event, MacConfig, Outgoing, ReceptionError, Sensed};
+use crate::dcf::{Dcf, Event, MacConfig, Outgoing, ProbeConfig, ReceptionError, Sensed};
 use crate::frame::{Addressing, Frame, FrameKind, MacAddress};
 use crate::medium::{CaptureRule, Link, Listener, LossCause, Medium, MediumConfig};
 use crate::phy::{Phy, Preamble, Rate};
@@ -195,7 +195,8 @@ proptest! {
     fn a_summary_has_the_effects_of_the_reports_that_it_stands_for(inputs in inputs()) {
         let additive = CaptureRule::Interference { switches_to_stronger: true };
         let standard = MacConfig::standard(Phy::hr_dsss(Preamble::Long), Rate::Hr11);
-        for mac in [MacConfig::ns2(), standard] {
+        let probe = Some(ProbeConfig { size: 100, quiet: Duration::from_millis(2) });
+        for mac in [MacConfig::ns2(), standard, MacConfig { probe, ..MacConfig::ns2() }] {
             for rule in [CaptureRule::FirstFrame, additive] {
                 let config = MediumConfig { rule, ..MediumConfig::ns2() };
                 let (reported, none) = run(config, &mac, &inputs, false);
