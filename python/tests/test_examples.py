@@ -16,7 +16,7 @@ from whimbrel.__main__ import main
 from whimbrel.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("scenarios", "rfc8867", "teaching", "traces", "captures", "carry", "notebooks")
+FOLDERS = ("scenarios", "rfc8867", "rfc8869", "teaching", "traces", "captures", "carry", "notebooks")
 COMMANDS = [
     [],
     ["perf"],
