@@ -164,7 +164,9 @@ def test_what_can_leave_the_range_is_drawn_outside_of_it() -> None:
 def test_printed_numbers_lie_within_the_bounds_of_their_metrics(key: str) -> None:
     loaded = paper.load(key)
     for item, numbers in paper.expected(loaded).items():
-        limits = {metric.key: metric.limits for metric in loaded.item(item).metrics}
+        described = loaded.item(item)
+        metrics = [*described.metrics, *(each.metric for each in described.derived)]
+        limits = {metric.key: metric.limits for metric in metrics}
         for place, number in numbers.items():
             low, high = limits[place[2]]
             assert low is None or number >= low, (item, place)
