@@ -8,35 +8,7 @@
 
 # route_path ID "NETEM at m" "NETEM at n" "NETEM at r"
 route_path() {
-	for ns in s m n r; do
-		ip netns add $ns.$1
-		ip -n $ns.$1 link set lo up
-	done
-	joined $1 s m
-	joined $1 m n
-	joined $1 n r
-	ip -n s.$1 -batch - <<-N
-		addr add 10.60.1.1/24 dev sm
-		route add default via 10.60.1.2
-	N
-	ip -n m.$1 -batch - <<-N
-		addr add 10.60.1.2/24 dev ms
-		addr add 10.60.2.1/24 dev mn
-		route add 10.60.3.0/24 via 10.60.2.2
-	N
-	ip -n n.$1 -batch - <<-N
-		addr add 10.60.2.2/24 dev nm
-		addr add 10.60.3.1/24 dev nr
-		route add 10.60.1.0/24 via 10.60.2.1
-	N
-	ip -n r.$1 -batch - <<-N
-		addr add 10.60.3.2/24 dev rn
-		route add default via 10.60.3.1
-	N
-	tries=0
-	until ip netns exec s.$1 ping -c 1 -W 1 10.60.3.2 > /dev/null 2>&1 || [ $((tries += 1)) -gt 20 ]; do
-		sleep 0.1
-	done
+	chain $1
 	tc -n m.$1 qdisc add dev mn root netem $2
 	[ -z "$3" ] || tc -n n.$1 qdisc add dev nr root netem $3
 	tc -n r.$1 qdisc add dev rn root netem $4

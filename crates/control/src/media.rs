@@ -144,7 +144,7 @@ pub struct Probe {
     pub packets: u32,
 }
 
-/// What a sender may send.
+/// The limits of a sender: its rates and its window.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Allowance {
     /// Rate for the encoder, with the headers that [`SentPacket::size`] counts.
@@ -189,7 +189,7 @@ pub trait MediaController: CloneController + Any + fmt::Debug + Send + Sync {
     /// Processes the passage of time. A call before [`next_timer`](Self::next_timer) has no effect.
     fn on_timer(&mut self, now: Instant);
 
-    /// What may be sent now.
+    /// The current limits of the sender.
     fn allowance(&self) -> Allowance;
 
     /// The probe to be sent next. It is returned once.

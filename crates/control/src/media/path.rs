@@ -88,6 +88,16 @@ const LEAST_SIZE: u64 = 100;
 /// Bytes of a report with its headers.
 const REPORT_SIZE: u64 = 100;
 
+/// Mean of a property of samples.
+pub(super) fn mean(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> f64 {
+    samples.iter().map(of).sum::<f64>() / samples.len() as f64
+}
+
+/// Queueing delay of a sample, in milliseconds.
+pub(super) fn queue_ms(sample: &Sample) -> f64 {
+    sample.queueing.as_secs_f64() * 1e3
+}
+
 /// Sequence numbers and receptions in a report.
 type Receptions = Vec<(u64, Reception)>;
 

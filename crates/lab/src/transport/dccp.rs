@@ -133,7 +133,7 @@ impl DccpFlow {
             || self.config.ccids.tfrc().is_some_and(|tfrc| tfrc.link_cap)
     }
 
-    /// What the sender has of its station.
+    /// The station of the sender: its estimates and its associations.
     fn station(&self, flow: &FlowSetup<'_>) -> Station {
         let delay = self.follows_station.then(|| flow.distribution_delay());
         Station::new(self.uses_estimates().then(|| (flow.estimate(flow.from), flow.data_share())), delay)

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::{Bbr, BbrConfig, FullPipe};
-use crate::media::path::{Path, Sample, run};
+use crate::media::path::{Path, Sample, mean, queue_ms, run};
 use crate::media::{Allowance, Feedback, MediaController, RateLimits, SentPacket};
 
 mod draft;
@@ -19,14 +19,6 @@ fn config() -> BbrConfig {
 
 fn path(kbps: f64, delay_ms: u64, queue_ms: u64) -> Path {
     Path { report_every: Duration::from_millis(10), ..Path::new(kbps, delay_ms, queue_ms) }
-}
-
-fn mean(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> f64 {
-    samples.iter().map(of).sum::<f64>() / samples.len() as f64
-}
-
-fn queue_ms(sample: &Sample) -> f64 {
-    sample.queueing.as_secs_f64() * 1e3
 }
 
 /// BBR with a record of its states.

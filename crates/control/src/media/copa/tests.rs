@@ -5,7 +5,7 @@ use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::{Copa, CopaConfig, Velocity};
 use crate::media::buffer_filler::BufferFiller;
-use crate::media::path::{Flow, Path, Sample, run, run_flows};
+use crate::media::path::{Flow, Path, mean, queue_ms, run, run_flows};
 use crate::media::{MediaController, RateLimits};
 
 fn config() -> CopaConfig {
@@ -18,14 +18,6 @@ fn config() -> CopaConfig {
 
 fn path(kbps: f64, delay_ms: u64, queue_ms: u64) -> Path {
     Path { report_every: Duration::from_millis(10), ..Path::new(kbps, delay_ms, queue_ms) }
-}
-
-fn mean(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> f64 {
-    samples.iter().map(of).sum::<f64>() / samples.len() as f64
-}
-
-fn queue_ms(sample: &Sample) -> f64 {
-    sample.queueing.as_secs_f64() * 1e3
 }
 
 /// Mean and maximum of the queue in packets of 1200 bytes, and utilisation, after 20 s of 40 s.

@@ -5,7 +5,7 @@ use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::{DelayAwareTfrc, DelayAwareTfrcConfig};
 use crate::media::RateLimits;
-use crate::media::path::{Flow, Path, Sample, run, run_flows};
+use crate::media::path::{Flow, Path, Sample, mean, queue_ms, run, run_flows};
 
 fn config() -> DelayAwareTfrcConfig {
     DelayAwareTfrcConfig::new(RateLimits {
@@ -17,14 +17,6 @@ fn config() -> DelayAwareTfrcConfig {
 
 fn path(kbps: f64, delay_ms: u64, queue_ms: u64) -> Path {
     Path { report_every: Duration::from_millis(20), ..Path::new(kbps, delay_ms, queue_ms) }
-}
-
-fn mean(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> f64 {
-    samples.iter().map(of).sum::<f64>() / samples.len() as f64
-}
-
-fn queue_ms(sample: &Sample) -> f64 {
-    sample.queueing.as_secs_f64() * 1e3
 }
 
 /// Mean of the queueing delay in ms, its maximum, the utilisation and the coefficient of variation of the target, after

@@ -5,7 +5,7 @@ use whimbrel_units::{DataRate, Duration, Ecn, Instant};
 
 use super::window::{Congestion, ReferenceWindow};
 use super::{MarkAverage, Scream, ScreamConfig, ScreamEcn};
-use crate::media::path::{Path, Sample, run};
+use crate::media::path::{Path, Sample, mean, queue_ms, run};
 use crate::media::{MediaController, RateLimits};
 
 fn limits() -> RateLimits {
@@ -23,14 +23,6 @@ fn scream(ecn: ScreamEcn) -> Scream {
 /// SCReAM's receiver reports more often than each 50 ms: 10 ms here.
 fn path(kbps: f64, delay_ms: u64, queue_ms: u64) -> Path {
     Path { report_every: Duration::from_millis(10), ..Path::new(kbps, delay_ms, queue_ms) }
-}
-
-fn mean(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> f64 {
-    samples.iter().map(of).sum::<f64>() / samples.len() as f64
-}
-
-fn queue_ms(sample: &Sample) -> f64 {
-    sample.queueing.as_secs_f64() * 1e3
 }
 
 /// The rate over (2 / p) MSS 8 / RTT with independent marks of probability `p`.

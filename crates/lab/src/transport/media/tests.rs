@@ -16,7 +16,7 @@ use crate::{Document, run};
 /// Bytes of a packet with 960 bytes of media.
 const SIZE: u64 = 1000;
 
-/// A law that allows what it is told and records what it learns.
+/// A law with a preset allowance, which records its inputs.
 #[derive(Clone, Debug, Default)]
 struct Recorder(Arc<Mutex<Recording>>);
 
