@@ -61,7 +61,7 @@ PAPER = Paper(
     title="Congestion control for live media, each against each",
     authors="Whimbrel",
     year=None,
-    about="Twenty congestion controls of DCCP, TCP and RTP media, each alone and beside each, on wired, "
+    about="Twenty-one congestion controls of DCCP, TCP and RTP media, each alone and beside each, on wired, "
     "wireless and recorded networks: share, loss, delay, variation and video quality.",
     items=[_item(key) for key, network in NETWORKS.items() if recorded.is_there(network.file)],
     claims=claims.CLAIMS,

@@ -48,6 +48,7 @@ SCHEMES: Mapping[str, Scheme] = {
     "ccid248": _dccp("DCCP CUBIC", 248),
     "ccid249": _dccp("DCCP Veno", 249),
     "ccid254": _dccp("DCCP Prague", 254, dccp={"ecn": True}),
+    "ccid252": _dccp("DCCP delay-aware", 252, dccp={"ecn": True}),
     "zbs": _dccp("CCID 3 with ZBS", 3, classifier="zbs"),
     "tcp-sack": _tcp("TCP Reno"),
     "tcp-cubic": _tcp("TCP CUBIC", congestion="cubic"),
