@@ -79,6 +79,7 @@ impl TrafficSource {
     }
 
     /// `true` if the application has ended: it emits no more, and its connection can be closed.
+    #[inline]
     pub fn has_ended(&self, now: Instant) -> bool {
         match self.next() {
             Some(next) => self.ends && (now >= self.stop || next >= self.stop),

@@ -2,7 +2,7 @@
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{Acknowledgement, CongestionSignal, Delivery, NewReno, Window, WindowLaw};
+use super::{Acknowledgement, CongestionCause, CongestionSignal, Delivery, NewReno, Window, WindowLaw};
 
 /// The low-pass filter of the bandwidth samples.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,10 +18,15 @@ pub enum BandwidthFilter {
 /// One bandwidth sample is taken in each round-trip time, of at least [`MIN_INTERVAL`](Self::MIN_INTERVAL): the data
 /// delivered in it. On a loss, `ssthresh` becomes the product of the filtered bandwidth and the least round-trip time, and `cwnd` the same if
 /// it was larger; on a timeout `cwnd` is one segment. The growth is NewReno's.
+///
+/// Linux's Westwood+ ([`linux`](Self::linux)) halves the window during a recovery and sets `cwnd` and `ssthresh` to that product at its end, so that a
+/// window that was halved below the product grows at once. The burst can overflow a short queue.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Westwood {
     reno: NewReno,
     filter: BandwidthFilter,
+    /// `true` if the window is halved on a loss and set at the end of the recovery.
+    sets_at_end: bool,
     least_rtt: Option<Duration>,
     last_rtt: Duration,
     /// Beginning of the sample, and segments delivered in it.
@@ -46,6 +51,7 @@ impl Westwood {
         Self {
             reno,
             filter,
+            sets_at_end: false,
             least_rtt: None,
             last_rtt: Duration::ZERO,
             since: None,
@@ -53,6 +59,11 @@ impl Westwood {
             first: 0.0,
             bandwidth: None,
         }
+    }
+
+    /// Linux's Westwood+ with the growth of `reno`.
+    pub const fn linux(reno: NewReno) -> Self {
+        Self { sets_at_end: true, ..Self::over(reno, BandwidthFilter::Cascade) }
     }
 
     fn add_sample(&mut self, sample: f64) {
@@ -107,9 +118,19 @@ impl WindowLaw for Westwood {
     }
 
     fn on_congestion(&mut self, window: &mut Window, signal: &CongestionSignal) {
-        let Some(needed) = self.needed() else { return self.reno.on_congestion(window, signal) };
+        let needed = match signal.cause {
+            CongestionCause::Loss if self.sets_at_end => None,
+            _ => self.needed(),
+        };
+        let Some(needed) = needed else { return self.reno.on_congestion(window, signal) };
         window.ssthresh = needed;
         window.cwnd = window.cwnd.min(needed);
+    }
+
+    fn on_recovery_end(&mut self, window: &mut Window) {
+        if let (true, Some(needed)) = (self.sets_at_end, self.needed()) {
+            (window.cwnd, window.ssthresh) = (needed, needed);
+        }
     }
 
     fn on_timeout(&mut self, window: &mut Window, signal: &CongestionSignal, repeated: bool) {

@@ -93,6 +93,8 @@ pub enum ReductionBasis {
     FlightSize,
     /// The window in force, used or not (ns-2).
     Window,
+    /// The window in force in whole segments, and its reductions are rounded down to whole segments: integer arithmetic (Linux).
+    WholeWindow,
 }
 
 /// The window after a pause longer than the retransmission timeout.

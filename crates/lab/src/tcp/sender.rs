@@ -335,10 +335,40 @@ impl TcpSender {
     fn signal(&self, now: Instant, flight: u64, cause: CongestionCause) -> CongestionSignal {
         let in_flight = match self.config.window.basis {
             ReductionBasis::FlightSize => self.in_segments(flight),
-            ReductionBasis::Window => (self.window.cwnd + self.recovery.inflation)
-                .min(self.config.window.limit.unwrap_or(f64::INFINITY)),
+            ReductionBasis::Window => self.window_in_force(),
+            ReductionBasis::WholeWindow => self.window_in_force().floor(),
         };
         CongestionSignal { now, in_flight, cause }
+    }
+
+    fn window_in_force(&self) -> f64 {
+        (self.window.cwnd + self.recovery.inflation).min(self.config.window.limit.unwrap_or(f64::INFINITY))
+    }
+
+    /// The law reduces the window.
+    fn reduce(&mut self, signal: &CongestionSignal) {
+        self.law.on_congestion(&mut self.window, signal);
+        self.round_down();
+    }
+
+    /// The law reduces the window after a timeout.
+    fn reduce_after_timeout(&mut self, signal: &CongestionSignal, repeated: bool) {
+        self.law.on_timeout(&mut self.window, signal, repeated);
+        self.round_down();
+    }
+
+    /// The law may set the window after a recovery.
+    fn end_recovery(&mut self) {
+        self.law.on_recovery_end(&mut self.window);
+        self.round_down();
+    }
+
+    /// A window in whole segments is rounded down after a reduction. Scalable laws keep the fraction, as their reductions can be less than a segment.
+    fn round_down(&mut self) {
+        if self.config.window.basis == ReductionBasis::WholeWindow && !self.law.is_scalable() {
+            self.window.cwnd = self.window.cwnd.floor();
+            self.window.ssthresh = self.window.ssthresh.floor();
+        }
     }
 
     /// A duplicate that is too early for a fast retransmit.
@@ -378,7 +408,7 @@ impl TcpSender {
         // RFC 3168, Section 6.1.2: a mark and a loss in one window of data are one sign of congestion.
         if !self.congestion_echo.covers(self.unacknowledged) {
             let signal = self.signal(now, self.recovery.flight_before, CongestionCause::Loss);
-            self.law.on_congestion(&mut self.window, &signal);
+            self.reduce(&signal);
             self.announce_reduction();
         }
     }

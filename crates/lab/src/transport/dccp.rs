@@ -133,10 +133,11 @@ impl DccpFlow {
             || self.config.ccids.tfrc().is_some_and(|tfrc| tfrc.link_cap)
     }
 
-    /// The station of the sender: its estimates and its associations.
-    fn station(&self, flow: &FlowSetup<'_>) -> Station {
+    /// The station of the sender; `None` if the sender uses neither its estimates nor its associations.
+    fn station(&self, flow: &FlowSetup<'_>) -> Option<Station> {
         let delay = self.follows_station.then(|| flow.distribution_delay());
-        Station::new(self.uses_estimates().then(|| (flow.estimate(flow.from), flow.data_share())), delay)
+        let estimates = self.uses_estimates().then(|| (flow.estimate(flow.from), flow.data_share()));
+        (delay.is_some() || estimates.is_some()).then(|| Station::new(estimates, delay))
     }
 }
 

@@ -94,3 +94,19 @@ fn a_burst_of_acknowledgements_counts_as_a_whole() {
     law.on_congestion(&mut window, &CongestionSignal::loss(20.0));
     assert!((19.5..20.5).contains(&window.ssthresh), "{}", window.ssthresh);
 }
+
+#[test]
+fn linux_halves_and_sets_the_window_at_the_end_of_the_recovery() {
+    let mut law = Westwood::linux(NewReno::rfc5681());
+    deliver(&mut law, Instant::ZERO, 500.0, Duration::from_secs(5));
+    let mut window = Window { cwnd: 80.0, ssthresh: 60.0 };
+    law.on_congestion(&mut window, &CongestionSignal::loss(80.0));
+    assert_eq!((window.cwnd, window.ssthresh), (40.0, 40.0));
+    law.on_recovery_end(&mut window);
+    assert!((window.ssthresh - 50.0).abs() < 0.01 && window.cwnd == window.ssthresh, "{window:?}");
+    // A mark is not followed by a recovery.
+    let mut window = Window { cwnd: 80.0, ssthresh: 60.0 };
+    let mark = CongestionSignal { cause: CongestionCause::Mark, ..CongestionSignal::loss(80.0) };
+    law.on_congestion(&mut window, &mark);
+    assert!((window.cwnd - 50.0).abs() < 0.01, "{window:?}");
+}

@@ -80,7 +80,7 @@ impl TcpConfig {
     /// - an initial window of 10 segments (RFC 6928), growth by what is acknowledged;
     /// - SACK with RACK, tail loss probes (RFC 8985) and Proportional Rate Reduction (RFC 9937);
     /// - timestamps; every second segment is acknowledged, or after 40 ms; a timeout from 200 ms to 120 s;
-    /// - a loss reduces the window in force.
+    /// - a loss reduces the window in force, in whole segments.
     ///
     /// The law is Reno's unless another is set. Not modelled: undoing of reductions (Eifel, F-RTO, duplicate SACKs), pacing, segmentation
     /// offload, the acknowledgement of every segment at the beginning, and the limits of socket buffers.
@@ -91,7 +91,7 @@ impl TcpConfig {
         config.window.initial = InitialWindow::Segments(10);
         let growth = Growth::Counted { share: 1.0, limit: f64::INFINITY };
         config.window.law = NewReno::new(growth, Reduction::Rfc5681).into();
-        config.window.basis = ReductionBasis::Window;
+        config.window.basis = ReductionBasis::WholeWindow;
         config.recovery.detection = LossDetection::Rack;
         config.recovery.loss_probe = true;
         config.recovery.rate_reduction = true;

@@ -101,7 +101,7 @@ impl TcpSender {
             return;
         }
         let signal = self.signal(now, self.flight(), CongestionCause::Mark);
-        self.law.on_congestion(&mut self.window, &signal);
+        self.reduce(&signal);
     }
 
     /// The next new data signals the reduction of the window to the receiver (RFC 3168, Section 6.1.2).
@@ -132,7 +132,7 @@ impl TcpSender {
         self.congestion_echo.counted.fresh = 0.0;
         if self.law.is_scalable() && self.recovery.phase != SenderPhase::FastRecovery {
             let signal = self.signal(now, self.flight(), CongestionCause::Mark);
-            self.law.on_congestion(&mut self.window, &signal);
+            self.reduce(&signal);
         }
     }
 

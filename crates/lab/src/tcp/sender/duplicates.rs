@@ -60,7 +60,7 @@ impl TcpSender {
     fn start_over(&mut self, now: Instant) {
         self.counts.fast_retransmits += 1;
         let signal = self.signal(now, self.recovery.flight_before, CongestionCause::Loss);
-        self.law.on_timeout(&mut self.window, &signal, false);
+        self.reduce_after_timeout(&signal, false);
         self.announce_reduction();
         self.recovery.early_duplicates = 0;
         self.recovery.not_before = Some(self.high);

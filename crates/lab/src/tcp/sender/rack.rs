@@ -51,10 +51,13 @@ impl TcpSender {
             if let Some(reduction) = self.rate_reduction.take() {
                 self.window.cwnd = reduction.target;
             }
+            self.end_recovery();
         }
         self.leave_timeout();
         if acked > 0 && self.recovery.phase != SenderPhase::FastRecovery {
-            self.open_window(now, acked);
+            // The acknowledgement that ends a recovery covers a window of data, most of which was acknowledged selectively before. The window
+            // does not grow for that.
+            self.open_window(now, news.delivered);
         }
         let sacked_before = self.transmissions.sacked().saturating_sub(news.delivered.saturating_sub(acked));
         let has_lost = self.detect_losses(now, sacked_before);

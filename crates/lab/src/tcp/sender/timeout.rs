@@ -146,7 +146,7 @@ impl TcpSender {
         let in_network = self.in_network();
         self.recovery.inflation = 0.0;
         let signal = self.signal(now, in_network, CongestionCause::Loss);
-        self.law.on_timeout(&mut self.window, &signal, repeated);
+        self.reduce_after_timeout(&signal, repeated);
         self.announce_reduction();
         self.timers.hold_until = None;
         self.recovery.phase = SenderPhase::Timeout;

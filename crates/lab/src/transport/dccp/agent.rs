@@ -56,8 +56,8 @@ pub struct DccpAgent {
     undelivered: Vec<Arrived>,
     /// The newest packet whose data were delivered.
     newest_delivered: Option<SeqNo>,
-    /// The 802.11 station of the sender.
-    station: Station,
+    /// The 802.11 station that the sender follows or takes estimates from.
+    station: Option<Box<Station>>,
     meter: Meter,
 }
 
@@ -109,7 +109,7 @@ impl DccpAgent {
             source: None,
             queued: 0,
             waiting: None,
-            station: Station::default(),
+            station: None,
             meter,
         }
     }
@@ -120,10 +120,10 @@ impl DccpAgent {
         Self { clock: LocalClock::gaining(drift), ..self }
     }
 
-    /// The same end, which follows its 802.11 station.
+    /// The same end with its 802.11 station.
     #[must_use]
-    pub(super) fn with_station(self, station: Station) -> Self {
-        Self { station, ..self }
+    pub(super) fn with_station(self, station: Option<Station>) -> Self {
+        Self { station: station.map(Box::new), ..self }
     }
 
     /// A snapshot of the connection; `None` before there is one.
@@ -263,7 +263,7 @@ impl FlowEnd for DccpAgent {
                 connection.connect(local);
             }
         }
-        if self.station.take_completion(now) {
+        if self.station.as_mut().is_some_and(|station| station.take_completion(now)) {
             self.handle_command(now, Command::Unfreeze, Scope::Local);
         }
         let local = self.clock.local(now);
@@ -281,7 +281,7 @@ impl FlowEnd for DccpAgent {
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
         self.feed(now);
         let connection = self.connection.as_mut()?;
-        if let Some(estimate) = self.station.changed_estimate() {
+        if let Some(estimate) = self.station.as_mut().and_then(|station| station.changed_estimate()) {
             connection.set_link_estimate(self.clock.local(now), estimate);
         }
         let transmit = match connection.poll(self.clock.local(now)) {
@@ -308,14 +308,12 @@ impl FlowEnd for DccpAgent {
             return self.start;
         }
         let connection = self.wait.deadline().map(|at| self.clock.simulated(at));
-        let connection = [connection, self.station.poll_timeout()].into_iter().flatten().min();
+        let station = self.station.as_ref().and_then(|station| station.poll_timeout());
+        let connection = earlier(connection, station);
         let Some(source) = &self.source else { return connection };
         // A greedy source is polled whenever there is room; it needs a timer for its end only.
         let source = if source.is_greedy() { source.stop() } else { source.poll_timeout() };
-        match (connection, source) {
-            (Some(connection), Some(source)) => Some(connection.min(source)),
-            (one, other) => one.or(other),
-        }
+        earlier(connection, source)
     }
 
     fn handle_loss(&mut self, now: Instant, packet: Packet<Envelope>, cause: LossCause) {
@@ -364,7 +362,8 @@ impl FlowEnd for DccpAgent {
     }
 
     fn handle_observation(&mut self, now: Instant, observation: &Observation) {
-        match self.station.on_observation(now, observation) {
+        let Some(station) = &mut self.station else { return };
+        match station.on_observation(now, observation) {
             Some(StationChange::Left) => self.handle_command(now, Command::Freeze, Scope::Local),
             Some(StationChange::Stayed) => self.handle_command(now, Command::Unfreeze, Scope::Local),
             None => {}
@@ -399,6 +398,14 @@ impl FlowEnd for DccpAgent {
             receive_rate: sender.receive_rate.map_or(f64::NAN, |rate| rate.as_bits_per_second()),
             freeze: sender.freeze.map_or("", |state| state.name()),
         }
+    }
+}
+
+/// The earlier of two deadlines.
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }
 

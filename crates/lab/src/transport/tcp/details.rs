@@ -92,7 +92,7 @@ impl TcpCongestion {
                 Self::Cubic if hystart => return Some(Cubic::linux().into()),
                 Self::Cubic => return Some(Cubic::linux().without_hystart().into()),
                 Self::Veno => return Some(Veno::over(reno()).into()),
-                Self::Westwood => return Some(Westwood::over(reno(), BandwidthFilter::Cascade).into()),
+                Self::Westwood => return Some(Westwood::linux(reno()).into()),
                 Self::Reno | Self::Prague => {}
             }
         }
