@@ -11,6 +11,7 @@
 #   make fuzz    every fuzz target for FUZZ_SECONDS (60) each
 #   make interop   tests against the DCCP of an unmodified Linux 6.1 kernel, in an emulated guest (docs/interop.md)
 #   make tcp-real  bulk transfers of Linux's TCP in that guest, to compare the simulated TCP with (docs/interop.md)
+#   make confront-real  the confronts of the paper with Linux's TCP, UDP and DCCP in that guest (papers/confront/README.md)
 #   make reorder-real  a real video and speech over netem that reorders, in that guest (docs/reordering.md)
 #   make handover  a real stream over a real handover, between network namespaces (docs/handover.md)
 #   make wheel   a wheel for `pip install`, with profile-guided optimisation, into out/wheels
@@ -44,7 +45,7 @@ export PROPTEST_RNG_SEED ?= 1
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-wifi -p whimbrel-netsim
 
-.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick compliance validation validation-check
+.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
@@ -137,6 +138,14 @@ tcp-real: tools
 tcp-real-quick: tools
 	echo "== Linux's TCP against the recorded throughput, quick form"
 	$(PYTHON) interop/tcp.py --quick --out $(OUT)/test/tcp-real
+
+# It has the same requirements as interop.
+confront-real: extension
+	$(BIN)/python interop/confront.py --all --out $(OUT)/confront-real
+
+confront-real-quick: extension
+	echo "== confronts with real stacks, quick form"
+	$(BIN)/python interop/confront.py --quick --out $(OUT)/test/confront-real
 
 bench: extension
 	$(BIN)/python benches/run.py --out $(OUT)/bench
