@@ -13,6 +13,7 @@
 //! - [`loss_detection`]: holes in the sequence numbers that were not filled in time.
 //! - [`loss_differentiation`]: classification of losses into wireless and congestion losses.
 //! - [`handover_model`]: the cost of a handover for a TFRC sender, in equations.
+//! - [`multipath`]: the path of each datagram.
 //! - [`reordering`]: putting packets back into order within a bounded delay.
 //! - [`window`]: congestion windows (RFC 5681) and the retransmission timeout (RFC 6298).
 #![no_std]
@@ -28,6 +29,7 @@ pub mod handover_model;
 pub mod loss_detection;
 pub mod loss_differentiation;
 pub mod media;
+pub mod multipath;
 pub mod reordering;
 pub mod tfrc;
 pub mod window;

@@ -11,6 +11,7 @@ pub mod connection;
 pub mod dsdv;
 pub mod init_cookie;
 pub mod mobility;
+pub mod multipath;
 pub mod negotiation;
 pub mod options;
 pub mod packet;
@@ -23,7 +24,7 @@ pub mod wifi_frame;
 pub type Target = fn(&[u8]);
 
 /// All targets by name. Each has a wrapper and a corpus of that name below `fuzz`.
-pub const TARGETS: [(&str, Target); 14] = [
+pub const TARGETS: [(&str, Target); 15] = [
     ("air", air::check),
     ("aodv", aodv::check),
     ("capture", capture::check),
@@ -32,6 +33,7 @@ pub const TARGETS: [(&str, Target); 14] = [
     ("dsdv", dsdv::check),
     ("init_cookie", init_cookie::check),
     ("mobility", mobility::check),
+    ("multipath", multipath::check),
     ("negotiation", negotiation::check),
     ("options", options::check),
     ("packet", packet::check),

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use whimbrel_units::Duration;
 use whimbrel_wire::option::ack_vector::{self, AckState};
 use whimbrel_wire::option::mobility::{MobilityOption, Move};
+use whimbrel_wire::option::multipath::MultipathOption;
 use whimbrel_wire::option::tfrc::{NO_LOSS_EVENT, ProbeRule, RttEstimate, TfrcOption};
 use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption, Reconciliation};
 use whimbrel_wire::{ChecksumCoverage, DccpOption, Ecn, Packet, PacketType, Reset, ResetCode};
@@ -16,8 +17,11 @@ pub(crate) fn seconds(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e9
 }
 
+mod multipath;
 #[cfg(test)]
 mod tests;
+
+pub use multipath::multipath_name;
 
 /// The name of a feature (RFC 4340, Section 6.4).
 pub fn feature_name(feature: u8) -> String {
@@ -36,8 +40,7 @@ pub fn feature_name(feature: u8) -> String {
         FeatureNumber::SendRttEstimate => "Send RTT Estimate".into(),
         FeatureNumber::SendTimestamps => "Send Timestamps".into(),
         FeatureNumber::SendLossEventRate => "Send Loss Event Rate".into(),
-        // RFC 9897, Section 7, which is not implemented here.
-        _ if feature == 10 => "Multipath Capable".into(),
+        FeatureNumber::MultipathCapable => "Multipath Capable".into(),
         _ => format!("feature {feature}"),
     }
 }
@@ -126,6 +129,11 @@ pub fn option_description(option: &DccpOption) -> String {
         }
         DccpOption::ElapsedTime(elapsed) => format!("{name} {}", tens_of_micros(elapsed.units())),
         DccpOption::DataChecksum(value) => format!("{name} {value:08x}"),
+        DccpOption::Multipath(data) => match MultipathOption::parse(option) {
+            Some(multipath) => multipath::description(&multipath),
+            None => multipath::undecoded(option, data),
+        },
+        DccpOption::Unknown { kind: 46, data } => multipath::undecoded(option, data),
         DccpOption::Unknown { kind, data } => match option_length::expected(*kind) {
             Some(expected) => {
                 format!("{name} of wrong length ({}, expected {expected})", option.encoded_len())
@@ -243,6 +251,7 @@ pub fn reset_code_name(code: ResetCode) -> String {
         ResetCode::BadInitCookie => "Bad Init Cookie".into(),
         ResetCode::AggressionPenalty => "Aggression Penalty".into(),
         ResetCode::EncapsulatedPortReuse => "Encapsulated Port Reuse".into(),
+        ResetCode::AbruptMultipathTermination => "Abrupt MP Termination".into(),
         other => format!("code {}", u8::from(other)),
     }
 }
@@ -276,6 +285,7 @@ pub fn reset_description(reset: Reset) -> String {
             let port = u16::from_be_bytes([two, three]);
             format!("has another connection on UDP port {port} (reported by a {})", packet())
         }
+        ResetCode::AbruptMultipathTermination => "ended the multipath connection at once".into(),
         other => match u8::from(other) {
             code @ 128.. => {
                 format!("reset by its congestion control (code {code}, data {one} {two} {three})")

@@ -1,5 +1,7 @@
 //! The valid lengths of options, including the type and length bytes.
 
+use whimbrel_wire::option::multipath;
+
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +21,22 @@ pub fn expected(kind: u8) -> Option<&'static str> {
         43 => "4 or 6",
         // Section 9.3.
         44 => "6",
+        _ => return None,
+    })
+}
+
+/// The counterpart of [`expected`] for a Multipath option with these data (RFC 9897, Section 3.2).
+pub fn expected_of_multipath(data: &[u8]) -> Option<&'static str> {
+    Some(match *data.first()? {
+        multipath::CONFIRM => "a list of options",
+        multipath::JOIN | multipath::RTT => "12",
+        multipath::FAST_CLOSE | multipath::CLOSE => "4 or more",
+        multipath::KEY => "17, 73 or 82",
+        multipath::SEQ => "9",
+        multipath::HMAC => "23",
+        multipath::ADD_ADDRESS => "12, 14, 24 or 26",
+        multipath::REMOVE_ADDRESS => "8",
+        multipath::PRIORITY => "4",
         _ => return None,
     })
 }

@@ -1,5 +1,6 @@
 //! Strategies for packets that can be encoded, for property tests.
 
+use core::net::IpAddr;
 use std::{vec, vec::Vec};
 
 use bytes::Bytes;
@@ -8,6 +9,10 @@ use proptest::{collection::vec, prelude::*};
 use crate::{
     ChecksumCoverage, DccpOption, Kind, OptionBytes, Options, Packet, Payload, Reset, SeqNo, ServiceCode,
     option::mobility::{MobilityKey, MobilityOption, Move},
+    option::multipath::{
+        AddAddress, Confirmations, Join, Key, KeyType, MultipathKey, MultipathOption, PathPriority,
+        RemoveAddress, RttReport,
+    },
     option::{Elapsed, FeatureAction, FeatureOption, NdpCount},
 };
 
@@ -55,7 +60,8 @@ fn unknown() -> impl Strategy<Value = DccpOption> {
     ]
     .prop_filter("options of a length that they can have", |(kind, data)| {
         let is_freezing = matches!(kind, 120 | 121) && data.is_empty();
-        MobilityOption::from_data(*kind, data).is_none() && !is_freezing
+        let is_multipath = *kind == 46 && MultipathOption::from_data(data).is_some();
+        MobilityOption::from_data(*kind, data).is_none() && !is_freezing && !is_multipath
     })
     .prop_map(|(kind, data)| DccpOption::Unknown { kind, data })
 }
@@ -68,6 +74,66 @@ fn mobility() -> impl Strategy<Value = MobilityOption> {
         moved.prop_map(|(identifier, echo, tag)| MobilityOption::Move(Move { identifier, echo, tag })),
         any::<u64>().prop_map(MobilityOption::Challenge),
         seq_no().prop_map(MobilityOption::Moved),
+    ]
+}
+
+/// The Multipath options that are confirmed.
+fn confirmed() -> impl Strategy<Value = MultipathOption> {
+    let nonce = || proptest::option::of(any::<u32>());
+    let address =
+        prop_oneof![any::<[u8; 4]>().prop_map(IpAddr::from), any::<[u8; 16]>().prop_map(IpAddr::from)];
+    prop_oneof![
+        (any::<u8>(), nonce(), address, proptest::option::of(any::<u16>())).prop_map(
+            |(address_id, nonce, address, port)| {
+                MultipathOption::AddAddress(AddAddress { address_id, nonce, address, port })
+            }
+        ),
+        (any::<u8>(), nonce()).prop_map(|(address_id, nonce)| {
+            MultipathOption::RemoveAddress(RemoveAddress { address_id, nonce })
+        }),
+        (0..16u8).prop_map(|number| MultipathOption::Priority(PathPriority::new(number))),
+    ]
+}
+
+fn key() -> impl Strategy<Value = Key> {
+    prop_oneof![
+        data(8).prop_map(|data| Key { key_type: KeyType::PlainText, data }),
+        data(64).prop_map(|data| Key { key_type: KeyType::Experimental, data }),
+    ]
+}
+
+/// Any Multipath option.
+pub(crate) fn multipath() -> impl Strategy<Value = MultipathOption> {
+    let unread = prop_oneof![
+        Just(OptionBytes::new()),
+        (1..255u8, data(0..9)).prop_map(|(kind, mut data)| {
+            data.insert(0, kind);
+            data
+        })
+    ];
+    prop_oneof![
+        vec((seq_no(), confirmed()), 1..9).prop_map(|options| {
+            let mut list = Confirmations::new();
+            for (sequence, option) in options {
+                list.push(sequence, &option.into());
+            }
+            MultipathOption::Confirm(list)
+        }),
+        (any::<u8>(), any::<u32>(), any::<u32>()).prop_map(|(address_id, connection, nonce)| {
+            MultipathOption::Join(Join { address_id, connection, nonce })
+        }),
+        data(1..=252).prop_map(MultipathOption::FastClose),
+        (any::<u32>(), vec(key(), 1..3), unread).prop_map(|(connection, keys, unread)| {
+            MultipathOption::Key(MultipathKey { connection, keys: keys.into(), unread })
+        }),
+        seq_no().prop_map(MultipathOption::Sequence),
+        any::<[u8; 20]>().prop_map(MultipathOption::Hmac),
+        (any::<u8>(), any::<u32>(), any::<u32>()).prop_map(|(kind, rtt_millis, age_millis)| {
+            MultipathOption::Rtt(RttReport { kind: kind.into(), rtt_millis, age_millis })
+        }),
+        confirmed(),
+        data(1..=252).prop_map(MultipathOption::Close),
+        data(0..=252).prop_map(MultipathOption::Experimental),
     ]
 }
 
@@ -92,6 +158,7 @@ pub(crate) fn option() -> impl Strategy<Value = DccpOption> {
             .prop_map(DccpOption::ElapsedTime),
         any::<u32>().prop_map(DccpOption::DataChecksum),
         mobility().prop_map(DccpOption::from),
+        multipath().prop_map(DccpOption::from),
         (128..=255u8, variable_data()).prop_map(|(kind, data)| DccpOption::CcidSpecific { kind, data }),
         unknown(),
     ]

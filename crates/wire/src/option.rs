@@ -13,6 +13,7 @@ mod codec;
 pub mod data_dropped;
 mod feature;
 pub mod mobility;
+pub mod multipath;
 mod ndp_count;
 mod placement;
 pub mod tfrc;
@@ -54,6 +55,8 @@ pub(crate) const TIMESTAMP: u8 = 41;
 pub(crate) const TIMESTAMP_ECHO: u8 = 42;
 pub(crate) const ELAPSED_TIME: u8 = 43;
 pub(crate) const DATA_CHECKSUM: u8 = 44;
+/// The Multipath option (RFC 9897, Section 3.2).
+pub(crate) const MULTIPATH: u8 = 46;
 pub(crate) const FREEZE: u8 = 120;
 pub(crate) const UNFREEZE: u8 = 121;
 /// Types from this one on belong to the CCIDs.
@@ -98,6 +101,9 @@ pub enum DccpOption {
     /// 44: CRC-32c of the application data (Section 9.3), computed by
     /// [`data_checksum`](crate::data_checksum).
     DataChecksum(u32),
+    /// 46: the Multipath option, read by [`multipath`] (RFC 9897, Section 3.2): MP_OPT, and what depends on it, in a
+    /// valid form.
+    Multipath(OptionBytes),
     /// 120: requests the receiver of this packet to send no data until it is unfrozen. Experimental, with a
     /// number reserved for experiments (RFC 4340, Section 19.3: 120 to 126); OPT_FREEZE of `papers/freeze`,
     /// Section 4.3.
@@ -133,6 +139,9 @@ pub enum DccpOption {
 }
 
 impl DccpOption {
+    /// Type of [`DccpOption::Multipath`].
+    pub const MULTIPATH_KIND: u8 = MULTIPATH;
+
     /// Option type: the first byte.
     pub fn kind(&self) -> u8 {
         match self {
@@ -149,6 +158,7 @@ impl DccpOption {
             Self::TimestampEcho { .. } => TIMESTAMP_ECHO,
             Self::ElapsedTime(_) => ELAPSED_TIME,
             Self::DataChecksum(_) => DATA_CHECKSUM,
+            Self::Multipath(_) => MULTIPATH,
             Self::Freeze => FREEZE,
             Self::Unfreeze => UNFREEZE,
             Self::Mobility { kind, .. } | Self::CcidSpecific { kind, .. } | Self::Unknown { kind, .. } => {
@@ -163,9 +173,10 @@ impl DccpOption {
         match self {
             Self::Padding | Self::Mandatory | Self::SlowReceiver => 1,
             Self::Feature(feature) => 3 + feature.values.len(),
-            Self::InitCookie(data) | Self::AckVector { cells: data, .. } | Self::DataDropped(data) => {
-                2 + data.len()
-            }
+            Self::InitCookie(data)
+            | Self::AckVector { cells: data, .. }
+            | Self::DataDropped(data)
+            | Self::Multipath(data) => 2 + data.len(),
             Self::Freeze | Self::Unfreeze => 2,
             Self::NdpCount(count) => 2 + count.width(),
             Self::Timestamp(_) | Self::DataChecksum(_) => 6,

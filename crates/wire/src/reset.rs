@@ -45,7 +45,7 @@ impl Reset {
     }
 }
 
-/// Reset Codes (RFC 4340, Section 5.6, Table 2; RFC 6773, Section 6).
+/// Reset Codes (RFC 4340, Section 5.6, Table 2; RFC 6773, Section 6; RFC 9897, Section 7.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[non_exhaustive]
 pub enum ResetCode {
@@ -75,6 +75,8 @@ pub enum ResetCode {
     AggressionPenalty,
     /// 12: the UDP ports are in use by another connection (RFC 6773, Section 5.1).
     EncapsulatedPortReuse,
+    /// 13: the multipath connection ends on all its subflows (RFC 9897, Section 3.2.3).
+    AbruptMultipathTermination,
     /// Reserved, experimental and CCID-specific codes.
     Other(u8),
 }
@@ -96,6 +98,7 @@ impl fmt::Display for ResetCode {
             Self::BadInitCookie => "bad init cookie",
             Self::AggressionPenalty => "aggression penalty",
             Self::EncapsulatedPortReuse => "encapsulated port reuse",
+            Self::AbruptMultipathTermination => "abrupt multipath termination",
             Self::Other(code @ 128..) => return write!(f, "code {code} of the congestion control"),
             Self::Other(code) => return write!(f, "code {code}"),
         })
@@ -141,6 +144,7 @@ impl From<u8> for ResetCode {
             10 => Self::BadInitCookie,
             11 => Self::AggressionPenalty,
             12 => Self::EncapsulatedPortReuse,
+            13 => Self::AbruptMultipathTermination,
             other => Self::Other(other),
         }
     }
@@ -162,6 +166,7 @@ impl From<ResetCode> for u8 {
             ResetCode::BadInitCookie => 10,
             ResetCode::AggressionPenalty => 11,
             ResetCode::EncapsulatedPortReuse => 12,
+            ResetCode::AbruptMultipathTermination => 13,
             ResetCode::Other(other) => other,
         }
     }

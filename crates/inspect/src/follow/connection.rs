@@ -296,6 +296,7 @@ impl Connection {
     /// The valid lengths for the type of `by`'s option, if its own length is not among them.
     fn expected_length(&self, by: Side, option: &DccpOption) -> Option<&'static str> {
         match option {
+            DccpOption::Unknown { kind: 46, data } => option_length::expected_of_multipath(data),
             DccpOption::Unknown { kind, .. } => option_length::expected(*kind),
             DccpOption::CcidSpecific { kind, .. } => {
                 // RFC 4340, Section 10.3: from 192 on, the CCID is that of the data of the other end.

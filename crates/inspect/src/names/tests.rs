@@ -61,6 +61,32 @@ fn options_are_described_with_their_contents() {
 #[test]
 fn the_numbers_of_multipath_dccp_have_names() {
     assert_eq!(feature_name(10), "Multipath Capable");
-    let join = DccpOption::Unknown { kind: 46, data: OptionBytes::from_slice(&[1; 10]) };
-    assert_eq!(option_description(&join), "Multipath? (10 bytes)");
+    assert_eq!(reset_code_name(ResetCode::from(13)), "Abrupt MP Termination");
+    let unassigned = DccpOption::Unknown { kind: 46, data: OptionBytes::from_slice(&[12, 1]) };
+    assert_eq!(option_description(&unassigned), "Multipath? MP_OPT 12 (2 bytes)");
+    let short = DccpOption::Unknown { kind: 46, data: OptionBytes::from_slice(&[1; 4]) };
+    assert_eq!(option_description(&short), "MP_JOIN invalid (6 bytes)");
+}
+
+#[test]
+fn multipath_options_are_described_without_their_keys() {
+    let describe = |data: &[u8]| option_description(&DccpOption::Multipath(OptionBytes::from_slice(data)));
+    assert_eq!(describe(&[1, 2, 0, 0, 1, 0, 9, 9, 9, 9]), "MP_JOIN connection 00000100 address 2");
+    assert_eq!(
+        describe(&[3, 0, 0, 0, 1, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]),
+        "MP_KEY connection 00000100 plain text"
+    );
+    assert_eq!(describe(&[2, 1, 2, 3, 4, 5, 6, 7, 8]), "MP_FAST_CLOSE");
+    assert_eq!(describe(&[4, 0, 0, 0, 0, 1, 0]), "MP_SEQ 256");
+    assert_eq!(describe(&[&[5][..], &[1; 20]].concat()), "MP_HMAC");
+    assert_eq!(describe(&[6, 3, 0, 0, 0, 40, 0, 0, 0, 7]), "MP_RTT smoothed 40 ms, 7 ms ago");
+    assert_eq!(
+        describe(&[7, 2, 0, 0, 0, 1, 198, 51, 100, 7, 0x13, 0x91]),
+        "MP_ADDADDR 2 198.51.100.7 port 5009"
+    );
+    assert_eq!(describe(&[8, 2]), "MP_REMOVEADDR 2 (draft: no nonce)");
+    assert_eq!(
+        describe(&[0, 46, 9, 4, 0, 0, 0, 0, 0, 12, 46, 4, 9, 1, 46, 8, 8, 2, 0, 0, 0, 1]),
+        "MP_CONFIRM(12 MP_PRIO 1, 12 MP_REMOVEADDR 2)"
+    );
 }

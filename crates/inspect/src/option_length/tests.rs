@@ -16,8 +16,41 @@ fn lengths(text: &str) -> Vec<usize> {
     }
 }
 
+#[test]
+fn the_documented_lengths_of_multipath_options_are_those_decoded() {
+    let decodes = |mp_opt: u8, length: usize| {
+        let mut data = vec![0; length - 2];
+        data[0] = mp_opt;
+        let mut bytes = vec![46, length as u8];
+        bytes.extend(&data);
+        !matches!(read_bytes(&bytes), DccpOption::Unknown { .. })
+    };
+    // MP_CONFIRM and the data of MP_KEY depend on more than their length.
+    for mp_opt in [1, 2, 4, 5, 6, 7, 8, 9, 10] {
+        let text = expected_of_multipath(&[mp_opt]).expect("a length");
+        let documented = lengths(text);
+        let drafts: &[usize] = match mp_opt {
+            7 => &[8, 10, 20, 22],
+            8 => &[4],
+            _ => &[],
+        };
+        for length in 3..=40 {
+            let is_valid = documented.contains(&length) || drafts.contains(&length);
+            assert_eq!(decodes(mp_opt, length), is_valid, "MP_OPT {mp_opt}, {length} bytes");
+        }
+    }
+    assert_eq!(expected_of_multipath(&[12, 0]), None);
+}
+
 /// An option of that type and length, filled with zeros, as decoded from a packet.
 fn read(kind: u8, length: usize) -> DccpOption {
+    let mut option = vec![0; length];
+    option[..2].copy_from_slice(&[kind, length as u8]);
+    read_bytes(&option)
+}
+
+/// An option as decoded from a packet.
+fn read_bytes(option: &[u8]) -> DccpOption {
     let packet = Packet {
         source_port: 1,
         destination_port: 2,
@@ -31,8 +64,8 @@ fn read(kind: u8, length: usize) -> DccpOption {
     };
     let mut bytes = Vec::new();
     packet.encode(&mut bytes).expect("a packet");
-    let mut option = vec![0; length.next_multiple_of(4)];
-    option[..2].copy_from_slice(&[kind, length as u8]);
+    let mut option = option.to_vec();
+    option.resize(option.len().next_multiple_of(4), 0);
     // Data Offset, in words (RFC 4340, Section 5.1).
     bytes[4] += (option.len() / 4) as u8;
     bytes.extend(option);

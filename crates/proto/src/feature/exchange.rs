@@ -62,6 +62,13 @@ pub enum ChangeError {
 }
 
 /// `true` if an option other than a Change or Confirm is always understood by this implementation, whatever the CCIDs.
+/// The Multipath option is only understood on a subflow of a multipath connection.
 pub fn is_understood(option: &DccpOption) -> bool {
-    !matches!(option, DccpOption::Unknown { .. } | DccpOption::Malformed(_) | DccpOption::CcidSpecific { .. })
+    !matches!(
+        option,
+        DccpOption::Unknown { .. }
+            | DccpOption::Malformed(_)
+            | DccpOption::CcidSpecific { .. }
+            | DccpOption::Multipath(_)
+    )
 }

@@ -5,10 +5,11 @@ use alloc::vec::Vec;
 use bytes::BufMut;
 
 use super::mobility::{self, MobilityOption};
+use super::multipath::MultipathOption;
 use super::{
     ACK_VECTOR_NONCE_0, ACK_VECTOR_NONCE_1, DATA_CHECKSUM, DATA_DROPPED, DccpOption, ELAPSED_TIME, Elapsed,
     FIRST_CCID_SPECIFIC, FREEZE, FeatureAction, FeatureOption, INIT_COOKIE, LAST_SINGLE_BYTE, MANDATORY,
-    MAX_DATA_LEN, NDP_COUNT, NdpCount, OptionBytes, Options, PADDING, SLOW_RECEIVER, TIMESTAMP,
+    MAX_DATA_LEN, MULTIPATH, NDP_COUNT, NdpCount, OptionBytes, Options, PADDING, SLOW_RECEIVER, TIMESTAMP,
     TIMESTAMP_ECHO, UNFREEZE,
 };
 
@@ -103,6 +104,10 @@ fn known_from_data(kind: u8, data: &[u8]) -> Option<DccpOption> {
             elapsed => DccpOption::ElapsedTime(elapsed),
         },
         DATA_CHECKSUM => DccpOption::DataChecksum(word(data)?),
+        MULTIPATH => {
+            MultipathOption::from_data(data)?;
+            DccpOption::Multipath(OptionBytes::from_slice(data))
+        }
         FREEZE if data.is_empty() => DccpOption::Freeze,
         UNFREEZE if data.is_empty() => DccpOption::Unfreeze,
         mobility::KEY..=mobility::MOVED => {
@@ -132,6 +137,9 @@ pub(crate) fn is_encodable(option: &DccpOption, is_last: bool) -> bool {
         | DccpOption::DataDropped(data) => data.len() <= MAX_DATA_LEN,
         DccpOption::ElapsedTime(elapsed) => *elapsed != Elapsed::Absent,
         DccpOption::Mobility { kind, data } => MobilityOption::from_data(*kind, data).is_some(),
+        DccpOption::Multipath(data) => {
+            data.len() <= MAX_DATA_LEN && MultipathOption::from_data(data).is_some()
+        }
         DccpOption::CcidSpecific { kind, data } => *kind >= FIRST_CCID_SPECIFIC && data.len() <= MAX_DATA_LEN,
         DccpOption::Unknown { kind: 0..=SLOW_RECEIVER, .. } => false,
         DccpOption::Unknown { kind: 0..=LAST_SINGLE_BYTE, data } => data.is_empty(),
@@ -168,6 +176,7 @@ pub(crate) fn encode_option(option: &DccpOption, out: &mut impl BufMut) {
         DccpOption::InitCookie(data)
         | DccpOption::AckVector { cells: data, .. }
         | DccpOption::DataDropped(data)
+        | DccpOption::Multipath(data)
         | DccpOption::Mobility { data, .. }
         | DccpOption::CcidSpecific { data, .. }
         | DccpOption::Unknown { data, .. } => out.put_slice(data),

@@ -118,7 +118,8 @@ pub enum Reconciliation {
     NonNegotiable,
 }
 
-/// Features (RFC 4340, Section 6.4, Table 4; RFC 4342, Section 8; RFC 6323, Section 3.2.2).
+/// Features (RFC 4340, Section 6.4, Table 4; RFC 4342, Section 8; RFC 6323, Section 3.2.2; RFC 9897,
+/// Section 3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[non_exhaustive]
 pub enum FeatureNumber {
@@ -140,6 +141,8 @@ pub enum FeatureNumber {
     MinimumChecksumCoverage,
     /// 9: Check Data Checksum (Section 9.3.1).
     CheckDataChecksum,
+    /// 10: Multipath Capable, the versions of MP-DCCP in the high four bits of each value (RFC 9897, Section 3.1).
+    MultipathCapable,
     /// 120: Freezing, 1 if the end where it is located implements freezing: the options Freeze and Unfreeze,
     /// and with CCIDs 3 and 4 also Restoring, Probing and Unfrozen. Experimental.
     Freezing,
@@ -213,6 +216,7 @@ impl From<u8> for FeatureNumber {
             7 => Self::SendNdpCount,
             8 => Self::MinimumChecksumCoverage,
             9 => Self::CheckDataChecksum,
+            10 => Self::MultipathCapable,
             120 => Self::Freezing,
             121 => Self::Mobility,
             128 => Self::SendRttEstimate,
@@ -235,6 +239,7 @@ impl From<FeatureNumber> for u8 {
             FeatureNumber::SendNdpCount => 7,
             FeatureNumber::MinimumChecksumCoverage => 8,
             FeatureNumber::CheckDataChecksum => 9,
+            FeatureNumber::MultipathCapable => 10,
             FeatureNumber::Freezing => 120,
             FeatureNumber::Mobility => 121,
             FeatureNumber::SendRttEstimate => 128,

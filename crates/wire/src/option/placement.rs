@@ -1,6 +1,6 @@
 //! Packet types on which options are valid.
 
-use super::{DccpOption, mobility, tfrc};
+use super::{DccpOption, mobility, multipath, tfrc};
 use crate::PacketType;
 
 #[cfg(test)]
@@ -11,7 +11,7 @@ impl DccpOption {
     ///
     /// The table of RFC 4340, Section 5.8 (the column "DCCP-Data?"), the limits in the sections of the
     /// options, the tables of RFC 4342, Section 8, RFC 5622, Section 8 and RFC 6323, Section 3.2.1 for the
-    /// TFRC options, and RFC 5596, Section 2.2.1, by which no option on a Listen packet is valid. Unknown
+    /// TFRC options, RFC 9897, Section 3.2 for Multipath options, and RFC 5596, Section 2.2.1, by which no option on a Listen packet is valid. Unknown
     /// options and those of other CCIDs are valid everywhere, as their placement is not known.
     pub fn counts_on(&self, packet_type: PacketType) -> bool {
         match self {
@@ -31,6 +31,14 @@ impl DccpOption {
             Self::Freeze | Self::Unfreeze => packet_type.has_ack(),
             // RFC 4340, Section 8.1.4: a Request is sent before there is a cookie.
             Self::InitCookie(_) => !matches!(packet_type, PacketType::Request | PacketType::Data),
+            Self::Multipath(data) => match data.first() {
+                Some(&(multipath::JOIN | multipath::KEY)) => {
+                    matches!(packet_type, PacketType::Request | PacketType::Response)
+                }
+                Some(&multipath::FAST_CLOSE) => packet_type == PacketType::Reset,
+                Some(&multipath::CLOSE) => matches!(packet_type, PacketType::CloseReq | PacketType::Close),
+                _ => true,
+            },
             Self::Mobility { kind: mobility::KEY, .. } => {
                 matches!(packet_type, PacketType::Request | PacketType::Response)
             }

@@ -21,6 +21,7 @@ fn types_have_the_numbers_of_table_3() {
         (42, DccpOption::TimestampEcho { timestamp: 0, elapsed: Elapsed::Absent }),
         (43, DccpOption::ElapsedTime(Elapsed::Short(0))),
         (44, DccpOption::DataChecksum(0)),
+        (46, DccpOption::Multipath(bytes.clone())),
         (192, DccpOption::CcidSpecific { kind: 192, data: bytes }),
     ];
     for (kind, option) in kinds {

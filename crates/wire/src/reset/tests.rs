@@ -12,7 +12,7 @@ fn codes_keep_their_number() {
         assert_eq!(u8::from(ResetCode::from(code)), code);
     }
     assert_eq!(ResetCode::from(11), ResetCode::AggressionPenalty);
-    assert_eq!(ResetCode::from(13), ResetCode::Other(13));
+    assert_eq!(ResetCode::from(14), ResetCode::Other(14));
 }
 
 #[test]
@@ -42,6 +42,7 @@ fn resets_are_displayed_with_the_meaning_of_their_data() {
     assert_eq!(text(4, [12, 0, 0]), "packet error on account of a packet of type 12");
     assert_eq!(text(6, [99, 1, 2]), "mandatory error on account of option 99 with data 1 2");
     assert_eq!(text(12, [0, 0x12, 0x34]), "encapsulated port reuse by UDP port 4660");
-    assert_eq!(text(13, [0; 3]), "code 13");
+    assert_eq!(text(13, [0; 3]), "abrupt multipath termination");
+    assert_eq!(text(14, [0; 3]), "code 14");
     assert_eq!(text(200, [1, 2, 3]), "code 200 of the congestion control, data 1 2 3");
 }

@@ -13,6 +13,7 @@ fn numbers_and_properties_of_table_4() {
         (7, FeatureNumber::SendNdpCount, ServerPriority, 1, 0, false),
         (8, FeatureNumber::MinimumChecksumCoverage, ServerPriority, 1, 0, false),
         (9, FeatureNumber::CheckDataChecksum, ServerPriority, 1, 0, false),
+        (10, FeatureNumber::MultipathCapable, ServerPriority, 1, 0, false),
         (128, FeatureNumber::SendRttEstimate, ServerPriority, 1, 0, false),
         (184, FeatureNumber::SendTimestamps, ServerPriority, 1, 0, false),
         (192, FeatureNumber::SendLossEventRate, ServerPriority, 1, 0, false),
@@ -28,7 +29,7 @@ fn numbers_and_properties_of_table_4() {
     for number in 0..=255 {
         assert_eq!(u8::from(FeatureNumber::from(number)), number);
     }
-    assert_eq!(FeatureNumber::Other(10).reconciliation(), None);
+    assert_eq!(FeatureNumber::Other(11).reconciliation(), None);
     assert!(FeatureNumber::Other(200).is_ccid_specific());
 }
 

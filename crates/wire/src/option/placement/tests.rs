@@ -52,6 +52,22 @@ fn keys_are_valid_on_the_handshake_and_moves_afterwards() {
 }
 
 #[test]
+fn multipath_options_are_valid_on_data_but_for_those_of_handshake_and_closing() {
+    let mp_opt = |mp_opt| types_where_it_counts(&DccpOption::Multipath(OptionBytes::from_slice(&[mp_opt])));
+    for either in [multipath::JOIN, multipath::KEY] {
+        assert_eq!(mp_opt(either), [0, 1]);
+    }
+    assert_eq!(mp_opt(multipath::FAST_CLOSE), [7]);
+    assert_eq!(mp_opt(multipath::CLOSE), [5, 6]);
+    // RFC 9897, Section 3: the column "DCCP-Data?" of option 46 is Y.
+    for other in
+        [multipath::CONFIRM, multipath::SEQ, multipath::HMAC, multipath::ADD_ADDRESS, multipath::PRIORITY]
+    {
+        assert_eq!(mp_opt(other), EVERYWHERE);
+    }
+}
+
+#[test]
 fn options_are_valid_as_in_the_tables_of_ccids_3_and_4() {
     let kind = |kind| types_where_it_counts(&DccpOption::CcidSpecific { kind, data: OptionBytes::new() });
     assert_eq!(kind(tfrc::RTT_ESTIMATE), EVERYWHERE);
