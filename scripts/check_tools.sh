@@ -29,6 +29,6 @@ if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
 fi
 rustc_minor=$(rustc --version | sed -E 's/^rustc 1\.([0-9]+).*/\1/')
 if [ "$rustc_minor" -lt 88 ]; then
-  echo "rustc is $(rustc --version): 1.88 or newer is needed. Update it with: rustup update" >&2
+  echo "rustc is $(rustc --version): 1.89 or newer is needed. Update it with: rustup update" >&2
   exit 1
 fi

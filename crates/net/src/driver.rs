@@ -128,7 +128,7 @@ async fn run(guard: StopGuard, mut carrier: Carrier) {
         let sent = send_round(shared, &mut carrier);
         let (deadline, finished) = {
             let state = shared.lock();
-            (state.endpoint.poll_timeout(), state.is_finished())
+            (state.poll_timeout(), state.is_finished())
         };
         if finished && sent == LoopExit::Done {
             return;
@@ -249,6 +249,7 @@ fn send_round(shared: &Shared, carrier: &mut Carrier) -> LoopExit {
         let now = shared.clock.now();
         let mut state = shared.lock();
         state.endpoint.handle_timeout(now);
+        state.handle_timeouts(now);
         deliver_events(shared, state, now);
         return LoopExit::Blocked;
     }
@@ -257,6 +258,7 @@ fn send_round(shared: &Shared, carrier: &mut Carrier) -> LoopExit {
         let now = shared.clock.now();
         let mut state = shared.lock();
         state.commanded = false;
+        state.handle_timeouts(now);
         // The lock is not held during system calls: the application can run meanwhile.
         let drained = loop {
             let Some((destination, transmit)) = state.endpoint.poll_transmit(now) else { break true };

@@ -3,6 +3,7 @@
 use std::io;
 
 use thiserror::Error;
+use whimbrel_dtls::SecurityError;
 use whimbrel_proto::{ConnectionError, SendError};
 
 /// Errors of sockets.
@@ -20,6 +21,9 @@ pub enum NetError {
     /// The connection is over.
     #[error(transparent)]
     Connection(#[from] ConnectionError),
+    /// The connection is over because it is not secured.
+    #[error(transparent)]
+    Security(#[from] SecurityError),
     /// The datagram was refused.
     #[error(transparent)]
     Send(#[from] SendError),

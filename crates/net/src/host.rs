@@ -3,11 +3,9 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use whimbrel_proto::Config;
-
 use crate::carrier::{Carrier, UdpCarrier};
 use crate::driver::Shared;
-use crate::{HostOptions, Listener, NetError, Socket};
+use crate::{HostOptions, Listener, NetError, Setup, Socket};
 
 /// One host on a network: its sockets and its listener share one carrier.
 ///
@@ -122,12 +120,17 @@ impl Host {
     ///
     /// # Errors
     /// As [`Socket::connect`].
-    pub async fn connect(&self, remote: SocketAddr, port: u16, config: Config) -> Result<Socket, NetError> {
+    pub async fn connect(
+        &self,
+        remote: SocketAddr,
+        port: u16,
+        setup: impl Into<Setup>,
+    ) -> Result<Socket, NetError> {
         let mut remote = remote;
         if self.shared.local().port() == 0 {
             remote.set_port(0);
         }
-        Socket::open(&self.shared, remote, None, port, config).await
+        Socket::open(&self.shared, remote, None, port, setup.into()).await
     }
 
     /// Accepts connections to the DCCP `port`. A host has one listener, which may serve more ports
@@ -135,8 +138,8 @@ impl Host {
     ///
     /// # Errors
     /// There is a listener already, or the configuration is invalid.
-    pub fn listen(&self, port: u16, config: Config) -> Result<Listener, NetError> {
-        Listener::on(self.shared.clone(), port, config)
+    pub fn listen(&self, port: u16, setup: impl Into<Setup>) -> Result<Listener, NetError> {
+        Listener::on(self.shared.clone(), port, setup.into())
     }
 }
 

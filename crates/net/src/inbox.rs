@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use whimbrel_dtls::SecurityError;
 use whimbrel_proto::{Ccid, Connection, ConnectionError, Event};
 use whimbrel_units::Instant;
 use whimbrel_wire::option::data_dropped::DropCode;
@@ -51,6 +52,8 @@ pub(crate) struct Inbox {
     reported_slow: bool,
     pub(crate) connected: Option<(Ccid, Ccid)>,
     pub(crate) closed: Option<ConnectionError>,
+    /// Reason why the connection is not secured.
+    insecure: Option<SecurityError>,
     /// The driver has ended: nothing more will arrive.
     pub(crate) stopped: bool,
 }
@@ -68,6 +71,7 @@ impl Inbox {
             reported_slow: false,
             connected: None,
             closed: None,
+            insecure: None,
             stopped: false,
         }
     }
@@ -156,8 +160,16 @@ impl Inbox {
         self.events.pop_front()
     }
 
+    /// The connection is not secured; its end follows.
+    pub(crate) fn set_insecure(&mut self, error: SecurityError) {
+        self.insecure.get_or_insert(error);
+    }
+
     /// The reason why nothing more will arrive, if so.
     pub(crate) fn end(&self) -> Option<NetError> {
+        if let (Some(_), Some(error)) = (self.closed, &self.insecure) {
+            return Some(error.clone().into());
+        }
         match self.closed {
             Some(why) => Some(why.into()),
             None => self.stopped.then_some(NetError::DriverStopped),

@@ -33,6 +33,7 @@ mod error;
 mod freezing;
 mod host;
 mod inbox;
+mod layers;
 mod lead;
 mod link_monitor;
 mod listener;
@@ -40,6 +41,7 @@ mod mailbox;
 mod mobility;
 mod options;
 mod receive_buffers;
+mod setup;
 mod socket;
 mod state;
 
@@ -53,7 +55,12 @@ pub use lead::Lead;
 pub use link_monitor::{LinkEvent, LinkMonitor, Route};
 pub use listener::Listener;
 pub use options::{HostOptions, SocketOptions};
+pub use setup::Setup;
 pub use socket::Socket;
+pub use whimbrel_dtls::{
+    Authorities, Fingerprint, Identity, KeyError, ParseFingerprintError, Security, SecurityError,
+    SharedSecret, Trust,
+};
 pub use whimbrel_proto::ccid::{Mechanism, Registry};
 pub use whimbrel_proto::config::{
     BufferSize, CcidPreference, ComparedTrip, DataChecksumUse, Differentiation, FreezeConfig, GuardConfig,

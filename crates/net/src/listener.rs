@@ -3,15 +3,12 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use whimbrel_proto::Config;
-
 #[cfg(doc)]
 use crate::SocketOptions;
 use crate::carrier::UdpCarrier;
 use crate::driver::Shared;
 use crate::mailbox::wait;
-use crate::state::on_a_real_path;
-use crate::{HostOptions, NetError, Socket};
+use crate::{HostOptions, NetError, Setup, Socket};
 
 /// Accepts DCCP connections on one UDP port, or on one [`Host`](crate::Host): thousands share it.
 ///
@@ -22,12 +19,12 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens on the UDP address `local` for connections to the DCCP `port` with the config's Service Code.
+    /// Listens on the UDP address `local` for connections to the DCCP `port` with the configuration's Service Code.
     ///
     /// # Errors
     /// The system refuses the address; the configuration is invalid.
-    pub async fn bind(local: SocketAddr, port: u16, config: Config) -> Result<Self, NetError> {
-        Self::bind_with(local, port, config, HostOptions::default()).await
+    pub async fn bind(local: SocketAddr, port: u16, setup: impl Into<Setup>) -> Result<Self, NetError> {
+        Self::bind_with(local, port, setup, HostOptions::default()).await
     }
 
     /// As [`Listener::bind`], with options.
@@ -37,11 +34,11 @@ impl Listener {
     pub async fn bind_with(
         local: SocketAddr,
         port: u16,
-        config: Config,
+        setup: impl Into<Setup>,
         options: HostOptions,
     ) -> Result<Self, NetError> {
         let carrier = UdpCarrier::bind(local, None).map_err(NetError::io("binding the UDP port"))?;
-        Self::through(carrier, port, config, options)
+        Self::through(carrier, port, setup.into(), options)
     }
 
     /// As [`Listener::bind_with`], on a UDP socket that the application has opened and bound, as one that systemd hands over
@@ -52,26 +49,21 @@ impl Listener {
     pub async fn from_std(
         socket: std::net::UdpSocket,
         port: u16,
-        config: Config,
+        setup: impl Into<Setup>,
         options: HostOptions,
     ) -> Result<Self, NetError> {
         let carrier =
             UdpCarrier::with_socket(socket, None).map_err(NetError::io("taking over a UDP socket"))?;
-        Self::through(carrier, port, config, options)
+        Self::through(carrier, port, setup.into(), options)
     }
 
-    fn through(
-        carrier: UdpCarrier,
-        port: u16,
-        config: Config,
-        options: HostOptions,
-    ) -> Result<Self, NetError> {
+    fn through(carrier: UdpCarrier, port: u16, setup: Setup, options: HostOptions) -> Result<Self, NetError> {
         let driver = Shared::start(carrier.into(), &options).map_err(NetError::io("binding the UDP port"))?;
-        Self::on(driver.shared().clone(), port, config)
+        Self::on(driver.shared().clone(), port, setup)
     }
 
     /// Listens on a host that has no listener yet.
-    pub(crate) fn on(shared: Arc<Shared>, port: u16, config: Config) -> Result<Self, NetError> {
+    pub(crate) fn on(shared: Arc<Shared>, port: u16, setup: Setup) -> Result<Self, NetError> {
         let listener = {
             let mut state = shared.lock();
             if state.is_serving() {
@@ -81,7 +73,7 @@ impl Listener {
             drop(state);
             Self { shared }
         };
-        listener.listen(port, config)?;
+        listener.listen(port, setup)?;
         Ok(listener)
     }
 
@@ -89,14 +81,9 @@ impl Listener {
     ///
     /// # Errors
     /// That pair is already served, or the configuration is invalid.
-    pub fn listen(&self, port: u16, config: Config) -> Result<(), NetError> {
+    pub fn listen(&self, port: u16, setup: impl Into<Setup>) -> Result<(), NetError> {
         let mut state = self.shared.lock();
-        state
-            .endpoint
-            .listen(port, on_a_real_path(config))
-            .map_err(|error| NetError::Config(error.to_string()))?;
-        state.serve(port);
-        Ok(())
+        state.serve(port, setup.into()).map_err(|error| NetError::Config(error.to_string()))
     }
 
     /// Stops serving a DCCP port, with any Service Code. Its connections continue. Returns `true` if it was served.
@@ -116,11 +103,11 @@ impl Listener {
         remote: SocketAddr,
         client_port: u16,
         port: u16,
-        config: Config,
+        setup: impl Into<Setup>,
     ) -> Result<(), NetError> {
         let mut state = self.shared.lock();
         state
-            .invite(self.shared.clock.now(), remote, port, client_port, config)
+            .invite(self.shared.clock.now(), remote, port, client_port, setup.into())
             .map_err(|error| NetError::Config(error.to_string()))?;
         self.shared.wake_driver(state);
         Ok(())

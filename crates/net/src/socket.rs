@@ -4,8 +4,9 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use whimbrel_dtls::Fingerprint;
 use whimbrel_proto::{
-    Config, Connection, ConnectionError, ConnectionHandle, ConnectionSnapshot, Datagram, Event, SendError,
+    Connection, ConnectionError, ConnectionHandle, ConnectionSnapshot, Datagram, Event, SendError,
 };
 use whimbrel_units::Instant;
 use whimbrel_wire::option::data_dropped::DropCode;
@@ -14,7 +15,7 @@ use whimbrel_wire::{Payload, ResetCode};
 use crate::carrier::UdpCarrier;
 use crate::driver::Shared;
 use crate::mailbox::Mailbox;
-use crate::{HostOptions, NetError, Received, SocketOptions};
+use crate::{HostOptions, NetError, Received, Setup, SocketOptions};
 
 /// One DCCP connection, over UDP unless its [`Host`](crate::Host) uses another carrier.
 ///
@@ -32,8 +33,8 @@ impl Socket {
     ///
     /// # Errors
     /// The system refuses a UDP socket; the other end answers with a Reset or ICMP, or not at all.
-    pub async fn connect(remote: SocketAddr, port: u16, config: Config) -> Result<Self, NetError> {
-        Self::connect_with(remote, port, config, SocketOptions::default()).await
+    pub async fn connect(remote: SocketAddr, port: u16, setup: impl Into<Setup>) -> Result<Self, NetError> {
+        Self::connect_with(remote, port, setup, SocketOptions::default()).await
     }
 
     /// As [`Socket::connect`], with options.
@@ -43,32 +44,33 @@ impl Socket {
     pub async fn connect_with(
         remote: SocketAddr,
         port: u16,
-        config: Config,
+        setup: impl Into<Setup>,
         options: SocketOptions,
     ) -> Result<Self, NetError> {
+        let setup = setup.into();
         // RFC 6773, Section 3.8: if the server has another connection at the UDP port, as of another client
         // behind the same NAT, another port may succeed.
         const ATTEMPTS: usize = 3;
         for _ in 1..ATTEMPTS {
-            match Self::connect_once(remote, port, config.clone(), options).await {
+            match Self::connect_once(remote, port, setup.clone(), options).await {
                 Err(NetError::Connection(ConnectionError::Reset(reset)))
                     if options.local.is_none() && reset.code == ResetCode::EncapsulatedPortReuse => {}
                 result => return result,
             }
         }
-        Self::connect_once(remote, port, config, options).await
+        Self::connect_once(remote, port, setup, options).await
     }
 
     async fn connect_once(
         remote: SocketAddr,
         port: u16,
-        config: Config,
+        setup: Setup,
         options: SocketOptions,
     ) -> Result<Self, NetError> {
         let any = if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let local = options.local.unwrap_or(SocketAddr::new(any, 0));
         let carrier = UdpCarrier::bind(local, Some(remote)).map_err(NetError::io("opening a UDP socket"))?;
-        Self::connect_through(carrier, remote, port, config, options, true).await
+        Self::connect_through(carrier, remote, port, setup, options, true).await
     }
 
     /// As [`Socket::connect_with`], through a UDP socket that the application has opened and bound. It is
@@ -80,19 +82,19 @@ impl Socket {
         socket: std::net::UdpSocket,
         remote: SocketAddr,
         port: u16,
-        config: Config,
+        setup: impl Into<Setup>,
         options: SocketOptions,
     ) -> Result<Self, NetError> {
         let carrier = UdpCarrier::with_socket(socket, Some(remote))
             .map_err(NetError::io("taking over a UDP socket"))?;
-        Self::connect_through(carrier, remote, port, config, options, false).await
+        Self::connect_through(carrier, remote, port, setup.into(), options, false).await
     }
 
     async fn connect_through(
         carrier: UdpCarrier,
         remote: SocketAddr,
         port: u16,
-        config: Config,
+        setup: Setup,
         options: SocketOptions,
         is_bound_by_us: bool,
     ) -> Result<Self, NetError> {
@@ -100,7 +102,7 @@ impl Socket {
         let host = HostOptions { receive_queue, dscp, ..HostOptions::default() };
         let driver =
             Shared::start_for_one(carrier.into(), &host).map_err(NetError::io("opening a UDP socket"))?;
-        let socket = Self::request(driver.shared(), remote, options.source_port, port, config)?;
+        let socket = Self::request(driver.shared(), remote, options.source_port, port, setup)?;
         let follows = options.local.is_none() && is_bound_by_us;
         tokio::select! {
             result = socket.established() => result.map(|()| socket),
@@ -114,9 +116,9 @@ impl Socket {
         remote: SocketAddr,
         source_port: Option<u16>,
         port: u16,
-        config: Config,
+        setup: Setup,
     ) -> Result<Self, NetError> {
-        let socket = Self::request(shared, remote, source_port, port, config)?;
+        let socket = Self::request(shared, remote, source_port, port, setup)?;
         socket.established().await.map(|()| socket)
     }
 
@@ -126,10 +128,10 @@ impl Socket {
         remote: SocketAddr,
         source_port: Option<u16>,
         port: u16,
-        config: Config,
+        setup: Setup,
     ) -> Result<Self, NetError> {
         let mut state = shared.lock();
-        let opened = state.connect(shared.clock.now(), remote, source_port, port, config);
+        let opened = state.connect(shared.clock.now(), remote, source_port, port, setup);
         let (handle, mailbox) = opened.map_err(|error| NetError::Config(error.to_string()))?;
         state.handles += 1;
         shared.wake_driver(state);
@@ -221,8 +223,8 @@ impl Socket {
         let mut result = Ok(());
         while let Some(payload) = refused.take().or_else(|| payloads.next()) {
             let datagram = Datagram { payload: Payload::Bytes(payload.clone()), deadline };
-            match state.endpoint.send(now, self.handle, datagram) {
-                Ok(_) => {}
+            match state.send(now, self.handle, datagram) {
+                Ok(()) => {}
                 Err(SendError::Closed) => {
                     result = Err(self.end());
                     break;
@@ -288,10 +290,22 @@ impl Socket {
     /// A snapshot of the connection; `None` once its state is removed.
     pub fn snapshot(&self) -> Option<ConnectionSnapshot> {
         let state = self.shared.lock();
-        let connection = state.endpoint.connection(self.handle);
-        connection
-            .filter(|_| state.is_current(self.handle, &self.mailbox))
-            .map(|connection| connection.snapshot())
+        state.snapshot(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox))
+    }
+
+    /// The fingerprint of the key by which the peer has authenticated itself; `None` if the connection is not secured
+    /// ([`Setup::secured`]), and once its state is removed.
+    pub fn peer(&self) -> Option<Fingerprint> {
+        let state = self.shared.lock();
+        state.layer(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox))?.peer()
+    }
+
+    /// Number of datagrams of the peer that were not authentic, or came twice, and were discarded. Zero if the connection is
+    /// not secured.
+    pub fn forgeries(&self) -> u64 {
+        let state = self.shared.lock();
+        let layer = state.layer(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox));
+        layer.map_or(0, whimbrel_dtls::Layer::ignored)
     }
 
     /// Datagrams dropped because the application did not read them in time.
@@ -360,7 +374,7 @@ impl Socket {
     fn start_closing(&self) {
         let mut state = self.shared.lock();
         if state.is_current(self.handle, &self.mailbox) {
-            state.endpoint.close(self.now(), self.handle);
+            state.close(self.now(), self.handle);
             self.shared.wake_driver(state);
         }
     }

@@ -5,14 +5,20 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use whimbrel_dtls::LayerEvent;
 use whimbrel_proto::endpoint::EndpointEvent;
-use whimbrel_proto::{Config, ConnectError, ConnectionHandle, Endpoint, Event, PathMtuDiscovery};
+use whimbrel_proto::{
+    Config, ConnectError, ConnectionHandle, ConnectionSnapshot, Datagram, Endpoint, Event, ListenError,
+    PathMtuDiscovery, SendError,
+};
 use whimbrel_units::Instant;
 
-use crate::HostOptions;
 use crate::carrier::{Carrier, PathError, Quoted};
 use crate::clock::secret;
+use crate::inbox::Inbox;
+use crate::layers::Layers;
 use crate::mailbox::{Mailbox, Wake};
+use crate::{HostOptions, Setup};
 
 /// The largest datagram for a path with an unknown smaller MTU, in bytes. Every path that carries
 /// IPv6 carries packets of 1280 bytes (RFC 8200, Section 5): 40 of them IPv6's, 8 UDP's, 52 the
@@ -56,6 +62,7 @@ pub(crate) struct State {
     pub(crate) path_changed: bool,
     /// Connections on paths with a packet size not yet queried from the system, and their peers.
     pub(crate) unmeasured: Vec<(ConnectionHandle, SocketAddr)>,
+    layers: Layers,
 }
 
 impl State {
@@ -77,6 +84,7 @@ impl State {
             next_carrier: None,
             path_changed: false,
             unmeasured: Vec::new(),
+            layers: Layers::default(),
         })
     }
 
@@ -87,7 +95,7 @@ impl State {
         remote: SocketAddr,
         source_port: Option<u16>,
         port: u16,
-        config: Config,
+        Setup { config, security }: Setup,
     ) -> Result<(ConnectionHandle, Arc<Mailbox>), ConnectError> {
         let handle = match source_port {
             Some(source_port) => {
@@ -95,6 +103,7 @@ impl State {
             }
             None => self.endpoint.connect(now, remote, port, on_a_real_path(config))?,
         };
+        self.layers.insert(handle, security);
         let mailbox = self.add_mailbox(handle, remote, false);
         mailbox.inbox().claim();
         Ok((handle, mailbox))
@@ -112,16 +121,21 @@ impl State {
         remote: SocketAddr,
         port: u16,
         client_port: u16,
-        config: Config,
+        Setup { config, security }: Setup,
     ) -> Result<(), ConnectError> {
         let handle = self.endpoint.invite(now, remote, port, client_port, on_a_real_path(config))?;
+        self.layers.insert(handle, security);
         self.add_mailbox(handle, remote, true);
         Ok(())
     }
 
     /// Accepts connections to that port from now on.
-    pub(crate) fn serve(&mut self, port: u16) {
+    pub(crate) fn serve(&mut self, port: u16, Setup { config, security }: Setup) -> Result<(), ListenError> {
+        let service_code = config.service_code;
+        self.endpoint.listen(port, on_a_real_path(config))?;
+        self.layers.serve(port, service_code, security);
         self.listening.get_or_insert_default().push(port);
+        Ok(())
     }
 
     /// Stops accepting connections to that port. Returns `true` if it did accept them.
@@ -129,16 +143,17 @@ impl State {
         if let Some(listening) = &mut self.listening {
             listening.retain(|served| *served != port);
         }
+        self.layers.stop_serving(port);
         self.endpoint.stop_listening(port)
     }
 
     /// Stops accepting connections: those not taken by the application are closed.
     pub(crate) fn stop_serving(&mut self, now: Instant) {
         for port in self.listening.take().unwrap_or_default() {
-            self.endpoint.stop_listening(port);
+            self.stop_listening(port);
         }
         for (handle, _) in std::mem::take(&mut self.unclaimed) {
-            self.endpoint.close(now, handle);
+            self.close(now, handle);
         }
         // Connections with an incomplete handshake are not taken either.
         for index in 0..self.mailboxes.len() {
@@ -210,7 +225,8 @@ impl State {
         let mut next = self.endpoint.poll_event();
         while let Some((handle, event)) = next {
             next = match event {
-                EndpointEvent::Accepted { remote, .. } => {
+                EndpointEvent::Accepted { remote, port, service_code } => {
+                    self.layers.insert(handle, self.layers.security_of(port, service_code));
                     self.add_mailbox(handle, remote, true);
                     self.endpoint.poll_event()
                 }
@@ -229,19 +245,23 @@ impl State {
         first: Event,
     ) -> Option<(ConnectionHandle, EndpointEvent)> {
         let Some(Some(mailbox)) = self.mailboxes.get(handle.0) else { return self.endpoint.poll_event() };
-        let mut wake = Wake::default();
-        let (mut is_new_server, mut is_drained) = (false, false);
+        let mailbox = mailbox.clone();
+        let mut delivery = Delivery::default();
         let mut inbox = mailbox.inbox();
         let was_open = inbox.closed.is_none();
-        let mut event = first;
+        let (mut event, mut acted, mut begins) = (first, false, false);
+        let is_secured = self.layers.has(handle);
+        let mut passed = VecDeque::new();
         let other = loop {
-            is_new_server |=
-                matches!(event, Event::Connected { .. }) && mailbox.is_server && self.listening.is_some();
-            is_drained |= event == Event::Drained;
-            if let Event::PeerMoved { to, .. } = event {
-                mailbox.set_remote(to);
+            begins |=
+                matches!(event, Event::Connected { .. }) && mailbox.is_server && self.layers.has(handle);
+            if is_secured {
+                let connection = self.endpoint.connection_mut(handle);
+                acted |= self.layers.filter(now, handle, connection, event, &mut passed);
+                passed.drain(..).for_each(|event| delivery.push(event, &mailbox, &mut inbox, now));
+            } else {
+                delivery.push(LayerEvent::Event(event), &mailbox, &mut inbox, now);
             }
-            inbox.push(event, now, &mut wake);
             match self.endpoint.poll_event() {
                 Some((same, EndpointEvent::Connection(next))) if same == handle => event = next,
                 other => break other,
@@ -254,15 +274,27 @@ impl State {
             inbox.report_to(connection);
         }
         drop(inbox);
-        mailbox.wake(wake);
-        if is_new_server {
-            self.unclaimed.push_back((handle, mailbox.clone()));
+        if acted {
+            self.endpoint.wake(handle);
         }
-        if is_drained {
-            // The handle will name another connection; owners of the mailbox may still read it.
-            self.mailboxes[handle.0] = None;
+        self.finish(handle, &mailbox, &delivery);
+        if begins {
+            self.begin_handshake(now, handle, &mailbox);
         }
         other
+    }
+
+    /// Wakes the tasks that wait for what was delivered.
+    fn finish(&mut self, handle: ConnectionHandle, mailbox: &Arc<Mailbox>, delivery: &Delivery) {
+        mailbox.wake(delivery.wake);
+        if delivery.is_connected && mailbox.is_server && self.listening.is_some() {
+            self.unclaimed.push_back((handle, mailbox.clone()));
+        }
+        if delivery.is_drained {
+            // The handle will name another connection; owners of the mailbox may still read it.
+            self.mailboxes[handle.0] = None;
+            self.layers.remove(handle);
+        }
     }
 
     /// `true` if a connection waits for its first answer.
@@ -330,6 +362,94 @@ impl State {
         self.endpoint.wake(handle);
     }
 
+    /// Queues a datagram.
+    pub(crate) fn send(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        datagram: Datagram,
+    ) -> Result<(), SendError> {
+        if !self.layers.has(handle) {
+            return self.endpoint.send(now, handle, datagram).map(|_| ());
+        }
+        let connection = self.endpoint.connection_mut(handle).ok_or(SendError::Closed)?;
+        let sent = self.layers.with(handle, |layer| layer.send(now, connection, datagram));
+        self.endpoint.wake(handle);
+        sent.map_or(Err(SendError::Closed), |(result, _)| result.map(|_| ()))
+    }
+
+    /// Closes a connection.
+    pub(crate) fn close(&mut self, now: Instant, handle: ConnectionHandle) {
+        if let Some(connection) = self.endpoint.connection_mut(handle) {
+            self.layers.with(handle, |layer| layer.close(now, connection));
+        }
+        self.endpoint.close(now, handle);
+    }
+
+    /// A snapshot of a connection, as its application sees it.
+    pub(crate) fn snapshot(&self, handle: ConnectionHandle) -> Option<ConnectionSnapshot> {
+        let snapshot = self.endpoint.connection(handle)?.snapshot();
+        Some(match self.layers.get(handle) {
+            Some(layer) => layer.seen(snapshot),
+            None => snapshot,
+        })
+    }
+
+    /// The layer that secures a connection.
+    pub(crate) fn layer(&self, handle: ConnectionHandle) -> Option<&whimbrel_dtls::Layer> {
+        self.layers.get(handle)
+    }
+
+    /// A client has begun the handshake of DTLS: the oldest such handshake may have to end for it.
+    fn begin_handshake(&mut self, now: Instant, handle: ConnectionHandle, mailbox: &Arc<Mailbox>) {
+        let mailboxes = &self.mailboxes;
+        let is_current = |handle: ConnectionHandle, mailbox: &Arc<Mailbox>| matches!(mailboxes.get(handle.0), Some(Some(known)) if Arc::ptr_eq(known, mailbox));
+        if let Some(oldest) = self.layers.begin_handshake(handle, mailbox, is_current) {
+            self.use_layer(now, oldest, |layer, connection| layer.evict(now, connection));
+        }
+    }
+
+    /// Latest time of the next call to [`State::handle_timeouts`], or of polling the endpoint.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.endpoint.poll_timeout().into_iter().chain(self.layers.poll_timeout()).min()
+    }
+
+    /// Runs the timers of security layers that are due.
+    pub(crate) fn handle_timeouts(&mut self, now: Instant) {
+        // Each at most once: what is due again at once waits for the next round.
+        let due: Vec<_> = self.layers.due(now);
+        for handle in due {
+            self.use_layer(now, handle, |layer, connection| layer.handle_timeout(now, connection));
+        }
+    }
+
+    /// Calls `use_it` with the layer of a connection, and delivers its events.
+    fn use_layer(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        use_it: impl FnOnce(&mut whimbrel_dtls::Layer, &mut whimbrel_proto::Connection),
+    ) {
+        let Some(Some(mailbox)) = self.mailboxes.get(handle.0) else { return };
+        let mailbox = mailbox.clone();
+        let Some(connection) = self.endpoint.connection_mut(handle) else {
+            self.layers.remove(handle);
+            return;
+        };
+        let events = self.layers.with(handle, |layer| {
+            use_it(layer, connection);
+            std::iter::from_fn(|| layer.poll_event()).collect::<Vec<_>>()
+        });
+        self.endpoint.wake(handle);
+        let mut delivery = Delivery::default();
+        let mut inbox = mailbox.inbox();
+        for event in events.into_iter().flat_map(|(events, _)| events) {
+            delivery.push(event, &mailbox, &mut inbox, now);
+        }
+        drop(inbox);
+        self.finish(handle, &mailbox, &delivery);
+    }
+
     /// The driver has ended: notifies all sockets and the listener.
     pub(crate) fn stop(&mut self) {
         self.stopped = true;
@@ -337,6 +457,30 @@ impl State {
             mailbox.inbox().stopped = true;
             mailbox.wake(Wake::ALL);
         }
+    }
+}
+
+/// The consequences of events delivered to a mailbox.
+#[derive(Default)]
+struct Delivery {
+    wake: Wake,
+    is_connected: bool,
+    is_drained: bool,
+}
+
+impl Delivery {
+    fn push(&mut self, event: LayerEvent, mailbox: &Mailbox, inbox: &mut Inbox, now: Instant) {
+        let event = match event {
+            LayerEvent::Event(event) => event,
+            LayerEvent::Failed(error) => return inbox.set_insecure(error),
+            _ => return,
+        };
+        self.is_connected |= matches!(event, Event::Connected { .. });
+        self.is_drained |= event == Event::Drained;
+        if let Event::PeerMoved { to, .. } = event {
+            mailbox.set_remote(to);
+        }
+        inbox.push(event, now, &mut self.wake);
     }
 }
 

@@ -259,17 +259,27 @@ impl Connection {
     /// The connection is closing, the peer no longer listens, the datagram is too large, or the queue is full and its
     /// policy is to refuse.
     pub fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
+        self.make_room(now, datagram.payload.len())?;
+        self.fx.queue.push(now, datagram, &mut self.fx.events)
+    }
+    /// Makes room for a datagram of `size` bytes in the send queue, as [`Connection::send`] does, for a caller that prepares
+    /// its data at some cost only if they are accepted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Connection::send`].
+    pub fn make_room(&mut self, now: Instant, size: usize) -> Result<(), SendError> {
         if self.closing.is_requested() || self.closing.is_over() {
             return Err(SendError::Closed);
         }
         if self.dropped.has_peer_stopped() {
             return Err(SendError::PeerNotListening);
         }
-        let (size, limit) = (datagram.payload.len(), self.mtu.max_datagram());
+        let limit = self.mtu.max_datagram();
         if size > limit {
             return Err(SendError::TooLarge { size, limit });
         }
-        self.fx.queue.push(now, datagram, &mut self.fx.events)
+        self.fx.queue.make_room(now, size, &mut self.fx.events)
     }
     /// Closes the connection once the send queue is empty. Queued datagrams leave as congestion control permits; those
     /// with a deadline are dropped when it passes. Closing takes at most

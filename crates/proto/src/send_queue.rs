@@ -108,6 +108,25 @@ impl SendQueue {
         events: &mut VecDeque<Event>,
     ) -> Result<DatagramId, SendError> {
         let size = datagram.payload.len();
+        self.make_room(now, size, events)?;
+        let id = DatagramId(self.next_id);
+        self.next_id += 1;
+        let deadline = datagram.deadline.unwrap_or(Instant::FAR_FUTURE);
+        self.in_order = match self.queue.back() {
+            Some(last) => self.in_order && last.deadline <= deadline,
+            None => true,
+        };
+        self.bytes += size;
+        self.queue.push_back(Queued { id, payload: datagram.payload, deadline });
+        Ok(id)
+    }
+    /// Makes room for a datagram of that size, or returns the reason for refusing it.
+    pub(crate) fn make_room(
+        &mut self,
+        now: Instant,
+        size: usize,
+        events: &mut VecDeque<Event>,
+    ) -> Result<(), SendError> {
         if size > self.config.max_bytes {
             return Err(SendError::TooLarge { size, limit: self.config.max_bytes });
         }
@@ -123,16 +142,7 @@ impl SendQueue {
                 OverflowPolicy::DropOldest => self.drop_front(DropReason::QueueFull, events),
             }
         }
-        let id = DatagramId(self.next_id);
-        self.next_id += 1;
-        let deadline = datagram.deadline.unwrap_or(Instant::FAR_FUTURE);
-        self.in_order = match self.queue.back() {
-            Some(last) => self.in_order && last.deadline <= deadline,
-            None => true,
-        };
-        self.bytes += size;
-        self.queue.push_back(Queued { id, payload: datagram.payload, deadline });
-        Ok(id)
+        Ok(())
     }
     /// Size of the next datagram to send; drops expired ones before it.
     #[inline]

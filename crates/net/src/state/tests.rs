@@ -18,7 +18,7 @@ fn requesting() -> (State, std::sync::Arc<Mailbox>, SocketAddr, Quoted) {
     let mut state = State::new(&HostOptions::default(), true, here).expect("entropy");
     // The same numbers each time.
     state.endpoint = Endpoint::new(EndpointConfig::default(), 7);
-    let (_, mailbox) = state.connect(NOW, remote, None, 5001, Config::default()).expect("a port");
+    let (_, mailbox) = state.connect(NOW, remote, None, 5001, Config::default().into()).expect("a port");
     let (_, request) = state.endpoint.poll_transmit(NOW).expect("a Request");
     let packet = request.packet;
     let quoted = Quoted {

@@ -1,0 +1,322 @@
+//! DTLS between a DCCP connection and its application.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use bytes::Bytes;
+use whimbrel_proto::{
+    Ccid, Connection, ConnectionError, ConnectionSnapshot, Datagram, DatagramId, Event, SendError,
+};
+use whimbrel_units::Instant;
+use whimbrel_wire::Payload;
+
+use crate::session::LARGEST;
+use crate::{Fingerprint, RECORD_OVERHEAD, Security, SecurityError, Session, SessionEvent};
+
+/// An event of a secured connection.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum LayerEvent {
+    /// An event of the connection for its application. [`Event::Connected`] follows the handshake of DTLS, not DCCP's; data
+    /// are decrypted and authentic.
+    Event(Event),
+    /// The connection is not secured, or not any more. It is aborted: [`Event::Closed`] follows.
+    Failed(SecurityError),
+}
+
+/// DTLS between a DCCP connection and its application.
+///
+/// The driver of the connection passes each of its events to [`Layer::handle_event`] and sends through [`Layer::send`].
+/// After each call it polls the connection, as after any command.
+#[derive(Debug)]
+pub struct Layer {
+    security: Security,
+    /// `None` before the connection is open.
+    session: Option<Box<Session>>,
+    /// The CCIDs of the open connection, until the session is established.
+    opened: Option<(Ccid, Ccid)>,
+    /// Handshake records in the send queue.
+    queued: BTreeSet<DatagramId>,
+    /// A handshake record for which the send queue had no room.
+    refused: Option<Bytes>,
+    events: VecDeque<LayerEvent>,
+    /// Datagrams and bytes that were not the application's: sent, and received.
+    own_sent: Count,
+    own_received: Count,
+    has_failed: bool,
+    /// The connection is over.
+    is_over: bool,
+    /// The connection was given a command.
+    has_acted: bool,
+}
+
+/// Datagrams and their bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    datagrams: u64,
+    bytes: u64,
+}
+
+impl Count {
+    fn add(&mut self, bytes: usize) {
+        self.datagrams += 1;
+        self.bytes += bytes as u64;
+    }
+}
+
+impl Layer {
+    /// A layer for a connection that is not open yet.
+    pub fn new(security: Security) -> Self {
+        Self {
+            security,
+            session: None,
+            opened: None,
+            queued: BTreeSet::new(),
+            refused: None,
+            events: VecDeque::new(),
+            own_sent: Count::default(),
+            own_received: Count::default(),
+            has_failed: false,
+            is_over: false,
+            has_acted: false,
+        }
+    }
+
+    /// Fingerprint of the peer's key; `None` before it was proved.
+    pub fn peer(&self) -> Option<Fingerprint> {
+        self.session.as_ref()?.peer()
+    }
+    /// `true` between the handshake of DCCP and the end of that of DTLS.
+    pub fn is_shaking_hands(&self) -> bool {
+        self.opened.is_some() && !self.is_over
+    }
+    /// Number of datagrams of the peer that had no effect: forged, damaged or replayed ones, and clear data.
+    pub fn ignored(&self) -> u64 {
+        self.session.as_ref().map_or(0, |session| session.ignored())
+    }
+
+    /// `true` if the layer has given the connection a command since the last call, after which it has to be polled.
+    pub fn take_acted(&mut self) -> bool {
+        std::mem::take(&mut self.has_acted)
+    }
+
+    /// Processes an event of the connection. The events for the application follow by [`Layer::poll_event`].
+    pub fn handle_event(&mut self, now: Instant, connection: &mut Connection, event: Event) {
+        match event {
+            Event::Connected { sender_ccid, receiver_ccid } => {
+                self.opened = Some((sender_ccid, receiver_ccid));
+                let rtt = connection.snapshot().rtt;
+                let session = Session::new(now, connection.role(), self.security.clone(), rtt);
+                self.session = Some(Box::new(session));
+            }
+            Event::Datagram { payload, sequence, ecn } => {
+                self.receive(now, connection, &payload, |data| Event::Datagram {
+                    payload: data.into(),
+                    sequence,
+                    ecn,
+                });
+                return;
+            }
+            // A damaged record cannot be authentic.
+            Event::CorruptDatagram { .. } => {}
+            Event::DatagramSent { id, .. } | Event::DatagramDropped { id, .. } if self.queued.remove(&id) => {
+            }
+            Event::SendReady => {
+                self.flush(now, connection);
+                if self.refused.is_none() {
+                    self.pass(Event::SendReady);
+                }
+            }
+            Event::MaxDatagramChanged { max_datagram } => {
+                self.pass(Event::MaxDatagramChanged { max_datagram: room(max_datagram) });
+            }
+            Event::Closed(why) => {
+                let by_peer = matches!(why, ConnectionError::Reset(_) | ConnectionError::ClosedByPeer);
+                if self.is_shaking_hands() && by_peer {
+                    self.events.push_back(LayerEvent::Failed(SecurityError::EndedByPeer));
+                }
+                self.is_over = true;
+                self.pass(Event::Closed(why));
+            }
+            event => self.pass(event),
+        }
+        self.settle(now, connection);
+    }
+
+    /// Runs timers that are due. An early call does nothing.
+    pub fn handle_timeout(&mut self, now: Instant, connection: &mut Connection) {
+        if let Some(session) = &mut self.session {
+            session.handle_timeout(now);
+            self.settle(now, connection);
+        }
+    }
+    /// Latest time of the next call to [`Layer::handle_timeout`].
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.session.as_ref().filter(|_| !self.is_over)?.poll_timeout()
+    }
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<LayerEvent> {
+        self.events.pop_front()
+    }
+
+    /// Encrypts and queues a datagram, as [`Connection::send`] queues one.
+    ///
+    /// # Errors
+    /// Those of [`Connection::send`]; [`SendError::Closed`] also before the handshake is complete.
+    pub fn send(
+        &mut self,
+        now: Instant,
+        connection: &mut Connection,
+        datagram: Datagram,
+    ) -> Result<DatagramId, SendError> {
+        let session = self.session.as_mut().filter(|session| session.is_established() && !self.is_over);
+        let Some(session) = session else { return Err(SendError::Closed) };
+        if self.refused.is_some() {
+            return Err(SendError::QueueFull);
+        }
+        let size = datagram.payload.len();
+        if size > LARGEST {
+            return Err(SendError::TooLarge { size, limit: LARGEST });
+        }
+        // What is refused is not encrypted.
+        connection.make_room(now, size + RECORD_OVERHEAD).map_err(|error| match error {
+            SendError::TooLarge { limit, .. } => SendError::TooLarge { size, limit: room(limit) },
+            other => other,
+        })?;
+        let sealed = match &datagram.payload {
+            Payload::Bytes(bytes) => session.seal(now, bytes),
+            // The simulator's placeholders have no bytes.
+            Payload::Opaque { .. } => session.seal(now, &vec![0; size]),
+        };
+        let result = match sealed {
+            Some(record) => connection
+                .send(now, Datagram { payload: Payload::Bytes(record), deadline: datagram.deadline }),
+            None => Err(SendError::Closed),
+        };
+        if self.session.as_ref().is_some_and(|session| session.has_transmits() || session.is_over()) {
+            self.settle(now, connection);
+        }
+        result
+    }
+
+    /// Sends the last record (close_notify). [`Connection::close`] follows.
+    pub fn close(&mut self, now: Instant, connection: &mut Connection) {
+        if let Some(session) = &mut self.session {
+            session.close(now);
+            self.flush(now, connection);
+        }
+    }
+
+    /// Gives up the handshake and aborts the connection, because others need its place.
+    pub fn evict(&mut self, now: Instant, connection: &mut Connection) {
+        if let Some(session) = self.session.as_mut().filter(|session| !session.is_established()) {
+            session.fail(SecurityError::Evicted);
+            self.settle(now, connection);
+        }
+    }
+
+    /// A snapshot of the connection as its application sees it: without the datagrams of the handshake, and without the
+    /// bytes by which records are longer.
+    pub fn seen(&self, mut snapshot: ConnectionSnapshot) -> ConnectionSnapshot {
+        snapshot.max_datagram = room(snapshot.max_datagram).min(LARGEST);
+        let statistics = &mut snapshot.statistics;
+        let own_sent = self.own_sent.datagrams.saturating_sub(self.queued.len() as u64);
+        let less = |datagrams: &mut u64, bytes: &mut u64, own: u64, own_bytes: u64| {
+            *datagrams = datagrams.saturating_sub(own);
+            *bytes = bytes.saturating_sub(own_bytes + *datagrams * RECORD_OVERHEAD as u64);
+        };
+        less(&mut statistics.datagrams_sent, &mut statistics.bytes_sent, own_sent, self.own_sent.bytes);
+        let own = self.own_received;
+        less(&mut statistics.datagrams_received, &mut statistics.bytes_received, own.datagrams, own.bytes);
+        snapshot
+    }
+
+    fn pass(&mut self, event: Event) {
+        self.events.push_back(LayerEvent::Event(event));
+    }
+
+    /// Passes a datagram to the session. `event` makes an event of decrypted data.
+    fn receive(
+        &mut self,
+        now: Instant,
+        connection: &mut Connection,
+        payload: &Payload,
+        event: impl Fn(Bytes) -> Event,
+    ) {
+        let Some(session) = &mut self.session else { return };
+        let Payload::Bytes(record) = payload else { return };
+        session.handle_datagram(now, record);
+        let mut has_data = false;
+        self.take_events(|data| {
+            has_data = true;
+            Some(event(data))
+        });
+        if !has_data {
+            self.own_received.add(record.len());
+        }
+        self.settle(now, connection);
+    }
+
+    /// Takes the session's events; `event` makes an event of decrypted data.
+    fn take_events(&mut self, mut event: impl FnMut(Bytes) -> Option<Event>) {
+        let Some(session) = &mut self.session else { return };
+        while let Some(next) = session.poll_event() {
+            let next = match next {
+                SessionEvent::Established { .. } => self.opened.take().map(|(sender_ccid, receiver_ccid)| {
+                    LayerEvent::Event(Event::Connected { sender_ccid, receiver_ccid })
+                }),
+                SessionEvent::Datagram(data) => event(data).map(LayerEvent::Event),
+                // The end of the connection follows.
+                SessionEvent::Closed => None,
+                SessionEvent::Failed(error) => {
+                    self.has_failed = true;
+                    Some(LayerEvent::Failed(error))
+                }
+            };
+            self.events.extend(next);
+        }
+    }
+
+    /// Sends the records of the session, takes its events, and ends the connection if it has failed.
+    fn settle(&mut self, now: Instant, connection: &mut Connection) {
+        // Data come only with a datagram: see `receive`.
+        self.take_events(|_| None);
+        self.flush(now, connection);
+        if self.has_failed && !self.is_over {
+            (self.is_over, self.has_acted) = (true, true);
+            connection.abort(now);
+        }
+        let waits = !self.queued.is_empty() || self.refused.is_some();
+        if let Some(session) = &mut self.session {
+            session.set_waiting(now, waits);
+        }
+    }
+
+    /// Queues the session's own records.
+    fn flush(&mut self, now: Instant, connection: &mut Connection) {
+        let Some(session) = &mut self.session else { return };
+        while let Some(record) = self.refused.take().or_else(|| session.poll_transmit()) {
+            let datagram = Datagram { payload: Payload::Bytes(record.clone()), deadline: None };
+            match connection.send(now, datagram) {
+                Ok(id) => {
+                    self.has_acted = true;
+                    self.queued.insert(id);
+                    self.own_sent.add(record.len());
+                }
+                Err(SendError::QueueFull) => {
+                    self.refused = Some(record);
+                    return;
+                }
+                // The connection is over, or cannot carry it: the handshake's time limit ends it.
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+/// Room for data in a datagram of that size.
+fn room(max_datagram: usize) -> usize {
+    max_datagram.saturating_sub(RECORD_OVERHEAD)
+}
+
+#[cfg(test)]
+mod tests;

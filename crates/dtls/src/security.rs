@@ -1,0 +1,85 @@
+//! What a connection is secured by.
+
+use std::sync::Arc;
+use std::time::Duration as StdDuration;
+
+use dimpl::crypto::Dtls13CipherSuite;
+use dimpl::{Config, NamedGroup};
+use whimbrel_units::Duration;
+
+use crate::{Fingerprint, Identity, Trust};
+
+/// The largest handshake datagram in bytes. Smaller than any path that DCCP uses, so that a smaller path MTU in the middle
+/// of a handshake, for which the library could not fragment messages anew, does not end it. A ClientHello is padded to it.
+const HANDSHAKE_DATAGRAM: usize = 700;
+/// Bounds of the first retransmission time, which is three round trips: RFC 9147, Section 5.8.2, allows less than the
+/// default of a second where the round-trip time is known.
+const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1);
+/// Retransmissions of one flight. The session's own limit comes first.
+const RETRIES: usize = 8;
+/// Records that may wait, undelivered, in either direction: handshake messages in fragments that arrive out of order.
+const QUEUE: usize = 64;
+
+/// The identity of this end and the peers that it accepts.
+///
+/// Cheap to clone: connections share it.
+#[derive(Clone, Debug)]
+pub struct Security(Arc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    identity: Identity,
+    trust: Trust,
+    seed: Option<u64>,
+}
+
+impl Security {
+    /// Mutual authentication: this end proves `identity`, and accepts the peers of `trust`.
+    pub fn new(identity: Identity, trust: Trust) -> Self {
+        Self(Arc::new(Parts { identity, trust, seed: None }))
+    }
+    /// **For simulations and tests only**: draws the jitter of timers and the random fields of messages from `seed`. Keys
+    /// of the key exchange remain secret, so that sizes of messages vary by some bytes from run to run.
+    pub fn seeded(self, seed: u64) -> Self {
+        let Parts { identity, trust, .. } = &*self.0;
+        Self(Arc::new(Parts { identity: identity.clone(), trust: trust.clone(), seed: Some(seed) }))
+    }
+    /// The fingerprint of this end's key.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.0.identity.fingerprint()
+    }
+
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.0.identity
+    }
+    pub(crate) fn trust(&self) -> &Trust {
+        &self.0.trust
+    }
+    /// The library's configuration for a connection with that round-trip time.
+    pub(crate) fn config(&self, rtt: Option<Duration>) -> Arc<Config> {
+        let timeout = rtt.map_or(DEFAULT_TIMEOUT, |rtt| (rtt * 3).clamp(LEAST_TIMEOUT, DEFAULT_TIMEOUT));
+        let mut builder = Config::builder()
+            .mtu(HANDSHAKE_DATAGRAM)
+            .max_queue_rx(QUEUE)
+            .max_queue_tx(QUEUE)
+            .require_client_certificate(true)
+            // DCCP's handshake has proved the client's address.
+            .use_server_cookie(false)
+            .flight_start_rto(timeout.into())
+            .flight_retries(RETRIES)
+            // The session has a limit of its own, by a clock that does not stop.
+            .handshake_timeout(StdDuration::from_secs(3600))
+            // No DTLS 1.2: one set of properties to document and test.
+            .dtls12_cipher_suites(&[])
+            .dtls13_cipher_suites(&[
+                Dtls13CipherSuite::AES_128_GCM_SHA256,
+                Dtls13CipherSuite::CHACHA20_POLY1305_SHA256,
+            ])
+            .kx_groups(&[NamedGroup::X25519, NamedGroup::Secp256r1]);
+        if let Some(seed) = self.0.seed {
+            builder = builder.dangerously_set_rng_seed(seed);
+        }
+        Arc::new(builder.build().expect("a valid configuration"))
+    }
+}

@@ -1,0 +1,302 @@
+//! One DTLS connection over any datagrams.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use dimpl::{Dtls, Output};
+use whimbrel_proto::Role;
+use whimbrel_units::{Duration, Instant};
+
+use crate::clock::{SessionClock, today};
+use crate::{Fingerprint, Security, SecurityError};
+
+/// Bytes by which a record is longer than its datagram: 5 of the header (RFC 9147, Section 4), the content type, 16 of the
+/// authentication tag.
+pub const RECORD_OVERHEAD: usize = 22;
+/// The largest datagram of a record: RFC 9147, Section 4.
+pub(crate) const LARGEST: usize = 1 << 14;
+/// Time limit for the handshake, retransmissions included.
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(30);
+/// Content types of the plaintext records with which a handshake begins (alert, handshake), and their versions.
+const FIRST_TYPES: [u8; 2] = [21, 22];
+const LEGACY_VERSIONS: [[u8; 2]; 2] = [[0xfe, 0xfd], [0xfe, 0xff]];
+/// First byte of encrypted records (RFC 9147, Section 4), which may overtake a server's first one.
+const UNIFIED_HEADERS: core::ops::RangeInclusive<u8> = 0x20..=0x3f;
+/// Room for one decrypted or encrypted datagram, without an allocation.
+const ROOM: usize = 2048;
+
+/// An event of a [`Session`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SessionEvent {
+    /// Both ends have authenticated each other, and each has seen that the other has: datagrams can be sent.
+    Established {
+        /// Fingerprint of the peer's key.
+        peer: Fingerprint,
+    },
+    /// An authentic datagram.
+    Datagram(Bytes),
+    /// The peer sends no more: it closed the session (close_notify).
+    Closed,
+    /// The session is over. Nothing that was not authenticated has been delivered.
+    Failed(SecurityError),
+}
+
+/// Progress of the handshake.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// Nothing of the peer has arrived.
+    Opening,
+    Handshake,
+    /// A client has sent all messages and waits for the server's confirmation, which follows its check of the client.
+    Confirming,
+    Established,
+    Over,
+}
+
+/// One DTLS connection, without I/O: the verbs are those of a DCCP connection.
+///
+/// Create it when DCCP's handshake is complete: its timers run from then on (RFC 5238, Section 3.2).
+#[derive(Debug)]
+pub struct Session {
+    dtls: Option<Dtls>,
+    security: Security,
+    role: Role,
+    stage: Stage,
+    clock: SessionClock,
+    /// End of the handshake's time.
+    limit: Instant,
+    timer: Option<Instant>,
+    peer: Option<Fingerprint>,
+    outgoing: VecDeque<Bytes>,
+    events: VecDeque<SessionEvent>,
+    ignored: u64,
+}
+
+impl Session {
+    /// Begins a session as client or server. `rtt`: the round-trip time, if it is known.
+    pub fn new(now: Instant, role: Role, security: Security, rtt: Option<Duration>) -> Self {
+        let clock = SessionClock::default();
+        let certificate = security.identity().certificate();
+        let mut dtls = Dtls::new_13(security.config(rtt), certificate, clock.reading(now));
+        dtls.set_active(role == Role::Client);
+        let mut session = Self {
+            dtls: Some(dtls),
+            security,
+            role,
+            stage: Stage::Opening,
+            clock,
+            limit: now + HANDSHAKE_LIMIT,
+            timer: None,
+            peer: None,
+            outgoing: VecDeque::new(),
+            events: VecDeque::new(),
+            ignored: 0,
+        };
+        session.advance(now);
+        session
+    }
+
+    /// `true` once datagrams can be sent.
+    pub fn is_established(&self) -> bool {
+        self.stage == Stage::Established
+    }
+    /// `true` once the session has failed or was closed by this end.
+    pub fn is_over(&self) -> bool {
+        self.stage == Stage::Over
+    }
+    /// Fingerprint of the key that the peer has proved; `None` before.
+    pub fn peer(&self) -> Option<Fingerprint> {
+        self.peer.filter(|_| matches!(self.stage, Stage::Established | Stage::Over))
+    }
+    /// Number of datagrams of the peer that had no effect: forged, damaged or replayed ones, and clear data.
+    pub fn ignored(&self) -> u64 {
+        self.ignored
+    }
+
+    /// Passes a received datagram.
+    pub fn handle_datagram(&mut self, now: Instant, datagram: &[u8]) {
+        let is_first = self.stage == Stage::Opening;
+        if is_first && !self.begins_handshake(datagram) {
+            self.fail(SecurityError::NotDtls);
+            return;
+        }
+        let Some(dtls) = &mut self.dtls else { return };
+        // The library reads the time from here only. Its timers that are due run as well, unless the clock is stopped.
+        let result = dtls.handle_timeout(self.clock.reading(now)).and_then(|()| dtls.handle_packet(datagram));
+        if is_first {
+            self.stage = Stage::Handshake;
+        }
+        if let Err(error) = result {
+            self.fail(SecurityError::Protocol(error.to_string()));
+            return;
+        }
+        let (events, outgoing) = (self.events.len(), self.outgoing.len());
+        self.drain(now);
+        if self.stage == Stage::Established && (self.events.len(), self.outgoing.len()) == (events, outgoing)
+        {
+            self.ignored += 1;
+        }
+    }
+
+    /// Runs timers that are due. An early call does nothing.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.poll_timeout().is_none_or(|timer| timer > now) {
+            return;
+        }
+        if !self.is_established() && now >= self.limit {
+            self.fail(SecurityError::TimedOut);
+            return;
+        }
+        self.advance(now);
+    }
+
+    /// Stops the timers for retransmission while records wait to be sent, or lets them go on: RFC 5238, Section 3.3.
+    pub fn set_waiting(&mut self, now: Instant, waits: bool) {
+        if self.clock.is_stopped() != waits && !self.is_over() {
+            self.clock.set_stopped(now, waits);
+            if self.timer.is_some() {
+                self.drain(now);
+            }
+        }
+    }
+
+    /// The next handshake datagram to send.
+    pub fn poll_transmit(&mut self) -> Option<Bytes> {
+        self.outgoing.pop_front()
+    }
+    /// `true` if handshake datagrams wait to be sent.
+    pub fn has_transmits(&self) -> bool {
+        !self.outgoing.is_empty()
+    }
+    /// Latest time of the next call to [`Session::handle_timeout`].
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let limit = (!self.is_established() && !self.is_over()).then_some(self.limit);
+        let timer = self.timer.filter(|_| !self.clock.is_stopped());
+        limit.into_iter().chain(timer).min()
+    }
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<SessionEvent> {
+        self.events.pop_front()
+    }
+
+    /// Encrypts a datagram; returns its record. `None` if the session is not established, or the datagram has more than
+    /// 2^14 bytes.
+    pub fn seal(&mut self, now: Instant, datagram: &[u8]) -> Option<Bytes> {
+        if !self.is_established() || datagram.len() > LARGEST {
+            return None;
+        }
+        let dtls = self.dtls.as_mut()?;
+        let result = dtls.send_application_data(datagram);
+        // Other records may wait: a request for new keys goes first.
+        let before = self.outgoing.len();
+        match result {
+            Ok(_) => self.drain(now),
+            Err(error) => self.fail(SecurityError::Protocol(error.to_string())),
+        }
+        if self.outgoing.len() > before { self.outgoing.pop_back() } else { None }
+    }
+
+    /// Ends the session: a last record (close_notify) says so, if it was established.
+    pub fn close(&mut self, now: Instant) {
+        if let Some(dtls) = self.dtls.as_mut().filter(|_| self.stage == Stage::Established) {
+            if dtls.close().is_ok() {
+                self.drain(now);
+            }
+            self.end();
+        }
+    }
+
+    /// Lets the library's time pass, and takes its output.
+    fn advance(&mut self, now: Instant) {
+        let Some(dtls) = &mut self.dtls else { return };
+        match dtls.handle_timeout(self.clock.reading(now)) {
+            Ok(()) => self.drain(now),
+            Err(error) => self.fail(match error {
+                dimpl::Error::Timeout(_) => SecurityError::TimedOut,
+                error => SecurityError::Protocol(error.to_string()),
+            }),
+        }
+    }
+
+    /// Takes the library's output.
+    fn drain(&mut self, now: Instant) {
+        let mut room = [0; ROOM];
+        let mut larger = Vec::new();
+        loop {
+            let Some(dtls) = &mut self.dtls else { return };
+            let room = if larger.is_empty() { &mut room[..] } else { &mut larger[..] };
+            match dtls.poll_output(room) {
+                Output::Packet(packet) => {
+                    let packet = Bytes::copy_from_slice(packet);
+                    self.outgoing.push_back(packet);
+                }
+                Output::ApplicationData(data) => {
+                    let data = Bytes::copy_from_slice(data);
+                    // A server sends data only after it has accepted this client.
+                    self.establish();
+                    self.events.push_back(SessionEvent::Datagram(data));
+                }
+                Output::PeerCert(certificate) => {
+                    let peer = if self.role == Role::Client { Role::Server } else { Role::Client };
+                    match self.security.trust().check(peer, certificate, today()) {
+                        Ok(fingerprint) => self.peer = Some(fingerprint),
+                        // Nothing that the library has prepared for this peer leaves.
+                        Err(error) => return self.fail(error),
+                    }
+                }
+                Output::Connected if self.peer.is_none() => {
+                    return self.fail(SecurityError::Protocol("the peer has no certificate".into()));
+                }
+                Output::Connected if self.role == Role::Server => self.establish(),
+                Output::Connected => self.stage = Stage::Confirming,
+                Output::CloseNotify => self.events.push_back(SessionEvent::Closed),
+                Output::BufferTooSmall { needed } => larger = vec![0; needed],
+                Output::Timeout(deadline) => {
+                    self.timer = self.clock.instant(now, deadline);
+                    break;
+                }
+                _ => {}
+            }
+        }
+        // The library retransmits a client's last flight until the server has confirmed it.
+        if self.stage == Stage::Confirming && self.timer.is_none() {
+            self.establish();
+        }
+    }
+
+    fn establish(&mut self) {
+        if let Some(peer) = self.peer.filter(|_| self.stage != Stage::Established) {
+            self.stage = Stage::Established;
+            self.events.push_back(SessionEvent::Established { peer });
+        }
+    }
+
+    /// Gives the session up.
+    pub(crate) fn fail(&mut self, error: SecurityError) {
+        if !self.is_over() {
+            self.outgoing.clear();
+            self.peer = None;
+            self.end();
+            self.events.push_back(SessionEvent::Failed(error));
+        }
+    }
+
+    /// `true` if a datagram may be the first of the peer.
+    fn begins_handshake(&self, datagram: &[u8]) -> bool {
+        match datagram {
+            [kind, a, b, ..] if FIRST_TYPES.contains(kind) => LEGACY_VERSIONS.contains(&[*a, *b]),
+            [kind, ..] => self.role == Role::Client && UNIFIED_HEADERS.contains(kind),
+            [] => false,
+        }
+    }
+
+    fn end(&mut self) {
+        self.stage = Stage::Over;
+        self.dtls = None;
+        self.timer = None;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! The security layers of a host's connections.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use whimbrel_dtls::{Layer, LayerEvent, Security};
+use whimbrel_proto::{Connection, ConnectionHandle, Event};
+use whimbrel_units::Instant;
+use whimbrel_wire::ServiceCode;
+
+use crate::mailbox::Mailbox;
+
+/// Handshakes of clients in progress; a further one takes the place of the oldest.
+const MAX_HANDSHAKES: usize = 1024;
+
+/// The security layers of a host's connections.
+#[derive(Debug, Default)]
+pub(crate) struct Layers {
+    /// By handle.
+    slots: Vec<Option<Slot>>,
+    /// Deadlines of layers.
+    timers: BTreeSet<(Instant, usize)>,
+    /// What secures the connections to a port and Service Code.
+    listening: Vec<(u16, ServiceCode, Security)>,
+    /// Handshakes of clients, the oldest first, and some that are over.
+    handshakes: VecDeque<(ConnectionHandle, Arc<Mailbox>)>,
+}
+
+/// The layer of one connection.
+#[derive(Debug)]
+struct Slot {
+    layer: Box<Layer>,
+    timer: Option<Instant>,
+}
+
+impl Layers {
+    /// Connections to that port with that Service Code are secured, or not any more.
+    pub(crate) fn serve(&mut self, port: u16, service_code: ServiceCode, security: Option<Security>) {
+        self.listening.retain(|(served, code, _)| (*served, *code) != (port, service_code));
+        self.listening.extend(security.map(|security| (port, service_code, security)));
+    }
+    /// Connections to that port are not accepted any more.
+    pub(crate) fn stop_serving(&mut self, port: u16) {
+        self.listening.retain(|(served, ..)| *served != port);
+    }
+    /// What secures the connections to that port and Service Code.
+    pub(crate) fn security_of(&self, port: u16, service_code: ServiceCode) -> Option<Security> {
+        let mut listening = self.listening.iter();
+        let found = listening.find(|(served, code, _)| (*served, *code) == (port, service_code));
+        found.map(|(.., security)| security.clone())
+    }
+
+    /// Secures a connection that is not open yet; the previous one with that handle is over.
+    pub(crate) fn insert(&mut self, handle: ConnectionHandle, security: Option<Security>) {
+        self.remove(handle);
+        let Some(security) = security else { return };
+        if self.slots.len() <= handle.0 {
+            self.slots.resize_with(handle.0 + 1, || None);
+        }
+        self.slots[handle.0] = Some(Slot { layer: Box::new(Layer::new(security)), timer: None });
+    }
+    /// The connection's state is gone.
+    pub(crate) fn remove(&mut self, handle: ConnectionHandle) {
+        let Some(slot) = self.slots.get_mut(handle.0).and_then(Option::take) else { return };
+        if let Some(timer) = slot.timer {
+            self.timers.remove(&(timer, handle.0));
+        }
+    }
+    /// The layer of a connection; `None` if it is not secured.
+    pub(crate) fn get(&self, handle: ConnectionHandle) -> Option<&Layer> {
+        self.slots.get(handle.0)?.as_ref().map(|slot| &*slot.layer)
+    }
+    /// `true` if the connection is secured.
+    pub(crate) fn has(&self, handle: ConnectionHandle) -> bool {
+        self.get(handle).is_some()
+    }
+
+    /// Calls `use_it` with a connection's layer, if it is secured. Returns its result, and `true` if the connection has to be
+    /// polled.
+    pub(crate) fn with<T>(
+        &mut self,
+        handle: ConnectionHandle,
+        use_it: impl FnOnce(&mut Layer) -> T,
+    ) -> Option<(T, bool)> {
+        let slot = self.slots.get_mut(handle.0)?.as_mut()?;
+        let result = use_it(&mut slot.layer);
+        let timer = slot.layer.poll_timeout();
+        if timer != slot.timer {
+            if let Some(old) = std::mem::replace(&mut slot.timer, timer) {
+                self.timers.remove(&(old, handle.0));
+            }
+            self.timers.extend(timer.map(|timer| (timer, handle.0)));
+        }
+        Some((result, slot.layer.take_acted()))
+    }
+    /// Passes an event of the connection to its layer, if it has one, and what the application gets to `out`. Returns `true`
+    /// if the connection has to be polled.
+    pub(crate) fn filter(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        connection: Option<&mut Connection>,
+        event: Event,
+        out: &mut VecDeque<LayerEvent>,
+    ) -> bool {
+        let Some(connection) = connection.filter(|_| self.has(handle)) else {
+            out.push_back(LayerEvent::Event(event));
+            return false;
+        };
+        let acted = self.with(handle, |layer| {
+            layer.handle_event(now, connection, event);
+            out.extend(std::iter::from_fn(|| layer.poll_event()));
+        });
+        acted.is_some_and(|((), acted)| acted)
+    }
+
+    /// Counts a handshake that has begun at this server. Returns the one that is to be abandoned for it, if any.
+    pub(crate) fn begin_handshake(
+        &mut self,
+        handle: ConnectionHandle,
+        mailbox: &Arc<Mailbox>,
+        is_current: impl Fn(ConnectionHandle, &Arc<Mailbox>) -> bool,
+    ) -> Option<ConnectionHandle> {
+        self.handshakes.push_back((handle, mailbox.clone()));
+        if self.handshakes.len() <= MAX_HANDSHAKES {
+            return None;
+        }
+        let handshakes = std::mem::take(&mut self.handshakes);
+        self.handshakes = handshakes
+            .into_iter()
+            .filter(|(handle, mailbox)| {
+                is_current(*handle, mailbox) && self.get(*handle).is_some_and(Layer::is_shaking_hands)
+            })
+            .collect();
+        let is_full = self.handshakes.len() > MAX_HANDSHAKES;
+        if is_full { self.handshakes.pop_front().map(|(oldest, _)| oldest) } else { None }
+    }
+
+    /// Earliest deadline of a layer.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.first().map(|(timer, _)| *timer)
+    }
+    /// The connections whose layers have timers that are due.
+    pub(crate) fn due(&self, now: Instant) -> Vec<ConnectionHandle> {
+        let due = self.timers.iter().take_while(|(timer, _)| *timer <= now);
+        due.map(|(_, index)| ConnectionHandle(*index)).collect()
+    }
+}

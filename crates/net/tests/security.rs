@@ -1,0 +1,150 @@
+//! Secured connections on the loopback interface.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::timeout;
+use whimbrel_net::{
+    Config, ConnectionError, Identity, Listener, NetError, ResetCode, Role, Security, SecurityError,
+    SendError, ServiceCode, Setup, SharedSecret, Socket, Trust,
+};
+
+const PORT: u16 = 5001;
+
+fn any() -> SocketAddr {
+    "127.0.0.1:0".parse().expect("an address")
+}
+
+fn config() -> Config {
+    Config::default().service_code(ServiceCode(7))
+}
+
+/// Security of two ends that pin each other's key: client, server.
+fn pair() -> (Security, Security) {
+    let (client, server) = (Identity::generate().expect("a key"), Identity::generate().expect("a key"));
+    let trust = |identity: &Identity| Trust::Pinned(vec![identity.fingerprint()]);
+    let (for_client, for_server) = (trust(&server), trust(&client));
+    (Security::new(client, for_client), Security::new(server, for_server))
+}
+
+async fn listener(security: Security) -> Listener {
+    Listener::bind(any(), PORT, Setup::secured(config(), security)).await.expect("loopback")
+}
+
+async fn connect(to: &Listener, security: Security) -> Result<Socket, NetError> {
+    Socket::connect(to.local(), PORT, Setup::secured(config(), security)).await
+}
+
+#[tokio::test]
+async fn ends_that_pin_each_other_exchange_datagrams() {
+    let (client, server) = pair();
+    let (client_key, server_key) = (client.fingerprint(), server.fingerprint());
+    let listener = listener(server).await;
+    let socket = connect(&listener, client).await.expect("it is trusted");
+    let accepted = listener.accept().await.expect("a client");
+    assert_eq!((socket.peer(), accepted.peer()), (Some(server_key), Some(client_key)));
+
+    for size in [0, 1, 1000, 1200] {
+        let data = Bytes::from(vec![size as u8; size]);
+        socket.send(data.clone()).await.expect("open");
+        assert_eq!(accepted.recv().await.expect("open").payload, data);
+        accepted.send(data.clone()).await.expect("open");
+        assert_eq!(socket.recv().await.expect("open").payload, data);
+    }
+    // The handshake's datagrams and the bytes of records are not the application's.
+    let statistics = socket.snapshot().expect("open").statistics;
+    assert_eq!((statistics.datagrams_sent, statistics.bytes_sent), (4, 2201));
+    assert_eq!((statistics.datagrams_received, statistics.bytes_received), (4, 2201));
+    socket.close().await;
+    let end = accepted.recv().await.expect_err("closed");
+    assert!(matches!(end, NetError::Connection(ConnectionError::ClosedByPeer)), "{end}");
+    assert_eq!(accepted.forgeries(), 0);
+}
+
+#[tokio::test]
+async fn ends_with_the_same_secret_trust_each_other_and_no_other() {
+    let secret = |text: &str| SharedSecret::new(text.as_bytes()).expect("long enough");
+    let (ours, theirs) = (secret("a secret of twenty-six bytes"), secret("another one of similar length"));
+    let listener = listener(ours.security(Role::Server)).await;
+    let socket = connect(&listener, ours.security(Role::Client)).await.expect("the same secret");
+    socket.send(Bytes::from_static(b"in")).await.expect("open");
+    let accepted = listener.accept().await.expect("a client");
+    assert_eq!(accepted.recv().await.expect("open").payload[..], *b"in");
+
+    let error = connect(&listener, theirs.security(Role::Client)).await.expect_err("another secret");
+    assert!(matches!(error, NetError::Security(SecurityError::UntrustedKey(_))), "{error}");
+    // The two roles have different keys: a server's secret does not make a client of it.
+    let error = connect(&listener, ours.security(Role::Server)).await.expect_err("the other role");
+    assert!(matches!(error, NetError::Security(SecurityError::UntrustedKey(_))), "{error}");
+    let next = timeout(Duration::from_millis(50), listener.accept()).await;
+    assert!(next.is_err(), "a refused client is not accepted");
+}
+
+#[tokio::test]
+async fn a_client_that_is_not_trusted_learns_so_and_is_never_accepted() {
+    let (client, server) = pair();
+    let server_key = server.fingerprint();
+    let listener = listener(server).await;
+    let stranger = Security::new(Identity::generate().expect("a key"), Trust::Pinned(vec![server_key]));
+    let error = connect(&listener, stranger).await.expect_err("it is not trusted");
+    assert!(matches!(error, NetError::Security(SecurityError::EndedByPeer)), "{error}");
+    assert!(error.to_string().contains("may not trust this end's key"), "{error}");
+    let next = timeout(Duration::from_millis(50), listener.accept()).await;
+    assert!(next.is_err(), "a refused client is not accepted");
+    // The server goes on.
+    connect(&listener, client).await.expect("it is trusted");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_trusted_is_refused_by_its_key() {
+    let (client, _) = pair();
+    let impostor = Identity::generate().expect("a key");
+    let key = impostor.fingerprint();
+    let listener = listener(Security::new(impostor, Trust::Any)).await;
+    let error = connect(&listener, client).await.expect_err("another key");
+    assert!(matches!(error, NetError::Security(SecurityError::UntrustedKey(seen)) if seen == key), "{error}");
+    assert!(error.to_string().contains(&key.to_string()), "{error}");
+}
+
+#[tokio::test]
+async fn ends_that_disagree_on_encryption_notice() {
+    let (client, server) = pair();
+    // A client without it, at a server with it.
+    let secured = listener(server).await;
+    let plain = Socket::connect(secured.local(), PORT, config()).await.expect("DCCP connects");
+    plain.send(Bytes::from_static(b"in the clear")).await.expect("open");
+    let error = plain.recv().await.expect_err("it is not accepted");
+    let NetError::Connection(ConnectionError::Reset(reset)) = error else { panic!("{error}") };
+    assert_eq!(reset.code, ResetCode::Aborted);
+    let next = timeout(Duration::from_millis(50), secured.accept()).await;
+    assert!(next.is_err(), "clear data reach no application");
+
+    // A client with it, at a server without it, which answers.
+    let listener = Listener::bind(any(), PORT, config()).await.expect("loopback");
+    let connecting = tokio::spawn({
+        let at = listener.local();
+        async move { Socket::connect(at, PORT, Setup::secured(config(), client)).await }
+    });
+    let accepted = listener.accept().await.expect("a client");
+    accepted.send(Bytes::from_static(b"welcome")).await.expect("open");
+    let error = connecting.await.expect("no panic").expect_err("no DTLS");
+    assert!(matches!(error, NetError::Security(SecurityError::NotDtls)), "{error}");
+    let first = accepted.recv().await.expect("a ClientHello").payload;
+    assert!(!first.windows(4).any(|window| window == b"in t"), "{first:?}");
+}
+
+#[tokio::test]
+async fn the_largest_datagram_is_that_of_the_path_without_the_records_overhead() {
+    let (client, server) = pair();
+    let listener = listener(server).await;
+    let socket = connect(&listener, client).await.expect("it is trusted");
+    let accepted = listener.accept().await.expect("a client");
+    let most = socket.snapshot().expect("open").max_datagram;
+    socket.send(Bytes::from(vec![5; most])).await.expect("it fits");
+    assert_eq!(accepted.recv().await.expect("open").payload.len(), most);
+    let error = socket.send(Bytes::from(vec![5; most + 1])).await.expect_err("too large");
+    let NetError::Send(SendError::TooLarge { size, limit }) = error else { panic!("{error}") };
+    assert_eq!(size, most + 1);
+    assert!(limit >= most, "{limit}");
+}
