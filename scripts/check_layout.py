@@ -26,7 +26,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "faults": {"units", "wire", "proto", "netsim"},
     "dtls": {"units", "wire", "proto"},
     "net": {"units", "wire", "proto", "dtls"},
-    "emu": {"units", "netsim", "scenario"},
+    "emu": {"units", "lab"},
     "inspect": {"units", "wire", "control", "wifi"},
     "fuzzing": {"units", "wire", "proto", "wifi", "inspect", "dtls"},
     "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect"},

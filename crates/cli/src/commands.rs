@@ -5,6 +5,7 @@ mod capture_file;
 pub(crate) mod carry;
 pub(crate) mod classify;
 pub(crate) mod completion;
+pub(crate) mod emulate;
 pub(crate) mod inspect;
 pub(crate) mod man;
 pub(crate) mod model;

@@ -15,7 +15,7 @@ pub use quantity::parse_quantity;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    capacity, carry, classify, completion, inspect, man, model, perf, run_scenario, schedule, schema,
+    capacity, carry, classify, completion, emulate, inspect, man, model, perf, run_scenario, schedule, schema,
 };
 use crate::exit::Failure;
 use crate::print::PrintError;
@@ -46,6 +46,8 @@ enum Command {
     Carry(carry::CarryArgs),
     /// Simulate a scenario, faster than real time.
     Run(run_scenario::RunArgs),
+    /// Run programs across a scenario's network, in real time.
+    Emulate(emulate::EmulateArgs),
     /// Classify each loss in a list of arrivals as congestion or wireless.
     Classify(classify::ClassifyArgs),
     /// Estimate capacity and available bandwidth of 802.11 channels from a capture.
@@ -77,6 +79,7 @@ pub fn run(args: Vec<String>) -> i32 {
         Command::Perf(args) => perf::run(args),
         Command::Carry(args) => carry::run(args),
         Command::Run(args) => run_scenario::run(&args),
+        Command::Emulate(args) => emulate::run(&args),
         Command::Classify(args) => classify::run(&args),
         Command::Capacity(args) => capacity::run(&args),
         Command::Model(args) => model::run(&args),
@@ -88,6 +91,7 @@ pub fn run(args: Vec<String>) -> i32 {
     match result {
         Ok(()) => 0,
         Err(Failure::Interrupted) => 130,
+        Err(Failure::Code(code)) => code,
         Err(Failure::Usage(message)) => {
             eprintln!("whimbrel: {message}");
             2

@@ -11,12 +11,13 @@ use tempfile::TempDir;
 mod processes;
 use processes::{finish, stderr, stdout, whimbrel};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "inspect",
     "perf",
     "capacity",
     "carry",
     "run",
+    "emulate",
     "classify",
     "model",
     "schedule",

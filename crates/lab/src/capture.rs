@@ -10,6 +10,7 @@ use whimbrel_netsim::capture::CaptureFormat;
 use whimbrel_netsim::{NodeId, Packet};
 use whimbrel_wire::checksum::internet_checksum;
 
+use crate::emulation::ip;
 use crate::payload::Envelope;
 use crate::scenario::{FlowPlan, Plan};
 use crate::transport::IpHeaders;
@@ -49,6 +50,11 @@ fn address(node: NodeId) -> Ipv4Addr {
 
 impl CaptureFormat<Envelope> for IpCapture {
     fn capture_bytes(&mut self, packet: &Packet<Envelope>, out: &mut Vec<u8>) {
+        if let Some(bytes) = packet.payload.content.as_content().ip_packet() {
+            let start = out.len();
+            out.extend_from_slice(bytes);
+            return ip::set_ecn(&mut out[start..], packet.ecn);
+        }
         let source = address(packet.source);
         let destination = address(packet.destination);
         let start = out.len();

@@ -34,6 +34,7 @@
 //! ```
 
 pub mod capture;
+pub mod emulation;
 pub mod metrics;
 pub mod payload;
 pub mod record;

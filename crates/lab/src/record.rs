@@ -40,6 +40,10 @@ impl Record {
     pub(crate) fn add(&mut self, table: Table) {
         self.tables.push(table);
     }
+    /// Keeps the rows of each table whose word in `column` is accepted; tables without such a column stay as they are.
+    pub(crate) fn retain(&mut self, column: &str, accepted: impl Fn(&str) -> bool) {
+        self.tables.iter_mut().for_each(|table| table.retain(column, &accepted));
+    }
     /// The tables themselves.
     pub fn into_tables(self) -> Vec<Table> {
         self.tables

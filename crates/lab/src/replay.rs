@@ -56,7 +56,7 @@ impl Replay {
                 self.paths[number] = path;
             }
             if now > Instant::ZERO && now.as_nanos().is_multiple_of(self.interval.as_nanos()) {
-                let delivered = simulator.agent(ends[1]).meter().counters().delivered_bytes;
+                let delivered = simulator.agent(ends[1]).end().meter_of(number).counters().delivered_bytes;
                 let bits = (delivered - self.delivered[number]) as f64 * 8.0;
                 self.goodput[number].push(bits / seconds(self.interval));
                 self.delivered[number] = delivered;

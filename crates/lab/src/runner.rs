@@ -8,6 +8,7 @@ mod build;
 mod captures;
 mod collect;
 mod controllers;
+mod emulated;
 mod parallel;
 mod sample;
 
@@ -19,6 +20,7 @@ use whimbrel_netsim::medium::WifiMedium;
 use whimbrel_netsim::{AgentId, LinkId, Simulator, StationId};
 use whimbrel_units::{Duration, Instant};
 
+pub use emulated::{Emulation, Refusal, emulated_plan};
 pub use parallel::{Control, Interrupted, run_many};
 
 use crate::record::Record;

@@ -154,6 +154,11 @@ pub struct Configured {
 }
 
 impl Configured {
+    /// A transport whose ends take no commands.
+    pub(crate) fn new(flow: impl FlowTransport) -> Self {
+        Self { flow: Box::new(flow), takes_commands: false }
+    }
+
     /// The transport, if it is of that type.
     pub fn get<T: FlowTransport>(&self) -> Option<&T> {
         let flow: &dyn Any = &*self.flow;

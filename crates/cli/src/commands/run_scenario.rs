@@ -1,13 +1,13 @@
 //! `whimbrel run`: simulates a scenario.
 
 mod account;
-mod capture;
-mod output;
-mod tables;
+pub(crate) mod capture;
+pub(crate) mod output;
+pub(crate) mod tables;
 mod watch;
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -62,14 +62,7 @@ pub(crate) struct RunArgs {
 
 /// Runs the verb.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
-    let mut document = Document::from_file(&args.scenario)?;
-    for setting in &args.set {
-        let (key, value) = setting.split_once('=').ok_or_else(|| {
-            anyhow!("--set {setting}: expected KEY=VALUE, such as simulation.duration='10 s'")
-        })?;
-        document.set(key.trim(), value.trim()).with_context(|| format!("--set {setting}"))?;
-    }
-    let plan = document.plan()?;
+    let plan = read_plan(&args.scenario, &args.set)?;
     let seed = args.seed.unwrap_or(plan.seed);
     // Before the run: a run that cannot be kept need not be made.
     let output = args.out.as_deref().map(OutputDirectory::claim).transpose()?;
@@ -81,9 +74,21 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if args.json {
         print::line(serde_json::to_string(&tables::json(&record, &plan, seed))?)?;
     } else {
-        tables::print(&record, &plan, seed)?;
+        print::line(tables::text(&record, &plan, seed)?.trim_end())?;
     }
     Ok(())
+}
+
+/// Reads a scenario and applies settings, `KEY=VALUE`.
+pub(crate) fn read_plan(scenario: &Path, settings: &[String]) -> anyhow::Result<Plan> {
+    let mut document = Document::from_file(scenario)?;
+    for setting in settings {
+        let (key, value) = setting.split_once('=').ok_or_else(|| {
+            anyhow!("--set {setting}: expected KEY=VALUE, such as simulation.duration='10 s'")
+        })?;
+        document.set(key.trim(), value.trim()).with_context(|| format!("--set {setting}"))?;
+    }
+    Ok(document.plan()?)
 }
 
 /// Runs the plan; `None` if Ctrl-C was pressed.
@@ -98,7 +103,10 @@ fn simulate(
         run.record_replay(args.watch_frames);
     }
     let mut capture = match &args.pcap {
-        Some(path) => Some(CaptureFile::start(path, &mut run, plan, &args.pcap_link)?),
+        Some(path) => {
+            CaptureFile::check(plan, &args.pcap_link)?;
+            Some(CaptureFile::open(path, &mut run, &args.pcap_link)?)
+        }
         None => None,
     };
     let interrupted = interrupt_flag()?;

@@ -104,6 +104,24 @@ impl Table {
         self.add(name, Column::Text(values.collect()));
     }
 
+    /// Keeps the rows whose word in `column` is accepted.
+    pub(crate) fn retain(&mut self, column: &str, accepted: impl Fn(&str) -> bool) {
+        let Some(Column::Text(words)) = self.column(column) else { return };
+        let kept: Vec<bool> = words.iter().map(accepted).collect();
+        if kept.iter().all(|kept| *kept) {
+            return;
+        }
+        for (_, column) in &mut self.columns {
+            let mut rows = kept.iter();
+            let mut is_kept = || rows.next().is_some_and(|kept| *kept);
+            match column {
+                Column::Float(values) => values.retain(|_| is_kept()),
+                Column::Integer(values) => values.retain(|_| is_kept()),
+                Column::Text(words) => *words = words.iter().filter(|_| is_kept()).collect(),
+            }
+        }
+    }
+
     /// Its name.
     pub fn name(&self) -> &'static str {
         self.name

@@ -11,6 +11,7 @@ use whimbrel_wifi::dcf::MacConfig;
 use whimbrel_wifi::phy::{CTS_BYTES, RTS_BYTES};
 
 use super::controllers::{Board, LawController, Observer, StationController};
+use crate::emulation::{EmulatedEnd, SharedOutbox};
 use crate::routing::{Protocol, add_routers};
 use crate::scenario::{EventPlan, FlowEventPlan, Plan, RoutingPlan};
 use crate::transport::explicit::CrossLayer;
@@ -47,39 +48,27 @@ pub(super) fn network(
     flow_events: &[FlowEventPlan],
     seed: u64,
 ) -> (Simulator<FlowAgent>, Parts) {
-    let Network { mut simulator, nodes, links, stations } = Network::new(plan, events, seed);
-    let stores: Vec<CrossLayer> = nodes.iter().map(|_| CrossLayer::default()).collect();
-    add_controllers(&mut simulator, plan, events, &links, &stations, &stores);
+    let (mut simulator, mut parts) = without_flows(plan, events, seed);
+    let Parts { nodes, links, stores, stations, .. } = &parts;
     let flows: Vec<[AgentId; 2]> = plan
         .flows
         .iter()
         .zip((0u32..).map(FlowId))
         .map(|(flow, id)| {
-            let setup = FlowSetup::new(plan, flow, id, &nodes, &links, &stores, simulator.streams());
+            let setup = FlowSetup::new(plan, flow, id, nodes, links, stores, simulator.streams());
             let [sender, receiver] = flow.transport.ends(&setup);
             [simulator.add_agent(setup.from, id, sender), simulator.add_agent(setup.to, id, receiver)]
         })
         .collect();
     for (flow, [sender, _]) in plan.flows.iter().zip(&flows) {
         if flow.transport.observes_station() {
-            for (wifi, ids) in plan.wifi.iter().zip(&stations) {
+            for (wifi, ids) in plan.wifi.iter().zip(stations) {
                 let own = wifi.stations.iter().zip(ids).filter(|(station, _)| station.node == flow.from);
                 own.for_each(|(_, id)| simulator.observe(*id, *sender));
             }
         }
     }
-    let mut routers = Vec::new();
-    for (wifi, ids) in plan.wifi.iter().zip(&stations) {
-        let protocol = match wifi.routing {
-            RoutingPlan::ShortestPath { .. } => {
-                routers.extend(ids.iter().map(|_| None));
-                continue;
-            }
-            RoutingPlan::Dsdv(config) => Protocol::Dsdv(config),
-            RoutingPlan::Aodv(config) => Protocol::Aodv(config),
-        };
-        routers.extend(add_routers(&mut simulator, ids, protocol).into_iter().map(Some));
-    }
+    parts.routers = routing(&mut simulator, plan, stations);
     for event in flow_events {
         let [sender, receiver] = flows[event.flow];
         let agent = if event.end == End::Sender { sender } else { receiver };
@@ -89,8 +78,67 @@ pub(super) fn network(
         };
         simulator.schedule(event.at, Command::agent(agent, call));
     }
+    parts.flows = flows;
+    (simulator, parts)
+}
+
+/// Builds nodes, links, media and router laws, in the order of the plan.
+fn without_flows(plan: &Plan, events: &[EventPlan], seed: u64) -> (Simulator<FlowAgent>, Parts) {
+    let Network { mut simulator, nodes, links, stations } = Network::new(plan, events, seed);
+    let stores: Vec<CrossLayer> = nodes.iter().map(|_| CrossLayer::default()).collect();
+    add_controllers(&mut simulator, plan, events, &links, &stations, &stores);
     let hosts = plan.hosts.iter().map(|host| nodes[host.node]).collect();
-    (simulator, Parts { nodes, hosts, links, stations, routers, flows, stores })
+    (simulator, Parts { nodes, hosts, links, stations, routers: Vec::new(), flows: Vec::new(), stores })
+}
+
+/// Builds the network of a plan whose flows lead between these nodes, each of which has one agent for all of its flows.
+pub(super) fn emulated(
+    plan: &Plan,
+    events: &[EventPlan],
+    seed: u64,
+    ends: &[usize],
+    outbox: &SharedOutbox,
+) -> (Simulator<FlowAgent>, Parts, Vec<AgentId>) {
+    let (mut simulator, mut parts) = without_flows(plan, events, seed);
+    let flow_ids = || plan.flows.iter().zip((0u32..).map(FlowId));
+    let mut agents = Vec::with_capacity(ends.len());
+    for (number, &node) in (0u32..).zip(ends) {
+        let mut end = EmulatedEnd::new(number, plan.flows.len(), outbox.clone());
+        for (flow, id) in flow_ids().filter(|(flow, _)| flow.from == node || flow.to == node) {
+            let streams = simulator.streams();
+            let setup = FlowSetup::new(plan, flow, id, &parts.nodes, &parts.links, &parts.stores, streams);
+            end.add_flow(id, setup.meter());
+        }
+        let agent =
+            simulator.add_agent(parts.nodes[node], EmulatedEnd::FLOW, FlowAgent::Other(Box::new(end)));
+        simulator.receive_all_flows(agent);
+        agents.push(agent);
+    }
+    let agent = |node: usize| ends.iter().position(|&end| end == node).map(|end| agents[end]);
+    parts.flows = plan.flows.iter().filter_map(|flow| Some([agent(flow.from)?, agent(flow.to)?])).collect();
+    parts.routers = routing(&mut simulator, plan, &parts.stations);
+    (simulator, parts, agents)
+}
+
+/// Adds the routing agents of the media.
+fn routing(
+    simulator: &mut Simulator<FlowAgent>,
+    plan: &Plan,
+    stations: &[Vec<StationId>],
+) -> Vec<Option<AgentId>> {
+    let mut routers = Vec::new();
+    for (wifi, ids) in plan.wifi.iter().zip(stations) {
+        let protocol = match wifi.routing {
+            RoutingPlan::ShortestPath { .. } => {
+                routers.extend(ids.iter().map(|_| None));
+                continue;
+            }
+            RoutingPlan::Dsdv(config) => Protocol::Dsdv(config),
+            RoutingPlan::Aodv(config) => Protocol::Aodv(config),
+        };
+        routers.extend(add_routers(simulator, ids, protocol).into_iter().map(Some));
+    }
+    routers
 }
 
 /// Adds the router laws of links and stations.

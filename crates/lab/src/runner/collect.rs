@@ -11,7 +11,7 @@ use whimbrel_netsim::{LinkId, LinkStats};
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::Run;
-use super::sample::{IntervalRow, counters};
+use super::sample::{IntervalRow, all_counters};
 use crate::metrics::{
     ClassifiedLoss, Counters, DelayStatistics, LossRow, Meter, PacketOutcome, PacketRow, cause_name, seconds,
 };
@@ -120,16 +120,17 @@ const FLOW_COUNTERS: &[CounterField] = &[
 fn flows(run: &Run<'_>) -> Table {
     let time = run.plan.measured();
     let plans = || run.plan.flows.iter();
-    let counts: Vec<Counters> = run
+    let totals = all_counters(&run.simulator, &run.parts.flows);
+    let counts: Vec<Counters> =
+        totals.iter().zip(&run.samples.flows_before).map(|(total, before)| *total - *before).collect();
+    let schemes: Vec<String> = plans().map(|flow| flow.transport.scheme()).collect();
+    let receivers: Vec<&Meter> = run
         .parts
         .flows
         .iter()
-        .zip(&run.samples.flows_before)
-        .map(|(ends, before)| counters(&run.simulator, *ends) - *before)
+        .enumerate()
+        .map(|(flow, ends)| run.simulator.agent(ends[1]).end().meter_of(flow))
         .collect();
-    let schemes: Vec<String> = plans().map(|flow| flow.transport.scheme()).collect();
-    let receivers: Vec<&Meter> =
-        run.parts.flows.iter().map(|ends| run.simulator.agent(ends[1]).meter()).collect();
     let beliefs = || run.samples.beliefs.iter();
     let rates = |bytes: fn(&Counters) -> u64| -> Vec<f64> {
         counts.iter().map(|count| bits_per_second(bytes(count), time)).collect()
@@ -157,7 +158,6 @@ fn flows(run: &Run<'_>) -> Table {
     }
     table.floats("throughput_bps", rates(|c| c.bottleneck_bytes).into_iter());
     table.floats("send_rate_bps", rates(|c| c.sent_bytes).into_iter());
-    let totals: Vec<Counters> = run.parts.flows.iter().map(|ends| counters(&run.simulator, *ends)).collect();
     let undelivered: Vec<[u64; 2]> =
         run.parts.flows.iter().map(|ends| run.simulator.agent(ends[1]).end().undelivered()).collect();
     let refused =
@@ -350,7 +350,8 @@ where
     let mut merged: Vec<(usize, T)> = Vec::new();
     for (flow, ends) in run.parts.flows.iter().enumerate() {
         for end in ends {
-            merged.extend(rows(run.simulator.agent(*end).meter()).iter().map(|row| (flow, *row)));
+            merged
+                .extend(rows(run.simulator.agent(*end).end().meter_of(flow)).iter().map(|row| (flow, *row)));
         }
     }
     merged.sort_by_key(|(_, row)| time(row));

@@ -84,11 +84,15 @@ pub(super) struct Samples {
 }
 
 /// The counters of a flow's two ends together.
-pub(super) fn counters(simulator: &Simulator<FlowAgent>, ends: [AgentId; 2]) -> Counters {
-    let counters =
-        *simulator.agent(ends[0]).meter().counters() + *simulator.agent(ends[1]).meter().counters();
+pub(super) fn counters(simulator: &Simulator<FlowAgent>, flow: usize, ends: [AgentId; 2]) -> Counters {
+    let [sender, receiver] = ends.map(|end| *simulator.agent(end).end().meter_of(flow).counters());
     let delivered = simulator.delivered(ends[1]);
-    Counters { network_packets: delivered.packets, network_hops: delivered.hops, ..counters }
+    Counters { network_packets: delivered.packets, network_hops: delivered.hops, ..sender + receiver }
+}
+
+/// The counters of all flows.
+pub(super) fn all_counters(simulator: &Simulator<FlowAgent>, flows: &[[AgentId; 2]]) -> Vec<Counters> {
+    flows.iter().enumerate().map(|(flow, ends)| counters(simulator, flow, *ends)).collect()
 }
 
 /// The bottleneck of a flow; without one, the station of its sender, if it has any.
@@ -128,6 +132,19 @@ impl Samples {
         }
     }
 
+    /// The same without an end: [`close`](Self::close) ends it.
+    pub(super) fn endless(self) -> Self {
+        Self { end: Instant::FAR_FUTURE, ..self }
+    }
+
+    /// Takes the last samples, at `end`, of samples without an end.
+    pub(super) fn close(&mut self, simulator: &Simulator<FlowAgent>, parts: &Parts, end: Instant) {
+        (self.now, self.end) = (end, end);
+        if self.interval.is_some() && end > self.interval_start {
+            self.close_interval(simulator, &parts.flows);
+        }
+    }
+
     /// Time of the next sample.
     pub(super) fn next(&self) -> Instant {
         let after = |grain: Duration| {
@@ -148,7 +165,7 @@ impl Samples {
         let Parts { links, flows, .. } = parts;
         self.now = self.next();
         if self.now == self.measured_from {
-            self.flows_before = flows.iter().map(|ends| counters(simulator, *ends)).collect();
+            self.flows_before = all_counters(simulator, flows);
             self.stations_before = StationCounters::all(simulator, parts);
             self.channels_before = channel_usage(simulator, parts);
             self.hosts_before = host_counters(simulator, parts);
@@ -192,14 +209,14 @@ impl Samples {
 
     fn close_interval(&mut self, simulator: &Simulator<FlowAgent>, flows: &[[AgentId; 2]]) {
         for (flow, ends) in flows.iter().enumerate() {
-            let total = counters(simulator, *ends);
+            let total = counters(simulator, flow, *ends);
             let queue = match self.bottlenecks[flow] {
                 Some(Egress::Link(link)) => simulator.queue_snapshot(link).queued.packets,
                 Some(Egress::Station(station)) => simulator.station_backlog(station).packets,
                 None => 0,
             };
             let counts = total - core::mem::replace(&mut self.at_interval_start[flow], total);
-            let jitter = simulator.agent(ends[1]).meter().jitter();
+            let jitter = simulator.agent(ends[1]).end().meter_of(flow).jitter();
             self.intervals.push(IntervalRow {
                 flow,
                 end: self.now,

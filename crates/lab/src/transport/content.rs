@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 
 use whimbrel_netsim::Shim;
 
+use crate::emulation::EmulatedPacket;
 use crate::routing::Message;
 
 /// The content of a packet of a transport.
@@ -15,6 +16,16 @@ pub trait Content: CloneContent + fmt::Debug + Send {
     /// The message of a routing protocol that this is, if it is one. It is no variant of
     /// [`SimPayload`](crate::payload::SimPayload), of which every packet would be slower to move.
     fn routing_message(&self) -> Option<&Message> {
+        None
+    }
+
+    /// The packet of an emulated network that this is, if it is one.
+    fn into_emulated(self: Box<Self>) -> Option<Box<EmulatedPacket>> {
+        None
+    }
+
+    /// The whole packet with its IP header, where it exists as bytes.
+    fn ip_packet(&self) -> Option<&[u8]> {
         None
     }
 

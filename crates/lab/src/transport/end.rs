@@ -8,6 +8,7 @@ use whimbrel_netsim::{Ecn, LinkId, LossCause, Packet};
 use whimbrel_scenario::signals::{Command, Scope};
 use whimbrel_units::{DataRate, Instant};
 
+use crate::emulation::EmulatedEnd;
 use crate::metrics::Meter;
 use crate::payload::Envelope;
 
@@ -44,6 +45,17 @@ impl SenderEstimate {
 pub trait FlowEnd: fmt::Debug + Send {
     /// The meter of this end.
     fn meter(&self) -> &Meter;
+
+    /// The meter of this end for a flow, by its position in the plan. An end of one flow has one meter.
+    fn meter_of(&self, flow: usize) -> &Meter {
+        let _ = flow;
+        self.meter()
+    }
+
+    /// The end of an emulated network that this is, if it is one.
+    fn emulated(&mut self) -> Option<&mut EmulatedEnd> {
+        None
+    }
 
     /// A packet of `size` bytes for this end arrived. The end may take what it keeps of the content.
     fn handle_packet(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &mut Envelope);

@@ -17,23 +17,21 @@ pub(crate) struct CaptureFile {
 }
 
 impl CaptureFile {
-    /// Makes the run capture `links` (all of them, if none is named) and opens the file.
-    pub(crate) fn start(
-        path: &Path,
-        run: &mut Run<'_>,
-        plan: &Plan,
-        links: &[String],
-    ) -> anyhow::Result<Self> {
+    /// Checks the names of the links to be captured.
+    pub(crate) fn check(plan: &Plan, links: &[String]) -> anyhow::Result<()> {
         let names = plan.links.iter().map(|link| &link.name).chain(plan.wifi.iter().map(|wifi| &wifi.name));
         let known: Vec<&str> = names.map(String::as_str).collect();
-        for name in links {
-            if !known.iter().any(|link| matches(link, name)) {
-                bail!(
-                    "--pcap-link {name}: the scenario has no such link; expected one of: {}",
-                    known.join(", ")
-                );
-            }
+        match links.iter().find(|name| !known.iter().any(|link| matches(link, name))) {
+            Some(name) => bail!(
+                "--pcap-link {name}: the scenario has no such link; expected one of: {}",
+                known.join(", ")
+            ),
+            None => Ok(()),
         }
+    }
+
+    /// Makes the run capture `links` (all of them, if none is named) and opens the file.
+    pub(crate) fn open(path: &Path, run: &mut Run<'_>, links: &[String]) -> anyhow::Result<Self> {
         run.capture(|link| links.is_empty() || links.iter().any(|name| matches(link, name)));
         let is_file = std::fs::metadata(path).map_or(true, |metadata| metadata.is_file());
         let temporary = is_file.then(|| path.with_extension(format!("partial.{}", std::process::id())));

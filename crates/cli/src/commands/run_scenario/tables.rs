@@ -1,12 +1,13 @@
 //! A run's record, printed.
 
+use std::fmt::{self, Write as _};
+
 use serde_json::{Map, Value, json};
 use whimbrel_lab::record::{Column, Table};
 use whimbrel_lab::{Plan, Record};
 use whimbrel_units::DataRate;
 
 use super::account;
-use crate::print::{self, PrintError};
 
 /// All tables as JSON: `{"title", "seed", "tables": {NAME: {COLUMN: [...]}}}`; NaN is null.
 pub(crate) fn json(record: &Record, plan: &Plan, seed: u64) -> Value {
@@ -30,18 +31,35 @@ fn columns(table: &Table) -> Value {
 }
 
 /// The totals of flows, links and stations, as text.
-pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) -> Result<(), PrintError> {
-    let title = if plan.title.is_empty() { "scenario" } else { &plan.title };
-    print::line(format_args!("{title}: seed {seed}, {:.0} s measured", plan.measured().as_secs_f64()))?;
+pub(crate) fn text(record: &Record, plan: &Plan, seed: u64) -> Result<String, fmt::Error> {
+    let title = title(plan);
+    let mut out = String::new();
+    writeln!(out, "{title}: seed {seed}, {:.0} s measured", plan.measured().as_secs_f64())?;
+    append(&mut out, record, |row| plan.flows[row].transport.delivers_packets())?;
+    Ok(out)
+}
+
+/// The title of a scenario.
+pub(crate) fn title(plan: &Plan) -> &str {
+    if plan.title.is_empty() { "scenario" } else { &plan.title }
+}
+
+/// Appends the totals. `delivers_packets` is `false` for flows, by row, that deliver a stream of bytes.
+pub(crate) fn append(
+    out: &mut String,
+    record: &Record,
+    delivers_packets: impl Fn(usize) -> bool,
+) -> fmt::Result {
     if let Some(flows) = record.table("flows") {
-        print::line(format_args!(
+        writeln!(
+            out,
             "\n{:<18} {:>14} {:>14} {:>10} {:>10} {:>10} {:>10} {:>9}",
             "flow", "goodput", "throughput", "sent", "delivered", "delay", "jitter", "p"
-        ))?;
-        let delivers_packets = |row: usize| plan.flows[row].transport.delivers_packets();
+        )?;
         for row in 0..flows.rows() {
             let number = |name: &str| flows.number(name, row).unwrap_or(f64::NAN);
-            print::line(format_args!(
+            writeln!(
+                out,
                 "{:<18} {:>14} {:>14} {:>10} {:>10} {:>10} {:>10} {:>9}",
                 flows.text("flow", row).unwrap_or_default(),
                 rate(number("goodput_bps")),
@@ -51,38 +69,42 @@ pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) -> Result<(), Print
                 time(number("delay_mean_s")),
                 time(number("jitter_s")),
                 share(number("loss_event_rate_mean")),
-            ))?;
+            )?;
         }
         let accounts: Vec<String> =
             (0..flows.rows()).flat_map(|row| account::lines(flows, row, delivers_packets(row))).collect();
         if !accounts.is_empty() {
-            print::line("\nnot delivered")?;
-            accounts.iter().try_for_each(|line| print::line(format_args!("  {line}")))?;
+            writeln!(out, "\nnot delivered")?;
+            for line in accounts {
+                writeln!(out, "  {line}")?;
+            }
         }
     }
     if let Some(links) = record.table("links").filter(|links| links.rows() > 0) {
-        print_links(links)?;
+        append_links(out, links)?;
     }
     if let Some(stations) = record.table("stations") {
-        print_stations(stations)?;
+        append_stations(out, stations)?;
     }
     if let Some(associations) = record.table("associations").filter(|table| table.rows() > 0) {
-        print_associations(associations)?;
+        append_associations(out, associations)?;
     }
     if let Some(notes) = record.table("notes") {
-        print_notes(notes)?;
+        append_notes(out, notes)?;
     }
     Ok(())
 }
 
-fn print_links(links: &Table) -> Result<(), PrintError> {
-    print::line(format_args!(
+fn append_links(out: &mut String, links: &Table) -> fmt::Result {
+    writeln!(
+        out,
         "\n{:<18} {:>14} {:>12} {:>10} {:>10} {:>10} {:>10}",
         "link", "throughput", "utilisation", "packets", "dropped", "radio lost", "while down"
-    ))?;
+    )?;
     for row in 0..links.rows() {
         let number = |name: &str| links.number(name, row).unwrap_or(f64::NAN);
-        print::line(format_args!(
+        writeln!(
+            out,
             "{:<18} {:>14} {:>12} {:>10} {:>10} {:>10} {:>10}",
             links.text("link", row).unwrap_or_default(),
             rate(number("throughput_bps")),
@@ -91,13 +113,13 @@ fn print_links(links: &Table) -> Result<(), PrintError> {
             count(number("dropped_packets")),
             count(number("wireless_lost_packets")),
             count(number("down_lost_packets")),
-        ))?;
+        )?;
     }
     Ok(())
 }
 
 /// The stations; if there are many, those with the most air time.
-fn print_stations(stations: &Table) -> Result<(), PrintError> {
+fn append_stations(out: &mut String, stations: &Table) -> fmt::Result {
     const SHOWN: usize = 30;
     let number = |name: &str, row: usize| stations.number(name, row).unwrap_or(f64::NAN);
     let mut rows: Vec<usize> = (0..stations.rows()).collect();
@@ -106,12 +128,14 @@ fn print_stations(stations: &Table) -> Result<(), PrintError> {
         rows.truncate(SHOWN);
         rows.sort_unstable();
     }
-    print::line(format_args!(
+    writeln!(
+        out,
         "\n{:<18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}",
         "station", "air time", "packets", "dropped", "retry lim.", "attempts", "failed", "queue"
-    ))?;
+    )?;
     for &row in &rows {
-        print::line(format_args!(
+        writeln!(
+            out,
             "{:<18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10.2}",
             stations.text("station", row).unwrap_or_default(),
             share(number("air_time", row)),
@@ -121,27 +145,29 @@ fn print_stations(stations: &Table) -> Result<(), PrintError> {
             count(number("attempts", row)),
             share(number("failed_attempts", row) / number("attempts", row)),
             number("queue_mean_packets", row),
-        ))?;
+        )?;
     }
     if rows.len() < stations.rows() {
-        print::line(format_args!("  and {} stations with less air time", stations.rows() - rows.len()))?;
+        writeln!(out, "  and {} stations with less air time", stations.rows() - rows.len())?;
     }
     Ok(())
 }
 
-fn print_associations(associations: &Table) -> Result<(), PrintError> {
+fn append_associations(out: &mut String, associations: &Table) -> fmt::Result {
     const SHOWN: usize = 20;
-    print::line(format_args!(
+    writeln!(
+        out,
         "\n{:<18} {:>10} {:>14} {:>14} {:>12} {:>12} {:>12}",
         "association", "time", "from", "to", "detection", "search", "outage"
-    ))?;
+    )?;
     for row in 0..associations.rows().min(SHOWN) {
         let number = |name: &str| associations.number(name, row).unwrap_or(f64::NAN);
         let text = |name: &str| match associations.text(name, row).unwrap_or_default() {
             "" => "-",
             name => name,
         };
-        print::line(format_args!(
+        writeln!(
+            out,
             "{:<18} {:>8.3} s {:>14} {:>14} {:>12} {:>12} {:>12}",
             text("client"),
             number("time_s"),
@@ -150,23 +176,23 @@ fn print_associations(associations: &Table) -> Result<(), PrintError> {
             time(number("detection_s")),
             time(number("search_s")),
             time(number("outage_s")),
-        ))?;
+        )?;
     }
     if associations.rows() > SHOWN {
-        print::line(format_args!("  and {} more", associations.rows() - SHOWN))?;
+        writeln!(out, "  and {} more", associations.rows() - SHOWN)?;
     }
     Ok(())
 }
 
-fn print_notes(notes: &Table) -> Result<(), PrintError> {
-    print::line("\nnotes")?;
+fn append_notes(out: &mut String, notes: &Table) -> fmt::Result {
+    writeln!(out, "\nnotes")?;
     for row in 0..notes.rows() {
         let text = |name: &str| notes.text(name, row).unwrap_or_default();
         let since = match notes.number("time_s", row).filter(|time| !time.is_nan()) {
             Some(time) => format!(" from {time:.3} s on"),
             None => String::new(),
         };
-        print::line(format_args!("  {}{since}: {}", text("subject"), text("note")))?;
+        writeln!(out, "  {}{since}: {}", text("subject"), text("note"))?;
     }
     Ok(())
 }

@@ -1,0 +1,143 @@
+//! The processes between this one and a program: all of this runs between `fork` and `exec`, with system calls only.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::unistd::{ForkResult, Pid, fork, getpid, setpgid};
+
+use super::terminal::take_terminal;
+use crate::namespace::Namespace;
+
+/// The way into a namespace.
+pub(super) struct Entry {
+    user: Option<RawFd>,
+    network: RawFd,
+    mount: RawFd,
+    /// The directory in which the program starts: that of this process.
+    directory: CString,
+    parent: Pid,
+    is_foreground: bool,
+}
+
+impl Entry {
+    /// Into the namespaces of an end, which outlive the start of the program.
+    pub(super) fn new(
+        user: Option<&OwnedFd>,
+        namespace: &Namespace,
+        is_foreground: bool,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            user: user.map(OwnedFd::as_raw_fd),
+            network: namespace.network.as_raw_fd(),
+            mount: namespace.mount.as_raw_fd(),
+            directory: CString::new(std::env::current_dir()?.as_os_str().as_bytes())?,
+            parent: getpid(),
+            is_foreground,
+        })
+    }
+
+    /// Returns in the process that is to become the program.
+    pub(super) fn enter(&self) -> io::Result<()> {
+        setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+        if self.is_foreground {
+            take_terminal(getpid());
+        }
+        set_pdeathsig(Signal::SIGKILL)?;
+        if nix::unistd::getppid() != self.parent {
+            return Err(Errno::ESRCH.into());
+        }
+        for (descriptor, kind) in [
+            (self.user, CloneFlags::CLONE_NEWUSER),
+            (Some(self.network), CloneFlags::CLONE_NEWNET),
+            (Some(self.mount), CloneFlags::CLONE_NEWNS),
+        ] {
+            let Some(descriptor) = descriptor else { continue };
+            // SAFETY: the namespaces are held while programs start.
+            setns(unsafe { BorrowedFd::borrow_raw(descriptor) }, kind)?;
+        }
+        self.return_to_directory()?;
+        unshare(CloneFlags::CLONE_NEWPID)?;
+        // SAFETY: parent and child use system calls only.
+        if let ForkResult::Parent { child } = unsafe { fork() }? {
+            supervise(child);
+        }
+        set_pdeathsig(Signal::SIGKILL)?;
+        show_own_processes();
+        // SAFETY: as above.
+        if let ForkResult::Parent { child } = unsafe { fork() }? {
+            wait_as_init(child);
+        }
+        Ok(())
+    }
+
+    fn return_to_directory(&self) -> io::Result<()> {
+        // SAFETY: a system call with a path that ends in a zero.
+        Errno::result(unsafe { libc::chdir(self.directory.as_ptr()) })?;
+        Ok(())
+    }
+}
+
+/// Mounts a `/proc` of the new process namespace. Where the system does not allow it, the old one stays, in which programs find no
+/// processes of theirs.
+fn show_own_processes() {
+    if unshare(CloneFlags::CLONE_NEWNS).is_ok() {
+        let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+        // SAFETY: the strings are constants; the last argument may be null.
+        let _ = unsafe {
+            libc::mount(c"proc".as_ptr(), c"/proc".as_ptr(), c"proc".as_ptr(), flags, std::ptr::null())
+        };
+    }
+}
+
+/// The supervisor: ends as the init does.
+fn supervise(init: Pid) -> ! {
+    // Those of the terminal and of this process are for the program.
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2] {
+        // SAFETY: to ignore a signal installs no handler.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+    end_with(init)
+}
+
+/// The init: collects the processes that have lost their parents, and ends when the program does.
+fn wait_as_init(program: Pid) -> ! {
+    end_with(program)
+}
+
+/// Waits for children until this one has ended, and ends with its code.
+fn end_with(wanted: Pid) -> ! {
+    close_all();
+    loop {
+        let mut status = 0;
+        // SAFETY: the system writes a number.
+        let ended = unsafe { libc::waitpid(-1, &mut status, 0) };
+        let code = if ended == wanted.as_raw() {
+            if libc::WIFSIGNALED(status) { 128 + libc::WTERMSIG(status) } else { libc::WEXITSTATUS(status) }
+        } else if ended == -1 && Errno::last() == Errno::ECHILD {
+            1
+        } else {
+            continue;
+        };
+        // SAFETY: it does not return, and runs nothing of the process that was forked.
+        unsafe { libc::_exit(code) }
+    }
+}
+
+/// Closes all files. The parent waits for the end of one of them, which reports that the program was started.
+fn close_all() {
+    // SAFETY: nothing uses a descriptor after this.
+    unsafe {
+        if libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0) != 0 {
+            (0..4_096).for_each(|descriptor| {
+                libc::close(descriptor);
+            });
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The loop that passes packets between devices and the simulated network.
+//!
+//! One turn of the loop handles the events that are due, writes the packets that have arrived, waits until a packet is there or the
+//! next event is due, and reads. There is one thread. A packet enters the network at the time at which it was read. Packets that
+//! have left it lend their memory to the next ones, so that a packet costs no allocation.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::ptr;
+
+use nix::errno::Errno;
+use nix::libc;
+use whimbrel_lab::emulation::{Arrival, EmulatedPacket, HEADROOM};
+use whimbrel_lab::runner::{Emulation, Refusal};
+use whimbrel_units::{Duration, Instant};
+
+use crate::clock::Clock;
+use crate::lateness::Lateness;
+use crate::tun::Tun;
+
+/// Packets read from a device before the events that have become due are handled.
+const BATCH: usize = 64;
+
+/// Settings of the loop.
+#[derive(Clone, Copy, Debug)]
+pub struct DriverConfig {
+    /// The longest packet.
+    pub mtu: u32,
+    /// The time before an event in which the loop does not sleep: sleeping is off by some tens of microseconds.
+    pub spin: Duration,
+    /// Packets in the network at which no more are read, which bounds the memory.
+    pub most_packets: usize,
+}
+
+/// Counters beside those of the network.
+#[derive(Clone, Debug, Default)]
+pub struct DriverCounters {
+    /// Packets of programs that were not for the network, by reason.
+    pub refused: BTreeMap<Refusal, u64>,
+    /// Packets that the kernel did not take, as a device was down.
+    pub not_taken: u64,
+    /// Turns in which no packet was read, as too many were in the network.
+    pub full: u64,
+}
+
+/// The devices, the network and the clock.
+pub struct Driver<'a> {
+    emulation: Emulation<'a>,
+    devices: Vec<Tun>,
+    descriptors: Vec<libc::pollfd>,
+    clock: Clock,
+    config: DriverConfig,
+    arrived: VecDeque<Arrival>,
+    pool: Vec<Box<EmulatedPacket>>,
+    /// Lateness of the events of the network.
+    events: Lateness,
+    /// Lateness of the packets written to devices, since their arrival in the network.
+    deliveries: Lateness,
+    counters: DriverCounters,
+}
+
+impl<'a> Driver<'a> {
+    /// Starts the clock of the network; the devices are in the order of its ends.
+    pub(crate) fn start(emulation: Emulation<'a>, devices: Vec<Tun>, config: DriverConfig) -> Self {
+        Self {
+            emulation,
+            devices,
+            descriptors: Vec::new(),
+            clock: Clock::start(),
+            config,
+            arrived: VecDeque::new(),
+            pool: Vec::new(),
+            events: Lateness::default(),
+            deliveries: Lateness::default(),
+            counters: DriverCounters::default(),
+        }
+    }
+
+    /// The network.
+    pub fn emulation(&self) -> &Emulation<'a> {
+        &self.emulation
+    }
+
+    /// The network, for captures.
+    pub fn emulation_mut(&mut self) -> &mut Emulation<'a> {
+        &mut self.emulation
+    }
+
+    /// The present time.
+    pub fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// The lateness of events, and of packets that left the network.
+    pub fn lateness(&mut self) -> [&mut Lateness; 2] {
+        [&mut self.events, &mut self.deliveries]
+    }
+
+    /// The counters.
+    pub fn counters(&self) -> &DriverCounters {
+        &self.counters
+    }
+
+    /// The network, when the clock has stopped.
+    pub(crate) fn into_emulation(self) -> Emulation<'a> {
+        self.emulation
+    }
+
+    /// One turn. It ends at `until` at the latest, or when one of `others` is readable; returns `true` in that case.
+    ///
+    /// # Errors
+    /// A device fails.
+    pub fn turn(&mut self, until: Instant, others: &[BorrowedFd<'_>]) -> io::Result<bool> {
+        self.advance();
+        self.deliver()?;
+        let is_full = self.emulation.run().simulator().packets_in_network() >= self.config.most_packets;
+        self.counters.full += u64::from(is_full);
+        let next = self.emulation.next_event_at().min(until);
+        let now = self.clock.now();
+        let wait =
+            if next <= now + self.config.spin { Duration::ZERO } else { next - now - self.config.spin };
+        let wanted = if is_full { 0 } else { libc::POLLIN };
+        let devices = self.devices.len();
+        self.descriptors.clear();
+        self.descriptors.extend(self.devices.iter().map(|device| descriptor(device.file().as_fd(), wanted)));
+        self.descriptors.extend(others.iter().map(|other| descriptor(*other, libc::POLLIN)));
+        if !poll(&mut self.descriptors, wait)? {
+            return Ok(false);
+        }
+        for end in 0..devices {
+            if self.descriptors[end].revents != 0 {
+                self.read(end)?;
+            }
+        }
+        Ok(self.descriptors[devices..].iter().any(|other| other.revents != 0))
+    }
+
+    /// Handles the events that are due.
+    fn advance(&mut self) {
+        let (clock, events) = (self.clock, &mut self.events);
+        self.emulation.advance(clock.now(), |due| events.record(due, clock.now()));
+    }
+
+    /// Writes the packets that have arrived.
+    fn deliver(&mut self) -> io::Result<()> {
+        self.emulation.receive(&mut self.arrived, &mut self.pool);
+        while let Some(Arrival { end, at, packet }) = self.arrived.pop_front() {
+            let is_taken = self.devices[end as usize].write(packet.ip())?;
+            self.counters.not_taken += u64::from(!is_taken);
+            self.deliveries.record(at, self.clock.now());
+            self.pool.push(packet);
+        }
+        Ok(())
+    }
+
+    /// Reads packets from a device into the network.
+    fn read(&mut self, end: usize) -> io::Result<()> {
+        for _ in 0..BATCH {
+            let mtu = self.config.mtu as usize;
+            let mut packet = self.pool.pop().unwrap_or_else(|| Box::new(EmulatedPacket::with_capacity(mtu)));
+            packet.bytes.clear();
+            packet.bytes.resize(HEADROOM, 0);
+            if !self.devices[end].read(&mut packet.bytes)? {
+                self.pool.push(packet);
+                break;
+            }
+            self.advance();
+            if let Err((refusal, packet)) = self.emulation.send(end, packet) {
+                *self.counters.refused.entry(refusal).or_default() += 1;
+                self.pool.push(packet);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn descriptor(file: BorrowedFd<'_>, events: libc::c_short) -> libc::pollfd {
+    libc::pollfd { fd: file.as_raw_fd(), events, revents: 0 }
+}
+
+/// Waits until one of the files is ready, up to `longest`; returns `false` if none is.
+fn poll(descriptors: &mut [libc::pollfd], longest: Duration) -> io::Result<bool> {
+    let nanos = longest.as_nanos();
+    let timeout = libc::timespec {
+        tv_sec: (nanos / 1_000_000_000) as libc::time_t,
+        tv_nsec: (nanos % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: the kernel writes within the descriptors; a null signal mask stands for the present one.
+    let ready = unsafe {
+        libc::ppoll(descriptors.as_mut_ptr(), descriptors.len() as libc::nfds_t, &timeout, ptr::null())
+    };
+    match Errno::result(ready) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::EINTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
