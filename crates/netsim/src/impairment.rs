@@ -4,6 +4,7 @@
 //! any other, and its loss is noticed when it would have arrived. A packet's verdict is drawn in the order
 //! of transmission, from the link's own random stream; a radio draws one per frame, which packets may share.
 
+mod four_state;
 mod gilbert_elliott;
 mod mask;
 mod rayleigh;
@@ -15,6 +16,8 @@ use whimbrel_units::{Duration, Instant};
 use crate::random::RandomStream;
 use crate::trace::{LossCursor, LossTrace};
 
+use four_state::FourStateChain;
+pub use four_state::FourStateTransitions;
 use gilbert_elliott::{PerPacketChain, TimedChain};
 use mask::MaskPosition;
 use rayleigh::Radio;
@@ -59,6 +62,9 @@ pub enum Impairment {
         /// Probability that a packet is lost in the bad state.
         loss_in_bad: f64,
     },
+    /// The four-state Markov chain of Linux's NetEm (`loss state`): gaps with isolated losses, and bursts in which some packets
+    /// are delivered. Unlike NetEm, which starts in a gap, it starts in a state drawn from its stationary distribution.
+    FourState(FourStateTransitions),
     /// Runs of good packets alternate with runs of lost ones, beginning with a good run. A loss run has
     /// `k` packets with probability `runs[k - 1]`; a good run has at least one and is geometric with mean
     /// `B (1 - loss_rate) / loss_rate` for a mean loss run of `B`, so that `loss_rate` comes out exactly.
@@ -149,6 +155,7 @@ impl Impairment {
             Self::Bernoulli { loss } => (0.0..1.0).contains(loss) && *loss > 0.0,
             Self::GilbertElliott { .. }
             | Self::TimedGilbertElliott { .. }
+            | Self::FourState(_)
             | Self::RunLength { .. }
             | Self::Rayleigh(_) => true,
         }
@@ -182,6 +189,7 @@ impl Impairment {
                 let stays = !mean_good.is_zero() && !mean_bad.is_zero();
                 if stays { Ok(()) } else { Err(ImpairmentError::NoStay) }
             }
+            Self::FourState(transitions) => transitions.check(),
             Self::RunLength { loss_rate, runs } => run_length::check(*loss_rate, runs, probability),
             Self::Rayleigh(radio) => radio.check(),
             Self::Mask { lost, length, repeats } => mask::check(lost, *length, *repeats),
@@ -204,6 +212,7 @@ enum Model {
     Bernoulli(f64),
     PerPacketChain(PerPacketChain),
     TimedChain(TimedChain),
+    FourState(FourStateChain),
     Runs(Runs),
     Radio(Box<Radio>),
     Mask(MaskPosition),
@@ -229,6 +238,9 @@ impl LossProcess {
                 let chain = TimedChain::new([mean_good, mean_bad], [loss_in_good, loss_in_bad], &mut random);
                 Model::TimedChain(chain)
             }
+            Impairment::FourState(transitions) => {
+                Model::FourState(FourStateChain::new(*transitions, &mut random))
+            }
             Impairment::RunLength { loss_rate, runs } => {
                 Model::Runs(Runs::new(*loss_rate, runs.clone(), &mut random))
             }
@@ -249,6 +261,7 @@ impl LossProcess {
             Model::Bernoulli(loss) => self.random.bernoulli(*loss),
             Model::PerPacketChain(chain) => chain.loses(&mut self.random),
             Model::TimedChain(chain) => chain.loses(departure, &mut self.random),
+            Model::FourState(chain) => chain.loses(&mut self.random),
             Model::Runs(runs) => runs.loses(&mut self.random),
             Model::Radio(radio) => radio.loses(departure, size, &mut self.random),
             Model::Mask(mask) => mask.loses(departure),
@@ -266,6 +279,7 @@ impl LossProcess {
             | Model::Bernoulli(_)
             | Model::PerPacketChain(_)
             | Model::TimedChain(_)
+            | Model::FourState(_)
             | Model::Runs(_)
             | Model::Radio(_) => None,
         }

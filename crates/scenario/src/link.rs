@@ -172,6 +172,24 @@ pub enum Loss {
         #[serde(default = "certain")]
         loss_in_bad: Probability,
     },
+    /// The four-state chain of Linux's NetEm, `tc qdisc ... netem loss state P13 P31 P32 P23 P14`, with its defaults: gaps
+    /// (state 1) with isolated losses (4), and bursts of losses (3) in which packets may be delivered (2).
+    FourState {
+        /// The probability that a gap turns into a burst, per packet.
+        p13: Probability,
+        /// The probability that a loss ends its burst; 1 - `p13` by default.
+        #[serde(default)]
+        p31: Option<Probability>,
+        /// The probability that a loss of a burst is followed by a delivery within the burst.
+        #[serde(default)]
+        p32: Probability,
+        /// The probability that a delivery within a burst is followed by a loss.
+        #[serde(default = "certain")]
+        p23: Probability,
+        /// The probability of an isolated loss in a gap.
+        #[serde(default)]
+        p14: Probability,
+    },
     /// Runs of lost packets of a given length distribution, between geometric runs of delivered ones.
     RunLength {
         /// The share of packets lost in the long run.

@@ -1,6 +1,6 @@
 use whimbrel_units::{Duration, Instant};
 
-use super::{Impairment, ImpairmentError, LossProcess};
+use super::{FourStateTransitions, Impairment, ImpairmentError, LossProcess};
 use crate::random::RandomStreams;
 
 fn process(impairment: &Impairment, run: u64) -> LossProcess {
@@ -71,6 +71,43 @@ fn gilbert_elliott_has_its_stationary_loss_and_bursts() {
         loss_in_bad: 0.6,
     };
     assert_near(loss_rate(&verdicts(&elliott, 400_000)), 0.02 * (1.0 - share) + 0.6 * share, 0.002);
+}
+
+#[test]
+fn the_four_state_chain_has_its_shares_and_its_bursts() {
+    let transitions = FourStateTransitions { p13: 0.01, p31: 0.2, p32: 0.3, p23: 0.4, p14: 0.02 };
+    let lost = verdicts(&Impairment::FourState(transitions), 400_000);
+    // Balance by hand: 3 to 1 as 0.01 to 0.2, 2 to 3 as 0.3 to 0.4, 4 to 1 as 0.02 to 1.
+    let [gap, burst] = [1.0, 0.05];
+    let whole = gap + 0.02 * gap + burst + 0.75 * burst;
+    let rate = (0.02 * gap + burst) / whole;
+    let shares = transitions.shares();
+    assert_near(shares[2] + shares[3], rate, 1e-12);
+    assert_near(loss_rate(&lost), rate, 0.003);
+    // A run of losses is one isolated loss, or burst losses of geometric length with mean 2.
+    let isolated = 0.02 * gap;
+    let of_bursts = 0.01 * gap + 0.4 * 0.75 * burst;
+    let mean_run = (isolated + 2.0 * of_bursts) / (isolated + of_bursts);
+    let found = runs(&lost, true);
+    assert_near(mean(&found), mean_run, 5.0 * (1.2 / found.len() as f64).sqrt());
+    let ones = found.iter().filter(|&&run| run == 1).count() as f64 / found.len() as f64;
+    let expected = (isolated + 0.5 * of_bursts) / (isolated + of_bursts);
+    assert_near(ones, expected, 5.0 * (expected * (1.0 - expected) / found.len() as f64).sqrt());
+}
+
+#[test]
+fn a_four_state_chain_that_cannot_be_is_refused() {
+    let check = |p13, p31, p32, p23, p14| {
+        Impairment::FourState(FourStateTransitions { p13, p31, p32, p23, p14 }).check()
+    };
+    assert_eq!(check(0.1, 0.9, 0.0, 1.0, 0.0), Ok(()));
+    assert_eq!(check(0.0, 1.0, 0.0, 1.0, 0.1), Ok(()));
+    assert_eq!(check(0.0, 0.0, 0.5, 0.5, 0.1), Err(ImpairmentError::Stuck));
+    assert_eq!(check(0.0, 0.5, 0.5, 0.0, 0.1), Err(ImpairmentError::Stuck));
+    let sum = check(0.7, 0.5, 0.0, 1.0, 0.4).unwrap_err().to_string();
+    assert!(sum.starts_with("p13 + p14 is 1.1"), "{sum}");
+    assert!(check(0.1, 0.7, 0.4, 1.0, 0.0).unwrap_err().to_string().starts_with("p31 + p32 is 1.1"));
+    assert!(check(1.1, 0.5, 0.0, 1.0, 0.0).unwrap_err().to_string().starts_with("p13 is 1.1"));
 }
 
 /// A chain that started good would lose nothing at its first packet.

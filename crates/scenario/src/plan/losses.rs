@@ -6,6 +6,7 @@ use std::path::Path;
 
 use whimbrel_inspect::losses::losses;
 use whimbrel_netsim::Impairment;
+use whimbrel_netsim::impairment::FourStateTransitions;
 use whimbrel_netsim::trace::LossTrace;
 use whimbrel_units::{Duration, Instant};
 
@@ -40,6 +41,13 @@ pub(super) fn impairment(
                 loss_in_bad: loss_in_bad.0,
             }
         }
+        Loss::FourState { p13, p31, p32, p23, p14 } => Impairment::FourState(FourStateTransitions {
+            p13: p13.0,
+            p31: p31.map_or(1.0 - p13.0, |p31| p31.0),
+            p32: p32.0,
+            p23: p23.0,
+            p14: p14.0,
+        }),
         Loss::RunLength { rate, runs } => {
             Impairment::RunLength { loss_rate: rate.0, runs: runs.iter().map(|run| run.0).collect() }
         }
