@@ -86,6 +86,7 @@ def test_every_command_shown_exists(document: Path) -> None:
         "capacity",
         "run",
         "classify",
+        "fit",
         "model handover",
         "schema",
         "reproduce",

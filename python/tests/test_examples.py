@@ -28,6 +28,7 @@ COMMANDS = [
     ["inspect"],
     ["capacity"],
     ["classify"],
+    ["fit"],
     ["run"],
     ["model"],
     ["model", "handover"],

@@ -6,6 +6,7 @@ pub(crate) mod carry;
 pub(crate) mod classify;
 pub(crate) mod completion;
 pub(crate) mod emulate;
+pub(crate) mod fit;
 pub(crate) mod inspect;
 pub(crate) mod man;
 pub(crate) mod model;

@@ -15,6 +15,7 @@ const COMMANDS: [&str; 12] = [
     "inspect",
     "perf",
     "capacity",
+    "fit",
     "carry",
     "run",
     "emulate",

@@ -82,6 +82,7 @@ impl Direction {
 #[derive(Clone, Debug, Default)]
 pub struct ArrivalList {
     directions: BTreeMap<(usize, Side), Direction>,
+    packets: u64,
 }
 
 impl ArrivalList {
@@ -108,7 +109,13 @@ impl ArrivalList {
                 clock: TimestampClock::default(),
             });
             direction.push(segment, sequence);
+            self.packets += 1;
         }
+    }
+
+    /// Number of packets in the list.
+    pub fn packets(&self) -> u64 {
+        self.packets
     }
 
     /// The directions that carry application data, by connection.

@@ -26,6 +26,9 @@ use pcapng::Pcapng;
 /// Maximum length of a frame: four times the maximum written by libpcap.
 pub const MAX_FRAME: u32 = 1 << 20;
 
+/// Maximum number of packets of a list of packets, so that a small file which inflates to a great deal cannot exhaust the memory.
+pub const MAX_LISTED: u64 = 10_000_000;
+
 /// One captured frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record<'a> {
@@ -91,6 +94,19 @@ impl<R: Read> CaptureReader<R> {
             Format::Pcap(Pcap::start(&mut input, magic)?)
         };
         Ok(Self { input, format, records: 0, now: Instant::ZERO, failed: false })
+    }
+
+    /// Checks the number of packets that a list has after the last frame. Frames may hold several packets, so that a count of
+    /// frames is not enough.
+    ///
+    /// # Errors
+    /// If it exceeds [`MAX_LISTED`]. There are no more frames.
+    pub fn check_listed(&mut self, packets: u64) -> Result<(), CaptureError> {
+        if packets <= MAX_LISTED {
+            return Ok(());
+        }
+        self.failed = true;
+        Input::<R>::error(self.input.offset(), CaptureErrorKind::TooManyPackets(MAX_LISTED))
     }
 
     /// Reads the next frame; `None` at the end of the file. After an error there are no more.

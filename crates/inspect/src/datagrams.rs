@@ -54,6 +54,7 @@ pub struct Datagrams {
     flows: BTreeMap<Flow, Vec<(Instant, u32)>>,
     /// Datagrams of flows beyond the maximum number.
     ignored: u64,
+    collected: u64,
 }
 
 impl Datagrams {
@@ -89,6 +90,12 @@ impl Datagrams {
             return;
         }
         self.flows.entry(flow).or_default().push((at, size));
+        self.collected += 1;
+    }
+
+    /// Number of datagrams collected.
+    pub fn collected(&self) -> u64 {
+        self.collected
     }
 
     /// Number of datagrams that are missing, because their flows exceed the maximum number of flows.

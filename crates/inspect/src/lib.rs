@@ -29,6 +29,7 @@ pub mod follow;
 mod inspector;
 pub mod ip;
 pub mod link;
+pub mod loss_fit;
 pub mod losses;
 pub mod names;
 pub mod option_length;

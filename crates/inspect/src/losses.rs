@@ -11,6 +11,7 @@ use whimbrel_units::{Duration, Instant};
 
 use crate::arrivals::ArrivalList;
 use crate::capture::{CaptureError, CaptureReader};
+use crate::loss_fit::LossRuns;
 use crate::rtp::RtpList;
 use crate::{FollowConfig, Inspector};
 
@@ -29,6 +30,8 @@ pub struct LossRecording {
     pub length: Duration,
     /// Start and end of the losses, relative to the first packet; ascending and disjoint.
     pub spans: Vec<(Duration, Duration)>,
+    /// The stream's packets in the order of their numbers: passed or missing.
+    pub runs: LossRuns,
 }
 
 /// A stream's packets in the order of the capture: numbers, unwrapped, and times.
@@ -42,7 +45,17 @@ type Packets = Vec<(u64, Instant)>;
 /// # Errors
 /// Returns an error if the file is not a capture, or is truncated.
 pub fn losses<R: Read>(stream: R, port: Option<u16>) -> Result<Option<LossRecording>, CaptureError> {
-    let mut reader = CaptureReader::new(stream)?;
+    losses_of(CaptureReader::new(stream)?, port)
+}
+
+/// The same of a capture whose header has been read.
+///
+/// # Errors
+/// Returns an error if the file is truncated, or has too many packets.
+pub fn losses_of<R: Read>(
+    mut reader: CaptureReader<R>,
+    port: Option<u16>,
+) -> Result<Option<LossRecording>, CaptureError> {
     let mut inspector = Inspector::new(FollowConfig::default(), &[]);
     let (mut dccp, mut rtp) = (ArrivalList::new(), RtpList::default());
     while let Some(record) = reader.next_record()? {
@@ -52,6 +65,7 @@ pub fn losses<R: Read>(stream: R, port: Option<u16>) -> Result<Option<LossRecord
         } else {
             rtp.on_record(&record);
         }
+        reader.check_listed(dccp.packets() + rtp.packets())?;
     }
     let mut streams: Vec<(String, Packets)> = Vec::new();
     for direction in dccp.into_data_directions() {
@@ -86,9 +100,12 @@ fn recording(stream: String, streams: usize, mut packets: Packets) -> LossRecord
     let mut spans: Vec<(Duration, Duration)> = Vec::new();
     let mut latest = Duration::ZERO;
     let mut before = packets[0].0;
+    let mut runs = LossRuns::new();
     for (sequence, at) in packets {
         let at = at.saturating_since(begin);
         let missing = (sequence - before).saturating_sub(1);
+        runs.push(true, missing);
+        runs.push(false, 1);
         if missing > 0 {
             // Neighbours may have been captured at the same time, or out of order: then the mean spacing is
             // used.
@@ -107,7 +124,7 @@ fn recording(stream: String, streams: usize, mut packets: Packets) -> LossRecord
         }
         (before, latest) = (sequence, latest.max(at));
     }
-    LossRecording { stream, streams, passed, lost: numbers - passed, length, spans }
+    LossRecording { stream, streams, passed, lost: numbers - passed, length, spans, runs }
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ pub struct StreamId {
 #[derive(Clone, Debug, Default)]
 pub struct RtpList {
     streams: BTreeMap<StreamId, Vec<(u64, Instant)>>,
+    packets: u64,
 }
 
 impl RtpList {
@@ -54,6 +55,12 @@ impl RtpList {
             }
         };
         packets.push((sequence, record.at));
+        self.packets += 1;
+    }
+
+    /// Number of packets in the list.
+    pub fn packets(&self) -> u64 {
+        self.packets
     }
 
     /// The streams, with the unwrapped sequence number and the time of each packet in capture order.

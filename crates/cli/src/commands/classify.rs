@@ -4,16 +4,14 @@ mod arrivals;
 mod recorded;
 mod verdicts;
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::PathBuf;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use whimbrel_control::loss_differentiation::{Parameters, Scheme, SequenceBits, classify};
-use whimbrel_inspect::capture::{CaptureErrorKind, CaptureReader};
 use whimbrel_inspect::follow::side::Side;
 
+use crate::commands::capture_file::open_if_capture;
 use crate::exit::Failure;
 
 #[derive(Debug, Args)]
@@ -94,20 +92,14 @@ pub(crate) fn run(args: &ClassifyArgs) -> Result<(), Failure> {
     if scheme == Scheme::Omniscient {
         return Err(anyhow!("--scheme omniscient: the true cause of a recorded loss is unknown").into());
     }
-    let name = args.file.display().to_string();
-    let file = File::open(&args.file).with_context(|| format!("reading {name}"))?;
-    match CaptureReader::new(BufReader::new(file)) {
-        Ok(_) if args.sequence_bits.is_some() => {
+    let (name, capture) = open_if_capture(&args.file)?;
+    match capture {
+        Some(_) if args.sequence_bits.is_some() => {
             Err(anyhow!("--sequence-bits: {name} is a capture, whose numbers are unwrapped in any case")
                 .into())
         }
-        Ok(reader) => recorded::run(args, scheme, &name, reader),
-        // Too short for a capture, or another format.
-        Err(error)
-            if matches!(error.kind, CaptureErrorKind::NotACapture(_))
-                || error.offset == 0
-                    && matches!(error.kind, CaptureErrorKind::CutOff { found: 0..4, .. }) =>
-        {
+        Some(reader) => recorded::run(args, scheme, &name, reader),
+        None => {
             if let Some(option) = args.option_for_captures() {
                 return Err(anyhow!("{option}: {name} is no pcap or pcapng file").into());
             }
@@ -121,7 +113,6 @@ pub(crate) fn run(args: &ClassifyArgs) -> Result<(), Failure> {
             }
             verdicts::print(scheme, &arrivals.clock, &losses, args.json)
         }
-        Err(error) => Err(anyhow!(error).context(name).into()),
     }
 }
 

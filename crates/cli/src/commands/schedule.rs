@@ -4,15 +4,15 @@ mod media;
 mod recorded;
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
 use serde_json::json;
-use whimbrel_inspect::capture::{CaptureErrorKind, CaptureReader};
 use whimbrel_units::Duration;
 
+use super::capture_file::open_if_capture;
 use crate::exit::Failure;
 use crate::print;
 
@@ -76,24 +76,18 @@ struct Pieces {
 
 /// Runs the verb.
 pub(crate) fn run(args: &ScheduleArgs) -> Result<(), Failure> {
-    let name = args.file.display().to_string();
-    let file = File::open(&args.file).with_context(|| name.clone())?;
-    let (read, largest) = match CaptureReader::new(BufReader::new(file)) {
-        Ok(reader) if args.list => {
+    let (name, capture) = open_if_capture(&args.file)?;
+    let (read, largest) = match capture {
+        Some(reader) if args.list => {
             return recorded::list(args, reader).map_err(|error| error.context(name).into());
         }
-        Ok(reader) => (recorded::read(args, reader), LARGEST_DATAGRAM),
-        // Too short for a capture, or another format.
-        Err(error)
-            if matches!(error.kind, CaptureErrorKind::NotACapture(_))
-                || matches!(error.kind, CaptureErrorKind::CutOff { found: 0..4, .. }) =>
-        {
+        Some(reader) => (recorded::read(args, reader), LARGEST_DATAGRAM),
+        None => {
             if let Some(option) = args.option_for_captures() {
                 return Err(anyhow!("{option}: {name} is no pcap or pcapng file").into());
             }
             (media::read(args), VIDEO_DATAGRAM)
         }
-        Err(error) => (Err(error.into()), LARGEST_DATAGRAM),
     };
     let Pieces { pieces, failure } = read.with_context(|| name.clone())?;
     let text = csv(&pieces, args.datagram.unwrap_or(largest));

@@ -52,6 +52,9 @@ pub enum CaptureErrorKind {
         /// Maximum length.
         most: u64,
     },
+    /// The capture has more packets than lists of packets may hold.
+    #[error("more than {0} packets: expected a shorter capture, such as a part of this one")]
+    TooManyPackets(u64),
     /// A block is shorter than the minimum of its type.
     #[error("a {what} of {length} bytes: expected at least {least}")]
     TooShort {

@@ -34,6 +34,10 @@ pub(super) fn run<R: Read>(
                 if is_wanted(&record, &args.interface) {
                     list.on_seen(&inspector.on_record(&record));
                 }
+                if let Err(error) = reader.check_listed(list.packets()) {
+                    failure = Some(anyhow!(error).context(name.to_owned()));
+                    break;
+                }
             }
             Ok(None) => break,
             Err(error) => {

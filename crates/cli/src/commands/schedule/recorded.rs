@@ -18,7 +18,12 @@ fn flows<R: Read>(args: &ScheduleArgs, mut reader: CaptureReader<R>) -> anyhow::
     let mut datagrams = Datagrams::new(&args.udp_port);
     let failure = loop {
         match reader.next_record() {
-            Ok(Some(record)) if is_wanted(&record, &args.interface) => datagrams.on_record(&record),
+            Ok(Some(record)) if is_wanted(&record, &args.interface) => {
+                datagrams.on_record(&record);
+                if let Err(error) = reader.check_listed(datagrams.collected()) {
+                    break Some(error);
+                }
+            }
             Ok(Some(_)) => {}
             Ok(None) => break None,
             Err(error) => break Some(error),

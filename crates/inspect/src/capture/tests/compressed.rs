@@ -93,3 +93,15 @@ fn decompressed_data_are_never_held_as_a_whole() {
     }
     assert_eq!((records, count.get()), (1000, file.len()));
 }
+
+/// A megabyte of gzip can hold a gigabyte of packets.
+#[test]
+fn a_list_of_packets_has_a_bound() {
+    let plain = pcap(Endianness::Little, TsResolution::MicroSecond);
+    let mut reader = CaptureReader::new(plain.as_slice()).unwrap();
+    assert!(reader.check_listed(MAX_LISTED).is_ok());
+    assert!(reader.next_record().unwrap().is_some());
+    let error = reader.check_listed(MAX_LISTED + 1).unwrap_err().to_string();
+    assert!(error.contains("more than 10000000 packets: expected a shorter capture"), "{error}");
+    assert!(reader.next_record().unwrap().is_none());
+}

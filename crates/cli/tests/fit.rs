@@ -1,0 +1,166 @@
+//! `whimbrel fit`, the built program.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::process::Output;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+use tempfile::TempDir;
+
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "support/processes.rs"]
+mod processes;
+use processes::{finish, stderr, stdout, whimbrel};
+
+/// A link with losses, over which 40,000 packets of a stream of constant rate pass.
+const SCENARIO: &str = r#"
+[simulation]
+duration = "100 s"
+[[node]]
+name = "a"
+[[node]]
+name = "b"
+[[link]]
+name = "radio"
+between = ["a", "b"]
+rate = "10 Mbit/s"
+LOSS
+[[flow]]
+name = "call"
+from = "a"
+to = "b"
+transport = "udp"
+packet_size = "250 B"
+traffic = { kind = "cbr", rate = "800 kbit/s" }
+[record]
+losses = true
+"#;
+
+fn run(arguments: &[&str]) -> Output {
+    finish(whimbrel(arguments).spawn().expect("it starts"))
+}
+
+#[track_caller]
+fn succeed(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert!(output.status.success(), "{output:?}");
+    stdout(&output)
+}
+
+/// A little-endian pcap file of raw IP packets: RTP with these sequence numbers, a packet in 10 ms.
+fn rtp(sequences: impl Iterator<Item = u16>) -> Vec<u8> {
+    let mut file = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 101, 0, 0, 0];
+    for (position, sequence) in sequences.enumerate() {
+        let mut packet = vec![0x45, 0, 0, 44, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2];
+        packet.extend([0x0f, 0xa0, 0x13, 0x8c, 0, 24, 0, 0, 0x80, 96]);
+        packet.extend(sequence.to_be_bytes());
+        packet.extend([0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0]);
+        let micros = position as u32 * 10_000;
+        for word in [micros / 1_000_000, micros % 1_000_000, packet.len() as u32, packet.len() as u32] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(packet);
+    }
+    file
+}
+
+fn gzip(path: &Path, content: &[u8]) {
+    let mut encoder = GzEncoder::new(File::create(path).expect("a file"), Compression::fast());
+    encoder.write_all(content).expect("it is written");
+    encoder.finish().expect("it is written");
+}
+
+#[test]
+fn losses_of_a_compressed_rtp_capture_are_fitted() {
+    let directory = TempDir::new().expect("a directory");
+    let file = directory.path().join("call.pcap.gz");
+    // Of 70,000 packets, beyond the wrap of the numbers, three in a row are lost after each hundred and one.
+    let passing = (0u32..70_000).filter(|number| number % 103 < 100).map(|number| number as u16);
+    gzip(&file, &rtp(passing));
+    let name = file.to_str().expect("a plain path");
+    let report: Value = serde_json::from_str(&succeed(&["fit", name, "--json"])).expect("JSON");
+    assert_eq!(report["packets"], 70_000 - 70_000 % 103 + 63);
+    assert_eq!(report["lost"], 70_000 / 103 * 3);
+    assert_eq!(report["mean_burst"], 3.0);
+    assert_eq!(report["bursts"][2]["observed"], 70_000 / 103);
+    assert_eq!(report["stream"], "RTP 192.0.2.1:4000 > 192.0.2.2:5004 ssrc 01020304");
+    // Transitions can be counted: from 100 packets to one burst, from three lost packets to one delivery.
+    let simple =
+        report["models"].as_array().expect("models").iter().find(|one| one["model"] == "simple-gilbert");
+    let value =
+        |index: usize| simple.expect("fitted")["parameters"][index]["value"].as_f64().expect("a number");
+    assert!((value(0) - 679.0 / 67_963.0).abs() < 1e-6, "{}", value(0));
+    assert!((value(1) - 1.0 / 3.0).abs() < 1e-9, "{}", value(1));
+    let text = succeed(&["fit", name]);
+    assert!(text.contains("70000 packets, 2037 lost") && text.contains("\nloss = { model = \""), "{text}");
+    let other = run(&["fit", name, "--port", "5005"]);
+    assert!(stderr(&other).contains("expected a capture of a DCCP or RTP stream to port 5005"), "{other:?}");
+}
+
+/// The losses of a run, as a text of 0 and 1.
+fn marks(directory: &Path, loss: &str, seed: &str) -> String {
+    let scenario = directory.join("scenario.toml");
+    fs::write(&scenario, SCENARIO.replace("LOSS", loss)).expect("it is written");
+    let out =
+        succeed(&["run", scenario.to_str().expect("a plain path"), "--quiet", "--seed", seed, "--json"]);
+    let record: Value = serde_json::from_str(&out).expect("JSON");
+    let tables = record.get("tables").unwrap_or(&record);
+    let tags = tables["losses"]["tag"].as_array().expect("a column");
+    let mut marks = vec![b'0'; 40_000];
+    for tag in tags {
+        marks[tag.as_f64().expect("a number") as usize] = b'1';
+    }
+    String::from_utf8(marks).expect("text")
+}
+
+/// The fragment goes into a scenario as it is, and a run with it has the parameters of the first one.
+#[test]
+fn a_run_takes_the_fragment_and_reproduces_the_losses() {
+    let directory = TempDir::new().expect("a directory");
+    let file = directory.path().join("losses.txt");
+    let name = file.to_str().expect("a plain path");
+    let truth = [("p13", 0.02), ("p31", 0.25), ("p32", 0.25), ("p23", 0.3), ("p14", 0.02)];
+    let keys: Vec<String> = truth.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    let mut loss = format!("loss = {{ model = \"four-state\", {} }}", keys.join(", "));
+    for seed in ["1", "2"] {
+        fs::write(&file, marks(directory.path(), &loss, seed)).expect("it is written");
+        let fitted: Value = serde_json::from_str(&succeed(&["fit", name, "--json"])).expect("JSON");
+        assert_eq!(fitted["best"], "four-state", "{fitted}");
+        for (index, (key, value)) in truth.iter().enumerate() {
+            let parameter = &fitted["models"][0]["parameters"][index];
+            let bound = |which: usize| parameter["interval"][which].as_f64().expect("a bound");
+            let middle = parameter["value"].as_f64().expect("a number");
+            // Two half intervals are four standard deviations; the second run starts from the first one's estimate.
+            let half = (bound(1) - bound(0)) / 2.0;
+            assert!((middle - value).abs() < 3.0 * half && half < 0.25 * value, "{key}: {parameter}");
+        }
+        loss = succeed(&["fit", name, "--toml"]);
+    }
+}
+
+#[test]
+fn bad_input_is_named() {
+    let directory = TempDir::new().expect("a directory");
+    let file = directory.path().join("losses.txt");
+    let name = file.to_str().expect("a plain path");
+    let complaint = |content: &[u8], options: &[&str]| {
+        fs::write(&file, content).expect("it is written");
+        let output = run(&[&["fit", name], options].concat());
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        stderr(&output)
+    };
+    assert!(complaint(b"0100 2", &[]).contains("a text of 0 and 1 (mark 4 is `2`)"));
+    assert!(complaint(b"0100", &[]).contains("4 packets are too few to fit a model, expected at least 20"));
+    assert!(complaint(b"", &[]).contains("0 packets are too few"));
+    let none = [b'0'; 50];
+    let no_loss = complaint(&none, &["--model", "gilbert"]);
+    assert!(no_loss.contains("--model gilbert: 0 of 50 packets lost do not determine it"), "{no_loss}");
+    assert!(complaint(&none, &["--port", "5004"]).contains("--port: "));
+    fs::write(&file, none).expect("it is written");
+    assert_eq!(succeed(&["fit", name, "--toml"]), "loss = { model = \"bernoulli\", rate = 0.0 }\n");
+    assert_eq!(run(&["fit", name, "--model", "markov"]).status.code(), Some(2));
+    assert!(stderr(&run(&["fit", "/nowhere/at.all"])).contains("/nowhere/at.all"));
+}
