@@ -11,7 +11,7 @@ use tempfile::TempDir;
 mod processes;
 use processes::{finish, stderr, stdout, whimbrel};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: &[&str] = &[
     "inspect",
     "perf",
     "capacity",
