@@ -30,6 +30,8 @@ NOTICE_S = 0.3
 REACTION_S = 0.05
 """Longest reaction time of the trigger: no datagram may follow later."""
 PATIENCE_S = 60.0
+# The measured handovers are those of the transport alone.
+PLAIN = "--insecure-plaintext"
 
 OPTIONS: dict[str, list[str]] = {
     "tfrc": ["--follow-link=air"],
@@ -80,7 +82,7 @@ def main() -> int:
     ways = [HOME, Way("away", "10.2.0", arguments.away, AWAY_DELAY_S)]
     lab = Lab(ways)
     server = subprocess.Popen(
-        [*Lab.inside(lab.server), arguments.whimbrel, "perf", "server", "--one-off", "--json"],
+        [*Lab.inside(lab.server), arguments.whimbrel, "perf", "server", "--one-off", "--json", PLAIN],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -89,7 +91,7 @@ def main() -> int:
         server.stdout.readline()
     length = BEFORE_S + arguments.gap + AFTER_S
     options = ["--schedule", arguments.schedule, "--time", str(length), "--interval", "0.5", "--json"]
-    options += ["--patience", str(PATIENCE_S), *OPTIONS[arguments.way]]
+    options += [PLAIN, "--patience", str(PATIENCE_S), *OPTIONS[arguments.way]]
     client = subprocess.Popen(
         [*Lab.inside(lab.client), arguments.whimbrel, "perf", "client", SERVER, *options],
         stdout=subprocess.PIPE,

@@ -8,6 +8,7 @@ pub(crate) mod completion;
 pub(crate) mod emulate;
 pub(crate) mod fit;
 pub(crate) mod inspect;
+pub(crate) mod key;
 pub(crate) mod man;
 pub(crate) mod model;
 pub(crate) mod perf;

@@ -9,14 +9,15 @@ mod exit;
 mod interrupt;
 mod print;
 mod quantity;
+mod security;
 
 pub use quantity::parse_quantity;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    capacity, carry, classify, completion, emulate, fit, inspect, man, model, perf, run_scenario, schedule,
-    schema,
+    capacity, carry, classify, completion, emulate, fit, inspect, key, man, model, perf, run_scenario,
+    schedule, schema,
 };
 use crate::exit::Failure;
 use crate::print::PrintError;
@@ -45,6 +46,8 @@ enum Command {
     Perf(perf::PerfArgs),
     /// Carry the datagrams of another program, such as a camera's video, over DCCP.
     Carry(carry::CarryArgs),
+    /// Make the keys by which the ends of connections authenticate each other.
+    Key(key::KeyArgs),
     /// Simulate a scenario, faster than real time.
     Run(run_scenario::RunArgs),
     /// Run programs across a scenario's network, in real time.
@@ -81,6 +84,7 @@ pub fn run(args: Vec<String>) -> i32 {
         Command::Inspect(args) => inspect::run(&args),
         Command::Perf(args) => perf::run(args),
         Command::Carry(args) => carry::run(args),
+        Command::Key(args) => key::run(&args),
         Command::Run(args) => run_scenario::run(&args),
         Command::Emulate(args) => emulate::run(&args),
         Command::Classify(args) => classify::run(&args),

@@ -12,11 +12,13 @@ mod processes;
 use processes::{finish, stderr, stdout, whimbrel};
 
 const COMMANDS: &[&str] = &[
+const COMMANDS: [&str; 12] = [
     "inspect",
     "perf",
     "capacity",
     "fit",
     "carry",
+    "key",
     "run",
     "emulate",
     "classify",
@@ -102,6 +104,7 @@ fn every_command_has_a_manual_page() {
     let mut expected: BTreeSet<String> = COMMANDS
         .iter()
         .chain(&["sweep", "perf-client", "perf-server", "carry-send", "carry-receive", "model-handover"])
+        .chain(&["key-generate", "key-show", "key-secret", "key-known", "key-forget"])
         .map(|name| format!("whimbrel-{name}.1"))
         .collect();
     expected.insert("whimbrel.1".into());

@@ -6,6 +6,7 @@ use aws_lc_rs::agreement::{ECDH_P256, PrivateKey};
 use aws_lc_rs::encoding::{AsDer, EcPrivateKeyRfc5915Der};
 use aws_lc_rs::hkdf::{HKDF_SHA256, KeyType, Salt};
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair};
+use base64ct::{Base64Unpadded, Encoding};
 use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256};
 use rustls_pki_types::PrivatePkcs8KeyDer;
 use whimbrel_proto::Role;
@@ -38,6 +39,15 @@ impl SharedSecret {
             return Err(KeyError::ShortSecret(secret.len()));
         }
         Ok(Self(Zeroizing::new(secret.to_vec())))
+    }
+    /// The text of a new random secret of 256 bits, in base64.
+    ///
+    /// # Errors
+    /// The system's random generator fails.
+    pub fn generate() -> Result<Zeroizing<String>, KeyError> {
+        let mut bytes = Zeroizing::new([0; 32]);
+        aws_lc_rs::rand::fill(&mut bytes[..]).map_err(|_| KeyError::Entropy)?;
+        Ok(Zeroizing::new(Base64Unpadded::encode_string(&bytes[..])))
     }
     /// The security of the end with that role: its own key, and trust in the other end's alone.
     pub fn security(&self, role: Role) -> Security {

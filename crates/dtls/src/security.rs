@@ -27,23 +27,32 @@ const QUEUE: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Security(Arc<Parts>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Parts {
     identity: Identity,
     trust: Trust,
     seed: Option<u64>,
+    rekey_after: Option<u64>,
 }
 
 impl Security {
     /// Mutual authentication: this end proves `identity`, and accepts the peers of `trust`.
     pub fn new(identity: Identity, trust: Trust) -> Self {
-        Self(Arc::new(Parts { identity, trust, seed: None }))
+        Self(Arc::new(Parts { identity, trust, seed: None, rekey_after: None }))
     }
     /// **For simulations and tests only**: draws the jitter of timers and the random fields of messages from `seed`. Keys
     /// of the key exchange remain secret, so that sizes of messages vary by some bytes from run to run.
     pub fn seeded(self, seed: u64) -> Self {
-        let Parts { identity, trust, .. } = &*self.0;
-        Self(Arc::new(Parts { identity: identity.clone(), trust: trust.clone(), seed: Some(seed) }))
+        self.with(|parts| parts.seed = Some(seed))
+    }
+    /// Number of records after which an end changes its key for sending; 2^23 unless set.
+    pub fn rekey_after(self, records: u64) -> Self {
+        self.with(|parts| parts.rekey_after = Some(records))
+    }
+    fn with(self, change: impl FnOnce(&mut Parts)) -> Self {
+        let mut parts = Arc::unwrap_or_clone(self.0);
+        change(&mut parts);
+        Self(Arc::new(parts))
     }
     /// The fingerprint of this end's key.
     pub fn fingerprint(&self) -> Fingerprint {
@@ -79,6 +88,9 @@ impl Security {
             .kx_groups(&[NamedGroup::X25519, NamedGroup::Secp256r1]);
         if let Some(seed) = self.0.seed {
             builder = builder.dangerously_set_rng_seed(seed);
+        }
+        if let Some(records) = self.0.rekey_after {
+            builder = builder.aead_encryption_limit(records);
         }
         Arc::new(builder.build().expect("a valid configuration"))
     }

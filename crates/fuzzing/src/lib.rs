@@ -9,6 +9,7 @@ pub mod capture;
 pub mod congestion_feedback;
 pub mod connection;
 pub mod dsdv;
+pub mod dtls;
 pub mod init_cookie;
 pub mod mobility;
 pub mod multipath;
@@ -31,6 +32,7 @@ pub const TARGETS: [(&str, Target); 15] = [
     ("congestion_feedback", congestion_feedback::check),
     ("connection", connection::check),
     ("dsdv", dsdv::check),
+    ("dtls", dtls::check),
     ("init_cookie", init_cookie::check),
     ("mobility", mobility::check),
     ("multipath", multipath::check),

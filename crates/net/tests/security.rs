@@ -6,8 +6,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::timeout;
 use whimbrel_net::{
-    Config, ConnectionError, Identity, Listener, NetError, ResetCode, Role, Security, SecurityError,
-    SendError, ServiceCode, Setup, SharedSecret, Socket, Trust,
+    Config, ConnectionError, FreezeScope, Host, Identity, Listener, MobilityConfig, NetError, OverflowPolicy,
+    PathChange, ResetCode, Role, Security, SecurityError, SendError, SendQueueConfig, ServiceCode, Setup,
+    SharedSecret, Socket, Trust,
 };
 
 const PORT: u16 = 5001;
@@ -147,4 +148,90 @@ async fn the_largest_datagram_is_that_of_the_path_without_the_records_overhead()
     let NetError::Send(SendError::TooLarge { size, limit }) = error else { panic!("{error}") };
     assert_eq!(size, most + 1);
     assert!(limit >= most, "{limit}");
+}
+
+#[tokio::test]
+async fn a_secured_client_moves_to_another_address_and_nothing_is_lost() {
+    let (client, server) = pair();
+    let config = || {
+        let queue = SendQueueConfig::default().overflow(OverflowPolicy::Refuse);
+        config().mobility(Some(MobilityConfig::default())).send_queue(queue)
+    };
+    let any_of_all = "0.0.0.0:0".parse().expect("an address");
+    let listener =
+        Listener::bind(any_of_all, PORT, Setup::secured(config(), server)).await.expect("loopback");
+    let at = SocketAddr::from(([127, 0, 0, 1], listener.local().port()));
+    let socket = Socket::connect(at, PORT, Setup::secured(config(), client)).await.expect("it is trusted");
+    let accepted = listener.accept().await.expect("a client");
+    let send = async {
+        for n in 0..300u32 {
+            if n == 100 {
+                let there = "127.0.0.2:0".parse().expect("an address");
+                socket.rebind(Some(there), PathChange::Keep).await.expect("loopback");
+            }
+            socket.send(Bytes::copy_from_slice(&n.to_be_bytes())).await.expect("open");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let receive = async {
+        for n in 0..300u32 {
+            let received =
+                timeout(Duration::from_secs(20), accepted.recv()).await.expect("in time").expect("open");
+            assert_eq!(received.payload[..], n.to_be_bytes());
+        }
+    };
+    tokio::join!(send, receive);
+    assert_eq!(accepted.remote().ip().to_string(), "127.0.0.2");
+    assert_eq!(accepted.forgeries(), 0);
+}
+
+#[tokio::test]
+async fn a_freeze_holds_encrypted_data_back_as_any_others() {
+    let (client, server) = pair();
+    let listener = listener(server).await;
+    let socket = connect(&listener, client).await.expect("it is trusted");
+    let accepted = listener.accept().await.expect("a client");
+    socket.freeze(FreezeScope::Local);
+    socket.send(Bytes::from_static(b"later")).await.expect("open");
+    let early = timeout(Duration::from_millis(200), accepted.recv()).await;
+    assert!(early.is_err(), "it arrived in the freeze");
+    socket.unfreeze(FreezeScope::Local);
+    let received = timeout(Duration::from_secs(5), accepted.recv()).await.expect("in time").expect("open");
+    assert_eq!(received.payload[..], *b"later");
+}
+
+#[tokio::test]
+async fn dropped_sockets_and_listeners_close_secured_connections() {
+    let (client, server) = pair();
+    let listener = listener(server).await;
+    let first = connect(&listener, client.clone()).await.expect("it is trusted");
+    let accepted = listener.accept().await.expect("a client");
+    drop(first);
+    let end = timeout(Duration::from_secs(5), accepted.recv()).await.expect("in time").expect_err("closed");
+    assert!(matches!(end, NetError::Connection(ConnectionError::ClosedByPeer)), "{end}");
+    // One that was not accepted is closed with the listener.
+    let second = connect(&listener, client).await.expect("it is trusted");
+    drop(listener);
+    let end = timeout(Duration::from_secs(5), second.recv()).await.expect("in time").expect_err("closed");
+    assert!(matches!(end, NetError::Connection(_)), "{end}");
+}
+
+#[tokio::test]
+async fn clients_that_never_finish_their_handshake_give_way_to_others() {
+    let (client, server) = pair();
+    let listener = listener(server).await;
+    // Each completes the handshake of DCCP, sends nothing and waits; one more than is kept.
+    let host = Host::udp(any()).await.expect("loopback");
+    let mut idle = Vec::new();
+    for _ in 0..1025 {
+        idle.push(host.connect(listener.local(), PORT, config()).await.expect("DCCP connects"));
+    }
+    // An honest client still connects, and only the oldest others have ended.
+    let honest = timeout(Duration::from_secs(10), connect(&listener, client)).await.expect("in time");
+    honest.expect("it is trusted");
+    let oldest =
+        timeout(Duration::from_secs(5), idle[0].recv()).await.expect("in time").expect_err("evicted");
+    assert!(matches!(oldest, NetError::Connection(ConnectionError::Reset(_))), "{oldest}");
+    let newest = timeout(Duration::from_millis(50), idle[1024].recv()).await;
+    assert!(newest.is_err(), "it is still open");
 }

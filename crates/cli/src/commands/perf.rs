@@ -38,14 +38,28 @@ use crate::quantity::{
     parse_bytes, parse_ccid, parse_delay, parse_rate, parse_seconds, parse_seconds_or_none,
     parse_service_code,
 };
+use crate::security::{ClientSecurityArgs, SecurityArgs};
 
 /// The DCCP port behind the UDP port (the following ones are for single tests), and the Service Code of perf servers ("perf").
 const DCCP_PORT: u16 = 5001;
 const SERVICE_CODE: &str = "perf";
+/// The Service Code in its place if the data are encrypted: RFC 5238, Section 3.6.
+const SECURED_SERVICE_CODE: &str = "prfs";
+
+/// The Service Code of tests, of which `plain` is asked for, with encryption or without.
+fn service_code(plain: ServiceCode, is_secured: bool) -> ServiceCode {
+    match ServiceCode::from_letters(SECURED_SERVICE_CODE) {
+        Some(secured) if is_secured && Some(plain) == ServiceCode::from_letters(SERVICE_CODE) => secured,
+        _ => plain,
+    }
+}
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  whimbrel perf server\n  whimbrel perf client 192.0.2.7 --ccid 3 --time 10"
+    after_help = "Examples:\n  whimbrel key secret --file relay.secret             # and copy it to the other host\n  \
+                  whimbrel perf server --secret-file relay.secret\n  \
+                  whimbrel perf client 192.0.2.7 --ccid 3 --time 10 --secret-file relay.secret\n\n\
+                  Data to other hosts are encrypted, unless both ends are given --insecure-plaintext. docs/security.md explains the keys."
 )]
 pub(crate) struct PerfArgs {
     #[command(subcommand)]
@@ -62,7 +76,8 @@ enum Role {
 
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Examples:\n  whimbrel perf server\n  whimbrel perf server --bind 127.0.0.1:6511 --one-off\n  \
+    after_help = "Examples:\n  whimbrel perf server --secret-file relay.secret     # clients have the same file\n  \
+                  whimbrel perf server --bind 127.0.0.1:6511 --one-off\n  \
                   whimbrel perf server --native                       # as root, also without UDP"
 )]
 pub(crate) struct ServerArgs {
@@ -77,6 +92,8 @@ pub(crate) struct ServerArgs {
     /// DSCP of the packets that this end sends: 0 to 63, or a name such as EF, AF41, CS5 or LE (Linux).
     #[arg(long, value_name = "CODEPOINT", default_value_t = Dscp::DEFAULT, hide_default_value = true)]
     dscp: Dscp,
+    #[command(flatten)]
+    security: SecurityArgs,
     /// End after one client.
     #[arg(long)]
     one_off: bool,
@@ -87,7 +104,7 @@ pub(crate) struct ServerArgs {
 
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Examples:\n  whimbrel perf client 192.0.2.7                    # DCCP, CCID 3, 10 s, as fast as allowed\n  \
+    after_help = "Examples:\n  whimbrel perf client 192.0.2.7 --secret-file relay.secret   # DCCP, CCID 3, 10 s, as fast as allowed, encrypted\n  \
                   whimbrel perf client host --ccid 2 --reverse        # the server sends\n  \
                   whimbrel perf client host --rate 2M --bidir --json  # 2 Mbit/s in both directions\n  \
                   whimbrel perf client host --native                  # as root: IP protocol 33, no UDP\n  \
@@ -185,6 +202,8 @@ pub(crate) struct ClientArgs {
     loss_detection: plan::Detection,
     #[command(flatten)]
     handover: handover::HandoverArgs,
+    #[command(flatten)]
+    security: ClientSecurityArgs,
     /// Print one JSON object instead of lines.
     #[arg(long)]
     json: bool,

@@ -1,1 +1,225 @@
-//! Tests.
+//! Two sessions that exchange datagrams directly.
+
+use super::*;
+use crate::{Identity, Trust};
+
+const NOW: Instant = Instant::from_secs(10);
+
+/// Security of two ends that pin each other's key: client, server.
+fn pair() -> (Security, Security) {
+    let identity = || Identity::generate().expect("a key");
+    let (client, server) = (identity(), identity());
+    let trust = |identity: &Identity| Trust::Pinned(vec![identity.fingerprint()]);
+    let (of_client, of_server) = (trust(&server), trust(&client));
+    (Security::new(client, of_client), Security::new(server, of_server))
+}
+
+fn sessions((client, server): (Security, Security)) -> (Session, Session) {
+    let rtt = Some(Duration::from_millis(50));
+    (Session::new(NOW, Role::Client, client, rtt), Session::new(NOW, Role::Server, server, rtt))
+}
+
+/// Passes all handshake datagrams; returns their number.
+fn exchange(now: Instant, client: &mut Session, server: &mut Session) -> usize {
+    let mut passed = 0;
+    loop {
+        let (up, down) = (client.poll_transmit(), server.poll_transmit());
+        if up.is_none() && down.is_none() {
+            return passed;
+        }
+        passed += up.iter().len() + down.iter().len();
+        assert!(passed < 100, "they go on for ever");
+        up.into_iter().for_each(|datagram| server.handle_datagram(now, &datagram));
+        down.into_iter().for_each(|datagram| client.handle_datagram(now, &datagram));
+    }
+}
+
+fn events(session: &mut Session) -> Vec<SessionEvent> {
+    std::iter::from_fn(|| session.poll_event()).collect()
+}
+
+/// Two established sessions.
+fn established(securities: (Security, Security)) -> (Session, Session) {
+    let (mut client, mut server) = sessions(securities);
+    exchange(NOW, &mut client, &mut server);
+    assert!(client.is_established() && server.is_established());
+    events(&mut client);
+    events(&mut server);
+    (client, server)
+}
+
+#[test]
+fn the_ends_authenticate_each_other_in_three_flights() {
+    let securities = pair();
+    let (client_key, server_key) = (securities.0.fingerprint(), securities.1.fingerprint());
+    let (mut client, mut server) = sessions(securities);
+    let hello = client.poll_transmit().expect("a ClientHello");
+    assert!(client.poll_transmit().is_none() && server.poll_transmit().is_none());
+    // As long as any answer to it: an attacker gains nothing by sending it under another's address.
+    assert_eq!(hello.len(), 700);
+    server.handle_datagram(NOW, &hello);
+    let flight: Vec<_> = std::iter::from_fn(|| server.poll_transmit()).collect();
+    assert!(flight.iter().all(|datagram| datagram.len() <= 700), "{flight:?}");
+    flight.iter().for_each(|datagram| client.handle_datagram(NOW, datagram));
+    assert!(!client.is_established(), "the server has not accepted it yet");
+    let flight: Vec<_> = std::iter::from_fn(|| client.poll_transmit()).collect();
+    flight.iter().for_each(|datagram| server.handle_datagram(NOW, datagram));
+    assert_eq!(events(&mut server), [SessionEvent::Established { peer: client_key }]);
+    let confirmation = server.poll_transmit().expect("an acknowledgement");
+    assert_eq!(events(&mut client), []);
+    client.handle_datagram(NOW, &confirmation);
+    assert_eq!(events(&mut client), [SessionEvent::Established { peer: server_key }]);
+    assert_eq!(
+        (client.poll_timeout(), server.poll_timeout()),
+        (None, None),
+        "an idle session needs no timer"
+    );
+}
+
+#[test]
+fn a_record_is_longer_than_its_datagram_by_the_overhead_and_unreadable() {
+    let (mut client, mut server) = established(pair());
+    for size in [0, 1, 15, 16, 1200, 1400, 9000, LARGEST] {
+        let data = vec![b'x'; size];
+        let record = client.seal(NOW, &data).expect("established");
+        assert_eq!(record.len(), size + RECORD_OVERHEAD);
+        assert!(!record.windows(8).any(|window| window == b"xxxxxxxx"));
+        server.handle_datagram(NOW, &record);
+        assert_eq!(events(&mut server), [SessionEvent::Datagram(data.into())]);
+    }
+    assert!(client.seal(NOW, &vec![0; LARGEST + 1]).is_none());
+}
+
+#[test]
+fn replayed_forged_and_clear_datagrams_have_no_effect() {
+    let (mut client, mut server) = established(pair());
+    let record = client.seal(NOW, b"once").expect("established");
+    for at in 0..record.len() {
+        let mut forged = record.to_vec();
+        forged[at] ^= 0x40;
+        server.handle_datagram(NOW, &forged);
+        server.handle_datagram(NOW, &record[..at]);
+    }
+    server.handle_datagram(NOW, b"GET / HTTP/1.1");
+    server.handle_datagram(NOW, &[0; 1400]);
+    assert_eq!(events(&mut server), []);
+    assert_eq!(server.ignored(), 2 * record.len() as u64 + 2);
+    server.handle_datagram(NOW, &record);
+    server.handle_datagram(NOW, &record);
+    assert_eq!(events(&mut server), [SessionEvent::Datagram(Bytes::from_static(b"once"))]);
+    assert_eq!(server.ignored(), 2 * record.len() as u64 + 3);
+}
+
+#[test]
+fn records_may_overtake_each_other_by_63() {
+    let (mut client, mut server) = established(pair());
+    let records: Vec<_> = (0..65u8).map(|n| client.seal(NOW, &[n]).expect("established")).collect();
+    for n in [64, 1, 0] {
+        server.handle_datagram(NOW, &records[n]);
+    }
+    let arrived = |n: u8| SessionEvent::Datagram(vec![n].into());
+    assert_eq!(events(&mut server), [arrived(64), arrived(1)]);
+}
+
+#[test]
+fn a_lost_flight_is_sent_again_after_three_round_trips() {
+    for lost in 0..3 {
+        let (mut client, mut server) = sessions(pair());
+        let mut now = NOW;
+        for flight in 0..100 {
+            let up: Vec<_> = std::iter::from_fn(|| client.poll_transmit()).collect();
+            let down: Vec<_> = std::iter::from_fn(|| server.poll_transmit()).collect();
+            if up.is_empty() && down.is_empty() {
+                break;
+            }
+            if flight != lost {
+                up.iter().for_each(|datagram| server.handle_datagram(now, datagram));
+                down.iter().for_each(|datagram| client.handle_datagram(now, datagram));
+            } else {
+                now = client.poll_timeout().expect("it waits for an answer");
+                // A quarter of jitter; the clamp applies.
+                let waited = (now - NOW).as_secs_f64();
+                assert!((0.15..=0.25).contains(&waited), "{waited}");
+                client.handle_timeout(now);
+                assert!(client.has_transmits());
+            }
+        }
+        assert!(client.is_established() && server.is_established(), "flight {lost}");
+    }
+}
+
+#[test]
+fn nothing_is_sent_again_while_the_first_copy_waits() {
+    let (mut client, _) = sessions(pair());
+    client.poll_transmit().expect("a ClientHello");
+    let before = client.poll_timeout().expect("a retransmission");
+    client.set_waiting(NOW, true);
+    let limit = NOW + HANDSHAKE_LIMIT;
+    assert_eq!(client.poll_timeout(), Some(limit));
+    client.handle_timeout(NOW + Duration::from_secs(20));
+    assert!(!client.has_transmits());
+    let later = NOW + Duration::from_secs(25);
+    client.set_waiting(later, false);
+    assert_eq!(client.poll_timeout(), Some(before + Duration::from_secs(25)));
+    client.set_waiting(later, true);
+    client.handle_timeout(limit);
+    assert_eq!(events(&mut client), [SessionEvent::Failed(SecurityError::TimedOut)]);
+}
+
+#[test]
+fn an_untrusted_peer_gets_nothing_more() {
+    let ((client, server), (stranger, _)) = (pair(), pair());
+    let key = stranger.fingerprint();
+    // The client is a stranger that trusts any server.
+    let curious = Security::new(stranger.identity().clone(), Trust::Any);
+    let (mut curious, mut refusing) = sessions((curious, server));
+    exchange(NOW, &mut curious, &mut refusing);
+    assert_eq!(events(&mut refusing), [SessionEvent::Failed(SecurityError::UntrustedKey(key))]);
+    assert!(!curious.is_established() && events(&mut curious).is_empty());
+    assert_eq!(refusing.seal(NOW, b"secret"), None);
+    assert_eq!(refusing.peer(), None);
+    // The server is the stranger: it does not learn the client's certificate.
+    let impostor = Security::new(stranger.identity().clone(), Trust::Any);
+    let (mut refusing, mut impostor) = sessions((client, impostor));
+    let hello = refusing.poll_transmit().expect("a ClientHello");
+    impostor.handle_datagram(NOW, &hello);
+    std::iter::from_fn(|| impostor.poll_transmit())
+        .for_each(|datagram| refusing.handle_datagram(NOW, &datagram));
+    assert_eq!(events(&mut refusing), [SessionEvent::Failed(SecurityError::UntrustedKey(key))]);
+    assert_eq!(refusing.poll_transmit(), None);
+    assert_eq!(refusing.poll_timeout(), None);
+}
+
+#[test]
+fn keys_change_while_data_flow() {
+    let (client, server) = pair();
+    let (mut client, mut server) = established((client.rekey_after(64), server));
+    let mut extra = 0;
+    for n in 0..1000u32 {
+        let record = client.seal(NOW, &n.to_be_bytes()).expect("established");
+        extra += exchange(NOW, &mut client, &mut server);
+        server.handle_datagram(NOW, &record);
+        extra += exchange(NOW, &mut client, &mut server);
+        assert_eq!(
+            events(&mut server),
+            [SessionEvent::Datagram(Bytes::copy_from_slice(&n.to_be_bytes()))],
+            "{n}"
+        );
+    }
+    // Every 64 to 128 records: new keys of the client, those of the server in answer, and two acknowledgements.
+    assert!((28..=64).contains(&extra), "{extra} records about keys");
+    assert_eq!(server.ignored(), 0);
+}
+
+#[test]
+fn the_end_of_a_session_is_authentic() {
+    let (mut client, mut server) = established(pair());
+    let record = client.seal(NOW, b"last").expect("established");
+    client.close(NOW);
+    let end = client.poll_transmit().expect("close_notify");
+    assert!(client.is_over() && client.seal(NOW, b"later").is_none());
+    server.handle_datagram(NOW, &record);
+    server.handle_datagram(NOW, &end);
+    let last = SessionEvent::Datagram(Bytes::from_static(b"last"));
+    assert_eq!(events(&mut server), [last, SessionEvent::Closed]);
+}

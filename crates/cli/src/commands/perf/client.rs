@@ -5,7 +5,7 @@ use std::time::Duration as StdDuration;
 
 use anyhow::{Context, bail};
 use bytes::{Bytes, BytesMut};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use whimbrel_net::Clock;
 use whimbrel_units::{DataRate, Duration};
@@ -25,6 +25,7 @@ use super::target::Target;
 use super::tcp::write_size;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
+use crate::security::{ClientSecurity, is_loopback, required};
 
 /// Time limit for the server's answers.
 pub(super) const ANSWER_TIME: StdDuration = StdDuration::from_secs(5);
@@ -37,13 +38,14 @@ const DEFAULT_TIME: Duration = Duration::from_secs(10);
 const LONGEST_TEST: Duration = Duration::from_secs(1_000_000);
 
 pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
-    let plan = plan(&args)?;
     let (host, port) = args.server()?;
     let at = (host.to_owned(), port);
+    let security = security(&args, host, port).await?;
+    let plan = plan(&args, security.security.is_some())?;
     let printer = Printer::new(&args, &plan);
     let mut outcome = Outcome::default();
     let interrupt = Interrupt::listen();
-    let result = measure(&args, at, &plan, &printer, &mut outcome, interrupt.clone()).await;
+    let result = measure((&args, &security), at, &plan, &printer, &mut outcome, interrupt.clone()).await;
     outcome.interrupted = interrupt.is_raised();
     if let Err(error) = &result {
         outcome.error = Some(format!("{error:#}"));
@@ -56,7 +58,20 @@ pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
     }
 }
 
-fn plan(args: &ClientArgs) -> Result<Plan, Failure> {
+/// What secures the data connections: nothing, if they are not DCCP's.
+async fn security(args: &ClientArgs, host: &str, port: u16) -> Result<ClientSecurity, Failure> {
+    if args.udp || args.tcp {
+        return Ok(ClientSecurity::default());
+    }
+    // A name that cannot be resolved is reported when it is connected to.
+    let is_local = match lookup_host((host, port)).await {
+        Ok(mut addresses) => addresses.all(|address| is_loopback(address.ip())),
+        Err(_) => true,
+    };
+    args.security.client(host, port, is_local)
+}
+
+fn plan(args: &ClientArgs, is_secured: bool) -> Result<Plan, Failure> {
     let transport = match (args.udp, args.tcp) {
         (true, _) => Transport::Udp,
         (_, true) => Transport::Tcp,
@@ -86,9 +101,10 @@ fn plan(args: &ClientArgs) -> Result<Plan, Failure> {
         congestion: args.congestion.clone(),
         dccp: DccpUse {
             ccid: args.ccid,
-            service_code: args.service_code.0,
+            service_code: super::service_code(args.service_code, is_secured).0,
             ecn: !args.no_ecn,
             native: args.native.is_wanted(),
+            secured: is_secured,
         },
         reception: Reception {
             lda: args.lda.map(|scheme| scheme.name().to_owned()),
@@ -142,7 +158,7 @@ pub(super) struct Server {
 }
 
 async fn measure(
-    args: &ClientArgs,
+    (args, security): (&ClientArgs, &ClientSecurity),
     at: (String, u16),
     plan: &Plan,
     printer: &Printer,
@@ -150,7 +166,7 @@ async fn measure(
     mut interrupt: Interrupt,
 ) -> anyhow::Result<()> {
     let ready = tokio::select! {
-        ready = prepare(args, at, plan) => ready?,
+        ready = prepare(args, security, at, plan) => ready?,
         () = interrupt.raised() => return Ok(()),
     };
     let Ready { mut channel, server, links, greetings, clock } = ready;
@@ -169,10 +185,20 @@ async fn measure(
 }
 
 /// Agrees with the server and opens the data connections.
-async fn prepare(args: &ClientArgs, at: (String, u16), plan: &Plan) -> anyhow::Result<Ready> {
+async fn prepare(
+    args: &ClientArgs,
+    security: &ClientSecurity,
+    at: (String, u16),
+    plan: &Plan,
+) -> anyhow::Result<Ready> {
     let (mut reader, writer, server) = agree(&at, plan).await?;
+    let may_be_plain = plan.transport != Transport::Dccp || args.security.both.is_insecure();
+    // The name was resolved anew.
+    if !plan.dccp.secured && !may_be_plain && !is_loopback(server.address) {
+        bail!(required(&at.0));
+    }
     let clock = Clock::start();
-    let links = open_links(args, plan, &server).await?;
+    let links = open_links((args, security), plan, &server).await?;
     let greetings = greet_until_start(plan, &links, &mut reader).await?;
     let channel = ControlChannel::new(clock, at, plan, reader, writer);
     Ok(Ready { channel, server, links, greetings, clock })

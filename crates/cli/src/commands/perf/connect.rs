@@ -6,7 +6,9 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;
-use whimbrel_net::{ConnectionError, Host, NetError, ServiceCode, Socket, SocketOptions};
+use whimbrel_net::{
+    ConnectionError, Host, NetError, SecurityError, ServiceCode, Setup, Socket, SocketOptions,
+};
 use whimbrel_wire::ResetCode;
 
 use super::client::{ANSWER_TIME, Server};
@@ -16,9 +18,14 @@ use super::link::Link;
 use super::plan::{Plan, Transport};
 use super::tcp::set_congestion;
 use super::{ClientArgs, DCCP_PORT};
+use crate::security::ClientSecurity;
 
 /// Opens one connection per stream.
-pub(super) async fn open_links(args: &ClientArgs, plan: &Plan, server: &Server) -> anyhow::Result<Vec<Link>> {
+pub(super) async fn open_links(
+    (args, security): (&ClientArgs, &ClientSecurity),
+    plan: &Plan,
+    server: &Server,
+) -> anyhow::Result<Vec<Link>> {
     let mut links = Vec::new();
     // All streams share one device or raw socket.
     let native_host = if plan.dccp.native {
@@ -31,8 +38,11 @@ pub(super) async fn open_links(args: &ClientArgs, plan: &Plan, server: &Server) 
     for stream in 0..plan.streams {
         links.push(match plan.transport {
             Transport::Dccp => match &native_host {
-                Some((host, at)) => native(args, plan, host, SocketAddr::new(*at, server.dccp_port)).await?,
-                None => dccp(args, plan, server).await?,
+                Some((host, at)) => {
+                    let at = SocketAddr::new(*at, server.dccp_port);
+                    native((args, security), plan, host, at).await?
+                }
+                None => dccp((args, security), plan, server).await?,
             },
             Transport::Udp => udp(args, server, stream).await?,
             Transport::Tcp => tcp(args, plan, server, stream).await?,
@@ -41,33 +51,41 @@ pub(super) async fn open_links(args: &ClientArgs, plan: &Plan, server: &Server) 
     Ok(links)
 }
 
-async fn dccp(args: &ClientArgs, plan: &Plan, server: &Server) -> anyhow::Result<Link> {
+async fn dccp(
+    (args, security): (&ClientArgs, &ClientSecurity),
+    plan: &Plan,
+    server: &Server,
+) -> anyhow::Result<Link> {
+    let setup = Setup::new(args.handover.configure(plan.dccp_config()), security.security.clone());
     let at = SocketAddr::new(server.address, server.port);
     let socket = timeout(
         // The link may be down at present.
         ANSWER_TIME + std::time::Duration::from(plan.times.patience()),
-        Socket::connect_with(
-            at,
-            server.dccp_port,
-            args.handover.configure(plan.dccp_config()),
-            SocketOptions::default().dscp(args.dscp),
-        ),
+        Socket::connect_with(at, server.dccp_port, setup, SocketOptions::default().dscp(args.dscp)),
     )
     .await
     .map_err(|_| anyhow!("no DCCP answer from UDP {at}: is UDP blocked on the path?"))?
     .map_err(|error| refused(error, at, ServiceCode(plan.dccp.service_code)))?;
+    security.established(socket.peer())?;
     Ok(Link::Dccp(Arc::new(socket)))
 }
 
 /// `at`: the server's address, and its DCCP port.
-async fn native(args: &ClientArgs, plan: &Plan, host: &Host, at: SocketAddr) -> anyhow::Result<Link> {
-    let socket = timeout(ANSWER_TIME + std::time::Duration::from(plan.times.patience()), host.connect(SocketAddr::new(at.ip(), 0), at.port(), args.handover.configure(plan.dccp_config())))
+async fn native(
+    (args, security): (&ClientArgs, &ClientSecurity),
+    plan: &Plan,
+    host: &Host,
+    at: SocketAddr,
+) -> anyhow::Result<Link> {
+    let setup = Setup::new(args.handover.configure(plan.dccp_config()), security.security.clone());
+    let socket = timeout(ANSWER_TIME + std::time::Duration::from(plan.times.patience()), host.connect(SocketAddr::new(at.ip(), 0), at.port(), setup))
         .await
         .map_err(|_| {
             let at = at.ip();
             anyhow!("no answer from {at} to IP protocol 33: no route, or a firewall or NAT on the path? try without --native")
         })?
         .map_err(|error| refused_natively(error, at.ip(), ServiceCode(plan.dccp.service_code)))?;
+    security.established(socket.peer())?;
     Ok(Link::Dccp(Arc::new(socket)))
 }
 
@@ -89,6 +107,14 @@ fn refused(error: NetError, at: SocketAddr, service_code: ServiceCode) -> anyhow
                 "the server at {at} does not serve service code {} ({service_code}): \
                  start it with the same --service-code",
                 service_code.0
+            )
+        }
+        NetError::Security(SecurityError::EndedByPeer) => {
+            anyhow!("{at} has refused this end's key, or the secrets of the two ends differ")
+        }
+        NetError::Security(error @ SecurityError::UntrustedKey(_)) => {
+            anyhow!(
+                "{at}: {error}: another host answers there, it has a new key, or the secrets of the two ends differ"
             )
         }
         NetError::Connection(ConnectionError::Unreachable) => {

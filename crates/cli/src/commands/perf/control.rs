@@ -13,7 +13,7 @@ use super::plan::Plan;
 use super::sender::SenderFigures;
 
 /// The version of the messages; a change of them changes it.
-pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 6;
 /// The longest line accepted: a report of a thousand streams fits.
 const LONGEST_LINE: u64 = 1 << 20;
 

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
-use whimbrel_net::{Config, Dscp, Host, HostOptions, Listener, NetError};
+use whimbrel_net::{Dscp, Host, HostOptions, Listener, NetError, Setup};
 
 use super::DCCP_PORT;
 
@@ -64,22 +64,22 @@ impl NativeArgs {
     pub(crate) async fn server(
         &self,
         bound: IpAddr,
-        config: &Config,
+        setup: &Setup,
         dscp: Dscp,
     ) -> anyhow::Result<(Vec<Listener>, Vec<IpAddr>)> {
         if let Some(tun) = &self.tun {
             return Ok((
-                vec![open(tun, dscp).await?.listen(DCCP_PORT, config.clone())?],
+                vec![open(tun, dscp).await?.listen(DCCP_PORT, setup.clone())?],
                 tun.addresses.clone(),
             ));
         }
         let mut listeners = Vec::new();
         if self.native {
-            listeners.push(raw(bound, dscp).await?.listen(DCCP_PORT, config.clone())?);
+            listeners.push(raw(bound, dscp).await?.listen(DCCP_PORT, setup.clone())?);
             if bound.is_ipv6() && bound.is_unspecified() {
                 // A raw socket serves one family, where the TCP port serves both.
                 let v4 = raw(Ipv4Addr::UNSPECIFIED.into(), dscp).await?;
-                listeners.push(v4.listen(DCCP_PORT, config.clone())?);
+                listeners.push(v4.listen(DCCP_PORT, setup.clone())?);
             }
         }
         Ok((listeners, Vec::new()))

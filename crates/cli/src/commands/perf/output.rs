@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde::Serialize;
 
-use whimbrel_net::Ccid;
+use whimbrel_net::{Ccid, Fingerprint};
 
 use super::handover::HandoverReport;
 use super::link::Link;
@@ -15,6 +15,7 @@ use super::sender::SenderFigures;
 use super::{ClientArgs, ServerArgs};
 use crate::print::{self, PrintError};
 use crate::quantity::mechanisms;
+use crate::security::is_loopback;
 
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -85,7 +86,9 @@ impl Printer {
         }
         let carrier = match plan.transport {
             Transport::Dccp => {
-                format!("DCCP CCID {} over {}", plan.dccp.ccid, if plan.dccp.native { "IP" } else { "UDP" })
+                let below = if plan.dccp.native { "IP" } else { "UDP" };
+                let above = if plan.dccp.secured { "DTLS over " } else { "" };
+                format!("{above}DCCP CCID {} over {below}", plan.dccp.ccid)
             }
             _ => carrier(plan),
         };
@@ -292,12 +295,30 @@ fn notes(plan: &Plan, span: &Span) -> Vec<String> {
 }
 
 /// The server can be reached.
-pub(crate) fn server_ready(bind: SocketAddr, args: &ServerArgs) -> Result<(), PrintError> {
+///
+/// `key`: the fingerprint of the server's key, if the data are encrypted.
+pub(crate) fn server_ready(
+    bind: SocketAddr,
+    args: &ServerArgs,
+    key: Option<Fingerprint>,
+) -> Result<(), PrintError> {
     if args.json {
-        let ready = serde_json::json!({ "listening": bind.to_string(), "service_code": args.service_code.0 });
-        return print::line(ready);
+        let service_code = super::service_code(args.service_code, key.is_some()).0;
+        return print::line(serde_json::json!({
+            "listening": bind.to_string(), "service_code": service_code,
+            "fingerprint": key.map(|key| key.to_string()),
+        }));
     }
-    print::line(format_args!("whimbrel perf server on {bind} (UDP: DCCP; TCP: control). Ctrl-C ends it."))
+    print::line(format_args!("whimbrel perf server on {bind} (UDP: DCCP; TCP: control). Ctrl-C ends it."))?;
+    match key {
+        Some(key) => print::line(format_args!("DCCP data are encrypted. This server's key: {key}")),
+        None if args.security.is_insecure() => print::line("DCCP data are not encrypted."),
+        None if is_loopback(bind.ip()) => Ok(()),
+        None => print::line(
+            "Without a key it serves DCCP to this host only: --secret-file, --peer-fingerprint or --insecure-plaintext \
+             admit others.",
+        ),
+    }
 }
 
 /// A test is over: the server's summary.

@@ -64,6 +64,9 @@ pub(crate) struct DccpUse {
     /// IP protocol 33 instead of UDP.
     #[serde(default)]
     pub(crate) native: bool,
+    /// Encrypted and authenticated: DTLS over DCCP (RFC 5238).
+    #[serde(default)]
+    pub(crate) secured: bool,
 }
 
 /// The data that each stream sends.
@@ -184,7 +187,7 @@ pub(super) mod tests {
             direction: Direction::Up,
             streams: 1,
             congestion: None,
-            dccp: DccpUse { ccid: 3, service_code: 0, ecn: true, native: false },
+            dccp: DccpUse { ccid: 3, service_code: 0, ecn: true, native: false, secured: false },
             reception: Reception::default(),
             load: Load { size: 1200, rate_bps: None, bytes: None, media: None },
             times: Times { time_s: 10.0, omit_s: 0.0, interval_s: 1.0, patience_s: 0.0 },
@@ -225,7 +228,7 @@ pub(super) mod tests {
         let read: Plan = serde_json::from_str(text).expect("a plan");
         let expected = plan_with(|plan| {
             (plan.token, plan.direction, plan.streams) = ((1 << 53) + 1, Direction::Both, 2);
-            plan.dccp = DccpUse { ccid: 4, service_code: 7, ecn: false, native: false };
+            plan.dccp = DccpUse { ccid: 4, service_code: 7, ecn: false, native: false, secured: false };
             plan.reception.reorder_s = Some(0.05);
             plan.reception.loss_detection = Detection::Rack;
             plan.load = Load { size: 160, rate_bps: Some(64e3), bytes: Some((1 << 54) + 1), media: None };
@@ -233,7 +236,7 @@ pub(super) mod tests {
         assert_eq!(read, expected);
         let written = serde_json::to_value(&expected).expect("JSON");
         let keys: Vec<_> = written.as_object().expect("an object").keys().map(String::as_str).collect();
-        assert_eq!(keys.len(), 21, "{keys:?}");
+        assert_eq!(keys.len(), 22, "{keys:?}");
         assert!(written["patience_s"] == 0.0 && written["lda"].is_null() && written["native"] == false);
     }
 

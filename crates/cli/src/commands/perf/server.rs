@@ -11,7 +11,8 @@ use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use whimbrel_net::{
-    Clock, Config, Dscp, Duration, HostOptions, Listener, OverflowPolicy, SendQueueConfig, TimerConfig,
+    Clock, Config, Dscp, Duration, HostOptions, Listener, OverflowPolicy, Security, SendQueueConfig, Setup,
+    TimerConfig,
 };
 
 use super::control::{Message, Reader, VERSION, Writer, halves};
@@ -31,11 +32,19 @@ use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::print::PrintError;
 use crate::quantity::{accepted_ccids, mechanisms};
+use crate::security::is_loopback;
 
 /// Time limit for the first message of a new connection.
 const GREETING_TIME: StdDuration = StdDuration::from_secs(10);
 /// Reason for refusing a client that requests DCCP without UDP.
 const NO_NATIVE: &str = "it serves DCCP inside UDP only: start it with --native or --tun";
+/// Reasons for refusing a client that wants encryption, or does not.
+const NO_KEYS: &str = "it has no keys for encryption: start it with --secret-file or --peer-fingerprint, or the client \
+                       with --insecure-plaintext as well";
+const ENCRYPTED_ONLY: &str = "it serves encrypted tests only: give this end the same --secret-file, or \
+                              --peer-fingerprint, or neither end a key";
+const NOT_PLAIN: &str = "it serves tests in plaintext to its own host only: give both ends the same --secret-file, or \
+                         start it with --insecure-plaintext";
 /// Time after the last datagram was sent for which others may still be in transit.
 const DRAIN_TIME: StdDuration = StdDuration::from_millis(300);
 
@@ -46,6 +55,7 @@ const LONGEST_ABSENCE: Duration = Duration::from_secs(600);
 type Waiting = Arc<Mutex<BTreeMap<u64, mpsc::UnboundedSender<AcceptedConnection>>>>;
 
 pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
+    let security = args.security.server()?;
     let (control, bind) = bind_control(args.bind).await?;
     // The client's plan chooses; the last one listed is used if nothing else is offered.
     let config = willing(
@@ -53,21 +63,23 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
             .ccids(mechanisms())
             .sender_ccids(accepted_ccids())
             .receiver_ccids(accepted_ccids())
-            .service_code(args.service_code)
+            .service_code(super::service_code(args.service_code, security.is_some()))
             .send_queue(SendQueueConfig::default().overflow(OverflowPolicy::Refuse))
             // Clients may be unreachable for as long as their patience.
             .timers(TimerConfig::default().idle(Some(LONGEST_ABSENCE))),
     );
     let options = HostOptions::default().dscp(args.dscp);
-    let listener = Listener::bind_with(bind, DCCP_PORT, config.clone(), options)
+    let fingerprint = security.as_ref().map(Security::fingerprint);
+    let setup = Setup::new(config, security);
+    let listener = Listener::bind_with(bind, DCCP_PORT, setup.clone(), options)
         .await
         .with_context(|| format!("UDP {bind}"))?;
-    let (listeners, addresses) = args.native.server(bind.ip(), &config, args.dscp).await?;
+    let (listeners, addresses) = args.native.server(bind.ip(), &setup, args.dscp).await?;
     let addresses = Arc::new(addresses);
-    output::server_ready(bind, &args)?;
+    output::server_ready(bind, &args, fingerprint)?;
     let waiting = Waiting::default();
     let listeners: Vec<Arc<Listener>> = listeners.into_iter().chain([listener]).map(Arc::new).collect();
-    let ports = Arc::new(TestPorts::new(&listeners, config));
+    let ports = Arc::new(TestPorts::new(&listeners, setup));
     for listener in listeners {
         tokio::spawn(accept_dccp(listener, waiting.clone()));
     }
@@ -82,7 +94,8 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
                 let (args, waiting, done) = (args.clone(), waiting.clone(), done.clone());
                 let (addresses, ports) = (addresses.clone(), ports.clone());
                 tokio::spawn(async move {
-                    match greet(stream, peer, &args, (&addresses, &ports), &waiting).await {
+                    let secured = fingerprint.is_some();
+                    match greet(stream, peer, (&args, secured), (&addresses, &ports), &waiting).await {
                         Ok(false) => {}
                         result => { let _ = done.send((peer, result.map(drop))); }
                     }
@@ -143,7 +156,7 @@ async fn accept_dccp(listener: Arc<Listener>, waiting: Waiting) {
 async fn greet(
     stream: TcpStream,
     peer: SocketAddr,
-    args: &ServerArgs,
+    (args, is_secured): (&ServerArgs, bool),
     (addresses, ports): (&[IpAddr], &TestPorts),
     waiting: &Waiting,
 ) -> anyhow::Result<bool> {
@@ -156,6 +169,7 @@ async fn greet(
                 let has_native = args.native.is_wanted();
                 plan.objection()
                     .or_else(|| (plan.dccp.native && !has_native).then(|| NO_NATIVE.to_owned()))
+                    .or_else(|| security_objection(&plan, is_secured, args, peer.ip()))
                     .or_else(|| congestion_objection(&plan))
             } else {
                 Some(format!(
@@ -274,6 +288,19 @@ async fn test(
     }
     streams.close().await;
     Ok(())
+}
+
+/// The reason why the ends do not agree on encryption, if they do not.
+fn security_objection(plan: &Plan, is_secured: bool, args: &ServerArgs, peer: IpAddr) -> Option<String> {
+    if plan.transport != Transport::Dccp {
+        return None;
+    }
+    match (plan.dccp.secured, is_secured) {
+        (true, false) => Some(NO_KEYS.to_owned()),
+        (false, true) => Some(ENCRYPTED_ONLY.to_owned()),
+        (false, false) if !args.security.is_insecure() && !is_loopback(peer) => Some(NOT_PLAIN.to_owned()),
+        _ => None,
+    }
 }
 
 /// The reason why this end cannot send with the TCP congestion control of the plan, if any.

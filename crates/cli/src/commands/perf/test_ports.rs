@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Weak};
 
-use whimbrel_net::{Config, Listener, NetError};
+use whimbrel_net::{Listener, NetError, Setup};
 
 use super::DCCP_PORT;
 use super::plan::Plan;
@@ -12,7 +12,7 @@ use super::plan::Plan;
 #[derive(Debug)]
 pub(super) struct TestPorts {
     listeners: Vec<Weak<Listener>>,
-    config: Config,
+    setup: Setup,
     next: AtomicU16,
 }
 
@@ -25,10 +25,10 @@ pub(super) struct TestPort {
 }
 
 impl TestPorts {
-    /// For `listeners`, which receive by `config` unless a test requires another configuration.
-    pub(super) fn new(listeners: &[Arc<Listener>], config: Config) -> Self {
+    /// For `listeners`, which receive by `setup` unless a test requires another configuration.
+    pub(super) fn new(listeners: &[Arc<Listener>], setup: Setup) -> Self {
         let listeners = listeners.iter().map(Arc::downgrade).collect();
-        Self { listeners, config, next: AtomicU16::new(0) }
+        Self { listeners, setup, next: AtomicU16::new(0) }
     }
     /// A port for that test: the usual one, if possible.
     ///
@@ -41,9 +41,9 @@ impl TestPorts {
         }
         port.is_own = true;
         port.port = DCCP_PORT + 1 + self.next.fetch_add(1, Ordering::Relaxed) % (u16::MAX - DCCP_PORT);
-        let config = plan.reception.applied_to(self.config.clone());
+        let setup = self.setup.clone().map_config(|config| plan.reception.applied_to(config));
         for listener in self.listeners.iter().filter_map(Weak::upgrade) {
-            listener.listen(port.port, config.clone())?;
+            listener.listen(port.port, setup.clone())?;
         }
         Ok(port)
     }

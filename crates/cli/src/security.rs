@@ -1,0 +1,221 @@
+//! Options that secure connections, and the files that they name.
+
+mod files;
+mod known_hosts;
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use whimbrel_net::{Authorities, Fingerprint, Identity, Role, Security, SharedSecret, Trust};
+
+use crate::exit::Failure;
+pub(crate) use files::{default_key, read_key, write_private};
+pub(crate) use known_hosts::KnownHosts;
+
+/// Environment variable with a shared secret.
+const SECRET_VARIABLE: &str = "WHIMBREL_SECRET";
+/// The heading of these options in help texts.
+const HEADING: &str = "Security";
+
+/// Options that secure connections, for either end.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SecurityArgs {
+    /// Trust ends that have the same secret, the content of this file: whimbrel key secret makes one. The variable
+    /// WHIMBREL_SECRET may have it instead.
+    #[arg(long, value_name = "FILE", help_heading = HEADING, conflicts_with_all = ["peer_fingerprint", "peers", "ca"])]
+    secret_file: Option<PathBuf>,
+    /// Trust the end with this key, as whimbrel key show prints it there; may be repeated.
+    #[arg(long, value_name = "FINGERPRINT", help_heading = HEADING)]
+    peer_fingerprint: Vec<Fingerprint>,
+    /// Trust the ends with the keys in this file: a fingerprint per line, and after it a comment.
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    peers: Option<PathBuf>,
+    /// Trust ends with a certificate of the authorities in this PEM file; a server's has to name it as the client does.
+    #[arg(long, value_name = "FILE", help_heading = HEADING, requires = "certificate", conflicts_with_all = ["peer_fingerprint", "peers"])]
+    ca: Option<PathBuf>,
+    /// This end's private key [default: key.pem in ~/.config/whimbrel]
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    key: Option<PathBuf>,
+    /// The certificate for that key, in a PEM file; without one it is made from the key.
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    certificate: Option<PathBuf>,
+    /// Neither encrypt nor authenticate: anyone on the path can read and change the data. Both ends need it.
+    #[arg(long, help_heading = HEADING, conflicts_with_all = ["secret_file", "peer_fingerprint", "peers", "ca"])]
+    insecure_plaintext: bool,
+}
+
+/// Options of an end that opens connections.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ClientSecurityArgs {
+    #[command(flatten)]
+    pub(crate) both: SecurityArgs,
+    /// Trust the server's key if none is known for it, and remember it. Someone on the path can pose as the server this once.
+    #[arg(long, help_heading = HEADING, conflicts_with_all = ["secret_file", "peer_fingerprint", "peers", "ca", "insecure_plaintext"])]
+    trust_on_first_use: bool,
+}
+
+/// What secures a client's connections.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClientSecurity {
+    /// `None`: nothing, data travel in the clear.
+    pub(crate) security: Option<Security>,
+    /// The server's name in the list of known hosts, if its key is to be remembered.
+    learns: Option<String>,
+}
+
+impl SecurityArgs {
+    /// `true` if data may travel in the clear to any host.
+    pub(crate) fn is_insecure(&self) -> bool {
+        self.insecure_plaintext
+    }
+
+    /// What secures a server's connections; `None` if nothing was given.
+    ///
+    /// # Errors
+    /// A file cannot be used.
+    pub(crate) fn server(&self) -> Result<Option<Security>, Failure> {
+        self.given(Role::Server, None)
+    }
+
+    /// What the options say, for the end with that role; `None` if they say nothing. `server`: the name of the server, for a
+    /// client.
+    fn given(&self, role: Role, server: Option<&str>) -> Result<Option<Security>, Failure> {
+        if self.insecure_plaintext {
+            return Ok(None);
+        }
+        if let Some(secret) = self.secret()? {
+            return Ok(Some(secret.security(role)));
+        }
+        let trust = if let Some(path) = &self.ca {
+            let authorities =
+                Authorities::from_pem(&files::read(path)?).with_context(|| format!("{}", path.display()))?;
+            Trust::Authorities(match server {
+                Some(name) => authorities.named(name).map_err(anyhow::Error::new)?,
+                None => authorities,
+            })
+        } else {
+            let mut keys = self.peer_fingerprint.clone();
+            if let Some(path) = &self.peers {
+                keys.extend(files::read_fingerprints(path)?);
+            }
+            if keys.is_empty() {
+                return Ok(None);
+            }
+            Trust::Pinned(keys)
+        };
+        Ok(Some(Security::new(self.identity()?, trust)))
+    }
+
+    fn secret(&self) -> Result<Option<SharedSecret>, Failure> {
+        let (text, origin) = match &self.secret_file {
+            Some(path) => (files::read_private(path)?, path.display().to_string()),
+            None if self.peer_fingerprint.is_empty() && self.peers.is_none() && self.ca.is_none() => {
+                match std::env::var(SECRET_VARIABLE) {
+                    Ok(text) => (text, SECRET_VARIABLE.to_owned()),
+                    Err(_) => return Ok(None),
+                }
+            }
+            None => return Ok(None),
+        };
+        // An editor ends the line.
+        let secret = SharedSecret::new(text.trim_end_matches(['\n', '\r']).as_bytes());
+        Ok(Some(secret.with_context(|| format!("{origin}: whimbrel key secret makes one"))?))
+    }
+
+    /// This end's key.
+    fn identity(&self) -> Result<Identity, Failure> {
+        let path = match &self.key {
+            Some(path) => path.clone(),
+            None => default_key()?,
+        };
+        if self.key.is_none() && !path.exists() {
+            return Err(Failure::Usage(format!(
+                "this end has no key at {}: whimbrel key generate makes one",
+                path.display()
+            )));
+        }
+        let certificate = match &self.certificate {
+            Some(certificate) => Some((files::read(certificate)?, certificate)),
+            None => None,
+        };
+        Ok(match certificate {
+            None => read_key(&path)?,
+            Some((text, certificate)) => {
+                Identity::from_pem_with_certificate(&files::read_private(&path)?, &text)
+                    .with_context(|| format!("{} and {}", path.display(), certificate.display()))?
+            }
+        })
+    }
+}
+
+impl ClientSecurityArgs {
+    /// What secures connections to that server. `is_local`: it is this host, and the data need not be secured.
+    ///
+    /// # Errors
+    /// A file cannot be used; or nothing secures the connection to another host, and that was not asked for.
+    pub(crate) fn client(&self, host: &str, port: u16, is_local: bool) -> Result<ClientSecurity, Failure> {
+        if let Some(security) = self.both.given(Role::Client, Some(host))? {
+            return Ok(ClientSecurity { security: Some(security), learns: None });
+        }
+        if self.both.insecure_plaintext {
+            return Ok(ClientSecurity::default());
+        }
+        let name = known_hosts::name(host, port);
+        let known = match KnownHosts::read() {
+            Ok(known) => known.of(&name),
+            // Without a home directory nothing is known.
+            Err(_) if !self.trust_on_first_use => None,
+            Err(error) => return Err(error),
+        };
+        match known {
+            // A local server is asked for security only if it is asked for.
+            Some(_) if is_local && !self.trust_on_first_use => Ok(ClientSecurity::default()),
+            Some(key) => {
+                let security = Security::new(self.both.identity()?, Trust::Pinned(vec![key]));
+                Ok(ClientSecurity { security: Some(security), learns: None })
+            }
+            None if self.trust_on_first_use => {
+                let security = Security::new(self.both.identity()?, Trust::Any);
+                Ok(ClientSecurity { security: Some(security), learns: Some(name) })
+            }
+            None if is_local => Ok(ClientSecurity::default()),
+            None => Err(Failure::Usage(required(host))),
+        }
+    }
+}
+
+impl ClientSecurity {
+    /// A connection to the server is established: remembers its key, if that is to be done.
+    ///
+    /// # Errors
+    /// The file cannot be written, or has another key by now.
+    pub(crate) fn established(&self, peer: Option<Fingerprint>) -> anyhow::Result<()> {
+        match (&self.learns, peer) {
+            (Some(name), Some(peer)) => {
+                if KnownHosts::learn(name, peer)? {
+                    eprintln!("whimbrel: the key of {name} is {peer}: remembered");
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// `true` if an address is one of this host's alone.
+pub(crate) fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
+}
+
+/// The message that data would travel in the clear.
+pub(crate) fn required(host: &str) -> String {
+    format!(
+        "data to {host} would not be encrypted: give both ends the same --secret-file (whimbrel key secret makes one), or \
+         each end the other's --peer-fingerprint (whimbrel key show); --insecure-plaintext at both ends does without"
+    )
+}
+
+#[cfg(test)]
+mod tests;
