@@ -28,7 +28,7 @@ if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
   exit 1
 fi
 rustc_minor=$(rustc --version | sed -E 's/^rustc 1\.([0-9]+).*/\1/')
-if [ "$rustc_minor" -lt 88 ]; then
+if [ "$rustc_minor" -lt 89 ]; then
   echo "rustc is $(rustc --version): 1.89 or newer is needed. Update it with: rustup update" >&2
   exit 1
 fi

@@ -39,6 +39,7 @@ TITLES = {
     "rfc4341": "CCID 2, TCP-like congestion control",
     "rfc4342": "CCID 3, TCP-friendly rate control",
     "rfc4828": "TFRC for small packets",
+    "rfc5238": "DTLS over DCCP",
     "rfc5348": "TFRC",
     "rfc5595": "Service Codes",
     "rfc5596": "Listen packets, for opening through middleboxes",

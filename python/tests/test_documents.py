@@ -82,6 +82,8 @@ def test_every_command_shown_exists(document: Path) -> None:
     [
         "perf server",
         "perf client",
+        "key",
+        "key generate",
         "inspect",
         "capacity",
         "run",

@@ -22,6 +22,7 @@ COMMANDS = [
     ["perf"],
     ["perf", "server"],
     ["perf", "client"],
+    ["key"],
     ["carry"],
     ["carry", "send"],
     ["carry", "receive"],

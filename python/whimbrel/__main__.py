@@ -24,6 +24,7 @@ whimbrel - congestion-controlled datagrams for live media, and a laboratory to e
 on a real path
   perf server                    wait for measurements
   perf client HOST               measure like iperf: DCCP, TCP, UDP
+  key generate|show|secret       make the keys by which two ends trust each other
   carry send|receive             carry another program's datagrams, such as a camera's video
   inspect FILE.pcap              explain the DCCP connections of a capture
   capacity FILE.pcapng           estimate 802.11 channels from a capture in monitor mode

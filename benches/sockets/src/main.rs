@@ -7,7 +7,7 @@
 //!
 //! Usage: whimbrel-bench-sockets [DATAGRAMS [ROUNDS [CARRIER]]]
 //!
-//! A carrier (udp, quic, ccid2, ccid3) alone is for profiling.
+//! A carrier (udp, quic, ccid2, ccid3, ccid2-dtls, ccid3-dtls) alone is for profiling.
 
 mod dccp;
 mod quic;
@@ -61,8 +61,14 @@ fn median(mut values: Vec<f64>) -> f64 {
 /// Moves so many datagrams; tells how many arrived.
 type Carrier = fn(u64) -> anyhow::Result<u64>;
 
-const CARRIERS: [(&str, Carrier); 4] =
-    [("udp", udp::run), ("quic", quic::run), ("ccid2", |n| dccp::run(n, 2)), ("ccid3", |n| dccp::run(n, 3))];
+const CARRIERS: [(&str, Carrier); 6] = [
+    ("udp", udp::run),
+    ("quic", quic::run),
+    ("ccid2", |n| dccp::run(n, 2, false)),
+    ("ccid3", |n| dccp::run(n, 3, false)),
+    ("ccid2-dtls", |n| dccp::run(n, 2, true)),
+    ("ccid3-dtls", |n| dccp::run(n, 3, true)),
+];
 
 fn main() -> anyhow::Result<()> {
     let mut args = std::env::args().skip(1);
@@ -76,7 +82,7 @@ fn main() -> anyhow::Result<()> {
         {
             let round = measure(|| carrier(datagrams))?;
             eprintln!(
-                "{name:>6}: {:6.0} ns/datagram, {:7.0} datagrams/s, {} of {datagrams} delivered",
+                "{name:>10}: {:6.0} ns/datagram, {:7.0} datagrams/s, {} of {datagrams} delivered",
                 round.nanoseconds_per_datagram(),
                 round.datagrams_per_second(),
                 round.delivered

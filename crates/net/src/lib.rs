@@ -85,3 +85,8 @@ pub const DCCP_UDP_PORT: u16 = 6511;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/sockets.md")]
 struct Guide;
+
+/// The guide to security compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/security.md")]
+struct SecurityGuide;
