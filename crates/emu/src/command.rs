@@ -62,7 +62,7 @@ impl Running {
         maker: &Maker,
     ) -> Result<Self, EmulateError> {
         let text = || program.arguments.iter().map(|a| a.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        let failed = |source| EmulateError::Command { command: text(), node: node.to_owned(), source };
+        let failed = |error| EmulateError::Command { command: text(), node: node.to_owned(), error };
         let [name, arguments @ ..] = &program.arguments[..] else {
             return Err(failed(io::Error::from(io::ErrorKind::InvalidInput)));
         };

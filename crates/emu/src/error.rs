@@ -15,32 +15,32 @@ pub enum EmulateError {
     #[error("{0}")]
     Ends(String),
     /// The system does not allow namespaces to this user.
-    #[error("{step}: {source}; {advice}")]
+    #[error("{step}: {error}; {advice}")]
     Denied {
         /// The attempted step.
         step: String,
         /// The system's error.
-        source: io::Error,
+        error: io::Error,
         /// A remedy.
         advice: String,
     },
     /// A command cannot be started.
-    #[error("`{command}` at node \"{node}\": {source}")]
+    #[error("`{command}` at node \"{node}\": {error}")]
     Command {
         /// The command.
         command: String,
         /// Its node.
         node: String,
         /// The system's error.
-        source: io::Error,
+        error: io::Error,
     },
     /// The system refused an operation.
-    #[error("{doing}: {source}")]
+    #[error("{doing}: {error}")]
     System {
         /// The operation.
         doing: &'static str,
         /// The system's error.
-        source: io::Error,
+        error: io::Error,
     },
 }
 
@@ -48,6 +48,6 @@ impl EmulateError {
     /// For `map_err`: the system refused this operation.
     #[cfg(target_os = "linux")]
     pub(crate) fn system<E: Into<io::Error>>(doing: &'static str) -> impl FnOnce(E) -> Self {
-        move |error| Self::System { doing, source: error.into() }
+        move |error| Self::System { doing, error: error.into() }
     }
 }

@@ -47,6 +47,8 @@ pub struct EndCommand {
 pub struct Settings {
     /// The nodes with a namespace, by their positions in the plan.
     pub ends: Vec<usize>,
+    /// The flows that remain simulated, by their positions in the plan.
+    pub simulated: Vec<usize>,
     /// Commands that run beside the main one and end with it.
     pub others: Vec<EndCommand>,
     /// The command that the emulation lasts as long as.
@@ -118,10 +120,12 @@ pub enum Ending {
     Limit,
 }
 
-/// The ends that a plan needs: the nodes at which its flows begin and end, those of the first flow first.
-pub fn flow_ends(plan: &Plan) -> Vec<usize> {
+/// The ends that a plan needs: the nodes at which the flows begin and end that do not remain simulated, those of the first flow
+/// first.
+pub fn flow_ends(plan: &Plan, simulated: &[usize]) -> Vec<usize> {
     let mut ends = Vec::new();
-    for node in plan.flows.iter().flat_map(|flow| [flow.from, flow.to]) {
+    let replaced = plan.flows.iter().enumerate().filter(|(flow, _)| !simulated.contains(flow));
+    for node in replaced.flat_map(|(_, flow)| [flow.from, flow.to]) {
         if !ends.contains(&node) {
             ends.push(node);
         }
@@ -141,6 +145,19 @@ struct End {
     counters: OwnedFd,
 }
 
+impl End {
+    /// The packets of programs that the device has discarded.
+    fn discarded(&self) -> Option<u64> {
+        /// Their position in a line of `/proc/net/dev`.
+        const DROPPED: usize = 11;
+        let mut text = String::new();
+        let mut file = std::fs::File::from(self.counters.try_clone().ok()?);
+        file.rewind().and_then(|()| file.read_to_string(&mut text)).ok()?;
+        let line = text.lines().find_map(|line| line.trim().strip_prefix(DEVICE)?.strip_prefix(':'))?;
+        line.split_whitespace().nth(DROPPED)?.parse().ok()
+    }
+}
+
 /// Runs an emulation.
 ///
 /// # Errors
@@ -152,7 +169,7 @@ pub fn emulate(
 ) -> Result<Outcome, EmulateError> {
     let level = level();
     let addresses = check(plan, settings, level)?;
-    let emulated = emulated_plan(plan, &settings.ends);
+    let emulated = emulated_plan(plan, &settings.ends, &settings.simulated);
     let mut emulation = Emulation::new(&emulated, &settings.ends, addresses, settings.seed);
     let mut maker = Maker::new();
     let (ends, devices, warnings) = make_ends(plan, settings, addresses, &mut maker)?;
@@ -170,6 +187,8 @@ pub fn emulate(
         };
         Running::start(&program, &plan.nodes[command.node], &end.namespace, &maker)
     };
+    // The kernel itself sends when a device comes up, before anything reads.
+    let discarded: Vec<u64> = ends.iter().map(|end| end.discarded().unwrap_or(0)).collect();
     let mut programs =
         settings.others.iter().map(|other| start(other, false)).collect::<Result<Vec<_>, _>>()?;
     wait_for_listeners(&mut programs, settings.wait, observer);
@@ -181,7 +200,7 @@ pub fn emulate(
     let ended_by = run(&mut driver, &mut programs, settings, observer)?;
     let exit_code = programs[0].exit_code().unwrap_or(1);
     observer.observe(&mut driver).map_err(EmulateError::system("writing a capture"))?;
-    let overrun = overruns(plan, &ends);
+    let overrun = overruns(plan, &ends, &discarded);
     let [events, deliveries] = driver.lateness().map(|lateness| lateness.summary());
     let counters = driver.counters().clone();
     let emulation = driver.into_emulation();
@@ -347,19 +366,13 @@ fn end_all(mut programs: Vec<Running>) {
     }
 }
 
-/// The packets of programs that devices have discarded, by node.
-fn overruns(plan: &Plan, ends: &[End]) -> Vec<(String, u64)> {
-    let discarded = |end: &End| -> Option<u64> {
-        /// Position of the packets discarded on transmission in a line of `/proc/net/dev`.
-        const DROPPED: usize = 11;
-        let mut text = String::new();
-        let mut file = std::fs::File::from(end.counters.try_clone().ok()?);
-        file.rewind().and_then(|()| file.read_to_string(&mut text)).ok()?;
-        let line = text.lines().find_map(|line| line.trim().strip_prefix(DEVICE)?.strip_prefix(':'))?;
-        line.split_whitespace().nth(DROPPED)?.parse().ok()
+/// The packets of programs that devices have discarded since they had discarded those, by node.
+fn overruns(plan: &Plan, ends: &[End], before: &[u64]) -> Vec<(String, u64)> {
+    let since = |(end, before): (&End, &u64)| {
+        let count = end.discarded()?.saturating_sub(*before);
+        (count > 0).then(|| (plan.nodes[end.node].clone(), count))
     };
-    let counts = ends.iter().filter_map(|end| Some((plan.nodes[end.node].clone(), discarded(end)?)));
-    counts.filter(|(_, count)| *count > 0).collect()
+    ends.iter().zip(before).filter_map(since).collect()
 }
 
 /// The priority that [`run_in_real_time`] sets.

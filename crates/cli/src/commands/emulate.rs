@@ -21,7 +21,7 @@ use crate::quantity::parse_seconds_or_none;
     after_help = "Examples:\n  whimbrel emulate examples/scenarios/lte.toml --end server='iperf3 -s' -- iperf3 -c server\n  \
                   whimbrel emulate examples/scenarios/wb.toml -- ping -c 10 receiver\n  \
                   whimbrel emulate examples/scenarios/handoff.toml --at phone --for 60s\n\n\
-                  The programs replace the scenario's flows; links, media, queues, losses, movements and events are those of\n\
+                  The programs replace the scenario's flows, except those in the background; links, media, queues, losses, movements and events are those of\n\
                   `whimbrel run`. Each node at which a flow begins or ends becomes a network namespace, in which the names of\n\
                   these nodes resolve. Linux only; root, or a user that may make user namespaces."
 )]
@@ -41,6 +41,9 @@ pub(crate) struct EmulateArgs {
     /// The nodes that become namespaces, separated by commas; by default those at which flows begin or end.
     #[arg(long, value_name = "NODES", value_delimiter = ',')]
     ends: Vec<String>,
+    /// Keep this flow simulated, beside those in the background. May be repeated.
+    #[arg(long, value_name = "FLOW")]
+    simulate: Vec<String>,
     /// End the emulation after this time, or `scenario` for that of the scenario.
     #[arg(long = "for", value_name = "TIME")]
     limit: Option<String>,

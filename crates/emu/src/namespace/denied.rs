@@ -37,8 +37,8 @@ pub(super) fn explain(step: Step, error: io::Error) -> EmulateError {
     };
     let step = name.to_owned();
     match advice {
-        Some(advice) => EmulateError::Denied { step, source: error, advice },
-        None => EmulateError::System { doing: name, source: error },
+        Some(advice) => EmulateError::Denied { step, error, advice },
+        None => EmulateError::System { doing: name, error },
     }
 }
 

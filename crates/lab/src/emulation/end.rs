@@ -107,7 +107,11 @@ impl EmulatedEnd {
     ) {
         let Some(measured) = self.flows.get_mut(self.positions[flow] as usize) else { return };
         let size = packet.ip().len() as u32;
-        measured.meter.on_sent(size);
+        if header.data > 0 {
+            measured.meter.on_sent(size);
+        } else {
+            measured.meter.on_feedback_sent(size);
+        }
         (packet.flow, packet.number, packet.data) = (flow as u32, measured.sent, header.data);
         measured.sent += 1;
         self.outgoing.push_back(Packet {
@@ -155,7 +159,7 @@ impl FlowEnd for EmulatedEnd {
         let info = envelope.packet_info(size);
         let data = u64::from(envelope.content.data_length());
         let Some(mut packet) = open(&mut envelope.content) else { return };
-        if let Some(meter) = self.meter_mut(packet.flow) {
+        if let Some(meter) = self.meter_mut(packet.flow).filter(|_| data > 0) {
             meter.on_received(now, info, data, ecn);
         }
         ip::set_ecn(packet.ip_mut(), ecn);
@@ -169,8 +173,9 @@ impl FlowEnd for EmulatedEnd {
     fn handle_loss(&mut self, now: Instant, mut packet: Packet<Envelope>, cause: LossCause) {
         let info = packet.payload.packet_info(packet.size);
         let Some(packet) = open(&mut packet.payload.content) else { return };
+        let has_data = packet.data > 0;
         if let Some(meter) = self.meter_mut(packet.flow) {
-            meter.on_lost(now, info, cause);
+            if has_data { meter.on_lost(now, info, cause) } else { meter.on_feedback_lost() }
         }
         self.outbox.lock().spent.push(packet);
     }

@@ -28,7 +28,8 @@ pub struct IpPacket {
     pub destination: IpAddr,
     /// The ECN field.
     pub ecn: Ecn,
-    /// A hash of addresses, protocol and ports, below 2^31: equal for the packets of one flow. Fragments have no ports.
+    /// A hash of addresses, protocol and ports: equal for the packets of one flow. Fragments have no ports. It is at least 2^30
+    /// and below 2^31: smaller numbers are those of simulated flows.
     pub flow: u32,
     /// Bytes behind the transport header; behind the IP headers where the transport is unknown.
     pub data: u32,
@@ -125,7 +126,7 @@ impl Transport {
         const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
         let mix = |hash: u64, word: u64| (hash.rotate_left(23) ^ word).wrapping_mul(FACTOR);
         let words = [source, destination, u64::from(self.protocol) << 32 | u64::from(self.ports)];
-        (words.into_iter().fold(0, mix) >> 33) as u32
+        (words.into_iter().fold(0, mix) >> 34) as u32 | 1 << 30
     }
 }
 

@@ -47,7 +47,7 @@ fn packets_of_both_families_are_read() {
     let to = AddressPlan::new(3).v6(4);
     let packet = IpPacket::parse(&v6(to, 33)).expect("a packet");
     assert_eq!((packet.destination, packet.data), (IpAddr::from(to), 33));
-    assert!(packet.flow < 1 << 31);
+    assert_eq!(packet.flow >> 30, 1);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn plan(text: &str) -> Plan {
 /// Sends a datagram of `size` bytes every `interval` from the first end to the second.
 fn emulate(scenario: &Plan, interval: Duration, size: usize) -> (Record, VecDeque<Arrival>, usize) {
     let ends = [0, scenario.nodes.len() - 1];
-    let plan = emulated_plan(scenario, &ends);
+    let plan = emulated_plan(scenario, &ends, &[]);
     let addresses = AddressPlan::new(0);
     let mut emulation = Emulation::new(&plan, &ends, addresses, 7);
     let bytes = v4(addresses.v4(ends[0]).octets(), addresses.v4(ends[1]).octets(), size - 28, 2);
@@ -223,7 +223,7 @@ fn marks_are_written_into_packets() {
 #[test]
 fn packets_for_no_end_are_refused_and_returned() {
     let scenario = plan(LOSSY);
-    let plan = emulated_plan(&scenario, &[0, 2]);
+    let plan = emulated_plan(&scenario, &[0, 2], &[]);
     let addresses = AddressPlan::new(1);
     let mut emulation = Emulation::new(&plan, &[0, 2], addresses, 1);
     let mut refused = |destination: [u8; 4]| {
@@ -241,7 +241,7 @@ fn packets_for_no_end_are_refused_and_returned() {
 #[test]
 fn an_emulation_shorter_than_the_warm_up_counts_from_its_start() {
     let scenario = plan(LOSSY);
-    let plan = emulated_plan(&scenario, &[0, 2]);
+    let plan = emulated_plan(&scenario, &[0, 2], &[]);
     let mut emulation = Emulation::new(&plan, &[0, 2], AddressPlan::new(0), 1);
     emulation.advance(Instant::from_millis(1_500), |_| {});
     let record = emulation.finish(&scenario);
@@ -250,4 +250,53 @@ fn an_emulation_shorter_than_the_warm_up_counts_from_its_start() {
     assert_eq!(flows.text("flow", 0), Some("voice"));
     let notes = record.table("notes").unwrap();
     assert_eq!(notes.text("subject", notes.rows() - 1), Some("simulation.warm_up"));
+}
+
+#[test]
+fn simulated_flows_compete_with_emulated_ones() {
+    let text = LOSSY
+        .replace("queue = \"5 packets\"", "queue = \"5 packets\"\nreverse = { loss = { model = \"none\" } }")
+        + r#"
+        [[flow]]
+        name = "download"
+        from = "a"
+        to = "b"
+        transport = "dccp"
+        background = true
+        [[event]]
+        time = "10 s"
+        flow = "download"
+        do = "freeze"
+    "#;
+    let text = text.replace("transport = \"dccp\"", "transport = \"dccp\"\ndccp = { freeze = {} }\nccid = 3");
+    let scenario = plan(&text.replace("920 kbit/s", "400 kbit/s"));
+    let simulated = run(&scenario, 7);
+    let plan = emulated_plan(&scenario, &[0, 2], &[1]);
+    assert_eq!(plan.flow_events.iter().map(|event| event.flow).collect::<Vec<_>>(), [2]);
+    let mut emulation = Emulation::new(&plan, &[0, 2], AddressPlan::new(0), 7);
+    let bytes = v4([10, 0, 0, 1], [10, 0, 0, 3], 472, 0);
+    let interval = ByteCount::new(500) / DataRate::from_bits_per_second(400e3);
+    let mut at = Instant::ZERO;
+    while at < scenario.end {
+        emulation.advance(at, |_| {});
+        let mut packet = Box::new(EmulatedPacket::default());
+        packet.fill(&bytes);
+        emulation.send(0, packet).expect("it is for the other end");
+        at += interval;
+    }
+    emulation.advance(scenario.end, |_| {});
+    let emulated = emulation.finish(&scenario);
+    let (ours, theirs) = (emulated.table("flows").unwrap(), simulated.table("flows").unwrap());
+    let row = |name: &str| (0..ours.rows()).find(|&row| ours.text("flow", row) == Some(name)).expect("a row");
+    assert_eq!(
+        (ours.text("scheme", row("voice")), ours.text("scheme", row("download"))),
+        (Some("emulated"), Some("ccid3"))
+    );
+    for (position, name) in ["voice", "download"].into_iter().enumerate() {
+        for column in ["goodput_bps", "delay_mean_s", "sent_packets"] {
+            let (a, b) = (ours.number(column, row(name)).unwrap(), theirs.number(column, position).unwrap());
+            assert!((a / b - 1.0).abs() < 0.1, "{name} {column}: {a} {b}");
+        }
+    }
+    assert!(theirs.number("goodput_bps", 1) > Some(50e3), "{theirs:?}");
 }

@@ -11,9 +11,9 @@ use whimbrel_wifi::dcf::MacConfig;
 use whimbrel_wifi::phy::{CTS_BYTES, RTS_BYTES};
 
 use super::controllers::{Board, LawController, Observer, StationController};
-use crate::emulation::{EmulatedEnd, SharedOutbox};
+use crate::emulation::{EmulatedEnd, EmulatedTransport, SharedOutbox};
 use crate::routing::{Protocol, add_routers};
-use crate::scenario::{EventPlan, FlowEventPlan, Plan, RoutingPlan};
+use crate::scenario::{EventPlan, FlowEventPlan, FlowPlan, Plan, RoutingPlan};
 use crate::transport::explicit::CrossLayer;
 use crate::transport::{FlowAgent, FlowSetup};
 
@@ -48,14 +48,42 @@ pub(super) fn network(
     flow_events: &[FlowEventPlan],
     seed: u64,
 ) -> (Simulator<FlowAgent>, Parts) {
+    let (simulator, parts, _) = emulated(plan, events, flow_events, seed, &[], &SharedOutbox::default());
+    (simulator, parts)
+}
+
+/// The same, with one agent at each of the nodes `ends` for all of its emulated flows.
+pub(super) fn emulated(
+    plan: &Plan,
+    events: &[EventPlan],
+    flow_events: &[FlowEventPlan],
+    seed: u64,
+    ends: &[usize],
+    outbox: &SharedOutbox,
+) -> (Simulator<FlowAgent>, Parts, Vec<AgentId>) {
     let (mut simulator, mut parts) = without_flows(plan, events, seed);
     let Parts { nodes, links, stores, stations, .. } = &parts;
-    let flows: Vec<[AgentId; 2]> = plan
-        .flows
-        .iter()
-        .zip((0u32..).map(FlowId))
+    let streams = simulator.streams();
+    let flow_ids = || plan.flows.iter().zip((0u32..).map(FlowId));
+    let setup = |flow, id| FlowSetup::new(plan, flow, id, nodes, links, stores, streams);
+    let mut agents = Vec::with_capacity(ends.len());
+    for (number, &node) in (0u32..).zip(ends) {
+        let mut end = EmulatedEnd::new(number, plan.flows.len(), outbox.clone());
+        let own = flow_ids().filter(|(flow, _)| is_emulated(flow) && (flow.from == node || flow.to == node));
+        own.for_each(|(flow, id)| end.add_flow(id, setup(flow, id).meter()));
+        let agent = simulator.add_agent(nodes[node], EmulatedEnd::FLOW, FlowAgent::Other(Box::new(end)));
+        simulator.receive_all_flows(agent);
+        agents.push(agent);
+    }
+    let emulated_end = |node: usize| ends.iter().position(|&end| end == node).map(|end| agents[end]);
+    let flows: Vec<[AgentId; 2]> = flow_ids()
         .map(|(flow, id)| {
-            let setup = FlowSetup::new(plan, flow, id, nodes, links, stores, simulator.streams());
+            if is_emulated(flow)
+                && let (Some(sender), Some(receiver)) = (emulated_end(flow.from), emulated_end(flow.to))
+            {
+                return [sender, receiver];
+            }
+            let setup = setup(flow, id);
             let [sender, receiver] = flow.transport.ends(&setup);
             [simulator.add_agent(setup.from, id, sender), simulator.add_agent(setup.to, id, receiver)]
         })
@@ -68,7 +96,7 @@ pub(super) fn network(
             }
         }
     }
-    parts.routers = routing(&mut simulator, plan, stations);
+    let routers = routing(&mut simulator, plan, stations);
     for event in flow_events {
         let [sender, receiver] = flows[event.flow];
         let agent = if event.end == End::Sender { sender } else { receiver };
@@ -78,8 +106,13 @@ pub(super) fn network(
         };
         simulator.schedule(event.at, Command::agent(agent, call));
     }
-    parts.flows = flows;
-    (simulator, parts)
+    (parts.flows, parts.routers) = (flows, routers);
+    (simulator, parts, agents)
+}
+
+/// `true` if programs send and receive the packets of a flow.
+fn is_emulated(flow: &FlowPlan) -> bool {
+    flow.transport.get::<EmulatedTransport>().is_some()
 }
 
 /// Builds nodes, links, media and router laws, in the order of the plan.
@@ -89,35 +122,6 @@ fn without_flows(plan: &Plan, events: &[EventPlan], seed: u64) -> (Simulator<Flo
     add_controllers(&mut simulator, plan, events, &links, &stations, &stores);
     let hosts = plan.hosts.iter().map(|host| nodes[host.node]).collect();
     (simulator, Parts { nodes, hosts, links, stations, routers: Vec::new(), flows: Vec::new(), stores })
-}
-
-/// Builds the network of a plan whose flows lead between these nodes, each of which has one agent for all of its flows.
-pub(super) fn emulated(
-    plan: &Plan,
-    events: &[EventPlan],
-    seed: u64,
-    ends: &[usize],
-    outbox: &SharedOutbox,
-) -> (Simulator<FlowAgent>, Parts, Vec<AgentId>) {
-    let (mut simulator, mut parts) = without_flows(plan, events, seed);
-    let flow_ids = || plan.flows.iter().zip((0u32..).map(FlowId));
-    let mut agents = Vec::with_capacity(ends.len());
-    for (number, &node) in (0u32..).zip(ends) {
-        let mut end = EmulatedEnd::new(number, plan.flows.len(), outbox.clone());
-        for (flow, id) in flow_ids().filter(|(flow, _)| flow.from == node || flow.to == node) {
-            let streams = simulator.streams();
-            let setup = FlowSetup::new(plan, flow, id, &parts.nodes, &parts.links, &parts.stores, streams);
-            end.add_flow(id, setup.meter());
-        }
-        let agent =
-            simulator.add_agent(parts.nodes[node], EmulatedEnd::FLOW, FlowAgent::Other(Box::new(end)));
-        simulator.receive_all_flows(agent);
-        agents.push(agent);
-    }
-    let agent = |node: usize| ends.iter().position(|&end| end == node).map(|end| agents[end]);
-    parts.flows = plan.flows.iter().filter_map(|flow| Some([agent(flow.from)?, agent(flow.to)?])).collect();
-    parts.routers = routing(&mut simulator, plan, &parts.stations);
-    (simulator, parts, agents)
 }
 
 /// Adds the routing agents of the media.

@@ -10,7 +10,7 @@ use super::{Run, Samples, build};
 use crate::emulation::ip::IpPacket;
 use crate::emulation::{AddressPlan, Arrival, EmulatedEnd, EmulatedPacket, EmulatedTransport, SharedOutbox};
 use crate::record::Record;
-use crate::scenario::{FlowPlan, Note, Plan, TrafficPlan};
+use crate::scenario::{FlowEventPlan, FlowPlan, Note, Plan, TrafficPlan};
 use crate::transport::Configured;
 
 /// The reason why a packet does not enter an emulated network.
@@ -34,19 +34,21 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// The plan of an emulation: the network of a plan, with a flow from each of the nodes `ends` to each other.
+/// The plan of an emulation: the network of a plan, with a flow from each of the nodes `ends` to each other, followed by those flows
+/// of the plan that remain simulated, by position.
 ///
-/// A flow that leads as exactly one flow of the plan does has its name, path and bottleneck; the others are named `from>to`. The
-/// transports and commands of the plan's flows are left out.
-pub fn emulated_plan(plan: &Plan, ends: &[usize]) -> Plan {
-    let mut flows = Vec::with_capacity(ends.len() * ends.len().saturating_sub(1));
+/// A flow that leads as exactly one other flow of the plan does has its name, path and bottleneck; the others are named `from>to`.
+pub fn emulated_plan(plan: &Plan, ends: &[usize], simulated: &[usize]) -> Plan {
+    let replaced =
+        || plan.flows.iter().enumerate().filter(|(flow, _)| !simulated.contains(flow)).map(|(_, flow)| flow);
+    let mut flows = Vec::with_capacity(ends.len() * ends.len().saturating_sub(1) + simulated.len());
     for (from, to) in pairs(ends) {
-        let mut same = plan.flows.iter().filter(|flow| (flow.from, flow.to) == (from, to));
-        let only = same.next().filter(|_| same.next().is_none());
-        let like = plan.flows.iter().find(|flow| (flow.from, flow.to) == (from, to));
+        let mut same = replaced().filter(|flow| (flow.from, flow.to) == (from, to));
+        let like = same.next();
+        let only = like.filter(|_| same.next().is_none());
+        let name = || format!("{}>{}", plan.nodes[from], plan.nodes[to]);
         flows.push(FlowPlan {
-            name: only
-                .map_or_else(|| format!("{}>{}", plan.nodes[from], plan.nodes[to]), |flow| flow.name.clone()),
+            name: only.map_or_else(name, |flow| flow.name.clone()),
             from,
             to,
             transport: Configured::new(EmulatedTransport),
@@ -59,13 +61,23 @@ pub fn emulated_plan(plan: &Plan, ends: &[usize]) -> Plan {
             stop: plan.end,
             path: like.map_or_else(Vec::new, |flow| flow.path.clone()),
             bottleneck: like.and_then(|flow| flow.bottleneck),
-            background: like.is_some_and(|flow| flow.background),
+            background: false,
         });
     }
-    let mut emulated = Plan { flows, flow_events: Vec::new(), ..plan.clone() };
-    emulated.handovers.iter_mut().for_each(|handover| handover.freeze = None);
-    emulated.notes.retain(|note| !note.subject.starts_with("flow"));
-    emulated
+    let moved = |flow: usize| Some(flows.len() + simulated.iter().position(|&kept| kept == flow)?);
+    let flow_events = plan
+        .flow_events
+        .iter()
+        .filter_map(|event| Some(FlowEventPlan { flow: moved(event.flow)?, ..*event }));
+    let flow_events = flow_events.collect();
+    let mut handovers = plan.handovers.clone();
+    for freeze in handovers.iter_mut().filter_map(|handover| handover.freeze.as_mut()) {
+        freeze.flows = freeze.flows.iter().filter_map(|&flow| moved(flow)).collect();
+    }
+    flows.extend(simulated.iter().filter_map(|&flow| plan.flows.get(flow)).cloned());
+    let mut notes = plan.notes.clone();
+    notes.retain(|note| !note.subject.starts_with("flow"));
+    Plan { flows, flow_events, handovers, notes, ..plan.clone() }
 }
 
 /// The ordered pairs of different nodes.
@@ -95,7 +107,8 @@ impl<'a> Emulation<'a> {
         let outbox = SharedOutbox::default();
         let gaps = plan.gaps(seed);
         let events = plan.events_with(&gaps);
-        let (simulator, parts, agents) = build::emulated(plan, &events, seed, ends, &outbox);
+        let (simulator, parts, agents) =
+            build::emulated(plan, &events, &plan.flow_events_with(&gaps), seed, ends, &outbox);
         let samples = Samples::new(plan, &parts).endless();
         let mut of_node = vec![None; plan.nodes.len()];
         (0u32..).zip(ends).for_each(|(end, &node)| of_node[node] = Some(end));
@@ -194,9 +207,9 @@ impl<'a> Emulation<'a> {
         }
         let used = |flow: usize| {
             let FlowPlan { from, to, .. } = run.plan.flows[flow];
-            let ends = run.parts.flows[flow];
+            let counters = run.simulator.agent(run.parts.flows[flow][0]).end().meter_of(flow).counters();
             scenario.flows.iter().any(|other| (other.from, other.to) == (from, to))
-                || run.simulator.agent(ends[0]).end().meter_of(flow).counters().sent_packets > 0
+                || counters.sent_packets + counters.feedback_packets > 0
         };
         let names = || plan.flows.iter().map(|flow| flow.name.as_str());
         let unused: BTreeSet<&str> =

@@ -11,6 +11,8 @@ use whimbrel_units::{Duration, Instant};
 use super::EmulateArgs;
 use crate::quantity::parse_seconds;
 
+/// Names that an error message lists.
+const SHOWN: usize = 12;
 /// Bytes of packets that may be in the network.
 const MEMORY: usize = 256 << 20;
 /// Bytes of a packet in the network beside its own.
@@ -18,7 +20,8 @@ const OVERHEAD: usize = 256;
 
 /// The settings of an emulation.
 pub(super) fn settings(args: &EmulateArgs, plan: &Plan) -> anyhow::Result<Settings> {
-    let flow_ends = flow_ends(plan);
+    let simulated = simulated(args, plan)?;
+    let flow_ends = flow_ends(plan, &simulated);
     let mut ends = if args.ends.is_empty() {
         flow_ends.clone()
     } else {
@@ -65,6 +68,7 @@ pub(super) fn settings(args: &EmulateArgs, plan: &Plan) -> anyhow::Result<Settin
     }
     Ok(Settings {
         ends,
+        simulated,
         others,
         main: EndCommand { node: main, arguments },
         seed: args.seed.unwrap_or(plan.seed),
@@ -79,13 +83,29 @@ pub(super) fn settings(args: &EmulateArgs, plan: &Plan) -> anyhow::Result<Settin
     })
 }
 
+/// The flows that remain simulated: those in the background, and those that the command line names.
+fn simulated(args: &EmulateArgs, plan: &Plan) -> anyhow::Result<Vec<usize>> {
+    let flows = || plan.flows.iter().enumerate();
+    if let Some(unknown) = args.simulate.iter().find(|name| !flows().any(|(_, flow)| flow.name == **name)) {
+        let names: Vec<&str> = plan.flows.iter().take(SHOWN).map(|flow| flow.name.as_str()).collect();
+        let more = if plan.flows.len() > SHOWN { ", ..." } else { "" };
+        bail!(
+            "--simulate: the scenario has no flow \"{unknown}\"; expected one of: {}{more}",
+            names.join(", ")
+        );
+    }
+    Ok(flows()
+        .filter(|(_, flow)| flow.background || args.simulate.contains(&flow.name))
+        .map(|(flow, _)| flow)
+        .collect())
+}
+
 fn shell() -> OsString {
     std::env::var_os("SHELL").filter(|shell| !shell.is_empty()).unwrap_or_else(|| "/bin/sh".into())
 }
 
 /// The position of a node.
 fn node(option: &str, plan: &Plan, name: &str) -> anyhow::Result<usize> {
-    const SHOWN: usize = 12;
     plan.nodes.iter().position(|node| node == name).ok_or_else(|| {
         let more = if plan.nodes.len() > SHOWN { ", ..." } else { "" };
         let names = plan.nodes[..plan.nodes.len().min(SHOWN)].join(", ");

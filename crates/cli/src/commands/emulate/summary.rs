@@ -15,7 +15,14 @@ pub(super) fn text(plan: &Plan, outcome: &Outcome, seed: u64) -> Result<String, 
     let mut out = String::new();
     let title = tables::title(plan);
     writeln!(out, "\n{title}: seed {seed}, {:.1} s in real time", outcome.elapsed.as_secs_f64())?;
-    tables::append(&mut out, &outcome.record, |_| true)?;
+    let flows = outcome.record.table("flows");
+    let word = |column: &str, row: usize| flows.and_then(|flows| flows.text(column, row));
+    let delivers_packets = |row: usize| {
+        let simulated = plan.flows.iter().find(|flow| Some(flow.name.as_str()) == word("flow", row));
+        word("scheme", row) == Some("emulated")
+            || simulated.is_none_or(|flow| flow.transport.delivers_packets())
+    };
+    tables::append(&mut out, &outcome.record, delivers_packets)?;
     writeln!(out, "\n{:<18} {:>12} {:>12} {:>12} {:>12}", "lateness", "count", "median", "p99", "greatest")?;
     for (name, lateness) in [("events", outcome.events), ("packets written", outcome.deliveries)] {
         let LatenessSummary { count, median, p99, maximum } = lateness;
