@@ -87,6 +87,7 @@ def test_every_command_shown_exists(document: Path) -> None:
         "inspect",
         "capacity",
         "run",
+        "emulate",
         "classify",
         "fit",
         "model handover",

@@ -37,6 +37,7 @@ predict
 
 experiment
   run SCENARIO.toml              simulate a scenario, faster than real time
+  emulate SCENARIO.toml          run real programs across a scenario's network, in real time
   sweep SCENARIO.toml            run its [sweep] until the intervals are narrow; resumes
   reproduce [PAPER [ITEM...]]    reproduce a paper's tables and figures
   report DIR                     rebuild tables, figures and the HTML report

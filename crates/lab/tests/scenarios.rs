@@ -114,6 +114,16 @@ fn the_call_over_a_radio() {
 }
 
 #[test]
+fn the_mobile_network() {
+    check("lte", &[("simulation.duration", "20 s")]);
+}
+
+#[test]
+fn the_contended_cell() {
+    check("wifi_cell", &[("simulation.duration", "5 s")]);
+}
+
+#[test]
 fn the_mesh() {
     check("mesh", &[("simulation.duration", "15 s")]);
 }
