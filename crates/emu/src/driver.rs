@@ -11,13 +11,13 @@ use std::ptr;
 
 use nix::errno::Errno;
 use nix::libc;
-use whimbrel_lab::emulation::{Arrival, EmulatedPacket, HEADROOM};
+use whimbrel_lab::emulation::{Arrival, EmulatedPacket};
 use whimbrel_lab::runner::{Emulation, Refusal};
 use whimbrel_units::{Duration, Instant};
 
 use crate::clock::Clock;
 use crate::lateness::Lateness;
-use crate::tun::Tun;
+use crate::tun::{Pool, Read, Tun};
 
 /// Packets read from a device before the events that have become due are handled.
 const BATCH: usize = 64;
@@ -52,10 +52,12 @@ pub struct Driver<'a> {
     clock: Clock,
     config: DriverConfig,
     arrived: VecDeque<Arrival>,
-    pool: Vec<Box<EmulatedPacket>>,
+    /// Packets that were read, and packets that are being written as one.
+    batch: Vec<Box<EmulatedPacket>>,
+    pool: Pool,
     /// Lateness of the events of the network.
     events: Lateness,
-    /// Lateness of the packets written to devices, since their arrival in the network.
+    /// Lateness of the packets written to devices, of several written as one the first, since their arrival in the network.
     deliveries: Lateness,
     counters: DriverCounters,
 }
@@ -70,7 +72,8 @@ impl<'a> Driver<'a> {
             clock: Clock::start(),
             config,
             arrived: VecDeque::new(),
-            pool: Vec::new(),
+            batch: Vec::new(),
+            pool: Pool::default(),
             events: Lateness::default(),
             deliveries: Lateness::default(),
             counters: DriverCounters::default(),
@@ -144,31 +147,38 @@ impl<'a> Driver<'a> {
 
     /// Writes the packets that have arrived.
     fn deliver(&mut self) -> io::Result<()> {
-        self.emulation.receive(&mut self.arrived, &mut self.pool);
-        while let Some(Arrival { end, at, packet }) = self.arrived.pop_front() {
-            let is_taken = self.devices[end as usize].write(packet.ip())?;
-            self.counters.not_taken += u64::from(!is_taken);
+        self.emulation.receive(&mut self.arrived, &mut self.pool.packets);
+        while let Some(Arrival { end, at, mut packet }) = self.arrived.pop_front() {
+            let device = &mut self.devices[end as usize];
+            let following = self.arrived.iter().take_while(|arrival| arrival.end == end);
+            let run = std::iter::once(&*packet).chain(following.map(|arrival| &*arrival.packet));
+            let others = device.run(run) - 1;
+            self.batch.extend(self.arrived.drain(..others).map(|arrival| arrival.packet));
+            let is_taken = device.write(&mut packet, &self.batch)?;
+            self.counters.not_taken += if is_taken { 0 } else { others as u64 + 1 };
             self.deliveries.record(at, self.clock.now());
-            self.pool.push(packet);
+            self.pool.put(packet);
+            self.pool.packets.append(&mut self.batch);
         }
         Ok(())
     }
 
     /// Reads packets from a device into the network.
     fn read(&mut self, end: usize) -> io::Result<()> {
-        for _ in 0..BATCH {
-            let mtu = self.config.mtu as usize;
-            let mut packet = self.pool.pop().unwrap_or_else(|| Box::new(EmulatedPacket::with_capacity(mtu)));
-            packet.bytes.clear();
-            packet.bytes.resize(HEADROOM, 0);
-            if !self.devices[end].read(&mut packet.bytes)? {
-                self.pool.push(packet);
-                break;
+        let mut count = 0;
+        while count < BATCH {
+            match self.devices[end].read(&mut self.pool, &mut self.batch)? {
+                Read::Nothing => break,
+                Read::Packets => {}
+                Read::Malformed => *self.counters.refused.entry(Refusal::Malformed).or_default() += 1,
             }
             self.advance();
-            if let Err((refusal, packet)) = self.emulation.send(end, packet) {
-                *self.counters.refused.entry(refusal).or_default() += 1;
-                self.pool.push(packet);
+            count += self.batch.len().max(1);
+            for packet in self.batch.drain(..) {
+                if let Err((refusal, packet)) = self.emulation.send(end, packet) {
+                    *self.counters.refused.entry(refusal).or_default() += 1;
+                    self.pool.put(packet);
+                }
             }
         }
         Ok(())

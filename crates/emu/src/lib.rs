@@ -20,6 +20,8 @@ pub mod lateness;
 #[cfg(target_os = "linux")]
 pub mod namespace;
 #[cfg(target_os = "linux")]
+mod offload;
+#[cfg(target_os = "linux")]
 pub mod session;
 #[cfg(target_os = "linux")]
 mod tun;

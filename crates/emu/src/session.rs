@@ -278,7 +278,7 @@ fn make_ends(
             }
         }
         ends.push(End { node, namespace, counters });
-        devices.push(Tun::new(device));
+        devices.push(Tun::new(device, settings.driver.mtu as usize));
     }
     Ok((ends, devices, warnings))
 }

@@ -7,10 +7,17 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::libc;
+use whimbrel_lab::emulation::{EmulatedPacket, HEADROOM};
+
+use crate::offload::{HEADER, Joiner, MOST_JOINED, Offload, split};
 
 /// `TUNSETIFF` and `TUNSETIFINDEX` of `linux/if_tun.h`: `_IOW('T', 202, int)` and `_IOW('T', 218, unsigned int)`.
 const SET_INTERFACE: u32 = 0x4004_54ca;
 const SET_INDEX: u32 = 0x4004_54da;
+/// `TUNSETOFFLOAD`: `_IOW('T', 208, unsigned int)`.
+const SET_OFFLOADS: u32 = 0x4004_54d0;
+const TCP_OFFLOADS: u32 = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
+const UDP_OFFLOADS: u32 = libc::TUN_F_USO4 | libc::TUN_F_USO6;
 
 /// Makes a device of a file that was opened on `/dev/net/tun`, and returns its name; a `%d` in `name` is replaced by a number. With
 /// `index`, the interface gets this number. Allocates nothing.
@@ -32,9 +39,16 @@ pub(crate) fn create(
     for (place, byte) in request.ifr_name.iter_mut().zip(bytes) {
         *place = *byte as libc::c_char;
     }
-    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as libc::c_short;
     // SAFETY: the request reads and writes an `ifreq`.
     Errno::result(unsafe { libc::ioctl(file.as_raw_fd(), SET_INTERFACE as _, &mut request) })?;
+    // Aggregates of UDP are since Linux 6.2.
+    for offloads in [TCP_OFFLOADS | UDP_OFFLOADS, TCP_OFFLOADS] {
+        // SAFETY: the request takes a number.
+        if unsafe { libc::ioctl(file.as_raw_fd(), SET_OFFLOADS as _, libc::c_ulong::from(offloads)) } == 0 {
+            break;
+        }
+    }
     Ok(request.ifr_name.map(|byte| byte as u8))
 }
 
@@ -42,41 +56,136 @@ pub(crate) fn create(
 #[derive(Debug)]
 pub(crate) struct Tun {
     file: OwnedFd,
+    /// Longest packet.
+    mtu: usize,
+    /// Room for an aggregate, behind room for one packet.
+    aggregate: Vec<u8>,
+    joiner: Joiner,
+}
+
+/// The outcome of reading.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Read {
+    /// Nothing is there.
+    Nothing,
+    /// Packets were read.
+    Packets,
+    /// An aggregate that cannot be split.
+    Malformed,
 }
 
 impl Tun {
-    pub(crate) fn new(file: OwnedFd) -> Self {
-        Self { file }
+    pub(crate) fn new(file: OwnedFd, mtu: usize) -> Self {
+        Self {
+            file,
+            mtu,
+            aggregate: vec![0; HEADER + mtu + usize::from(u16::MAX)],
+            joiner: Joiner::default(),
+        }
     }
 
     pub(crate) fn file(&self) -> &OwnedFd {
         &self.file
     }
 
-    /// Appends a packet to `bytes`, which have the capacity for the longest. Returns `false` if there is none.
-    pub(crate) fn read(&self, bytes: &mut Vec<u8>) -> io::Result<bool> {
-        let room = bytes.spare_capacity_mut();
-        // SAFETY: the kernel writes within the spare capacity.
-        let read = unsafe { libc::read(self.file.as_raw_fd(), room.as_mut_ptr().cast(), room.len()) };
-        match Errno::result(read) {
-            Ok(read) => {
-                // SAFETY: the kernel has written that many bytes there.
-                unsafe { bytes.set_len(bytes.len() + read as usize) };
-                Ok(read > 0)
+    /// Reads a packet, or the packets of an aggregate, into packets of `pool`.
+    pub(crate) fn read(
+        &mut self,
+        pool: &mut Pool,
+        packets: &mut Vec<Box<EmulatedPacket>>,
+    ) -> io::Result<Read> {
+        let mut packet = pool.take(self.mtu);
+        packet.bytes.clear();
+        packet.bytes.resize(HEADROOM - HEADER, 0);
+        let room = HEADER + self.mtu;
+        let spare = &mut packet.bytes.spare_capacity_mut()[..room];
+        let rest = &mut self.aggregate[room..];
+        let parts = [
+            libc::iovec { iov_base: spare.as_mut_ptr().cast(), iov_len: room },
+            libc::iovec { iov_base: rest.as_mut_ptr().cast(), iov_len: rest.len() },
+        ];
+        // SAFETY: the kernel writes within the two parts.
+        let read = unsafe { libc::readv(self.file.as_raw_fd(), parts.as_ptr(), 2) };
+        let length = match Errno::result(read) {
+            Ok(length) => length as usize,
+            Err(Errno::EAGAIN | Errno::EINTR) => {
+                pool.put(packet);
+                return Ok(Read::Nothing);
             }
-            Err(Errno::EAGAIN | Errno::EINTR) => Ok(false),
-            Err(error) => Err(error.into()),
+            Err(error) => return Err(error.into()),
+        };
+        // SAFETY: the kernel has written that many bytes there.
+        unsafe { packet.bytes.set_len(HEADROOM - HEADER + length.min(room)) };
+        let mut header = [0; HEADER];
+        match packet.bytes.get(HEADROOM - HEADER..HEADROOM) {
+            Some(bytes) => header.copy_from_slice(bytes),
+            None => return Ok(Read::Malformed),
         }
+        let offload = Offload::read(&header);
+        if !offload.is_aggregate() && length <= room {
+            offload.complete(packet.ip_mut());
+            packets.push(packet);
+            return Ok(Read::Packets);
+        }
+        self.aggregate[..length.min(room)].copy_from_slice(&packet.bytes[HEADROOM - HEADER..]);
+        pool.put(packet);
+        let (aggregate, mtu) = (&self.aggregate[HEADER..length], self.mtu);
+        let is_split = split(aggregate, offload, || pool.take(mtu), |packet| packets.push(packet));
+        Ok(if is_split { Read::Packets } else { Read::Malformed })
     }
 
-    /// Hands a packet to the kernel. Returns `false` if the kernel discards it: the device is down or the packet is no IP packet.
-    pub(crate) fn write(&self, packet: &[u8]) -> io::Result<bool> {
-        // SAFETY: the kernel reads within `packet`.
-        let written = unsafe { libc::write(self.file.as_raw_fd(), packet.as_ptr().cast(), packet.len()) };
+    /// The number of packets at the beginning of `packets` that the kernel takes as one.
+    pub(crate) fn run<'p>(&mut self, mut packets: impl Iterator<Item = &'p EmulatedPacket>) -> usize {
+        let Some(first) = packets.next() else { return 0 };
+        self.joiner.start(first.ip());
+        1 + packets
+            .take(MOST_JOINED - 1)
+            .take_while(|packet| self.joiner.add(first.ip(), packet.ip()))
+            .count()
+    }
+
+    /// Hands the packets of a [`run`](Self::run) to the kernel. Returns `false` if the kernel discards them: the device is down, or
+    /// they are no IP packets.
+    pub(crate) fn write(
+        &mut self,
+        first: &mut EmulatedPacket,
+        others: &[Box<EmulatedPacket>],
+    ) -> io::Result<bool> {
+        let last_flags = others.last().map_or(0, |last| self.joiner.flags(last.ip()));
+        self.joiner.finish(first, others.len() + 1, last_flags);
+        let part =
+            |bytes: &[u8]| libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+        let mut parts = [part(&[]); MOST_JOINED];
+        parts[0] = part(&first.bytes[HEADROOM - HEADER..]);
+        for (place, packet) in parts[1..].iter_mut().zip(others) {
+            *place = part(&packet.ip()[self.joiner.data_start()..]);
+        }
+        // SAFETY: the kernel reads within the parts, which outlive the call.
+        let written =
+            unsafe { libc::writev(self.file.as_raw_fd(), parts.as_ptr(), (others.len() + 1) as libc::c_int) };
         match Errno::result(written) {
             Ok(_) => Ok(true),
             Err(Errno::EIO | Errno::EINVAL | Errno::EAGAIN | Errno::ENOBUFS | Errno::EINTR) => Ok(false),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// Packets whose memory is used again.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    /// Packets that are not in use.
+    pub(crate) packets: Vec<Box<EmulatedPacket>>,
+}
+
+impl Pool {
+    /// A packet with room for `mtu` bytes.
+    pub(crate) fn take(&mut self, mtu: usize) -> Box<EmulatedPacket> {
+        self.packets.pop().unwrap_or_else(|| Box::new(EmulatedPacket::with_capacity(mtu)))
+    }
+
+    /// Gives a packet back.
+    pub(crate) fn put(&mut self, packet: Box<EmulatedPacket>) {
+        self.packets.push(packet);
     }
 }
