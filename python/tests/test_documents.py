@@ -95,6 +95,7 @@ def test_every_command_shown_exists(document: Path) -> None:
         "reproduce",
         "sweep",
         "report",
+        "compare",
         "quality",
         "quality voice",
         "quality video",

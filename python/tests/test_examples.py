@@ -42,6 +42,7 @@ COMMANDS = [
     ["sweep"],
     ["reproduce"],
     ["report"],
+    ["compare"],
     ["quality"],
     ["quality", "voice"],
     ["quality", "video"],

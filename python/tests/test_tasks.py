@@ -103,7 +103,7 @@ def test_comparing_over_a_trace_runs(tmp_path: Path) -> None:
     shutil.copy(ROOT / "examples" / "captures" / "call.pcapng.gz", tmp_path / "my.pcapng.gz")
     shutil.copy(ROOT / "examples" / "traces" / "drive.mahimahi", tmp_path / "my.mahimahi")
     shell.all_of(page)
-    assert len(shell.run) == 5
+    assert len(shell.run) == 8
     sweep = tomllib.loads(blocks(page, "toml")[0])["sweep"]
     scenario = tmp_path / "examples" / "scenarios" / "compare.toml"
     before, _, _ = scenario.read_text().partition("[sweep]")

@@ -1,6 +1,6 @@
 """The `whimbrel` command.
 
-Five commands are written in Python and imported on demand; all others belong to the compiled part, which also
+Six commands are written in Python and imported on demand; all others belong to the compiled part, which also
 exists as a program of the same name.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from whimbrel.errors import CampaignInterrupted, WhimbrelError
 
-_PYTHON_COMMANDS = ("reproduce", "sweep", "report", "quality", "examples")
+_PYTHON_COMMANDS = ("reproduce", "sweep", "report", "compare", "quality", "examples")
 
 _HELP = """\
 whimbrel - congestion-controlled datagrams for live media, and a laboratory to evaluate them
@@ -28,6 +28,7 @@ on a real path
   carry send|receive             carry another program's datagrams, such as a camera's video
   inspect FILE.pcap              explain the DCCP connections of a capture
   capacity FILE.pcapng           estimate 802.11 channels from a capture in monitor mode
+  fit FILE.pcap                  fit loss models to the losses of a capture
   schedule FILE                  convert a video or a capture to a schedule of datagrams
   classify FILE.csv              classify losses: congestion or radio
 
@@ -40,6 +41,7 @@ experiment
   emulate SCENARIO.toml          run real programs across a scenario's network, in real time
   sweep SCENARIO.toml            run its [sweep] until the intervals are narrow; resumes
   reproduce [PAPER [ITEM...]]    reproduce a paper's tables and figures
+  compare A B                    what changed between two results beyond chance
   report DIR                     rebuild tables, figures and the HTML report
   schema                         print the JSON schema of scenarios
   examples                       list the packaged examples, or copy them (--copy)

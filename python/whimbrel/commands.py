@@ -1,4 +1,4 @@
-"""The commands written in Python: `reproduce`, `sweep`, `report`, `quality`, `examples`."""
+"""The commands written in Python: `reproduce`, `sweep`, `report`, `compare`, `quality`, `examples`."""
 
 from __future__ import annotations
 
@@ -188,6 +188,13 @@ def report(arguments: Sequence[str]) -> int:
 def quality(arguments: Sequence[str]) -> int:
     """`whimbrel quality voice|video|talk|frames`."""
     from whimbrel.quality import command
+
+    return command.main(arguments)
+
+
+def compare(arguments: Sequence[str]) -> int:
+    """`whimbrel compare A B`."""
+    from whimbrel.comparing import command
 
     return command.main(arguments)
 

@@ -8,11 +8,19 @@ unbounded if the denominator may be zero.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from whimbrel.sheet import Value
-from whimbrel.statistics import FloatArray, Interval, defined, student_interval, student_quantile
+from whimbrel.statistics import (
+    FloatArray,
+    Interval,
+    defined,
+    student_interval,
+    student_quantile,
+    student_tail,
+)
 
 CONFIDENCE = 0.95
 
@@ -39,6 +47,59 @@ def difference(a: Value, b: Value, factor: float = 1.0) -> Interval | None:
     spread = math.sqrt(variance_a + factor**2 * variance_b)
     half = spread * _quantile(degrees) if spread else 0.0
     return Interval(mean, mean - half, mean + half, _runs(a, b), CONFIDENCE, "welch")
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A difference of two means with its uncertainty.
+
+    Attributes:
+        mean: the difference.
+        spread: its standard deviation; NaN if a sample is too small to have one.
+        degrees: degrees of freedom of Student's t.
+        n: number of pairs, or the lesser of the two numbers of repetitions.
+        method: `paired` or `welch`.
+    """
+
+    mean: float
+    spread: float
+    degrees: float
+    n: int
+    method: str
+
+    def above(self) -> float:
+        """The probability of such a mean, or a higher one, if the true difference is zero (one-sided)."""
+        if math.isnan(self.spread):
+            return math.nan
+        if self.spread == 0.0:
+            return 0.0 if self.mean > 0 else 1.0
+        return student_tail(self.mean / self.spread, self.degrees)
+
+    def interval(self, confidence: float = CONFIDENCE) -> Interval:
+        """The interval of the difference; its bounds are NaN if there is no spread."""
+        half = self.spread * student_quantile(self.degrees, confidence) if self.spread else 0.0
+        low, high = self.mean - half, self.mean + half
+        return Interval(self.mean, low, high, self.n, confidence, self.method)
+
+
+def contrast(a: Value, b: Value, factor: float = 1.0) -> Contrast | None:
+    """The mean of `a` less `factor` times the mean of `b`, for tests at any level; None without means."""
+    pairs = _pairs(a, b)
+    if pairs is not None:
+        found = pairs[0] - factor * pairs[1]
+        n = int(found.size)
+        # Pairs that differ by the same amount differ beyond chance, but for rounding.
+        spread = 0.0 if np.ptp(found) == 0 else float(np.std(found, ddof=1)) / math.sqrt(n)
+        return Contrast(float(np.mean(found)), spread, float(n - 1), n, "paired")
+    first, second = estimate(a), estimate(b)
+    if first is None or second is None:
+        return None
+    variance_a, variance_b = _variance_of_mean(a), _variance_of_mean(b)
+    scaled = factor**2 * variance_b
+    mean = first.mean - factor * second.mean
+    return Contrast(
+        mean, math.sqrt(variance_a + scaled), _welch(variance_a, a, scaled, b), _runs(a, b), "welch"
+    )
 
 
 def ratio(a: Value, b: Value) -> Interval | None:

@@ -382,3 +382,17 @@ def student_quantile(degrees: float, confidence: float) -> float:
     """
     special = extras.load("scipy.special", "charts", "a confidence interval")
     return float(special.stdtrit(degrees, (1 + confidence) / 2))
+
+
+def student_tail(t: float, degrees: float) -> float:
+    """The probability that Student's t exceeds a value.
+
+    Args:
+        t: the value.
+        degrees: degrees of freedom, not necessarily a whole number.
+
+    Raises:
+        MissingExtra: scipy is not installed.
+    """
+    special = extras.load("scipy.special", "charts", "a test of a difference")
+    return float(special.stdtr(degrees, -t))
