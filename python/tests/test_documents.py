@@ -90,6 +90,8 @@ def test_every_command_shown_exists(document: Path) -> None:
         "emulate",
         "classify",
         "fit",
+        "record",
+        "record server",
         "model handover",
         "schema",
         "reproduce",

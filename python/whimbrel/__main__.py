@@ -26,6 +26,7 @@ on a real path
   perf client HOST               measure like iperf: DCCP, TCP, UDP
   key generate|show|secret       make the keys by which two ends trust each other
   carry send|receive             carry another program's datagrams, such as a camera's video
+  record HOST                    measure a path into traces that scenarios replay
   inspect FILE.pcap              explain the DCCP connections of a capture
   capacity FILE.pcapng           estimate 802.11 channels from a capture in monitor mode
   fit FILE.pcap                  fit loss models to the losses of a capture

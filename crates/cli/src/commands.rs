@@ -12,6 +12,7 @@ pub(crate) mod key;
 pub(crate) mod man;
 pub(crate) mod model;
 pub(crate) mod perf;
+pub(crate) mod record;
 pub(crate) mod run_scenario;
 pub(crate) mod schedule;
 pub(crate) mod schema;

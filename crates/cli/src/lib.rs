@@ -16,8 +16,8 @@ pub use quantity::parse_quantity;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    capacity, carry, classify, completion, emulate, fit, inspect, key, man, model, perf, run_scenario,
-    schedule, schema,
+    capacity, carry, classify, completion, emulate, fit, inspect, key, man, model, perf, record,
+    run_scenario, schedule, schema,
 };
 use crate::exit::Failure;
 use crate::print::PrintError;
@@ -54,6 +54,8 @@ enum Command {
     Emulate(emulate::EmulateArgs),
     /// Classify each loss in a list of arrivals as congestion or wireless.
     Classify(classify::ClassifyArgs),
+    /// Measure a path in both directions, into traces that scenarios replay.
+    Record(record::RecordArgs),
     /// Fit loss models to the losses of a capture.
     Fit(fit::FitArgs),
     /// Estimate capacity and available bandwidth of 802.11 channels from a capture.
@@ -88,6 +90,7 @@ pub fn run(args: Vec<String>) -> i32 {
         Command::Run(args) => run_scenario::run(&args),
         Command::Emulate(args) => emulate::run(&args),
         Command::Classify(args) => classify::run(&args),
+        Command::Record(args) => record::run(&args),
         Command::Fit(args) => fit::run(&args),
         Command::Capacity(args) => capacity::run(&args),
         Command::Model(args) => model::run(&args),

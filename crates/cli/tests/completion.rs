@@ -12,10 +12,12 @@ mod processes;
 use processes::{finish, stderr, stdout, whimbrel};
 
 const COMMANDS: &[&str] = &[
+const COMMANDS: [&str; 13] = [
     "inspect",
     "perf",
     "capacity",
     "fit",
+    "record",
     "carry",
     "key",
     "run",
@@ -104,6 +106,15 @@ fn every_command_has_a_manual_page() {
         .iter()
         .chain(&["sweep", "perf-client", "perf-server", "carry-send", "carry-receive", "model-handover"])
         .chain(&["key-generate", "key-show", "key-secret", "key-known", "key-forget"])
+        .chain(&[
+            "sweep",
+            "perf-client",
+            "perf-server",
+            "carry-send",
+            "carry-receive",
+            "model-handover",
+            "record-server",
+        ])
         .map(|name| format!("whimbrel-{name}.1"))
         .collect();
     expected.insert("whimbrel.1".into());

@@ -34,6 +34,13 @@ pub struct LossRecording {
     pub runs: LossRuns,
 }
 
+impl LossRecording {
+    /// The losses of a stream whose packets were recorded otherwise: unwrapped numbers and times. `None` for fewer than two.
+    pub fn of_packets(stream: String, packets: Vec<(u64, Instant)>) -> Option<Self> {
+        (packets.len() > 1).then(|| recording(stream, 1, packets))
+    }
+}
+
 /// A stream's packets in the order of the capture: numbers, unwrapped, and times.
 type Packets = Vec<(u64, Instant)>;
 

@@ -1,0 +1,267 @@
+//! One end of a recording: sends probes by the plan, logs and echoes those of the other end.
+
+use std::io;
+use std::net::SocketAddr;
+
+use tokio::net::UdpSocket;
+use whimbrel_net::Clock;
+use whimbrel_units::{Duration, Instant};
+
+use super::Mode;
+use super::probe::{Arrival, Class, ECHO, FULL, HEADER, Header, Kind, PING};
+use super::protocol::{MAX_PROBES, Plan};
+
+/// Time between pings.
+const PING_INTERVAL: Duration = Duration::from_millis(50);
+/// Grain of the runtime's timers.
+const TICK: Duration = Duration::from_millis(1);
+/// Time after the last probe in which others may arrive.
+pub(super) const DRAIN: Duration = Duration::from_millis(1_500);
+/// Packets of a train.
+const TRAIN: u64 = 16;
+const TRAIN_INTERVAL: Duration = Duration::from_secs(1);
+/// Bytes of application data of the probes of a constant rate.
+const GENTLE: usize = 200;
+/// Queueing delay below which the window grows, and above which it shrinks.
+const LOW_QUEUE: Duration = Duration::from_millis(150);
+const HIGH_QUEUE: Duration = Duration::from_millis(600);
+/// Probes of an epoch, and the share of them whose echoes must return for the window to keep its size.
+const EPOCH: u64 = 64;
+const LEAST_ECHOED: f64 = 0.85;
+/// The least window, and the time after which a probe is sent beyond it: an outage answers nothing.
+const LEAST_WINDOW: f64 = 10.0;
+const OUTAGE_PROBE: Duration = Duration::from_millis(50);
+
+/// One end.
+pub(super) struct Prober<'a> {
+    socket: &'a UdpSocket,
+    peer: SocketAddr,
+    token: u64,
+    clock: Clock,
+    start: Instant,
+    plan: Plan,
+    from_server: bool,
+    /// Bytes of the headers of UDP and IP.
+    headers: usize,
+    log: Vec<Arrival>,
+    sent: [u64; 3],
+    window: Window,
+    last_ping: Option<Instant>,
+    last_train: Option<Instant>,
+    last_load: Instant,
+    /// Probes of a constant rate that were due so far.
+    due: u64,
+}
+
+/// Probes of the load that may be on their way.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    size: f64,
+    /// The number after the highest that was echoed.
+    echoed: u64,
+    base_rtt: Option<Duration>,
+    /// The number at which the current epoch began, and the echoes since then.
+    epoch: (u64, u64),
+}
+
+impl Window {
+    /// An echo of a probe: grow while the queue is short, shrink when it is long.
+    fn on_echo(&mut self, number: u64, rtt: Duration, most: f64) {
+        self.echoed = self.echoed.max(number + 1);
+        let base = self.base_rtt.map_or(rtt, |base| base.min(rtt));
+        self.base_rtt = Some(base);
+        let queue = rtt - base;
+        self.epoch.1 += 1;
+        let (begin, echoes) = self.epoch;
+        if self.echoed - begin >= EPOCH {
+            self.epoch = (self.echoed, 0);
+            // A short buffer overflows before the queue is long: more load would only be lost.
+            if (echoes as f64) < LEAST_ECHOED * (self.echoed - begin) as f64 {
+                self.size = (self.size * 0.8).max(LEAST_WINDOW);
+                return;
+            }
+        }
+        if queue < LOW_QUEUE {
+            self.size = (self.size + 1.0).min(most);
+        } else if queue > HIGH_QUEUE {
+            self.size = (self.size - 1.0).max(LEAST_WINDOW);
+        }
+    }
+}
+
+impl<'a> Prober<'a> {
+    pub(super) fn new(
+        socket: &'a UdpSocket,
+        peer: SocketAddr,
+        (token, plan, from_server): (u64, Plan, bool),
+        clock: Clock,
+    ) -> Self {
+        let start = clock.now();
+        let mapped = matches!(peer, SocketAddr::V6(v6) if v6.ip().to_ipv4_mapped().is_some());
+        Self {
+            socket,
+            peer,
+            token,
+            clock,
+            start,
+            plan,
+            from_server,
+            headers: if peer.is_ipv4() || mapped { 28 } else { 48 },
+            log: Vec::new(),
+            sent: [0; 3],
+            window: Window { size: LEAST_WINDOW, echoed: 0, base_rtt: None, epoch: (0, 0) },
+            last_ping: None,
+            last_train: None,
+            last_load: start,
+            due: 0,
+        }
+    }
+
+    /// Sends and receives to the end of the plan; returns the log and the numbers of probes sent by class.
+    pub(super) async fn run(mut self) -> io::Result<(Vec<Arrival>, [u64; 3])> {
+        let end = self.start + self.plan.length();
+        let mut buffer = [0; 2048];
+        loop {
+            let now = self.clock.now();
+            if now >= end + DRAIN {
+                return Ok((self.log, self.sent));
+            }
+            if now < end {
+                self.send_due(now)?;
+            }
+            tokio::select! {
+                () = self.clock.sleep_until(now + TICK) => {}
+                ready = self.socket.readable() => {
+                    ready?;
+                }
+            }
+            self.receive(&mut buffer)?;
+        }
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        // Bounded, so that a flood does not keep this end from sending.
+        for _ in 0..256 {
+            let (length, from) = match self.socket.try_recv_from(buffer) {
+                Ok(received) => received,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                // An ICMP error of an earlier datagram.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
+                Err(error) => return Err(error),
+            };
+            let Some(header) = Header::read(&buffer[..length]) else { continue };
+            if from != self.peer || header.token != self.token {
+                continue;
+            }
+            let now = self.clock.now();
+            match header.kind {
+                Kind::Hello => {}
+                Kind::Probe(class) => self.on_probe(class, &header, length, now),
+                Kind::Echo(Class::Load) => {
+                    let sent = Instant::from_nanos(header.sent_us.saturating_mul(1000));
+                    // Only numbers that were sent, so that a wrong echo cannot open the window.
+                    if header.number < self.sent[Class::Load.index()] && sent <= now {
+                        let most = self.plan.rate_bps / 8.0 / FULL as f64;
+                        self.window.on_echo(header.number, now - sent, most.max(LEAST_WINDOW));
+                    }
+                }
+                Kind::Echo(Class::Ping | Class::Train) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn on_probe(&mut self, class: Class, header: &Header, length: usize, now: Instant) {
+        if self.log.len() as u64 >= 2 * MAX_PROBES {
+            return;
+        }
+        self.log.push(Arrival {
+            class,
+            number: header.number,
+            sent_us: i64::try_from(header.sent_us).unwrap_or(i64::MAX),
+            arrived_us: (now.as_nanos() / 1000).cast_signed(),
+            bytes: (length + self.headers) as u32,
+        });
+        // The load of a constant rate needs no echoes.
+        if class == Class::Load && self.plan.mode == Mode::Saturate {
+            let mut echo = [0; ECHO];
+            Header { kind: Kind::Echo(class), ..*header }.write(&mut echo);
+            let _ = self.socket.try_send_to(&echo, self.peer);
+        }
+    }
+
+    fn send_due(&mut self, now: Instant) -> io::Result<()> {
+        let since = now - self.start;
+        let (begin, end) = self.plan.load(self.from_server);
+        if self.last_ping.is_none_or(|last| now - last >= PING_INTERVAL) {
+            self.last_ping = Some(now);
+            self.send(Class::Ping, PING)?;
+        }
+        if since < begin || since >= end {
+            self.last_load = now;
+            return Ok(());
+        }
+        match self.plan.mode {
+            Mode::Saturate => self.send_window(now),
+            Mode::Gentle => {
+                let bits = 8.0 * (GENTLE + self.headers) as f64;
+                let due = ((since - begin).as_secs_f64() * self.plan.rate_bps / bits) as u64;
+                // After a pause of this process probes are left out, instead of a burst; numbers are not.
+                for _ in self.due.max(due.saturating_sub(8))..due {
+                    self.send(Class::Load, GENTLE)?;
+                }
+                self.due = due;
+                if self.last_train.is_none_or(|last| now - last >= TRAIN_INTERVAL) {
+                    self.last_train = Some(now);
+                    for _ in 0..TRAIN {
+                        self.send(Class::Train, FULL)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Fills the window, at most at the plan's rate.
+    fn send_window(&mut self, now: Instant) -> io::Result<()> {
+        let sent = self.sent[Class::Load.index()];
+        let spacing = 8.0 * (FULL + self.headers) as f64 / self.plan.rate_bps;
+        let allowed = ((now - self.last_load).as_secs_f64() / spacing) as u64;
+        let in_flight = sent.saturating_sub(self.window.echoed) as f64;
+        let room = (self.window.size - in_flight).max(0.0) as u64;
+        let mut number = allowed.min(room).min(MAX_PROBES.saturating_sub(sent));
+        if room == 0 && now - self.last_load >= OUTAGE_PROBE {
+            number = 1;
+        }
+        for _ in 0..number {
+            self.send(Class::Load, FULL)?;
+        }
+        if number > 0 {
+            // What the rate allows beyond this tick's probes is kept, but no more than a few ticks of it.
+            let spacing = Duration::from_secs_f64(spacing);
+            let kept = (now - self.last_load).saturating_sub(spacing * number).min(TICK * 4 + spacing);
+            self.last_load = Instant::ZERO + (now.saturating_since(Instant::ZERO).saturating_sub(kept));
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, class: Class, length: usize) -> io::Result<()> {
+        let mut bytes = [0; FULL];
+        let number = self.sent[class.index()];
+        let sent_us = self.clock.now().as_nanos() / 1000;
+        Header { kind: Kind::Probe(class), token: self.token, number, sent_us }.write(&mut bytes[..HEADER]);
+        match self.socket.try_send_to(&bytes[..length], self.peer) {
+            Ok(_) => {
+                self.sent[class.index()] += 1;
+                Ok(())
+            }
+            // A full socket buffer is not a loss of the path: the number is used for the next probe.
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionRefused) =>
+            {
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The client: runs a recording and writes its results.
+
+use std::net::SocketAddr;
+use std::time::Duration as StdDuration;
+
+use anyhow::{Context, anyhow, bail};
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::time::timeout;
+use whimbrel_net::Clock;
+
+use super::analysis::Direction;
+use super::clocks::ClockFit;
+use super::files::{self, Recording};
+use super::probe::{Arrival, Class, Header, Kind, PING};
+use super::prober::Prober;
+use super::protocol::{Lines, MAX_PROBES, Message, Plan, VERSION};
+use super::server::patience;
+use super::{PORT, RecordArgs, Target};
+use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use crate::print;
+
+/// Time limit of the connection and of the server's answers before the start.
+const ANSWER_TIME: StdDuration = StdDuration::from_secs(6);
+/// Time between two datagrams that announce this end's address.
+const HELLO_INTERVAL: StdDuration = StdDuration::from_millis(50);
+
+pub(super) async fn run(args: &RecordArgs, host: &Target) -> Result<(), Failure> {
+    // An existing file in the way is reported before the path is loaded.
+    files::prepare(&args.out)?;
+    let mut interrupt = Interrupt::listen();
+    let recording = tokio::select! {
+        recording = record(args, host) => recording?,
+        () = interrupt.raised() => return Err(Failure::Interrupted),
+    };
+    files::write(&args.out, &recording)?;
+    if args.json {
+        print::line(recording.document())?;
+    } else {
+        print::line(recording.text(&args.out))?;
+    }
+    Ok(())
+}
+
+async fn record(args: &RecordArgs, host: &Target) -> anyhow::Result<Recording> {
+    let plan = Plan {
+        version: VERSION,
+        mode: args.mode,
+        load_ms: args.time.as_nanos() / 1_000_000,
+        rate_bps: args.rate().as_bits_per_second(),
+    };
+    if plan.probes() > MAX_PROBES {
+        bail!("{} probes are more than {MAX_PROBES}: choose a lower --rate or --time", plan.probes());
+    }
+    let port = host.port.unwrap_or(PORT);
+    let name = format!("{host}");
+    let stream = timeout(ANSWER_TIME, TcpStream::connect((host.host.as_str(), port)))
+        .await
+        .with_context(|| format!("{name}: no answer on TCP port {port}"))?
+        .with_context(|| format!("{name}: TCP port {port}: is `whimbrel record server` running there?"))?;
+    let peer = stream.peer_addr()?;
+    let mut lines = Lines::new(stream);
+    lines.send(&Message::Plan(plan)).await?;
+    let token =
+        match timeout(ANSWER_TIME, lines.next()).await.with_context(|| format!("{name}: no answer"))?? {
+            Some(Message::Accepted { token }) => token,
+            Some(Message::Refused { reason }) => bail!("{name} refuses: {reason}"),
+            Some(other) => bail!("{name}: expected an answer to the plan, found {other:?}"),
+            None => bail!("{name} has closed the connection"),
+        };
+    let udp = UdpSocket::bind(match peer {
+        SocketAddr::V4(_) => "0.0.0.0:0",
+        SocketAddr::V6(_) => "[::]:0",
+    })
+    .await?;
+    timeout(ANSWER_TIME, announce(&udp, peer, token, &mut lines))
+        .await
+        .with_context(|| format!("{name}: the server receives no datagrams on UDP port {port}"))??;
+    let clock = Clock::start();
+    let probing = Prober::new(&udp, peer, (token, plan, false), clock).run();
+    let (down, up_sent) = tokio::select! {
+        probed = probing => probed?,
+        // Nothing is expected before the log, which comes after the last probe.
+        early = tokio::time::sleep(patience(&plan)) => bail!("the recording did not end: {early:?}"),
+    };
+    let most = 2 * MAX_PROBES;
+    let (up, down_sent) = timeout(patience(&plan), lines.receive_log(most))
+        .await
+        .with_context(|| format!("{name}: no log of arrivals"))??;
+    assemble(&name, &plan, (up, up_sent), (down, down_sent))
+}
+
+/// Announces this end's address until the server starts.
+async fn announce(udp: &UdpSocket, peer: SocketAddr, token: u64, lines: &mut Lines) -> anyhow::Result<()> {
+    let mut hello = [0; PING];
+    Header { kind: Kind::Hello, token, number: 0, sent_us: 0 }.write(&mut hello);
+    loop {
+        // Refused datagrams are reported by the time limit.
+        let _ = udp.send_to(&hello, peer).await;
+        match timeout(HELLO_INTERVAL, lines.next()).await {
+            Err(_) => {}
+            Ok(Ok(Some(Message::Start))) => return Ok(()),
+            Ok(Ok(None)) => bail!("the server has received no datagram of this end: UDP may be blocked"),
+            Ok(Ok(other)) => bail!("expected the start, found {other:?}"),
+            Ok(Err(error)) => return Err(error),
+        }
+    }
+}
+
+/// A log of arrivals, and the numbers of probes sent by class.
+type Log = (Vec<Arrival>, [u64; 3]);
+
+/// Puts both directions on the client's clock.
+fn assemble(name: &str, plan: &Plan, up: Log, down: Log) -> anyhow::Result<Recording> {
+    let seconds = |us: i64| us as f64 * 1e-6;
+    let delay = |packet: &Arrival| seconds(packet.arrived_us - packet.sent_us);
+    let up_points: Vec<_> = up.0.iter().map(|packet| (seconds(packet.sent_us), delay(packet))).collect();
+    let down_points: Vec<_> =
+        down.0.iter().map(|packet| (seconds(packet.arrived_us), delay(packet))).collect();
+    let clocks = ClockFit::new(&up_points, &down_points).ok_or_else(|| {
+        let silent = if up.0.is_empty() { "to" } else { "from" };
+        anyhow!("no probe has passed {silent} {name}: UDP may be blocked")
+    })?;
+    // The server's time of an event less its lead at that event; the lead changes by nanoseconds within a packet's delay.
+    let micros = |time_us: i64, at_us: i64| time_us - (clocks.ahead(seconds(at_us)) * 1e6).round() as i64;
+    let up_packets =
+        up.0.iter()
+            .map(|packet| Arrival { arrived_us: micros(packet.arrived_us, packet.sent_us), ..*packet });
+    let down_packets =
+        down.0.iter().map(|packet| Arrival { sent_us: micros(packet.sent_us, packet.arrived_us), ..*packet });
+    let direction = |packets: Vec<Arrival>, sent: [u64; 3]| {
+        let loads = packets.iter().filter(|packet| packet.class == Class::Load);
+        let begin = loads.map(|packet| packet.sent_us).min().unwrap_or(0);
+        let shifted = packets.into_iter().map(|packet| Arrival {
+            sent_us: packet.sent_us - begin,
+            arrived_us: packet.arrived_us - begin,
+            ..packet
+        });
+        let load_us = i64::try_from(plan.load_ms * 1000).unwrap_or(i64::MAX);
+        Direction { mode: plan.mode, packets: shifted.collect(), sent, load_us }
+    };
+    Ok(Recording {
+        host: name.to_owned(),
+        mode: plan.mode,
+        load_s: plan.load_ms as f64 * 1e-3,
+        rate_limit_bps: plan.rate().as_bits_per_second(),
+        clocks,
+        up: direction(up_packets.collect(), up.1),
+        down: direction(down_packets.collect(), down.1),
+    })
+}

@@ -1,0 +1,217 @@
+//! `whimbrel record`, the built program, over the loopback interface and a relay that is a path with known properties.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path as FilePath;
+use std::process::{Child, Output};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "support/processes.rs"]
+mod processes;
+#[path = "support/relay.rs"]
+mod relay;
+use processes::{finish, stderr, stdout, whimbrel};
+use relay::{Path, Relay};
+
+/// A server on a free port, killed when dropped.
+struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Server {
+    fn start(options: &[&str]) -> Self {
+        let arguments = [&["record", "server", "--bind", "127.0.0.1:0", "--json"], options].concat();
+        let mut child = whimbrel(&arguments).spawn().expect("it starts");
+        let mut line = String::new();
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
+        lines.read_line(&mut line).expect("a line");
+        std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
+        let ready: Value = serde_json::from_str(&line).expect("JSON");
+        let address = ready["address"].as_str().expect("an address");
+        let port = address.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
+        Self { child, port }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn run(arguments: &[&str]) -> Output {
+    finish(whimbrel(arguments).spawn().expect("it starts"))
+}
+
+#[track_caller]
+fn json(output: &Output) -> Value {
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_str(&stdout(output)).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+/// Records the path to `port` into `out`.
+#[track_caller]
+fn record(port: u16, out: &FilePath, options: &[&str]) -> Value {
+    let host = format!("127.0.0.1:{port}");
+    let out = out.to_str().expect("a plain path");
+    json(&run(&[&["record", &host, "--out", out, "--json"], options].concat()))
+}
+
+/// Runs the recorded scenario with another flow, and returns the columns of its only flow.
+#[track_caller]
+fn replay(out: &FilePath, settings: &[&str]) -> Value {
+    let scenario = out.join("scenario.toml");
+    let mut arguments = vec!["run", scenario.to_str().expect("a plain path"), "--quiet", "--json"];
+    for setting in settings {
+        arguments.extend(["--set", setting]);
+    }
+    let record = json(&run(&arguments));
+    let mut flow = record["tables"]["flows"].clone();
+    for column in flow.as_object_mut().expect("columns").values_mut() {
+        *column = column[0].clone();
+    }
+    flow
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
+}
+
+#[track_caller]
+fn assert_within(value: f64, expected: f64, share: f64) {
+    assert!((value / expected - 1.0).abs() <= share, "{value} is not {expected} within {share}");
+}
+
+/// 6 Mbit/s up, 12 Mbit/s down, 30 ms and 20 ms, with queues of 300 ms.
+fn paths(lose_each: u64) -> [Path; 2] {
+    let path = |rate_bps: f64, delay| Path {
+        rate_bps,
+        queue: rate_bps / 8.0 * 0.3,
+        delay: Duration::from_millis(delay),
+        lose_each,
+    };
+    [path(6e6, 30), path(12e6, 20)]
+}
+
+#[test]
+fn a_saturated_path_is_recorded_and_replayed() {
+    let directory = TempDir::new().expect("a directory");
+    let server = Server::start(&[]);
+    let [up, down] = paths(0);
+    let relay = Relay::start(server.port, up, down);
+    let found = record(relay.port, directory.path(), &["--time", "3s", "--rate", "30M"]);
+    for (name, rate) in [("up", 6e6), ("down", 12e6)] {
+        // Half a step at both ends is empty: the window opens, and the last probes leave the queue after the load.
+        assert_within(number(&found[name]["rate_bps"]), rate, 0.08);
+        assert_eq!(found[name]["is_rate_limited"], false);
+        // Equal halves of 50 ms and the transmissions of pings.
+        assert_within(number(&found[name]["delay_min_s"]), 0.025, 0.08);
+        // A standing queue, but no longer than the buffer.
+        let median = number(&found[name]["delay_p50_s"]);
+        assert!((0.05..0.35).contains(&median), "{name}: {found}");
+    }
+    assert!(number(&found["clock_skew"]).abs() < 1e-3, "{found}");
+    let lines = fs::read_to_string(directory.path().join("up.mahimahi")).expect("a trace");
+    let carried = 8.0 * 1500.0 * lines.lines().count() as f64 / 3.0;
+    assert_within(carried, number(&found["up"]["rate_bps"]), 0.02);
+    // A flow of 10 Mbit/s gets what the path carried: its datagrams have 28 bytes of headers, too.
+    let flow = replay(
+        directory.path(),
+        &[
+            "flow.stream.transport=udp",
+            "flow.stream.packet_size=1400 B",
+            "flow.stream.traffic={ kind = \"cbr\", rate = \"10 Mbit/s\" }",
+        ],
+    );
+    let bits = 8.0 * number(&flow["received_bytes"]) / 3.0;
+    assert_within(bits, number(&found["up"]["rate_bps"]), 0.05);
+}
+
+#[test]
+fn a_gentle_recording_has_capacity_delay_and_losses() {
+    let directory = TempDir::new().expect("a directory");
+    let server = Server::start(&[]);
+    let [up, down] = paths(50);
+    let relay = Relay::start(server.port, up, down);
+    let found = record(relay.port, directory.path(), &["--mode", "gentle", "--time", "5s", "--rate", "300k"]);
+    for (name, rate) in [("up", 6e6), ("down", 12e6)] {
+        // The relay releases datagrams by its own scheduling: the median of five trains.
+        assert_within(number(&found[name]["rate_bps"]), rate, 0.2);
+        // Two of fifty datagrams of all classes.
+        let share = number(&found[name]["lost"]) / number(&found[name]["sent"]);
+        assert!((0.025..0.055).contains(&share), "{name}: {share}");
+    }
+    let marks = fs::read_to_string(directory.path().join("up.losses.txt")).expect("marks");
+    let lost = marks.matches('1').count() as f64;
+    assert!(lost <= number(&found["up"]["lost"]) && lost >= number(&found["up"]["lost"]) - 2.0);
+    let name = directory.path().join("up.losses.txt");
+    assert!(stdout(&run(&["fit", name.to_str().expect("a plain path"), "--toml"])).starts_with("loss = {"));
+    // A stream with the spacing of the probes loses as many.
+    let flow = replay(
+        directory.path(),
+        &[
+            "flow.stream.transport=udp",
+            "flow.stream.packet_size=228 B",
+            "flow.stream.traffic={ kind = \"cbr\", rate = \"300 kbit/s\" }",
+        ],
+    );
+    let replayed = number(&flow["lost_wireless"]) / number(&flow["sent_packets"]);
+    let recorded = number(&found["up"]["lost"]) / number(&found["up"]["sent"]);
+    assert!((replayed - recorded).abs() < 0.015, "{replayed}, not {recorded}");
+}
+
+#[test]
+fn the_rate_limit_is_kept_and_reported() {
+    let directory = TempDir::new().expect("a directory");
+    let server = Server::start(&["--max-rate", "20M"]);
+    let found = record(server.port, directory.path(), &["--time", "1s", "--rate", "4M"]);
+    for name in ["up", "down"] {
+        let rate = number(&found[name]["rate_bps"]);
+        assert!((3.2e6..4.2e6).contains(&rate), "{name}: {rate}");
+    }
+    let out = directory.path().to_str().expect("a plain path");
+    let host = format!("127.0.0.1:{}", server.port);
+    let refused = run(&["record", &host, "--rate", "21M", "--out", out]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        stderr(&refused).contains("refuses: --rate must be above 0 and at most 20 Mbit/s there"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let directory = TempDir::new().expect("a directory");
+    let out = directory.path().to_str().expect("a plain path");
+    let silent = run(&["record", "127.0.0.1:1", "--out", out]);
+    assert!(stderr(&silent).contains("is `whimbrel record server` running there?"), "{silent:?}");
+    assert_eq!(run(&["record", "127.0.0.1:1", "--time", "0"]).status.code(), Some(2));
+    assert_eq!(run(&["record"]).status.code(), Some(2));
+    // Another program's TCP.
+    let other = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = other.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        use std::io::Write;
+        let (mut stream, _) = other.accept().expect("a client");
+        let _ = stream.write_all(b"SSH-2.0-x\r\n");
+        std::thread::sleep(Duration::from_secs(1));
+    });
+    let wrong = run(&["record", &format!("127.0.0.1:{port}"), "--out", out]);
+    assert!(stderr(&wrong).contains("does not speak this version of whimbrel record"), "{wrong:?}");
+    // A server that sees no datagrams.
+    let server = Server::start(&[]);
+    let deaf = Relay::start(
+        server.port,
+        Path { rate_bps: 1.0, queue: -1.0, delay: Duration::ZERO, lose_each: 0 },
+        paths(0)[1],
+    );
+    let blocked = run(&["record", &format!("127.0.0.1:{}", deaf.port), "--out", out]);
+    assert_eq!(blocked.status.code(), Some(1));
+    assert!(stderr(&blocked).contains("received no datagram of this end: UDP may be blocked"), "{blocked:?}");
+}
