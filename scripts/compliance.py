@@ -47,6 +47,7 @@ TITLES = {
     "rfc6323": "the sender's round-trip time, reported to the receiver",
     "rfc6773": "DCCP over UDP",
     "rfc8899": "packet size discovery by probes",
+    "rfc9897": "multipath DCCP",
 }
 KEYS = {"section", "level", "text", "function", "test", "deviation", "excepted", "until", "missing"}
 # A path of this project in a reason.

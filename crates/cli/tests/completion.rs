@@ -12,7 +12,6 @@ mod processes;
 use processes::{finish, stderr, stdout, whimbrel};
 
 const COMMANDS: &[&str] = &[
-const COMMANDS: [&str; 13] = [
     "inspect",
     "perf",
     "capacity",

@@ -16,10 +16,10 @@
 //!
 //! Each concern of a connection is a type that owns its state: `handshake`, `invitation`, `close`, `freeze`, `mobility`,
 //! `mtu` (over `path_mtu`), `path_change`, `liveness`, `reception`, `resequencer`, `dropped_data`, `ack_vectors`,
-//! `congestion`. Its methods are handed the `Context` to read and the `Effects` to act on, and return what another
+//! `congestion`, `subflow`. Its methods are handed the `Context` to read and the `Effects` to act on, and return what another
 //! concern has to do. Concerns do not call each other: `impl Connection` composes them, in `receive`, `options` and
 //! `arrival` (the steps of RFC 4340, Section 8.5), `opening`, `agreement`, `path`, `timeouts`, `transmit`, `packets`,
-//! `emit`, `outcome` and `moves`. `scripts/check_rings.py` keeps these files free of circular calls.
+//! `emit`, `outcome`, `moves` and `joining`. `scripts/check_rings.py` keeps these files free of circular calls.
 
 mod ack_vectors;
 mod agreement;
@@ -35,6 +35,7 @@ mod features;
 mod freeze;
 mod handshake;
 mod invitation;
+mod joining;
 mod liveness;
 mod mobility;
 mod moves;
@@ -57,6 +58,7 @@ mod short_numbers;
 mod snapshot;
 mod state;
 mod statistics;
+mod subflow;
 mod sync;
 mod timeouts;
 mod timer;
@@ -89,8 +91,10 @@ use mtu::Mtu;
 use path_change::KnownPaths;
 use reception::Reception;
 use resequencer::Resequencer;
+use subflow::Subflow;
 
 pub use driver::{Poll, ReceiveMeta, Transmit, Wait};
+pub(crate) use duplicates::Duplicates;
 pub use freeze::{FreezeScope, FreezeSnapshot};
 pub use path_change::PathId;
 pub use path_mtu::PathMtuPhase;
@@ -99,6 +103,7 @@ pub use resequencer::ReorderSnapshot;
 pub use snapshot::{ConnectionSnapshot, Holdings};
 pub use state::{Role, State};
 pub use statistics::Statistics;
+pub(crate) use subflow::IncomingOptions;
 
 /// One end of one connection.
 #[derive(Debug)]
@@ -126,6 +131,8 @@ pub struct Connection {
     known_paths: KnownPaths,
     /// State of address changes.
     mobility: Mobility,
+    /// Multipath options, if this is a subflow.
+    subflow: Subflow,
 }
 
 impl Connection {
@@ -191,6 +198,7 @@ impl Connection {
             mtu: Mtu::new(&config),
             known_paths: KnownPaths::default(),
             mobility: Mobility::default(),
+            subflow: Subflow::default(),
             cx: Context::new(now, config, ports, state, iss),
         })
     }

@@ -55,6 +55,7 @@ pub mod error;
 pub mod event;
 pub mod feature;
 pub mod mobility;
+pub mod multipath;
 mod refusal;
 mod send_queue;
 mod setters;

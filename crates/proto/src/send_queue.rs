@@ -162,6 +162,10 @@ impl SendQueue {
         self.signal_room(events);
         Some(queued)
     }
+    /// Removes the next datagram without a report. Returns `false` if there is none.
+    pub(crate) fn withdraw(&mut self) -> bool {
+        self.remove_front().is_some()
+    }
     /// Drops all expired datagrams.
     pub(crate) fn expire(&mut self, now: Instant, events: &mut VecDeque<Event>) {
         if self.next_deadline() > now {

@@ -28,7 +28,8 @@ impl Connection {
             + self.freezing.encoded_len(packet_type)
             + self.congestion.marks_len(packet_type)
             + self.handshake.cookies_len()
-            + self.mobility.encoded_len(now, &self.cx, packet_type);
+            + self.mobility.encoded_len(now, &self.cx, packet_type)
+            + self.subflow.encoded_len(self.cx.state, packet_type);
         Room::new(packet_type, self.mtu.max_datagram(), constants)
     }
     /// `true` if a datagram fits beside the options that every packet carries now: Init Cookies in PARTOPEN, or an
@@ -36,7 +37,7 @@ impl Connection {
     pub(super) fn fits_beside_constants(&self, now: Instant, size: usize) -> bool {
         let packet_type = match self.cx.state {
             State::PartOpen => PacketType::DataAck,
-            _ if self.mobility.is_allowed() => PacketType::Data,
+            _ if self.mobility.is_allowed() || self.subflow.is_enabled() => PacketType::Data,
             _ => return true,
         };
         self.room(now, packet_type).fits(size, 0)
@@ -57,7 +58,8 @@ impl Connection {
             rtt: self.cx.rtt.best(),
             room: FEATURES_ROOM
                 .min(self.handshake.validation.room(packet_type))
-                .saturating_sub(self.mobility.reserved_for_key(packet_type)),
+                .saturating_sub(self.mobility.reserved_for_key(packet_type))
+                .saturating_sub(self.subflow.reserved_on(packet_type)),
         };
         let before = options.len();
         self.cx.features.negotiation.write_options(now, context, options);
@@ -120,13 +122,14 @@ impl Connection {
             sequence,
             packet_type,
             payload: payload.len(),
-            more_queued: !self.fx.queue.is_empty(),
+            more_queued: !self.fx.queue.is_empty() || self.subflow.has_more(),
         };
         self.freezing.write(packet_type, sequence, &mut options);
         let ccval = self.congestion.on_sent(now, sent, &mut options);
         if self.handshake.has_cookies() {
             self.handshake.write_cookies(&mut options);
         }
+        self.subflow.write(self.cx.state, packet_type, &mut options);
         self.fx.statistics.packets_sent += 1;
         self.handshake.on_sent();
         if self.cx.state == State::PartOpen {

@@ -42,6 +42,10 @@ impl Connection {
         self.resize(now, resized);
         if was_respond {
             self.announce(now);
+            if self.subflow.is_enabled() {
+                // The fourth packet of the handshake (RFC 9897, Section 3.3).
+                self.fx.outbound.request_ack();
+            }
         }
     }
     /// Reports the connection to the application.

@@ -42,6 +42,9 @@ impl Connection {
             self.negotiate(now, packet)?;
             self.read_options(now, packet)
         };
+        if self.subflow.is_enabled() {
+            self.subflow.on_packet(packet);
+        }
         if self.congestion.starts_with(&self.cx, packet.packet_type()) {
             self.start_congestion(now);
         }
@@ -68,9 +71,11 @@ impl Connection {
         };
         self.cx.features.negotiation.on_greatest_received(self.cx.sequence.numbers.gsr());
         let (congestion, is_open) = (&self.congestion, self.cx.state.is_at_least_open());
+        let is_subflow = self.subflow.is_enabled();
         let understands = |option: &DccpOption| match option {
             // Section 8.1.4: ignored from OPEN on.
             DccpOption::InitCookie(_) if is_open => false,
+            DccpOption::Multipath(_) if is_subflow => option.counts_on(packet.packet_type()),
             option => congestion.understands(option, packet.packet_type()),
         };
         let result = self.cx.features.negotiation.handle_options(received, understands);

@@ -21,6 +21,9 @@ impl Connection {
         if !self.cx.state.may_send_data() {
             return None;
         }
+        if self.subflow.owes_ack() {
+            return Some(self.ack_packet(now));
+        }
         if self.mtu.probe().is_some()
             && !self.freezing.is_quiet()
             && let Some(probe) = self.path_probe(now)

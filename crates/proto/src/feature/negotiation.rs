@@ -60,6 +60,8 @@ pub struct Negotiation {
     /// Time of the retransmission of such Changes, and the next interval.
     repeat_at: Instant,
     repeat_interval: Duration,
+    /// A feature whose options on the handshake are processed elsewhere.
+    foreign: Option<FeatureNumber>,
     /// No packet is created for negotiation before that time: one per round-trip time (Section 6.6.1).
     quiet_until: Instant,
 }
@@ -87,6 +89,7 @@ impl Negotiation {
             is_changing: false,
             repeat_at: Instant::ZERO,
             repeat_interval: MIN_INTERVAL,
+            foreign: None,
             quiet_until: Instant::ZERO,
             preferences,
         };
@@ -236,6 +239,10 @@ impl Negotiation {
         mandatory: bool,
     ) -> Result<(), Reset> {
         let feature = option.feature_number();
+        let is_handshake = matches!(received.packet_type, PacketType::Request | PacketType::Response);
+        if is_handshake && self.foreign == Some(feature) {
+            return Ok(());
+        }
         // "L" options come from the feature location.
         let location = if option.action.is_local() { Location::Remote } else { Location::Local };
         let is_reordered = self.fgsr.is_some_and(|fgsr| !received.sequence.is_after(fgsr));
@@ -304,6 +311,11 @@ impl Negotiation {
     pub fn wish(&mut self, wish: &Wish) {
         self.grant(wish);
         self.refresh();
+    }
+
+    /// Leaves the options of that feature on Requests and Responses to others. Afterwards it cannot be negotiated.
+    pub(crate) fn leave_to_others(&mut self, feature: FeatureNumber) {
+        self.foreign = Some(feature);
     }
 
     fn refuse(&mut self, action: FeatureAction, feature: u8) {

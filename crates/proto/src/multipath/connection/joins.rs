@@ -1,0 +1,224 @@
+//! Subflows that join (RFC 9897, Sections 3.2.2 and 3.3).
+
+use thiserror::Error;
+use whimbrel_units::Instant;
+use whimbrel_wire::option::FeatureAction;
+use whimbrel_wire::option::multipath::MultipathOption;
+use whimbrel_wire::{Options, Packet, PacketType, Reset, ResetCode};
+
+use super::handshake::option_error;
+use super::{MultipathConnection, Phase};
+use crate::connection::IncomingOptions;
+use crate::multipath::keys::{Host, is_equal, join};
+use crate::multipath::offer;
+use crate::multipath::subflow::{Stage, Subflow};
+use crate::multipath::{MultipathEvent, Path, SubflowId};
+use crate::{ConfigError, Connection, State};
+
+/// Reason for which a subflow cannot be added.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// The first handshake is not complete, the peer does not use the extensions, or the connection is closing.
+    #[error("the connection does not accept further subflows")]
+    NotReady,
+    /// There are [`max_subflows`](crate::multipath::MultipathConfig::max_subflows) already.
+    #[error("the connection has all the subflows that it may have ({0})")]
+    TooMany(usize),
+    /// A subflow uses that path and these ports already.
+    #[error("a subflow uses that path already")]
+    InUse,
+    /// All 256 Address IDs are in use.
+    #[error("all 256 Address IDs are in use")]
+    NoAddressId,
+    /// The configuration is invalid.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+}
+
+impl MultipathConnection {
+    /// Adds a subflow on a path, with these DCCP ports of this end and of the peer. Its outcome is
+    /// [`MultipathEvent::SubflowUp`] or [`MultipathEvent::SubflowDown`].
+    ///
+    /// # Errors
+    ///
+    /// The reason for which no subflow can be added now.
+    pub fn join(&mut self, now: Instant, path: Path, ports: [u16; 2]) -> Result<SubflowId, JoinError> {
+        let [source, destination] = ports;
+        if !self.may_join() {
+            return Err(JoinError::NotReady);
+        }
+        self.check_room()?;
+        let uses = |subflow: &Subflow| {
+            let connection = &subflow.connection;
+            let has_ports =
+                connection.source_port() == source && connection.destination_port() == destination;
+            subflow.path == path && has_ports && !subflow.is_over()
+        };
+        if self.subflows.iter().any(uses) {
+            return Err(JoinError::InUse);
+        }
+        let address = self.addresses.own_id(path.local.ip()).ok_or(JoinError::NoAddressId)?;
+        let inner = Self::subflow_config(&self.config, &self.settings)?;
+        let mut connection = Connection::client(now, inner, source, destination, self.entropy.number())?;
+        connection.become_subflow();
+        let nonce = self.entropy.word();
+        let request = MultipathOption::Join(join(address, self.identity.peer, nonce));
+        if let Some(out) = connection.multipath_options() {
+            out.handshake = Options::from_iter([offer::change(), request.into()]);
+        }
+        connection.connect(now);
+        let index = self.add(path, connection, Stage::Joining { nonce });
+        self.subflows[index].own_address = address;
+        Ok(self.subflows[index].id)
+    }
+    fn check_room(&self) -> Result<(), JoinError> {
+        let limit = self.settings.max_subflows;
+        let used = self.subflows.iter().filter(|subflow| !subflow.is_over()).count();
+        if used < limit { Ok(()) } else { Err(JoinError::TooMany(limit)) }
+    }
+
+    /// Accepts the Request of a subflow that joins, and names this connection's identifier; the Request is processed.
+    /// Returns the Reset that answers it if it is refused, or `None` for either; without a Reset and without a
+    /// subflow, the Request is ignored.
+    ///
+    /// # Errors
+    ///
+    /// The Reset to answer with.
+    pub(crate) fn accept_join(
+        &mut self,
+        now: Instant,
+        path: Path,
+        meta: crate::ReceiveMeta,
+        request: Packet,
+    ) -> Result<Option<SubflowId>, Reset> {
+        // Section 3.2.11: ignored while the connection closes.
+        if matches!(self.phase, Phase::Closing { .. } | Phase::Over) {
+            return Ok(None);
+        }
+        let Some(offer) = offer::read_join(&request.options, FeatureAction::ChangeR) else {
+            return Err(option_error());
+        };
+        if self.phase != Phase::Multipath || offer.join.connection != self.identity.own {
+            return Err(option_error());
+        }
+        if self.check_room().is_err() {
+            return Err(Reset::new(ResetCode::TooBusy));
+        }
+        let Some(keys) = &self.identity.keys else { return Err(option_error()) };
+        let Some(address) = self.addresses.own_id(path.local.ip()) else {
+            return Err(Reset::new(ResetCode::TooBusy));
+        };
+        let inner = Self::subflow_config(&self.config, &self.settings).map_err(|_| option_error())?;
+        let nonce = self.entropy.word();
+        let (dialect, accepting) = (self.settings.dialect, self.identity.own);
+        let theirs = offer.join.nonce;
+        let code = keys.join_code(dialect, Host::Own, nonce, theirs, accepting);
+        let expected = keys.join_code(dialect, Host::Peer, theirs, nonce, accepting);
+        let connection = Connection::server(now, inner, &request, self.entropy.number());
+        let mut connection = connection.map_err(|_| option_error())?;
+        connection.become_subflow();
+        let response = MultipathOption::Join(join(address, self.identity.peer, nonce));
+        if let Some(out) = connection.multipath_options() {
+            let options = [offer::confirm(), response.into(), MultipathOption::Hmac(code).into()];
+            out.handshake = Options::from_iter(options);
+        }
+        self.addresses.on_join(offer.join.address_id, path.remote.ip());
+        let index = self.add(path, connection, Stage::Verifying { expected });
+        let subflow = &mut self.subflows[index];
+        (subflow.own_address, subflow.peer_address) = (address, offer.join.address_id);
+        let id = subflow.id;
+        self.receive(now, index, meta, request);
+        Ok(Some(id))
+    }
+
+    /// Progress of a joining subflow's handshake by a packet with these options. Returns `false` if the packet's other
+    /// options and data must not be processed.
+    pub(super) fn on_joining(
+        &mut self,
+        now: Instant,
+        index: usize,
+        incoming: Option<&IncomingOptions>,
+    ) -> bool {
+        let state = self.subflows[index].connection.state();
+        match self.subflows[index].stage {
+            Stage::Joining { nonce } => {
+                let response = incoming.filter(|incoming| incoming.packet_type == PacketType::Response);
+                if let Some(response) = response.filter(|_| state == State::PartOpen) {
+                    self.on_join_response(index, nonce, &response.options);
+                }
+                false
+            }
+            Stage::Confirming => {
+                if state == State::Open {
+                    self.join_completed(now, index);
+                }
+                state == State::Open
+            }
+            Stage::Verifying { expected } => {
+                let acknowledgement = incoming.filter(|incoming| {
+                    let packet_type = incoming.packet_type;
+                    !matches!(packet_type, PacketType::Request | PacketType::Sync | PacketType::SyncAck)
+                });
+                let Some(acknowledgement) = acknowledgement.filter(|_| state == State::Open) else {
+                    return false;
+                };
+                let is_right = acknowledgement.options.iter().any(|option| {
+                    matches!(MultipathOption::parse(option), Some(MultipathOption::Hmac(code))
+                        if is_equal(&code, &expected))
+                });
+                if is_right {
+                    self.join_completed(now, index);
+                } else {
+                    // Section 3.6: a code that cannot be verified closes the subflow.
+                    self.subflows[index].connection.reset_with(option_error());
+                }
+                is_right
+            }
+            _ => true,
+        }
+    }
+    fn on_join_response(&mut self, index: usize, nonce: u32, options: &Options) {
+        let (dialect, accepting) = (self.settings.dialect, self.identity.peer);
+        let offer = offer::read_join(options, FeatureAction::ConfirmL)
+            .filter(|offer| offer.join.connection == self.identity.own);
+        let codes = offer.zip(self.identity.keys.as_ref()).and_then(|(offer, keys)| {
+            let theirs = keys.join_code(dialect, Host::Peer, offer.join.nonce, nonce, accepting);
+            let ours = keys.join_code(dialect, Host::Own, nonce, offer.join.nonce, accepting);
+            is_equal(&offer.code?, &theirs).then_some((offer.join.address_id, ours))
+        });
+        let subflow = &mut self.subflows[index];
+        let Some((address, ours)) = codes else {
+            return subflow.connection.reset_with(option_error());
+        };
+        if let Some(out) = subflow.connection.multipath_options() {
+            out.handshake.clear();
+            out.partopen = Options::from_iter([MultipathOption::Hmac(ours).into()]);
+        }
+        subflow.peer_address = address;
+        subflow.stage = Stage::Confirming;
+        self.addresses.on_join(address, subflow.path.remote.ip());
+    }
+    fn join_completed(&mut self, now: Instant, index: usize) {
+        let subflow = &mut self.subflows[index];
+        if let Some(out) = subflow.connection.multipath_options() {
+            out.handshake.clear();
+            out.partopen.clear();
+        }
+        subflow.stage = Stage::Established;
+        if let Some(rtt) = subflow.connection.rtt_estimate() {
+            subflow.watch.on_handshake(rtt);
+        }
+        if self.phase == Phase::Multipath {
+            self.expiry = Instant::FAR_FUTURE;
+        }
+        let id = subflow.id;
+        self.events.queue.push_back(MultipathEvent::SubflowUp(id));
+        if subflow.own_priority != Default::default() {
+            let priority = subflow.own_priority;
+            self.signal_priority(now, index, priority);
+        }
+        let limit = self.max_datagram();
+        self.sending.drop_larger_than(limit);
+    }
+}

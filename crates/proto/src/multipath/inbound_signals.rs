@@ -1,0 +1,78 @@
+//! Signals of the peer: their order, and their confirmations (RFC 9897, Section 3.2.1).
+
+use std::collections::VecDeque;
+
+use whimbrel_wire::option::multipath::{Confirmations, MultipathOption};
+use whimbrel_wire::{DccpOption, SeqNo};
+
+use super::signals::Dataset;
+
+/// The most datasets of which the newest number is remembered: all addresses and all subflows of a reasonable peer.
+const MAX_DATASETS: usize = 64;
+/// The most confirmations that wait for a packet. The oldest is dropped for a further one: the peer repeats its option.
+const MAX_CONFIRMATIONS: usize = 8;
+
+/// The order of the peer's signals, and the confirmations to send.
+#[derive(Debug, Default)]
+pub(super) struct InboundSignals {
+    /// The newest number of each dataset, the least recently changed dataset first.
+    newest: VecDeque<(Dataset, SeqNo)>,
+    /// Signals to confirm, the newest first.
+    confirmations: VecDeque<(SeqNo, DccpOption)>,
+}
+
+/// The age of a received signal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Age {
+    /// A newer one of the same dataset was processed before.
+    Outdated,
+    /// It is the newest of a known dataset.
+    Newer,
+    /// The dataset is unknown.
+    First,
+}
+
+impl InboundSignals {
+    /// The age of a signal in a packet with that number. `Newer` and `First` signals become the newest.
+    pub(super) fn on_signal(&mut self, dataset: Dataset, sequence: SeqNo) -> Age {
+        let known = self.newest.iter().position(|(known, _)| *known == dataset);
+        let age = match known.and_then(|place| self.newest.remove(place)) {
+            Some((_, newest)) if !sequence.is_after(newest) => {
+                self.newest.push_back((dataset, newest));
+                return Age::Outdated;
+            }
+            Some(_) => Age::Newer,
+            None => Age::First,
+        };
+        if self.newest.len() == MAX_DATASETS {
+            self.newest.pop_front();
+        }
+        self.newest.push_back((dataset, sequence));
+        age
+    }
+    /// Confirms a signal with the next packet.
+    pub(super) fn confirm(&mut self, sequence: SeqNo, option: &DccpOption) {
+        self.confirmations.push_front((sequence, option.clone()));
+        self.confirmations.truncate(MAX_CONFIRMATIONS);
+    }
+    /// `true` if a confirmation is pending.
+    pub(super) fn owes_confirmation(&self) -> bool {
+        !self.confirmations.is_empty()
+    }
+    /// Returns the confirmations as an option.
+    pub(super) fn take_confirmation(&mut self) -> Option<DccpOption> {
+        let mut list = Confirmations::new();
+        while let Some((sequence, option)) = self.confirmations.front() {
+            if !list.push(*sequence, option) {
+                break;
+            }
+            self.confirmations.pop_front();
+        }
+        // A signal that does not fit into an empty list does not exist: the largest has 26 bytes.
+        (!list.is_empty()).then(|| MultipathOption::Confirm(list).into())
+    }
+    /// Number of remembered datasets and pending confirmations.
+    pub(super) fn len(&self) -> usize {
+        self.newest.len() + self.confirmations.len()
+    }
+}

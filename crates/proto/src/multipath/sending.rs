@@ -1,0 +1,155 @@
+//! Datagrams that wait for a path.
+
+use std::collections::VecDeque;
+
+use whimbrel_units::Instant;
+use whimbrel_wire::{Payload, SeqNo};
+
+use super::{MultipathEvent, SubflowId};
+use crate::send_queue::{SendQueue, SendQueueConfig};
+use crate::{Datagram, DatagramId, Event, SendError};
+
+/// A datagram that was given to a subflow, and has not left yet.
+#[derive(Clone, Debug)]
+pub(super) struct Staged {
+    pub(super) id: DatagramId,
+    pub(super) payload: Payload,
+    /// Its number in the multipath connection; `None` in a regular connection.
+    pub(super) sequence: Option<SeqNo>,
+    /// `true` if another subflow has the same datagram.
+    pub(super) is_copy: bool,
+}
+
+/// Until the peer has received a datagram, it does not know the first number: datagrams that arrive on a faster path
+/// before it would make it appear late. The first datagrams therefore take one path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Opening {
+    Unsent,
+    On(SubflowId),
+    Over,
+}
+
+/// The send queue of a multipath connection, and its sequence numbers.
+#[derive(Debug)]
+pub(super) struct Sending {
+    queue: SendQueue,
+    /// Events of the queue, until they are translated.
+    reports: VecDeque<Event>,
+    /// Datagrams of subflows that ended, or failed, before they left.
+    returned: VecDeque<Staged>,
+    /// The next number (MP_SEQ).
+    next: SeqNo,
+    /// Progress of the peer's knowledge of the first number.
+    opening: Opening,
+    /// Time at which congestion control of a path permits the next datagram, if one waits.
+    pub(super) wake: Instant,
+}
+
+impl Sending {
+    pub(super) fn new(config: SendQueueConfig, first: SeqNo) -> Self {
+        Self {
+            queue: SendQueue::new(config),
+            reports: VecDeque::new(),
+            returned: VecDeque::new(),
+            next: first,
+            opening: Opening::Unsent,
+            wake: Instant::FAR_FUTURE,
+        }
+    }
+    pub(super) fn push(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
+        self.queue.push(now, datagram, &mut self.reports)
+    }
+    /// A datagram did not leave on its subflow: it is the next to be sent.
+    pub(super) fn take_back(&mut self, staged: Staged) {
+        if !staged.is_copy {
+            self.returned.push_back(staged);
+        }
+    }
+    /// Size of the next datagram; drops expired ones before it.
+    pub(super) fn front_size(&mut self, now: Instant) -> Option<usize> {
+        match self.returned.front() {
+            Some(staged) => Some(staged.payload.len()),
+            None => self.queue.front_size(now, &mut self.reports),
+        }
+    }
+    /// Removes the next datagram.
+    pub(super) fn pop(&mut self) -> Option<Staged> {
+        self.returned.pop_front().or_else(|| {
+            let queued = self.queue.pop(&mut self.reports)?;
+            Some(Staged { id: queued.id, payload: queued.payload, sequence: None, is_copy: false })
+        })
+    }
+    /// The subflow that carries the first datagrams, until one is acknowledged.
+    pub(super) fn opening_subflow(&self) -> Option<SubflowId> {
+        match self.opening {
+            Opening::On(subflow) => Some(subflow),
+            Opening::Unsent | Opening::Over => None,
+        }
+    }
+    /// A datagram is being sent on that subflow.
+    pub(super) fn on_first(&mut self, subflow: SubflowId) {
+        if self.opening == Opening::Unsent {
+            self.opening = Opening::On(subflow);
+        }
+    }
+    /// A packet from the peer has arrived on that subflow. `is_unanswered`: it acknowledges no data.
+    pub(super) fn on_acknowledged(&mut self, subflow: SubflowId, is_unanswered: bool) {
+        if self.opening == Opening::On(subflow) && !is_unanswered {
+            self.opening = Opening::Over;
+        }
+    }
+    /// The subflow of the first datagrams is no longer usable.
+    pub(super) fn end_opening(&mut self) {
+        self.opening = Opening::Over;
+    }
+    /// The most subflows that may get the next datagram.
+    pub(super) fn copies(&self) -> usize {
+        if self.opening == Opening::Over { usize::MAX } else { 1 }
+    }
+    /// The number of the next packet.
+    pub(super) fn number(&mut self) -> SeqNo {
+        let number = self.next;
+        self.next = number.next();
+        number
+    }
+    /// The number that [`Sending::number`] would return.
+    pub(super) fn next_number(&self) -> SeqNo {
+        self.next
+    }
+    pub(super) fn is_empty(&self) -> bool {
+        self.returned.is_empty() && self.queue.is_empty()
+    }
+    pub(super) fn len(&self) -> usize {
+        self.returned.len() + self.queue.len()
+    }
+    /// Time at which the next datagram expires.
+    pub(super) fn next_deadline(&self) -> Instant {
+        self.queue.next_deadline()
+    }
+    pub(super) fn expire(&mut self, now: Instant) {
+        self.queue.expire(now, &mut self.reports);
+    }
+    pub(super) fn drop_larger_than(&mut self, limit: usize) {
+        self.queue.drop_larger_than(limit, &mut self.reports);
+    }
+    /// Drops all datagrams: the connection is over.
+    pub(super) fn clear(&mut self) {
+        self.queue.clear(&mut self.reports);
+        while let Some(staged) = self.returned.pop_front() {
+            let reason = crate::DropReason::ConnectionEnded;
+            self.reports.push_back(Event::DatagramDropped { id: staged.id, reason });
+        }
+    }
+    /// Moves the queue's reports to the connection's events.
+    pub(super) fn report(&mut self, events: &mut VecDeque<MultipathEvent>) {
+        while let Some(event) = self.reports.pop_front() {
+            match event {
+                Event::DatagramDropped { id, reason } => {
+                    events.push_back(MultipathEvent::DatagramDropped { id, reason });
+                }
+                Event::SendReady => events.push_back(MultipathEvent::SendReady),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The ends of subflows and of connections.
+
+use whimbrel_units::Duration;
+use whimbrel_wire::option::multipath::MultipathOption;
+use whimbrel_wire::{DccpOption, Kind, PacketType, ResetCode};
+
+use super::world::{End, Line, World, config, options};
+use crate::multipath::{MultipathConfig, MultipathEvent, SubflowId};
+use crate::{Config, ConnectionError, SendError};
+
+fn two(config: Config) -> World {
+    World::joined(&[Line::of(20), Line::of(35)], config, MultipathConfig::default())
+}
+
+fn closed(world: &World, end: End) -> Vec<ConnectionError> {
+    let of = |event: &MultipathEvent| match event {
+        MultipathEvent::Closed(error) => Some(*error),
+        _ => None,
+    };
+    world.events(end).iter().filter_map(of).collect()
+}
+
+/// The types of the packets of an end on a line that have an option with that MP_OPT.
+fn carriers(world: &World, end: End, line: usize, mp_opt: u8) -> Vec<PacketType> {
+    let has = |packet| options(packet).iter().any(|option| option.mp_opt() == mp_opt);
+    world.sent_by(end, line).filter(|sent| has(&sent.packet)).map(|sent| sent.packet.packet_type()).collect()
+}
+
+#[test]
+fn a_client_closes_all_subflows_with_the_servers_key() {
+    let mut world = two(config());
+    world.send(End::Client, 5);
+    world.command(End::Client, |connection, now| connection.close(now));
+    world.run_for(Duration::from_millis(500));
+    // What was queued before still leaves.
+    assert_eq!(world.received(End::Server), [5]);
+    for line in 0..2 {
+        assert_eq!(carriers(&world, End::Client, line, 10), [PacketType::Close]);
+        let reset = world.sent_by(End::Server, line).last().expect("a Reset");
+        assert!(matches!(reset.packet.kind, Kind::Reset { reset, .. } if reset.code == ResetCode::Closed));
+    }
+    assert_eq!(closed(&world, End::Client), [ConnectionError::ClosedLocally]);
+    assert_eq!(closed(&world, End::Server), [ConnectionError::ClosedByPeer]);
+    world.command(End::Client, |connection, now| {
+        assert_eq!(connection.send(now, super::world::datagram(1)), Err(SendError::Closed));
+    });
+    // The server has nothing left, the client waits out TIMEWAIT.
+    assert!(world.server.is_empty() && !world.client.is_empty());
+    world.run_for(Duration::from_secs(500));
+    assert!(world.client.is_empty());
+    assert_eq!(world.client_events.last(), Some(&MultipathEvent::Drained));
+}
+
+#[test]
+fn a_server_asks_on_all_subflows_with_the_clients_key() {
+    let mut config = config();
+    config.server_sends_close_request = true;
+    let mut world = two(config);
+    world.command(End::Server, |connection, now| connection.close(now));
+    world.run_for(Duration::from_millis(500));
+    for line in 0..2 {
+        assert!(carriers(&world, End::Server, line, 10).contains(&PacketType::CloseReq));
+        assert!(carriers(&world, End::Client, line, 10).contains(&PacketType::Close));
+    }
+    // Section 3.2.11: the keys differ.
+    let key = |end| {
+        world.sent_by(end, 0).flat_map(|sent| options(&sent.packet)).find_map(|option| match option {
+            MultipathOption::Close(key) => Some(key),
+            _ => None,
+        })
+    };
+    assert_ne!(key(End::Client), key(End::Server));
+    assert_eq!(closed(&world, End::Client), [ConnectionError::ClosedByPeer]);
+    assert_eq!(closed(&world, End::Server), [ConnectionError::ClosedLocally]);
+}
+
+#[test]
+fn the_connection_is_closed_although_one_path_is_dead() {
+    for from in [End::Client, End::Server] {
+        let mut world = two(config());
+        world.lines[0].is_dead = true;
+        world.command(from, |connection, now| connection.close(now));
+        world.run_for(Duration::from_secs(10));
+        assert_eq!(closed(&world, End::Client).len(), 1, "{from:?}");
+        assert_eq!(closed(&world, End::Server).len(), 1, "{from:?}");
+        world.run_for(Duration::from_secs(600));
+        assert!(world.client.is_empty() && world.server.is_empty(), "{from:?}");
+    }
+}
+
+#[test]
+fn a_close_of_one_subflow_leaves_the_others() {
+    for end in [End::Client, End::Server] {
+        let mut world = two(config());
+        assert!(world.command(end, |connection, now| connection.close_subflow(now, SubflowId(0))));
+        world.run_for(Duration::from_millis(500));
+        assert!(carriers(&world, End::Client, 0, 10).is_empty());
+        let down = |event: &MultipathEvent| {
+            matches!(event, MultipathEvent::SubflowDown { subflow: SubflowId(0), .. })
+        };
+        for end in [End::Client, End::Server] {
+            assert!(world.events(end).iter().any(down), "{end:?}");
+            assert!(closed(&world, end).is_empty());
+            world.send(end, 3);
+        }
+        world.run_for(Duration::from_millis(200));
+        assert_eq!((world.received(End::Client), world.received(End::Server)), (vec![3], vec![3]));
+        // The last one ends the connection.
+        world.command(end, |connection, now| connection.close_subflow(now, SubflowId(1)));
+        world.run_for(Duration::from_millis(500));
+        let other = if end == End::Client { End::Server } else { End::Client };
+        assert_eq!(closed(&world, other), [ConnectionError::ClosedByPeer]);
+    }
+}
+
+#[test]
+fn a_fast_close_resets_all_subflows_and_is_answered_on_all() {
+    for from in [End::Client, End::Server] {
+        let mut world = two(config());
+        let other = if from == End::Client { End::Server } else { End::Client };
+        world.command(from, |connection, now| connection.abort(now));
+        world.run_for(Duration::from_millis(500));
+        for line in 0..2 {
+            assert_eq!(carriers(&world, from, line, 2), [PacketType::Reset]);
+            for end in [from, other] {
+                let resets: Vec<_> = world
+                    .sent_by(end, line)
+                    .filter_map(|sent| match sent.packet.kind {
+                        Kind::Reset { reset, .. } => Some(reset.code),
+                        _ => None,
+                    })
+                    .collect();
+                assert_eq!(resets, [ResetCode::AbruptMultipathTermination], "{end:?} on line {line}");
+            }
+            // The answer proves nothing, and needs no key.
+            assert!(carriers(&world, other, line, 2).is_empty());
+        }
+        assert_eq!(closed(&world, from), [ConnectionError::AbortedLocally]);
+        let [ConnectionError::Reset(reset)] = closed(&world, other)[..] else { panic!("a Reset") };
+        assert_eq!(reset.code, ResetCode::AbruptMultipathTermination);
+        world.run_for(Duration::from_secs(10));
+        assert!(world.client.is_empty() && world.server.is_empty());
+    }
+}
+
+#[test]
+fn a_wrong_key_ends_its_subflow_only() {
+    for (mp_opt, abort) in [(2, true), (10, false)] {
+        let mut world = two(config());
+        world.script = Box::new(move |mut sent| {
+            for option in &mut sent.packet.options {
+                if let DccpOption::Multipath(data) = option
+                    && data[0] == mp_opt
+                {
+                    data[1] ^= 1;
+                }
+            }
+            // The other path is not attacked.
+            (sent.line == 0 || sent.from == End::Server).then_some(sent.packet)
+        });
+        world.command(
+            End::Client,
+            |connection, now| {
+                if abort { connection.abort(now) } else { connection.close(now) }
+            },
+        );
+        world.run_for(Duration::from_millis(200));
+        assert!(closed(&world, End::Server).is_empty(), "MP_OPT {mp_opt}");
+        assert_eq!(world.connection(End::Server).subflows().count(), 1);
+    }
+}
+
+#[test]
+fn joins_are_ignored_while_the_connection_closes() {
+    let mut world = World::connected(&[Line::of(20), Line::of(35)], config(), MultipathConfig::default());
+    world.join(1);
+    // The Request is under way when the server closes.
+    world.run_for(Duration::from_millis(1));
+    world.command(End::Server, |connection, now| connection.close(now));
+    world.run_for(Duration::from_millis(100));
+    assert_eq!(world.sent_by(End::Server, 1).count(), 0);
+}
+
+#[test]
+fn an_unanswered_first_request_gives_up() {
+    let mut world = World::new(&[Line::of(20)], config(), config(), Default::default());
+    world.lines[0].is_dead = true;
+    world.run_for(Duration::from_secs(1_000));
+    assert!(matches!(
+        world.client_events[..],
+        [.., MultipathEvent::Closed(ConnectionError::TimedOut), MultipathEvent::Drained]
+    ));
+    assert!(world.client.is_empty());
+}

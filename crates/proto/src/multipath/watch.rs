@@ -1,0 +1,132 @@
+//! The answers of a path.
+//!
+//! A path counts as failed when no data are acknowledged for a retransmission timeout (RFC 6298) while some are
+//! outstanding. The time is measured between data and the acknowledgement that covers them, so that it includes the
+//! time for which the peer's congestion control delays acknowledgements. A failed path is probed by Syncs at growing
+//! intervals; a SyncAck, or an acknowledgement of data, shows that it works again in both directions.
+
+use whimbrel_control::window::rto::{RtoConfig, RttEstimator};
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::SeqNo;
+
+/// Upper bound on the interval between probes.
+const MAX_PROBE_INTERVAL: Duration = Duration::from_secs(4);
+
+/// The outstanding data of a path, and its retransmission timeout.
+#[derive(Debug)]
+pub(super) struct PathWatch {
+    estimator: RttEstimator,
+    /// The oldest unacknowledged data.
+    outstanding: Option<Outstanding>,
+    /// The newest data sent.
+    newest: SeqNo,
+    /// The failure; `None` while the path is alive.
+    failure: Option<Failure>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Outstanding {
+    sequence: SeqNo,
+    since: Instant,
+    /// `true` if that packet left at `since`, so that its acknowledgement is a sample.
+    is_fresh: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Failure {
+    next_probe: Instant,
+    interval: Duration,
+}
+
+impl PathWatch {
+    pub(super) fn new(minimum: Duration) -> Self {
+        let config = RtoConfig { minimum, ..RtoConfig::RFC6298 };
+        Self { estimator: RttEstimator::new(config), outstanding: None, newest: SeqNo::ZERO, failure: None }
+    }
+    /// `true` unless the path has failed.
+    pub(super) fn is_alive(&self) -> bool {
+        self.failure.is_none()
+    }
+    /// The current timeout.
+    pub(super) fn timeout(&self) -> Duration {
+        self.estimator.rto()
+    }
+    /// A sample of the round-trip time from the handshake.
+    pub(super) fn on_handshake(&mut self, rtt: Duration) {
+        self.estimator.on_sample(rtt);
+    }
+    /// Data are being sent in a packet with that number.
+    pub(super) fn on_data_sent(&mut self, now: Instant, sequence: SeqNo) {
+        self.newest = sequence;
+        if self.outstanding.is_none() {
+            self.outstanding = Some(Outstanding { sequence, since: now, is_fresh: true });
+        }
+    }
+    /// `true` if that number acknowledges no data that are outstanding.
+    pub(super) fn has_unanswered(&self, acknowledged: SeqNo) -> bool {
+        self.outstanding.is_none_or(|outstanding| acknowledged.is_before(outstanding.sequence))
+    }
+    /// All packets up to that number are acknowledged, or known to be lost. Returns `true` if the path had failed.
+    #[must_use]
+    pub(super) fn on_acknowledged(&mut self, now: Instant, acknowledged: SeqNo) -> bool {
+        let Some(outstanding) = self.outstanding else { return false };
+        if acknowledged.is_before(outstanding.sequence) {
+            return false;
+        }
+        if outstanding.is_fresh && self.failure.is_none() {
+            self.estimator.on_sample(now.saturating_since(outstanding.since));
+        }
+        let remains = acknowledged.is_before(self.newest);
+        self.outstanding =
+            remains.then(|| Outstanding { sequence: acknowledged.next(), since: now, is_fresh: false });
+        self.failure.take().is_some()
+    }
+    /// The peer has answered a probe. Returns `true` if the path had failed.
+    #[must_use]
+    pub(super) fn on_probe_answered(&mut self) -> bool {
+        let had_failed = self.failure.take().is_some();
+        if had_failed {
+            // Data of before are not going to be acknowledged.
+            self.outstanding = None;
+        }
+        had_failed
+    }
+    /// Time at which [`PathWatch::on_timeout`] has work to do.
+    pub(super) fn deadline(&self) -> Instant {
+        match (self.failure, self.outstanding) {
+            (Some(failure), _) => failure.next_probe,
+            (None, Some(outstanding)) => outstanding.since + self.estimator.rto(),
+            (None, None) => Instant::FAR_FUTURE,
+        }
+    }
+    /// Returns the step that is due.
+    #[must_use]
+    pub(super) fn on_timeout(&mut self, now: Instant) -> Timeout {
+        if self.deadline() > now {
+            return Timeout::Early;
+        }
+        match &mut self.failure {
+            Some(failure) => {
+                failure.interval = (failure.interval * 2).min(MAX_PROBE_INTERVAL);
+                failure.next_probe = now + failure.interval;
+                Timeout::Probe
+            }
+            None => {
+                let interval = self.estimator.rto().min(MAX_PROBE_INTERVAL);
+                self.failure = Some(Failure { next_probe: now + interval, interval });
+                Timeout::Failed
+            }
+        }
+    }
+}
+
+/// The step due at [`PathWatch::deadline`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Timeout {
+    /// None: the call came early.
+    Early,
+    /// The path has failed, and is probed.
+    Failed,
+    /// The failed path is probed again.
+    Probe,
+}
