@@ -25,7 +25,7 @@ pub mod wifi_frame;
 pub type Target = fn(&[u8]);
 
 /// All targets by name. Each has a wrapper and a corpus of that name below `fuzz`.
-pub const TARGETS: [(&str, Target); 15] = [
+pub const TARGETS: &[(&str, Target)] = &[
     ("air", air::check),
     ("aodv", aodv::check),
     ("capture", capture::check),
