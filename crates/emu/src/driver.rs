@@ -60,6 +60,8 @@ pub struct Driver<'a> {
     /// Lateness of the packets written to devices, of several written as one the first, since their arrival in the network.
     deliveries: Lateness,
     counters: DriverCounters,
+    /// Ends whose devices have the carrier of their nodes, with the present one.
+    carriers: Vec<(usize, bool)>,
 }
 
 impl<'a> Driver<'a> {
@@ -77,7 +79,24 @@ impl<'a> Driver<'a> {
             events: Lateness::default(),
             deliveries: Lateness::default(),
             counters: DriverCounters::default(),
+            carriers: Vec::new(),
         }
+    }
+
+    /// From now on, the devices of these ends have a carrier while a link of their nodes is up.
+    pub(crate) fn follow_carriers(&mut self, ends: Vec<usize>) {
+        self.carriers = ends.into_iter().map(|end| (end, true)).collect();
+    }
+
+    /// Gives devices their carriers.
+    fn set_carriers(&mut self) -> io::Result<()> {
+        for (end, has_carrier) in &mut self.carriers {
+            let now = self.emulation.has_carrier(*end);
+            if std::mem::replace(has_carrier, now) != now {
+                self.devices[*end].set_carrier(now)?;
+            }
+        }
+        Ok(())
     }
 
     /// The network.
@@ -116,6 +135,7 @@ impl<'a> Driver<'a> {
     /// A device fails.
     pub fn turn(&mut self, until: Instant, others: &[BorrowedFd<'_>]) -> io::Result<bool> {
         self.advance();
+        self.set_carriers()?;
         self.deliver()?;
         let is_full = self.emulation.run().simulator().packets_in_network() >= self.config.most_packets;
         self.counters.full += u64::from(is_full);

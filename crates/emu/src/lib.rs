@@ -16,6 +16,8 @@ pub mod driver;
 mod error;
 #[cfg(target_os = "linux")]
 mod hosts;
+#[cfg(target_os = "linux")]
+pub mod interfaces;
 pub mod lateness;
 #[cfg(target_os = "linux")]
 pub mod namespace;

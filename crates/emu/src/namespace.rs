@@ -1,4 +1,4 @@
-//! Network namespaces with a TUN device each, held by file descriptors only.
+//! Network namespaces with a TUN device each, or several, held by file descriptors only.
 //!
 //! A namespace is made by a child process (`build`), which moves into a new network and a new mount namespace, configures them, and
 //! passes their file descriptors and that of the device to this process. Root needs no more; other users get a user namespace of
@@ -21,12 +21,16 @@ use crate::EmulateError;
 use build::{Recipe, Step, User};
 pub(crate) use messages::Request;
 
-/// The name of the device in a namespace.
+/// The name of the only device in a namespace.
 pub const DEVICE: &str = "emu0";
 
 /// The configuration of a namespace.
 #[derive(Clone, Debug)]
 pub struct EndConfig {
+    /// The name of the device.
+    pub device: String,
+    /// The number of devices that are in its namespace before it.
+    pub position: u32,
     /// The addresses of the device with the bits of their networks.
     pub addresses: Vec<(IpAddr, u8)>,
     /// The content of `/etc/hosts`.
@@ -76,24 +80,24 @@ impl Maker {
         self.user.as_ref()
     }
 
-    /// Makes a namespace with a device.
+    /// Makes a namespace with a device; with `host`, a further device in that namespace.
     ///
     /// # Errors
     /// The system does not allow it: the error has the remedy.
-    pub fn make(&mut self, config: &EndConfig) -> Result<Made, EmulateError> {
-        match self.attempt(config) {
+    pub fn make(&mut self, config: &EndConfig, host: Option<&Namespace>) -> Result<Made, EmulateError> {
+        match self.attempt(config, host) {
             // A superuser without CAP_SYS_ADMIN, as in containers.
             Err((Step::Network, error))
                 if self.is_privileged && error.raw_os_error() == Some(nix::libc::EPERM) =>
             {
                 self.is_privileged = false;
-                self.attempt(config).map_err(|(step, error)| denied::explain(step, error))
+                self.attempt(config, host).map_err(|(step, error)| denied::explain(step, error))
             }
             made => made.map_err(|(step, error)| denied::explain(step, error)),
         }
     }
 
-    fn attempt(&mut self, config: &EndConfig) -> Result<Made, (Step, io::Error)> {
+    fn attempt(&mut self, config: &EndConfig, host: Option<&Namespace>) -> Result<Made, (Step, io::Error)> {
         let user = match &self.user {
             Some(user) => User::Existing(user),
             None if self.is_privileged => User::Present,
@@ -102,10 +106,11 @@ impl Maker {
                 gid_map: format!("0 {} 1", getegid()).into_bytes(),
             },
         };
-        let index = messages::DEVICE_INDEX;
+        let index = messages::DEVICE_INDEX + config.position;
         let recipe = Recipe {
             user,
-            device: CString::new(DEVICE).map_err(|error| (Step::Start, error.into()))?,
+            host,
+            device: CString::new(config.device.as_str()).map_err(|error| (Step::Start, error.into()))?,
             index,
             requests: messages::configuration(index, config.mtu, &config.addresses),
             hosts: config.hosts.clone().into_bytes(),

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::io::{self, Seek};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 use nix::libc;
 use nix::sys::prctl::set_timerslack;
@@ -20,8 +21,9 @@ use crate::clock::Clock;
 use crate::command::{Program, Running, Terminal};
 use crate::driver::{Driver, DriverConfig};
 use crate::hosts::{LEVEL, environment, hosts_file};
+use crate::interfaces::{Host, check_hosts, members};
 use crate::lateness::LatenessSummary;
-use crate::namespace::{DEVICE, EndConfig, Made, Maker, Namespace};
+use crate::namespace::{EndConfig, Made, Maker, Namespace};
 use crate::tun::Tun;
 
 /// The most ends of an emulation.
@@ -49,6 +51,8 @@ pub struct Settings {
     pub ends: Vec<usize>,
     /// The flows that remain simulated, by their positions in the plan.
     pub simulated: Vec<usize>,
+    /// Ends that share a namespace.
+    pub hosts: Vec<Host>,
     /// Commands that run beside the main one and end with it.
     pub others: Vec<EndCommand>,
     /// The command that the emulation lasts as long as.
@@ -141,7 +145,8 @@ pub fn level() -> u8 {
 /// An end that was made.
 struct End {
     node: usize,
-    namespace: Namespace,
+    namespace: Arc<Namespace>,
+    device: String,
     counters: OwnedFd,
 }
 
@@ -153,7 +158,9 @@ impl End {
         let mut text = String::new();
         let mut file = std::fs::File::from(self.counters.try_clone().ok()?);
         file.rewind().and_then(|()| file.read_to_string(&mut text)).ok()?;
-        let line = text.lines().find_map(|line| line.trim().strip_prefix(DEVICE)?.strip_prefix(':'))?;
+        let line = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix(self.device.as_str())?.strip_prefix(':'))?;
         line.split_whitespace().nth(DROPPED)?.parse().ok()
     }
 }
@@ -197,6 +204,7 @@ pub fn emulate(
     // Timers of this thread may otherwise be 50 us late.
     let _ = set_timerslack(1);
     let mut driver = Driver::start(emulation, devices, settings.driver);
+    driver.follow_carriers(members(&settings.hosts, &settings.ends));
     let ended_by = run(&mut driver, &mut programs, settings, observer)?;
     let exit_code = programs[0].exit_code().unwrap_or(1);
     observer.observe(&mut driver).map_err(EmulateError::system("writing a capture"))?;
@@ -236,6 +244,7 @@ fn check(plan: &Plan, settings: &Settings, level: u8) -> Result<AddressPlan, Emu
         }
         _ => {}
     }
+    check_hosts(&settings.hosts, plan, &settings.ends).map_err(EmulateError::Ends)?;
     if plan.nodes.len() > AddressPlan::MOST {
         let most = AddressPlan::MOST;
         return wrong(format!(
@@ -258,17 +267,27 @@ fn make_ends(
 ) -> Result<(Vec<End>, Vec<Tun>, Vec<String>), EmulateError> {
     let own = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
     let hosts = hosts_file(plan, &settings.ends, addresses, &own);
-    let (mut ends, mut devices, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ends, mut devices, mut warnings) = (Vec::<End>::new(), Vec::new(), Vec::new());
     for &node in &settings.ends {
+        let (name, position, first) = Host::interface(&settings.hosts, plan, node);
+        let host = ends.iter().find(|end| Some(end.node) == first).map(|end| end.namespace.clone());
+        let (v4_prefix, v6_prefix) = match settings.hosts.iter().any(|host| host.ends.contains(&node)) {
+            // The default routes alone decide on the interface.
+            true => (32, 128),
+            false => (AddressPlan::V4_PREFIX, AddressPlan::V6_PREFIX),
+        };
         let config = EndConfig {
+            device: name.clone(),
+            position,
             addresses: vec![
-                (IpAddr::V4(addresses.v4(node)), AddressPlan::V4_PREFIX),
-                (IpAddr::V6(addresses.v6(node)), AddressPlan::V6_PREFIX),
+                (IpAddr::V4(addresses.v4(node)), v4_prefix),
+                (IpAddr::V6(addresses.v6(node)), v6_prefix),
             ],
             hosts: hosts.clone(),
             mtu: settings.driver.mtu,
         };
-        let Made { namespace, device, counters, has_v6, hosts_error } = maker.make(&config)?;
+        let Made { namespace, device, counters, has_v6, hosts_error } =
+            maker.make(&config, host.as_deref())?;
         if ends.is_empty() {
             if !has_v6 {
                 warnings.push("this system has no IPv6: the ends have IPv4 addresses only".to_owned());
@@ -277,7 +296,8 @@ fn make_ends(
                 warnings.push(format!("names of nodes do not resolve ({error}): use WHIMBREL_ADDRESS_NODE"));
             }
         }
-        ends.push(End { node, namespace, counters });
+        let namespace = host.unwrap_or_else(|| Arc::new(namespace));
+        ends.push(End { node, namespace, device: name, counters });
         devices.push(Tun::new(device, settings.driver.mtu as usize));
     }
     Ok((ends, devices, warnings))

@@ -1,5 +1,6 @@
 //! `whimbrel carry`: carries the UDP datagrams of another program, such as a camera's RTP, over DCCP.
 
+mod follow;
 mod forward;
 mod output;
 
@@ -11,16 +12,17 @@ use clap::{Args, Subcommand};
 use tokio::net::{UdpSocket, lookup_host};
 use tokio::time::{sleep, timeout};
 use whimbrel_net::{
-    Ccid, Config, Differentiation, LinkMonitor, Listener, NetError, OverflowPolicy, Scheme, SendQueueConfig,
-    ServiceCode, Socket, TimerConfig,
+    Ccid, Config, Differentiation, Listener, NetError, OverflowPolicy, Scheme, SendQueueConfig, ServiceCode,
+    Socket, TimerConfig,
 };
 use whimbrel_units::Duration;
 
-use super::perf::handover::willing;
+use super::perf::handover::{RestartRule, willing};
 use super::perf::target::{Target, parse_target};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::quantity::{accepted_ccids, mechanisms, parse_ccid, parse_delay, parse_seconds};
+use follow::Follow;
 use forward::{Ending, Forwarding};
 use output::Lines;
 
@@ -56,6 +58,8 @@ enum End {
                   whimbrel carry send 192.0.2.7 --from 127.0.0.1:5004 --stale 100ms --freeze-on-link-loss\n\n\
                   Datagrams that come back are sent to the program whose datagram arrived last. After a lost connection it\n\
                   connects again. Data are neither encrypted nor authenticated: use SRTP, or another protocol that is.\n\
+                  SIGUSR1, sent a round-trip time before an outage, freezes both directions; SIGUSR2, or the link's return,\n\
+                  unfreezes them.\n\
                   docs/carry.md has complete commands for a camera.")]
 struct SendArgs {
     /// The receiver's name or address, with or without its port: host, 192.0.2.7:6511, [2001:db8::7]:6511.
@@ -70,6 +74,9 @@ struct SendArgs {
     /// Freeze while there is no route to the receiver, and follow the route to another address (Linux).
     #[arg(long)]
     freeze_on_link_loss: bool,
+    /// Follow the route to another address without freezing (Linux).
+    #[arg(long, conflicts_with = "freeze_on_link_loss")]
+    follow_link: bool,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -104,12 +111,25 @@ struct CommonArgs {
     /// Drop a datagram that congestion control holds back for longer.
     #[arg(long, value_name = "DELAY", default_value = "200ms", value_parser = parse_delay)]
     stale: Duration,
+    /// Restart of this end's data after a freeze (CCIDs 3 and 4) [default: following]
+    #[arg(long, value_name = "RULE", value_enum)]
+    restart: Option<RestartRule>,
     /// Seconds between two report lines.
     #[arg(long, short = 'i', default_value = "1", value_parser = parse_seconds)]
     interval: Duration,
     /// Print JSON objects instead of lines.
     #[arg(long)]
     json: bool,
+}
+
+impl CommonArgs {
+    /// The configuration with these options.
+    fn configure(&self, mut config: Config) -> Config {
+        if let Some(rule) = self.restart {
+            config.freeze.restart = rule.into();
+        }
+        config
+    }
 }
 
 /// Runs the verb.
@@ -145,7 +165,7 @@ async fn send(args: SendArgs) -> Result<(), Failure> {
         .ok_or_else(|| anyhow!("{} has no address", args.host.host))?;
     let udp = open_udp(args.from).await?;
     let ccid = Ccid(args.ccid);
-    let config = config().sender_ccids([ccid]).receiver_ccids([ccid]);
+    let config = args.common.configure(config()).sender_ccids([ccid]).receiver_ccids([ccid]);
     let mut lines = Lines::new(args.common.json, args.common.interval);
     lines.waiting(&format!("datagrams at UDP {} go to {at}", udp.local_addr()?))?;
     let mut has_connected = false;
@@ -175,13 +195,9 @@ async fn send(args: SendArgs) -> Result<(), Failure> {
         };
         has_connected = true;
         lines.connected(at)?;
-        let monitor = if args.freeze_on_link_loss {
-            Some(LinkMonitor::open(at.ip(), None).context("following the link")?)
-        } else {
-            None
-        };
+        let follow = Follow::start(at.ip(), args.freeze_on_link_loss, args.follow_link)?;
         let forwarding = Forwarding { socket: &socket, udp: &udp, target: None, stale: args.common.stale };
-        match forwarding.run(&mut lines, &mut interrupt, monitor, None).await? {
+        match forwarding.run(&mut lines, &mut interrupt, Some(follow), None).await? {
             Ending::Interrupted => {
                 socket.close().await;
                 lines.end()?;
@@ -195,7 +211,8 @@ async fn send(args: SendArgs) -> Result<(), Failure> {
 
 async fn receive(args: ReceiveArgs) -> Result<(), Failure> {
     let mut interrupt = Interrupt::listen_as_service()?;
-    let mut config = config().sender_ccids(accepted_ccids()).receiver_ccids(accepted_ccids());
+    let mut config =
+        args.common.configure(config()).sender_ccids(accepted_ccids()).receiver_ccids(accepted_ccids());
     config.tune_tfrc(|tfrc| tfrc.differentiation = args.lda.map(Differentiation::guarded));
     config.receive.reorder_delay = args.reorder;
     let listener = listen(args.bind, &config).await?;

@@ -44,6 +44,10 @@ pub(crate) struct EmulateArgs {
     /// Keep this flow simulated, beside those in the background. May be repeated.
     #[arg(long, value_name = "FLOW")]
     simulate: Vec<String>,
+    /// Make these nodes the interfaces of one host, in the order of preference: HOST=NODE,NODE. May be repeated. The interfaces have
+    /// the names of the nodes, and a carrier while a link of the node is up.
+    #[arg(long = "host", value_name = "HOST=NODES")]
+    hosts: Vec<String>,
     /// End the emulation after this time, or `scenario` for that of the scenario.
     #[arg(long = "for", value_name = "TIME")]
     limit: Option<String>,

@@ -14,8 +14,8 @@ use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, fork};
 
-use super::Request;
 use super::passing::{self, BYTES, MOST};
+use super::{Namespace, Request};
 use crate::tun;
 
 /// The user namespace of a new network namespace.
@@ -36,6 +36,8 @@ pub(super) enum User<'a> {
 /// Everything that the child needs.
 pub(super) struct Recipe<'a> {
     pub(super) user: User<'a>,
+    /// The namespaces that get the device; new ones if there are none.
+    pub(super) host: Option<&'a Namespace>,
     pub(super) device: CString,
     pub(super) index: u32,
     pub(super) requests: Vec<Request>,
@@ -62,6 +64,7 @@ pub(super) enum Step {
     User,
     UserMap,
     JoinUser,
+    JoinHost,
     Network,
     Mount,
     OpenDevice,
@@ -71,11 +74,12 @@ pub(super) enum Step {
 }
 
 impl Step {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Start,
         Self::User,
         Self::UserMap,
         Self::JoinUser,
+        Self::JoinHost,
         Self::Network,
         Self::Mount,
         Self::OpenDevice,
@@ -87,12 +91,15 @@ impl Step {
 
 /// Settings of the new network namespace, as far as the system lets them be written: the device is to send nothing by itself, and
 /// programs may ping and route.
-const SETTINGS: [(&CStr, &[u8]); 7] = [
+const SETTINGS: [(&CStr, &[u8]); 9] = [
     (c"/proc/sys/net/ipv6/conf/default/addr_gen_mode", b"1"),
     (c"/proc/sys/net/ipv6/conf/default/router_solicitations", b"0"),
     (c"/proc/sys/net/ipv6/conf/default/accept_dad", b"0"),
     (c"/proc/sys/net/ipv4/ip_forward", b"1"),
     (c"/proc/sys/net/ipv6/conf/all/forwarding", b"1"),
+    // Of several devices, one without a carrier is not on a route.
+    (c"/proc/sys/net/ipv4/conf/all/ignore_routes_with_linkdown", b"1"),
+    (c"/proc/sys/net/ipv6/conf/all/ignore_routes_with_linkdown", b"1"),
     (c"/proc/sys/net/ipv4/ping_group_range", b"0 0"),
     (c"/proc/sys/net/ipv4/ping_group_range", b"0 2147483647"),
 ];
@@ -176,12 +183,13 @@ fn make(recipe: &Recipe<'_>) -> Result<([RawFd; MOST], i32, i32), Failed> {
             setns(existing, CloneFlags::CLONE_NEWUSER).map_err(|error| (Step::JoinUser, error))?;
         }
     }
-    unshare(CloneFlags::CLONE_NEWNET).map_err(|error| (Step::Network, error))?;
-    unshare(CloneFlags::CLONE_NEWNS).map_err(|error| (Step::Mount, error))?;
-    mount(c"none", c"/", None, libc::MS_REC | libc::MS_PRIVATE, None)
-        .map_err(|error| (Step::Mount, error))?;
-    for (setting, value) in SETTINGS {
-        let _ = write(setting, value);
+    match recipe.host {
+        Some(host) => {
+            let failed = |error| (Step::JoinHost, error);
+            setns(&host.network, CloneFlags::CLONE_NEWNET).map_err(failed)?;
+            setns(&host.mount, CloneFlags::CLONE_NEWNS).map_err(failed)?;
+        }
+        None => make_namespaces()?,
     }
     let device =
         open(c"/dev/net/tun", libc::O_RDWR | libc::O_NONBLOCK).map_err(|error| (Step::OpenDevice, error))?;
@@ -190,12 +198,27 @@ fn make(recipe: &Recipe<'_>) -> Result<([RawFd; MOST], i32, i32), Failed> {
     tun::create(device_fd, &recipe.device, Some(recipe.index))
         .map_err(|error| (Step::CreateDevice, error))?;
     let refused = configure(&recipe.requests).map_err(|error| (Step::Configure, error))?;
-    let hosts = bind_hosts(&recipe.hosts).err().map_or(0, |error| error as i32);
+    let hosts = match recipe.host {
+        Some(_) => 0,
+        None => bind_hosts(&recipe.hosts).err().map_or(0, |error| error as i32),
+    };
     let pass = |error| (Step::PassOn, error);
     let network = open(c"/proc/self/ns/net", libc::O_RDONLY).map_err(pass)?;
     let mount = open(c"/proc/self/ns/mnt", libc::O_RDONLY).map_err(pass)?;
     let counters = open(c"/proc/self/net/dev", libc::O_RDONLY).map_err(pass)?;
     Ok(([network, mount, device, counters, user], refused, hosts))
+}
+
+/// Moves this process into new network and mount namespaces.
+fn make_namespaces() -> Result<(), Failed> {
+    unshare(CloneFlags::CLONE_NEWNET).map_err(|error| (Step::Network, error))?;
+    unshare(CloneFlags::CLONE_NEWNS).map_err(|error| (Step::Mount, error))?;
+    mount(c"none", c"/", None, libc::MS_REC | libc::MS_PRIVATE, None)
+        .map_err(|error| (Step::Mount, error))?;
+    for (setting, value) in SETTINGS {
+        let _ = write(setting, value);
+    }
+    Ok(())
 }
 
 /// Sends requests to the kernel. Returns the error of optional ones, or 0.

@@ -17,6 +17,7 @@ pub(super) fn explain(step: Step, error: io::Error) -> EmulateError {
             ("making a user namespace, as this user has no privileges", Some(allow_user_namespaces(code)))
         }
         Step::JoinUser => ("entering the user namespace", None),
+        Step::JoinHost => ("entering the namespace of a host", None),
         Step::Network => ("making a network namespace", Some(more_privileges())),
         Step::Mount => ("making a mount namespace", Some(more_privileges())),
         Step::OpenDevice if matches!(code, ENOENT | ENODEV | ENXIO) => (

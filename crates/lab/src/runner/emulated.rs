@@ -131,6 +131,21 @@ impl<'a> Emulation<'a> {
         &self.nodes
     }
 
+    /// `true` if the node of an end, by number, has a link that is up, or none at all: its stations are not asked.
+    pub fn has_carrier(&self, end: usize) -> bool {
+        let node = self.nodes[end];
+        let simulator = &self.run.simulator;
+        let mut links = self
+            .run
+            .plan
+            .links
+            .iter()
+            .zip(&self.run.parts.links)
+            .filter(|(link, _)| link.from == node)
+            .peekable();
+        links.peek().is_none() || links.any(|(_, link)| simulator.link_is_up(*link))
+    }
+
     /// The time of the next event of the network or of its record.
     pub fn next_event_at(&mut self) -> Instant {
         let sample = self.run.samples.next();

@@ -7,9 +7,10 @@ use anyhow::Context;
 use bytes::{Bytes, BytesMut};
 use tokio::net::UdpSocket;
 use tokio::time::{MissedTickBehavior, interval};
-use whimbrel_net::{FreezeScope, LinkEvent, LinkMonitor, Listener, NetError, PathChange, SendError, Socket};
+use whimbrel_net::{Listener, NetError, SendError, Socket};
 use whimbrel_units::Duration;
 
+use super::follow::{Change, Follow};
 use super::output::Lines;
 use crate::interrupt::Interrupt;
 
@@ -54,7 +55,7 @@ impl Forwarding<'_> {
         mut self,
         lines: &mut Lines,
         interrupt: &mut Interrupt,
-        mut monitor: Option<LinkMonitor>,
+        mut follow: Option<Follow>,
         listener: Option<&Listener>,
     ) -> anyhow::Result<Ending> {
         let fixed = self.target.is_some();
@@ -94,7 +95,11 @@ impl Forwarding<'_> {
                     }
                 },
                 _ = ticks.tick() => self.report(lines, counts)?,
-                event = next_event(&mut monitor) => self.follow(event?).await,
+                change = next_change(&mut follow) => {
+                    if let Some(follow) = &mut follow {
+                        follow.apply(change?, self.socket).await;
+                    }
+                }
                 newer = next_connection(listener) => return Ok(Ending::Replaced(newer?)),
                 () = interrupt.raised() => {
                     self.report(lines, counts)?;
@@ -136,24 +141,6 @@ impl Forwarding<'_> {
         Ok(None)
     }
 
-    /// Reacts to a change of the link.
-    async fn follow(&self, event: LinkEvent) {
-        match event {
-            LinkEvent::Down => self.socket.freeze(FreezeScope::Local),
-            LinkEvent::AddressChanged => self.change_address().await,
-            LinkEvent::RouteChanged => self.socket.path_changed(PathChange::Keep),
-            LinkEvent::Up => self.socket.unfreeze(FreezeScope::Local),
-            _ => {}
-        }
-    }
-
-    /// Moves to the address that the system gives now. If it cannot be used yet, the connection detects the change by itself.
-    async fn change_address(&self) {
-        if self.socket.rebind(None, PathChange::Keep).await.is_err() {
-            self.socket.path_changed(PathChange::Keep);
-        }
-    }
-
     fn report(&self, lines: &mut Lines, counts: Counts) -> anyhow::Result<()> {
         match self.socket.snapshot() {
             Some(snapshot) => Ok(lines.interval_of(&snapshot, counts)?),
@@ -162,10 +149,10 @@ impl Forwarding<'_> {
     }
 }
 
-/// The next event of the link, if it is followed. Cancel safe.
-async fn next_event(monitor: &mut Option<LinkMonitor>) -> anyhow::Result<LinkEvent> {
-    match monitor {
-        Some(monitor) => monitor.next().await.context("following the link"),
+/// The next change of the link, if it is followed. Cancel safe.
+async fn next_change(follow: &mut Option<Follow>) -> anyhow::Result<Change> {
+    match follow {
+        Some(follow) => follow.next().await,
         None => std::future::pending().await,
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use anyhow::{anyhow, bail};
 use whimbrel_emu::driver::DriverConfig;
+use whimbrel_emu::interfaces::Host;
 use whimbrel_emu::session::{EndCommand, Settings, flow_ends};
 use whimbrel_lab::Plan;
 use whimbrel_units::{Duration, Instant};
@@ -55,6 +56,12 @@ pub(super) fn settings(args: &EmulateArgs, plan: &Plan) -> anyhow::Result<Settin
             ends.push(node);
         }
     }
+    let hosts = hosts(args, plan)?;
+    for node in hosts.iter().flat_map(|host| &host.ends) {
+        // In the order of the hosts.
+        ends.retain(|end| end != node);
+        ends.push(*node);
+    }
     let arguments = if args.command.is_empty() { vec![shell()] } else { args.command.clone() };
     let limit = match args.limit.as_deref() {
         None => None,
@@ -69,6 +76,7 @@ pub(super) fn settings(args: &EmulateArgs, plan: &Plan) -> anyhow::Result<Settin
     Ok(Settings {
         ends,
         simulated,
+        hosts,
         others,
         main: EndCommand { node: main, arguments },
         seed: args.seed.unwrap_or(plan.seed),
@@ -98,6 +106,19 @@ fn simulated(args: &EmulateArgs, plan: &Plan) -> anyhow::Result<Vec<usize>> {
         .filter(|(_, flow)| flow.background || args.simulate.contains(&flow.name))
         .map(|(flow, _)| flow)
         .collect())
+}
+
+/// The hosts with several interfaces.
+fn hosts(args: &EmulateArgs, plan: &Plan) -> anyhow::Result<Vec<Host>> {
+    let host = |text: &String| {
+        let (_, names) =
+            text.split_once('=').filter(|(host, names)| !host.is_empty() && !names.is_empty()).ok_or_else(
+                || anyhow!("--host {text}: expected HOST=NODE,NODE, such as --host phone=wifi,cell"),
+            )?;
+        let nodes = names.split(',').map(|name| node(&format!("--host {text}"), plan, name.trim()));
+        Ok(Host { ends: nodes.collect::<anyhow::Result<_>>()? })
+    };
+    args.hosts.iter().map(host).collect()
 }
 
 fn shell() -> OsString {

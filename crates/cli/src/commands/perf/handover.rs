@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use whimbrel_net::{Clock, FreezeScope, PathChange, Socket};
 
 pub(super) use args::HandoverArgs;
-pub(in crate::commands) use args::willing;
+pub(in crate::commands) use args::{RestartRule, willing};
 pub(super) use log::HandoverReport;
 use log::Log;
 use triggers::{LinkAction, Triggers};

@@ -22,7 +22,7 @@ enum OnMove {
 
 /// The restart of the client's sender after a freeze.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum RestartRule {
+pub(crate) enum RestartRule {
     /// At the old rate, probing until the receive rate no longer follows.
     Following,
     /// At the old rate, probing until the loss event rate indicates a loss: the paper's.

@@ -1,0 +1,98 @@
+//! The sender's reaction to its link: freezes, moves, and unfreezes the connection.
+
+use std::net::IpAddr;
+
+use anyhow::Context;
+use whimbrel_net::{FreezeScope, LinkEvent, LinkMonitor, PathChange, Socket};
+
+use crate::interrupt::{Signal, Signals};
+
+/// A change of the link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Change {
+    /// As the system reports it.
+    Link(LinkEvent),
+    /// A script announces an outage: SIGUSR1.
+    Announced,
+    /// A script announces its end: SIGUSR2.
+    Over,
+}
+
+/// Follows the link of a connection.
+#[derive(Debug)]
+pub(super) struct Follow {
+    monitor: Option<LinkMonitor>,
+    signals: Signals,
+    freezes: bool,
+    /// The data that are frozen.
+    frozen: Option<FreezeScope>,
+}
+
+impl Follow {
+    /// Follows the link to `remote`; without `freezes` and `moves`, signals only.
+    ///
+    /// # Errors
+    /// The link cannot be followed.
+    pub(super) fn start(remote: IpAddr, freezes: bool, moves: bool) -> anyhow::Result<Self> {
+        let signals = Signals::listen()?;
+        let monitor = match freezes || moves {
+            true => Some(LinkMonitor::open(remote, None).context("following the link")?),
+            false => None,
+        };
+        Ok(Self { monitor, signals, freezes, frozen: None })
+    }
+
+    /// The next change. Cancel safe.
+    ///
+    /// # Errors
+    /// The link cannot be followed any more.
+    pub(super) async fn next(&mut self) -> anyhow::Result<Change> {
+        let event = async {
+            match &mut self.monitor {
+                Some(monitor) => monitor.next().await.context("following the link"),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            event = event => Ok(Change::Link(event?)),
+            signal = self.signals.next() => Ok(match signal {
+                Signal::User1 => Change::Announced,
+                Signal::User2 => Change::Over,
+            }),
+        }
+    }
+
+    /// Applies a change to the connection.
+    pub(super) async fn apply(&mut self, change: Change, socket: &Socket) {
+        match change {
+            Change::Announced => self.freeze(FreezeScope::Both, socket),
+            // There is no path by which the other end could be notified.
+            Change::Link(LinkEvent::Down) if self.freezes => self.freeze(FreezeScope::Local, socket),
+            Change::Link(LinkEvent::AddressChanged) => change_address(socket).await,
+            Change::Link(LinkEvent::RouteChanged) => socket.path_changed(PathChange::Keep),
+            Change::Over | Change::Link(LinkEvent::Up) => self.unfreeze(socket),
+            Change::Link(_) => {}
+        }
+    }
+
+    fn freeze(&mut self, scope: FreezeScope, socket: &Socket) {
+        if self.frozen.is_none() {
+            self.frozen = Some(scope);
+            socket.freeze(scope);
+        }
+    }
+
+    fn unfreeze(&mut self, socket: &Socket) {
+        if let Some(scope) = self.frozen.take() {
+            socket.unfreeze(scope);
+        }
+    }
+}
+
+/// Moves to the address that the system gives now. If it cannot be used yet, the connection detects the change by itself.
+async fn change_address(socket: &Socket) {
+    if socket.rebind(None, PathChange::Keep).await.is_err() {
+        socket.path_changed(PathChange::Keep);
+    }
+}
