@@ -5,7 +5,7 @@
 use std::fs;
 use std::process::{Command, Output};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -286,13 +286,16 @@ fn wrong_nodes_and_ends_are_named() {
     }
 }
 
-/// Waits until a file exists.
-fn wait_for(directory: &TempDir, name: &str) {
-    let start = Instant::now();
-    while !directory.path().join(name).exists() {
-        assert!(start.elapsed() < Duration::from_secs(20), "no {name}");
+/// Waits until something holds, for 20 s.
+#[track_caller]
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..2_000 {
+        if holds() {
+            return;
+        }
         thread::sleep(Duration::from_millis(10));
     }
+    panic!("{what}");
 }
 
 /// The processes whose command lines contain `mark`.
@@ -323,7 +326,8 @@ fn nothing_is_left_after_an_end_an_interruption_and_a_kill() {
         )
         .spawn()
         .expect("it starts");
-        wait_for(&directory, &format!("ready{round}"));
+        let ready = directory.path().join(format!("ready{round}"));
+        wait_until("the program starts", || ready.exists());
         if let Some(ending) = ending {
             signal(&child, ending);
         }
@@ -336,11 +340,7 @@ fn nothing_is_left_after_an_end_an_interruption_and_a_kill() {
             Some(130)
         };
         assert_eq!(status.code(), expected, "{ending:?}");
-        let start = Instant::now();
-        while processes_with(&mark) > 0 {
-            assert!(start.elapsed() < Duration::from_secs(10), "{ending:?}: programs are left");
-            thread::sleep(Duration::from_millis(10));
-        }
+        wait_until(&format!("{ending:?}: programs are left"), || processes_with(&mark) == 0);
         assert_eq!(host(), before, "{ending:?}");
     }
 }

@@ -11,7 +11,7 @@ use std::ptr;
 
 use nix::errno::Errno;
 use nix::libc;
-use whimbrel_lab::emulation::{Arrival, EmulatedPacket};
+use whimbrel_lab::emulation::{Arrival, BoxedPacket};
 use whimbrel_lab::runner::{Emulation, Refusal};
 use whimbrel_units::{Duration, Instant};
 
@@ -53,7 +53,7 @@ pub struct Driver<'a> {
     config: DriverConfig,
     arrived: VecDeque<Arrival>,
     /// Packets that were read, and packets that are being written as one.
-    batch: Vec<Box<EmulatedPacket>>,
+    batch: Vec<BoxedPacket>,
     pool: Pool,
     /// Lateness of the events of the network.
     events: Lateness,

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use whimbrel_lab::emulation::{EmulatedPacket, HEADROOM};
+use whimbrel_lab::emulation::{BoxedPacket, EmulatedPacket, HEADROOM};
 
 /// Bytes of the header in front of a packet.
 pub(crate) const HEADER: usize = 10;
@@ -136,8 +136,8 @@ impl Layout {
 pub(crate) fn split(
     aggregate: &[u8],
     offload: Offload,
-    mut packet: impl FnMut() -> Box<EmulatedPacket>,
-    mut done: impl FnMut(Box<EmulatedPacket>),
+    mut packet: impl FnMut() -> BoxedPacket,
+    mut done: impl FnMut(BoxedPacket),
 ) -> bool {
     let size = usize::from(offload.segment_size);
     let Some(layout) = Layout::of(aggregate).filter(|_| size > 0) else { return false };

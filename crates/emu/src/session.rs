@@ -165,6 +165,13 @@ impl End {
     }
 }
 
+/// The ends of an emulation, their devices, and what they lack.
+struct Ends {
+    ends: Vec<End>,
+    devices: Vec<Tun>,
+    warnings: Vec<String>,
+}
+
 /// Runs an emulation.
 ///
 /// # Errors
@@ -179,7 +186,7 @@ pub fn emulate(
     let emulated = emulated_plan(plan, &settings.ends, &settings.simulated);
     let mut emulation = Emulation::new(&emulated, &settings.ends, addresses, settings.seed);
     let mut maker = Maker::new();
-    let (ends, devices, warnings) = make_ends(plan, settings, addresses, &mut maker)?;
+    let Ends { ends, devices, warnings } = make_ends(plan, settings, addresses, &mut maker)?;
     observer.start(&mut emulation, &warnings).map_err(EmulateError::system("writing a capture"))?;
 
     let terminal = Terminal::of_this_process();
@@ -264,7 +271,7 @@ fn make_ends(
     settings: &Settings,
     addresses: AddressPlan,
     maker: &mut Maker,
-) -> Result<(Vec<End>, Vec<Tun>, Vec<String>), EmulateError> {
+) -> Result<Ends, EmulateError> {
     let own = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
     let hosts = hosts_file(plan, &settings.ends, addresses, &own);
     let (mut ends, mut devices, mut warnings) = (Vec::<End>::new(), Vec::new(), Vec::new());
@@ -300,7 +307,7 @@ fn make_ends(
         ends.push(End { node, namespace, device: name, counters });
         devices.push(Tun::new(device, settings.driver.mtu as usize));
     }
-    Ok((ends, devices, warnings))
+    Ok(Ends { ends, devices, warnings })
 }
 
 /// Waits until each of the programs listens for connections or datagrams, or has ended, up to `longest`.

@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::libc;
-use whimbrel_lab::emulation::{EmulatedPacket, HEADROOM};
+use whimbrel_lab::emulation::{BoxedPacket, EmulatedPacket, HEADROOM};
 
 use crate::offload::{HEADER, Joiner, MOST_JOINED, Offload, split};
 
@@ -99,11 +99,7 @@ impl Tun {
     }
 
     /// Reads a packet, or the packets of an aggregate, into packets of `pool`.
-    pub(crate) fn read(
-        &mut self,
-        pool: &mut Pool,
-        packets: &mut Vec<Box<EmulatedPacket>>,
-    ) -> io::Result<Read> {
+    pub(crate) fn read(&mut self, pool: &mut Pool, packets: &mut Vec<BoxedPacket>) -> io::Result<Read> {
         let mut packet = pool.take(self.mtu);
         packet.bytes.clear();
         packet.bytes.resize(HEADROOM - HEADER, 0);
@@ -156,11 +152,7 @@ impl Tun {
 
     /// Hands the packets of a [`run`](Self::run) to the kernel. Returns `false` if the kernel discards them: the device is down, or
     /// they are no IP packets.
-    pub(crate) fn write(
-        &mut self,
-        first: &mut EmulatedPacket,
-        others: &[Box<EmulatedPacket>],
-    ) -> io::Result<bool> {
+    pub(crate) fn write(&mut self, first: &mut EmulatedPacket, others: &[BoxedPacket]) -> io::Result<bool> {
         let last_flags = others.last().map_or(0, |last| self.joiner.flags(last.ip()));
         self.joiner.finish(first, others.len() + 1, last_flags);
         let part =
@@ -185,17 +177,17 @@ impl Tun {
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     /// Packets that are not in use.
-    pub(crate) packets: Vec<Box<EmulatedPacket>>,
+    pub(crate) packets: Vec<BoxedPacket>,
 }
 
 impl Pool {
     /// A packet with room for `mtu` bytes.
-    pub(crate) fn take(&mut self, mtu: usize) -> Box<EmulatedPacket> {
+    pub(crate) fn take(&mut self, mtu: usize) -> BoxedPacket {
         self.packets.pop().unwrap_or_else(|| Box::new(EmulatedPacket::with_capacity(mtu)))
     }
 
     /// Gives a packet back.
-    pub(crate) fn put(&mut self, packet: Box<EmulatedPacket>) {
+    pub(crate) fn put(&mut self, packet: BoxedPacket) {
         self.packets.push(packet);
     }
 }

@@ -13,7 +13,7 @@ mod packet;
 pub use addresses::AddressPlan;
 pub use end::{Arrival, EmulatedEnd};
 pub(crate) use end::{EmulatedTransport, SharedOutbox};
-pub use packet::{EmulatedPacket, HEADROOM};
+pub use packet::{BoxedPacket, EmulatedPacket, HEADROOM};
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,8 @@ mod ends;
 #[cfg(target_os = "linux")]
 mod summary;
 #[cfg(target_os = "linux")]
+mod view;
+#[cfg(target_os = "linux")]
 mod watcher;
 
 use std::ffi::OsString;
@@ -69,6 +71,9 @@ pub(crate) struct EmulateArgs {
     /// Print all tables as JSON. The command's standard output goes to standard error.
     #[arg(long)]
     json: bool,
+    /// Show the live view also where programs print to the same terminal, as a line per second.
+    #[arg(long)]
+    view: bool,
     /// Show no live view and no summary.
     #[arg(long, short)]
     quiet: bool,

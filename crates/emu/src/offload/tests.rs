@@ -46,7 +46,7 @@ fn aggregate(is_v6: bool, is_tcp: bool, data: usize, segment_size: usize, flags:
     (bytes, offload)
 }
 
-fn split_all(bytes: &[u8], offload: Offload) -> Vec<Box<EmulatedPacket>> {
+fn split_all(bytes: &[u8], offload: Offload) -> Vec<BoxedPacket> {
     let mut packets = Vec::new();
     assert!(split(
         bytes,
@@ -111,7 +111,7 @@ fn a_checksum_that_was_left_out_is_completed() {
 }
 
 /// Joins packets as the driver does.
-fn join(packets: &[Box<EmulatedPacket>]) -> Vec<(Offload, Vec<u8>, usize)> {
+fn join(packets: &[BoxedPacket]) -> Vec<(Offload, Vec<u8>, usize)> {
     let mut joined = Vec::new();
     let mut rest = packets;
     while let Some(first) = rest.first() {

@@ -7,7 +7,7 @@ use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
 use whimbrel_units::Instant;
 
 use super::ip::{self, IpPacket};
-use super::packet::EmulatedPacket;
+use super::packet::BoxedPacket;
 use crate::metrics::Meter;
 use crate::payload::{Envelope, SimPayload};
 use crate::transport::{Content, FlowAgent, FlowEnd, FlowSetup, FlowTransport};
@@ -20,7 +20,7 @@ pub struct Arrival {
     /// The time of its arrival in the simulated network.
     pub at: Instant,
     /// The packet, with the ECN field as marked on the way.
-    pub packet: Box<EmulatedPacket>,
+    pub packet: BoxedPacket,
 }
 
 /// Packets that have left the network, of all ends. The ends are inside the simulator and the driver is outside; they share it.
@@ -29,7 +29,7 @@ pub(crate) struct Outbox {
     /// Arrivals in the order of time.
     arrived: VecDeque<Arrival>,
     /// Packets that the network has lost, for their memory.
-    spent: Vec<Box<EmulatedPacket>>,
+    spent: Vec<BoxedPacket>,
 }
 
 /// The outbox of an emulation.
@@ -43,7 +43,7 @@ impl SharedOutbox {
     }
 
     /// Moves what has arrived, and the packets that were lost, to these.
-    pub(crate) fn take(&self, arrived: &mut VecDeque<Arrival>, spent: &mut Vec<Box<EmulatedPacket>>) {
+    pub(crate) fn take(&self, arrived: &mut VecDeque<Arrival>, spent: &mut Vec<BoxedPacket>) {
         let mut outbox = self.lock();
         arrived.append(&mut outbox.arrived);
         spent.append(&mut outbox.spent);
@@ -103,7 +103,7 @@ impl EmulatedEnd {
         flow: usize,
         header: &IpPacket,
         destination: NodeId,
-        mut packet: Box<EmulatedPacket>,
+        mut packet: BoxedPacket,
     ) {
         let Some(measured) = self.flows.get_mut(self.positions[flow] as usize) else { return };
         let size = packet.ip().len() as u32;
@@ -133,7 +133,7 @@ impl EmulatedEnd {
 }
 
 /// Takes the packet out of an envelope.
-fn open(content: &mut SimPayload) -> Option<Box<EmulatedPacket>> {
+fn open(content: &mut SimPayload) -> Option<BoxedPacket> {
     match core::mem::replace(content, SimPayload::Other(Box::new(Empty))) {
         SimPayload::Other(content) => content.into_emulated(),
         _ => None,

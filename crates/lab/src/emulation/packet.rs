@@ -19,6 +19,9 @@ pub struct EmulatedPacket {
     pub(super) data: u32,
 }
 
+/// A packet as it moves: its box is used again together with its memory, and is one word inside of the network.
+pub type BoxedPacket = Box<EmulatedPacket>;
+
 impl EmulatedPacket {
     /// An empty packet with room for `size` bytes.
     pub fn with_capacity(size: usize) -> Self {

@@ -8,7 +8,7 @@ use whimbrel_units::Instant;
 
 use super::{Run, Samples, build};
 use crate::emulation::ip::IpPacket;
-use crate::emulation::{AddressPlan, Arrival, EmulatedEnd, EmulatedPacket, EmulatedTransport, SharedOutbox};
+use crate::emulation::{AddressPlan, Arrival, BoxedPacket, EmulatedEnd, EmulatedTransport, SharedOutbox};
 use crate::record::Record;
 use crate::scenario::{FlowEventPlan, FlowPlan, Note, Plan, TrafficPlan};
 use crate::transport::Configured;
@@ -176,11 +176,7 @@ impl<'a> Emulation<'a> {
     ///
     /// # Errors
     /// The packet is not for the network; it is returned.
-    pub fn send(
-        &mut self,
-        end: usize,
-        packet: Box<EmulatedPacket>,
-    ) -> Result<(), (Refusal, Box<EmulatedPacket>)> {
+    pub fn send(&mut self, end: usize, packet: BoxedPacket) -> Result<(), (Refusal, BoxedPacket)> {
         let Some(header) = IpPacket::parse(packet.ip()) else { return Err((Refusal::Malformed, packet)) };
         let Some(node) = self.addresses.node(header.destination).filter(|&node| node < self.ends.len())
         else {
@@ -200,7 +196,7 @@ impl<'a> Emulation<'a> {
     }
 
     /// Moves the packets that have arrived, in the order of time, and those that the network has lost, for their memory, to these.
-    pub fn receive(&mut self, arrived: &mut VecDeque<Arrival>, spent: &mut Vec<Box<EmulatedPacket>>) {
+    pub fn receive(&mut self, arrived: &mut VecDeque<Arrival>, spent: &mut Vec<BoxedPacket>) {
         self.outbox.take(arrived, spent);
     }
 

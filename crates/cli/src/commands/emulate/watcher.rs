@@ -11,6 +11,7 @@ use whimbrel_lab::Plan;
 use whimbrel_lab::runner::Emulation;
 
 use super::EmulateArgs;
+use super::view::View;
 use crate::commands::run_scenario::capture::CaptureFile;
 
 /// Watches an emulation.
@@ -19,6 +20,7 @@ pub(super) struct Watcher {
     pcap: Option<PathBuf>,
     links: Vec<String>,
     capture: Option<CaptureFile>,
+    view: View,
     is_quiet: bool,
 }
 
@@ -30,12 +32,14 @@ impl Watcher {
             pcap: args.pcap.clone(),
             links: args.pcap_link.clone(),
             capture: None,
+            view: View::new(args, plan),
             is_quiet: args.quiet,
         })
     }
 
     /// Completes the capture.
     pub(super) fn finish(self) -> anyhow::Result<()> {
+        self.view.clear();
         self.capture.map_or(Ok(()), CaptureFile::finish)
     }
 
@@ -58,6 +62,7 @@ impl Observer for Watcher {
     }
 
     fn observe(&mut self, driver: &mut Driver<'_>) -> io::Result<()> {
+        self.view.update(driver);
         self.write_capture(driver.emulation_mut())
     }
 
