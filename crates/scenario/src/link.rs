@@ -117,6 +117,14 @@ pub struct RateTrace {
     /// If true, the trace repeats; otherwise the last rate stays.
     #[serde(default = "yes")]
     pub repeat: bool,
+    /// With `mahimahi`: a recording of short trains after pauses, whose base delays and opportunities the first packets after a
+    /// pause have; `file` holds for those behind them. A line per train: its time, its base delay and its opportunities, all in
+    /// milliseconds.
+    #[serde(default)]
+    pub light: Option<PathBuf>,
+    /// With `light`: a train starts if nothing has left for longer than this; as soon as the link is idle by default.
+    #[serde(default)]
+    pub idle: Option<Time>,
 }
 
 fn yes() -> bool {

@@ -180,7 +180,7 @@ impl Link {
         let departure = if self.is_held() {
             Instant::FAR_FUTURE
         } else {
-            self.transmitter.departure(now, self.idle_from, size)
+            self.transmitter.departure(now, self.idle_from, size, &mut self.delay)
         };
         self.idle_from = departure;
         // A delay that was cut must not let this packet overtake the one before it.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use whimbrel_netsim::trace::{AtEnd, DeliveryTrace, RateSteps};
+use whimbrel_netsim::trace::{AtEnd, DeliveryTrace, LoadDependentTrace, RateSteps};
 use whimbrel_netsim::{Impairment, LinkConfig, LinkRate, QueueLimit};
 use whimbrel_units::{DataRate, Duration, Instant};
 
@@ -39,6 +39,7 @@ impl LinkPlan {
         match &self.config.rate {
             LinkRate::Constant(rate) => *rate,
             LinkRate::Deliveries(trace) => trace.mean_rate(),
+            LinkRate::LoadDependent(trace) => trace.mean_rate(),
             LinkRate::Steps(steps) => {
                 // Steps are about a second long; a thousand points sample them all in a simulation of minutes.
                 let points = 1_000;
@@ -225,6 +226,7 @@ fn nominal(config: &LinkConfig) -> DataRate {
     match &config.rate {
         LinkRate::Constant(rate) => *rate,
         LinkRate::Deliveries(trace) => trace.mean_rate(),
+        LinkRate::LoadDependent(trace) => trace.mean_rate(),
         LinkRate::Steps(steps) => steps.rate_at(Instant::ZERO),
     }
 }
@@ -257,12 +259,21 @@ fn rate(
                 let file = quoted(&trace.file.display().to_string());
                 ScenarioError::invalid(&key, file, format!("a trace in the format named ({error})"))
             };
+            check_light(&key, trace)?;
             Ok(Some(match trace.format {
                 TraceFormat::Mahimahi if !trace.repeat => {
                     let expected = "true: a mahimahi trace starts again at its end";
                     return Err(ScenarioError::invalid(key.replace("file", "repeat"), false, expected));
                 }
-                TraceFormat::Mahimahi => DeliveryTrace::parse(&text).map_err(wrong)?.into(),
+                TraceFormat::Mahimahi => {
+                    let heavy = DeliveryTrace::parse(&text).map_err(wrong)?;
+                    match &trace.light {
+                        Some(file) => {
+                            load_dependent(&key.replace("file", "light"), heavy, file, trace, base)?
+                        }
+                        None => heavy.into(),
+                    }
+                }
                 TraceFormat::Rate => {
                     let at_end = if trace.repeat { AtEnd::Repeat } else { AtEnd::Hold };
                     RateSteps::parse(&text, at_end).map_err(wrong)?.into()
@@ -273,6 +284,35 @@ fn rate(
             Err(ScenarioError::invalid(format!("{key}.trace"), "{...}", "either `rate` or `trace`, not both"))
         }
     }
+}
+
+/// The keys that need a light recording, or a format that can have one.
+fn check_light(key: &str, trace: &RateTrace) -> Result<(), ScenarioError> {
+    let wrong =
+        |name: &str, expected: &str| Err(ScenarioError::invalid(key.replace("file", name), "...", expected));
+    match (&trace.light, trace.idle, trace.format) {
+        (Some(_), _, TraceFormat::Rate) => {
+            wrong("light", "nothing: only a mahimahi trace has a light recording")
+        }
+        (None, Some(_), _) => wrong("idle", "nothing without `light`"),
+        _ => Ok(()),
+    }
+}
+
+fn load_dependent(
+    key: &str,
+    heavy: DeliveryTrace,
+    file: &Path,
+    trace: &RateTrace,
+    base: &Path,
+) -> Result<LinkRate, ScenarioError> {
+    let text = read(key, base, file)?;
+    let idle = trace.idle.map(|idle| idle.0).unwrap_or_default();
+    let found = LoadDependentTrace::parse(heavy, &text, idle).map_err(|error| {
+        let file = quoted(&file.display().to_string());
+        ScenarioError::invalid(key, file, format!("a recording of short trains ({error})"))
+    })?;
+    Ok(found.into())
 }
 
 pub(super) fn positive(key: &str, rate: DataRate) -> Result<DataRate, ScenarioError> {

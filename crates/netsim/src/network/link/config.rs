@@ -5,7 +5,7 @@ use whimbrel_units::{DataRate, Duration};
 use crate::Impairment;
 use crate::netem::NetemConfig;
 use crate::queue::Discipline;
-use crate::trace::{DeliveryTrace, RateSteps};
+use crate::trace::{DeliveryTrace, LoadDependentTrace, RateSteps};
 
 /// Transmission rate of a link.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,6 +17,9 @@ pub enum LinkRate {
     Steps(RateSteps),
     /// 1500 bytes at each stamp of a mahimahi trace.
     Deliveries(DeliveryTrace),
+    /// 1500 bytes at each opportunity of two recordings, between which the load chooses. Their base delays are added to the
+    /// link's delay.
+    LoadDependent(LoadDependentTrace),
 }
 
 impl From<DataRate> for LinkRate {
@@ -32,6 +35,12 @@ impl From<RateSteps> for LinkRate {
 impl From<DeliveryTrace> for LinkRate {
     fn from(trace: DeliveryTrace) -> Self {
         Self::Deliveries(trace)
+    }
+}
+
+impl From<LoadDependentTrace> for LinkRate {
+    fn from(trace: LoadDependentTrace) -> Self {
+        Self::LoadDependent(trace)
     }
 }
 

@@ -19,6 +19,7 @@ impl Link {
             .stalled_bits
             .take()
             .or_else(|| first.and_then(|departure| self.transmitter.bits_left(now, departure)));
+        self.delay = self.delay - self.transmitter.base_delay();
         self.transmitter = Transmitter::new(rate);
         self.replan(now, bits);
         let stands_still =
@@ -29,6 +30,7 @@ impl Link {
     /// Packets under way keep the old delay. A shorter one does not let later packets overtake them.
     pub(crate) fn set_delay(&mut self, now: Instant, delay: Duration) {
         self.settle(now);
+        let delay = delay + self.transmitter.base_delay();
         self.delay = delay;
         let mut last_arrival = self.arrival_of_departed(now);
         for packet in self.packets.range_mut(self.departed..) {
@@ -91,7 +93,7 @@ impl Link {
             packet.departure = match bits.take() {
                 _ if held => Instant::FAR_FUTURE,
                 Some(bits) => self.transmitter.departure_of_bits(now, bits),
-                None => self.transmitter.departure(now, self.idle_from, packet.size),
+                None => self.transmitter.departure(now, self.idle_from, packet.size, &mut self.delay),
             };
             self.idle_from = packet.departure;
             packet.arrival = (packet.departure + self.delay).max(last_arrival);

@@ -3,7 +3,7 @@
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::LinkRate;
-use crate::trace::{DeliveryCursor, StepCursor};
+use crate::trace::{DeliveryCursor, LoadDependentCursor, StepCursor};
 
 pub(super) enum Transmitter {
     Constant {
@@ -14,6 +14,7 @@ pub(super) enum Transmitter {
     },
     Steps(StepCursor),
     Deliveries(DeliveryCursor),
+    LoadDependent(Box<LoadDependentCursor>),
 }
 
 impl Transmitter {
@@ -22,11 +23,20 @@ impl Transmitter {
             LinkRate::Constant(rate) => Self::Constant { rate, size: 0, time: Duration::ZERO },
             LinkRate::Steps(steps) => Self::Steps(StepCursor::new(steps)),
             LinkRate::Deliveries(trace) => Self::Deliveries(DeliveryCursor::new(trace)),
+            LinkRate::LoadDependent(trace) => Self::LoadDependent(Box::new(LoadDependentCursor::new(trace))),
         }
     }
 
-    /// Departure time of a packet accepted at `now`, if all before it have left at `idle_from`.
-    pub(super) fn departure(&mut self, now: Instant, idle_from: Instant, size: u32) -> Instant {
+    /// Departure time of a packet accepted at `now`, if all before it have left at `idle_from`. `delay` is that of the link, which
+    /// a recording may change.
+    #[inline]
+    pub(super) fn departure(
+        &mut self,
+        now: Instant,
+        idle_from: Instant,
+        size: u32,
+        delay: &mut Duration,
+    ) -> Instant {
         let start = idle_from.max(now);
         match self {
             Self::Constant { rate, size: last_size, time } => {
@@ -38,6 +48,20 @@ impl Transmitter {
             }
             Self::Steps(cursor) => cursor.departure(start, f64::from(size) * 8.0),
             Self::Deliveries(cursor) => cursor.departure(now, size),
+            Self::LoadDependent(cursor) => {
+                let before = cursor.base_delay();
+                let departure = cursor.departure(now, size);
+                *delay = *delay - before + cursor.base_delay();
+                departure
+            }
+        }
+    }
+
+    /// The part of the link's delay that comes from its recording.
+    pub(super) fn base_delay(&self) -> Duration {
+        match self {
+            Self::LoadDependent(cursor) => cursor.base_delay(),
+            Self::Constant { .. } | Self::Steps(_) | Self::Deliveries(_) => Duration::ZERO,
         }
     }
 
@@ -50,6 +74,7 @@ impl Transmitter {
             }
             Self::Steps(cursor) => cursor.departure(now, bits),
             Self::Deliveries(cursor) => cursor.departure(now, libm::ceil(bits / 8.0) as u32),
+            Self::LoadDependent(_) => now,
         }
     }
 
@@ -63,14 +88,16 @@ impl Transmitter {
             Self::Constant { rate, .. } if rate.as_bits_per_second().is_infinite() => None,
             Self::Constant { rate, .. } => Some(rate.as_bits_per_second() * (departure - now).as_secs_f64()),
             Self::Steps(cursor) => Some(cursor.bits_between(now, departure)),
-            Self::Deliveries(_) => None,
+            Self::Deliveries(_) | Self::LoadDependent(_) => None,
         }
     }
 
     /// Forgets what was planned after `time`.
     pub(super) fn restart(&mut self, time: Instant) {
-        if let Self::Deliveries(cursor) = self {
-            cursor.restart(time);
+        match self {
+            Self::Deliveries(cursor) => cursor.restart(time),
+            Self::LoadDependent(cursor) => cursor.restart(time),
+            Self::Constant { .. } | Self::Steps(_) => {}
         }
     }
 }
