@@ -39,6 +39,7 @@ mod link_monitor;
 mod listener;
 mod mailbox;
 mod mobility;
+pub mod multipath;
 mod options;
 mod receive_buffers;
 mod setup;

@@ -1,0 +1,127 @@
+//! Sockets over two addresses of loopback.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::timeout;
+use whimbrel_net::multipath::{
+    MultipathConfig, MultipathEvent, MultipathHost, MultipathSocket, PathPriority, SchedulerKind, SubflowId,
+};
+use whimbrel_net::{Config, NetError};
+
+const PORT: u16 = 5001;
+
+async fn soon<T>(what: impl Future<Output = T>) -> T {
+    timeout(Duration::from_secs(20), what).await.expect("done within 20 s")
+}
+
+fn address(text: &str) -> SocketAddr {
+    text.parse().expect("an address")
+}
+
+fn ordered() -> Config {
+    let mut config = Config::default();
+    config.receive.reorder_delay = Some(whimbrel_net::Duration::from_millis(100));
+    config
+}
+
+/// A client with two addresses, and its server with one.
+async fn pair(settings: MultipathConfig) -> (MultipathHost, MultipathHost, MultipathSocket, MultipathSocket) {
+    let server = MultipathHost::bind(&[address("127.0.0.1:0")]).expect("loopback");
+    server.listen(PORT, ordered(), settings.clone()).expect("a free port");
+    let client = MultipathHost::bind(&[address("127.0.0.1:0"), address("127.0.0.2:0")]).expect("loopback");
+    let there = server.local_addrs()[0];
+    let connected = soon(client.connect(there, PORT, ordered(), settings)).await.expect("a handshake");
+    let accepted = soon(server.accept()).await.expect("a handshake");
+    (client, server, connected, accepted)
+}
+
+async fn joined(socket: &MultipathSocket) -> SubflowId {
+    loop {
+        if let MultipathEvent::SubflowUp(id) = soon(socket.event()).await.expect("an event") {
+            return id;
+        }
+    }
+}
+
+fn number(bytes: &[u8]) -> u32 {
+    u32::from_be_bytes(bytes[..4].try_into().expect("four bytes"))
+}
+
+#[tokio::test]
+async fn data_take_both_addresses_and_arrive_in_order() {
+    let settings = MultipathConfig::default().scheduler(SchedulerKind::Weighted);
+    let (_client, _server, connected, accepted) = pair(settings).await;
+    let (here, there) = (joined(&connected).await, joined(&accepted).await);
+    assert!(soon(connected.established()).await.expect("a connection"));
+    for number in 0..200_u32 {
+        let mut bytes = number.to_be_bytes().to_vec();
+        bytes.resize(700, 0);
+        connected.send(Bytes::from(bytes)).expect("room");
+        if number % 10 == 9 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+    let (mut received, mut on_second) = (Vec::new(), 0);
+    while received.last() != Some(&199) {
+        let datagram = soon(accepted.recv()).await.expect("a datagram");
+        on_second += u32::from(datagram.subflow == there);
+        received.push(number(&datagram.payload));
+    }
+    assert!(received.windows(2).all(|pair| pair[0] < pair[1]), "{received:?}");
+    assert!(received.len() >= 195 && (60..=140).contains(&on_second), "{} {on_second}", received.len());
+    // And back.
+    accepted.send(&b"thanks"[..]).expect("room");
+    assert_eq!(&soon(connected.recv()).await.expect("a datagram").payload[..], b"thanks");
+    assert_eq!(connected.snapshot().expect("a connection").subflows[1].id, here);
+
+    soon(connected.close()).await.expect("both ends agree");
+    assert!(matches!(soon(accepted.recv()).await, Err(NetError::Connection(_))));
+}
+
+#[tokio::test]
+async fn an_address_that_is_withdrawn_leaves_the_other() {
+    let (_client, _server, connected, accepted) = pair(MultipathConfig::default()).await;
+    joined(&connected).await;
+    joined(&accepted).await;
+    assert!(connected.set_priority(SubflowId(0), PathPriority::STANDBY));
+    assert!(connected.remove_address(address("127.0.0.1:0")));
+    soon(async {
+        while !matches!(accepted.event().await, Ok(MultipathEvent::AddressRemoved { address_id: 0 })) {}
+    })
+    .await;
+    connected.send(&b"by the second address"[..]).expect("room");
+    let datagram = soon(accepted.recv()).await.expect("a datagram");
+    assert_eq!(datagram.subflow, SubflowId(1));
+}
+
+#[tokio::test]
+async fn a_connection_moves_to_an_address_that_appears_later() {
+    let settings = MultipathConfig::default();
+    let server = MultipathHost::bind(&[address("127.0.0.1:0")]).expect("loopback");
+    server.listen(PORT, ordered(), settings.clone()).expect("a free port");
+    let client = MultipathHost::bind(&[address("127.0.0.1:0")]).expect("loopback");
+    let there = server.local_addrs()[0];
+    let connected = soon(client.connect(there, PORT, ordered(), settings)).await.expect("a handshake");
+    let accepted = soon(server.accept()).await.expect("a handshake");
+    let later = client.add_local(address("127.0.0.2:0")).expect("loopback");
+    connected.join(later, there).expect("a subflow");
+    joined(&connected).await;
+    assert!(connected.close_subflow(SubflowId(0)));
+    connected.send(&b"after the change"[..]).expect("room");
+    assert_eq!(&soon(accepted.recv()).await.expect("a datagram").payload[..], b"after the change");
+}
+
+#[tokio::test]
+async fn errors_name_what_is_wrong() {
+    assert!(matches!(MultipathHost::bind(&[]), Err(NetError::Config(text)) if text.contains("at least one")));
+    let client = MultipathHost::bind(&[address("127.0.0.1:0")]).expect("loopback");
+    let refused = client.connect(address("[::1]:9"), PORT, ordered(), MultipathConfig::default()).await;
+    assert!(matches!(refused, Err(NetError::Config(text)) if text.contains("family")));
+    // There is no such port at the server.
+    let server = MultipathHost::bind(&[address("127.0.0.1:0")]).expect("loopback");
+    let there = server.local_addrs()[0];
+    let refused = soon(client.connect(there, PORT, ordered(), MultipathConfig::default())).await;
+    assert!(matches!(refused, Err(NetError::Connection(_))), "{refused:?}");
+}
