@@ -39,4 +39,21 @@ impl NetError {
     pub(crate) fn io(action: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, source }
     }
+
+    /// The same error once more.
+    #[cfg(unix)]
+    pub(crate) fn repeated(&self) -> Self {
+        match self {
+            Self::Io { action, source } => {
+                let code = source.raw_os_error().map(io::Error::from_raw_os_error);
+                let source = code.unwrap_or_else(|| io::Error::new(source.kind(), source.to_string()));
+                Self::Io { action, source }
+            }
+            Self::Connection(error) => Self::Connection(*error),
+            Self::Security(error) => Self::Security(error.clone()),
+            Self::Send(error) => Self::Send(*error),
+            Self::Config(text) => Self::Config(text.clone()),
+            Self::DriverStopped => Self::DriverStopped,
+        }
+    }
 }

@@ -160,6 +160,18 @@ impl Inbox {
         self.events.pop_front()
     }
 
+    /// `true` if there is a datagram to read, or no more will arrive.
+    #[cfg(unix)]
+    pub(crate) fn has_datagram(&self) -> bool {
+        !self.datagrams.is_empty() || self.end().is_some()
+    }
+
+    /// `true` if there is an event to read, or no more will follow.
+    #[cfg(unix)]
+    pub(crate) fn has_event(&self) -> bool {
+        !self.events.is_empty() || self.end().is_some()
+    }
+
     /// The connection is not secured; its end follows.
     pub(crate) fn set_insecure(&mut self, error: SecurityError) {
         self.insecure.get_or_insert(error);

@@ -20,6 +20,34 @@
 //! # }
 //! ```
 //!
+//! A [`Socket`] is a [`Stream`](futures_core::Stream) of received datagrams and a [`Sink`](futures_sink::Sink) of sent ones;
+//! [`Socket::split`] makes two halves of it for two tasks:
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use futures_util::{SinkExt, StreamExt};
+//! use whimbrel_net::{Bytes, Config, Duration, Listener, Socket};
+//!
+//! let listener = Listener::bind("127.0.0.1:0".parse()?, 5001, Config::default()).await?;
+//! let (sending, _) = Socket::connect(listener.local(), 5001, Config::default()).await?.split();
+//! // Live data: what could not be sent within 150 ms is dropped.
+//! let mut sending = sending.with_lifetime(Duration::from_millis(150));
+//! sending.send(Bytes::from_static(b"hello")).await?;
+//! let mut receiving = listener.accept().await?;
+//! assert_eq!(receiving.next().await.expect("a datagram")?.payload[..], *b"hello");
+//! // The stream ends where the peer closes the connection; an error is an item of its own.
+//! tokio::join!(async { sending.close().await }, async { while receiving.next().await.is_some() {} }).0?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Programs without an asynchronous runtime use `polled` (on Unix): sockets with a file descriptor for `poll` and `epoll`.
+//!
+//! With the feature `tracing`, each connection is a span `connection` of the `tracing` crate with the fields `remote` and
+//! `role`, and its events are recorded there under the target `whimbrel_net::connection`: the handshake, freezes, moves and the
+//! end at the level DEBUG, failures of security at WARN, each datagram, loss and drop at TRACE. Without the feature nothing of it is compiled.
+//!
 //! The protocol itself is in `whimbrel-proto`; this crate reads the clock, moves bytes between the
 //! kernel and the protocol in batches (with segmentation offload where packets allow it), and wakes tasks.
 
@@ -31,6 +59,7 @@ mod driver;
 mod dscp;
 mod error;
 mod freezing;
+mod halves;
 mod host;
 mod inbox;
 mod layers;
@@ -41,15 +70,20 @@ mod mailbox;
 mod mobility;
 pub mod multipath;
 mod options;
+#[cfg(unix)]
+pub mod polled;
 mod receive_buffers;
 mod setup;
 mod socket;
 mod state;
+mod streams;
+mod trace;
 
 pub use bytes::Bytes;
 pub use clock::{Clock, entropy};
 pub use dscp::Dscp;
 pub use error::NetError;
+pub use halves::{ReceiveHalf, ReuniteError, SendHalf};
 pub use host::Host;
 pub use inbox::Received;
 pub use lead::Lead;

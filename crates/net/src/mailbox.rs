@@ -1,11 +1,12 @@
 //! The application's side of one connection: received data and waiting tasks.
 
 use std::net::SocketAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
 use crate::inbox::Inbox;
+use crate::trace::Trace;
 
 /// State shared by the driver and one socket besides the protocol.
 #[derive(Debug)]
@@ -14,9 +15,13 @@ pub(crate) struct Mailbox {
     /// The peer opened the connection.
     pub(crate) is_server: bool,
     inbox: Mutex<Inbox>,
-    readable: Notify,
-    writable: Notify,
-    happened: Notify,
+    pub(crate) trace: Trace,
+    /// Notified when datagrams arrive.
+    pub(crate) readable: Arc<Notify>,
+    /// Notified when the send queue has room again.
+    pub(crate) writable: Arc<Notify>,
+    /// Notified of other events.
+    pub(crate) happened: Arc<Notify>,
 }
 
 /// The tasks to wake.
@@ -40,9 +45,10 @@ impl Mailbox {
             remote: Mutex::new(remote),
             is_server,
             inbox: Mutex::new(Inbox::new(limit)),
-            readable: Notify::new(),
-            writable: Notify::new(),
-            happened: Notify::new(),
+            trace: Trace::new(remote, is_server),
+            readable: Arc::default(),
+            writable: Arc::default(),
+            happened: Arc::default(),
         }
     }
 

@@ -8,13 +8,14 @@ use whimbrel_dtls::Fingerprint;
 use whimbrel_proto::{
     Connection, ConnectionError, ConnectionHandle, ConnectionSnapshot, Datagram, Event, SendError,
 };
-use whimbrel_units::Instant;
+use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{Payload, ResetCode};
 
 use crate::carrier::UdpCarrier;
 use crate::driver::Shared;
 use crate::mailbox::Mailbox;
+use crate::streams::{Reading, Writing};
 use crate::{HostOptions, NetError, Received, Setup, SocketOptions};
 
 /// One DCCP connection, over UDP unless its [`Host`](crate::Host) uses another carrier.
@@ -26,6 +27,8 @@ pub struct Socket {
     pub(crate) shared: Arc<Shared>,
     pub(crate) handle: ConnectionHandle,
     pub(crate) mailbox: Arc<Mailbox>,
+    pub(crate) reading: Reading,
+    pub(crate) writing: Writing,
 }
 
 impl Socket {
@@ -151,7 +154,7 @@ impl Socket {
 
     /// A handle for a connection of the driver; it is counted already.
     pub(crate) fn new(shared: Arc<Shared>, handle: ConnectionHandle, mailbox: Arc<Mailbox>) -> Self {
-        Self { shared, handle, mailbox }
+        Self { shared, handle, mailbox, reading: Reading::default(), writing: Writing::default() }
     }
 
     /// The peer's UDP address; without UDP, its IP address with port 0. That of a client may change:
@@ -208,8 +211,25 @@ impl Socket {
         self.queue(&mut None, &mut std::iter::once(payload), deadline)
     }
 
+    /// Queues a datagram that is dropped if it could not be sent until `deadline` (on this socket's clock), and
+    /// [`Event::DatagramDropped`] then reports it. Waits as [`Socket::send`] does.
+    ///
+    /// # Errors
+    /// As [`Socket::send`].
+    pub async fn send_before(&self, payload: Bytes, deadline: Instant) -> Result<(), NetError> {
+        self.send_many([payload], Some(deadline)).await
+    }
+
+    /// As [`Socket::send_before`], with a deadline `lifetime` from now.
+    ///
+    /// # Errors
+    /// As [`Socket::send`].
+    pub async fn send_within(&self, payload: Bytes, lifetime: Duration) -> Result<(), NetError> {
+        self.send_before(payload, self.now() + lifetime).await
+    }
+
     /// Queues the datagram refused before and those that follow; leaves the one refused now in `refused`.
-    fn queue(
+    pub(crate) fn queue(
         &self,
         refused: &mut Option<Bytes>,
         payloads: &mut impl Iterator<Item = Bytes>,
@@ -272,6 +292,30 @@ impl Socket {
                 }
             })
             .await
+    }
+
+    /// The next datagram if there is one now. Never waits.
+    ///
+    /// # Errors
+    /// As [`Socket::recv`].
+    pub fn try_recv(&self) -> Result<Option<Received>, NetError> {
+        let mut inbox = self.mailbox.inbox();
+        match inbox.pop() {
+            Some(received) => Ok(Some(received)),
+            None => inbox.end().map_or(Ok(None), Err),
+        }
+    }
+
+    /// The next event if there is one now. Never waits.
+    ///
+    /// # Errors
+    /// As [`Socket::event`].
+    pub fn try_event(&self) -> Result<Option<Event>, NetError> {
+        let mut inbox = self.mailbox.inbox();
+        match inbox.pop_event() {
+            Some(event) => Ok(Some(event)),
+            None => inbox.end().map_or(Ok(None), Err),
+        }
     }
 
     /// The next event that is not a datagram: drops with their reasons, feature changes, the end.
@@ -371,7 +415,7 @@ impl Socket {
         }
     }
 
-    fn start_closing(&self) {
+    pub(crate) fn start_closing(&self) {
         let mut state = self.shared.lock();
         if state.is_current(self.handle, &self.mailbox) {
             state.close(self.now(), self.handle);

@@ -472,9 +472,13 @@ impl Delivery {
     fn push(&mut self, event: LayerEvent, mailbox: &Mailbox, inbox: &mut Inbox, now: Instant) {
         let event = match event {
             LayerEvent::Event(event) => event,
-            LayerEvent::Failed(error) => return inbox.set_insecure(error),
+            LayerEvent::Failed(error) => {
+                mailbox.trace.insecure(&error);
+                return inbox.set_insecure(error);
+            }
             _ => return,
         };
+        mailbox.trace.event(&event);
         self.is_connected |= matches!(event, Event::Connected { .. });
         self.is_drained |= event == Event::Drained;
         if let Event::PeerMoved { to, .. } = event {
