@@ -14,6 +14,7 @@
 #   make confront-real  the confronts of the paper with Linux's TCP, UDP and DCCP in that guest (papers/confront/README.md)
 #   make reorder-real  a real video and speech over netem that reorders, in that guest (docs/reordering.md)
 #   make handover  a real stream over a real handover, between network namespaces (docs/handover.md)
+#   make emulation  real datagrams across emulated networks, compared with simulations: docs/emulation-accuracy.md
 #   make wheel   a wheel for `pip install`, with profile-guided optimisation, into out/wheels
 #   make docs    the documentation site, into out/docs: pages, papers, notebooks, references
 #   make validation   compute docs/validation-80211.md, 802.11 against theory and ns-2, in minutes
@@ -45,12 +46,12 @@ export PROPTEST_RNG_SEED ?= 1
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-wifi -p whimbrel-netsim
 
-.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check
+.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
 
-test: tools lint compliance deny wasm rust-tests validation-check fuzz-check docs python-tests instructions interop-quick handover-quick reorder-real-quick
+test: tools lint compliance deny wasm rust-tests validation-check fuzz-check docs python-tests instructions interop-quick handover-quick reorder-real-quick emulation-quick
 	echo "== make test: all passed"
 
 check: tools
@@ -122,6 +123,14 @@ handover: extension
 handover-quick: extension
 	echo "== a stream that survives a handover, quick form"
 	$(BIN)/python interop/handover.py --quick --out $(OUT)/test/handover
+
+# Without namespaces or TUN devices it prints the reason and is skipped; under REQUIRE_ALL=1 it fails.
+emulation: extension
+	$(BIN)/python interop/emulation.py --out $(OUT)/emulation --page docs/emulation-accuracy.md
+
+emulation-quick: extension
+	echo "== emulations against simulations, quick form"
+	$(BIN)/python interop/emulation.py --quick --out $(OUT)/test/emulation
 
 # It has the same requirements as interop.
 reorder-real: extension

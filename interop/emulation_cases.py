@@ -120,13 +120,13 @@ CASES = (
     Case(
         "CoDel that marks",
         _WIRED % 'rate = "10 Mbit/s"\nqueue = "1000 packets"\ndiscipline = { kind = "codel", ecn = true }',
-        rate_bps=10.5e6,
+        rate_bps=10.2e6,
         ecn=True,
         delay_bound_s=None,
     ),
     Case(
         "a recorded link",
-        _WIRED % 'trace = { file = "drive.mahimahi", format = "mahimahi" }',
+        _WIRED % 'trace = { file = "drive.mahimahi", format = "mahimahi" }\nreverse = { rate = "10 Mbit/s" }',
         rate_bps=12e6,
         size=1500,
         delay_bound_s=None,

@@ -23,6 +23,7 @@ from pathlib import Path
 _STAMP = struct.Struct("!QQ")
 _TIMESPEC = struct.Struct("qq")
 _SO_TIMESTAMPNS = 35
+_SO_RCVBUFFORCE = 33
 _ECT_0 = 2
 
 
@@ -61,7 +62,10 @@ def receive(port: int, out: Path) -> None:
 
     with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as receiver:
         receiver.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-        receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
+        for option in (_SO_RCVBUFFORCE, socket.SO_RCVBUF):
+            with contextlib.suppress(PermissionError):
+                receiver.setsockopt(socket.SOL_SOCKET, option, 1 << 24)
+                break
         receiver.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVTCLASS, 1)
         receiver.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
         receiver.bind(("::", port))

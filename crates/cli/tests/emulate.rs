@@ -286,6 +286,46 @@ fn wrong_nodes_and_ends_are_named() {
     }
 }
 
+#[test]
+fn emulations_nest() {
+    let Some(directory) = directory() else { return };
+    let inner = SCENARIO
+        .replace("\"client\"", "\"app\"")
+        .replace("\"server\"", "\"edge\"")
+        .replace("delay = \"20 ms\"", "delay = \"10 ms\"");
+    fs::write(directory.path().join("inner.toml"), inner).expect("it is written");
+    let outer =
+        ["two.toml", "--end", "server=exec python3 echo.py", "--", env!("CARGO_BIN_EXE_whimbrel"), "emulate"];
+    let nested = ["inner.toml", "-q", "--host", "edge", "--", "python3", "pinger.py", "server", "20"];
+    let output = emulate(&directory, &[&outer[..], &nested].concat());
+    assert!(output.status.success(), "{output:?}");
+    let text = stdout(&output);
+    let times = text.lines().map(|line| line.rsplit(' ').next().expect("a time").parse().expect("a number"));
+    let mut times: Vec<f64> = times.collect();
+    times.sort_by(f64::total_cmp);
+    // 25 ms and 15 ms each way, and the time of four transmissions.
+    assert!(times.len() == 20 && times[0] >= 80.4 && times[0] < 86.0, "{times:?}");
+    let busy = emulate(
+        &directory,
+        &[
+            "two.toml",
+            "-q",
+            "--",
+            env!("CARGO_BIN_EXE_whimbrel"),
+            "emulate",
+            "inner.toml",
+            "--host",
+            "edge",
+            "--level",
+            "0",
+        ],
+    );
+    let text = stderr(&busy);
+    let expected = "whimbrel: the addresses of the emulated network are in use: this host has a route to 10.0.0.0/16 at emu0; \
+                    choose others with --level\n";
+    assert_eq!((busy.status.code(), text.as_str()), (Some(1), expected));
+}
+
 /// Waits until something holds, for 20 s.
 #[track_caller]
 fn wait_until(what: &str, holds: impl Fn() -> bool) {

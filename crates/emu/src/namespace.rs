@@ -12,9 +12,11 @@ mod passing;
 
 use std::ffi::CString;
 use std::io;
-use std::net::IpAddr;
-use std::os::fd::OwnedFd;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::{AsFd, OwnedFd};
 
+use nix::fcntl::{OFlag, open};
+use nix::sys::stat::Mode;
 use nix::unistd::{getegid, geteuid};
 
 use crate::EmulateError;
@@ -23,6 +25,60 @@ pub(crate) use messages::Request;
 
 /// The name of the only device in a namespace.
 pub const DEVICE: &str = "emu0";
+
+/// The pattern of the name of a device in the present namespace.
+const OWN_DEVICE: &str = "emu-host%d";
+
+/// A device in the present namespace.
+#[derive(Debug)]
+pub struct Attached {
+    /// The TUN device. It disappears when it is closed.
+    pub device: OwnedFd,
+    /// Its name.
+    pub name: String,
+}
+
+/// Makes a device in the present network namespace, with addresses and the routes to their networks.
+///
+/// # Errors
+/// The system does not allow it, or uses the addresses.
+pub fn attach(addresses: &[(IpAddr, u8)], mtu: u32) -> Result<Attached, EmulateError> {
+    if let Some(route) =
+        busy_route(addresses, &std::fs::read_to_string("/proc/net/route").unwrap_or_default())
+    {
+        return Err(EmulateError::Ends(format!(
+            "the addresses of the emulated network are in use: this host has a route to {route}; choose others with --level"
+        )));
+    }
+    let failed = |step| move |error: nix::errno::Errno| denied::explain(step, error.into());
+    let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+    let device = open("/dev/net/tun", flags, Mode::empty()).map_err(failed(Step::OpenDevice))?;
+    let pattern = CString::new(OWN_DEVICE).unwrap_or_default();
+    let name = crate::tun::create(device.as_fd(), &pattern, None).map_err(failed(Step::CreateDevice))?;
+    let name: Vec<u8> = name.into_iter().take_while(|byte| *byte != 0).collect();
+    let name = String::from_utf8_lossy(&name).into_owned();
+    let index = nix::net::if_::if_nametoindex(name.as_str()).map_err(failed(Step::Configure))?;
+    build::configure(&messages::device(index, mtu, addresses)).map_err(failed(Step::Configure))?;
+    Ok(Attached { device, name })
+}
+
+/// A route of this host that overlaps one of the IPv4 networks, in the format of `/proc/net/route`.
+fn busy_route(addresses: &[(IpAddr, u8)], routes: &str) -> Option<String> {
+    let word = |text: &str| u32::from_str_radix(text, 16).ok().map(u32::swap_bytes);
+    routes.lines().skip(1).find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let (network, mask) = (word(fields.get(1)?)?, word(fields.get(7)?)?);
+        // The default route leads everywhere.
+        let overlaps = addresses.iter().any(|&(address, prefix)| match address {
+            IpAddr::V4(address) if mask != 0 => {
+                let common = mask & u32::MAX << (32 - u32::from(prefix));
+                address.to_bits() & common == network & common
+            }
+            _ => false,
+        });
+        overlaps.then(|| format!("{}/{} at {}", Ipv4Addr::from_bits(network), mask.count_ones(), fields[0]))
+    })
+}
 
 /// The configuration of a namespace.
 #[derive(Clone, Debug)]
@@ -132,5 +188,29 @@ impl Maker {
 impl Default for Maker {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routes_that_overlap_are_named() {
+        let routes = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\n\
+                      eth0\t00000000\t010011AC\t0003\t0\t0\t0\t00000000\t0\t0\t0\n\
+                      eth1\t0000020A\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n\
+                      eth2\t0503030A\t00000000\t0001\t0\t0\t0\tFFFFFFFF\t0\t0\t0\n";
+        let of = |level: u8| busy_route(&[(IpAddr::from([10, level, 0, 1]), 16)], routes);
+        assert_eq!((of(1), of(2)), (None, Some("10.2.0.0/16 at eth1".to_owned())));
+        assert_eq!(of(3), Some("10.3.3.5/32 at eth2".to_owned()));
+        let wide = routes.replace(
+            "0000020A\t00000000\t0001\t0\t0\t0\t0000FFFF",
+            "0000000A\t00000000\t0001\t0\t0\t0\t000000FF",
+        );
+        assert_eq!(
+            busy_route(&[(IpAddr::from([10, 9, 0, 1]), 16)], &wide),
+            Some("10.0.0.0/8 at eth1".to_owned())
+        );
     }
 }

@@ -23,7 +23,7 @@ use crate::driver::{Driver, DriverConfig};
 use crate::hosts::{LEVEL, environment, hosts_file};
 use crate::interfaces::{Host, check_hosts, members};
 use crate::lateness::LatenessSummary;
-use crate::namespace::{EndConfig, Made, Maker, Namespace};
+use crate::namespace::{Attached, EndConfig, Made, Maker, Namespace, attach};
 use crate::tun::Tun;
 
 /// The most ends of an emulation.
@@ -49,6 +49,10 @@ pub struct EndCommand {
 pub struct Settings {
     /// The nodes with a namespace, by their positions in the plan.
     pub ends: Vec<usize>,
+    /// The node that is the present namespace, if there is one: the router to its networks.
+    pub host: Option<usize>,
+    /// The number of the address range ([`AddressPlan::new`]).
+    pub level: u8,
     /// The flows that remain simulated, by their positions in the plan.
     pub simulated: Vec<usize>,
     /// Ends that share a namespace.
@@ -145,9 +149,10 @@ pub fn level() -> u8 {
 /// An end that was made.
 struct End {
     node: usize,
-    namespace: Arc<Namespace>,
-    device: String,
+    /// `None` for the present one. Interfaces of one host share it.
+    namespace: Option<Arc<Namespace>>,
     counters: OwnedFd,
+    device: String,
 }
 
 impl End {
@@ -181,10 +186,12 @@ pub fn emulate(
     settings: &Settings,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, EmulateError> {
-    let level = level();
-    let addresses = check(plan, settings, level)?;
+    let addresses = check(plan, settings)?;
     let emulated = emulated_plan(plan, &settings.ends, &settings.simulated);
     let mut emulation = Emulation::new(&emulated, &settings.ends, addresses, settings.seed);
+    if let Some(gateway) = settings.host.and_then(|host| settings.ends.iter().position(|&end| end == host)) {
+        emulation.set_gateway(gateway);
+    }
     let mut maker = Maker::new();
     let Ends { ends, devices, warnings } = make_ends(plan, settings, addresses, &mut maker)?;
     observer.start(&mut emulation, &warnings).map_err(EmulateError::system("writing a capture"))?;
@@ -192,14 +199,16 @@ pub fn emulate(
     let terminal = Terminal::of_this_process();
     let start = |command: &EndCommand, is_foreground: bool| {
         let end = ends.iter().find(|end| end.node == command.node);
-        let Some(end) = end else { return Err(EmulateError::Ends("a command has no end".to_owned())) };
+        let Some(namespace) = end.and_then(|end| end.namespace.as_ref()) else {
+            return Err(EmulateError::Ends("a command has no end".to_owned()));
+        };
         let program = Program {
             arguments: command.arguments.clone(),
-            environment: environment(plan, &settings.ends, addresses, command.node, level + 1),
+            environment: environment(plan, &settings.ends, addresses, command.node, settings.level + 1),
             is_foreground,
             redirects_output: settings.redirects_output,
         };
-        Running::start(&program, &plan.nodes[command.node], &end.namespace, &maker)
+        Running::start(&program, &plan.nodes[command.node], namespace, &maker)
     };
     // The kernel itself sends when a device comes up, before anything reads.
     let discarded: Vec<u64> = ends.iter().map(|end| end.discarded().unwrap_or(0)).collect();
@@ -237,7 +246,7 @@ pub fn emulate(
 }
 
 /// Checks the ends, and chooses the addresses.
-fn check(plan: &Plan, settings: &Settings, level: u8) -> Result<AddressPlan, EmulateError> {
+fn check(plan: &Plan, settings: &Settings) -> Result<AddressPlan, EmulateError> {
     let wrong = |text: String| Err(EmulateError::Ends(text));
     match settings.ends.len() {
         0 | 1 => {
@@ -259,10 +268,15 @@ fn check(plan: &Plan, settings: &Settings, level: u8) -> Result<AddressPlan, Emu
             plan.nodes.len()
         ));
     }
-    if level == u8::MAX {
-        return wrong(format!("there are {level} emulations around this one, and no address range is left"));
+    if settings.level == u8::MAX {
+        return wrong("there are 255 emulations around this one, and no address range is left".to_owned());
     }
-    Ok(AddressPlan::new(level))
+    let commands = settings.others.iter().chain([&settings.main]);
+    if let Some(host) = settings.host.filter(|&host| commands.into_iter().any(|command| command.node == host))
+    {
+        return wrong(format!("\"{}\" is this host (--host): no command is started there", plan.nodes[host]));
+    }
+    Ok(AddressPlan::new(settings.level))
 }
 
 /// Makes the namespaces and devices of all ends, with warnings on what they lack.
@@ -277,22 +291,24 @@ fn make_ends(
     let (mut ends, mut devices, mut warnings) = (Vec::<End>::new(), Vec::new(), Vec::new());
     for &node in &settings.ends {
         let (name, position, first) = Host::interface(&settings.hosts, plan, node);
-        let host = ends.iter().find(|end| Some(end.node) == first).map(|end| end.namespace.clone());
+        let host = ends.iter().find(|end| Some(end.node) == first).and_then(|end| end.namespace.clone());
         let (v4_prefix, v6_prefix) = match settings.hosts.iter().any(|host| host.ends.contains(&node)) {
             // The default routes alone decide on the interface.
             true => (32, 128),
             false => (AddressPlan::V4_PREFIX, AddressPlan::V6_PREFIX),
         };
-        let config = EndConfig {
-            device: name.clone(),
-            position,
-            addresses: vec![
-                (IpAddr::V4(addresses.v4(node)), v4_prefix),
-                (IpAddr::V6(addresses.v6(node)), v6_prefix),
-            ],
-            hosts: hosts.clone(),
-            mtu: settings.driver.mtu,
-        };
+        let own =
+            vec![(IpAddr::V4(addresses.v4(node)), v4_prefix), (IpAddr::V6(addresses.v6(node)), v6_prefix)];
+        let mtu = settings.driver.mtu;
+        if settings.host == Some(node) {
+            let Attached { device, name } = attach(&own, mtu)?;
+            let counters = std::fs::File::open("/proc/self/net/dev")
+                .map_err(EmulateError::system("reading counters"))?;
+            ends.push(End { node, namespace: None, counters: counters.into(), device: name });
+            devices.push(Tun::new(device, mtu as usize));
+            continue;
+        }
+        let config = EndConfig { device: name.clone(), position, addresses: own, hosts: hosts.clone(), mtu };
         let Made { namespace, device, counters, has_v6, hosts_error } =
             maker.make(&config, host.as_deref())?;
         if ends.is_empty() {
@@ -304,7 +320,7 @@ fn make_ends(
             }
         }
         let namespace = host.unwrap_or_else(|| Arc::new(namespace));
-        ends.push(End { node, namespace, device: name, counters });
+        ends.push(End { node, namespace: Some(namespace), counters, device: name });
         devices.push(Tun::new(device, settings.driver.mtu as usize));
     }
     Ok(Ends { ends, devices, warnings })

@@ -48,8 +48,15 @@ pub(crate) struct EmulateArgs {
     simulate: Vec<String>,
     /// Make these nodes the interfaces of one host, in the order of preference: HOST=NODE,NODE. May be repeated. The interfaces have
     /// the names of the nodes, and a carrier while a link of the node is up.
-    #[arg(long = "host", value_name = "HOST=NODES")]
+    #[arg(long = "interfaces", value_name = "HOST=NODES")]
     hosts: Vec<String>,
+    /// Make this node the present host: a device here leads to the network, which leads to this host's networks. Needs root, or a
+    /// program in another emulation: so emulations nest.
+    #[arg(long, value_name = "NODE")]
+    host: Option<String>,
+    /// Use the addresses 10.N.0.0/16; by default the number of emulations around this one.
+    #[arg(long, value_name = "N")]
+    level: Option<u8>,
     /// End the emulation after this time, or `scenario` for that of the scenario.
     #[arg(long = "for", value_name = "TIME")]
     limit: Option<String>,

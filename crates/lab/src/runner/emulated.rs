@@ -1,7 +1,8 @@
 //! Runs whose flows end outside of the simulation.
 
 use core::fmt;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::IpAddr;
 
 use whimbrel_netsim::AgentId;
 use whimbrel_units::Instant;
@@ -99,6 +100,10 @@ pub struct Emulation<'a> {
     nodes: Vec<usize>,
     /// The end at each node.
     ends: Vec<Option<u32>>,
+    /// The end to which packets go whose destination is no node.
+    gateway: Option<usize>,
+    /// The ends behind which other addresses are: packets from them have come from there.
+    behind: BTreeMap<IpAddr, usize>,
 }
 
 impl<'a> Emulation<'a> {
@@ -113,7 +118,16 @@ impl<'a> Emulation<'a> {
         let mut of_node = vec![None; plan.nodes.len()];
         (0u32..).zip(ends).for_each(|(end, &node)| of_node[node] = Some(end));
         let run = Run { plan, seed, gaps, events, simulator, parts, samples, replay: None };
-        Self { run, addresses, outbox, agents, nodes: ends.to_vec(), ends: of_node }
+        Self {
+            run,
+            addresses,
+            outbox,
+            agents,
+            nodes: ends.to_vec(),
+            ends: of_node,
+            gateway: None,
+            behind: BTreeMap::new(),
+        }
     }
 
     /// The run, for a closer look.
@@ -144,6 +158,26 @@ impl<'a> Emulation<'a> {
             .filter(|(link, _)| link.from == node)
             .peekable();
         links.peek().is_none() || links.any(|(_, link)| simulator.link_is_up(*link))
+    }
+
+    /// Packets whose destination is no node go to this end: a router to other networks.
+    pub fn set_gateway(&mut self, end: usize) {
+        self.gateway = Some(end);
+    }
+
+    /// The node at which the packets for an address arrive: that of the address, or one behind which the address is.
+    fn node_for(&self, destination: IpAddr) -> Option<usize> {
+        let node = self.addresses.node(destination).filter(|&node| node < self.ends.len());
+        node.or_else(|| self.behind.get(&destination).or(self.gateway.as_ref()).map(|&end| self.nodes[end]))
+    }
+
+    /// Remembers that an address is behind an end.
+    fn learn(&mut self, source: IpAddr, end: usize) {
+        /// A program that invents addresses fills no memory.
+        const MOST: usize = 4_096;
+        if self.addresses.node(source).is_none() && !source.is_multicast() && self.behind.len() < MOST {
+            self.behind.insert(source, end);
+        }
     }
 
     /// The time of the next event of the network or of its record.
@@ -178,10 +212,11 @@ impl<'a> Emulation<'a> {
     /// The packet is not for the network; it is returned.
     pub fn send(&mut self, end: usize, packet: BoxedPacket) -> Result<(), (Refusal, BoxedPacket)> {
         let Some(header) = IpPacket::parse(packet.ip()) else { return Err((Refusal::Malformed, packet)) };
-        let Some(node) = self.addresses.node(header.destination).filter(|&node| node < self.ends.len())
-        else {
+        self.learn(header.source, end);
+        if header.destination.is_multicast() {
             return Err((Refusal::NoNode, packet));
-        };
+        }
+        let Some(node) = self.node_for(header.destination) else { return Err((Refusal::NoNode, packet)) };
         let Some(to) = self.ends[node].map(|to| to as usize).filter(|&to| to != end) else {
             return Err((Refusal::NoEnd, packet));
         };

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use anyhow::{anyhow, bail};
 use whimbrel_emu::driver::DriverConfig;
 use whimbrel_emu::interfaces::Host;
-use whimbrel_emu::session::{EndCommand, Settings, flow_ends};
+use whimbrel_emu::session::{EndCommand, Settings, flow_ends, level};
 use whimbrel_lab::Plan;
 use whimbrel_units::{Duration, Instant};
 
@@ -45,13 +45,14 @@ pub(super) fn settings(args: &EmulateArgs, plan: &Plan) -> anyhow::Result<Settin
     }
     let main = match &args.at {
         Some(name) => node("--at", plan, name)?,
-        None => *flow_ends.iter().find(|end| ends.contains(end)).or(ends.first()).ok_or_else(|| {
+        None => *flow_ends.iter().chain(&ends).find(|&&end| ends.contains(&end) && args.host.as_ref() != Some(&plan.nodes[end])).ok_or_else(|| {
             anyhow!(
                 "the scenario has no flow whose ends could become namespaces: name two nodes with --ends A,B"
             )
         })?,
     };
-    for node in others.iter().map(|other| other.node).chain([main]) {
+    let host = args.host.as_deref().map(|name| node("--host", plan, name)).transpose()?;
+    for node in others.iter().map(|other| other.node).chain([main]).chain(host) {
         if !ends.contains(&node) {
             ends.push(node);
         }
@@ -75,6 +76,8 @@ pub(super) fn settings(args: &EmulateArgs, plan: &Plan) -> anyhow::Result<Settin
     }
     Ok(Settings {
         ends,
+        host,
+        level: args.level.unwrap_or_else(level),
         simulated,
         hosts,
         others,
@@ -111,11 +114,13 @@ fn simulated(args: &EmulateArgs, plan: &Plan) -> anyhow::Result<Vec<usize>> {
 /// The hosts with several interfaces.
 fn hosts(args: &EmulateArgs, plan: &Plan) -> anyhow::Result<Vec<Host>> {
     let host = |text: &String| {
-        let (_, names) =
-            text.split_once('=').filter(|(host, names)| !host.is_empty() && !names.is_empty()).ok_or_else(
-                || anyhow!("--host {text}: expected HOST=NODE,NODE, such as --host phone=wifi,cell"),
-            )?;
-        let nodes = names.split(',').map(|name| node(&format!("--host {text}"), plan, name.trim()));
+        let (_, names) = text
+            .split_once('=')
+            .filter(|(host, names)| !host.is_empty() && !names.is_empty())
+            .ok_or_else(|| {
+            anyhow!("--interfaces {text}: expected HOST=NODE,NODE, such as --interfaces phone=wifi,cell")
+        })?;
+        let nodes = names.split(',').map(|name| node(&format!("--interfaces {text}"), plan, name.trim()));
         Ok(Host { ends: nodes.collect::<anyhow::Result<_>>()? })
     };
     args.hosts.iter().map(host).collect()

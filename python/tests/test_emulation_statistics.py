@@ -1,0 +1,61 @@
+"""The statistics by which an emulation is compared with a simulation."""
+
+from __future__ import annotations
+
+import math
+import random
+import tomllib
+
+import pytest
+from emulation_cases import CASES, QUICK
+from emulation_statistics import binomial_tail, ks_p_value, runs
+
+from whimbrel.scenario import Scenario
+from whimbrel.simulation import examine
+
+
+def test_runs_leave_out_those_that_are_cut_off() -> None:
+    fates = [False, False, True, True, False, True, False, False, False, True]
+    assert runs(fates) == ([1, 3], [2, 1])
+    assert runs([]) == runs([True]) == runs([True, False]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("count", "trials", "probability", "expected"),
+    [
+        # Sums of the distribution of 10 throws of a coin: 1024 outcomes.
+        (2, 10, 0.5, 2 * 56 / 1024),
+        (9, 10, 0.5, 2 * 11 / 1024),
+        (5, 10, 0.5, 1.0),
+        (0, 20, 0.1, 2 * 0.9**20),
+    ],
+)
+def test_the_binomial_test_is_exact(count: int, trials: int, probability: float, expected: float) -> None:
+    assert math.isclose(binomial_tail(count, trials, probability), expected, rel_tol=1e-9)
+
+
+def test_ks_accepts_samples_of_one_distribution_and_refuses_others() -> None:
+    generator = random.Random(1)  # noqa: S311
+    samples = [[generator.expovariate(1.0) for _ in range(300)] for _ in range(200)]
+    values = [ks_p_value(a, b) for a, b in zip(samples[::2], samples[1::2], strict=True)]
+    # About as many below a bound as the bound says.
+    assert 0 <= sum(value < 0.1 for value in values) <= 20
+    assert sum(value < 0.5 for value in values) >= 30
+    slower = [2 * value for value in samples[0]]
+    assert ks_p_value(samples[1], slower) < 1e-6
+    assert (ks_p_value([], []), ks_p_value([1.0], [])) == (1.0, 0.0)
+
+
+def test_ks_is_the_known_value_of_a_small_table() -> None:
+    # D = 0.5 with 20 and 20: (sqrt(10) + 0.12 + 0.11 / sqrt(10)) * 0.5 = 1.6585; the tail of that.
+    first = [float(value) for value in range(20)]
+    second = [float(value + 10) for value in range(20)]
+    assert math.isclose(ks_p_value(first, second), 2 * math.exp(-2 * 1.65853**2), rel_tol=1e-3)
+
+
+def test_the_cases_are_scenarios_and_the_quick_ones_are_among_them() -> None:
+    assert set(QUICK) <= {case.name for case in CASES}
+    for case in CASES:
+        if "mahimahi" not in case.network:
+            checked = examine(Scenario.of(tomllib.loads(case.scenario(5.0))))
+            assert len(checked.flows) == case.senders
