@@ -6,6 +6,7 @@
 mod classified_loss;
 mod counters;
 mod delay;
+mod event_log;
 mod jitter;
 mod meter;
 
@@ -13,6 +14,7 @@ pub use classified_loss::ClassifiedLoss;
 pub(crate) use classified_loss::{CorruptionNotice, cause_of};
 pub use counters::Counters;
 pub use delay::DelayStatistics;
+pub use event_log::{PacketEvent, PacketEventKind};
 pub use jitter::Jitter;
 pub(crate) use meter::cause_name;
 pub use meter::{LossRow, Meter, PacketInfo, PacketOutcome, PacketRow, Recording};

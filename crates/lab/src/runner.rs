@@ -9,6 +9,7 @@ mod captures;
 mod collect;
 mod controllers;
 mod emulated;
+mod flow_log;
 mod parallel;
 mod sample;
 
@@ -21,12 +22,13 @@ use whimbrel_netsim::{AgentId, LinkId, Simulator, StationId};
 use whimbrel_units::{Duration, Instant};
 
 pub use emulated::{Emulation, Refusal, emulated_plan};
+pub use flow_log::FlowEvent;
 pub use parallel::{Control, Interrupted, run_many};
 
 use crate::record::Record;
 use crate::replay::Replay;
 use crate::scenario::{EventPlan, Gap, Plan};
-use crate::transport::FlowAgent;
+use crate::transport::{FlowAgent, SenderEstimate};
 pub(crate) use build::Parts;
 use sample::Samples;
 
@@ -50,6 +52,8 @@ pub struct Run<'a> {
     parts: Parts,
     samples: Samples,
     replay: Option<Replay>,
+    /// Flow, time and estimates, since they were last taken.
+    estimates: Vec<(usize, Instant, SenderEstimate)>,
 }
 
 impl<'a> Run<'a> {
@@ -59,7 +63,7 @@ impl<'a> Run<'a> {
         let events = plan.events_with(&gaps);
         let (simulator, parts) = build::network(plan, &events, &plan.flow_events_with(&gaps), seed);
         let samples = Samples::new(plan, &parts);
-        Self { plan, seed, gaps, events, simulator, parts, samples, replay: None }
+        Self { plan, seed, gaps, events, simulator, parts, samples, replay: None, estimates: Vec::new() }
     }
 
     /// The simulator, for closer inspection.
@@ -107,6 +111,7 @@ impl<'a> Run<'a> {
                 return outcome;
             }
             self.samples.take(&self.simulator, &self.parts);
+            self.log_estimates(next);
             if let Some(replay) = &mut self.replay {
                 replay.take(next, self.plan, &mut self.simulator, &self.parts);
             }

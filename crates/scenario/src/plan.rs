@@ -69,6 +69,8 @@ pub struct Plan<P> {
     pub routes: Vec<RoutePlan>,
     /// Records besides the totals.
     pub record: Record,
+    /// `true` if the packets of flows are logged, for a program that takes the log during the run; `false` in a new plan.
+    pub log_packets: bool,
     /// Notes for a reader of the results, in the order of the document.
     pub notes: Vec<Note>,
 }
@@ -114,6 +116,7 @@ impl<P: TransportPlan> Plan<P> {
             hosts,
             routes,
             record: scenario.record.clone(),
+            log_packets: false,
             notes,
         })
     }

@@ -3,6 +3,7 @@
 mod account;
 pub(crate) mod capture;
 pub(crate) mod output;
+mod qlog;
 pub(crate) mod tables;
 mod watch;
 
@@ -20,13 +21,15 @@ use crate::exit::Failure;
 use crate::print;
 use capture::CaptureFile;
 use output::OutputDirectory;
+use qlog::Qlogs;
 use watch::WatchPage;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  whimbrel run examples/scenarios/wb.toml\n  \
                   whimbrel run examples/scenarios/wb.toml --seed 7 --set 'link.backbone.rate=1 Mbit/s' --json\n  \
                   whimbrel run examples/scenarios/wb.toml --pcap wb.pcapng --pcap-link backbone --out out/wb\n  \
-                  whimbrel run examples/scenarios/mesh.toml --watch mesh.html\n\n\
+                  whimbrel run examples/scenarios/mesh.toml --watch mesh.html\n  \
+                  whimbrel run examples/scenarios/wb.toml --quiet --qlog logs\n\n\
                   The same scenario and seed give the same bytes on every machine.")]
 pub(crate) struct RunArgs {
     /// The scenario: a TOML or JSON file.
@@ -49,6 +52,9 @@ pub(crate) struct RunArgs {
     /// Frames that the page shows, from the beginning of the run.
     #[arg(long, value_name = "N", default_value_t = 200_000, requires = "watch")]
     watch_frames: usize,
+    /// Write the packets, losses and congestion metrics of each flow to a qlog file in this directory.
+    #[arg(long, value_name = "DIR")]
+    qlog: Option<PathBuf>,
     /// Write the record's tables as CSV files into this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -62,7 +68,8 @@ pub(crate) struct RunArgs {
 
 /// Runs the verb.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
-    let plan = read_plan(&args.scenario, &args.set)?;
+    let mut plan = read_plan(&args.scenario, &args.set)?;
+    plan.log_packets = args.qlog.is_some();
     let seed = args.seed.unwrap_or(plan.seed);
     // Before the run: a run that cannot be kept need not be made.
     let output = args.out.as_deref().map(OutputDirectory::claim).transpose()?;
@@ -109,14 +116,19 @@ fn simulate(
         }
         None => None,
     };
+    let mut qlogs = match &args.qlog {
+        Some(directory) => Some(Qlogs::start(directory, plan, seed)?),
+        None => None,
+    };
     let interrupted = interrupt_flag()?;
     let bar = progress_bar(args, plan);
     let mut failure = None;
-    // With a capture, the run is resumed after each piece is on disk: memory stays bounded.
+    // With a capture or logs, the run is resumed after each piece is on disk: memory stays bounded.
+    let in_pieces = capture.is_some() || qlogs.is_some();
     loop {
         let outcome = run.execute(|now| {
             bar.set_position(now.as_nanos() / 1_000_000);
-            if interrupted.load(Ordering::Relaxed) || capture.is_some() {
+            if interrupted.load(Ordering::Relaxed) || in_pieces {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -124,6 +136,9 @@ fn simulate(
         });
         if let Some(file) = &mut capture {
             failure = file.write(run.take_capture()).err();
+        }
+        if let Some(qlogs) = qlogs.as_mut().filter(|_| failure.is_none()) {
+            failure = qlogs.append(&run.take_flow_events()).err();
         }
         if failure.is_some()
             || interrupted.load(Ordering::Relaxed)
@@ -141,6 +156,9 @@ fn simulate(
     }
     if let Some(file) = capture {
         file.finish()?;
+    }
+    if let Some(qlogs) = qlogs {
+        qlogs.finish()?;
     }
     if let (Some(page), Some(replay)) = (page, run.replay()) {
         page.write(&replay)?;

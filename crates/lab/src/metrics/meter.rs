@@ -4,6 +4,7 @@ use whimbrel_netsim::{Ecn, LinkId, LossCause};
 use whimbrel_units::{Duration, Instant};
 
 use super::classified_loss::{ClassifiedLoss, CorruptionNotice, Undecided};
+use super::event_log::{EventLog, PacketEvent, PacketEventKind};
 use super::{Counters, DelayStatistics, Jitter};
 
 /// Outcome of a packet, or of a datagram that was never sent.
@@ -133,6 +134,7 @@ pub struct Meter {
     recording: Recording,
     packets: Vec<PacketRow>,
     losses: Vec<LossRow>,
+    events: Option<EventLog>,
 }
 
 impl Meter {
@@ -155,7 +157,20 @@ impl Meter {
             recording,
             packets: Vec::new(),
             losses: Vec::new(),
+            events: None,
         }
+    }
+
+    /// Logs the packets with data, for [`Meter::take_events`].
+    #[must_use]
+    pub fn with_events(mut self) -> Self {
+        self.events = Some(EventLog::default());
+        self
+    }
+
+    /// The events since the last call, in the order of their times; none without a log.
+    pub fn take_events(&self) -> Vec<PacketEvent> {
+        self.events.as_ref().map(EventLog::take).unwrap_or_default()
     }
 
     /// Waits for the receiver's classification of each loss. Otherwise, each counts as congestion.
@@ -208,6 +223,14 @@ impl Meter {
         self.counters.sent_bytes += u64::from(size);
     }
 
+    /// Logs the packet with data that was just sent, if there is a log.
+    pub(crate) fn log_sent(&self, packet: impl FnOnce() -> PacketInfo) {
+        if let Some(events) = &self.events {
+            let packet = packet();
+            events.add(packet.sent, PacketEventKind::Sent, packet);
+        }
+    }
+
     /// The packet with data that was just sent carries data sent before, if `again`.
     pub fn on_retransmission(&mut self, again: bool) {
         self.counters.retransmitted_packets += u64::from(again);
@@ -225,7 +248,7 @@ impl Meter {
 
     /// A packet with `payload` bytes of new application data arrived.
     pub fn on_received(&mut self, now: Instant, packet: PacketInfo, payload: u64, ecn: Ecn) {
-        self.on_arrived(packet, ecn);
+        self.on_arrived(now, packet, ecn);
         self.on_delivered(now, packet, payload);
     }
 
@@ -269,7 +292,7 @@ impl Meter {
         cause: LossCause,
         notice: CorruptionNotice,
     ) {
-        self.on_arrived(packet, ecn);
+        self.on_arrived(now, packet, ecn);
         if payload > 0 {
             self.count_delivery(now, packet, payload);
         } else {
@@ -301,7 +324,10 @@ impl Meter {
     }
 
     /// A packet arrived that is neither delivered nor discarded yet.
-    pub(crate) fn on_arrived(&mut self, packet: PacketInfo, ecn: Ecn) {
+    pub(crate) fn on_arrived(&mut self, now: Instant, packet: PacketInfo, ecn: Ecn) {
+        if let Some(events) = &self.events {
+            events.add(now, PacketEventKind::Received, packet);
+        }
         let counters = &mut self.counters;
         counters.received_packets += 1;
         counters.received_bytes += u64::from(packet.size);
@@ -336,6 +362,9 @@ impl Meter {
 
     /// A packet with data to this end was lost.
     pub fn on_lost(&mut self, now: Instant, packet: PacketInfo, cause: LossCause) {
+        if let Some(events) = &self.events {
+            events.add(now, PacketEventKind::Lost(cause), packet);
+        }
         let counters = &mut self.counters;
         match cause {
             LossCause::HostOverflow(_) => counters.lost_host += 1,

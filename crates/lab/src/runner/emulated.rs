@@ -117,7 +117,8 @@ impl<'a> Emulation<'a> {
         let samples = Samples::new(plan, &parts).endless();
         let mut of_node = vec![None; plan.nodes.len()];
         (0u32..).zip(ends).for_each(|(end, &node)| of_node[node] = Some(end));
-        let run = Run { plan, seed, gaps, events, simulator, parts, samples, replay: None };
+        let run =
+            Run { plan, seed, gaps, events, simulator, parts, samples, replay: None, estimates: Vec::new() };
         Self {
             run,
             addresses,

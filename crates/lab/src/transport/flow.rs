@@ -80,6 +80,8 @@ impl<'a> FlowSetup<'a> {
             losses: record.losses && !self.flow.background,
         };
         let meter = Meter::new(self.plan.measured_from, &behind, recording);
+        let is_logged = self.plan.log_packets && !self.flow.background;
+        let meter = if is_logged { meter.with_events() } else { meter };
         match self.flow.traffic {
             TrafficPlan::Transfer { bytes } => meter.with_transfer(self.start, u64::from(bytes)),
             _ => meter,

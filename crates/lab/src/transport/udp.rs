@@ -8,7 +8,7 @@ use whimbrel_scenario::ScenarioError;
 use whimbrel_units::{DataRate, Instant};
 
 use super::{Content, FlowAgent, FlowEnd, FlowSetup, FlowTransport, IpHeaders, Transport};
-use crate::metrics::Meter;
+use crate::metrics::{Meter, PacketInfo};
 use crate::payload::Envelope;
 use crate::traffic::TrafficSource;
 
@@ -124,7 +124,9 @@ impl FlowEnd for UdpSource {
         let emission = self.source.poll_emission(now)?;
         let size = emission.size + self.headers;
         self.meter.on_sent(size);
-        let content = UdpContent { tag: emission.tag, length: emission.size }.into();
+        let tag = emission.tag;
+        self.meter.log_sent(|| PacketInfo { sequence: tag, tag, sent: now, size });
+        let content = UdpContent { tag, length: emission.size }.into();
         Some(Packet {
             id: 0,
             flow: self.flow,

@@ -226,7 +226,7 @@ impl FlowEnd for DccpAgent {
         let packet_info = envelope.packet_info(size);
         let length = envelope.content.data_length();
         if length > 0 {
-            self.meter.on_arrived(packet_info, ecn);
+            self.meter.on_arrived(now, packet_info, ecn);
             self.undelivered.push(Arrived { at: now, packet_info, length });
         }
         let SimPayload::Dccp(dccp) = &mut envelope.content else { return };
@@ -297,7 +297,10 @@ impl FlowEnd for DccpAgent {
         let payload = Envelope { sent: now, content: transmit.packet.into() };
         match payload.content.data_length() {
             0 => self.meter.on_feedback_sent(size),
-            _ => self.meter.on_sent(size),
+            _ => {
+                self.meter.on_sent(size);
+                self.meter.log_sent(|| payload.packet_info(size));
+            }
         }
         let Attachment { peer, flow, .. } = self.attachment;
         Some(Packet { id: 0, flow, source: NodeId::default(), destination: peer, size, ecn, payload })

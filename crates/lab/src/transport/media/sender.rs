@@ -230,9 +230,13 @@ impl FlowEnd for MediaSender {
         self.sent.on_sent(packet);
         self.controller.on_sent(&packet);
         self.pace(now, size);
-        match &content {
-            MediaContent::Rtp { length: 1.., .. } => self.meter.on_sent(size),
-            _ => self.meter.on_feedback_sent(size),
+        let has_data = matches!(content, MediaContent::Rtp { length: 1.., .. });
+        let payload = Envelope { sent: now, content: content.into() };
+        if has_data {
+            self.meter.on_sent(size);
+            self.meter.log_sent(|| payload.packet_info(size));
+        } else {
+            self.meter.on_feedback_sent(size);
         }
         Some(Packet {
             id: 0,
@@ -241,7 +245,7 @@ impl FlowEnd for MediaSender {
             destination: self.peer,
             size,
             ecn: self.controller.ecn(),
-            payload: Envelope { sent: now, content: content.into() },
+            payload,
         })
     }
 

@@ -112,6 +112,7 @@ impl TcpSenderAgent {
         } else {
             let again = segment.seq < self.highest;
             self.meter.on_sent(size);
+            self.meter.log_sent(|| PacketInfo { sequence: segment.seq, tag: segment.seq, sent: now, size });
             self.meter.on_retransmission(again);
             self.highest = self.highest.max(segment.seq + u64::from(segment.length));
         }
