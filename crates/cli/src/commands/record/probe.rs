@@ -103,3 +103,6 @@ pub(super) struct Arrival {
     /// Bytes with the headers of UDP and IP.
     pub(super) bytes: u32,
 }
+
+#[cfg(test)]
+mod tests;
