@@ -141,6 +141,27 @@ fn a_run_takes_the_fragment_and_reproduces_the_losses() {
     }
 }
 
+/// A run's packets and its own loss rate.
+#[test]
+fn a_runs_table_of_packets_is_fitted() {
+    let directory = TempDir::new().expect("a directory");
+    let path = |name: &str| directory.path().join(name).to_str().expect("a plain path").to_owned();
+    let scenario = SCENARIO.replace("LOSS", "loss = { model = \"bernoulli\", rate = \"4 %\" }");
+    fs::write(path("s.toml"), scenario.replace("losses = true", "packets = true")).expect("it is written");
+    let out = succeed(&["run", &path("s.toml"), "--quiet", "--json", "--out", &path("tables")]);
+    let record: Value = serde_json::from_str(&out).expect("JSON");
+    let fitted: Value = serde_json::from_str(&succeed(&["fit", &path("tables"), "--json"])).expect("JSON");
+    assert_eq!(fitted["lost"], record["tables"]["flows"]["lost_wireless"][0]);
+    assert_eq!((fitted["best"].as_str(), fitted["stream"].as_str()), (Some("bernoulli"), Some("flow call")));
+    let unknown = run(&["fit", &path("tables"), "--flow", "video"]);
+    assert!(stderr(&unknown).contains("--flow video: expected one of call"), "{unknown:?}");
+    let other = run(&["fit", &path("tables/flows.csv")]);
+    assert!(
+        stderr(&other).contains("expected the column `sent_s`, as in the packets.csv of a run"),
+        "{other:?}"
+    );
+}
+
 #[test]
 fn bad_input_is_named() {
     let directory = TempDir::new().expect("a directory");

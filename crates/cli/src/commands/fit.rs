@@ -1,5 +1,6 @@
 //! `whimbrel fit`: fits loss models to recorded losses.
 
+mod packets;
 mod source;
 mod text;
 
@@ -19,14 +20,18 @@ use source::Source;
                   whimbrel fit examples/captures/call.pcapng.gz --json\n  \
                   whimbrel fit examples/captures/call.pcapng.gz --model four-state --toml\n\n\
                   The file is a capture (pcap or pcapng) behind the losses, in which missing sequence numbers of an RTP stream or\n\
-                  of a DCCP connection are losses, or a text of 0 (delivered) and 1 (lost), one per packet. The models are fitted by\n\
+                  of a DCCP connection are losses, a directory of `run --out` with packets.csv (record.packets = true), or a text of 0\n\
+                  (delivered) and 1 (lost), one per packet. The models are fitted by\n\
                   maximum likelihood and ranked by the Bayesian information criterion; docs/fit.md describes them.")]
 pub(crate) struct FitArgs {
-    /// The capture, plain or compressed with gzip, or the text; `-` reads a capture from standard input.
+    /// A capture, plain or compressed with gzip (`-`: standard input), a directory of `run --out`, or a text of 0 and 1.
     file: PathBuf,
     /// Destination port of the stream of a capture [default: the stream with the most packets]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
+    /// Flow of a run's table of packets [default: the flow with the most packets]
+    #[arg(long, value_name = "NAME")]
+    flow: Option<String>,
     /// The model whose scenario fragment is printed [default: the one with the lowest criterion]
     #[arg(long, value_name = "MODEL")]
     model: Option<Model>,
@@ -67,7 +72,7 @@ impl Model {
 
 /// Runs the verb.
 pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
-    let source = Source::read(&args.file, args.port)?;
+    let source = Source::read(&args.file, args.port, args.flow.as_deref())?;
     let fitted = fit(&source.runs).with_context(|| source.name.clone())?;
     let chosen = chosen(&fitted, args.model)?;
     if args.toml {

@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow, bail};
 use whimbrel_inspect::loss_fit::LossRuns;
 use whimbrel_inspect::losses::losses_of;
 
+use super::packets;
 use crate::commands::capture_file::open_if_capture;
 
 /// The most packets that a text may describe.
@@ -25,8 +26,19 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Reads a capture or a text of zeros and ones.
-    pub(super) fn read(path: &Path, port: Option<u16>) -> anyhow::Result<Self> {
+    /// Reads a capture, a run's table of packets, or a text of zeros and ones.
+    ///
+    /// A directory is that of a run's tables, whose packets are read.
+    pub(super) fn read(path: &Path, port: Option<u16>, flow: Option<&str>) -> anyhow::Result<Self> {
+        if path.is_dir() || path.extension().is_some_and(|extension| extension == "csv") {
+            let file = if path.is_dir() { path.join("packets.csv") } else { path.to_owned() };
+            let name = file.display().to_string();
+            let (flow, runs) = packets::read(&file, flow).with_context(|| name.clone())?;
+            return Ok(Self { name, stream: Some(format!("flow {flow}")), runs });
+        }
+        if flow.is_some() {
+            bail!("--flow: {} is no table of packets of a run", path.display());
+        }
         let (name, capture) = open_if_capture(path)?;
         let Some(reader) = capture else {
             if port.is_some() {
