@@ -19,7 +19,7 @@ impl Link {
             .stalled_bits
             .take()
             .or_else(|| first.and_then(|departure| self.transmitter.bits_left(now, departure)));
-        self.delay = self.delay - self.transmitter.base_delay();
+        self.delay -= self.transmitter.base_delay();
         self.transmitter = Transmitter::new(rate);
         self.replan(now, bits);
         let stands_still =
