@@ -7,6 +7,7 @@
 pub mod dccp;
 pub mod explicit;
 pub mod media;
+pub mod mp_dccp;
 pub mod tcp;
 pub mod udp;
 
@@ -42,6 +43,7 @@ transports! {
     tcp::Tcp: Tcp(tcp::TcpContent); TcpSender(tcp::TcpSenderAgent), TcpReceiver(tcp::TcpReceiverAgent);
     udp::Udp: Udp(udp::UdpContent); UdpSource(udp::UdpSource), UdpSink(udp::UdpSink);
     media::Media: Media(media::MediaContent); MediaSender(media::MediaSender), MediaReceiver(media::MediaReceiver);
+    mp_dccp::MpDccp: MpDccp(mp_dccp::MultipathContent); MpDccp(mp_dccp::MpDccpAgent);
     explicit::Xcp: Explicit(explicit::ExplicitContent); ExplicitSender(explicit::ExplicitSender), ExplicitReceiver(explicit::ExplicitReceiver);
 }
 

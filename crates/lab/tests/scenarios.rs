@@ -164,3 +164,8 @@ fn every_example_is_among_these_tests() {
 fn xcp_at_a_bottleneck() {
     check("explicit_rate", &[("simulation.duration", "22 s")]);
 }
+
+#[test]
+fn the_walk_with_two_radios() {
+    check("two_radios", &[]);
+}

@@ -36,4 +36,6 @@ pub enum SpreadBy {
     Turns,
     /// At random, independently for each packet.
     Chance,
+    /// By the sender, if its transport has several paths (`mp-dccp`): path 0 takes the first link in `via`, path 1 the second.
+    Sender,
 }

@@ -19,6 +19,11 @@ pub trait Content: CloneContent + fmt::Debug + Send {
         None
     }
 
+    /// The number of the path that the sender has chosen for the packet, if it has several.
+    fn path(&self) -> Option<usize> {
+        None
+    }
+
     /// The packet of an emulated network that this is, if it is one.
     fn into_emulated(self: Box<Self>) -> Option<Box<EmulatedPacket>> {
         None

@@ -145,6 +145,10 @@ macro_rules! transports {
                 }
             }
 
+            fn path(envelope: &Envelope) -> Option<usize> {
+                envelope.content.as_content().path()
+            }
+
             #[inline]
             fn shim(envelope: &mut Envelope) -> Option<&mut Shim> {
                 match &mut envelope.content {

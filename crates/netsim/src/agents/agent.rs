@@ -92,6 +92,13 @@ pub trait Agent {
         None
     }
 
+    /// The number of the path that a packet is meant to take, if its sender has chosen one: its link at nodes whose route
+    /// is spread [by senders](crate::SpreadBy::Sender).
+    fn path(payload: &Self::Payload) -> Option<usize> {
+        let _ = payload;
+        None
+    }
+
     /// The header of a packet that routers may write, if it has one. Only egresses with a
     /// [`Controller`](crate::Controller) ask for it.
     fn shim(payload: &mut Self::Payload) -> Option<&mut Shim> {

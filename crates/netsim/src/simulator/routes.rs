@@ -61,7 +61,8 @@ impl<A: Agent> Simulator<A> {
         match other {
             Other::Spread => {
                 if let Some(spreading) = self.network.spreads.get_mut(&(node, destination)) {
-                    let link = spreading.next();
+                    let path = spreading.is_by_sender().then(|| A::path(self.packets.payload_mut(packet)));
+                    let link = spreading.next(path.flatten());
                     self.offer(link, packet);
                 }
             }

@@ -51,6 +51,10 @@ struct Send {
 impl Agent for Script {
     type Payload = u64;
 
+    /// For routes that senders spread: every third packet has no choice that exists.
+    fn path(tag: &u64) -> Option<usize> {
+        usize::try_from(tag % 3).ok()
+    }
     fn handle_packet(&mut self, now: Instant, packet: Packet<u64>) {
         self.received.push((now, packet.payload));
         self.marks.push(packet.ecn);

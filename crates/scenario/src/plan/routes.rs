@@ -64,6 +64,7 @@ fn one(
     let by = match route.by {
         By::Turns => SpreadBy::Turns,
         By::Chance => SpreadBy::Chance,
+        By::Sender => SpreadBy::Sender,
     };
     Ok(RoutePlan { at: Instant::ZERO + route.time.0, node, destination, links: taken, by })
 }

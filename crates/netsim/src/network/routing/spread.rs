@@ -20,6 +20,9 @@ pub enum SpreadBy {
     Turns,
     /// By chance, each packet by itself.
     Chance,
+    /// By the agent that sends it ([`Agent::path`](crate::Agent::path)): the number of the link in the list. In turns, if
+    /// the agent has no choice.
+    Sender,
 }
 
 impl Spread {
@@ -45,10 +48,17 @@ impl Spreading {
         Self { spread, total, owed, random }
     }
 
-    /// The link of the next packet.
-    pub(crate) fn next(&mut self) -> u32 {
+    /// `true` if senders choose the links of their packets.
+    pub(crate) fn is_by_sender(&self) -> bool {
+        self.spread.by == SpreadBy::Sender
+    }
+
+    /// The link of the next packet. `path`: the choice of its sender.
+    pub(crate) fn next(&mut self, path: Option<usize>) -> u32 {
+        let path = path.filter(|path| self.is_by_sender() && *path < self.spread.links.len());
         let chosen = match self.spread.by {
-            SpreadBy::Turns => self.by_turns(),
+            SpreadBy::Sender if path.is_some() => path.unwrap_or(0),
+            SpreadBy::Turns | SpreadBy::Sender => self.by_turns(),
             SpreadBy::Chance => self.by_chance(),
         };
         self.spread.links[chosen].0.0

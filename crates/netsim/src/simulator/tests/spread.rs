@@ -39,6 +39,12 @@ fn packets_spread_over_two_paths_in_turns_or_by_chance() {
 }
 
 #[test]
+fn senders_choose_the_path_where_the_route_leaves_it_to_them() {
+    // Of the packets without a valid choice, 2, 5, 8 and 11, every second one takes the far way.
+    assert_eq!(spread(SpreadBy::Sender, [1.0, 1.0], 12), [1, 4, 5, 7, 10, 11]);
+}
+
+#[test]
 fn a_single_route_ends_a_spread() {
     let mut simulator = simulator();
     let (a, b) = (simulator.add_node("a"), simulator.add_node("b"));
