@@ -223,7 +223,7 @@ fn its_keys_are_checked_like_those_of_the_others() {
     assert!(message.contains("did you mean `pace`?"), "{message}");
     assert_eq!(
         error("flow.steady.transport", "sctp"),
-        "flow[0].transport = \"sctp\": expected one of \"dccp\", \"tcp\", \"udp\", \"media\", \"xcp\", \"rcp\", \"abc\", \"constant\""
+        "flow[0].transport = \"sctp\": expected one of \"dccp\", \"tcp\", \"udp\", \"media\", \"mp-dccp\", \"xcp\", \"rcp\", \"abc\", \"constant\""
     );
     // Another transport leaves the key behind.
     let mut document = document();

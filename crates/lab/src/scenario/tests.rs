@@ -110,7 +110,7 @@ fn mistakes_are_named_with_their_key_their_value_and_what_was_expected() {
     assert_eq!(error, "link[1].loss.run: unknown key, expected `rate`");
     assert_eq!(
         error_after("flow.bulk.transport", json!("sctp")),
-        "flow[0].transport = \"sctp\": expected one of \"dccp\", \"tcp\", \"udp\", \"media\", \"xcp\", \"rcp\", \"abc\""
+        "flow[0].transport = \"sctp\": expected one of \"dccp\", \"tcp\", \"udp\", \"media\", \"mp-dccp\", \"xcp\", \"rcp\", \"abc\""
     );
     assert_eq!(error_after("flow.bulk.count", json!(-2)), "flow[0].count = -2: expected u32");
     assert_eq!(error_after("simulation", json!({})), "simulation.duration: missing");
