@@ -194,7 +194,7 @@ def test_a_link_that_returns_brings_back_the_rate_on_the_same_connection() -> No
 
         def start(name: str, *arguments: str) -> subprocess.Popen[str]:
             return subprocess.Popen(
-                [*inside, name, *WHIMBREL, *arguments, "--json", "-i", "0.2"],
+                [*inside, name, *WHIMBREL, *arguments, "--json", "-i", "0.2", "--insecure-plaintext"],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,

@@ -16,13 +16,15 @@ from whimbrel.__main__ import main
 from whimbrel.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("scenarios", "rfc8867", "rfc8869", "teaching", "traces", "captures", "carry", "notebooks")
+FOLDERS = ("scenarios", "rfc8867", "rfc8869", "teaching", "traces", "captures", "carry", "relay", "notebooks")
 COMMANDS = [
     [],
     ["perf"],
     ["perf", "server"],
     ["perf", "client"],
     ["key"],
+    ["relay"],
+    ["pipe"],
     ["carry"],
     ["carry", "send"],
     ["carry", "receive"],
@@ -84,7 +86,7 @@ def test_the_examples_of_a_help_text_work_beside_the_copied_files(command: list[
             word for word in words if word.startswith("examples/") and not (tmp_path / word).is_file()
         ]
         # These need another host, network namespaces, or minutes.
-        beyond = ("perf", "carry", "emulate", "record", "reproduce")
+        beyond = ("perf", "carry", "relay", "pipe", "emulate", "record", "reproduce")
         if words[1] in beyond or "lte/scenario.toml" in words:
             continue
         # What follows is not part of Whimbrel.

@@ -25,6 +25,8 @@ on a real path
   perf server                    wait for measurements
   perf client HOST               measure like iperf: DCCP, TCP, UDP
   key generate|show|secret       make the keys by which two ends trust each other
+  relay connect|listen           carry many programs' datagrams, such as RTP, encrypted
+  pipe connect|listen            pass standard input to another host
   carry send|receive             carry another program's datagrams, such as a camera's video
   record HOST                    measure a path into traces that scenarios replay
   inspect FILE.pcap              explain the DCCP connections of a capture

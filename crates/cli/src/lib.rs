@@ -16,7 +16,7 @@ pub use quantity::parse_quantity;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    capacity, carry, classify, completion, emulate, fit, inspect, key, man, model, perf, record,
+    capacity, carry, classify, completion, emulate, fit, inspect, key, man, model, perf, pipe, record, relay,
     run_scenario, schedule, schema,
 };
 use crate::exit::Failure;
@@ -46,6 +46,10 @@ enum Command {
     Perf(perf::PerfArgs),
     /// Carry the datagrams of another program, such as a camera's video, over DCCP.
     Carry(carry::CarryArgs),
+    /// Carry the datagrams of other programs, such as RTP, over one encrypted connection.
+    Relay(relay::RelayArgs),
+    /// Pass standard input to the standard output of another host, as encrypted datagrams.
+    Pipe(pipe::PipeArgs),
     /// Make the keys by which the ends of connections authenticate each other.
     Key(key::KeyArgs),
     /// Simulate a scenario, faster than real time.
@@ -86,6 +90,8 @@ pub fn run(args: Vec<String>) -> i32 {
         Command::Inspect(args) => inspect::run(&args),
         Command::Perf(args) => perf::run(args),
         Command::Carry(args) => carry::run(args),
+        Command::Relay(args) => relay::run(args),
+        Command::Pipe(args) => pipe::run(args),
         Command::Key(args) => key::run(&args),
         Command::Run(args) => run_scenario::run(&args),
         Command::Emulate(args) => emulate::run(&args),

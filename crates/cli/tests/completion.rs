@@ -19,6 +19,8 @@ const COMMANDS: &[&str] = &[
     "record",
     "carry",
     "key",
+    "relay",
+    "pipe",
     "run",
     "emulate",
     "classify",
@@ -103,7 +105,17 @@ fn every_command_has_a_manual_page() {
         .collect();
     let mut expected: BTreeSet<String> = COMMANDS
         .iter()
-        .chain(&["sweep", "perf-client", "perf-server", "carry-send", "carry-receive", "model-handover"])
+        .chain(&[
+            "sweep",
+            "perf-client",
+            "perf-server",
+            "carry-send",
+            "carry-receive",
+            "relay-connect",
+            "relay-listen",
+            "model-handover",
+        ])
+        .chain(&["pipe-connect", "pipe-listen"])
         .chain(&["key-generate", "key-show", "key-secret", "key-known", "key-forget"])
         .chain(&[
             "sweep",

@@ -168,20 +168,10 @@ impl Layer {
         connection: &mut Connection,
         datagram: Datagram,
     ) -> Result<DatagramId, SendError> {
-        let session = self.session.as_mut().filter(|session| session.is_established() && !self.is_over);
-        let Some(session) = session else { return Err(SendError::Closed) };
-        if self.refused.is_some() {
-            return Err(SendError::QueueFull);
-        }
         let size = datagram.payload.len();
-        if size > LARGEST {
-            return Err(SendError::TooLarge { size, limit: LARGEST });
-        }
         // What is refused is not encrypted.
-        connection.make_room(now, size + RECORD_OVERHEAD).map_err(|error| match error {
-            SendError::TooLarge { limit, .. } => SendError::TooLarge { size, limit: room(limit) },
-            other => other,
-        })?;
+        self.make_room(now, connection, size)?;
+        let Some(session) = &mut self.session else { return Err(SendError::Closed) };
         let sealed = match &datagram.payload {
             Payload::Bytes(bytes) => session.seal(now, bytes),
             // The simulator's placeholders have no bytes.
@@ -196,6 +186,27 @@ impl Layer {
             self.settle(now, connection);
         }
         result
+    }
+
+    /// Makes room for a datagram of `size` bytes, as [`Connection::make_room`] does.
+    ///
+    /// # Errors
+    /// As [`Layer::send`].
+    pub fn make_room(&self, now: Instant, connection: &mut Connection, size: usize) -> Result<(), SendError> {
+        let is_open = self.session.as_ref().is_some_and(|session| session.is_established());
+        if !is_open || self.is_over {
+            return Err(SendError::Closed);
+        }
+        if self.refused.is_some() {
+            return Err(SendError::QueueFull);
+        }
+        if size > LARGEST {
+            return Err(SendError::TooLarge { size, limit: LARGEST });
+        }
+        connection.make_room(now, size + RECORD_OVERHEAD).map_err(|error| match error {
+            SendError::TooLarge { limit, .. } => SendError::TooLarge { size, limit: room(limit) },
+            other => other,
+        })
     }
 
     /// Sends the last record (close_notify). [`Connection::close`] follows.

@@ -22,6 +22,8 @@ const FIRST_TYPES: [u8; 2] = [21, 22];
 const LEGACY_VERSIONS: [[u8; 2]; 2] = [[0xfe, 0xfd], [0xfe, 0xff]];
 /// First byte of encrypted records (RFC 9147, Section 4), which may overtake a server's first one.
 const UNIFIED_HEADERS: core::ops::RangeInclusive<u8> = 0x20..=0x3f;
+/// Time between two settings of the library's clock, in an established session that receives.
+const REFRESH_TIME: Duration = Duration::from_millis(10);
 /// Records sealed between two occasions to change keys.
 const SEALS_PER_ADVANCE: u32 = 64;
 /// Room for one decrypted or encrypted datagram, without an allocation.
@@ -75,6 +77,8 @@ pub struct Session {
     ignored: u64,
     /// Records sealed.
     sealed: u32,
+    /// The library's time, when a datagram last set it.
+    refreshed: Instant,
 }
 
 impl Session {
@@ -97,6 +101,7 @@ impl Session {
             events: VecDeque::new(),
             ignored: 0,
             sealed: 0,
+            refreshed: now,
         };
         session.advance(now);
         session
@@ -127,8 +132,15 @@ impl Session {
             return;
         }
         let Some(dtls) = &mut self.dtls else { return };
-        // The library reads the time from here only. Its timers that are due run as well, unless the clock is stopped.
-        let result = dtls.handle_timeout(self.clock.reading(now)).and_then(|()| dtls.handle_packet(datagram));
+        // The library reads the time from here only, which an established session needs for its rare retransmissions.
+        let refreshed =
+            if self.stage != Stage::Established || now.saturating_since(self.refreshed) >= REFRESH_TIME {
+                self.refreshed = now;
+                dtls.handle_timeout(self.clock.reading(now))
+            } else {
+                Ok(())
+            };
+        let result = refreshed.and_then(|()| dtls.handle_packet(datagram));
         if is_first {
             self.stage = Stage::Handshake;
         }

@@ -55,6 +55,7 @@ mod alarm;
 mod arrival_times;
 mod carrier;
 mod clock;
+mod delivery;
 mod driver;
 mod dscp;
 mod error;

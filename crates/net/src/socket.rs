@@ -203,6 +203,27 @@ impl Socket {
             .await
     }
 
+    /// Waits until the send queue has room for a datagram of `size` bytes, for an application that decides at the last moment
+    /// what to send. Without [`whimbrel_proto::OverflowPolicy::Refuse`] it makes room, and does not wait.
+    ///
+    /// # Errors
+    /// Such a datagram is too large, or the connection is over.
+    pub async fn writable(&self, size: usize) -> Result<(), NetError> {
+        self.mailbox
+            .when_writable(|| {
+                let mut state = self.shared.lock();
+                if !state.is_current(self.handle, &self.mailbox) || state.stopped {
+                    return Some(Err(self.end()));
+                }
+                match state.make_room(self.now(), self.handle, size) {
+                    Err(SendError::QueueFull) => None,
+                    Err(SendError::Closed) => Some(Err(self.end())),
+                    result => Some(result.map_err(NetError::from)),
+                }
+            })
+            .await
+    }
+
     /// Queues a datagram that is not worth sending after `deadline` (on this socket's clock). Never waits.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use whimbrel_units::Instant;
 
 use crate::carrier::{Carrier, PathError, Quoted};
 use crate::clock::secret;
-use crate::inbox::Inbox;
+use crate::delivery::Delivery;
 use crate::layers::Layers;
 use crate::mailbox::{Mailbox, Wake};
 use crate::{HostOptions, Setup};
@@ -378,6 +378,20 @@ impl State {
         sent.map_or(Err(SendError::Closed), |(result, _)| result.map(|_| ()))
     }
 
+    /// Makes room for a datagram of that size, or returns the reason for refusing it.
+    pub(crate) fn make_room(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        size: usize,
+    ) -> Result<(), SendError> {
+        let connection = self.endpoint.connection_mut(handle).ok_or(SendError::Closed)?;
+        match self.layers.get(handle) {
+            Some(layer) => layer.make_room(now, connection, size),
+            None => connection.make_room(now, size),
+        }
+    }
+
     /// Closes a connection.
     pub(crate) fn close(&mut self, now: Instant, handle: ConnectionHandle) {
         if let Some(connection) = self.endpoint.connection_mut(handle) {
@@ -457,34 +471,6 @@ impl State {
             mailbox.inbox().stopped = true;
             mailbox.wake(Wake::ALL);
         }
-    }
-}
-
-/// The consequences of events delivered to a mailbox.
-#[derive(Default)]
-struct Delivery {
-    wake: Wake,
-    is_connected: bool,
-    is_drained: bool,
-}
-
-impl Delivery {
-    fn push(&mut self, event: LayerEvent, mailbox: &Mailbox, inbox: &mut Inbox, now: Instant) {
-        let event = match event {
-            LayerEvent::Event(event) => event,
-            LayerEvent::Failed(error) => {
-                mailbox.trace.insecure(&error);
-                return inbox.set_insecure(error);
-            }
-            _ => return,
-        };
-        mailbox.trace.event(&event);
-        self.is_connected |= matches!(event, Event::Connected { .. });
-        self.is_drained |= event == Event::Drained;
-        if let Event::PeerMoved { to, .. } = event {
-            mailbox.set_remote(to);
-        }
-        inbox.push(event, now, &mut self.wake);
     }
 }
 

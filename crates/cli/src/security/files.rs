@@ -41,8 +41,10 @@ pub(super) fn read_private(path: &Path) -> anyhow::Result<String> {
         use std::os::unix::fs::PermissionsExt;
         let metadata = fs::metadata(path).with_context(|| path.display().to_string())?;
         let mode = metadata.permissions().mode() & 0o777;
-        // Pipes and devices, such as those of a shell's <(...), have other means.
-        if metadata.is_file() && mode & 0o077 != 0 {
+        // Pipes and devices, such as those of a shell's <(...), have other means, and so has systemd for credentials.
+        let is_credential =
+            std::env::var_os("CREDENTIALS_DIRECTORY").is_some_and(|folder| path.starts_with(folder));
+        if metadata.is_file() && mode & 0o077 != 0 && !is_credential {
             bail!("{0}: other users may access it (mode {mode:03o}): chmod 600 {0}", path.display());
         }
     }

@@ -1,17 +1,34 @@
-//! The lines that `whimbrel carry` prints.
+//! The lines that relays print.
 
 use std::net::SocketAddr;
 
 use serde_json::json;
-use whimbrel_net::{Clock, ConnectionSnapshot};
+use whimbrel_net::{Clock, ConnectionSnapshot, Fingerprint};
 use whimbrel_units::{ByteCount, Duration, Instant};
 
-use super::forward::Counts;
+use super::queue::Drops;
 use crate::print::{self, PrintError};
 
+/// Datagrams counted by this end, beside those that the connection counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    /// Dropped while they waited for congestion control.
+    pub(super) drops: Drops,
+    /// Of local programs, faster than the relay took them.
+    pub(super) overrun: u64,
+    /// Datagrams that do not fit a packet on this path.
+    pub(super) too_large: u64,
+    /// Datagrams of the peer that were not authentic, or came twice.
+    pub(super) forged: u64,
+}
+
 /// Prints lines, or JSON objects, about one connection after the other.
+#[derive(Clone, Debug)]
 pub(super) struct Lines {
     json: bool,
+    /// Lines name the peer: there may be several.
+    names_peers: bool,
+    peer: Option<SocketAddr>,
     interval: Duration,
     clock: Clock,
     /// Start of the connection, time of its last line, and bytes sent and received until then.
@@ -22,10 +39,10 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(json: bool, interval: Duration) -> Self {
+    pub(super) fn new(json: bool, interval: Duration, names_peers: bool) -> Self {
         let clock = Clock::start();
         let now = clock.now();
-        Self { json, interval, clock, started: now, last: now, sent: 0, received: 0 }
+        Self { json, names_peers, peer: None, interval, clock, started: now, last: now, sent: 0, received: 0 }
     }
 
     /// Time between two lines.
@@ -39,11 +56,13 @@ impl Lines {
     }
 
     /// A connection has begun.
-    pub(super) fn connected(&mut self, peer: SocketAddr) -> Result<(), PrintError> {
+    pub(super) fn connected(&mut self, peer: SocketAddr, key: Option<Fingerprint>) -> Result<(), PrintError> {
+        self.peer = Some(peer).filter(|_| self.names_peers);
         self.started = self.clock.now();
         self.last = self.started;
         (self.sent, self.received) = (0, 0);
-        self.event("connected", &format!("connected with {peer}"))
+        let key = key.map_or("not encrypted".to_owned(), |key| format!("encrypted; its key is {key}"));
+        self.event("connected", &format!("connected with {peer}, {key}"))
     }
 
     /// A connection has ended.
@@ -62,7 +81,13 @@ impl Lines {
     }
 
     fn event(&self, kind: &str, text: &str) -> Result<(), PrintError> {
-        if self.json { print::line(json!({ "event": kind, "text": text })) } else { print::line(text) }
+        if self.json {
+            return print::line(json!({ "event": kind, "text": text, "peer": self.peer }));
+        }
+        match self.peer.filter(|_| kind != "connected") {
+            Some(peer) => print::line(format_args!("{peer}: {text}")),
+            None => print::line(text),
+        }
     }
 
     /// Prints the figures since the last line.
@@ -93,9 +118,13 @@ impl Lines {
                 "allowed_rate_bps": sender.allowed_rate.map(|rate| rate.as_bits_per_second()).filter(|rate| rate.is_finite()),
                 "rtt_s": rtt.map(Duration::as_secs_f64),
                 "sent": statistics.datagrams_sent,
-                "stale": late,
-                "refused": counts.refused,
+                "peer": self.peer,
+                "stale": late + counts.drops.stale,
+                "disposable": counts.drops.disposable,
+                "refused": counts.drops.overflow + counts.overrun,
                 "too_large": counts.too_large,
+                "dropped_frames": counts.drops.frames,
+                "forged": counts.forged,
                 "received": statistics.datagrams_received,
                 "lost": receiver.lost,
                 "lost_wireless": receiver.lost_wireless,
@@ -103,10 +132,11 @@ impl Lines {
         }
         let allowed = sender.allowed_rate.map_or(String::new(), |rate| format!(" of {rate} allowed"));
         let rtt = rtt.map_or(String::new(), |rtt| format!(", RTT {:.1} ms", rtt.as_secs_f64() * 1e3));
+        let peer = self.peer.map_or(String::new(), |peer| format!("{peer} "));
         print::line(format_args!(
-            "{at:6.1} s  sent {send_rate}{allowed}{rtt}; {} datagrams, {} not sent; received {receive_rate}; {} datagrams, {} lost",
+            "{peer}{at:6.1} s  sent {send_rate}{allowed}{rtt}; {} datagrams, {} not sent; received {receive_rate}; {} datagrams, {} lost",
             statistics.datagrams_sent,
-            late + counts.refused + counts.too_large,
+            late + counts.drops.datagrams() + counts.overrun + counts.too_large,
             statistics.datagrams_received,
             receiver.lost,
         ))

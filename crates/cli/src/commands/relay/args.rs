@@ -1,0 +1,166 @@
+//! Options of `whimbrel relay`.
+
+use std::net::SocketAddr;
+
+use clap::Args;
+use whimbrel_net::{Dscp, Scheme};
+use whimbrel_units::Duration;
+
+use super::frames::Codec;
+use super::ports::{MAX_FLOWS, MAX_PORTS};
+use super::{Far, Near, Options};
+use crate::commands::perf::handover::RestartRule;
+use crate::commands::perf::target::{Target, parse_target};
+use crate::exit::Failure;
+use crate::quantity::{parse_ccid, parse_delay, parse_seconds};
+use crate::security::{ClientSecurityArgs, SecurityArgs};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  whimbrel relay connect 192.0.2.7 --from 127.0.0.1:5004 --secret-file relay.secret\n  \
+                  whimbrel relay connect 192.0.2.7 --from 127.0.0.1:5004 --from 127.0.0.1:5005 --video h264 \\\n      \
+                  --http 127.0.0.1:9611 --freeze-on-link-loss --secret-file relay.secret\n\n\
+                  After a lost connection it connects again, after 1 s at first and 30 s at most. SIGUSR1, sent a round-trip time before\n\
+                  an outage, freezes both directions; SIGUSR2, or the link's return, unfreezes them."
+)]
+pub(super) struct ConnectArgs {
+    /// The listening relay's name or address, with or without its port: host, 192.0.2.7:6511, [2001:db8::7]:6511.
+    #[arg(value_name = "HOST[:PORT]", value_parser = parse_target)]
+    host: Target,
+    /// The address and port at which a program's datagrams arrive; may be repeated. The first goes to the first --to of the
+    /// listening relay, and so on.
+    #[arg(long, value_name = "ADDRESS:PORT", required = true)]
+    from: Vec<SocketAddr>,
+    /// Congestion control: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets), or an experiment: cubic, veno, westwood, prague, delay-aware.
+    #[arg(long, default_value_t = 3, value_parser = parse_ccid)]
+    ccid: u8,
+    /// Freeze while there is no route to the other end, and follow the route to another address (Linux).
+    #[arg(long)]
+    freeze_on_link_loss: bool,
+    /// Follow the route to another address without freezing (Linux).
+    #[arg(long, conflicts_with = "freeze_on_link_loss")]
+    follow_link: bool,
+    #[command(flatten)]
+    common: CommonArgs,
+    #[command(flatten)]
+    security: ClientSecurityArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  whimbrel relay listen --to 127.0.0.1:5004 --secret-file relay.secret\n  \
+                  whimbrel relay listen --to 127.0.0.1:5004 --to 127.0.0.1:5005 --reorder 30ms --lda zbs3 \\\n      \
+                  --key viewer.pem --peers cameras"
+)]
+pub(super) struct ListenArgs {
+    /// The address and port of a program that takes datagrams; may be repeated.
+    #[arg(long, value_name = "ADDRESS:PORT", required = true)]
+    to: Vec<SocketAddr>,
+    /// Address and port for UDP; port 0: any free one [default: port 6511 of all addresses]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    bind: Option<SocketAddr>,
+    /// Distinguish losses on a radio from congestion losses, and slow down for the latter only (CCIDs 3 and 4):
+    /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits its effect.
+    #[arg(long, value_name = "SCHEME")]
+    lda: Option<Scheme>,
+    /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this time.
+    #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
+    reorder: Option<Duration>,
+    /// Connecting relays at a time; a further one takes the place of the oldest.
+    #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    max_peers: u16,
+    /// End when the first connecting relay has ended.
+    #[arg(long)]
+    one_off: bool,
+    #[command(flatten)]
+    common: CommonArgs,
+    #[command(flatten)]
+    security: SecurityArgs,
+}
+
+#[derive(Debug, Args)]
+struct CommonArgs {
+    /// Drop a datagram that congestion control holds back for longer, and the frame of which it is a part.
+    #[arg(long, value_name = "DELAY", default_value = "200ms", value_parser = parse_delay)]
+    stale: Duration,
+    /// The codec of the RTP streams to send: keep parameter sets, and drop frames without references first.
+    #[arg(long, value_name = "CODEC")]
+    video: Option<Codec>,
+    /// Tell encoders the allowed rate by RTCP (REMB), at the port from which they send.
+    #[arg(long)]
+    remb: bool,
+    /// Serve the state by HTTP at this address: /rate for encoders, /metrics for Prometheus, / for all of it.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    http: Option<SocketAddr>,
+    /// The most flows of a connection: programs at the --from ports. Beyond, the one that is silent for longest ends.
+    #[arg(long, value_name = "NUMBER", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=MAX_FLOWS as i64))]
+    flows: u16,
+    /// DSCP of the packets that this end sends: 0 to 63, or a name such as EF, AF41, CS5 or LE (Linux).
+    #[arg(long, value_name = "CODEPOINT", default_value_t = Dscp::DEFAULT, hide_default_value = true)]
+    dscp: Dscp,
+    /// Restart of this end's data after a freeze (CCIDs 3 and 4) [default: following]
+    #[arg(long, value_name = "RULE", value_enum)]
+    restart: Option<RestartRule>,
+    /// Seconds between two report lines.
+    #[arg(long, short = 'i', default_value = "1", value_parser = parse_seconds)]
+    interval: Duration,
+    /// Print JSON objects instead of lines.
+    #[arg(long)]
+    json: bool,
+}
+
+impl CommonArgs {
+    fn options(&self) -> Options {
+        Options {
+            stale: self.stale,
+            restart: self.restart,
+            video: self.video,
+            remb: self.remb,
+            flows: usize::from(self.flows),
+            http: self.http,
+            dscp: self.dscp,
+            interval: self.interval,
+            json: self.json,
+        }
+    }
+}
+
+/// A port is one byte on the connection.
+fn few(option: &str, addresses: &[SocketAddr]) -> Result<(), Failure> {
+    match addresses.len() {
+        0..=MAX_PORTS => Ok(()),
+        n => Err(Failure::Usage(format!("{option}: {n} ports, expected {MAX_PORTS} at most"))),
+    }
+}
+
+impl ConnectArgs {
+    pub(super) fn into_near(self) -> Result<Near, Failure> {
+        few("--from", &self.from)?;
+        Ok(Near {
+            options: self.common.options(),
+            host: self.host,
+            from: self.from,
+            ccid: self.ccid,
+            freezes: self.freeze_on_link_loss,
+            follows: self.follow_link,
+            is_persistent: true,
+            security: self.security,
+        })
+    }
+}
+
+impl ListenArgs {
+    pub(super) fn into_far(self) -> Result<Far, Failure> {
+        few("--to", &self.to)?;
+        Ok(Far {
+            options: self.common.options(),
+            to: self.to,
+            bind: self.bind,
+            lda: self.lda,
+            reorder: self.reorder,
+            max_peers: usize::from(self.max_peers),
+            one_off: self.one_off,
+            security: self.security,
+        })
+    }
+}

@@ -1,0 +1,156 @@
+//! The near end of a relay, which connects.
+
+use std::net::SocketAddr;
+use std::time::Duration as StdDuration;
+
+use anyhow::{Context, anyhow};
+use tokio::net::lookup_host;
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+use whimbrel_net::{Ccid, ConnectionError, NetError, ResetCode, SecurityError, Setup, Socket, SocketOptions};
+
+use super::engine::{Ending, Engine};
+use super::follow::Follow;
+use super::output::Lines;
+use super::ports::{NearPorts, Ports};
+use super::status::Status;
+use super::{DCCP_PORT, Options, config, http};
+use crate::commands::perf::target::Target;
+use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use crate::security::{ClientSecurity, ClientSecurityArgs, is_loopback, required};
+
+/// Time limit for both handshakes.
+const ANSWER_TIME: StdDuration = StdDuration::from_secs(35);
+/// Time between two attempts to connect: at first, and at most.
+const FIRST_RETRY: StdDuration = StdDuration::from_secs(1);
+const LAST_RETRY: StdDuration = StdDuration::from_secs(30);
+
+/// The near end of a relay.
+pub(in crate::commands) struct Near {
+    pub(in crate::commands) options: Options,
+    pub(in crate::commands) host: Target,
+    /// Where programs' datagrams arrive.
+    pub(in crate::commands) from: Vec<SocketAddr>,
+    pub(in crate::commands) ccid: u8,
+    /// Freeze while there is no route.
+    pub(in crate::commands) freezes: bool,
+    /// Follow the route to another address without freezing.
+    pub(in crate::commands) follows: bool,
+    /// Connect again also if the first attempt fails.
+    pub(in crate::commands) is_persistent: bool,
+    pub(in crate::commands) security: ClientSecurityArgs,
+}
+
+/// Runs the near end until it is interrupted.
+///
+/// # Errors
+/// A port, a key or the output cannot be used; or the first attempt fails and it is not persistent.
+pub(in crate::commands) async fn connect(near: Near) -> Result<(), Failure> {
+    let mut interrupt = Interrupt::listen_as_service()?;
+    let port = near.host.port.unwrap_or(whimbrel_net::DCCP_UDP_PORT);
+    let resolved = resolve(&near.host, port).await;
+    let is_local = resolved.as_ref().is_ok_and(|at| is_loopback(at.ip()));
+    if !near.is_persistent {
+        resolved?;
+    }
+    let security = near.security.client(&near.host.host, port, is_local)?;
+    let near_ports = NearPorts::bind(&near.from, near.options.flows).await?;
+    let addresses: Vec<_> = near_ports.addresses()?.iter().map(ToString::to_string).collect();
+    let mut ports = Ports::Near(near_ports);
+    let status = Status::default();
+    let mut lines = Lines::new(near.options.json, near.options.interval, false);
+    let name = Target { host: near.host.host.clone(), port: Some(port) };
+    lines.waiting(&format!("datagrams at UDP {} go to {name}", addresses.join(", ")))?;
+    if let Some(at) = near.options.http {
+        let at = http::serve(at, status.clone()).await?;
+        lines.waiting(&format!("state at http://{at}/"))?;
+    }
+    let mut has_connected = false;
+    let mut retry = FIRST_RETRY;
+    loop {
+        let opened = tokio::select! {
+            opened = open(&near, &security, port) => opened,
+            () = interrupt.raised() => return Err(Failure::Interrupted),
+        };
+        let (socket, at) = match opened {
+            Ok(opened) => opened,
+            Err(error) if !has_connected && !near.is_persistent => return Err(error.into()),
+            Err(error) => {
+                lines.ended(&format!("{error:#}"))?;
+                tokio::select! {
+                    () = sleep(retry) => {}
+                    () = interrupt.raised() => return Err(Failure::Interrupted),
+                }
+                retry = (retry * 2).min(LAST_RETRY);
+                continue;
+            }
+        };
+        has_connected = true;
+        retry = FIRST_RETRY;
+        lines.connected(at, socket.peer())?;
+        let follow = Follow::start(at.ip(), near.freezes, near.follows)?;
+        let engine = Engine::new(&socket, &mut ports, &near.options, status.add());
+        // No other connection takes the place of this one.
+        let (_never, replaced) = oneshot::channel();
+        match engine.run(&mut lines, &mut interrupt, Some(follow), replaced).await? {
+            Ending::Interrupted => {
+                socket.close().await;
+                lines.end()?;
+                return Err(Failure::Interrupted);
+            }
+            Ending::Over(error) => lines.ended(&error.to_string())?,
+            Ending::Replaced => {}
+        }
+        // An end that accepts and ends connections at once is not asked all the time.
+        tokio::select! {
+            () = sleep(FIRST_RETRY) => {}
+            () = interrupt.raised() => return Err(Failure::Interrupted),
+        }
+    }
+}
+
+async fn resolve(host: &Target, port: u16) -> anyhow::Result<SocketAddr> {
+    lookup_host((host.host.as_str(), port))
+        .await
+        .with_context(|| format!("{} cannot be resolved", host.host))?
+        .next()
+        .ok_or_else(|| anyhow!("{} has no address", host.host))
+}
+
+/// Opens a connection.
+async fn open(near: &Near, security: &ClientSecurity, port: u16) -> anyhow::Result<(Socket, SocketAddr)> {
+    // The name may have another address by now.
+    let at = resolve(&near.host, port).await?;
+    if security.security.is_none() && !near.security.both.is_insecure() && !is_loopback(at.ip()) {
+        return Err(anyhow!(required(&near.host.host)));
+    }
+    let ccid = Ccid(near.ccid);
+    let config =
+        config(security.security.is_some(), near.options.restart).sender_ccids([ccid]).receiver_ccids([ccid]);
+    let setup = Setup::new(config, security.security.clone());
+    let options = SocketOptions::default().dscp(near.options.dscp);
+    let opening = timeout(ANSWER_TIME, Socket::connect_with(at, DCCP_PORT, setup, options));
+    let socket = opening
+        .await
+        .unwrap_or(Err(NetError::Connection(ConnectionError::TimedOut)))
+        .map_err(|error| refused(error, at))?;
+    security.established(socket.peer())?;
+    Ok((socket, at))
+}
+
+/// Reason why DCCP did not connect.
+fn refused(error: NetError, at: SocketAddr) -> anyhow::Error {
+    match &error {
+        NetError::Connection(ConnectionError::TimedOut) => {
+            anyhow!("no DCCP answer from UDP {at}: is a relay listening there, and UDP allowed?")
+        }
+        NetError::Connection(ConnectionError::Reset(reset)) if reset.code == ResetCode::BadServiceCode => {
+            anyhow!("{at} listens with encryption and this end is without, or the other way round")
+        }
+        NetError::Security(SecurityError::EndedByPeer) => {
+            anyhow!("{at} has refused this end's key, or the secrets of the two ends differ")
+        }
+        _ => anyhow::Error::new(error).context(format!("DCCP connection to {at}")),
+    }
+}

@@ -1,0 +1,169 @@
+//! The far end of a relay, which listens.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use anyhow::Context;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use whimbrel_net::{Differentiation, Fingerprint, HostOptions, Listener, Scheme, Setup, Socket};
+use whimbrel_units::Duration;
+
+use super::engine::{Ending, Engine};
+use super::output::Lines;
+use super::ports::{FarPorts, Ports};
+use super::status::Status;
+use super::{DCCP_PORT, Options, config, http};
+use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use crate::quantity::accepted_ccids;
+use crate::security::{SecurityArgs, is_loopback};
+
+/// The far end of a relay.
+pub(in crate::commands) struct Far {
+    pub(in crate::commands) options: Options,
+    /// The programs that take the datagrams, by port.
+    pub(in crate::commands) to: Vec<SocketAddr>,
+    pub(in crate::commands) bind: Option<SocketAddr>,
+    pub(in crate::commands) lda: Option<Scheme>,
+    pub(in crate::commands) reorder: Option<Duration>,
+    /// Connections at a time.
+    pub(in crate::commands) max_peers: usize,
+    pub(in crate::commands) one_off: bool,
+    pub(in crate::commands) security: SecurityArgs,
+}
+
+/// A connection that is served.
+struct Served {
+    id: u64,
+    key: Option<Fingerprint>,
+    /// Ends it, as a newer one takes its place.
+    replace: oneshot::Sender<()>,
+}
+
+/// Runs the far end until it is interrupted, or its only connection has ended.
+///
+/// # Errors
+/// A port, a key or the output cannot be used.
+pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
+    let mut interrupt = Interrupt::listen_as_service()?;
+    let security = far.security.server()?;
+    let is_secured = security.is_some();
+    // Without a key, only this host's relays are served.
+    let local_only = !is_secured && !far.security.is_insecure();
+    let mut config = config(is_secured, far.options.restart)
+        .sender_ccids(accepted_ccids())
+        .receiver_ccids(accepted_ccids());
+    config.tune_tfrc(|tfrc| tfrc.differentiation = far.lda.map(Differentiation::guarded));
+    config.receive.reorder_delay = far.reorder;
+    let key = security.as_ref().map(|security| security.fingerprint());
+    let listener = bind(&far, Setup::new(config, security), local_only).await?;
+    let status = Status::default();
+    let lines = Lines::new(far.options.json, far.options.interval, far.max_peers > 1);
+    let targets: Vec<_> = far.to.iter().map(ToString::to_string).collect();
+    lines.waiting(&format!(
+        "listening at UDP {}; datagrams go to {}",
+        listener.local(),
+        targets.join(", ")
+    ))?;
+    match key {
+        Some(key) => lines.waiting(&format!("encrypted; this end's key is {key}"))?,
+        None if local_only => lines.waiting(
+            "not encrypted, and for this host only: --secret-file, --peer-fingerprint or --insecure-plaintext admit others",
+        )?,
+        None => lines.waiting("not encrypted")?,
+    }
+    if let Some(at) = far.options.http {
+        let at = http::serve(at, status.clone()).await?;
+        lines.waiting(&format!("state at http://{at}/"))?;
+    }
+    let mut served: Vec<Served> = Vec::new();
+    let mut running = JoinSet::new();
+    let mut next_id = 0;
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                let socket = accepted?;
+                if local_only && !is_loopback(socket.remote().ip()) {
+                    socket.abort();
+                    continue;
+                }
+                let key = socket.peer();
+                // A camera that was switched off and on has the same key, and its old connection has not ended yet.
+                let old = served.iter().position(|each| key.is_some() && each.key == key);
+                if let Some(old) = old.or((served.len() >= far.max_peers).then_some(0)) {
+                    let _ = served.remove(old).replace.send(());
+                }
+                let (replace, replaced) = oneshot::channel();
+                served.push(Served { id: next_id, key, replace });
+                let ports = Ports::Far(FarPorts::new(far.to.clone(), far.options.flows));
+                running.spawn(serve(
+                    next_id, socket, ports, far.options.clone(), status.clone(), lines.clone(), interrupt.clone(), replaced,
+                ));
+                next_id += 1;
+            }
+            Some(ended) = running.join_next() => {
+                let (id, is_interrupted) = ended??;
+                served.retain(|each| each.id != id);
+                if is_interrupted {
+                    // The others close as well, at the same time.
+                    while running.join_next().await.is_some() {}
+                    return Err(Failure::Interrupted);
+                }
+                if far.one_off {
+                    return Ok(());
+                }
+            }
+            () = interrupt.raised(), if running.is_empty() => return Err(Failure::Interrupted),
+        }
+    }
+}
+
+/// Serves a connection to its end. Returns its number, and `true` if it was interrupted.
+#[allow(clippy::too_many_arguments, reason = "a task owns what it uses")]
+async fn serve(
+    id: u64,
+    socket: Socket,
+    mut ports: Ports,
+    options: Options,
+    status: Status,
+    mut lines: Lines,
+    mut interrupt: Interrupt,
+    replaced: oneshot::Receiver<()>,
+) -> anyhow::Result<(u64, bool)> {
+    lines.connected(socket.remote(), socket.peer())?;
+    let engine = Engine::new(&socket, &mut ports, &options, status.add());
+    match engine.run(&mut lines, &mut interrupt, None, replaced).await? {
+        Ending::Interrupted => {
+            socket.close().await;
+            lines.end()?;
+            return Ok((id, true));
+        }
+        Ending::Over(error) => lines.ended(&error.to_string())?,
+        Ending::Replaced => {
+            lines.ended("another sender has connected")?;
+            socket.abort();
+        }
+    }
+    Ok((id, false))
+}
+
+/// Listens at the requested address, by default at any address of either family, or of IPv4 if there is no IPv6.
+async fn bind(far: &Far, setup: Setup, local_only: bool) -> anyhow::Result<Listener> {
+    let port = whimbrel_net::DCCP_UDP_PORT;
+    let options = HostOptions::default().dscp(far.options.dscp);
+    let bind = |at: SocketAddr| {
+        let setup = setup.clone();
+        async move {
+            let bound = Listener::bind_with(at, DCCP_PORT, setup, options).await;
+            bound.with_context(|| format!("UDP {at}"))
+        }
+    };
+    match far.bind {
+        Some(at) => bind(at).await,
+        None if local_only => bind((Ipv4Addr::LOCALHOST, port).into()).await,
+        None => match bind((IpAddr::from(Ipv6Addr::UNSPECIFIED), port).into()).await {
+            Ok(listener) => Ok(listener),
+            Err(_) => bind((Ipv4Addr::UNSPECIFIED, port).into()).await,
+        },
+    }
+}

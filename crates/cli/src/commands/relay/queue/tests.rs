@@ -1,0 +1,126 @@
+//! What is dropped, and what not.
+
+use super::*;
+
+fn ms(n: u64) -> Instant {
+    Instant::from_millis(n)
+}
+
+fn part(timestamp: u32, disposable: bool, arrived: Instant) -> Waiting {
+    let frame = Frame { flow: 0, source: 1, timestamp };
+    Waiting {
+        bytes: Bytes::from(vec![timestamp as u8; 1000]),
+        kind: Kind::Part { frame, disposable },
+        arrived,
+    }
+}
+
+fn of(kind: Kind, arrived: Instant) -> Waiting {
+    Waiting { bytes: Bytes::from_static(&[0; 100]), kind, arrived }
+}
+
+fn queue() -> Queue {
+    Queue::new(Duration::from_millis(200))
+}
+
+/// The timestamps of the frames' packets that are left.
+fn rest(queue: &mut Queue, now: Instant) -> Vec<u32> {
+    std::iter::from_fn(|| queue.pop(now))
+        .filter_map(|waiting| match waiting.kind {
+            Kind::Part { frame, .. } => Some(frame.timestamp),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_stale_frame_is_dropped_whole_even_what_arrives_later() {
+    let mut queue = queue();
+    queue.push(part(1, false, ms(0)));
+    queue.push(part(1, false, ms(150)));
+    queue.push(part(2, false, ms(160)));
+    assert_eq!(queue.pop(ms(250)).map(|waiting| waiting.bytes[0]), Some(2));
+    queue.push(part(1, false, ms(260)));
+    queue.push(part(2, false, ms(260)));
+    assert_eq!(rest(&mut queue, ms(270)), [2]);
+    assert_eq!(queue.drops(), Drops { stale: 3, frames: 1, ..Drops::default() });
+    assert_eq!((queue.bytes(), queue.len()), (0, 0));
+}
+
+#[test]
+fn parameter_sets_outlive_the_frames_around_them() {
+    let mut queue = queue();
+    queue.push(part(1, false, ms(0)));
+    queue.push(of(Kind::Essential, ms(1)));
+    queue.push(of(Kind::Other, ms(2)));
+    let left = queue.pop(ms(1_000)).expect("the parameter sets");
+    assert_eq!((left.kind, queue.deadline(&left)), (Kind::Essential, ms(5_001)));
+    assert!(queue.pop(ms(1_000)).is_none());
+    assert_eq!(queue.drops().stale, 2);
+    queue.push(of(Kind::Essential, ms(0)));
+    assert!(queue.pop(ms(6_000)).is_none(), "not for ever");
+}
+
+#[test]
+fn frames_without_references_go_first_if_the_rate_is_short() {
+    let mut queue = queue();
+    for (timestamp, disposable) in [(1, true), (2, false), (3, true), (3, true), (4, false), (5, true)] {
+        queue.push(part(timestamp, disposable, ms(0)));
+    }
+    // 6000 bytes at 1 Mbit/s: 48 ms.
+    queue.set_rate(Some(DataRate::from_megabits_per_second(1.0)));
+    queue.relieve();
+    assert_eq!(queue.len(), 6);
+    // The first has been begun; the others have 100 ms at 300 kbit/s: 3750 bytes.
+    assert_eq!(queue.pop(ms(1)).map(|waiting| waiting.bytes[0]), Some(1));
+    queue.set_rate(Some(DataRate::from_kilobits_per_second(300.0)));
+    queue.push(part(1, true, ms(1)));
+    assert_eq!(queue.drops(), Drops { disposable: 3, frames: 2, ..Drops::default() });
+    assert_eq!(rest(&mut queue, ms(2)), [2, 4, 1]);
+}
+
+#[test]
+fn a_frame_that_cannot_be_sent_in_time_is_not_begun_and_one_that_was_is_finished() {
+    let mut queue = queue();
+    queue.set_rate(Some(DataRate::from_kilobits_per_second(160.0)));
+    // Five packets take 250 ms at 20 kB/s, three 150 ms.
+    for timestamp in [1, 1, 1, 1, 1, 2, 2, 2] {
+        queue.push(part(timestamp, false, ms(0)));
+    }
+    let second = queue.pop(ms(10)).expect("the second frame");
+    assert_eq!((second.bytes[0], queue.drops()), (2, Drops { stale: 5, frames: 1, ..Drops::default() }));
+    // The rest of it has more time, but not for ever.
+    assert_eq!(queue.pop(ms(250)).map(|waiting| waiting.bytes[0]), Some(2));
+    assert_eq!(queue.pop(ms(400)), None);
+    assert_eq!(queue.drops().stale, 6);
+    // The only frame is sent in any case, as the rate grows with data only.
+    queue.set_rate(Some(DataRate::from_bits_per_second(1000.0)));
+    queue.push(part(3, true, ms(400)));
+    assert_eq!(queue.pop(ms(401)).map(|waiting| waiting.bytes[0]), Some(3));
+}
+
+#[test]
+fn what_could_not_be_sent_keeps_its_place() {
+    let mut queue = queue();
+    queue.push(part(1, false, ms(0)));
+    queue.push(part(2, false, ms(0)));
+    let first = queue.pop(ms(1)).expect("one");
+    queue.put_back(first);
+    assert_eq!(queue.bytes(), 2000);
+    assert_eq!(queue.age(ms(30)), Duration::from_millis(30));
+    assert_eq!(rest(&mut queue, ms(1)), [1, 2]);
+}
+
+#[test]
+fn memory_is_bounded_and_the_oldest_frames_make_room() {
+    let mut queue = queue();
+    queue.push(of(Kind::Essential, ms(0)));
+    for n in 0..10_000 {
+        queue.push(part(n, false, ms(0)));
+        assert!(queue.len() <= MAX_DATAGRAMS && queue.bytes() <= MAX_BYTES);
+    }
+    assert_eq!(queue.pop(ms(1)).map(|waiting| waiting.kind), Some(Kind::Essential));
+    let left = rest(&mut queue, ms(1));
+    assert_eq!(left.last(), Some(&9_999));
+    assert_eq!(left.len() as u64 + queue.drops().overflow, 10_000);
+}

@@ -1,0 +1,51 @@
+//! `whimbrel pipe`, the built program.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use tempfile::TempDir;
+
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "support/processes.rs"]
+mod processes;
+use processes::{finish, stderr, whimbrel};
+
+/// What the listening end prints if the connecting end reads `input`.
+fn through(options: &[&str], input: &[u8]) -> Vec<u8> {
+    let folder = TempDir::new().expect("a folder");
+    let secret = folder.path().join("secret").to_str().expect("text").to_owned();
+    assert!(whimbrel(&["key", "secret", "--file", &secret]).status().expect("it runs").success());
+    let listen = ["pipe", "listen", "--bind", "127.0.0.1:0", "--reorder", "100ms", "--secret-file", &secret];
+    let mut listening = whimbrel(&listen).spawn().expect("it starts");
+    let mut line = String::new();
+    let mut errors = BufReader::new(listening.stderr.take().expect("piped"));
+    errors.read_line(&mut line).expect("text");
+    let at = line.trim().rsplit(' ').next().expect("an address").to_owned();
+    let connect = [&["pipe", "connect", &at, "--secret-file", &secret][..], options].concat();
+    let mut connecting = whimbrel(&connect).stdin(Stdio::piped()).spawn().expect("it starts");
+    // The listening end's output is read meanwhile.
+    let reading = std::thread::spawn(move || finish(listening));
+    connecting.stdin.take().expect("piped").write_all(input).expect("it reads");
+    let sent = finish(connecting);
+    assert!(sent.status.success(), "{sent:?}");
+    let received = reading.join().expect("no panic");
+    assert!(received.status.success(), "{received:?}");
+    if options.contains(&"--json") {
+        assert!(stderr(&sent).contains("\"sent\":{"), "{sent:?}");
+    }
+    received.stdout
+}
+
+#[test]
+fn lines_arrive_as_they_were_written() {
+    let lines: String = (0..500).map(|n| format!("line {n} of the log\n")).collect();
+    let text = format!("{lines}{}\nwithout an end", "x".repeat(5000));
+    assert_eq!(String::from_utf8(through(&["--lines", "--json"], text.as_bytes())).expect("text"), text);
+}
+
+#[test]
+fn bytes_arrive_as_they_were_written_also_in_large_pieces() {
+    let bytes: Vec<u8> = (0..300_000u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect();
+    assert!(through(&["--chunk", "16000"], &bytes) == bytes);
+    assert!(through(&[], b"").is_empty());
+}
