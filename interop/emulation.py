@@ -110,7 +110,7 @@ class Bench:
                 )
             ]
             arrived = [(each[2], each[3]) for each in rows if each[4]]
-            rates.append(throughput(case, [end for _, end in arrived]))
+            rates.append(throughput(case, [end for _, end in arrived], seconds))
             delays += [end - start for start, end in arrived if end > WARM_UP_S]
             fates = [each[4] for each in sorted(rows)]
             bursts, between = runs(fates)
@@ -149,9 +149,12 @@ class Bench:
             fates = [number in numbers for number in range(count)]
             more_bursts, more_between = runs(fates)
             bursts, between, lost = bursts + more_bursts, between + more_between, lost + fates.count(False)
-        marks = result["tables"]["flows"]["marked_packets"]
+        tables = result["tables"]
+        # The senders start when the network has run for a while.
+        offset = min(tables["packets"]["sent_s"])
+        marks = tables["flows"]["marked_packets"]
         return Measured(
-            throughput(case, [end for _, end in arrived]),
+            throughput(case, [offset + end for _, end in arrived], seconds),
             statistics.median(end - begin for begin, end in arrived if end > WARM_UP_S),
             lost,
             count * case.senders,
@@ -163,12 +166,11 @@ class Bench:
         )
 
 
-def throughput(case: Case, arrivals_s: list[float]) -> float:
-    """The mean rate on the link from the first second to the last arrival that is not of a queue's rest."""
-    arrivals = sorted(arrivals_s)
-    end = arrivals[-1] - WARM_UP_S
-    inside = sum(WARM_UP_S <= at < end for at in arrivals)
-    return inside * case.size * 8 / (end - WARM_UP_S)
+def throughput(case: Case, arrivals_s: list[float], seconds: float) -> float:
+    """The mean rate on the link, from the warm-up to shortly before the end, by the scenario's clock."""
+    start, end = 2 * WARM_UP_S, seconds - WARM_UP_S / 2
+    inside = sum(start <= at < end for at in arrivals_s)
+    return inside * case.size * 8 / (end - start)
 
 
 def compare(case: Case, simulated: Measured, emulated: Measured) -> list[Row]:
