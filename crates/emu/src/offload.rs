@@ -198,7 +198,7 @@ impl Joiner {
         self.length = packet.len();
         if layout.is_tcp {
             let flags = packet[layout.transport + 13];
-            // SYN, RST, URG and CWR say something of one packet; a packet without data is an acknowledgement to be counted.
+            // SYN, RST, URG and CWR concern one packet; a packet without data is an acknowledgement to be counted.
             if self.size == 0 || flags & !(PSH | ACK | ECE) != 0 {
                 return;
             }
