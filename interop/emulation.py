@@ -46,6 +46,10 @@ class UnavailableError(Exception):
     """The system allows no namespaces."""
 
 
+class IncompleteError(Exception):
+    """The programs of an emulation have not run to their ends."""
+
+
 @dataclass(slots=True)
 class Measured:
     """What the receivers of an emulation, or of simulations, have seen."""
@@ -141,6 +145,8 @@ class Bench:
         arrived = [
             ((int(line["sent_ns"]) - start) / 1e9, (int(line["received_ns"]) - start) / 1e9) for line in lines
         ]
+        if not any(end > WARM_UP_S for _, end in arrived):
+            raise IncompleteError(f"{case.name}: {len(lines)} datagrams, the last at {arrived[-1][1]:.3f} s")
         bursts: list[int] = []
         between: list[int] = []
         lost = 0
@@ -240,8 +246,14 @@ def compare(case: Case, simulated: Measured, emulated: Measured) -> list[Row]:
 def measure(bench: Bench, case: Case, seconds: float) -> tuple[list[Row], float]:
     """The lines of a case, and the lateness of 1 % of its events; repeated while the machine is busy."""
     simulated = bench.simulate(case, seconds)
-    for _ in range(ATTEMPTS):
-        emulated = bench.emulate(case, seconds)
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            emulated = bench.emulate(case, seconds)
+        except IncompleteError as error:
+            print(f"emulation: repeated: {error}", file=sys.stderr, flush=True)
+            if attempt == ATTEMPTS:
+                raise
+            continue
         rows = compare(case, simulated, emulated)
         if emulated.lateness_s <= LATE_S:
             break
