@@ -149,6 +149,124 @@ def handover_model(
 def handover_networks() -> dict[str, tuple[float, float]]:
     """The networks of the paper `freeze`, Table 3, by name: rate in bytes per second, RTT in seconds."""
 
+class SocketError(Exception):
+    """The end of a connection: kind (`closed`, `connection`, `security`, `not_listening`) and message."""
+
+class SocketRuntime:
+    """The thread that drives sockets. It ends when this is dropped and all connections are closed."""
+
+    def __init__(self) -> None:
+        """Starts the thread."""
+
+class Protection:
+    """The protection of connections; see `whimbrel.aio.Protection`."""
+
+    @staticmethod
+    def plaintext() -> Protection:
+        """None."""
+
+    @staticmethod
+    def secret(secret: bytes) -> Protection:
+        """Keys derived from a secret."""
+
+    @staticmethod
+    def keys(
+        key: str,
+        certificate: str | None,
+        fingerprints: list[str],
+        authorities: str | None,
+        name: str | None,
+    ) -> Protection:
+        """A private key and certificates as PEM texts, and trust."""
+
+def generate_key() -> tuple[str, str]:
+    """A new private key as PEM, and its fingerprint."""
+
+def key_fingerprint(key: str) -> str:
+    """The fingerprint of a private key in PEM."""
+
+class SocketConfig:
+    """The configuration of connections; see `whimbrel.aio.connect`."""
+
+    def __init__(
+        self,
+        protection: Protection,
+        service_code: int,
+        ccid: int,
+        send_queue: int | None,
+        refuse: bool,
+        receive_queue: int,
+        idle_s: float | None,
+        mobile: bool,
+    ) -> None:
+        """Checks the options."""
+
+class SocketListener:
+    """Accepts connections; see `whimbrel.aio.Listener`."""
+
+    def __init__(self, runtime: SocketRuntime, local: str, port: int, config: SocketConfig) -> None:
+        """Listens."""
+
+    def fileno(self) -> int:
+        """The descriptor that is readable while there are connections to accept."""
+
+    def local(self) -> tuple[str, int]:
+        """The UDP address."""
+
+    def try_accept(self) -> Socket | None:
+        """The next connection, if there is one."""
+
+class Socket:
+    """A connection, without waiting; see `whimbrel.aio.Socket`. Calls raise `SocketError` at its end."""
+
+    def __init__(self, runtime: SocketRuntime, remote: str, port: int, config: SocketConfig) -> None:
+        """Begins to connect."""
+
+    def fileno(self) -> int:
+        """The descriptor that is readable while there are datagrams, and at the end of the handshake."""
+
+    def event_fileno(self) -> int:
+        """The descriptor that is readable while there are events."""
+
+    def is_open(self) -> bool:
+        """True if the handshake was complete."""
+
+    def try_recv(self) -> tuple[bytes, int, float, int] | None:
+        """The next datagram, if there is one: data, sequence number, time of arrival, ECN codepoint."""
+
+    def try_send(self, data: bytes, lifetime_s: float | None) -> bool:
+        """Queues a datagram; false if the queue is full and refuses."""
+
+    def try_event(self) -> tuple[str, dict[str, Any]] | None:
+        """The next event, if there is one: its kind and its fields."""
+
+    def stats(self) -> dict[str, Any] | None:
+        """The fields of `whimbrel.aio.Stats`; None if the connection is over."""
+
+    def local(self) -> tuple[str, int]:
+        """This end's UDP address."""
+
+    def remote(self) -> tuple[str, int]:
+        """The peer's UDP address."""
+
+    def peer(self) -> str | None:
+        """The fingerprint of the peer's key."""
+
+    def freeze(self, scope: str) -> None:
+        """Freezes `local`, `remote` or `both`."""
+
+    def unfreeze(self, scope: str) -> None:
+        """Ends a freeze."""
+
+    def rebind(self) -> None:
+        """Continues from another address."""
+
+    def close(self) -> None:
+        """Begins to close the connection."""
+
+    def abort(self) -> None:
+        """Ends the connection with a Reset."""
+
 def cli(argv: list[str]) -> int:
     """Runs one of the commands written in Rust and returns its exit status.
 

@@ -2,7 +2,7 @@
 //!
 //! Conversion and the release of the interpreter lock, no logic: [`simulation`] turns arguments into a
 //! run and its tables into numpy columns, [`session`] runs in steps, [`classification`] turns arrays into verdicts, [`handover_model`] evaluates
-//! the equations, [`detached`] releases the lock, [`errors`] maps errors.
+//! the equations, [`sockets`] never wait, [`detached`] releases the lock, [`errors`] maps errors.
 
 mod classification;
 mod detached;
@@ -10,6 +10,7 @@ mod errors;
 mod handover_model;
 mod session;
 mod simulation;
+mod sockets;
 
 use pyo3::prelude::*;
 
@@ -45,5 +46,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(handover_model::handover_networks, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add("SocketError", module.py().get_type::<sockets::SocketError>())?;
+    module.add_class::<sockets::SocketRuntime>()?;
+    module.add_class::<sockets::PyProtection>()?;
+    module.add_class::<sockets::SocketConfig>()?;
+    module.add_class::<sockets::SocketListener>()?;
+    module.add_class::<sockets::Socket>()?;
+    module.add_function(wrap_pyfunction!(sockets::generate_key, module)?)?;
+    module.add_function(wrap_pyfunction!(sockets::key_fingerprint, module)?)?;
     module.add_function(wrap_pyfunction!(cli, module)?)
 }

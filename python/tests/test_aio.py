@@ -1,0 +1,246 @@
+"""asyncio sockets over loopback."""
+
+import asyncio
+import contextlib
+import gc
+import runpy
+import stat
+import time
+from collections.abc import AsyncIterator, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from whimbrel import aio
+
+T = TypeVar("T")
+PORT = 5004
+PLAINTEXT = aio.Protection.plaintext()
+ROOT = Path(__file__).parents[2]
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(asyncio.wait_for(work, 30))
+
+
+@contextlib.asynccontextmanager
+async def _pair(
+    protection: aio.Protection = PLAINTEXT, **options: Any
+) -> AsyncIterator[tuple[aio.Socket, aio.Socket]]:
+    async with aio.listen("127.0.0.1:0", PORT, protection=protection, **options) as listener:
+        client = await aio.connect(listener.address, PORT, protection=protection, **options)
+        server = await listener.accept()
+    async with client, server:
+        yield client, server
+
+
+def _threads() -> int:
+    names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
+    return names.count("whimbrel")
+
+
+def _no_thread_is_left() -> bool:
+    gc.collect()
+    for _ in range(400):
+        if _threads() == 0:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_datagrams_cross_and_iteration_ends_with_the_connection() -> None:
+    async def work() -> list[bytes]:
+        async with _pair(aio.Protection.secret(b"twenty random bytes or more"), refuse=True) as (
+            client,
+            server,
+        ):
+            assert client.peer is not None
+            assert client.peer != server.peer
+            assert client.remote == server.local
+
+            async def send() -> None:
+                for number in range(200):
+                    await client.send(bytes([number]) * 100)
+                await client.close()
+
+            sending = asyncio.create_task(send())
+            received = [datagram.data async for datagram in server]
+            await sending
+            return received
+
+    assert _run(work()) == [bytes([number]) * 100 for number in range(200)]
+
+
+def test_a_cancelled_recv_loses_nothing() -> None:
+    async def work() -> list[bytes]:
+        received: list[bytes] = []
+        async with _pair() as (client, server):
+
+            async def send() -> None:
+                for number in range(100):
+                    await client.send(bytes([number]))
+                    await asyncio.sleep(0.0005)
+
+            sending = asyncio.create_task(send())
+            while len(received) < 100:
+                # Cancelled at all times: before, while and after datagrams arrive.
+                with contextlib.suppress(TimeoutError):
+                    received.append((await asyncio.wait_for(server.recv(), 0.0007)).data)
+            await sending
+        return received
+
+    assert _run(work()) == [bytes([number]) for number in range(100)]
+
+
+def test_unread_events_and_idle_waits_take_no_processor_time() -> None:
+    async def work() -> None:
+        async with _pair() as (client, server):
+            client.freeze()
+            loop = asyncio.get_running_loop()
+            calls = 0
+            look = server._socket.try_recv
+
+            def counted() -> object:
+                nonlocal calls
+                calls += 1
+                return look()
+
+            # Events are unread at both ends, and one was waited for in vain.
+            with contextlib.suppress(TimeoutError):
+                while True:
+                    await asyncio.wait_for(server.event(), 0.05)
+            started = loop.time()
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(server._data.until(counted), 0.2)
+            assert loop.time() - started >= 0.2
+            assert calls <= 3
+
+    _run(work())
+
+
+def test_send_waits_for_room_where_the_queue_refuses_and_events_are_kept() -> None:
+    async def work() -> tuple[int, list[str]]:
+        async with _pair(send_queue=4, refuse=True) as (client, server):
+            client.freeze()
+            for _ in range(4):
+                await client.send(b"fits")
+            waiting = asyncio.create_task(client.send(b"waits"))
+            await asyncio.sleep(0.05)
+            assert not waiting.done()
+            client.unfreeze()
+            await waiting
+            received = [(await server.recv()).data for _ in range(5)]
+            kinds = []
+            while "unfrozen" not in kinds:
+                kinds.append((await client.event()).kind)
+            return received.count(b"fits"), kinds
+
+    fits, kinds = _run(work())
+    assert fits == 4
+    assert "connected" in kinds
+    assert "frozen" in kinds
+
+
+def test_a_stale_datagram_is_dropped_and_the_event_says_so() -> None:
+    async def work() -> aio.Event:
+        async with _pair() as (client, server):
+            client.freeze()
+            await client.send(b"stale", lifetime=0.01)
+            await client.send(b"fresh")
+            assert client.stats().is_frozen
+            assert client.stats().queued_datagrams == 2
+            await asyncio.sleep(0.03)
+            client.unfreeze()
+            assert (await server.recv()).data == b"fresh"
+            stats = client.stats()
+            assert (stats.datagrams_dropped, stats.datagrams_sent, stats.forgeries) == (1, 1, 0)
+            async for event in client.events():
+                if event.kind == "dropped":
+                    return event
+            raise AssertionError
+
+    assert _run(work()).fields == {"reason": "expired"}
+
+
+def test_keys_that_are_pinned(tmp_path: Path) -> None:
+    mine, theirs = (aio.Protection.generate_key(tmp_path / name) for name in ("client.pem", "server.pem"))
+    assert stat.S_IMODE((tmp_path / "client.pem").stat().st_mode) == 0o600
+    assert aio.Protection.fingerprint(tmp_path / "client.pem") == mine
+
+    async def work(trusted: str) -> str | None:
+        server = aio.Protection.keys(tmp_path / "server.pem", trust=[mine])
+        client = aio.Protection.keys(tmp_path / "client.pem", trust=[trusted])
+        async with aio.listen("127.0.0.1:0", PORT, protection=server) as listener:
+            connected = await aio.connect(listener.address, PORT, protection=client)
+            async with connected:
+                return connected.peer
+
+    assert _run(work(theirs)) == theirs
+    with pytest.raises(aio.SecurityError, match="not trusted"):
+        _run(work(mine))
+
+
+def test_errors_have_their_class_and_message(tmp_path: Path) -> None:
+    async def refused() -> None:
+        async with aio.listen("127.0.0.1:0", PORT, protection=PLAINTEXT) as listener:
+            await aio.connect(listener.address, PORT + 1, protection=PLAINTEXT)
+
+    async def too_large() -> None:
+        async with _pair() as (client, _):
+            await client.send(bytes(100_000))
+
+    async def aborted() -> None:
+        async with _pair() as (client, server):
+            client.abort()
+            async for _ in server:
+                pass
+
+    async def nobody_accepts() -> None:
+        listener = aio.listen("127.0.0.1:0", PORT, protection=PLAINTEXT)
+        accepting = asyncio.create_task(listener.accept())
+        await asyncio.sleep(0.01)
+        await listener.close()
+        await accepting
+
+    for work, error, message in [
+        (refused, aio.SocketError, "reset by the peer"),
+        (too_large, ValueError, "exceeds the limit"),
+        (aborted, aio.SocketError, "reset by the peer"),
+        (nobody_accepts, aio.ConnectionClosedError, "the listener is closed"),
+    ]:
+        with pytest.raises(error, match=message):
+            _run(work())
+    with pytest.raises(ValueError, match="20 or more"):
+        aio.Protection.secret(b"short")
+    with pytest.raises(ValueError, match="either fingerprints"):
+        aio.Protection.keys(tmp_path / "no.pem")
+    with pytest.raises(ValueError, match=r"127.0.0.1:6511"):
+        aio.listen("127.0.0.1", PORT, protection=PLAINTEXT)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="lists threads by /proc")
+def test_the_thread_ends_with_the_last_socket() -> None:
+    assert _no_thread_is_left(), "of other tests"
+
+    async def work() -> None:
+        async with _pair() as (client, server):
+            assert _threads() == 1
+            await client.send(b"x")
+            await server.recv()
+        # One whose opening is cancelled: nothing answers there.
+        silent = aio.listen("127.0.0.1:0", PORT, protection=PLAINTEXT)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(
+                aio.connect(silent.address, PORT, protection=aio.Protection.secret(bytes(20))), 0.05
+            )
+        await silent.close()
+
+    _run(work())
+    assert _no_thread_is_left()
+
+
+def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(ROOT / "examples/aio/telemetry.py"), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert "100 readings" in printed

@@ -1,0 +1,166 @@
+"""Connections of `whimbrel.aio`: their protection, what they deliver, and their errors."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from whimbrel import _core
+from whimbrel.errors import WhimbrelError
+
+
+class SocketError(WhimbrelError, ConnectionError):
+    """The connection has ended irregularly: a reset, or a peer that does not answer or listen."""
+
+
+class ConnectionClosedError(SocketError):
+    """One of the ends has closed the connection: its regular end."""
+
+
+class SecurityError(SocketError):
+    """The connection has ended because it is not secured: the peer has another key, or does not use DTLS."""
+
+
+@contextlib.contextmanager
+def converted_errors() -> Iterator[None]:
+    """Errors of the compiled part as those of this module."""
+    try:
+        yield
+    except _core.SocketError as error:
+        kind, message = error.args
+        classes = {"closed": ConnectionClosedError, "security": SecurityError}
+        raise classes.get(kind, SocketError)(message) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Datagram:
+    """A received datagram."""
+
+    data: bytes
+    #: Sequence number of the packet that brought it.
+    sequence: int
+    #: Time of its arrival in seconds, on the socket's clock.
+    arrival_s: float
+    #: ECN codepoint of that packet: 3 is Congestion Experienced.
+    ecn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event of a connection.
+
+    Kinds and their fields: `connected` (sender_ccid, receiver_ccid), `dropped` (reason: a queued datagram
+    will not be sent), `data_dropped` (sequence, reason), `loss` (sequence, count, cause), `slow_receiver`,
+    `send_ready`, `frozen` (by_peer), `unfrozen` (by), `feature` (feature, local, value), `error_text` (text),
+    `max_datagram` (max_datagram), `peer_moved` (to), `move_confirmed`, `closed` (reason) and `other` (text).
+    """
+
+    kind: str
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Measurements of a connection: rates in bit/s, None if unknown; counters since its start."""
+
+    rtt_s: float | None
+    #: The rate at which congestion control lets this end send.
+    allowed_rate: float | None
+    #: The rate at which the peer receives.
+    receive_rate: float | None
+    #: Of the data that this end sends (RFC 5348).
+    loss_event_rate: float | None
+    #: The largest datagram that can be sent now, in bytes.
+    max_datagram: int
+    queued_datagrams: int
+    queued_bytes: int
+    datagrams_sent: int
+    bytes_sent: int
+    datagrams_received: int
+    bytes_received: int
+    #: Dropped instead of sent.
+    datagrams_dropped: int
+    #: Data packets of this end that were found lost.
+    packets_lost: int
+    #: Data packets of the peer that were found lost.
+    packets_lost_here: int
+    #: Received, and dropped because they were not read in time.
+    receive_overflows: int
+    #: Received, not authentic, and discarded.
+    forgeries: int
+    #: By this end's application or by the peer.
+    is_frozen: bool
+
+
+class Protection:
+    """The protection of connections. There is no default: plaintext has to be chosen."""
+
+    def __init__(self, protection: _core.Protection) -> None:
+        #: For the compiled part.
+        self.core = protection
+
+    @classmethod
+    def plaintext(cls) -> Self:
+        """None: data can be read and changed on the path, and anyone can connect."""
+        return cls(_core.Protection.plaintext())
+
+    @classmethod
+    def secret(cls, secret: bytes) -> Self:
+        """Keys that both ends derive from a secret of 20 random bytes or more.
+
+        Raises:
+            ValueError: it is shorter.
+        """
+        return cls(_core.Protection.secret(secret))
+
+    @classmethod
+    def keys(
+        cls,
+        key: str | os.PathLike[str],
+        *,
+        trust: Iterable[str] = (),
+        certificate: str | os.PathLike[str] | None = None,
+        authorities: str | os.PathLike[str] | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Keys of both ends.
+
+        Args:
+            key: a file with this end's private key: PEM (PKCS #8) of the curve P-256 or P-384, as
+                `generate_key` makes it.
+            trust: fingerprints of the peers' keys, `SHA256:` and 43 characters each.
+            certificate: a file with the certificate that an authority has issued for the key.
+            authorities: a file with certificates of authorities that are trusted, instead of fingerprints.
+            name: the host that the peer's certificate has to be for.
+
+        Raises:
+            OSError: a file cannot be read.
+            ValueError: a key or certificate is malformed, or not exactly one of `trust` and `authorities` is
+                given.
+        """
+        fingerprints = list(trust)
+        if bool(fingerprints) == (authorities is not None):
+            raise ValueError("expected either fingerprints to trust or authorities")
+        texts = [None if path is None else Path(path).read_text() for path in (key, certificate, authorities)]
+        return cls(_core.Protection.keys(str(texts[0]), texts[1], fingerprints, texts[2], name))
+
+    @staticmethod
+    def generate_key(path: str | os.PathLike[str]) -> str:
+        """Writes a new private key to a file that only its owner can read; returns its fingerprint.
+
+        Raises:
+            FileExistsError: there is such a file.
+        """
+        pem, fingerprint = _core.generate_key()
+        with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:  # noqa: PTH123
+            file.write(pem)
+        return fingerprint
+
+    @staticmethod
+    def fingerprint(path: str | os.PathLike[str]) -> str:
+        """Returns the fingerprint of the private key in a file, which peers trust."""
+        return _core.key_fingerprint(Path(path).read_text())
