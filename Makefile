@@ -16,6 +16,8 @@
 #   make handover  a real stream over a real handover, between network namespaces (docs/handover.md)
 #   make emulation  real datagrams across emulated networks, compared with simulations: docs/emulation-accuracy.md
 #   make wheel   a wheel for `pip install`, with profile-guided optimisation, into out/wheels
+#   make c-library  the C library with its header and whimbrel.pc, into PREFIX (docs/embed.md)
+#   make publish-check  packs the library crates as for crates.io and checks them; BUILD=--build also compiles the packages
 #   make docs    the documentation site, into out/docs: pages, papers, notebooks, references
 #   make validation   compute docs/validation-80211.md, 802.11 against theory and ns-2, in minutes
 #   make compliance   the RFCs' requirements: checks compliance/*.toml against the source and counts them
@@ -30,6 +32,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= out
+PREFIX ?= $(OUT)/c
 FUZZ_SECONDS ?= 60
 SEEDS ?= 20000
 JOBS ?= 2
@@ -46,12 +49,12 @@ export PROPTEST_RNG_SEED ?= 1
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-wifi -p whimbrel-netsim
 
-.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick
+.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick c-library publish-check
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
 
-test: tools lint compliance deny wasm rust-tests validation-check fuzz-check docs python-tests instructions interop-quick handover-quick reorder-real-quick emulation-quick
+test: tools lint compliance deny publish-check wasm rust-tests validation-check fuzz-check docs python-tests instructions interop-quick handover-quick reorder-real-quick emulation-quick
 	echo "== make test: all passed"
 
 check: tools
@@ -98,6 +101,7 @@ wasm: tools
 rust-tests: tools
 	echo "== Rust tests"
 	$(CARGO) test --quiet --workspace --exclude whimbrel-python
+	$(CARGO) test --quiet -p whimbrel-net --features tracing --test tracing
 
 python-tests: extension
 	echo "== Python: ruff, mypy, tests, examples, claims"
@@ -214,6 +218,21 @@ wheel: setup
 	scripts/step.sh "building the wheel (takes minutes)" $(OUT)/log/wheel.log \
 	  env -u CONDA_PREFIX $(BIN)/maturin build --release $$pgo --out $(OUT)/wheels --interpreter $(BIN)/python
 	ls $(OUT)/wheels/*.whl
+
+publish-check: tools
+	echo "== packages of the library crates"
+	$(PYTHON) scripts/publish_check.py $(BUILD)
+
+# For `pkg-config --cflags --libs whimbrel`.
+c-library: tools
+	scripts/step.sh "building the C library (takes minutes)" $(OUT)/log/c-library.log \
+	  $(CARGO) build --release -p whimbrel-capi
+	install -d $(PREFIX)/include $(PREFIX)/lib/pkgconfig
+	install -m 644 crates/capi/include/whimbrel.h $(PREFIX)/include
+	install -m 755 target/release/libwhimbrel.so $(PREFIX)/lib
+	install -m 644 target/release/libwhimbrel.a $(PREFIX)/lib
+	version=$$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+	sed "s|@PREFIX@|$(abspath $(PREFIX))|; s|@VERSION@|$$version|" crates/capi/whimbrel.pc.in > $(PREFIX)/lib/pkgconfig/whimbrel.pc
 
 clean:
 	rm -rf target $(VENV) $(OUT) fuzz/target

@@ -126,3 +126,8 @@ struct Guide;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/security.md")]
 struct SecurityGuide;
+
+/// The page's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embed.md")]
+struct Embedding;

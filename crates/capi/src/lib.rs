@@ -1,0 +1,14 @@
+//! DCCP sockets as a C library: `whimbrel.h`.
+//!
+//! Conversion and checks of pointers, no logic: the sockets are those of [`whimbrel_net::polled`]. No panic crosses the
+//! boundary ([`failure`]), and each pointer is checked for null before it is used ([`pointers`]).
+#![allow(non_camel_case_types, reason = "the types have the names that C uses")]
+
+mod config;
+mod event;
+mod failure;
+mod listener;
+mod pointers;
+mod runtime;
+mod socket;
+mod stats;

@@ -1,0 +1,305 @@
+//! Sockets.
+
+use std::ffi::{c_char, c_int};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use whimbrel_net::polled::Socket;
+use whimbrel_net::{Bytes, FreezeScope, PathChange, Role};
+
+use crate::config::whimbrel_config;
+use crate::failure::{Failure, WHIMBREL_AGAIN};
+use crate::runtime::whimbrel_runtime;
+use crate::{failure, pointers};
+
+/// Freezes the data that this end sends.
+pub const WHIMBREL_FREEZE_LOCAL: c_int = 1;
+/// Freezes the data that the peer sends.
+pub const WHIMBREL_FREEZE_REMOTE: c_int = 2;
+/// Freezes both directions.
+pub const WHIMBREL_FREEZE_BOTH: c_int = 3;
+
+/// One connection.
+pub struct whimbrel_socket(pub(crate) Socket);
+
+/// A received datagram, besides its data.
+#[repr(C)]
+pub struct whimbrel_datagram {
+    /// The sequence number of the packet that brought it.
+    pub sequence: u64,
+    /// The time of its arrival in nanoseconds, on the clock of whimbrel_now.
+    pub arrival_ns: u64,
+    /// The ECN field of the packet: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 Congestion Experienced.
+    pub ecn: u8,
+}
+
+/// The first address of a text such as "127.0.0.1:6511", "[::1]:6511" or "localhost:6511".
+pub(crate) fn resolve(address: &str) -> Result<SocketAddr, Failure> {
+    let found = address.to_socket_addrs();
+    let mut found = found.map_err(|error| {
+        Failure::argument(format!(
+            "{address}: {error}: expected an address and a port, such as 127.0.0.1:6511"
+        ))
+    })?;
+    found.next().ok_or_else(|| Failure::argument(format!("{address} has no address")))
+}
+
+/// The socket behind a pointer.
+///
+/// # Safety
+/// As [`pointers::object`].
+pub(crate) unsafe fn borrowed<'a>(socket: *const whimbrel_socket) -> Result<&'a Socket, Failure> {
+    // SAFETY: the caller's promise.
+    Ok(&unsafe { pointers::object(socket, "socket") }?.0)
+}
+
+/// The open connection behind a pointer.
+///
+/// # Safety
+/// As [`pointers::object`].
+pub(crate) unsafe fn open(socket: *const whimbrel_socket) -> Result<Arc<whimbrel_net::Socket>, Failure> {
+    // SAFETY: the caller's promise.
+    let open = unsafe { borrowed(socket) }?.get()?;
+    open.ok_or_else(|| Failure::again("the handshake is not complete"))
+}
+
+/// Begins to connect to the DCCP port `port` behind the UDP address `address`, such as "192.0.2.1:6511" or "host:6511". The
+/// descriptor is readable when the handshake is over; whimbrel_state returns its result.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_connect(
+    runtime: *const whimbrel_runtime,
+    config: *const whimbrel_config,
+    address: *const c_char,
+    port: u16,
+) -> *mut whimbrel_socket {
+    failure::object(|| {
+        // SAFETY: the caller's promise.
+        let (runtime, config, address) = unsafe {
+            let runtime = pointers::object(runtime, "runtime")?;
+            (runtime, pointers::object(config, "config")?, pointers::text(address, "address")?)
+        };
+        let (setup, options) = (config.setup(Role::Client)?, config.socket_options());
+        Ok(whimbrel_socket(Socket::connect(&runtime.0, resolve(address)?, port, setup, options)?))
+    })
+}
+
+/// Closes the connection in good order, after what is queued was sent, and frees the socket, which may be NULL. Does not wait:
+/// whimbrel_runtime_free does.
+///
+/// # Safety
+/// Nothing uses the socket any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_free(socket: *mut whimbrel_socket) {
+    failure::number(|| {
+        // SAFETY: the caller's promise.
+        drop(unsafe { pointers::free(socket) });
+        Ok(0)
+    });
+}
+
+/// Begins to close the connection in good order. Received data can still be read; at the end whimbrel_recv returns
+/// WHIMBREL_CLOSED.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_close(socket: *const whimbrel_socket) -> c_int {
+    // SAFETY: the caller's promise.
+    failure::number(|| unsafe { borrowed(socket) }.map(|socket| socket.close()).map(|()| 0))
+}
+
+/// Returns the descriptor that is readable while there are datagrams to read, and when the handshake or the connection is over.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_fd(socket: *const whimbrel_socket) -> c_int {
+    // SAFETY: the caller's promise.
+    failure::number(|| Ok(unsafe { borrowed(socket) }?.as_fd().as_raw_fd()))
+}
+
+/// Returns the descriptor that is readable while there are events to read.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_event_fd(socket: *const whimbrel_socket) -> c_int {
+    // SAFETY: the caller's promise.
+    failure::number(|| Ok(unsafe { borrowed(socket) }?.event_fd().as_raw_fd()))
+}
+
+/// Returns 0 if the handshake was complete, WHIMBREL_AGAIN if it is not, and the reason why it has failed.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_state(socket: *const whimbrel_socket) -> c_int {
+    // SAFETY: the caller's promise.
+    failure::number(|| unsafe { open(socket) }.map(|_| 0))
+}
+
+/// Waits until the descriptor is readable, or for timeout_ms milliseconds; forever if that is negative. Returns 1 if it is, and 0
+/// if not.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_wait(socket: *const whimbrel_socket, timeout_ms: i64) -> c_int {
+    failure::number(|| {
+        // SAFETY: the caller's promise.
+        let socket = unsafe { borrowed(socket) }?;
+        Ok(c_int::from(socket.wait(u64::try_from(timeout_ms).ok().map(Duration::from_millis))?))
+    })
+}
+
+/// As whimbrel_wait, for the descriptor of events.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_wait_event(socket: *const whimbrel_socket, timeout_ms: i64) -> c_int {
+    failure::number(|| {
+        // SAFETY: the caller's promise.
+        let socket = unsafe { borrowed(socket) }?;
+        Ok(c_int::from(socket.wait_event(u64::try_from(timeout_ms).ok().map(Duration::from_millis))?))
+    })
+}
+
+/// Queues a datagram. It is dropped if it could not be sent within lifetime_ms milliseconds, unless that is negative. Returns 0, or
+/// WHIMBREL_AGAIN if the queue is full and refuses (whimbrel_config_send_queue): the event WHIMBREL_EVENT_SEND_READY follows.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_send(
+    socket: *const whimbrel_socket,
+    data: *const u8,
+    size: usize,
+    lifetime_ms: i64,
+) -> c_int {
+    failure::number(|| {
+        // SAFETY: the caller's promise.
+        let (socket, data) = unsafe { (borrowed(socket)?, pointers::bytes(data, size, "data")?) };
+        let lifetime = u64::try_from(lifetime_ms).ok().map(Duration::from_millis);
+        socket.try_send(Bytes::copy_from_slice(data), lifetime)?;
+        Ok(0)
+    })
+}
+
+/// Reads a datagram: copies up to `size` bytes of it to `buffer` and fills `datagram`, unless that is NULL. Returns its size,
+/// which is more than `size` if it was cut off, or WHIMBREL_AGAIN if there is none.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_recv(
+    socket: *const whimbrel_socket,
+    buffer: *mut u8,
+    size: usize,
+    datagram: *mut whimbrel_datagram,
+) -> i64 {
+    failure::number(|| {
+        if buffer.is_null() && size > 0 {
+            return Err(Failure::argument("buffer is NULL"));
+        }
+        // SAFETY: the caller's promise.
+        let Some(received) = unsafe { borrowed(socket) }?.try_recv()? else {
+            return Ok(WHIMBREL_AGAIN.into());
+        };
+        // SAFETY: the caller's promise.
+        unsafe { pointers::copy(&received.payload, buffer, size, "buffer") }?;
+        // SAFETY: the caller's promise.
+        if let Some(datagram) = unsafe { datagram.as_mut() } {
+            let (sequence, arrival_ns) = (received.sequence.value(), received.arrival.as_nanos());
+            *datagram = whimbrel_datagram { sequence, arrival_ns, ecn: received.ecn.bits() };
+        }
+        Ok(received.payload.len() as i64)
+    })
+}
+
+/// Returns the time in nanoseconds on the clock of the socket.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_now(socket: *const whimbrel_socket) -> i64 {
+    // SAFETY: the caller's promise.
+    failure::number(|| Ok(unsafe { open(socket) }?.now().as_nanos() as i64))
+}
+
+/// Writes the fingerprint of the key by which the peer has authenticated itself, with a zero behind it: 51 bytes; empty if
+/// nothing secures the connection.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_peer(
+    socket: *const whimbrel_socket,
+    out: *mut c_char,
+    size: usize,
+) -> c_int {
+    failure::number(|| {
+        // SAFETY: the caller's promise.
+        let peer = unsafe { open(socket) }?.peer().map(|peer| peer.to_string()).unwrap_or_default();
+        // SAFETY: the caller's promise.
+        unsafe { pointers::copy_text(&peer, out, size, "out") }.map(|()| 0)
+    })
+}
+
+/// Freezes the connection for an outage of the path: WHIMBREL_FREEZE_LOCAL, _REMOTE or _BOTH. The peer takes part if both ends have
+/// whimbrel_config_mobile.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_freeze(socket: *const whimbrel_socket, scope: c_int) -> c_int {
+    // SAFETY: the caller's promise.
+    failure::number(|| {
+        let scope = freeze_scope(scope)?;
+        // SAFETY: the caller's promise.
+        unsafe { open(socket) }?.freeze(scope);
+        Ok(0)
+    })
+}
+
+/// Ends a freeze: the rate is what it was before.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_unfreeze(socket: *const whimbrel_socket, scope: c_int) -> c_int {
+    failure::number(|| {
+        let scope = freeze_scope(scope)?;
+        // SAFETY: the caller's promise.
+        unsafe { open(socket) }?.unfreeze(scope);
+        Ok(0)
+    })
+}
+
+/// Continues from the address that the system selects now, after a change of networks. Only clients can, if both ends have
+/// whimbrel_config_mobile; WHIMBREL_EVENT_MOVE_CONFIRMED reports success.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_rebind(socket: *const whimbrel_socket) -> c_int {
+    failure::number(|| {
+        // SAFETY: the caller's promise.
+        unsafe { borrowed(socket) }?.rebind(None, PathChange::Reset)?;
+        Ok(0)
+    })
+}
+
+fn freeze_scope(scope: c_int) -> Result<FreezeScope, Failure> {
+    match scope {
+        WHIMBREL_FREEZE_LOCAL => Ok(FreezeScope::Local),
+        WHIMBREL_FREEZE_REMOTE => Ok(FreezeScope::Remote),
+        WHIMBREL_FREEZE_BOTH => Ok(FreezeScope::Both),
+        _ => Err(Failure::argument(format!("scope is {scope}: expected a WHIMBREL_FREEZE_ constant"))),
+    }
+}

@@ -1,0 +1,92 @@
+//! Measurements of connections.
+
+use std::ffi::c_int;
+
+use whimbrel_net::ConnectionSnapshot;
+
+use crate::failure::Failure;
+use crate::socket::{open, whimbrel_socket};
+use crate::{failure, pointers};
+
+/// Measurements of a connection.
+#[repr(C)]
+pub struct whimbrel_stats {
+    /// The rate at which congestion control lets this end send, in bit/s; NaN if it has none, or does not know it yet.
+    pub allowed_rate: f64,
+    /// The rate at which the peer receives, in bit/s; NaN if unknown.
+    pub receive_rate: f64,
+    /// The loss event rate of the data that this end sends, 0 to 1 (RFC 5348); NaN if unknown.
+    pub loss_event_rate: f64,
+    /// The round-trip time in nanoseconds; 0 if unknown.
+    pub rtt_ns: u64,
+    /// The largest datagram that can be sent now, in bytes.
+    pub max_datagram: u64,
+    /// Datagrams in the send queue.
+    pub queued_datagrams: u64,
+    /// Their bytes.
+    pub queued_bytes: u64,
+    /// Datagrams sent.
+    pub datagrams_sent: u64,
+    /// Their bytes.
+    pub bytes_sent: u64,
+    /// Datagrams received.
+    pub datagrams_received: u64,
+    /// Their bytes.
+    pub bytes_received: u64,
+    /// Datagrams that were dropped instead of sent.
+    pub datagrams_dropped: u64,
+    /// Data packets of this end that were found lost.
+    pub packets_lost: u64,
+    /// Data packets of the peer that were found lost.
+    pub packets_lost_here: u64,
+    /// Received datagrams that were dropped because the application has not read them in time.
+    pub receive_overflows: u64,
+    /// Received datagrams that were not authentic, and discarded.
+    pub forgeries: u64,
+    /// This end is frozen, by its application or by the peer.
+    pub is_frozen: bool,
+}
+
+/// Reads the measurements of a connection.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_get_stats(
+    socket: *const whimbrel_socket,
+    stats: *mut whimbrel_stats,
+) -> c_int {
+    failure::number(|| {
+        // SAFETY: the caller's promise.
+        let (socket, stats) = unsafe { (open(socket)?, pointers::object_mut(stats, "stats")?) };
+        let snapshot = socket.snapshot().ok_or_else(|| Failure::closed("the connection is over"))?;
+        *stats = converted(&snapshot);
+        stats.receive_overflows = socket.receive_overflows();
+        stats.forgeries = socket.forgeries();
+        Ok(0)
+    })
+}
+
+fn converted(snapshot: &ConnectionSnapshot) -> whimbrel_stats {
+    let (sender, statistics) = (&snapshot.sender, &snapshot.statistics);
+    let rate = |rate: Option<whimbrel_net::DataRate>| rate.map_or(f64::NAN, |rate| rate.as_bits_per_second());
+    whimbrel_stats {
+        allowed_rate: rate(sender.allowed_rate),
+        receive_rate: rate(sender.receive_rate),
+        loss_event_rate: sender.loss_event_rate.unwrap_or(f64::NAN),
+        rtt_ns: sender.rtt.or(snapshot.rtt).map_or(0, |rtt| rtt.as_nanos()),
+        max_datagram: snapshot.max_datagram as u64,
+        queued_datagrams: snapshot.queued_datagrams as u64,
+        queued_bytes: snapshot.queued_bytes as u64,
+        datagrams_sent: statistics.datagrams_sent,
+        bytes_sent: statistics.bytes_sent,
+        datagrams_received: statistics.datagrams_received,
+        bytes_received: statistics.bytes_received,
+        datagrams_dropped: statistics.datagrams_dropped,
+        packets_lost: sender.lost,
+        packets_lost_here: snapshot.receiver.lost,
+        receive_overflows: 0,
+        forgeries: 0,
+        is_frozen: snapshot.freeze.local || snapshot.freeze.by_peer,
+    }
+}
