@@ -218,6 +218,7 @@ wheel: setup
 	scripts/step.sh "building the wheel (takes minutes)" $(OUT)/log/wheel.log \
 	  env -u CONDA_PREFIX $(BIN)/maturin build --release $$pgo --out $(OUT)/wheels --interpreter $(BIN)/python
 	ls $(OUT)/wheels/*.whl
+	$(BIN)/python scripts/wheel_check.py $(OUT)/wheels/*.whl
 
 publish-check: tools
 	echo "== packages of the library crates"

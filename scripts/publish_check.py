@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that the library crates can be published: metadata, licences, README, packages without files from outside.
+"""Checks that the library crates can be published: metadata, licences, READMEs, complete packages.
 
 Usage: scripts/publish_check.py [--build]   (from the repository's root; exits 1 and names each offence)
 
-Packs every crate that is to be published with `cargo package`, without network access. --build also compiles each package
-from its own files alone, in the order of their dependencies, which takes minutes.
+Packs every crate that is to be published with `cargo package`, without network access. --build also compiles
+each package from its own files alone, in the order of their dependencies, which takes minutes.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ def package_offences(package: dict[str, Any]) -> list[str]:
     for source in sorted(folder.glob("src/**/*.rs")):
         lines = source.read_text().splitlines()
         for number, line in enumerate(lines, 1):
-            is_test = "test" in source.stem or any("doctest" in above for above in lines[max(0, number - 3) : number])
+            is_test = "test" in source.stem or any(
+                "doctest" in above for above in lines[max(0, number - 3) : number]
+            )
             for included in OUTSIDE.findall(line):
                 target = (source.parent / included).resolve()
                 if not is_test and not target.is_relative_to(folder.resolve()):

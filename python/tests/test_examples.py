@@ -16,7 +16,9 @@ from whimbrel.__main__ import main
 from whimbrel.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("scenarios", "rfc8867", "rfc8869", "teaching", "traces", "captures", "carry", "relay", "notebooks")
+FOLDERS = (
+    "scenarios", "rfc8867", "rfc8869", "teaching", "traces", "captures", "carry", "relay", "aio", "notebooks",
+)  # fmt: skip
 COMMANDS = [
     [],
     ["perf"],
