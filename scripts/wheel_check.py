@@ -35,7 +35,7 @@ NEEDED = (
 COMMANDS = (
     ("whimbrel", "--version"),
     ("whimbrel", "examples", "--copy"),
-    ("whimbrel", "run", "examples/scenarios/wb.toml", "--set", "simulation.duration=2s"),
+    ("whimbrel", "run", "examples/scenarios/video_wb.toml", "--seed", "1"),
     ("python", "examples/aio/telemetry.py"),
 )
 
