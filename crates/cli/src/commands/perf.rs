@@ -69,7 +69,7 @@ pub(crate) struct PerfArgs {
 #[derive(Debug, Subcommand)]
 enum Role {
     /// Answer clients until interrupted.
-    Server(ServerArgs),
+    Server(Box<ServerArgs>),
     /// Measure the path to a server.
     Client(Box<ClientArgs>),
 }
@@ -251,7 +251,7 @@ fn parse_schedule(path: &str) -> Result<Schedule, String> {
 pub(crate) fn run(args: PerfArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match args.role {
-        Role::Server(args) => runtime.block_on(server::run(args)),
+        Role::Server(args) => runtime.block_on(server::run(*args)),
         Role::Client(args) => runtime.block_on(client::run(*args)),
     }
 }

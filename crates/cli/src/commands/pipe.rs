@@ -49,7 +49,7 @@ enum End {
     /// Connect to a listening pipe; end with standard input.
     Connect(Box<ConnectArgs>),
     /// Wait for a connecting pipe; end with it.
-    Listen(ListenArgs),
+    Listen(Box<ListenArgs>),
 }
 
 #[derive(Debug, Args)]
@@ -104,7 +104,7 @@ pub(crate) fn run(args: PipeArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let result = match args.end {
         End::Connect(args) => runtime.block_on(connect(*args)),
-        End::Listen(args) => runtime.block_on(listen(args)),
+        End::Listen(args) => runtime.block_on(listen(*args)),
     };
     // A thread may still wait for input.
     runtime.shutdown_background();
