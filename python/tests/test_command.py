@@ -23,7 +23,7 @@ def test_help_is_one_screen(arguments: list[str], capsys: pytest.CaptureFixture[
         assert any(line.startswith(f"  {command} ") for line in lines)
 
 
-@pytest.mark.parametrize("command", ["reproduce", "sweep", "report", "quality"])
+@pytest.mark.parametrize("command", ["reproduce", "sweep", "report", "quality", "testbed"])
 def test_every_command_has_help_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main([command, "--help"])

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from whimbrel.errors import CampaignInterrupted, WhimbrelError
 
-_PYTHON_COMMANDS = ("reproduce", "sweep", "report", "compare", "quality", "examples")
+_PYTHON_COMMANDS = ("reproduce", "sweep", "report", "compare", "quality", "testbed", "examples")
 
 _HELP = """\
 whimbrel - congestion-controlled datagrams for live media, and a laboratory to evaluate them
@@ -36,6 +36,7 @@ on a real path
   classify FILE.csv              classify losses: congestion or radio
 
 predict
+  testbed coffee-walk            stream to a phone that changes networks, with real programs
   model handover                 predict the cost of a handover for TFRC
   quality voice|video [FILE]     estimate the quality of a call or a video (MOS)
 
@@ -48,8 +49,7 @@ experiment
   report DIR                     rebuild tables, figures and the HTML report
   schema                         print the JSON schema of scenarios
   examples                       list the packaged examples, or copy them (--copy)
-  completion SHELL               print a completion script for bash, zsh or fish
-  man [COMMAND]                  print a manual page, or write all (--out)
+  completion SHELL, man          print a completion script (bash, zsh, fish), or a manual page
 
 options
   --version                      print the version

@@ -1,4 +1,4 @@
-"""The commands written in Python: `reproduce`, `sweep`, `report`, `compare`, `quality`, `examples`."""
+"""The commands written in Python: `reproduce`, `sweep`, `report`, `compare`, `quality`, `testbed`, `examples`."""
 
 from __future__ import annotations
 
@@ -195,6 +195,13 @@ def quality(arguments: Sequence[str]) -> int:
 def compare(arguments: Sequence[str]) -> int:
     """`whimbrel compare A B`."""
     from whimbrel.comparing import command
+
+    return command.main(arguments)
+
+
+def testbed(arguments: Sequence[str]) -> int:
+    """`whimbrel testbed coffee-walk`."""
+    from whimbrel.testbed import command
 
     return command.main(arguments)
 

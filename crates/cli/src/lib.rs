@@ -31,7 +31,7 @@ use crate::print::PrintError;
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = "Examples:\n  whimbrel perf server\n  whimbrel perf client 192.0.2.7 --ccid 3 --time 10\n  \
-                  whimbrel run examples/scenarios/wb.toml --seed 1\n\nThe Python package adds: examples, reproduce, sweep, report, compare, quality."
+                  whimbrel run examples/scenarios/wb.toml --seed 1\n\nThe Python package adds: examples, reproduce, sweep, report, compare, quality, testbed."
 )]
 struct Cli {
     #[command(subcommand)]

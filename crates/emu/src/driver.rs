@@ -17,6 +17,7 @@ use whimbrel_units::{Duration, Instant};
 
 use crate::clock::Clock;
 use crate::lateness::Lateness;
+use crate::namespace::Switch;
 use crate::tun::{Pool, Read, Tun};
 
 /// Packets read from a device before the events that have become due are handled.
@@ -44,6 +45,14 @@ pub struct DriverCounters {
     pub full: u64,
 }
 
+/// A device that is up while its end has a link.
+#[derive(Debug)]
+struct Followed {
+    end: usize,
+    switch: Switch,
+    is_up: bool,
+}
+
 /// The devices, the network and the clock.
 pub struct Driver<'a> {
     emulation: Emulation<'a>,
@@ -60,8 +69,8 @@ pub struct Driver<'a> {
     /// Lateness of the packets written to devices, of several written as one the first, since their arrival in the network.
     deliveries: Lateness,
     counters: DriverCounters,
-    /// Ends whose devices have the carrier of their nodes, with the present one.
-    carriers: Vec<(usize, bool)>,
+    /// The switches of devices that follow the links of their ends.
+    switches: Vec<Followed>,
 }
 
 impl<'a> Driver<'a> {
@@ -79,21 +88,22 @@ impl<'a> Driver<'a> {
             events: Lateness::default(),
             deliveries: Lateness::default(),
             counters: DriverCounters::default(),
-            carriers: Vec::new(),
+            switches: Vec::new(),
         }
     }
 
-    /// From now on, the devices of these ends have a carrier while a link of their nodes is up.
-    pub(crate) fn follow_carriers(&mut self, ends: Vec<usize>) {
-        self.carriers = ends.into_iter().map(|end| (end, true)).collect();
+    /// From now on, the devices with these switches, by the numbers of their ends, are up while a link of their nodes is.
+    pub(crate) fn follow_links(&mut self, switches: Vec<(usize, Switch)>) {
+        self.switches =
+            switches.into_iter().map(|(end, switch)| Followed { end, switch, is_up: true }).collect();
     }
 
-    /// Gives devices their carriers.
-    fn set_carriers(&mut self) -> io::Result<()> {
-        for (end, has_carrier) in &mut self.carriers {
-            let now = self.emulation.has_carrier(*end);
-            if std::mem::replace(has_carrier, now) != now {
-                self.devices[*end].set_carrier(now)?;
+    /// Sets the switches.
+    fn set_switches(&mut self) -> io::Result<()> {
+        for Followed { end, switch, is_up } in &mut self.switches {
+            let now = self.emulation.has_link(*end);
+            if std::mem::replace(is_up, now) != now {
+                switch.set(now)?;
             }
         }
         Ok(())
@@ -135,7 +145,7 @@ impl<'a> Driver<'a> {
     /// A device fails.
     pub fn turn(&mut self, until: Instant, others: &[BorrowedFd<'_>]) -> io::Result<bool> {
         self.advance();
-        self.set_carriers()?;
+        self.set_switches()?;
         self.deliver()?;
         let is_full = self.emulation.run().simulator().packets_in_network() >= self.config.most_packets;
         self.counters.full += u64::from(is_full);

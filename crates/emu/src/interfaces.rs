@@ -1,8 +1,9 @@
 //! Hosts with several interfaces: ends of a scenario that share a namespace.
 //!
-//! Each end of such a host has a device of its own there, with the name and the addresses of its node. The device has a carrier while a
-//! link of the node is up, so that programs are notified of a handover as on a phone: the interface loses its carrier, the routes over
-//! it are no longer used, and those of the next device in order are.
+//! Each end of such a host has a device of its own there, with the name and the addresses of its node. The device is up while a
+//! link of the node is, so that programs are notified of a handover as on a phone: the interface goes down, its routes go with it, and
+//! those of the next device in order are used. The device is disabled rather than left without a carrier, because the kernel delays
+//! reports of carriers by up to a second.
 
 use nix::libc;
 use whimbrel_lab::Plan;
@@ -12,7 +13,7 @@ use crate::namespace::DEVICE;
 /// A host with several interfaces.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Host {
-    /// The nodes that are its interfaces, by their positions in the plan. While several have a carrier, routes lead over the first.
+    /// The nodes that are its interfaces, by their positions in the plan. While several are up, routes lead over the first.
     pub ends: Vec<usize>,
 }
 
@@ -64,8 +65,10 @@ pub(crate) fn check_hosts(hosts: &[Host], plan: &Plan, ends: &[usize]) -> Result
     Ok(())
 }
 
-/// The numbers of the ends that are interfaces of hosts.
-pub(crate) fn members(hosts: &[Host], ends: &[usize]) -> Vec<usize> {
-    let is_member = |end: &usize| hosts.iter().any(|host| host.ends.contains(end));
-    ends.iter().enumerate().filter(|(_, end)| is_member(end)).map(|(number, _)| number).collect()
+/// `true` if a node is an interface of a host.
+pub(crate) fn is_member(hosts: &[Host], node: usize) -> bool {
+    hosts.iter().any(|host| host.ends.contains(&node))
 }
+
+#[cfg(test)]
+mod tests;

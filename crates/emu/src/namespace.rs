@@ -14,6 +14,7 @@ use std::ffi::CString;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsFd, OwnedFd};
+use std::slice;
 
 use nix::fcntl::{OFlag, open};
 use nix::sys::stat::Mode;
@@ -58,7 +59,9 @@ pub fn attach(addresses: &[(IpAddr, u8)], mtu: u32) -> Result<Attached, EmulateE
     let name: Vec<u8> = name.into_iter().take_while(|byte| *byte != 0).collect();
     let name = String::from_utf8_lossy(&name).into_owned();
     let index = nix::net::if_::if_nametoindex(name.as_str()).map_err(failed(Step::Configure))?;
-    build::configure(&messages::device(index, mtu, addresses)).map_err(failed(Step::Configure))?;
+    let requests = build::request_socket().map_err(failed(Step::Configure))?;
+    build::configure(requests.as_fd(), &messages::device(index, mtu, addresses))
+        .map_err(failed(Step::Configure))?;
     Ok(Attached { device, name })
 }
 
@@ -102,6 +105,27 @@ pub struct Namespace {
     pub(crate) mount: OwnedFd,
 }
 
+/// The switch of a device: takes it down and brings it up again, with its addresses and routes. Programs in the namespace are notified
+/// by the kernel, as of any interface.
+#[derive(Debug)]
+pub struct Switch {
+    socket: OwnedFd,
+    up: Vec<Request>,
+    down: Request,
+}
+
+impl Switch {
+    /// Brings the device up, or takes it down.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn set(&self, is_up: bool) -> io::Result<()> {
+        let requests = if is_up { &self.up[..] } else { slice::from_ref(&self.down) };
+        build::configure(self.socket.as_fd(), requests)?;
+        Ok(())
+    }
+}
+
 /// A namespace that was made, and its device.
 #[derive(Debug)]
 pub struct Made {
@@ -109,6 +133,8 @@ pub struct Made {
     pub namespace: Namespace,
     /// The TUN device.
     pub device: OwnedFd,
+    /// The switch of the device.
+    pub switch: Switch,
     /// The counters of the namespace's devices, `/proc/net/dev` in it.
     pub counters: OwnedFd,
     /// `false` if the system has no IPv6.
@@ -172,12 +198,14 @@ impl Maker {
             hosts: config.hosts.clone().into_bytes(),
         };
         let built = build::run(&recipe)?;
+        let switch = Switch { socket: built.requests, up: recipe.requests, down: messages::down(index) };
         if let Some(user) = built.user {
             self.user = Some(user);
         }
         Ok(Made {
             namespace: Namespace { network: built.network, mount: built.mount },
             device: built.device,
+            switch,
             counters: built.counters,
             has_v6: built.has_all_requests,
             hosts_error: built.hosts_error,

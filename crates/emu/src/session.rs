@@ -21,9 +21,9 @@ use crate::clock::Clock;
 use crate::command::{Program, Running, Terminal};
 use crate::driver::{Driver, DriverConfig};
 use crate::hosts::{LEVEL, environment, hosts_file};
-use crate::interfaces::{Host, check_hosts, members};
+use crate::interfaces::{Host, check_hosts, is_member};
 use crate::lateness::LatenessSummary;
-use crate::namespace::{Attached, EndConfig, Made, Maker, Namespace, attach};
+use crate::namespace::{Attached, EndConfig, Made, Maker, Namespace, Switch, attach};
 use crate::tun::Tun;
 
 /// The most ends of an emulation.
@@ -170,10 +170,13 @@ impl End {
     }
 }
 
-/// The ends of an emulation, their devices, and what they lack.
+/// All ends that were made.
 struct Ends {
     ends: Vec<End>,
     devices: Vec<Tun>,
+    /// The switches of the devices that follow the links of their ends, by the ends' numbers.
+    switches: Vec<(usize, Switch)>,
+    /// What the ends lack.
     warnings: Vec<String>,
 }
 
@@ -193,7 +196,7 @@ pub fn emulate(
         emulation.set_gateway(gateway);
     }
     let mut maker = Maker::new();
-    let Ends { ends, devices, warnings } = make_ends(plan, settings, addresses, &mut maker)?;
+    let Ends { ends, devices, switches, warnings } = make_ends(plan, settings, addresses, &mut maker)?;
     observer.start(&mut emulation, &warnings).map_err(EmulateError::system("writing a capture"))?;
 
     let terminal = Terminal::of_this_process();
@@ -220,7 +223,7 @@ pub fn emulate(
     // Timers of this thread may otherwise be 50 us late.
     let _ = set_timerslack(1);
     let mut driver = Driver::start(emulation, devices, settings.driver);
-    driver.follow_carriers(members(&settings.hosts, &settings.ends));
+    driver.follow_links(switches);
     let ended_by = run(&mut driver, &mut programs, settings, observer)?;
     let exit_code = programs[0].exit_code().unwrap_or(1);
     observer.observe(&mut driver).map_err(EmulateError::system("writing a capture"))?;
@@ -279,7 +282,7 @@ fn check(plan: &Plan, settings: &Settings) -> Result<AddressPlan, EmulateError> 
     Ok(AddressPlan::new(settings.level))
 }
 
-/// Makes the namespaces and devices of all ends, with warnings on what they lack.
+/// Makes the namespaces and devices of all ends, with the switches of those that follow their links, and warnings on what they lack.
 fn make_ends(
     plan: &Plan,
     settings: &Settings,
@@ -289,10 +292,11 @@ fn make_ends(
     let own = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
     let hosts = hosts_file(plan, &settings.ends, addresses, &own);
     let (mut ends, mut devices, mut warnings) = (Vec::<End>::new(), Vec::new(), Vec::new());
+    let mut switches = Vec::new();
     for &node in &settings.ends {
         let (name, position, first) = Host::interface(&settings.hosts, plan, node);
         let host = ends.iter().find(|end| Some(end.node) == first).and_then(|end| end.namespace.clone());
-        let (v4_prefix, v6_prefix) = match settings.hosts.iter().any(|host| host.ends.contains(&node)) {
+        let (v4_prefix, v6_prefix) = match is_member(&settings.hosts, node) {
             // The default routes alone decide on the interface.
             true => (32, 128),
             false => (AddressPlan::V4_PREFIX, AddressPlan::V6_PREFIX),
@@ -309,7 +313,7 @@ fn make_ends(
             continue;
         }
         let config = EndConfig { device: name.clone(), position, addresses: own, hosts: hosts.clone(), mtu };
-        let Made { namespace, device, counters, has_v6, hosts_error } =
+        let Made { namespace, device, switch, counters, has_v6, hosts_error } =
             maker.make(&config, host.as_deref())?;
         if ends.is_empty() {
             if !has_v6 {
@@ -319,11 +323,14 @@ fn make_ends(
                 warnings.push(format!("names of nodes do not resolve ({error}): use WHIMBREL_ADDRESS_NODE"));
             }
         }
+        if is_member(&settings.hosts, node) {
+            switches.push((ends.len(), switch));
+        }
         let namespace = host.unwrap_or_else(|| Arc::new(namespace));
         ends.push(End { node, namespace: Some(namespace), counters, device: name });
         devices.push(Tun::new(device, settings.driver.mtu as usize));
     }
-    Ok(Ends { ends, devices, warnings })
+    Ok(Ends { ends, devices, switches, warnings })
 }
 
 /// Waits until each of the programs listens for connections or datagrams, or has ended, up to `longest`.

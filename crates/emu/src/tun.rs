@@ -18,8 +18,6 @@ const SET_INDEX: u32 = 0x4004_54da;
 const SET_OFFLOADS: u32 = 0x4004_54d0;
 const TCP_OFFLOADS: u32 = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
 const UDP_OFFLOADS: u32 = libc::TUN_F_USO4 | libc::TUN_F_USO6;
-/// `TUNSETCARRIER`: `_IOW('T', 226, int)`.
-const SET_CARRIER: u32 = 0x4004_54e2;
 
 /// Makes a device of a file that was opened on `/dev/net/tun`, and returns its name; a `%d` in `name` is replaced by a number. With
 /// `index`, the interface gets this number. Allocates nothing.
@@ -88,14 +86,6 @@ impl Tun {
 
     pub(crate) fn file(&self) -> &OwnedFd {
         &self.file
-    }
-
-    /// Gives the device a carrier, or takes it away: the kernel notifies the programs in its namespace.
-    pub(crate) fn set_carrier(&self, has_carrier: bool) -> io::Result<()> {
-        let carrier = libc::c_int::from(has_carrier);
-        // SAFETY: the request reads a number.
-        Errno::result(unsafe { libc::ioctl(self.file.as_raw_fd(), SET_CARRIER as _, &carrier) })?;
-        Ok(())
     }
 
     /// Reads a packet, or the packets of an aggregate, into packets of `pool`.

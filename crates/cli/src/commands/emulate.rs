@@ -47,7 +47,7 @@ pub(crate) struct EmulateArgs {
     #[arg(long, value_name = "FLOW")]
     simulate: Vec<String>,
     /// Make these nodes the interfaces of one host, in the order of preference: HOST=NODE,NODE. May be repeated. The interfaces have
-    /// the names of the nodes, and a carrier while a link of the node is up.
+    /// the names of the nodes, and are up while a link of the node is.
     #[arg(long = "interfaces", value_name = "HOST=NODES")]
     hosts: Vec<String>,
     /// Make this node the present host: a device here leads to the network, which leads to this host's networks. Needs root, or a

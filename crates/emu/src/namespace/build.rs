@@ -5,7 +5,7 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 use nix::errno::Errno;
@@ -50,6 +50,7 @@ pub(super) struct Built {
     pub(super) mount: OwnedFd,
     pub(super) device: OwnedFd,
     pub(super) counters: OwnedFd,
+    pub(super) requests: OwnedFd,
     pub(super) user: Option<OwnedFd>,
     pub(super) has_all_requests: bool,
     pub(super) hosts_error: Option<io::Error>,
@@ -91,15 +92,12 @@ impl Step {
 
 /// Settings of the new network namespace, as far as the system lets them be written: the device is to send nothing by itself, and
 /// programs may ping and route.
-const SETTINGS: [(&CStr, &[u8]); 9] = [
+const SETTINGS: [(&CStr, &[u8]); 7] = [
     (c"/proc/sys/net/ipv6/conf/default/addr_gen_mode", b"1"),
     (c"/proc/sys/net/ipv6/conf/default/router_solicitations", b"0"),
     (c"/proc/sys/net/ipv6/conf/default/accept_dad", b"0"),
     (c"/proc/sys/net/ipv4/ip_forward", b"1"),
     (c"/proc/sys/net/ipv6/conf/all/forwarding", b"1"),
-    // Of several devices, one without a carrier is not on a route.
-    (c"/proc/sys/net/ipv4/conf/all/ignore_routes_with_linkdown", b"1"),
-    (c"/proc/sys/net/ipv6/conf/all/ignore_routes_with_linkdown", b"1"),
     (c"/proc/sys/net/ipv4/ping_group_range", b"0 0"),
     (c"/proc/sys/net/ipv4/ping_group_range", b"0 2147483647"),
 ];
@@ -127,7 +125,8 @@ pub(super) fn run(recipe: &Recipe<'_>) -> Result<Built, (Step, io::Error)> {
         return Err((step, io::Error::from_raw_os_error(word(4))));
     }
     let mut descriptors = descriptors.into_iter();
-    let [Some(network), Some(mount), Some(device), Some(counters)] = [(); 4].map(|()| descriptors.next())
+    let [Some(network), Some(mount), Some(device), Some(counters), Some(requests)] =
+        [(); 5].map(|()| descriptors.next())
     else {
         return Err(died());
     };
@@ -137,6 +136,7 @@ pub(super) fn run(recipe: &Recipe<'_>) -> Result<Built, (Step, io::Error)> {
         mount,
         device,
         counters,
+        requests,
         user: descriptors.next(),
         has_all_requests: word(4) == 0,
         hosts_error,
@@ -164,8 +164,8 @@ fn message(step: i32, first: i32, second: i32) -> [u8; BYTES] {
 
 type Failed = (Step, Errno);
 
-/// Makes the namespaces. Returns the descriptors of network, mount, device, counters and, if it is new, user namespace, and the errors of
-/// the optional requests and of the hosts file.
+/// Makes the namespaces. Returns the descriptors of network, mount, device, counters, the socket for requests and, if it is new, user
+/// namespace, and the errors of the optional requests and of the hosts file.
 fn make(recipe: &Recipe<'_>) -> Result<([RawFd; MOST], i32, i32), Failed> {
     let mut user = -1;
     match &recipe.user {
@@ -197,7 +197,9 @@ fn make(recipe: &Recipe<'_>) -> Result<([RawFd; MOST], i32, i32), Failed> {
     let device_fd = unsafe { BorrowedFd::borrow_raw(device) };
     tun::create(device_fd, &recipe.device, Some(recipe.index))
         .map_err(|error| (Step::CreateDevice, error))?;
-    let refused = configure(&recipe.requests).map_err(|error| (Step::Configure, error))?;
+    let configured = |error| (Step::Configure, error);
+    let requests = request_socket().map_err(configured)?;
+    let refused = configure(requests.as_fd(), &recipe.requests).map_err(configured)?;
     let hosts = match recipe.host {
         Some(_) => 0,
         None => bind_hosts(&recipe.hosts).err().map_or(0, |error| error as i32),
@@ -206,7 +208,7 @@ fn make(recipe: &Recipe<'_>) -> Result<([RawFd; MOST], i32, i32), Failed> {
     let network = open(c"/proc/self/ns/net", libc::O_RDONLY).map_err(pass)?;
     let mount = open(c"/proc/self/ns/mnt", libc::O_RDONLY).map_err(pass)?;
     let counters = open(c"/proc/self/net/dev", libc::O_RDONLY).map_err(pass)?;
-    Ok(([network, mount, device, counters, user], refused, hosts))
+    Ok(([network, mount, device, counters, requests.into_raw_fd(), user], refused, hosts))
 }
 
 /// Moves this process into new network and mount namespaces.
@@ -221,16 +223,22 @@ fn make_namespaces() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Sends requests to the kernel. Returns the error of optional ones, or 0.
-pub(super) fn configure(requests: &[Request]) -> Result<i32, Errno> {
-    // SAFETY: plain system calls on a socket that this function opens and closes.
-    let socket = unsafe {
+/// A socket for requests to the kernel, on the devices of the present network namespace for good.
+pub(super) fn request_socket() -> Result<OwnedFd, Errno> {
+    // SAFETY: a plain system call; the descriptor belongs to nothing else.
+    unsafe {
         let socket = libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE);
-        OwnedFd::from_raw_fd(Errno::result(socket)?)
-    };
+        Ok(OwnedFd::from_raw_fd(Errno::result(socket)?))
+    }
+}
+
+/// Sends requests to the kernel. Returns the error of optional ones, or 0.
+pub(super) fn configure(socket: BorrowedFd<'_>, requests: &[Request]) -> Result<i32, Errno> {
     let mut refused = 0;
     for request in requests {
-        match exchange(socket.as_fd(), &request.bytes) {
+        match exchange(socket, &request.bytes) {
+            // An address that a device kept while it was down.
+            Err(Errno::EEXIST) => {}
             Err(error) if request.is_optional => refused = error as i32,
             outcome => outcome?,
         }

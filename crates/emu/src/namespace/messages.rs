@@ -49,6 +49,13 @@ pub(crate) fn configuration(index: u32, mtu: u32, addresses: &[(IpAddr, u8)]) ->
     requests
 }
 
+/// The request that takes the device `index` down. The kernel removes its routes, and its IPv6 addresses.
+pub(crate) fn down(index: u32) -> Request {
+    let mut device = LinkMessage::default();
+    (device.header.index, device.header.change_mask) = (index, LinkFlags::Up);
+    request(RouteNetlinkMessage::SetLink(device), false)
+}
+
 /// The requests that bring up the device `index` with its addresses and the routes to their networks.
 pub(crate) fn device(index: u32, mtu: u32, addresses: &[(IpAddr, u8)]) -> Vec<Request> {
     let mut device = LinkMessage::default();

@@ -8,7 +8,7 @@ use std::ptr;
 use nix::libc;
 
 /// The most descriptors in one message.
-pub(super) const MOST: usize = 5;
+pub(super) const MOST: usize = 6;
 /// Bytes of the message beside them.
 pub(super) const BYTES: usize = 12;
 
@@ -26,7 +26,7 @@ pub(super) fn send(socket: RawFd, bytes: [u8; BYTES], descriptors: &[RawFd]) -> 
     let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: BYTES };
     let mut control = Control { bytes: [0; 64] };
     // SAFETY: `msghdr` is a C struct for which zeros are valid. Its pointers lead to `part` and `control`, which outlive the call. The
-    // control buffer has room for `MOST` descriptors (CMSG_SPACE(20) = 40 bytes), and the CMSG macros stay inside it.
+    // control buffer has room for `MOST` descriptors (CMSG_SPACE(24) = 40 bytes), and the CMSG macros stay inside it.
     let sent = unsafe {
         let mut message: libc::msghdr = mem::zeroed();
         message.msg_iov = &mut part;

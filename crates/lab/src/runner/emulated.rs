@@ -147,7 +147,7 @@ impl<'a> Emulation<'a> {
     }
 
     /// `true` if the node of an end, by number, has a link that is up, or none at all: its stations are not asked.
-    pub fn has_carrier(&self, end: usize) -> bool {
+    pub fn has_link(&self, end: usize) -> bool {
         let node = self.nodes[end];
         let simulator = &self.run.simulator;
         let mut links = self

@@ -115,7 +115,7 @@ impl<'a> Engine<'a> {
                 }
                 _ = updates.tick() => self.update().await,
                 _ = ticks.tick() => self.report(lines)?,
-                change = next_change(&mut follow) => {
+                change = next_change(&mut follow, socket) => {
                     if let Some(follow) = &mut follow {
                         follow.apply(change?, socket).await;
                     }
@@ -248,9 +248,9 @@ fn is_frozen(freeze: &FreezeSnapshot) -> bool {
 }
 
 /// The next change of the link, if it is followed. Cancel safe.
-async fn next_change(follow: &mut Option<Follow>) -> anyhow::Result<Change> {
+async fn next_change(follow: &mut Option<Follow>, socket: &Socket) -> anyhow::Result<Change> {
     match follow {
-        Some(follow) => follow.next().await,
+        Some(follow) => follow.next(socket).await,
         None => std::future::pending().await,
     }
 }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use anyhow::Context;
-use whimbrel_net::{FreezeScope, LinkEvent, LinkMonitor, PathChange, Socket};
+use whimbrel_net::{Event, FreezeScope, LinkEvent, LinkMonitor, PathChange, Socket};
 
 use crate::interrupt::{Signal, Signals};
 
@@ -16,6 +16,8 @@ pub(super) enum Change {
     Announced,
     /// A script announces its end: SIGUSR2.
     Over,
+    /// The other end sends to the new address.
+    Confirmed,
 }
 
 /// Follows the link of a connection.
@@ -26,6 +28,10 @@ pub(super) struct Follow {
     freezes: bool,
     /// The data that are frozen.
     frozen: Option<FreezeScope>,
+    /// The other end does not send to the new address yet.
+    is_moving: bool,
+    /// The link is back.
+    is_back: bool,
 }
 
 impl Follow {
@@ -39,14 +45,28 @@ impl Follow {
             true => Some(LinkMonitor::open(remote, None).context("following the link")?),
             false => None,
         };
-        Ok(Self { monitor, signals, freezes, frozen: None })
+        Ok(Self { monitor, signals, freezes, frozen: None, is_moving: false, is_back: false })
     }
 
     /// The next change. Cancel safe.
     ///
     /// # Errors
     /// The link cannot be followed any more.
-    pub(super) async fn next(&mut self) -> anyhow::Result<Change> {
+    pub(super) async fn next(&mut self, socket: &Socket) -> anyhow::Result<Change> {
+        let is_moving = self.is_moving;
+        let confirmed = async {
+            if is_moving {
+                loop {
+                    match socket.event().await {
+                        Ok(Event::MoveConfirmed) => return,
+                        Ok(_) => {}
+                        // The end of the connection is reported elsewhere.
+                        Err(_) => break,
+                    }
+                }
+            }
+            std::future::pending().await
+        };
         let event = async {
             match &mut self.monitor {
                 Some(monitor) => monitor.next().await.context("following the link"),
@@ -56,6 +76,7 @@ impl Follow {
         tokio::select! {
             biased;
             event = event => Ok(Change::Link(event?)),
+            () = confirmed => Ok(Change::Confirmed),
             signal = self.signals.next() => Ok(match signal {
                 Signal::User1 => Change::Announced,
                 Signal::User2 => Change::Over,
@@ -68,10 +89,29 @@ impl Follow {
         match change {
             Change::Announced => self.freeze(FreezeScope::Both, socket),
             // There is no path by which the other end could be notified.
-            Change::Link(LinkEvent::Down) if self.freezes => self.freeze(FreezeScope::Local, socket),
-            Change::Link(LinkEvent::AddressChanged) => change_address(socket).await,
-            Change::Link(LinkEvent::RouteChanged) => socket.path_changed(PathChange::Keep),
-            Change::Over | Change::Link(LinkEvent::Up) => self.unfreeze(socket),
+            Change::Link(LinkEvent::Down) => {
+                self.is_back = false;
+                if self.freezes {
+                    self.freeze(FreezeScope::Local, socket);
+                }
+            }
+            Change::Link(LinkEvent::AddressChanged) => self.is_moving = change_address(socket).await,
+            // A change of address comes with one of the route.
+            Change::Link(LinkEvent::RouteChanged) if !self.is_moving => socket.path_changed(PathChange::Keep),
+            Change::Link(LinkEvent::Up) => {
+                self.is_back = true;
+                // Until the other end has followed, all that it sends goes to the old address.
+                if !self.is_moving || self.frozen == Some(FreezeScope::Local) {
+                    self.unfreeze(socket);
+                }
+            }
+            Change::Confirmed => {
+                self.is_moving = false;
+                if self.is_back {
+                    self.unfreeze(socket);
+                }
+            }
+            Change::Over => self.unfreeze(socket),
             Change::Link(_) => {}
         }
     }
@@ -90,9 +130,12 @@ impl Follow {
     }
 }
 
-/// Moves to the address that the system gives now. If it cannot be used yet, the connection detects the change by itself.
-async fn change_address(socket: &Socket) {
-    if socket.rebind(None, PathChange::Keep).await.is_err() {
+/// Moves to the address that the system gives now. If it cannot be used yet, the connection detects the change by itself, and `false` is
+/// returned.
+async fn change_address(socket: &Socket) -> bool {
+    let has_moved = socket.rebind(None, PathChange::Keep).await.is_ok();
+    if !has_moved {
         socket.path_changed(PathChange::Keep);
     }
+    has_moved
 }

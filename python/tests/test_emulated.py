@@ -1,0 +1,65 @@
+"""Kernel stacks over emulated networks: scenarios, figures, table, and one item where it can be measured."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import emulated
+import pytest
+from confront_cells import SECONDS
+from emulated import EMULATED, ITEMS, SIMULATED, Row, rows_of, table
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_throughput_is_what_arrived_over_the_time_of_the_flow() -> None:
+    item = ITEMS[0]
+    flows = {
+        "flow": ["flow1", "flow0"],
+        "sent_packets": [1000, 2000],
+        "lost_queue": [10, 100],
+        "lost_down": [20, 0],
+        "lost_wireless": [0, 0],
+        "bottleneck_bytes": [100_000, 150_000],
+        "bottleneck_packets": [100, 100],
+        "received_packets": [970, 1900],
+    }
+    first, second = rows_of(flows, item, EMULATED, 1)
+    assert first.throughput_bps == pytest.approx(1900 * 1500 * 8 / SECONDS)
+    assert second.throughput_bps == pytest.approx(970 * 1000 * 8 / (SECONDS - item.offset_s(1, 1)))
+    assert (first.loss, second.loss) == (0.05, 0.03)
+
+
+def test_a_deviation_that_is_too_large_is_marked_and_counted() -> None:
+    item = ITEMS[2]
+    rates = {EMULATED: (1.0e6, 1.2e6), SIMULATED: (0.8e6, 0.8e6)}
+    found = [
+        Row(item, 0, stack, run, rate, 0.01) for stack, both in rates.items() for run, rate in enumerate(both)
+    ]
+    lines, failed = table(found, [item])
+    assert failed == 1
+    assert "| 1.10 ± 0.14 | 0.80 ± 0.00 | +37.5 % (!) | 1.00 | 1.00 |" in lines[-1]
+    assert table([row for row in found if row.run == 0], [item])[1] == 0
+
+
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: f"{item.paper}-{item.protocols[0].law}")
+def test_every_item_is_a_scenario(item: emulated.Item) -> None:
+    rows = emulated.simulate(item, 0)
+    assert [row.flow for row in rows] == list(range(len(item.protocols)))
+    assert all(1e5 < row.throughput_bps < 11.1e6 for row in rows)
+
+
+def test_the_kernels_tcp_shares_an_emulated_path_with_udp_as_the_simulated_one(tmp_path: Path) -> None:
+    whimbrel = Path(sys.executable).parent / "whimbrel"
+    program = os.environ.get("WHIMBREL_PROGRAM") or (str(whimbrel) if whimbrel.exists() else None)
+    if reason := emulated.missing(program):
+        if os.environ.get("REQUIRE_ALL") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    command = [sys.executable, str(ROOT / "interop" / "emulated.py"), "--quick", "--out", str(tmp_path)]
+    done = subprocess.run([*command, "--whimbrel", str(program)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "runs.csv").read_text().count("\n") == 5

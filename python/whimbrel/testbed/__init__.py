@@ -1,0 +1,1 @@
+"""Experiments with real programs across an emulated network (`whimbrel testbed`)."""
