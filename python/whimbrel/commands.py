@@ -1,4 +1,4 @@
-"""The commands written in Python: `reproduce`, `sweep`, `report`, `compare`, `quality`, `testbed`, `examples`."""
+"""The commands written in Python, such as `reproduce`, `sweep` and `testbed`."""
 
 from __future__ import annotations
 
