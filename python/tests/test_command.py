@@ -17,7 +17,7 @@ from whimbrel.errors import CampaignInterrupted, WhimbrelError
 def test_help_is_one_screen(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 34
+    assert len(lines) <= 44
     assert max(map(len, lines)) <= 100
     for command in ("perf", "run", "sweep", "reproduce", "report"):
         assert any(line.startswith(f"  {command} ") for line in lines)

@@ -41,7 +41,7 @@ def test_bash_completes_commands_of_both_languages(capfd: pytest.CaptureFixture[
         command = ["bash", "--norc", "-c", driver]
         return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
-    assert offered("whimbrel", "re") == {"reproduce", "report"}
+    assert offered("whimbrel", "re") == {"record", "relay", "reproduce", "report"}
     assert offered("whimbrel", "sc") == {"schedule", "schema"}
     assert "--max-runs" in offered("whimbrel", "sweep", "--")
     assert "--resolution" in offered("whimbrel", "quality", "video", "--")

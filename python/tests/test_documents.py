@@ -43,6 +43,7 @@ def test_the_guide_to_scenarios_runs(tmp_path: Path) -> None:
     assert [set(tomllib.loads(addition)) for addition in additions] == [
         {"loss"},
         {"discipline"},
+        {"trace"},
         {"link", "handover"},
         {"route"},
         {"event"},

@@ -44,6 +44,7 @@ COMMANDS = [
     ["schedule"],
     ["completion"],
     ["man"],
+    ["testbed"],
     ["examples"],
     ["sweep"],
     ["reproduce"],
@@ -88,7 +89,7 @@ def test_the_examples_of_a_help_text_work_beside_the_copied_files(command: list[
             word for word in words if word.startswith("examples/") and not (tmp_path / word).is_file()
         ]
         # These need another host, network namespaces, or minutes.
-        beyond = ("perf", "carry", "relay", "pipe", "emulate", "record", "reproduce")
+        beyond = ("perf", "carry", "relay", "pipe", "emulate", "record", "reproduce", "testbed")
         if words[1] in beyond or "lte/scenario.toml" in words:
             continue
         # What follows is not part of Whimbrel.

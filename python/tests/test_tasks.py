@@ -52,7 +52,7 @@ def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
     with _perf_server() as server:
         shell = Shell(
             tmp_path,
-            left_out=(*SETUP, "perf server", "whimbrel carry"),
+            left_out=(*SETUP, "perf server", "whimbrel carry", "whimbrel emulate"),
             shortened={
                 r"perf client HOST( --time 10)?": f"perf client {server} --time 0.5",
                 # The server of this host needs none.

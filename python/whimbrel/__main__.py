@@ -49,7 +49,8 @@ experiment
   report DIR                     rebuild tables, figures and the HTML report
   schema                         print the JSON schema of scenarios
   examples                       list the packaged examples, or copy them (--copy)
-  completion SHELL, man          print a completion script (bash, zsh, fish), or a manual page
+  completion SHELL               print a completion script (bash, zsh, fish)
+  man                            print a manual page
 
 options
   --version                      print the version

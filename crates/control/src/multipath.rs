@@ -18,7 +18,11 @@
 //!
 //! let path = |id, millis| PathView { rtt: Some(Duration::from_millis(millis)), ..PathView::new(id) };
 //! let mut scheduler = SchedulerKind::LowestRtt.build();
-//! let chosen = scheduler.select(Instant::ZERO, 1_000, &[path(1, 80), path(2, 20)]);
+//! let paths = [path(1, 80), path(2, 20)];
+//! // The second path is faster; the first datagram measures the other as well.
+//! let chosen = scheduler.select(Instant::ZERO, 1_000, &paths);
+//! assert_eq!(chosen, Some(Selection { path: 1, copies: 0b1 }));
+//! let chosen = scheduler.select(Instant::from_millis(10), 1_000, &paths);
 //! assert_eq!(chosen, Some(Selection::one(1)));
 //! ```
 
