@@ -14,7 +14,7 @@
 //!   convergence of any EM algorithm", Scandinavian Journal of Statistics 35, 2008).
 //!
 //! The cost of an iteration grows with the number of runs of equal packets, not with that of packets: within a run, sums
-//! over its packets are powers of a matrix ([`chain`]).
+//! over its packets are powers of a matrix (`chain`).
 
 mod chain;
 mod interval;
