@@ -324,6 +324,7 @@ impl Meter {
     }
 
     /// A packet arrived that is neither delivered nor discarded yet.
+    #[inline]
     pub(crate) fn on_arrived(&mut self, now: Instant, packet: PacketInfo, ecn: Ecn) {
         if let Some(events) = &self.events {
             events.add(now, PacketEventKind::Received, packet);
@@ -340,6 +341,7 @@ impl Meter {
         self.latest_sent = self.latest_sent.max(packet.sent);
     }
 
+    #[inline]
     fn count_delivery(&mut self, now: Instant, packet: PacketInfo, payload: u64) {
         self.counters.delivered_bytes += payload;
         self.counters.delivered_packets += u64::from(payload > 0);
