@@ -56,7 +56,7 @@ pub(crate) struct ClientSecurityArgs {
     trust_on_first_use: bool,
 }
 
-/// What secures a client's connections.
+/// Security of a client's connections.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClientSecurity {
     /// `None`: nothing, data travel in the clear.
@@ -71,7 +71,7 @@ impl SecurityArgs {
         self.insecure_plaintext
     }
 
-    /// What secures a server's connections; `None` if nothing was given.
+    /// Security of a server's connections; `None` if no option was given.
     ///
     /// # Errors
     /// A file cannot be used.
@@ -79,7 +79,7 @@ impl SecurityArgs {
         self.given(Role::Server, None)
     }
 
-    /// What the options say, for the end with that role; `None` if they say nothing. `server`: the name of the server, for a
+    /// The security that the options give the end with that role; `None` without options. `server`: the name of the server, for a
     /// client.
     fn given(&self, role: Role, server: Option<&str>) -> Result<Option<Security>, Failure> {
         if self.insecure_plaintext {
@@ -151,7 +151,7 @@ impl SecurityArgs {
 }
 
 impl ClientSecurityArgs {
-    /// What secures connections to that server. `is_local`: it is this host, and the data need not be secured.
+    /// Security of connections to that server. `is_local`: it is this host, and the data need not be secured.
     ///
     /// # Errors
     /// A file cannot be used; or nothing secures the connection to another host, and that was not asked for.

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 mod processes;
 use processes::{finish, stderr, whimbrel};
 
-/// What the listening end prints if the connecting end reads `input`.
+/// Output of the listening end if the connecting end reads `input`.
 fn through(options: &[&str], input: &[u8]) -> Vec<u8> {
     let folder = TempDir::new().expect("a folder");
     let secret = folder.path().join("secret").to_str().expect("text").to_owned();

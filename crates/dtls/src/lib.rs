@@ -7,7 +7,7 @@
 //! Time is an argument, as everywhere. Keys of the key exchange come from the operating system's generator in any case,
 //! so that a simulated handshake is not repeatable bit by bit; [`Security::seeded`] repeats everything else.
 //!
-//! What the layer does of RFC 5238:
+//! The layer implements these rules of RFC 5238:
 //!
 //! | section | rule | here |
 //! |---|---|---|

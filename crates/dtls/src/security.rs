@@ -1,4 +1,4 @@
-//! What a connection is secured by.
+//! The security of a connection: an identity, and the peers to trust.
 
 use std::sync::Arc;
 use std::time::Duration as StdDuration;

@@ -234,7 +234,7 @@ impl Joiner {
         true
     }
 
-    /// Where the data of the packets of the run begin.
+    /// Offset of the data in the packets of the run.
     pub(crate) fn data_start(&self) -> usize {
         self.layout.as_ref().map_or(0, |layout| layout.data.start)
     }

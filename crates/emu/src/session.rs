@@ -73,7 +73,7 @@ pub struct Settings {
     pub driver: DriverConfig,
 }
 
-/// What an emulation shows while it runs.
+/// Observer of a running emulation.
 pub trait Observer {
     /// The network is ready, and the commands are about to start.
     fn start(&mut self, emulation: &mut Emulation<'_>, warnings: &[String]) -> io::Result<()> {
@@ -96,7 +96,7 @@ pub trait Observer {
     }
 }
 
-/// What an emulation leaves.
+/// Result of an emulation.
 #[derive(Debug)]
 pub struct Outcome {
     /// The tables, as those of a simulated run.
@@ -176,7 +176,7 @@ struct Ends {
     devices: Vec<Tun>,
     /// The switches of the devices that follow the links of their ends, by the ends' numbers.
     switches: Vec<(usize, Switch)>,
-    /// What the ends lack.
+    /// Warnings about features that the ends lack.
     warnings: Vec<String>,
 }
 

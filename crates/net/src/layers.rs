@@ -20,7 +20,7 @@ pub(crate) struct Layers {
     slots: Vec<Option<Slot>>,
     /// Deadlines of layers.
     timers: BTreeSet<(Instant, usize)>,
-    /// What secures the connections to a port and Service Code.
+    /// Security of the connections to a port and Service Code.
     listening: Vec<(u16, ServiceCode, Security)>,
     /// Handshakes of clients, the oldest first, and some that are over.
     handshakes: VecDeque<(ConnectionHandle, Arc<Mailbox>)>,
@@ -43,7 +43,7 @@ impl Layers {
     pub(crate) fn stop_serving(&mut self, port: u16) {
         self.listening.retain(|(served, ..)| *served != port);
     }
-    /// What secures the connections to that port and Service Code.
+    /// Security of the connections to that port and Service Code.
     pub(crate) fn security_of(&self, port: u16, service_code: ServiceCode) -> Option<Security> {
         let mut listening = self.listening.iter();
         let found = listening.find(|(served, code, _)| (*served, *code) == (port, service_code));

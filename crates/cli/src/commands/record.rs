@@ -2,7 +2,7 @@
 //!
 //! A TCP connection carries the plan and the server's log of arrivals; the probes are datagrams of the same port number. The
 //! server probes only an address from which a datagram with the token of the TCP connection has come, and echoes are shorter
-//! than the probes that they answer, so that nobody can direct its traffic at others.
+//! than the probes that they answer, so that its traffic cannot be directed at third parties.
 
 mod analysis;
 mod clocks;
@@ -44,7 +44,7 @@ pub(crate) struct RecordArgs {
     /// The host of a `whimbrel record server`: a name or address, with or without a port.
     #[arg(required = true, value_name = "HOST", value_parser = parse_target)]
     host: Option<Target>,
-    /// How to load the path.
+    /// Load on the path.
     #[arg(long, value_name = "MODE", default_value = "saturate")]
     mode: Mode,
     /// Time for which each direction is loaded.
@@ -61,7 +61,7 @@ pub(crate) struct RecordArgs {
     json: bool,
 }
 
-/// How to load the path.
+/// Load on the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Mode {

@@ -58,7 +58,7 @@ enum End {
     Listen(Box<args::ListenArgs>),
 }
 
-/// What both ends of a relay can be told.
+/// Options of both ends of a relay.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     /// Age at which a datagram is not worth sending.
@@ -71,7 +71,7 @@ pub(super) struct Options {
     pub(super) remb: bool,
     /// The most flows.
     pub(super) flows: usize,
-    /// Where to serve the state.
+    /// Address at which the state is served.
     pub(super) http: Option<SocketAddr>,
     pub(super) dscp: Dscp,
     /// Time between two report lines.

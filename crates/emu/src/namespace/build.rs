@@ -44,7 +44,7 @@ pub(super) struct Recipe<'a> {
     pub(super) hosts: Vec<u8>,
 }
 
-/// What the child has made.
+/// The result of the child process.
 pub(super) struct Built {
     pub(super) network: OwnedFd,
     pub(super) mount: OwnedFd,

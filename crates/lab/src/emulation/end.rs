@@ -181,7 +181,7 @@ impl FlowEnd for EmulatedEnd {
     }
 }
 
-/// What is left of a packet that was taken out.
+/// The placeholder for a packet that was taken out.
 #[derive(Clone, Copy, Debug)]
 struct Empty;
 

@@ -7,7 +7,7 @@ use whimbrel_units::Instant;
 
 use super::PacketInfo;
 
-/// What happened to a packet with data.
+/// An event of a packet with data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacketEventKind {
     /// It was handed to the network.
@@ -23,7 +23,7 @@ pub enum PacketEventKind {
 pub struct PacketEvent {
     /// Its time.
     pub at: Instant,
-    /// What happened.
+    /// The kind of the event.
     pub kind: PacketEventKind,
     /// The packet's number at its sender.
     pub sequence: u64,

@@ -68,7 +68,7 @@ struct Outlet {
     pending: Arc<Notify>,
 }
 
-/// What waits for the application of one connection.
+/// Data and events that wait for the application of one connection.
 #[derive(Debug, Default)]
 struct Inbox {
     datagrams: VecDeque<MultipathReceived>,

@@ -37,7 +37,7 @@ pub(super) fn text(plan: &Plan, outcome: &Outcome, seed: u64) -> Result<String, 
     Ok(out)
 }
 
-/// What deserves attention.
+/// Warnings about the run.
 pub(super) fn warnings(plan: &Plan, outcome: &Outcome, late: Duration) -> Vec<String> {
     let mut warnings = Vec::new();
     if outcome.events.p99 > late {

@@ -15,7 +15,7 @@ const SHOWN: usize = 8;
 /// The time between two lines of the view among the output of programs.
 const LINE: Duration = Duration::from_secs(1);
 
-/// Where the view goes.
+/// Output of the live view.
 enum Form {
     /// Nowhere.
     Hidden,

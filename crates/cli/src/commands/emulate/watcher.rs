@@ -1,4 +1,4 @@
-//! What happens outside of an emulation while it runs: signals, captures, a live view.
+//! The surroundings of a running emulation: signals, captures, the live view.
 
 use std::io;
 use std::path::PathBuf;

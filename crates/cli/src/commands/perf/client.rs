@@ -58,7 +58,7 @@ pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
     }
 }
 
-/// What secures the data connections: nothing, if they are not DCCP's.
+/// The security of the data connections; none for TCP and UDP.
 async fn security(args: &ClientArgs, host: &str, port: u16) -> Result<ClientSecurity, Failure> {
     if args.udp || args.tcp {
         return Ok(ClientSecurity::default());

@@ -11,7 +11,7 @@ pub(super) const FULL: usize = 1400;
 
 const MAGIC: [u8; 4] = *b"WhRc";
 
-/// What a datagram is for.
+/// Purpose of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// The client's address, for the server.

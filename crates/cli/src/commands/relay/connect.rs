@@ -30,7 +30,7 @@ const LAST_RETRY: StdDuration = StdDuration::from_secs(30);
 pub(in crate::commands) struct Near {
     pub(in crate::commands) options: Options,
     pub(in crate::commands) host: Target,
-    /// Where programs' datagrams arrive.
+    /// Addresses at which programs' datagrams arrive.
     pub(in crate::commands) from: Vec<SocketAddr>,
     pub(in crate::commands) ccid: u8,
     /// Freeze while there is no route.

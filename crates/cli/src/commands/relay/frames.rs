@@ -62,7 +62,7 @@ fn payload(datagram: &[u8]) -> Option<&[u8]> {
     rest.get(4 + 4 * usize::from(words)..)
 }
 
-/// Whether a payload has a parameter set, and whether it can be dropped without effect on others.
+/// Properties of a payload: it has a parameter set, and it can be dropped without effect on others.
 fn h264(payload: &[u8]) -> (bool, bool) {
     let Some(first) = payload.first() else { return (false, false) };
     let is_set = |kind: u8| matches!(kind & 0x1f, 7 | 8);

@@ -86,7 +86,7 @@ impl Status {
         let connections: Vec<_> = parts.connections.values().collect();
         serde_json::json!({ "established": parts.established, "connections": connections, "past": parts.past })
     }
-    /// What an encoder needs, of the newest connection, as JSON.
+    /// The allowed rate and the state of the newest connection for an encoder, as JSON.
     pub(super) fn rate(&self) -> serde_json::Value {
         let parts = self.lock();
         match parts.connections.values().next_back() {

@@ -1,4 +1,4 @@
-//! What is dropped, and what not.
+//! Tests of the choice of the datagrams that are dropped.
 
 use super::*;
 
