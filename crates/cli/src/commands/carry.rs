@@ -8,7 +8,7 @@ use whimbrel_units::Duration;
 
 use super::perf::handover::RestartRule;
 use super::perf::target::{Target, parse_target};
-use super::relay::{Far, Near, Options, connect, listen};
+use super::relay::{Far, LinkArgs, Near, Options, connect, listen};
 use crate::exit::Failure;
 use crate::quantity::{parse_ccid, parse_delay, parse_seconds};
 use crate::security::{ClientSecurityArgs, SecurityArgs};
@@ -50,12 +50,8 @@ struct SendArgs {
     /// Congestion control: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets), or an experiment: cubic, veno, westwood, prague, delay-aware.
     #[arg(long, default_value_t = 3, value_parser = parse_ccid)]
     ccid: u8,
-    /// Freeze while there is no route to the receiver, and follow the route to another address (Linux).
-    #[arg(long)]
-    freeze_on_link_loss: bool,
-    /// Follow the route to another address without freezing (Linux).
-    #[arg(long, conflicts_with = "freeze_on_link_loss")]
-    follow_link: bool,
+    #[command(flatten)]
+    link: LinkArgs,
     #[command(flatten)]
     common: CommonArgs,
     #[command(flatten)]
@@ -132,8 +128,8 @@ pub(crate) fn run(args: CarryArgs) -> Result<(), Failure> {
             host: args.host,
             from: vec![args.from],
             ccid: args.ccid,
-            freezes: args.freeze_on_link_loss,
-            follows: args.follow_link,
+            freezes: args.link.freeze_on_link_loss,
+            follows: args.link.follow_link,
             is_persistent: false,
             security: args.security,
         })),

@@ -26,6 +26,7 @@ use super::perf::handover::{RestartRule, willing};
 use crate::exit::Failure;
 use crate::quantity::mechanisms;
 pub(super) use connect::{Near, connect};
+pub(super) use follow::LinkArgs;
 use frames::Codec;
 pub(super) use listen::{Far, listen};
 

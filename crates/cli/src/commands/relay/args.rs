@@ -6,6 +6,7 @@ use clap::Args;
 use whimbrel_net::{Dscp, Scheme};
 use whimbrel_units::Duration;
 
+use super::follow::LinkArgs;
 use super::frames::Codec;
 use super::ports::{MAX_FLOWS, MAX_PORTS};
 use super::{Far, Near, Options};
@@ -34,12 +35,8 @@ pub(super) struct ConnectArgs {
     /// Congestion control: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets), or an experiment: cubic, veno, westwood, prague, delay-aware.
     #[arg(long, default_value_t = 3, value_parser = parse_ccid)]
     ccid: u8,
-    /// Freeze while there is no route to the other end, and follow the route to another address (Linux).
-    #[arg(long)]
-    freeze_on_link_loss: bool,
-    /// Follow the route to another address without freezing (Linux).
-    #[arg(long, conflicts_with = "freeze_on_link_loss")]
-    follow_link: bool,
+    #[command(flatten)]
+    link: LinkArgs,
     #[command(flatten)]
     common: CommonArgs,
     #[command(flatten)]
@@ -141,8 +138,8 @@ impl ConnectArgs {
             host: self.host,
             from: self.from,
             ccid: self.ccid,
-            freezes: self.freeze_on_link_loss,
-            follows: self.follow_link,
+            freezes: self.link.freeze_on_link_loss,
+            follows: self.link.follow_link,
             is_persistent: true,
             security: self.security,
         })

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use anyhow::Context;
+use clap::Args;
 use whimbrel_net::{Event, FreezeScope, LinkEvent, LinkMonitor, PathChange, Socket};
 
 use crate::interrupt::{Signal, Signals};
@@ -18,6 +19,17 @@ pub(super) enum Change {
     Over,
     /// The other end sends to the new address.
     Confirmed,
+}
+
+/// Options of the end that follows its link.
+#[derive(Clone, Copy, Debug, Args)]
+pub(in crate::commands) struct LinkArgs {
+    /// Freeze while there is no route to the other end, and follow the route to another address (Linux).
+    #[arg(long)]
+    pub(in crate::commands) freeze_on_link_loss: bool,
+    /// Follow the route to another address without freezing (Linux).
+    #[arg(long, conflicts_with = "freeze_on_link_loss")]
+    pub(in crate::commands) follow_link: bool,
 }
 
 /// Follows the link of a connection.
