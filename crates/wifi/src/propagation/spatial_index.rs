@@ -94,8 +94,8 @@ impl SpatialIndex {
         self.legs[node] = positions.current(node, now);
     }
 
-    /// Writes the nodes at most `radius` metres from `centre` at `now` to `found`, in ascending order, each with the square
-    /// of its distance.
+    /// Writes the nodes at most `radius` metres from `centre` at `now` to `found`, each with the square of its distance. Their
+    /// order depends on past movements: a caller sorts them by what it needs.
     pub fn within(
         &mut self,
         now: Instant,
@@ -123,7 +123,7 @@ impl SpatialIndex {
         };
         let covered = (last_column - first_column + 1) * (last_row - first_row + 1);
         if covered * 2 > self.cells.len() {
-            // Most nodes are near: all of them, in order, cost less than cells and sorting.
+            // Most nodes are near: to examine all of them costs less than the cells.
             (0..self.cell_of.len() as u32).for_each(examine);
             return;
         }
@@ -132,8 +132,6 @@ impl SpatialIndex {
                 cell.iter().copied().for_each(&mut examine);
             }
         }
-        // The order within a cell depends on past movements; that of the answer must not.
-        found.sort_unstable_by_key(|&(node, _)| node);
     }
 
     /// Puts the nodes that may have left the slack around their anchors into the cells of their present positions.

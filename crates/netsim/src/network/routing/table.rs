@@ -14,6 +14,8 @@ pub struct RouteTable {
     others: Vec<Other>,
     /// Their entries.
     known: BTreeMap<Other, Route>,
+    /// The one that was set last: an update by a routing agent sets many routes over one neighbour.
+    last: Option<(Other, Route)>,
 }
 
 /// An entry in one word, as forwarding reads it for each packet: the number of a link, or something else.
@@ -43,7 +45,13 @@ impl Route {
 impl RouteTable {
     /// A table without routes between this many nodes.
     pub fn new(nodes: usize) -> Self {
-        Self { nodes, entries: vec![Route::NONE; nodes * nodes], others: Vec::new(), known: BTreeMap::new() }
+        Self {
+            nodes,
+            entries: vec![Route::NONE; nodes * nodes],
+            others: Vec::new(),
+            known: BTreeMap::new(),
+            last: None,
+        }
     }
 
     /// The next hop of packets at `node` for `destination`; `None` without a route, or if packets are spread over
@@ -84,10 +92,15 @@ impl RouteTable {
 
     /// The entry that stands for a next hop.
     fn place(&mut self, other: Other) -> Route {
-        *self.known.entry(other).or_insert_with(|| {
+        if let Some((_, route)) = self.last.filter(|&(last, _)| last == other) {
+            return route;
+        }
+        let route = *self.known.entry(other).or_insert_with(|| {
             self.others.push(other);
             Route(Route::FIRST_OTHER + self.others.len() as u32 - 1)
-        })
+        });
+        self.last = Some((other, route));
+        route
     }
 
     /// The entry for packets at `node`. There is none for a destination that is not a node, such as
