@@ -3,8 +3,8 @@
 //! `cargo run --release -p whimbrel-lab --example manet -- MOBILITY [key value]...`, with the file of the movements, or a number
 //! of nodes that move by random waypoints at the density of 50 nodes in a square kilometre; and with the keys of
 //! `benches/peers/manet.tcl`, which is the same in ns-2, and of which the output has the names (`measure` has no effect;
-//! `causes 1` prints the causes of losses). CPU seconds, the transmissions of the MACs, and the microseconds of CPU per
-//! transmission follow.
+//! `causes 1` prints the causes of losses, `nearest 1` sends each flow to the nearest node). CPU seconds, the transmissions of
+//! the MACs and the stations that they reached, and the microseconds of CPU for each follow.
 
 #[path = "../tests/support/manet.rs"]
 mod manet;
@@ -67,6 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         interval: number("interval", 0.064)?,
         begin: number("begin", 5.0)?,
         rts: number("rts", 0.0)? as u32,
+        nearest: options.contains_key("nearest"),
         arp: Some(ArpConfig::NS2),
     };
     let figures = network.run()?;
@@ -74,9 +75,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     if options.contains_key("causes") {
         figures.losses.iter().for_each(|(cause, count)| eprintln!("{cause} {count}"));
     }
-    println!("sent received hops delay messages bytes cpu_s transmissions us_per_transmission");
     println!(
-        "{} {} {:.6} {:.9} {} {} {cpu:.4} {} {:.3}",
+        "sent received hops delay messages bytes cpu_s transmissions us_per_transmission arrivals us_per_arrival"
+    );
+    println!(
+        "{} {} {:.6} {:.9} {} {} {cpu:.4} {} {:.3} {} {:.4}",
         figures.sent,
         figures.received,
         figures.hops,
@@ -85,6 +88,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         figures.bytes,
         figures.transmissions,
         cpu / figures.transmissions as f64 * 1e6,
+        figures.arrivals,
+        cpu / figures.arrivals as f64 * 1e6,
     );
     Ok(())
 }

@@ -41,7 +41,18 @@ fn runs(protocol: Protocol, interval: f64, duration: f64, seeds: u64) -> Vec<Fig
     let paths = setdest::parse(include_str!("../../../benches/peers/mob50.tcl"), None).unwrap();
     let run = |seed| {
         let (paths, arp) = (paths.clone(), Some(ArpConfig::NS2));
-        let manet = Manet { paths, protocol, seed, duration, flows: 20, interval, begin: 5.0, rts: 0, arp };
+        let manet = Manet {
+            paths,
+            protocol,
+            seed,
+            duration,
+            flows: 20,
+            interval,
+            begin: 5.0,
+            rts: 0,
+            nearest: false,
+            arp,
+        };
         manet.run().unwrap()
     };
     (1..=seeds).map(run).collect()

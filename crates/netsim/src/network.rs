@@ -121,7 +121,8 @@ impl Network {
 
     /// Computes the routes anew.
     pub(crate) fn compute_routes(&mut self, now: Instant) {
-        let topology = self.topology(now);
+        let topology =
+            if self.routing.uses_hops() { self.topology(now) } else { Topology::new(self.node_names.len()) };
         let mut table = RouteTable::new(topology.nodes());
         self.routing.compute(&topology, &mut table);
         for (node, overrides) in (0..).map(NodeId).zip(&self.route_overrides) {

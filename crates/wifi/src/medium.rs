@@ -195,6 +195,7 @@ pub struct Medium {
     free: Vec<u32>,
     due: BinaryHeap<Reverse<Due>>,
     transmissions: u64,
+    arrivals: u64,
 }
 
 impl Medium {
@@ -207,6 +208,7 @@ impl Medium {
             free: Vec::new(),
             due: BinaryHeap::new(),
             transmissions: 0,
+            arrivals: 0,
         }
     }
 
@@ -219,6 +221,11 @@ impl Medium {
     /// Number of transmissions since the beginning.
     pub const fn transmissions(&self) -> u64 {
         self.transmissions
+    }
+
+    /// Number of stations that the transmissions since the beginning reached, each counted for every one of them.
+    pub const fn arrivals(&self) -> u64 {
+        self.arrivals
     }
 
     /// A station begins to transmit a frame that reaches the stations of `links`, which cost least in the order of their
@@ -262,6 +269,7 @@ impl Medium {
         if !on_air.arrivals.is_sorted_by_key(order) {
             on_air.arrivals.sort_unstable_by_key(order);
         }
+        self.arrivals += on_air.arrivals.len() as u64;
         if let Some(first) = on_air.arrivals.first() {
             let at = now + Duration::from_nanos(u64::from(first.link.delay));
             let number = self.transmissions;

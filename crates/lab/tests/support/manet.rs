@@ -36,6 +36,8 @@ pub(crate) struct Manet {
     pub(crate) interval: f64,
     pub(crate) begin: f64,
     pub(crate) rts: u32,
+    /// `true` if each flow goes to the node that is nearest to its sender at the beginning.
+    pub(crate) nearest: bool,
     /// Address resolution; `None` if the stations know all addresses.
     pub(crate) arp: Option<ArpConfig>,
 }
@@ -51,6 +53,8 @@ pub(crate) struct Figures {
     pub(crate) bytes: u64,
     /// Transmissions of the MACs.
     pub(crate) transmissions: u64,
+    /// Stations that they reached.
+    pub(crate) arrivals: u64,
     /// Losses of the flows' packets by cause.
     pub(crate) losses: BTreeMap<&'static str, u64>,
 }
@@ -70,8 +74,22 @@ fn cause_name(cause: LossCause) -> &'static str {
 }
 
 impl Manet {
+    /// The node that a flow goes to.
+    fn receiver(&self, flow: usize) -> usize {
+        let count = self.paths.len();
+        if !self.nearest {
+            return (2 * flow + 1) % count;
+        }
+        let place = |node: usize| self.paths[node].position(Instant::ZERO);
+        let sender = 2 * flow % count;
+        let distance = |node: &usize| place(*node).distance_squared(place(sender));
+        let others = (0..count).filter(|&node| node != sender);
+        others.min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(sender)
+    }
+
     pub(crate) fn run(self) -> Result<Figures, Box<dyn Error>> {
         let end = Instant::from_secs_f64(self.duration);
+        let receivers: Vec<usize> = (0..self.flows).map(|flow| self.receiver(flow)).collect();
         let mut simulator: Simulator<FlowAgent> =
             Simulator::new(SimulationConfig { seed: self.seed, run: 0 });
         simulator.set_routing(FixedRoutes);
@@ -90,11 +108,11 @@ impl Manet {
         }
         let routers = add_routers(&mut simulator, &stations, self.protocol);
         let mut ends = Vec::new();
-        for (number, id) in (0..self.flows).zip((0u32..).map(FlowId)) {
+        for ((number, &receiver), id) in receivers.iter().enumerate().zip((0u32..).map(FlowId)) {
             let start = Instant::from_secs_f64(self.begin + 0.25 * number as f64);
             let cbr = Cbr::new(start, Duration::from_secs_f64(self.interval), PACKET.0);
             let source = TrafficSource::endless(Pattern::Cbr(cbr), end);
-            let (from, to) = (nodes[2 * number % count], nodes[(2 * number + 1) % count]);
+            let (from, to) = (nodes[2 * number % count], nodes[receiver]);
             let sender = UdpSource::new(to, id, PACKET.1, source, meter());
             ends.push((
                 simulator.add_agent(from, id, sender.into()),
@@ -125,7 +143,8 @@ impl Manet {
             stations.iter().map(|&station| simulator.station_stats(station).received.packets).sum();
         figures.hops = (arrived - heard) as f64 / figures.received as f64;
         figures.delay /= figures.received as f64;
-        figures.transmissions = simulator.medium::<WifiMedium>(medium).ok_or("the medium")?.transmissions();
+        let air = simulator.medium::<WifiMedium>(medium).ok_or("the medium")?;
+        (figures.transmissions, figures.arrivals) = (air.transmissions(), air.arrivals());
         for loss in simulator.losses().iter().filter(|loss| loss.flow != FlowId::ROUTING) {
             *figures.losses.entry(cause_name(loss.cause)).or_default() += 1;
         }

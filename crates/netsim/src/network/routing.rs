@@ -20,6 +20,12 @@ pub use topology::Topology;
 pub trait Routing: Send {
     /// Enters the routes over `topology` into `table`, which is empty.
     fn compute(&mut self, topology: &Topology, table: &mut RouteTable);
+
+    /// `false` if the policy looks at no hops: its topology has the nodes alone. To find the hops over shared media takes a
+    /// time that grows with the square of the number of stations.
+    fn uses_hops(&self) -> bool {
+        true
+    }
 }
 
 /// No routes but those set by commands or by agents.
@@ -28,4 +34,8 @@ pub struct FixedRoutes;
 
 impl Routing for FixedRoutes {
     fn compute(&mut self, _: &Topology, _: &mut RouteTable) {}
+
+    fn uses_hops(&self) -> bool {
+        false
+    }
 }

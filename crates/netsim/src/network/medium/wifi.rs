@@ -191,6 +191,11 @@ impl WifiMedium {
         self.air.transmissions()
     }
 
+    /// Number of stations that the transmissions since the beginning reached, each counted for every one of them.
+    pub const fn arrivals(&self) -> u64 {
+        self.air.arrivals()
+    }
+
     /// The MAC of a station.
     pub fn mac(&self, station: usize) -> &Dcf<SplitMix64> {
         &self.stations.machines[station]
