@@ -22,6 +22,11 @@ RUNS: dict[str, list[list[str]]] = {
     "wb.toml": [[], ["variables.classifier=zbs"]],
     "wlh.toml": [[]],
     "video_wb.toml": [[]],
+    "media.toml": [[]],
+    "mesh.toml": [[]],
+    "adhoc.toml": [[]],
+    "handoff.toml": [[]],
+    "wifi_cell.toml": [[]],
 }
 """Scenarios, and the changes of each run."""
 CCIDS = ("2", "3", "4")
