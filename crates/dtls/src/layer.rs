@@ -3,42 +3,47 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use bytes::Bytes;
+use whimbrel_proto::multipath::{MultipathConnection, MultipathSnapshot};
 use whimbrel_proto::{
-    Ccid, Connection, ConnectionError, ConnectionSnapshot, Datagram, DatagramId, Event, SendError,
+    Connection, ConnectionError, ConnectionSnapshot, Datagram, DatagramId, Event, SendError,
 };
 use whimbrel_units::Instant;
 use whimbrel_wire::Payload;
 
 use crate::session::LARGEST;
+use crate::transport::{Step, Transport};
 use crate::{Fingerprint, RECORD_OVERHEAD, Security, SecurityError, Session, SessionEvent};
 
 /// An event of a secured connection.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
-pub enum LayerEvent {
+pub enum LayerEvent<E = Event> {
     /// An event of the connection for its application. [`Event::Connected`] follows the handshake of DTLS, not DCCP's; data
     /// are decrypted and authentic.
-    Event(Event),
+    Event(E),
     /// The connection is not secured, or not any more. It is aborted: [`Event::Closed`] follows.
     Failed(SecurityError),
 }
 
 /// DTLS between a DCCP connection and its application.
 ///
+/// The connection is one over a single path, or over several ([`MultipathConnection`]): there, records are above the
+/// connection's numbers (MP_SEQ), so that a session does not depend on the paths that exist.
+///
 /// The driver of the connection passes each of its events to [`Layer::handle_event`] and sends through [`Layer::send`].
 /// After each call it polls the connection, as after any command.
 #[derive(Debug)]
-pub struct Layer {
+pub struct Layer<C: Transport = Connection> {
     security: Security,
     /// `None` before the connection is open.
     session: Option<Box<Session>>,
-    /// The CCIDs of the open connection, until the session is established.
-    opened: Option<(Ccid, Ccid)>,
+    /// The event by which the connection opened, until the session is established.
+    opened: Option<C::Event>,
     /// Handshake records in the send queue.
     queued: BTreeSet<DatagramId>,
     /// A handshake record for which the send queue had no room.
     refused: Option<Bytes>,
-    events: VecDeque<LayerEvent>,
+    events: VecDeque<LayerEvent<C::Event>>,
     /// Datagrams and bytes that were not the application's: sent, and received.
     own_sent: Count,
     own_received: Count,
@@ -61,9 +66,14 @@ impl Count {
         self.datagrams += 1;
         self.bytes += bytes as u64;
     }
+    /// Subtracts these from counts of records, and the bytes by which the other records are longer than their datagrams.
+    fn leave_out(self, datagrams: &mut u64, bytes: &mut u64) {
+        *datagrams = datagrams.saturating_sub(self.datagrams);
+        *bytes = bytes.saturating_sub(self.bytes + *datagrams * RECORD_OVERHEAD as u64);
+    }
 }
 
-impl Layer {
+impl<C: Transport> Layer<C> {
     /// A layer for a connection that is not open yet.
     pub fn new(security: Security) -> Self {
         Self {
@@ -100,50 +110,45 @@ impl Layer {
     }
 
     /// Processes an event of the connection. The events for the application follow by [`Layer::poll_event`].
-    pub fn handle_event(&mut self, now: Instant, connection: &mut Connection, event: Event) {
-        match event {
-            Event::Connected { sender_ccid, receiver_ccid } => {
-                self.opened = Some((sender_ccid, receiver_ccid));
-                let rtt = connection.snapshot().rtt;
-                let session = Session::new(now, connection.role(), self.security.clone(), rtt);
+    pub fn handle_event(&mut self, now: Instant, connection: &mut C, mut event: C::Event) {
+        match C::step(&mut event) {
+            Step::Opened => {
+                let session = Session::new(now, connection.role(), self.security.clone(), connection.rtt());
                 self.session = Some(Box::new(session));
+                self.opened = Some(event);
             }
-            Event::Datagram { payload, sequence, ecn } => {
-                self.receive(now, connection, &payload, |data| Event::Datagram {
-                    payload: data.into(),
-                    sequence,
-                    ecn,
-                });
-                return;
+            Step::Datagram(payload) => {
+                let record = core::mem::replace(payload, Payload::Bytes(Bytes::new()));
+                return self.receive(now, connection, &record, event);
             }
             // A damaged record cannot be authentic.
-            Event::CorruptDatagram { .. } => {}
-            Event::DatagramSent { id, .. } | Event::DatagramDropped { id, .. } if self.queued.remove(&id) => {
-            }
-            Event::SendReady => {
+            Step::Damaged => {}
+            Step::Outcome(id) if self.queued.remove(&id) => {}
+            Step::SendReady => {
                 self.flush(now, connection);
                 if self.refused.is_none() {
-                    self.pass(Event::SendReady);
+                    self.pass(event);
                 }
             }
-            Event::MaxDatagramChanged { max_datagram } => {
-                self.pass(Event::MaxDatagramChanged { max_datagram: room(max_datagram) });
+            Step::Resized(max_datagram) => {
+                *max_datagram = room(*max_datagram);
+                self.pass(event);
             }
-            Event::Closed(why) => {
+            Step::Closed(why) => {
                 let by_peer = matches!(why, ConnectionError::Reset(_) | ConnectionError::ClosedByPeer);
                 if self.is_shaking_hands() && by_peer {
                     self.events.push_back(LayerEvent::Failed(SecurityError::EndedByPeer));
                 }
                 self.is_over = true;
-                self.pass(Event::Closed(why));
+                self.pass(event);
             }
-            event => self.pass(event),
+            Step::Outcome(_) | Step::Other => self.pass(event),
         }
         self.settle(now, connection);
     }
 
     /// Runs timers that are due. An early call does nothing.
-    pub fn handle_timeout(&mut self, now: Instant, connection: &mut Connection) {
+    pub fn handle_timeout(&mut self, now: Instant, connection: &mut C) {
         if let Some(session) = &mut self.session {
             session.handle_timeout(now);
             self.settle(now, connection);
@@ -154,7 +159,7 @@ impl Layer {
         self.session.as_ref().filter(|_| !self.is_over)?.poll_timeout()
     }
     /// The next event.
-    pub fn poll_event(&mut self) -> Option<LayerEvent> {
+    pub fn poll_event(&mut self) -> Option<LayerEvent<C::Event>> {
         self.events.pop_front()
     }
 
@@ -165,7 +170,7 @@ impl Layer {
     pub fn send(
         &mut self,
         now: Instant,
-        connection: &mut Connection,
+        connection: &mut C,
         datagram: Datagram,
     ) -> Result<DatagramId, SendError> {
         let size = datagram.payload.len();
@@ -192,7 +197,7 @@ impl Layer {
     ///
     /// # Errors
     /// As [`Layer::send`].
-    pub fn make_room(&self, now: Instant, connection: &mut Connection, size: usize) -> Result<(), SendError> {
+    pub fn make_room(&self, now: Instant, connection: &mut C, size: usize) -> Result<(), SendError> {
         let is_open = self.session.as_ref().is_some_and(|session| session.is_established());
         if !is_open || self.is_over {
             return Err(SendError::Closed);
@@ -210,7 +215,7 @@ impl Layer {
     }
 
     /// Sends the last record (close_notify). [`Connection::close`] follows.
-    pub fn close(&mut self, now: Instant, connection: &mut Connection) {
+    pub fn close(&mut self, now: Instant, connection: &mut C) {
         if let Some(session) = &mut self.session {
             session.close(now);
             self.flush(now, connection);
@@ -218,48 +223,36 @@ impl Layer {
     }
 
     /// Gives up the handshake and aborts the connection, because others need its place.
-    pub fn evict(&mut self, now: Instant, connection: &mut Connection) {
+    pub fn evict(&mut self, now: Instant, connection: &mut C) {
         if let Some(session) = self.session.as_mut().filter(|session| !session.is_established()) {
             session.fail(SecurityError::Evicted);
             self.settle(now, connection);
         }
     }
 
-    /// A snapshot of the connection as its application sees it: without the datagrams of the handshake, and without the
-    /// bytes by which records are longer.
-    pub fn seen(&self, mut snapshot: ConnectionSnapshot) -> ConnectionSnapshot {
-        snapshot.max_datagram = room(snapshot.max_datagram).min(LARGEST);
-        let statistics = &mut snapshot.statistics;
-        let own_sent = self.own_sent.datagrams.saturating_sub(self.queued.len() as u64);
-        let less = |datagrams: &mut u64, bytes: &mut u64, own: u64, own_bytes: u64| {
-            *datagrams = datagrams.saturating_sub(own);
-            *bytes = bytes.saturating_sub(own_bytes + *datagrams * RECORD_OVERHEAD as u64);
-        };
-        less(&mut statistics.datagrams_sent, &mut statistics.bytes_sent, own_sent, self.own_sent.bytes);
-        let own = self.own_received;
-        less(&mut statistics.datagrams_received, &mut statistics.bytes_received, own.datagrams, own.bytes);
-        snapshot
+    /// Datagrams that were not the application's and have left.
+    fn own_sent(&self) -> Count {
+        let datagrams = self.own_sent.datagrams.saturating_sub(self.queued.len() as u64);
+        Count { datagrams, bytes: self.own_sent.bytes }
     }
 
-    fn pass(&mut self, event: Event) {
+    fn pass(&mut self, event: C::Event) {
         self.events.push_back(LayerEvent::Event(event));
     }
 
-    /// Passes a datagram to the session. `event` makes an event of decrypted data.
-    fn receive(
-        &mut self,
-        now: Instant,
-        connection: &mut Connection,
-        payload: &Payload,
-        event: impl Fn(Bytes) -> Event,
-    ) {
+    /// Passes a record to the session. `event`: that of its arrival, without the record.
+    fn receive(&mut self, now: Instant, connection: &mut C, record: &Payload, event: C::Event) {
         let Some(session) = &mut self.session else { return };
-        let Payload::Bytes(record) = payload else { return };
+        let Payload::Bytes(record) = record else { return };
         session.handle_datagram(now, record);
         let mut has_data = false;
         self.take_events(|data| {
             has_data = true;
-            Some(event(data))
+            let mut event = event.clone();
+            if let Step::Datagram(payload) = C::step(&mut event) {
+                *payload = data.into();
+            }
+            Some(event)
         });
         if !has_data {
             self.own_received.add(record.len());
@@ -268,13 +261,11 @@ impl Layer {
     }
 
     /// Takes the session's events; `event` makes an event of decrypted data.
-    fn take_events(&mut self, mut event: impl FnMut(Bytes) -> Option<Event>) {
+    fn take_events(&mut self, mut event: impl FnMut(Bytes) -> Option<C::Event>) {
         let Some(session) = &mut self.session else { return };
         while let Some(next) = session.poll_event() {
             let next = match next {
-                SessionEvent::Established { .. } => self.opened.take().map(|(sender_ccid, receiver_ccid)| {
-                    LayerEvent::Event(Event::Connected { sender_ccid, receiver_ccid })
-                }),
+                SessionEvent::Established { .. } => self.opened.take().map(LayerEvent::Event),
                 SessionEvent::Datagram(data) => event(data).map(LayerEvent::Event),
                 // The end of the connection follows.
                 SessionEvent::Closed => None,
@@ -288,7 +279,7 @@ impl Layer {
     }
 
     /// Sends the records of the session, takes its events, and ends the connection if it has failed.
-    fn settle(&mut self, now: Instant, connection: &mut Connection) {
+    fn settle(&mut self, now: Instant, connection: &mut C) {
         // Data come only with a datagram: see `receive`.
         self.take_events(|_| None);
         self.flush(now, connection);
@@ -303,7 +294,7 @@ impl Layer {
     }
 
     /// Queues the session's own records.
-    fn flush(&mut self, now: Instant, connection: &mut Connection) {
+    fn flush(&mut self, now: Instant, connection: &mut C) {
         let Some(session) = &mut self.session else { return };
         while let Some(record) = self.refused.take().or_else(|| session.poll_transmit()) {
             let datagram = Datagram { payload: Payload::Bytes(record.clone()), deadline: None };
@@ -321,6 +312,30 @@ impl Layer {
                 Err(_) => {}
             }
         }
+    }
+}
+
+impl Layer<Connection> {
+    /// A snapshot of the connection as its application sees it: without the datagrams of the handshake, and without the
+    /// bytes by which records are longer.
+    pub fn seen(&self, mut snapshot: ConnectionSnapshot) -> ConnectionSnapshot {
+        snapshot.max_datagram = room(snapshot.max_datagram).min(LARGEST);
+        let counts = &mut snapshot.statistics;
+        self.own_sent().leave_out(&mut counts.datagrams_sent, &mut counts.bytes_sent);
+        self.own_received.leave_out(&mut counts.datagrams_received, &mut counts.bytes_received);
+        snapshot
+    }
+}
+
+impl Layer<MultipathConnection> {
+    /// A snapshot of the connection as its application sees it: without the datagrams of the handshake, and without the
+    /// bytes by which records are longer. Those of single subflows include them.
+    pub fn seen(&self, mut snapshot: MultipathSnapshot) -> MultipathSnapshot {
+        snapshot.max_datagram = room(snapshot.max_datagram).min(LARGEST);
+        let counts = &mut snapshot.statistics;
+        self.own_sent().leave_out(&mut counts.datagrams_sent, &mut counts.bytes_sent);
+        self.own_received.leave_out(&mut counts.datagrams_received, &mut counts.bytes_received);
+        snapshot
     }
 }
 

@@ -28,6 +28,7 @@ mod layer;
 mod secret;
 mod security;
 mod session;
+mod transport;
 mod trust;
 
 pub use error::{KeyError, SecurityError};
@@ -37,4 +38,5 @@ pub use layer::{Layer, LayerEvent};
 pub use secret::SharedSecret;
 pub use security::Security;
 pub use session::{RECORD_OVERHEAD, Session, SessionEvent};
+pub use transport::Transport;
 pub use trust::{Authorities, Trust};

@@ -12,8 +12,9 @@ use crate::alarm::Alarm;
 use crate::arrival_times::ArrivalTimes;
 use crate::carrier::{Arrival, Carrier, PathError};
 use crate::clock::Clock;
+use crate::multipath::{self, Attachment};
 use crate::state::State;
-use crate::{Dscp, HostOptions};
+use crate::{Dscp, HostOptions, NetError};
 
 /// Receive calls between two rounds of sending: neither direction starves the other.
 const RECEIVES_PER_ROUND: usize = 8;
@@ -33,8 +34,8 @@ pub(crate) struct Shared {
     /// DSCP of the sent packets, for further carriers.
     pub(crate) dscp: Dscp,
     state: Mutex<State>,
-    /// The application gave a command.
-    commanded: Notify,
+    /// The application gave a command, or multipath connections have packets to send.
+    commanded: Arc<Notify>,
     /// A connection was accepted.
     pub(crate) accepted: Notify,
 }
@@ -58,7 +59,7 @@ impl Shared {
             is_one_sockets,
             dscp: options.dscp,
             state: Mutex::new(State::new(options, is_alone, local)?),
-            commanded: Notify::new(),
+            commanded: Arc::default(),
             accepted: Notify::new(),
         });
         shared.lock().handles += 1;
@@ -74,6 +75,28 @@ impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         // A panic elsewhere must not spread: the state is consistent between calls.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Passes the packets of multipath connections to and from `connections` from now on, as long as these exist.
+    pub(crate) fn attach(&self, connections: &Arc<multipath::Shared>) -> Result<(), NetError> {
+        let mut state = self.lock();
+        if state.multipath.is_some() {
+            return Err(NetError::Config("this listener has multipath connections already".into()));
+        }
+        let attachment = Attachment::new(connections, state.local, self.commanded.clone());
+        state.multipath = Some(Arc::new(attachment));
+        state.handles += 1;
+        Ok(())
+    }
+
+    /// The multipath connections at this address, as long as they exist.
+    fn attached(&self) -> Option<Arc<Attachment>> {
+        let mut state = self.lock();
+        if state.multipath.as_ref()?.is_over() {
+            state.multipath = None;
+            state.handles -= 1;
+        }
+        state.multipath.clone()
     }
 
     /// Wakes the driver. Takes the state that was changed, so that many commands in a row cost one
@@ -111,8 +134,12 @@ struct StopGuard(Arc<Shared>);
 
 impl Drop for StopGuard {
     fn drop(&mut self) {
+        let attached = self.0.attached();
         self.0.lock().stop();
         self.0.accepted.notify_waiters();
+        if let Some(attached) = attached {
+            attached.stop();
+        }
     }
 }
 
@@ -156,7 +183,7 @@ async fn run(guard: StopGuard, mut carrier: Carrier) {
 
 /// The exit condition of a receive or send loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum LoopExit {
+pub(crate) enum LoopExit {
     /// There is no more to do.
     Done,
     /// The limit of the loop was reached.
@@ -211,6 +238,7 @@ fn receive_round(
     times: &mut ArrivalTimes,
     with_errors: bool,
 ) -> io::Result<LoopExit> {
+    let attached = shared.attached();
     for _ in 0..RECEIVES_PER_ROUND {
         match carrier.receive()? {
             Arrival::Datagrams { remote, ecn, stamp, mut bytes, stride } => {
@@ -222,8 +250,17 @@ fn receive_round(
                     let arrival = times.as_mut().and_then(Iterator::next);
                     if let Some(packet) = carrier.decode(datagram) {
                         let meta = ReceiveMeta { ecn, arrival };
-                        state.endpoint.handle_packet(now, remote, meta, packet);
+                        let packet = match &attached {
+                            Some(attached) => attached.receive(remote, meta, packet),
+                            None => Some(packet),
+                        };
+                        if let Some(packet) = packet {
+                            state.endpoint.handle_packet(now, remote, meta, packet);
+                        }
                     }
+                }
+                if let Some(attached) = &attached {
+                    attached.pump();
                 }
                 deliver_events(shared, state, now);
             }
@@ -254,6 +291,12 @@ fn send_round(shared: &Shared, carrier: &mut Carrier) -> LoopExit {
         return LoopExit::Blocked;
     }
     measure_paths(shared, carrier);
+    if let Some(attached) = shared.attached() {
+        match attached.send(carrier) {
+            LoopExit::Done => {}
+            exit => return exit,
+        }
+    }
     for _ in 0..BATCHES_PER_ROUND {
         let now = shared.clock.now();
         let mut state = shared.lock();
@@ -308,6 +351,9 @@ fn handle_path_error(shared: &Shared, carrier: &Carrier, remote: SocketAddr, pat
         && !carrier.has_route(remote);
     if is_between {
         return;
+    }
+    if let Some(attached) = shared.attached() {
+        attached.handle_path_error(remote, path_error);
     }
     let now = shared.clock.now();
     let mut state = shared.lock();

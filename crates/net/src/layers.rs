@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use whimbrel_dtls::{Layer, LayerEvent, Security};
-use whimbrel_proto::{Connection, ConnectionHandle, Event};
+use whimbrel_dtls::{Layer, LayerEvent, Security, Transport};
+use whimbrel_proto::Connection;
 use whimbrel_units::Instant;
 use whimbrel_wire::ServiceCode;
 
@@ -13,27 +13,38 @@ use crate::mailbox::Mailbox;
 /// Handshakes of clients in progress; a further one takes the place of the oldest.
 const MAX_HANDSHAKES: usize = 1024;
 
-/// The security layers of a host's connections.
-#[derive(Debug, Default)]
-pub(crate) struct Layers {
-    /// By handle.
-    slots: Vec<Option<Slot>>,
+/// The security layers of a host's connections, which have numbers, and mailboxes of type `M`.
+#[derive(Debug)]
+pub(crate) struct Layers<C: Transport = Connection, M = Mailbox> {
+    /// By number.
+    slots: Vec<Option<Slot<C>>>,
     /// Deadlines of layers.
     timers: BTreeSet<(Instant, usize)>,
     /// Security of the connections to a port and Service Code.
     listening: Vec<(u16, ServiceCode, Security)>,
     /// Handshakes of clients, the oldest first, and some that are over.
-    handshakes: VecDeque<(ConnectionHandle, Arc<Mailbox>)>,
+    handshakes: VecDeque<(usize, Arc<M>)>,
 }
 
 /// The layer of one connection.
 #[derive(Debug)]
-struct Slot {
-    layer: Box<Layer>,
+struct Slot<C: Transport> {
+    layer: Box<Layer<C>>,
     timer: Option<Instant>,
 }
 
-impl Layers {
+impl<C: Transport, M> Default for Layers<C, M> {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            timers: BTreeSet::new(),
+            listening: Vec::new(),
+            handshakes: VecDeque::new(),
+        }
+    }
+}
+
+impl<C: Transport, M> Layers<C, M> {
     /// Connections to that port with that Service Code are secured, or not any more.
     pub(crate) fn serve(&mut self, port: u16, service_code: ServiceCode, security: Option<Security>) {
         self.listening.retain(|(served, code, _)| (*served, *code) != (port, service_code));
@@ -50,46 +61,46 @@ impl Layers {
         found.map(|(.., security)| security.clone())
     }
 
-    /// Secures a connection that is not open yet; the previous one with that handle is over.
-    pub(crate) fn insert(&mut self, handle: ConnectionHandle, security: Option<Security>) {
-        self.remove(handle);
+    /// Secures a connection that is not open yet; the previous one with that number is over.
+    pub(crate) fn insert(&mut self, number: usize, security: Option<Security>) {
+        self.remove(number);
         let Some(security) = security else { return };
-        if self.slots.len() <= handle.0 {
-            self.slots.resize_with(handle.0 + 1, || None);
+        if self.slots.len() <= number {
+            self.slots.resize_with(number + 1, || None);
         }
-        self.slots[handle.0] = Some(Slot { layer: Box::new(Layer::new(security)), timer: None });
+        self.slots[number] = Some(Slot { layer: Box::new(Layer::new(security)), timer: None });
     }
     /// The connection's state is gone.
-    pub(crate) fn remove(&mut self, handle: ConnectionHandle) {
-        let Some(slot) = self.slots.get_mut(handle.0).and_then(Option::take) else { return };
+    pub(crate) fn remove(&mut self, number: usize) {
+        let Some(slot) = self.slots.get_mut(number).and_then(Option::take) else { return };
         if let Some(timer) = slot.timer {
-            self.timers.remove(&(timer, handle.0));
+            self.timers.remove(&(timer, number));
         }
     }
     /// The layer of a connection; `None` if it is not secured.
-    pub(crate) fn get(&self, handle: ConnectionHandle) -> Option<&Layer> {
-        self.slots.get(handle.0)?.as_ref().map(|slot| &*slot.layer)
+    pub(crate) fn get(&self, number: usize) -> Option<&Layer<C>> {
+        self.slots.get(number)?.as_ref().map(|slot| &*slot.layer)
     }
     /// `true` if the connection is secured.
-    pub(crate) fn has(&self, handle: ConnectionHandle) -> bool {
-        self.get(handle).is_some()
+    pub(crate) fn has(&self, number: usize) -> bool {
+        self.get(number).is_some()
     }
 
     /// Calls `use_it` with a connection's layer, if it is secured. Returns its result, and `true` if the connection has to be
     /// polled.
     pub(crate) fn with<T>(
         &mut self,
-        handle: ConnectionHandle,
-        use_it: impl FnOnce(&mut Layer) -> T,
+        number: usize,
+        use_it: impl FnOnce(&mut Layer<C>) -> T,
     ) -> Option<(T, bool)> {
-        let slot = self.slots.get_mut(handle.0)?.as_mut()?;
+        let slot = self.slots.get_mut(number)?.as_mut()?;
         let result = use_it(&mut slot.layer);
         let timer = slot.layer.poll_timeout();
         if timer != slot.timer {
             if let Some(old) = std::mem::replace(&mut slot.timer, timer) {
-                self.timers.remove(&(old, handle.0));
+                self.timers.remove(&(old, number));
             }
-            self.timers.extend(timer.map(|timer| (timer, handle.0)));
+            self.timers.extend(timer.map(|timer| (timer, number)));
         }
         Some((result, slot.layer.take_acted()))
     }
@@ -98,16 +109,16 @@ impl Layers {
     pub(crate) fn filter(
         &mut self,
         now: Instant,
-        handle: ConnectionHandle,
-        connection: Option<&mut Connection>,
-        event: Event,
-        out: &mut VecDeque<LayerEvent>,
+        number: usize,
+        connection: Option<&mut C>,
+        event: C::Event,
+        out: &mut VecDeque<LayerEvent<C::Event>>,
     ) -> bool {
-        let Some(connection) = connection.filter(|_| self.has(handle)) else {
+        let Some(connection) = connection.filter(|_| self.has(number)) else {
             out.push_back(LayerEvent::Event(event));
             return false;
         };
-        let acted = self.with(handle, |layer| {
+        let acted = self.with(number, |layer| {
             layer.handle_event(now, connection, event);
             out.extend(std::iter::from_fn(|| layer.poll_event()));
         });
@@ -117,19 +128,19 @@ impl Layers {
     /// Counts a handshake that has begun at this server. Returns the one that is to be abandoned for it, if any.
     pub(crate) fn begin_handshake(
         &mut self,
-        handle: ConnectionHandle,
-        mailbox: &Arc<Mailbox>,
-        is_current: impl Fn(ConnectionHandle, &Arc<Mailbox>) -> bool,
-    ) -> Option<ConnectionHandle> {
-        self.handshakes.push_back((handle, mailbox.clone()));
+        number: usize,
+        mailbox: &Arc<M>,
+        is_current: impl Fn(usize, &Arc<M>) -> bool,
+    ) -> Option<usize> {
+        self.handshakes.push_back((number, mailbox.clone()));
         if self.handshakes.len() <= MAX_HANDSHAKES {
             return None;
         }
         let handshakes = std::mem::take(&mut self.handshakes);
         self.handshakes = handshakes
             .into_iter()
-            .filter(|(handle, mailbox)| {
-                is_current(*handle, mailbox) && self.get(*handle).is_some_and(Layer::is_shaking_hands)
+            .filter(|(number, mailbox)| {
+                is_current(*number, mailbox) && self.get(*number).is_some_and(Layer::is_shaking_hands)
             })
             .collect();
         let is_full = self.handshakes.len() > MAX_HANDSHAKES;
@@ -141,8 +152,8 @@ impl Layers {
         self.timers.first().map(|(timer, _)| *timer)
     }
     /// The connections whose layers have timers that are due.
-    pub(crate) fn due(&self, now: Instant) -> Vec<ConnectionHandle> {
+    pub(crate) fn due(&self, now: Instant) -> Vec<usize> {
         let due = self.timers.iter().take_while(|(timer, _)| *timer <= now);
-        due.map(|(_, index)| ConnectionHandle(*index)).collect()
+        due.map(|(_, number)| *number).collect()
     }
 }

@@ -15,7 +15,7 @@ use crate::{HostOptions, NetError, Setup, Socket};
 /// Dropping it closes the connections that were not accepted yet; the accepted ones continue.
 #[derive(Debug)]
 pub struct Listener {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl Listener {

@@ -18,12 +18,13 @@ use crate::clock::secret;
 use crate::delivery::Delivery;
 use crate::layers::Layers;
 use crate::mailbox::{Mailbox, Wake};
+use crate::multipath::Attachment;
 use crate::{HostOptions, Setup};
 
 /// The largest datagram for a path with an unknown smaller MTU, in bytes. Every path that carries
 /// IPv6 carries packets of 1280 bytes (RFC 8200, Section 5): 40 of them IPv6's, 8 UDP's, 52 the
 /// header and options that may go with a datagram.
-const NARROW_PATH: usize = 1280 - 40 - 8 - 52;
+pub(crate) const NARROW_PATH: usize = 1280 - 40 - 8 - 52;
 
 /// Sets the parts of a configuration that are left to the driver, for unknown paths.
 pub(crate) fn on_a_real_path(config: Config) -> Config {
@@ -63,6 +64,8 @@ pub(crate) struct State {
     /// Connections on paths with a packet size not yet queried from the system, and their peers.
     pub(crate) unmeasured: Vec<(ConnectionHandle, SocketAddr)>,
     layers: Layers,
+    /// Multipath connections at the same address.
+    pub(crate) multipath: Option<Arc<Attachment>>,
 }
 
 impl State {
@@ -85,6 +88,7 @@ impl State {
             path_changed: false,
             unmeasured: Vec::new(),
             layers: Layers::default(),
+            multipath: None,
         })
     }
 
@@ -103,7 +107,7 @@ impl State {
             }
             None => self.endpoint.connect(now, remote, port, on_a_real_path(config))?,
         };
-        self.layers.insert(handle, security);
+        self.layers.insert(handle.0, security);
         let mailbox = self.add_mailbox(handle, remote, false);
         mailbox.inbox().claim();
         Ok((handle, mailbox))
@@ -124,7 +128,7 @@ impl State {
         Setup { config, security }: Setup,
     ) -> Result<(), ConnectError> {
         let handle = self.endpoint.invite(now, remote, port, client_port, on_a_real_path(config))?;
-        self.layers.insert(handle, security);
+        self.layers.insert(handle.0, security);
         self.add_mailbox(handle, remote, true);
         Ok(())
     }
@@ -226,7 +230,7 @@ impl State {
         while let Some((handle, event)) = next {
             next = match event {
                 EndpointEvent::Accepted { remote, port, service_code } => {
-                    self.layers.insert(handle, self.layers.security_of(port, service_code));
+                    self.layers.insert(handle.0, self.layers.security_of(port, service_code));
                     self.add_mailbox(handle, remote, true);
                     self.endpoint.poll_event()
                 }
@@ -250,14 +254,14 @@ impl State {
         let mut inbox = mailbox.inbox();
         let was_open = inbox.closed.is_none();
         let (mut event, mut acted, mut begins) = (first, false, false);
-        let is_secured = self.layers.has(handle);
+        let is_secured = self.layers.has(handle.0);
         let mut passed = VecDeque::new();
         let other = loop {
             begins |=
-                matches!(event, Event::Connected { .. }) && mailbox.is_server && self.layers.has(handle);
+                matches!(event, Event::Connected { .. }) && mailbox.is_server && self.layers.has(handle.0);
             if is_secured {
                 let connection = self.endpoint.connection_mut(handle);
-                acted |= self.layers.filter(now, handle, connection, event, &mut passed);
+                acted |= self.layers.filter(now, handle.0, connection, event, &mut passed);
                 passed.drain(..).for_each(|event| delivery.push(event, &mailbox, &mut inbox, now));
             } else {
                 delivery.push(LayerEvent::Event(event), &mailbox, &mut inbox, now);
@@ -293,7 +297,7 @@ impl State {
         if delivery.is_drained {
             // The handle will name another connection; owners of the mailbox may still read it.
             self.mailboxes[handle.0] = None;
-            self.layers.remove(handle);
+            self.layers.remove(handle.0);
         }
     }
 
@@ -369,11 +373,11 @@ impl State {
         handle: ConnectionHandle,
         datagram: Datagram,
     ) -> Result<(), SendError> {
-        if !self.layers.has(handle) {
+        if !self.layers.has(handle.0) {
             return self.endpoint.send(now, handle, datagram).map(|_| ());
         }
         let connection = self.endpoint.connection_mut(handle).ok_or(SendError::Closed)?;
-        let sent = self.layers.with(handle, |layer| layer.send(now, connection, datagram));
+        let sent = self.layers.with(handle.0, |layer| layer.send(now, connection, datagram));
         self.endpoint.wake(handle);
         sent.map_or(Err(SendError::Closed), |(result, _)| result.map(|_| ()))
     }
@@ -386,7 +390,7 @@ impl State {
         size: usize,
     ) -> Result<(), SendError> {
         let connection = self.endpoint.connection_mut(handle).ok_or(SendError::Closed)?;
-        match self.layers.get(handle) {
+        match self.layers.get(handle.0) {
             Some(layer) => layer.make_room(now, connection, size),
             None => connection.make_room(now, size),
         }
@@ -395,7 +399,7 @@ impl State {
     /// Closes a connection.
     pub(crate) fn close(&mut self, now: Instant, handle: ConnectionHandle) {
         if let Some(connection) = self.endpoint.connection_mut(handle) {
-            self.layers.with(handle, |layer| layer.close(now, connection));
+            self.layers.with(handle.0, |layer| layer.close(now, connection));
         }
         self.endpoint.close(now, handle);
     }
@@ -403,7 +407,7 @@ impl State {
     /// A snapshot of a connection, as its application sees it.
     pub(crate) fn snapshot(&self, handle: ConnectionHandle) -> Option<ConnectionSnapshot> {
         let snapshot = self.endpoint.connection(handle)?.snapshot();
-        Some(match self.layers.get(handle) {
+        Some(match self.layers.get(handle.0) {
             Some(layer) => layer.seen(snapshot),
             None => snapshot,
         })
@@ -411,15 +415,15 @@ impl State {
 
     /// The layer that secures a connection.
     pub(crate) fn layer(&self, handle: ConnectionHandle) -> Option<&whimbrel_dtls::Layer> {
-        self.layers.get(handle)
+        self.layers.get(handle.0)
     }
 
     /// A client has begun the handshake of DTLS: the oldest such handshake may have to end for it.
     fn begin_handshake(&mut self, now: Instant, handle: ConnectionHandle, mailbox: &Arc<Mailbox>) {
         let mailboxes = &self.mailboxes;
-        let is_current = |handle: ConnectionHandle, mailbox: &Arc<Mailbox>| matches!(mailboxes.get(handle.0), Some(Some(known)) if Arc::ptr_eq(known, mailbox));
-        if let Some(oldest) = self.layers.begin_handshake(handle, mailbox, is_current) {
-            self.use_layer(now, oldest, |layer, connection| layer.evict(now, connection));
+        let is_current = |number: usize, mailbox: &Arc<Mailbox>| matches!(mailboxes.get(number), Some(Some(known)) if Arc::ptr_eq(known, mailbox));
+        if let Some(oldest) = self.layers.begin_handshake(handle.0, mailbox, is_current) {
+            self.use_layer(now, ConnectionHandle(oldest), |layer, connection| layer.evict(now, connection));
         }
     }
 
@@ -432,8 +436,10 @@ impl State {
     pub(crate) fn handle_timeouts(&mut self, now: Instant) {
         // Each at most once: what is due again at once waits for the next round.
         let due: Vec<_> = self.layers.due(now);
-        for handle in due {
-            self.use_layer(now, handle, |layer, connection| layer.handle_timeout(now, connection));
+        for number in due {
+            self.use_layer(now, ConnectionHandle(number), |layer, connection| {
+                layer.handle_timeout(now, connection)
+            });
         }
     }
 
@@ -447,10 +453,10 @@ impl State {
         let Some(Some(mailbox)) = self.mailboxes.get(handle.0) else { return };
         let mailbox = mailbox.clone();
         let Some(connection) = self.endpoint.connection_mut(handle) else {
-            self.layers.remove(handle);
+            self.layers.remove(handle.0);
             return;
         };
-        let events = self.layers.with(handle, |layer| {
+        let events = self.layers.with(handle.0, |layer| {
             use_it(layer, connection);
             std::iter::from_fn(|| layer.poll_event()).collect::<Vec<_>>()
         });
@@ -467,6 +473,7 @@ impl State {
     /// The driver has ended: notifies all sockets and the listener.
     pub(crate) fn stop(&mut self) {
         self.stopped = true;
+        self.multipath = None;
         for mailbox in self.mailboxes.iter().flatten() {
             mailbox.inbox().stopped = true;
             mailbox.wake(Wake::ALL);

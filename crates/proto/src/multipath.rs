@@ -39,7 +39,7 @@ mod tests;
 use core::net::SocketAddr;
 
 pub use config::{Dialect, MultipathConfig};
-pub use connection::{JoinError, MultipathConnection, MultipathSnapshot};
+pub use connection::{JoinError, MultipathConnection, MultipathSnapshot, MultipathStatistics};
 pub use endpoint::{MultipathEndpoint, MultipathEndpointConfig, MultipathEndpointEvent, MultipathHandle};
 pub use event::MultipathEvent;
 pub use subflow::{SubflowId, SubflowSnapshot, SubflowStage};

@@ -70,7 +70,7 @@ pub(crate) struct Queued {
     pub(crate) id: DatagramId,
     pub(crate) payload: Payload,
     /// [`Instant::FAR_FUTURE`] if there is none.
-    deadline: Instant,
+    pub(crate) deadline: Instant,
 }
 
 /// The send queue. The outcome of each datagram is reported to `events`.

@@ -49,10 +49,29 @@ pub(crate) struct UdpCarrier {
 impl UdpCarrier {
     /// Binds a UDP socket. With `remote` it is also connected, so that it receives ICMP errors.
     pub(crate) fn bind(local: SocketAddr, remote: Option<SocketAddr>) -> io::Result<Self> {
+        Self::bind_on(local, None, remote)
+    }
+
+    /// As [`UdpCarrier::bind`]. With `interface`, packets leave by that network interface whatever the routes prefer, and
+    /// only those that arrive there are received (Linux).
+    pub(crate) fn bind_on(
+        local: SocketAddr,
+        interface: Option<&str>,
+        remote: Option<SocketAddr>,
+    ) -> io::Result<Self> {
         let socket = socket2::Socket::new(socket2::Domain::for_address(local), socket2::Type::DGRAM, None)?;
         if local.is_ipv6() {
             // A wildcard listener serves IPv4 as well.
             let _ = socket.set_only_v6(false);
+        }
+        if let Some(interface) = interface {
+            #[cfg(target_os = "linux")]
+            socket.bind_device(Some(interface.as_bytes()))?;
+            #[cfg(not(target_os = "linux"))]
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                format!("binding a socket to the interface {interface} needs Linux"),
+            ));
         }
         socket.bind(&local.into())?;
         Self::with_socket(socket.into(), remote)

@@ -1,42 +1,93 @@
 //! One connection over several local addresses.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use whimbrel_dtls::Fingerprint;
 use whimbrel_proto::multipath::{
-    JoinError, MultipathEvent, MultipathHandle, MultipathSnapshot, Path, PathPriority, SubflowId,
+    JoinError, MultipathConnection, MultipathEvent, MultipathHandle, MultipathSnapshot, Path, PathPriority,
+    SubflowId,
 };
 use whimbrel_proto::{ConnectionError, Datagram, DatagramId, SendError};
+use whimbrel_units::Instant;
 
-use super::shared::{Handle, MultipathReceived};
+use super::mailbox::{Mailbox, MultipathReceived};
+use super::shared::{Handle, Opened};
 use crate::NetError;
 
 /// One connection over several local addresses. Closed in order when dropped.
+///
+/// Its methods take `&self`: several tasks may send, receive and watch events at the same time.
 #[derive(Debug)]
 pub struct MultipathSocket {
     shared: Handle,
     handle: MultipathHandle,
+    mailbox: Arc<Mailbox>,
 }
 
 impl MultipathSocket {
-    pub(super) fn new(shared: Handle, handle: MultipathHandle) -> Self {
-        Self { shared, handle }
+    pub(super) fn new((shared, handle, mailbox): Opened) -> Self {
+        Self { shared, handle, mailbox }
     }
-    /// Queues a datagram.
+    /// The time on this socket's clock, for deadlines.
+    pub fn now(&self) -> Instant {
+        self.shared.get().clock.now()
+    }
+    /// Queues a datagram. Never waits.
     ///
     /// # Errors
     ///
     /// The connection is closing, the datagram is too large, or the queue is full and its policy is to refuse.
     pub fn send(&self, payload: impl Into<Bytes>) -> Result<DatagramId, NetError> {
-        let datagram = Datagram::new(payload.into());
-        let handle = self.handle;
-        let result = self.shared.get().command(|endpoint, now| {
-            let connection = endpoint.connection_mut(handle).ok_or(SendError::Closed)?;
-            let result = connection.send(now, datagram);
-            endpoint.wake(handle);
-            result
+        self.try_send(payload, None)
+    }
+    /// Queues a datagram that is not worth sending after `deadline` (on this socket's clock). Never waits.
+    ///
+    /// # Errors
+    ///
+    /// As [`MultipathSocket::send`].
+    pub fn try_send(
+        &self,
+        payload: impl Into<Bytes>,
+        deadline: Option<Instant>,
+    ) -> Result<DatagramId, NetError> {
+        let datagram = Datagram { deadline, ..Datagram::new(payload.into()) };
+        let result = self.shared.get().with(|state, now| {
+            if !state.is_current(self.handle, &self.mailbox) || state.is_stopped {
+                return Err(SendError::Closed);
+            }
+            state.send(now, self.handle, datagram)
         });
-        Ok(result?)
+        result.map_err(|error| self.refusal(error))
+    }
+    /// Waits until the send queue has room for a datagram of `size` bytes. Without
+    /// [`OverflowPolicy::Refuse`](crate::OverflowPolicy::Refuse) it makes room, and does not wait.
+    ///
+    /// # Errors
+    ///
+    /// Such a datagram is too large, or the connection is over.
+    pub async fn writable(&self, size: usize) -> Result<(), NetError> {
+        let look = || {
+            let result = {
+                let mut state = self.shared.get().lock();
+                if !state.is_current(self.handle, &self.mailbox) || state.is_stopped {
+                    Err(SendError::Closed)
+                } else {
+                    state.make_room(self.now(), self.handle, size)
+                }
+            };
+            match result {
+                Err(SendError::QueueFull) => None,
+                result => Some(result.map_err(|error| self.refusal(error))),
+            }
+        };
+        self.mailbox.when_writable(look).await
+    }
+    /// The reason why a datagram was refused: for a connection that is over, that of its end.
+    fn refusal(&self, error: SendError) -> NetError {
+        let end = (error == SendError::Closed).then(|| self.mailbox.inbox().end()).flatten();
+        end.unwrap_or(error.into())
     }
     /// The next datagram.
     ///
@@ -44,7 +95,30 @@ impl MultipathSocket {
     ///
     /// The connection is over, and all its datagrams have been received.
     pub async fn recv(&self) -> Result<MultipathReceived, NetError> {
-        self.shared.get().wait(self.handle, |_, inbox| inbox.datagram()).await
+        self.mailbox
+            .when_readable(|| {
+                let mut inbox = self.mailbox.inbox();
+                inbox.datagrams.pop_front().map(Ok).or_else(|| inbox.end().map(Err))
+            })
+            .await
+    }
+    /// Waits for at least one datagram and appends up to `limit` to `out`; returns their number.
+    ///
+    /// # Errors
+    ///
+    /// The connection is over, and all its datagrams have been received.
+    pub async fn recv_many(&self, out: &mut Vec<MultipathReceived>, limit: usize) -> Result<usize, NetError> {
+        self.mailbox
+            .when_readable(|| {
+                let mut inbox = self.mailbox.inbox();
+                let taken = limit.min(inbox.datagrams.len());
+                out.extend(inbox.datagrams.drain(..taken));
+                match taken {
+                    0 if limit > 0 => inbox.end().map(Err),
+                    taken => Some(Ok(taken)),
+                }
+            })
+            .await
     }
     /// The next event: subflows that join, fail or end, addresses and priorities of the peer.
     ///
@@ -52,30 +126,56 @@ impl MultipathSocket {
     ///
     /// The connection is over, and all its events have been taken.
     pub async fn event(&self) -> Result<MultipathEvent, NetError> {
-        self.shared.get().wait(self.handle, |_, inbox| inbox.event()).await
+        self.mailbox
+            .when_happened(|| {
+                let mut inbox = self.mailbox.inbox();
+                inbox.events.pop_front().map(Ok).or_else(|| inbox.end().map(Err))
+            })
+            .await
     }
-    /// Waits for the handshake. Returns `true` if both ends use the multipath extensions.
+    /// Waits for the handshakes. Returns `true` if both ends use the multipath extensions.
     ///
     /// # Errors
     ///
     /// The reason for which the connection was not established.
     pub async fn established(&self) -> Result<bool, NetError> {
-        self.shared.get().wait(self.handle, |_, inbox| inbox.is_multipath()).await
+        self.mailbox
+            .when_happened(|| {
+                let inbox = self.mailbox.inbox();
+                inbox.end().map(Err).or(inbox.is_multipath.map(Ok))
+            })
+            .await
     }
     /// Waits until subflows may join, or the connection turns out to be a regular one.
     pub(super) async fn ready_to_join(&self) -> Result<(), NetError> {
-        let handle = self.handle;
-        let is_ready = move |endpoint: &mut whimbrel_proto::multipath::MultipathEndpoint| {
-            endpoint.connection(handle).is_none_or(|it| !it.is_multipath() || it.may_join())
-        };
         // The fourth packet of the handshake is no event: it follows within a round-trip time.
         const STEP: std::time::Duration = std::time::Duration::from_millis(1);
         loop {
-            if self.shared.get().command(|endpoint, _| is_ready(endpoint)) {
+            if let Some(error) = self.mailbox.inbox().end() {
+                return Err(error);
+            }
+            if self.command(|it, _| !it.is_multipath() || it.may_join()).unwrap_or(true) {
                 return Ok(());
             }
             tokio::time::sleep(STEP).await;
         }
+    }
+    /// Datagrams dropped because the application did not read them in time.
+    pub fn receive_overflows(&self) -> u64 {
+        self.mailbox.inbox().overflowed
+    }
+    /// The fingerprint of the key by which the peer has authenticated itself; `None` if the connection is not secured, and
+    /// once its state is removed.
+    pub fn peer(&self) -> Option<Fingerprint> {
+        let state = self.shared.get().lock();
+        state.layer(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox))?.peer()
+    }
+    /// Number of datagrams of the peer that were not authentic, or came twice, and were discarded. Zero if the connection is
+    /// not secured.
+    pub fn forgeries(&self) -> u64 {
+        let state = self.shared.get().lock();
+        let layer = state.layer(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox));
+        layer.map_or(0, whimbrel_dtls::Layer::ignored)
     }
     /// Adds a subflow from a local address to an address of the peer. Its outcome is an event.
     ///
@@ -84,13 +184,25 @@ impl MultipathSocket {
     /// The reason for which no subflow can be added now.
     pub fn join(&self, local: SocketAddr, remote: SocketAddr) -> Result<SubflowId, JoinError> {
         let path = Path { local, remote };
-        self.shared.get().command(|endpoint, now| endpoint.join(now, self.handle, path, None))
+        self.shared.get().with(|state, now| {
+            if !state.is_current(self.handle, &self.mailbox) {
+                return Err(JoinError::NotReady);
+            }
+            state.endpoint.join(now, self.handle, path, None)
+        })
     }
     /// Sets the priority of a subflow, and notifies the peer. Returns `false` if the subflow does not exist.
     pub fn set_priority(&self, subflow: SubflowId, priority: PathPriority) -> bool {
         self.command(|connection, now| connection.set_priority(now, subflow, priority)).unwrap_or(false)
     }
-    /// Withdraws a local address that has become invalid, and ends its subflows. Returns `false` if no subflow used it.
+    /// Sets a subflow's share under [`SchedulerKind::Weighted`](super::SchedulerKind::Weighted) and its cost under
+    /// [`SchedulerKind::CheapestFirst`](super::SchedulerKind::CheapestFirst), for data of this end. Returns `false` if the
+    /// subflow does not exist.
+    pub fn set_shares(&self, subflow: SubflowId, weight: u32, cost: u32) -> bool {
+        self.command(|connection, _| connection.set_shares(subflow, weight, cost)).unwrap_or(false)
+    }
+    /// Withdraws a local address, and closes its subflows. Returns `false` if no subflow used it. One that has disappeared
+    /// with its interface is removed by [`MultipathHost::remove_local`](super::MultipathHost::remove_local).
     pub fn remove_address(&self, local: SocketAddr) -> bool {
         self.command(|connection, now| connection.remove_address(now, local.ip())).unwrap_or(false)
     }
@@ -104,13 +216,10 @@ impl MultipathSocket {
     ///
     /// The reason for the end, if it was another than the two ends' agreement.
     pub async fn close(&self) -> Result<(), NetError> {
-        self.command(|connection, now| connection.close(now));
-        let closed = self.shared.get().wait(self.handle, |_, inbox| inbox.is_closed().then_some(())).await;
-        match closed {
-            Err(NetError::Connection(ConnectionError::ClosedLocally | ConnectionError::ClosedByPeer)) => {
-                Ok(())
-            }
-            other => other,
+        self.start_closing();
+        match self.mailbox.when_happened(|| self.mailbox.inbox().end()).await {
+            NetError::Connection(ConnectionError::ClosedLocally | ConnectionError::ClosedByPeer) => Ok(()),
+            other => Err(other),
         }
     }
     /// Ends the connection at once on all subflows.
@@ -119,23 +228,23 @@ impl MultipathSocket {
     }
     /// Current state, for observation; `None` once the connection is over.
     pub fn snapshot(&self) -> Option<MultipathSnapshot> {
-        self.command(|connection, _| connection.snapshot())
+        let state = self.shared.get().lock();
+        state.snapshot(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox))
     }
-    fn command<T>(
-        &self,
-        command: impl FnOnce(&mut whimbrel_proto::multipath::MultipathConnection, whimbrel_units::Instant) -> T,
-    ) -> Option<T> {
-        let handle = self.handle;
-        self.shared.get().command(|endpoint, now| {
-            let result = command(endpoint.connection_mut(handle)?, now);
-            endpoint.wake(handle);
-            Some(result)
-        })
+    fn start_closing(&self) {
+        self.shared.get().with(|state, now| {
+            if state.is_current(self.handle, &self.mailbox) {
+                state.close(now, self.handle);
+            }
+        });
+    }
+    fn command<T>(&self, command: impl FnOnce(&mut MultipathConnection, Instant) -> T) -> Option<T> {
+        self.shared.get().command(self.handle, &self.mailbox, command)
     }
 }
 
 impl Drop for MultipathSocket {
     fn drop(&mut self) {
-        self.shared.get().forget(self.handle);
+        self.start_closing();
     }
 }

@@ -12,10 +12,20 @@ struct Remote {
     address: IpAddr,
 }
 
+/// An address of this host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Own {
+    id: u8,
+    address: IpAddr,
+    /// Its removal is not confirmed. A subflow that joins from the address meanwhile has another ID, as the peer would end
+    /// it with the removed one.
+    is_withdrawn: bool,
+}
+
 /// The mappings between Address IDs and addresses.
 #[derive(Debug)]
 pub(super) struct Addresses {
-    own: Vec<(u8, IpAddr)>,
+    own: Vec<Own>,
     peer: Vec<Remote>,
     limit: usize,
 }
@@ -35,24 +45,34 @@ pub(super) enum Announcement {
 
 impl Addresses {
     pub(super) fn new(own: IpAddr, peer: IpAddr, limit: usize) -> Self {
-        Self { own: vec![(FIRST, own)], peer: vec![Remote { id: FIRST, address: peer }], limit: limit.max(1) }
+        Self {
+            own: vec![Own { id: FIRST, address: own, is_withdrawn: false }],
+            peer: vec![Remote { id: FIRST, address: peer }],
+            limit: limit.max(1),
+        }
     }
     /// The ID of an address of this host. `None` if all IDs are in use.
     pub(super) fn own_id(&mut self, address: IpAddr) -> Option<u8> {
-        if let Some((id, _)) = self.own.iter().find(|(_, own)| *own == address) {
-            return Some(*id);
+        if let Some(id) = self.known_own_id(address) {
+            return Some(id);
         }
-        let id = (FIRST..=u8::MAX).find(|id| !self.own.iter().any(|(used, _)| used == id))?;
-        self.own.push((id, address));
+        let id = (FIRST..=u8::MAX).find(|id| !self.own.iter().any(|own| own.id == *id))?;
+        self.own.push(Own { id, address, is_withdrawn: false });
         Some(id)
     }
     /// The ID of an address of this host, if it has one.
     pub(super) fn known_own_id(&self, address: IpAddr) -> Option<u8> {
-        self.own.iter().find(|(_, own)| *own == address).map(|(id, _)| *id)
+        self.own.iter().find(|own| own.address == address && !own.is_withdrawn).map(|own| own.id)
+    }
+    /// The peer is being notified of the removal of an address of this host.
+    pub(super) fn withdraw_own(&mut self, id: u8) {
+        for own in self.own.iter_mut().filter(|own| own.id == id) {
+            own.is_withdrawn = true;
+        }
     }
     /// The peer has confirmed the removal of an address of this host.
     pub(super) fn release_own(&mut self, id: u8) {
-        self.own.retain(|(used, _)| *used != id);
+        self.own.retain(|own| own.id != id);
     }
     /// Processes an authentic announcement.
     pub(super) fn announce(&mut self, id: u8, address: IpAddr) -> Announcement {

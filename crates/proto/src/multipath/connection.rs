@@ -5,6 +5,7 @@ mod handshake;
 mod incoming;
 mod joins;
 mod outgoing;
+mod paths;
 mod signalling;
 
 use std::collections::VecDeque;
@@ -29,10 +30,11 @@ use super::watch::{PathWatch, Timeout};
 use super::{MultipathConfig, MultipathEvent, Path, SubflowId, SubflowSnapshot};
 use crate::{
     Config, ConfigError, Connection, ConnectionError, Datagram, DatagramId, ReceiveMeta, ReorderSnapshot,
-    SendError, State, Transmit,
+    Role, SendError, State, Transmit,
 };
 
 pub use joins::JoinError;
+pub use paths::MultipathStatistics;
 
 /// The most subflows in memory, including those that are over and wait for their last timer, per permitted one.
 const KEPT_PER_SUBFLOW: usize = 4;
@@ -60,6 +62,8 @@ enum Phase {
 /// The identity of a multipath connection: identifiers and keys of both ends.
 #[derive(Debug)]
 struct Identity {
+    /// This end's role in the first handshake.
+    role: Role,
     /// The Connection Identifier of this end.
     own: u32,
     /// That of the peer; 0 before it is known.
@@ -82,8 +86,12 @@ pub struct MultipathSnapshot {
     pub connection_id: u32,
     /// The subflows, those that are over included.
     pub subflows: Vec<SubflowSnapshot>,
+    /// The largest datagram accepted now, in bytes.
+    pub max_datagram: usize,
     /// Number of datagrams that wait for a path.
     pub queued_datagrams: usize,
+    /// Number of their bytes of application data.
+    pub queued_bytes: usize,
     /// State of the reorder buffer; `None` without one, or before the first datagram.
     pub reordering: Option<ReorderSnapshot>,
     /// Number of packets whose MP_SEQ had been received before.
@@ -94,6 +102,8 @@ pub struct MultipathSnapshot {
     pub remembered: usize,
     /// Number of datagrams that arrived and were dropped because the application did not take them.
     pub dropped_on_receipt: u64,
+    /// Counts of datagrams of the whole connection.
+    pub statistics: MultipathStatistics,
 }
 
 /// One end of a connection over several paths.
@@ -127,6 +137,9 @@ struct Events {
     bytes: usize,
     /// Number of datagrams that found no room.
     dropped: u64,
+    /// Number of datagrams delivered, and of their bytes.
+    delivered: u64,
+    delivered_bytes: u64,
     /// The end was reported.
     is_drained: bool,
 }
@@ -230,37 +243,21 @@ impl MultipathConnection {
         // A later subflow may use the ports of one that is over.
         self.subflows.iter().rposition(has)
     }
-    /// The largest datagram that [`MultipathConnection::send`] accepts now, in bytes: the least over all subflows
-    /// (Section 3.9).
-    pub fn max_datagram(&self) -> usize {
-        let open = self.subflows.iter().filter(|subflow| subflow.is_established());
-        let sizes = open.map(|subflow| subflow.connection.max_datagram());
-        sizes.min().unwrap_or(self.config.max_datagram)
-    }
-    /// Reports that a subflow's path carries datagrams of at most `limit` bytes: see
-    /// [`Connection::set_max_datagram`](crate::Connection::set_max_datagram). Returns `false` if the subflow does not
-    /// exist.
-    pub fn set_max_datagram(&mut self, now: Instant, subflow: SubflowId, limit: usize) -> bool {
-        let Some(index) = self.index(subflow) else { return false };
-        self.subflows[index].connection.set_max_datagram(now, limit);
-        self.collect(now, index, None);
-        let limit = self.max_datagram();
-        self.sending.drop_larger_than(limit);
-        self.sending.report(&mut self.events.queue);
-        true
-    }
     /// Current state, for observation.
     pub fn snapshot(&self) -> MultipathSnapshot {
         MultipathSnapshot {
             is_multipath: self.is_multipath(),
             connection_id: self.identity.own,
             subflows: self.subflows.iter().map(Subflow::snapshot).collect(),
+            max_datagram: self.max_datagram(),
             queued_datagrams: self.sending.len(),
+            queued_bytes: self.sending.bytes(),
             reordering: self.delivery.snapshot(),
             duplicates: self.delivery.duplicates(),
             unconfirmed_signals: self.signals.len(),
             remembered: self.addresses.len() + self.inbound.len(),
             dropped_on_receipt: self.events.dropped,
+            statistics: self.statistics(),
         }
     }
 
@@ -271,16 +268,29 @@ impl MultipathConnection {
     ///
     /// The connection is closing, the datagram is too large, or the queue is full and its policy is to refuse.
     pub fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
-        if matches!(self.phase, Phase::Closing { .. } | Phase::Over) {
-            return Err(SendError::Closed);
-        }
-        let (size, limit) = (datagram.payload.len(), self.max_datagram());
-        if size > limit {
-            return Err(SendError::TooLarge { size, limit });
-        }
+        self.check_size(datagram.payload.len())?;
         let result = self.sending.push(now, datagram);
         self.sending.report(&mut self.events.queue);
         result
+    }
+    /// Makes room for a datagram of `size` bytes: with [`OverflowPolicy::Refuse`](crate::OverflowPolicy::Refuse), there may be
+    /// none, and [`MultipathEvent::SendReady`] reports that there is some again.
+    ///
+    /// # Errors
+    ///
+    /// As [`MultipathConnection::send`].
+    pub fn make_room(&mut self, now: Instant, size: usize) -> Result<(), SendError> {
+        self.check_size(size)?;
+        let result = self.sending.make_room(now, size);
+        self.sending.report(&mut self.events.queue);
+        result
+    }
+    fn check_size(&self, size: usize) -> Result<(), SendError> {
+        if matches!(self.phase, Phase::Closing { .. } | Phase::Over) {
+            return Err(SendError::Closed);
+        }
+        let limit = self.max_datagram();
+        if size > limit { Err(SendError::TooLarge { size, limit }) } else { Ok(()) }
     }
     /// Processes a received packet. One that belongs to no subflow is ignored: an
     /// [endpoint](super::MultipathEndpoint) accepts those that join.
@@ -431,6 +441,8 @@ impl MultipathConnection {
         }
         self.events.datagrams += 1;
         self.events.bytes += size;
+        self.events.delivered += 1;
+        self.events.delivered_bytes += size as u64;
         self.events.queue.push_back(MultipathEvent::Datagram {
             payload: arrived.payload,
             sequence,

@@ -39,8 +39,8 @@ pub(super) struct Delivery {
     lateness: LatenessMeter,
     rate: ReceiveRate,
     late: u64,
-    /// Position of the first number on the buffer's scale, once known.
     duplicates: u64,
+    span: Span,
 }
 
 /// A datagram that leaves, with its number.
@@ -66,6 +66,7 @@ impl Delivery {
             rate: ReceiveRate::default(),
             late: 0,
             duplicates: 0,
+            span: Span::default(),
         }
     }
     /// Processes an arrived packet with that number. `datagram`: its data, if it has some. Returns the datagram if it is
@@ -81,6 +82,7 @@ impl Delivery {
             self.duplicates += 1;
             return None;
         }
+        self.span.on_number(sequence);
         let size = datagram.as_ref().map_or(0, |datagram| datagram.payload.len());
         let x = self.rate.on_bytes(now, size);
         let place = sequence.unwrap_or_first(self.lateness.next_sequence());
@@ -126,6 +128,10 @@ impl Delivery {
     pub(super) fn duplicates(&self) -> u64 {
         self.duplicates
     }
+    /// Number of numbers below the greatest that have not arrived: lost, or still under way on a slower path.
+    pub(super) fn missing(&self) -> u64 {
+        self.span.missing
+    }
     pub(super) fn snapshot(&self) -> Option<ReorderSnapshot> {
         let buffer = self.buffer.as_ref()?;
         let counts = buffer.counts();
@@ -139,6 +145,28 @@ impl Delivery {
             overflowed: counts.overflowed,
             late: self.late,
         })
+    }
+}
+
+/// The gaps among the numbers received.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    greatest: Option<SeqNo>,
+    missing: u64,
+}
+
+impl Span {
+    /// A number was received for the first time.
+    fn on_number(&mut self, sequence: SeqNo) {
+        match self.greatest {
+            Some(greatest) if sequence.is_after(greatest) => {
+                self.missing += sequence.distance_from(greatest).unsigned_abs() - 1;
+                self.greatest = Some(sequence);
+            }
+            // A number below the first one that was received was not counted.
+            Some(_) => self.missing = self.missing.saturating_sub(1),
+            None => self.greatest = Some(sequence),
+        }
     }
 }
 

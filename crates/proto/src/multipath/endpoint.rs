@@ -103,6 +103,8 @@ struct Listener {
 struct Slot {
     connection: MultipathConnection,
     accepted: Option<MultipathEndpointEvent>,
+    /// The paths and ports of its subflows, and of some that are over.
+    routes: Vec<Route>,
     is_half_open: bool,
     is_ready: bool,
     is_eventful: bool,
@@ -180,7 +182,7 @@ impl MultipathEndpoint {
             }
         };
         let index = self.insert(connection, None);
-        self.routes.insert((path, source, port), index);
+        self.add_route(index, (path, source, port));
         Ok(MultipathHandle(index))
     }
     /// Adds a subflow to a connection on a path: with the ports of the first subflow, or from another port if these are in
@@ -204,9 +206,31 @@ impl MultipathEndpoint {
             if is_free { source } else { self.free_port(path, destination).ok_or(JoinError::InUse)? };
         let slot = &mut self.slots[handle.0];
         let subflow = slot.connection.join(now, path, [source, destination])?;
-        self.routes.insert((path, source, destination), handle.0);
+        self.add_route(handle.0, (path, source, destination));
         self.wake(handle);
         Ok(subflow)
+    }
+    /// Leads the packets of a subflow to its connection, and forgets routes of subflows that are gone: a connection may
+    /// have any number of subflows, one after the other.
+    fn add_route(&mut self, index: usize, route: Route) {
+        let slot = &mut self.slots[index];
+        let (kept, gone): (Vec<_>, Vec<_>) =
+            core::mem::take(&mut slot.routes).into_iter().partition(|(path, source, destination)| {
+                slot.connection.has_subflow(*path, [*source, *destination])
+            });
+        slot.routes = kept;
+        if !slot.routes.contains(&route) {
+            slot.routes.push(route);
+        }
+        for route in gone {
+            self.remove_route(index, &route);
+        }
+        self.routes.insert(route, index);
+    }
+    fn remove_route(&mut self, index: usize, route: &Route) {
+        if self.routes.get(route) == Some(&index) {
+            self.routes.remove(route);
+        }
     }
     fn free_port(&mut self, path: Path, destination: u16) -> Option<u16> {
         let ports = u32::from(u16::MAX - FIRST_PORT) + 1;
@@ -218,6 +242,7 @@ impl MultipathEndpoint {
         let identifier = connection.connection_id();
         let index = self.slots.insert(Slot {
             connection,
+            routes: Vec::new(),
             is_half_open: accepted.is_some(),
             accepted,
             is_ready: false,
@@ -253,11 +278,31 @@ impl MultipathEndpoint {
     pub fn len(&self) -> usize {
         self.slots.len()
     }
+    /// Number of remembered paths with ports of subflows, for checking the bounds of memory.
+    pub fn routes(&self) -> usize {
+        self.routes.len()
+    }
     /// `true` without connections.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
+    /// `true` if a packet concerns a multipath connection: it belongs to a subflow, or is a Request with multipath
+    /// options. For hosts that pass all others to an [`Endpoint`](crate::Endpoint) at the same address.
+    pub fn concerns(&self, path: Path, packet: &Packet) -> bool {
+        if packet.packet_type() == PacketType::Request {
+            return offer::is_join(&packet.options) || offer::is_first(&packet.options);
+        }
+        self.routes.contains_key(&(path, packet.destination_port, packet.source_port))
+    }
+    /// The subflows on a path, with their connections.
+    pub fn subflows_on(&self, path: Path) -> Vec<(MultipathHandle, SubflowId)> {
+        let on_path = |(index, slot): (usize, &Slot)| {
+            let subflows = slot.connection.subflows().filter(move |(_, of)| *of == path);
+            subflows.map(move |(subflow, _)| (MultipathHandle(index), subflow)).collect::<Vec<_>>()
+        };
+        self.slots.iter().flat_map(on_path).collect()
+    }
     /// Passes a packet to its subflow, accepts it as a new connection or a joining subflow, or answers it with a Reset.
     pub fn handle_packet(&mut self, now: Instant, path: Path, meta: ReceiveMeta, packet: Packet) {
         let route = (path, packet.destination_port, packet.source_port);
@@ -290,7 +335,7 @@ impl MultipathEndpoint {
         let copy = refusal(&packet, Reset::new(ResetCode::Unspecified)).is_some().then(|| packet.clone());
         match self.slots[index].connection.accept_join(now, path, meta, packet) {
             Ok(Some(_)) => {
-                self.routes.insert(route, index);
+                self.add_route(index, route);
                 self.wake(MultipathHandle(index));
             }
             Ok(None) => {}
@@ -335,7 +380,7 @@ impl MultipathEndpoint {
         connection.handle_packet(now, path, meta, packet);
         let accepted = MultipathEndpointEvent::Accepted { path, port, service_code };
         let index = self.insert(connection, Some(accepted));
-        self.routes.insert(route, index);
+        self.add_route(index, route);
     }
     fn refuse(&mut self, now: Instant, path: Path, packet: &Packet, reset: Reset) {
         if let Some(answer) = refusal(packet, reset)
@@ -426,7 +471,9 @@ impl MultipathEndpoint {
     fn remove(&mut self, index: usize) {
         let Some(slot) = self.slots.try_remove(index) else { return };
         self.identifiers.remove(&slot.connection.connection_id());
-        self.routes.retain(|_, route| *route != index);
+        for route in slot.routes {
+            self.remove_route(index, &route);
+        }
         self.ready.retain(|ready| *ready != index);
         self.eventful.retain(|eventful| *eventful != index);
         if let Some(deadline) = slot.deadline {

@@ -118,6 +118,14 @@ pub(super) fn is_join(options: &Options) -> bool {
         )
 }
 
+/// `true` if a Request asks for a multipath connection, validly or not.
+pub(super) fn is_first(options: &Options) -> bool {
+    has_invalid(options, multipath::KEY)
+        || options.iter().any(
+            |option| matches!(option, DccpOption::Multipath(data) if data.first() == Some(&multipath::KEY)),
+        )
+}
+
 /// New keys of these types.
 pub(super) fn make_keys(types: &[KeyType], entropy: &mut Entropy) -> SmallVec<[Key; 1]> {
     let make = |key_type: &KeyType| {

@@ -7,13 +7,15 @@ use whimbrel_wire::{Payload, SeqNo};
 
 use super::{MultipathEvent, SubflowId};
 use crate::send_queue::{SendQueue, SendQueueConfig};
-use crate::{Datagram, DatagramId, Event, SendError};
+use crate::{Datagram, DatagramId, DropReason, Event, SendError};
 
 /// A datagram that was given to a subflow, and has not left yet.
 #[derive(Clone, Debug)]
 pub(super) struct Staged {
     pub(super) id: DatagramId,
     pub(super) payload: Payload,
+    /// Time after which it is not worth sending.
+    pub(super) deadline: Instant,
     /// Its number in the multipath connection; `None` in a regular connection.
     pub(super) sequence: Option<SeqNo>,
     /// `true` if another subflow has the same datagram.
@@ -43,6 +45,11 @@ pub(super) struct Sending {
     opening: Opening,
     /// Time at which congestion control of a path permits the next datagram, if one waits.
     pub(super) wake: Instant,
+    /// Datagrams that left, copies not counted, and their bytes.
+    sent: u64,
+    sent_bytes: u64,
+    /// Datagrams that will never leave.
+    dropped: u64,
 }
 
 impl Sending {
@@ -54,6 +61,9 @@ impl Sending {
             next: first,
             opening: Opening::Unsent,
             wake: Instant::FAR_FUTURE,
+            sent: 0,
+            sent_bytes: 0,
+            dropped: 0,
         }
     }
     pub(super) fn push(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
@@ -67,16 +77,33 @@ impl Sending {
     }
     /// Size of the next datagram; drops expired ones before it.
     pub(super) fn front_size(&mut self, now: Instant) -> Option<usize> {
+        self.expire_returned(now);
         match self.returned.front() {
             Some(staged) => Some(staged.payload.len()),
             None => self.queue.front_size(now, &mut self.reports),
         }
     }
+    /// Drops returned datagrams that have become too old.
+    fn expire_returned(&mut self, now: Instant) {
+        let reports = &mut self.reports;
+        self.returned.retain(|staged| {
+            let is_worth = staged.deadline > now;
+            if !is_worth {
+                reports.push_back(Event::DatagramDropped { id: staged.id, reason: DropReason::Expired });
+            }
+            is_worth
+        });
+    }
+    /// Makes room for a datagram of that size, or returns the reason for refusing it.
+    pub(super) fn make_room(&mut self, now: Instant, size: usize) -> Result<(), SendError> {
+        self.queue.make_room(now, size, &mut self.reports)
+    }
     /// Removes the next datagram.
     pub(super) fn pop(&mut self) -> Option<Staged> {
         self.returned.pop_front().or_else(|| {
             let queued = self.queue.pop(&mut self.reports)?;
-            Some(Staged { id: queued.id, payload: queued.payload, sequence: None, is_copy: false })
+            let deadline = queued.deadline;
+            Some(Staged { id: queued.id, payload: queued.payload, deadline, sequence: None, is_copy: false })
         })
     }
     /// The subflow that carries the first datagrams, until one is acknowledged.
@@ -116,27 +143,53 @@ impl Sending {
     pub(super) fn next_number(&self) -> SeqNo {
         self.next
     }
+    /// A datagram has left.
+    pub(super) fn on_sent(&mut self, staged: &Staged) {
+        if !staged.is_copy {
+            self.sent += 1;
+            self.sent_bytes += staged.payload.len() as u64;
+        }
+    }
+    /// Numbers of datagrams sent, of their bytes, and of datagrams dropped.
+    pub(super) fn counts(&self) -> [u64; 3] {
+        [self.sent, self.sent_bytes, self.dropped]
+    }
     pub(super) fn is_empty(&self) -> bool {
         self.returned.is_empty() && self.queue.is_empty()
     }
     pub(super) fn len(&self) -> usize {
         self.returned.len() + self.queue.len()
     }
+    /// Number of bytes of the datagrams that wait.
+    pub(super) fn bytes(&self) -> usize {
+        let returned = self.returned.iter().map(|staged| staged.payload.len());
+        returned.sum::<usize>() + self.queue.bytes()
+    }
     /// Time at which the next datagram expires.
     pub(super) fn next_deadline(&self) -> Instant {
-        self.queue.next_deadline()
+        let returned = self.returned.iter().map(|staged| staged.deadline);
+        returned.chain([self.queue.next_deadline()]).min().unwrap_or(Instant::FAR_FUTURE)
     }
     pub(super) fn expire(&mut self, now: Instant) {
+        self.expire_returned(now);
         self.queue.expire(now, &mut self.reports);
     }
     pub(super) fn drop_larger_than(&mut self, limit: usize) {
         self.queue.drop_larger_than(limit, &mut self.reports);
+        let reports = &mut self.reports;
+        self.returned.retain(|staged| {
+            let fits = staged.payload.len() <= limit;
+            if !fits {
+                reports.push_back(Event::DatagramDropped { id: staged.id, reason: DropReason::TooLarge });
+            }
+            fits
+        });
     }
     /// Drops all datagrams: the connection is over.
     pub(super) fn clear(&mut self) {
         self.queue.clear(&mut self.reports);
         while let Some(staged) = self.returned.pop_front() {
-            let reason = crate::DropReason::ConnectionEnded;
+            let reason = DropReason::ConnectionEnded;
             self.reports.push_back(Event::DatagramDropped { id: staged.id, reason });
         }
     }
@@ -145,6 +198,7 @@ impl Sending {
         while let Some(event) = self.reports.pop_front() {
             match event {
                 Event::DatagramDropped { id, reason } => {
+                    self.dropped += 1;
                     events.push_back(MultipathEvent::DatagramDropped { id, reason });
                 }
                 Event::SendReady => events.push_back(MultipathEvent::SendReady),

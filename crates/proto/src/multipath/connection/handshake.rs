@@ -12,7 +12,7 @@ use crate::multipath::keys::Keys;
 use crate::multipath::offer::{self, Offer};
 use crate::multipath::subflow::Stage;
 use crate::multipath::{MultipathConfig, MultipathEvent, Path};
-use crate::{Config, ConfigError, Connection, ConnectionError, State};
+use crate::{Config, ConfigError, Connection, ConnectionError, Role, State};
 
 /// The Reset of a subflow whose multipath options are invalid (Section 3.5).
 pub(in crate::multipath) fn option_error() -> Reset {
@@ -38,7 +38,8 @@ impl MultipathConnection {
         let inner = Self::subflow_config(&config, &settings)?;
         let mut entropy = Entropy::new(entropy);
         let offered = offer::make_keys(&settings.key_types, &mut entropy);
-        let identity = Identity { own: entropy.word(), peer: 0, ports, offered, keys: None };
+        let identity =
+            Identity { role: Role::Client, own: entropy.word(), peer: 0, ports, offered, keys: None };
         let [source, destination] = ports;
         let mut connection = Connection::client(now, inner, source, destination, entropy.number())?;
         connection.become_subflow();
@@ -90,8 +91,14 @@ impl MultipathConnection {
         let mut connection = Connection::server(now, inner, request, entropy.number())?;
         let offer = offer::read(&request.options, FeatureAction::ChangeR);
         let ports = [request.destination_port, request.source_port];
-        let mut identity =
-            Identity { own: connection_id, peer: 0, ports, offered: Default::default(), keys: None };
+        let mut identity = Identity {
+            role: Role::Server,
+            own: connection_id,
+            peer: 0,
+            ports,
+            offered: Default::default(),
+            keys: None,
+        };
         let mut phase = Phase::Opening;
         match offer {
             Offer::Keys(theirs) => {

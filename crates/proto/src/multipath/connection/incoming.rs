@@ -136,6 +136,7 @@ impl MultipathConnection {
         let subflow = &mut self.subflows[index];
         subflow.watch.on_data_sent(now, packet);
         if let Some(staged) = subflow.staged.take() {
+            self.sending.on_sent(&staged);
             let sequence = staged.sequence.filter(|_| is_multipath).unwrap_or(packet);
             let (id, subflow) = (staged.id, subflow.id);
             self.events.queue.push_back(MultipathEvent::DatagramSent { id, sequence, subflow });

@@ -9,6 +9,7 @@ use whimbrel_wire::option::multipath::{
 use whimbrel_wire::{DccpOption, SeqNo};
 
 use super::{JoinError, MultipathConnection, Phase};
+use crate::Connection;
 use crate::multipath::addresses::Announcement;
 use crate::multipath::inbound_signals::Age;
 use crate::multipath::keys::{Code, Host, is_equal};
@@ -40,19 +41,27 @@ impl MultipathConnection {
         self.signals.push(now, Dataset::Address(address_id), option, code.map(hmac));
         Ok(address_id)
     }
-    /// Withdraws an address of this host that has become invalid, and ends its subflows. Returns `false` if it has no
-    /// Address ID.
+    /// Withdraws an address of this host, and closes its subflows in order. Returns `false` if it has no Address ID.
     pub fn remove_address(&mut self, now: Instant, address: IpAddr) -> bool {
+        // Section 3.2.9: the closing procedure is tried, although the address may not work any longer.
+        self.withdraw(now, address, |connection, now| connection.close(now))
+    }
+    /// Withdraws an address that this host has lost, and ends its subflows without a packet. As long as there is no
+    /// other subflow, the connection waits for one to join. Returns `false` if it has no Address ID.
+    pub fn lose_address(&mut self, now: Instant, address: IpAddr) -> bool {
+        self.withdraw(now, address, |connection, _| connection.replace())
+    }
+    fn withdraw(&mut self, now: Instant, address: IpAddr, end: impl Fn(&mut Connection, Instant)) -> bool {
         let id = self.addresses.known_own_id(address);
         let Some(address_id) = id.filter(|_| self.phase == Phase::Multipath) else { return false };
         let option = RemoveAddress { address_id, nonce: self.nonce() };
         let code = self.identity.keys.as_ref().map(|keys| keys.removal_code(Host::Own, &option));
         let option = MultipathOption::RemoveAddress(option).into();
         self.signals.push(now, Dataset::Address(address_id), option, code.map(hmac));
-        // Section 3.2.9: the closing procedure is tried, although the address may not work any longer.
+        self.addresses.withdraw_own(address_id);
         for index in 0..self.subflows.len() {
             if self.subflows[index].own_address == address_id && !self.subflows[index].is_over() {
-                self.subflows[index].connection.close(now);
+                end(&mut self.subflows[index].connection, now);
                 self.collect(now, index, None);
             }
         }

@@ -157,3 +157,69 @@ fn make_before_break_loses_nothing() {
     world.run_for(Duration::from_millis(500));
     assert_eq!(world.received(End::Server), (0..120).collect::<Vec<_>>());
 }
+
+#[test]
+fn an_address_that_was_lost_and_returns_is_not_removed_by_the_old_withdrawal() {
+    let mut world = World::connected(&lines(), ordered(100), MultipathConfig::default());
+    world.stream(End::Client, 0, 50, Duration::from_millis(10));
+    let (lost, first) = (path(0).local.ip(), SubflowId(0));
+    // The withdrawal of the only address cannot be sent before the address is back.
+    world.lines[0].is_dead = true;
+    assert!(world.command(End::Client, |connection, now| connection.lose_address(now, lost)));
+    assert!(!world.command(End::Client, |connection, now| connection.lose_address(now, lost)));
+    world.run_for(Duration::from_secs(2));
+    world.lines[0].is_dead = false;
+    world.forget();
+    let second = world.join(0);
+    world.run_for(Duration::from_secs(2));
+    let server: Vec<_> = world.connection(End::Server).subflows().map(|(id, _)| id).collect();
+    assert_eq!(server.len(), 1, "the old subflow is closed, the new one is not: {server:?}");
+    assert_ne!((server[0], second), (first, first));
+    world.stream(End::Client, 100, 50, Duration::from_millis(10));
+    world.stream(End::Server, 200, 50, Duration::from_millis(10));
+    world.run_for(Duration::from_millis(500));
+    assert_eq!(world.received(End::Server), (100..150).collect::<Vec<_>>());
+    assert_eq!(world.received(End::Client), (200..250).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_datagram_that_returns_from_a_failed_path_too_late_is_dropped() {
+    let mut world = World::connected(&lines()[..1], config(), MultipathConfig::default());
+    world.stream(End::Client, 0, 20, Duration::from_millis(10));
+    world.command(End::Client, |connection, now| connection.abandon_subflow(now, SubflowId(0)));
+    let soon = world.now + Duration::from_millis(300);
+    world.command(End::Client, |connection, now| {
+        connection.send(now, super::world::datagram(20).with_deadline(soon)).expect("room");
+    });
+    world.run_for(Duration::from_secs(1));
+    let dropped = |event: &MultipathEvent| {
+        matches!(event, MultipathEvent::DatagramDropped { reason: crate::DropReason::Expired, .. })
+    };
+    assert_eq!(world.client_events.iter().filter(|event| dropped(event)).count(), 1);
+    let statistics = world.connection(End::Client).snapshot().statistics;
+    assert_eq!((statistics.datagrams_sent, statistics.datagrams_dropped), (20, 1));
+}
+
+#[test]
+fn packets_that_do_not_arrive_are_counted_once_whichever_path_they_took() {
+    let settings = MultipathConfig::default().scheduler(SchedulerKind::Redundant);
+    let mut world = World::joined(&lines(), ordered(100), settings);
+    world.stream(End::Client, 0, 100, Duration::from_millis(10));
+    // One path fails: its copies are lost, the datagrams are not.
+    world.lines[0].is_dead = true;
+    world.stream(End::Client, 100, 100, Duration::from_millis(10));
+    world.run_for(Duration::from_millis(500));
+    let sent = world.connection(End::Client).snapshot().statistics;
+    let received = world.connection(End::Server).snapshot().statistics;
+    assert_eq!((sent.datagrams_sent, received.datagrams_received, received.missing), (200, 200, 0));
+    assert_eq!(sent.bytes_sent, received.bytes_received);
+    world.lines[1].is_dead = true;
+    world.stream(End::Client, 200, 5, Duration::from_millis(10));
+    world.lines = lines().to_vec();
+    world.stream(End::Client, 205, 100, Duration::from_millis(50));
+    world.run_for(Duration::from_millis(500));
+    let (sent, received) =
+        (world.connection(End::Client).snapshot(), world.connection(End::Server).snapshot());
+    let lost = sent.statistics.datagrams_sent - received.statistics.datagrams_received;
+    assert!(lost > 0 && lost == received.statistics.missing, "{lost} {:?}", received.statistics);
+}

@@ -1,0 +1,128 @@
+//! The connections that a layer can secure.
+
+use whimbrel_proto::multipath::{MultipathConnection, MultipathEvent};
+use whimbrel_proto::{Connection, ConnectionError, Datagram, DatagramId, Event, Role, SendError};
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::Payload;
+
+/// A connection that a [`Layer`](crate::Layer) can secure: over one path, or over several.
+pub trait Transport: sealed::Sealed {
+    /// An event of the connection.
+    type Event: Clone + core::fmt::Debug;
+
+    /// This end's role.
+    #[doc(hidden)]
+    fn role(&self) -> Role;
+    /// An estimate of the round-trip time.
+    #[doc(hidden)]
+    fn rtt(&self) -> Option<Duration>;
+    /// Queues a datagram.
+    #[doc(hidden)]
+    fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError>;
+    /// Makes room for a datagram of that size.
+    #[doc(hidden)]
+    fn make_room(&mut self, now: Instant, size: usize) -> Result<(), SendError>;
+    /// Ends the connection at once.
+    #[doc(hidden)]
+    fn abort(&mut self, now: Instant);
+    /// The meaning of an event for a layer.
+    #[doc(hidden)]
+    fn step(event: &mut Self::Event) -> Step<'_>;
+}
+
+/// The meaning of an event for a layer.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Step<'a> {
+    /// The connection is open.
+    Opened,
+    /// A datagram arrived.
+    Datagram(&'a mut Payload),
+    /// A datagram arrived damaged.
+    Damaged,
+    /// A datagram has left, or never will.
+    Outcome(DatagramId),
+    /// The send queue has room again.
+    SendReady,
+    /// The largest datagram is another.
+    Resized(&'a mut usize),
+    /// The connection is over.
+    Closed(ConnectionError),
+    /// It concerns the application only.
+    Other,
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for whimbrel_proto::Connection {}
+    impl Sealed for whimbrel_proto::multipath::MultipathConnection {}
+}
+
+impl Transport for Connection {
+    type Event = Event;
+
+    fn role(&self) -> Role {
+        self.role()
+    }
+    fn rtt(&self) -> Option<Duration> {
+        self.snapshot().rtt
+    }
+    fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
+        self.send(now, datagram)
+    }
+    fn make_room(&mut self, now: Instant, size: usize) -> Result<(), SendError> {
+        self.make_room(now, size)
+    }
+    fn abort(&mut self, now: Instant) {
+        self.abort(now);
+    }
+    fn step(event: &mut Event) -> Step<'_> {
+        match event {
+            Event::Connected { .. } => Step::Opened,
+            Event::Datagram { payload, .. } => Step::Datagram(payload),
+            Event::CorruptDatagram { .. } => Step::Damaged,
+            Event::DatagramSent { id, .. } | Event::DatagramDropped { id, .. } => Step::Outcome(*id),
+            Event::SendReady => Step::SendReady,
+            Event::MaxDatagramChanged { max_datagram } => Step::Resized(max_datagram),
+            Event::Closed(why) => Step::Closed(*why),
+            _ => Step::Other,
+        }
+    }
+}
+
+impl Transport for MultipathConnection {
+    type Event = MultipathEvent;
+
+    fn role(&self) -> Role {
+        self.role()
+    }
+    fn rtt(&self) -> Option<Duration> {
+        let (first, _) = self.subflows().next()?;
+        self.subflow(first)?.snapshot().rtt
+    }
+    fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
+        self.send(now, datagram)
+    }
+    fn make_room(&mut self, now: Instant, size: usize) -> Result<(), SendError> {
+        self.make_room(now, size)
+    }
+    fn abort(&mut self, now: Instant) {
+        self.abort(now);
+    }
+    fn step(event: &mut MultipathEvent) -> Step<'_> {
+        match event {
+            MultipathEvent::Established { .. } => Step::Opened,
+            MultipathEvent::Datagram { payload, .. } => Step::Datagram(payload),
+            MultipathEvent::Subflow { event: Event::CorruptDatagram { .. }, .. } => Step::Damaged,
+            MultipathEvent::DatagramSent { id, .. } | MultipathEvent::DatagramDropped { id, .. } => {
+                Step::Outcome(*id)
+            }
+            MultipathEvent::SendReady => Step::SendReady,
+            MultipathEvent::Subflow { event: Event::MaxDatagramChanged { max_datagram }, .. } => {
+                Step::Resized(max_datagram)
+            }
+            MultipathEvent::Closed(why) => Step::Closed(*why),
+            _ => Step::Other,
+        }
+    }
+}

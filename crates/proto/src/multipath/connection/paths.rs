@@ -1,0 +1,88 @@
+//! The packet size and the reachability of single paths, as the driver reports them.
+
+use whimbrel_units::Instant;
+
+use super::MultipathConnection;
+use crate::multipath::{Path, SubflowId};
+use crate::{Connection, Role};
+
+/// Counts of datagrams of a multipath connection. A datagram of which several subflows carry copies counts once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct MultipathStatistics {
+    /// Number of datagrams sent.
+    pub datagrams_sent: u64,
+    /// Number of their bytes of application data.
+    pub bytes_sent: u64,
+    /// Number of datagrams that were dropped instead of being sent.
+    pub datagrams_dropped: u64,
+    /// Number of datagrams delivered to the application.
+    pub datagrams_received: u64,
+    /// Number of their bytes.
+    pub bytes_received: u64,
+    /// Number of packets of the peer, by their MP_SEQ, that have not arrived: lost, or still under way on a slower path. In
+    /// a regular connection that of lost packets.
+    pub missing: u64,
+}
+
+impl MultipathConnection {
+    /// The largest datagram that [`MultipathConnection::send`] accepts now, in bytes: the least over all subflows
+    /// (Section 3.9).
+    pub fn max_datagram(&self) -> usize {
+        let open = self.subflows.iter().filter(|subflow| subflow.is_established());
+        let sizes = open.map(|subflow| subflow.connection.max_datagram());
+        sizes.min().unwrap_or(self.config.max_datagram)
+    }
+    /// Reports that a subflow's path carries datagrams of at most `limit` bytes: see
+    /// [`Connection::set_max_datagram`](crate::Connection::set_max_datagram). Returns `false` if the subflow does not
+    /// exist.
+    pub fn set_max_datagram(&mut self, now: Instant, subflow: SubflowId, limit: usize) -> bool {
+        self.on_path(now, subflow, |connection| connection.set_max_datagram(now, limit))
+    }
+    /// Reports that this host refused to send a packet of a subflow for its size: see
+    /// [`Connection::handle_too_large`](crate::Connection::handle_too_large). Returns `false` if the subflow does not exist.
+    pub fn handle_too_large(&mut self, now: Instant, subflow: SubflowId, assumed: usize) -> bool {
+        self.on_path(now, subflow, |connection| connection.handle_too_large(now, assumed))
+    }
+    /// Reports that the peer of a subflow cannot be reached, as by an ICMP message: a subflow whose handshake is under
+    /// way ends. Returns `false` if the subflow does not exist.
+    pub fn handle_unreachable(&mut self, now: Instant, subflow: SubflowId) -> bool {
+        self.on_path(now, subflow, |connection| connection.handle_unreachable(now))
+    }
+    fn on_path(&mut self, now: Instant, subflow: SubflowId, report: impl FnOnce(&mut Connection)) -> bool {
+        let Some(index) = self.index(subflow) else { return false };
+        report(&mut self.subflows[index].connection);
+        self.collect(now, index, None);
+        let limit = self.max_datagram();
+        self.sending.drop_larger_than(limit);
+        self.sending.report(&mut self.events.queue);
+        true
+    }
+    /// `true` if a subflow has that path and these DCCP ports of this end and of the peer, or had them until recently.
+    pub(in crate::multipath) fn has_subflow(&self, path: Path, [source, destination]: [u16; 2]) -> bool {
+        self.subflows.iter().any(|subflow| {
+            let connection = &subflow.connection;
+            let ports = [connection.source_port(), connection.destination_port()];
+            subflow.path == path && ports == [source, destination]
+        })
+    }
+    /// This end's role in the first handshake.
+    pub fn role(&self) -> Role {
+        self.identity.role
+    }
+    pub(super) fn statistics(&self) -> MultipathStatistics {
+        let [datagrams_sent, bytes_sent, datagrams_dropped] = self.sending.counts();
+        let missing = match self.is_multipath() {
+            true => self.delivery.missing(),
+            false => self.subflows.iter().map(|subflow| subflow.connection.snapshot().receiver.lost).sum(),
+        };
+        MultipathStatistics {
+            datagrams_sent,
+            bytes_sent,
+            datagrams_dropped,
+            datagrams_received: self.events.delivered,
+            bytes_received: self.events.delivered_bytes,
+            missing,
+        }
+    }
+}
