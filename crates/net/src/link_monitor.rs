@@ -5,7 +5,7 @@
 //! for the present route, so that default routes, metrics and policies are all respected.
 
 #[cfg(target_os = "linux")]
-mod netlink;
+pub(crate) mod netlink;
 #[cfg(not(target_os = "linux"))]
 #[path = "link_monitor/unsupported.rs"]
 mod netlink;

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use clap::{Args, Subcommand};
+use whimbrel_net::multipath::SchedulerKind;
 use whimbrel_net::{Dscp, Scheme};
 use whimbrel_units::Duration;
 
@@ -113,6 +114,7 @@ impl CommonArgs {
             flows: 16,
             http: None,
             dscp: Dscp::DEFAULT,
+            scheduler: SchedulerKind::default(),
             interval: self.interval,
             json: self.json,
         }
@@ -130,6 +132,7 @@ pub(crate) fn run(args: CarryArgs) -> Result<(), Failure> {
             ccid: args.ccid,
             freezes: args.link.freeze_on_link_loss,
             follows: args.link.follow_link,
+            paths: Vec::new(),
             is_persistent: false,
             security: args.security,
         })),

@@ -9,8 +9,10 @@ mod engine;
 mod follow;
 mod frames;
 mod http;
+mod link;
 mod listen;
 mod output;
+mod paths;
 mod ports;
 mod queue;
 mod remb;
@@ -19,6 +21,7 @@ mod status;
 use std::net::SocketAddr;
 
 use clap::{Args, Subcommand};
+use whimbrel_net::multipath::{MultipathConfig, SchedulerKind};
 use whimbrel_net::{Config, Dscp, OverflowPolicy, SendQueueConfig, ServiceCode, TimerConfig};
 use whimbrel_units::Duration;
 
@@ -29,6 +32,7 @@ pub(super) use connect::{Near, connect};
 pub(super) use follow::LinkArgs;
 use frames::Codec;
 pub(super) use listen::{Far, listen};
+pub(super) use paths::{PathSpec, check};
 
 /// The DCCP port behind the UDP port.
 const DCCP_PORT: u16 = 5004;
@@ -44,7 +48,7 @@ const QUEUE: usize = 4;
 #[command(
     after_help = "Examples:\n  whimbrel relay listen --to 127.0.0.1:5004 --secret-file relay.secret\n  \
                   whimbrel relay connect 192.0.2.7 --from 127.0.0.1:5004 --video h264 --secret-file relay.secret\n\n\
-                  docs/relay.md has complete commands for ffmpeg, GStreamer and VLC."
+                  docs/relay.md has complete commands for ffmpeg, GStreamer and VLC, docs/multipath.md for two radios."
 )]
 pub(crate) struct RelayArgs {
     #[command(subcommand)]
@@ -75,6 +79,8 @@ pub(super) struct Options {
     /// Address at which the state is served.
     pub(super) http: Option<SocketAddr>,
     pub(super) dscp: Dscp,
+    /// Chooses the paths of this end's datagrams in a multipath connection.
+    pub(super) scheduler: SchedulerKind,
     /// Time between two report lines.
     pub(super) interval: Duration,
     pub(super) json: bool,
@@ -103,6 +109,22 @@ fn config(is_secured: bool, restart: Option<RestartRule>) -> Config {
     }
     config
 }
+
+/// The configuration of a multipath connection.
+pub(super) fn several_paths(scheduler: SchedulerKind) -> MultipathConfig {
+    MultipathConfig::default().scheduler(scheduler).orphan_timeout(IDLE_LIMIT)
+}
+
+/// Reads the name of a scheduler.
+pub(super) fn parse_scheduler(name: &str) -> Result<SchedulerKind, String> {
+    SchedulerKind::from_name(name).ok_or_else(|| {
+        let names: Vec<_> = SchedulerKind::ALL.iter().map(|kind| kind.name()).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+/// Longest time for which a datagram waits for earlier ones from a slower path, unless --reorder is given.
+pub(super) const ACROSS_PATHS: Duration = Duration::from_millis(150);
 
 #[cfg(test)]
 mod tests {

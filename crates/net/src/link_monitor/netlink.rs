@@ -143,7 +143,7 @@ impl LinkEvents {
     }
 }
 
-fn socket(groups: u32) -> io::Result<Socket> {
+pub(crate) fn socket(groups: u32) -> io::Result<Socket> {
     let mut socket = Socket::new(NETLINK_ROUTE)?;
     socket.set_non_blocking(true)?;
     socket.bind(&SocketAddr::new(0, groups))?;
@@ -151,7 +151,7 @@ fn socket(groups: u32) -> io::Result<Socket> {
 }
 
 #[expect(deprecated, reason = "unsound for types that could close their descriptor: this socket does not")]
-fn watch(socket: Socket) -> io::Result<AsyncFd<Socket>> {
+pub(crate) fn watch(socket: Socket) -> io::Result<AsyncFd<Socket>> {
     AsyncFd::with_interest(socket, Interest::READABLE)
 }
 

@@ -203,7 +203,8 @@ impl MultipathConnection {
     /// `true` if subflows may join: the first handshake is complete, and the connection is not closing.
     pub fn may_join(&self) -> bool {
         // Section 3.3: the host that adds a subflow waits for the fourth packet of the first handshake.
-        let is_complete = |subflow: &Subflow| subflow.id.0 != 0 || subflow.connection.state() == State::Open;
+        let is_opening = |state| matches!(state, State::Request | State::Respond | State::PartOpen);
+        let is_complete = |subflow: &Subflow| subflow.id.0 != 0 || !is_opening(subflow.connection.state());
         self.phase == Phase::Multipath && self.subflows.iter().all(|it| it.is_over() || is_complete(it))
     }
     /// `true` until the first handshake is complete.

@@ -3,13 +3,14 @@
 use std::net::SocketAddr;
 
 use clap::Args;
+use whimbrel_net::multipath::SchedulerKind;
 use whimbrel_net::{Dscp, Scheme};
 use whimbrel_units::Duration;
 
 use super::follow::LinkArgs;
 use super::frames::Codec;
 use super::ports::{MAX_FLOWS, MAX_PORTS};
-use super::{Far, Near, Options};
+use super::{Far, Near, Options, PathSpec, check, parse_scheduler};
 use crate::commands::perf::handover::RestartRule;
 use crate::commands::perf::target::{Target, parse_target};
 use crate::exit::Failure;
@@ -20,7 +21,8 @@ use crate::security::{ClientSecurityArgs, SecurityArgs};
 #[command(
     after_help = "Examples:\n  whimbrel relay connect 192.0.2.7 --from 127.0.0.1:5004 --secret-file relay.secret\n  \
                   whimbrel relay connect 192.0.2.7 --from 127.0.0.1:5004 --from 127.0.0.1:5005 --video h264 \\\n      \
-                  --http 127.0.0.1:9611 --freeze-on-link-loss --secret-file relay.secret\n\n\
+                  --http 127.0.0.1:9611 --freeze-on-link-loss --secret-file relay.secret\n  \
+                  whimbrel relay connect 192.0.2.7 --from 127.0.0.1:5004 --path wlan0 --path wwan0 --secret-file relay.secret\n\n\
                   After a lost connection it connects again, after 1 s at first and 30 s at most. SIGUSR1, sent a round-trip time before\n\
                   an outage, freezes both directions; SIGUSR2, or the link's return, unfreezes them."
 )]
@@ -35,6 +37,11 @@ pub(super) struct ConnectArgs {
     /// Congestion control: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets), or an experiment: cubic, veno, westwood, prague, delay-aware.
     #[arg(long, default_value_t = 3, value_parser = parse_ccid)]
     ccid: u8,
+    /// Use several paths at a time (MP-DCCP): the name or an address of a network interface; may be repeated, and may have
+    /// priority= (0 to 15), weight= and cost= for the scheduler: wlan0 or wwan0,cost=10. Paths come and go with their
+    /// interfaces (Linux).
+    #[arg(long, value_name = "INTERFACE|ADDRESS", conflicts_with_all = ["freeze_on_link_loss", "follow_link"])]
+    path: Vec<PathSpec>,
     #[command(flatten)]
     link: LinkArgs,
     #[command(flatten)]
@@ -60,7 +67,8 @@ pub(super) struct ListenArgs {
     /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits its effect.
     #[arg(long, value_name = "SCHEME")]
     lda: Option<Scheme>,
-    /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this time.
+    /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this time
+    /// [default: 150ms if the other end has several paths, otherwise no order]
     #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
     reorder: Option<Duration>,
     /// Connecting relays at a time; a further one takes the place of the oldest.
@@ -89,6 +97,9 @@ struct CommonArgs {
     /// Serve the state by HTTP at this address: /rate for encoders, /metrics for Prometheus, / for all of it.
     #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<SocketAddr>,
+    /// The path of a datagram of this end, if there are several: lowest-rtt, weighted, redundant, cheapest-first or handover.
+    #[arg(long, value_name = "NAME", default_value = "lowest-rtt", value_parser = parse_scheduler)]
+    scheduler: SchedulerKind,
     /// The most flows of a connection: programs at the --from ports. Beyond, the one that is silent for longest ends.
     #[arg(long, value_name = "NUMBER", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=MAX_FLOWS as i64))]
     flows: u16,
@@ -116,6 +127,7 @@ impl CommonArgs {
             flows: usize::from(self.flows),
             http: self.http,
             dscp: self.dscp,
+            scheduler: self.scheduler,
             interval: self.interval,
             json: self.json,
         }
@@ -133,6 +145,9 @@ fn few(option: &str, addresses: &[SocketAddr]) -> Result<(), Failure> {
 impl ConnectArgs {
     pub(super) fn into_near(self) -> Result<Near, Failure> {
         few("--from", &self.from)?;
+        if !self.path.is_empty() {
+            check(&self.path)?;
+        }
         Ok(Near {
             options: self.common.options(),
             host: self.host,
@@ -140,6 +155,7 @@ impl ConnectArgs {
             ccid: self.ccid,
             freezes: self.link.freeze_on_link_loss,
             follows: self.link.follow_link,
+            paths: self.path,
             is_persistent: true,
             security: self.security,
         })

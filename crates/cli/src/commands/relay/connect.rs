@@ -7,14 +7,17 @@ use anyhow::{Context, anyhow};
 use tokio::net::lookup_host;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
+use whimbrel_net::multipath::MultipathOptions;
 use whimbrel_net::{Ccid, ConnectionError, NetError, ResetCode, SecurityError, Setup, Socket, SocketOptions};
 
-use super::engine::{Ending, Engine};
+use super::engine::{Ending, Engine, Watch};
 use super::follow::Follow;
+use super::link::Link;
 use super::output::Lines;
+use super::paths::{PathSpec, Paths};
 use super::ports::{NearPorts, Ports};
 use super::status::Status;
-use super::{DCCP_PORT, Options, config, http};
+use super::{ACROSS_PATHS, DCCP_PORT, Options, config, http, several_paths};
 use crate::commands::perf::target::Target;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
@@ -37,6 +40,8 @@ pub(in crate::commands) struct Near {
     pub(in crate::commands) freezes: bool,
     /// Follow the route to another address without freezing.
     pub(in crate::commands) follows: bool,
+    /// The paths to use at a time; none: that of the system's route.
+    pub(in crate::commands) paths: Vec<PathSpec>,
     /// Connect again also if the first attempt fails.
     pub(in crate::commands) is_persistent: bool,
     pub(in crate::commands) security: ClientSecurityArgs,
@@ -73,7 +78,7 @@ pub(in crate::commands) async fn connect(near: Near) -> Result<(), Failure> {
             opened = open(&near, &security, port) => opened,
             () = interrupt.raised() => return Err(Failure::Interrupted),
         };
-        let (socket, at) = match opened {
+        let (link, at, paths) = match opened {
             Ok(opened) => opened,
             Err(error) if !has_connected && !near.is_persistent => return Err(error.into()),
             Err(error) => {
@@ -88,14 +93,14 @@ pub(in crate::commands) async fn connect(near: Near) -> Result<(), Failure> {
         };
         has_connected = true;
         retry = FIRST_RETRY;
-        lines.connected(at, socket.peer())?;
-        let follow = Follow::start(at.ip(), near.freezes, near.follows)?;
-        let engine = Engine::new(&socket, &mut ports, &near.options, status.add());
+        lines.connected(at, link.peer())?;
+        let watch = watch(&near, &lines, &link, at, paths)?;
+        let engine = Engine::new(&link, &mut ports, &near.options, status.add());
         // No other connection takes the place of this one.
         let (_never, replaced) = oneshot::channel();
-        match engine.run(&mut lines, &mut interrupt, Some(follow), replaced).await? {
+        match engine.run(&mut lines, &mut interrupt, watch, replaced).await? {
             Ending::Interrupted => {
-                socket.close().await;
+                link.close().await;
                 lines.end()?;
                 return Err(Failure::Interrupted);
             }
@@ -119,15 +124,34 @@ async fn resolve(host: &Target, port: u16) -> anyhow::Result<SocketAddr> {
 }
 
 /// Opens a connection.
-async fn open(near: &Near, security: &ClientSecurity, port: u16) -> anyhow::Result<(Socket, SocketAddr)> {
+async fn open(
+    near: &Near,
+    security: &ClientSecurity,
+    port: u16,
+) -> anyhow::Result<(Link, SocketAddr, Option<Paths>)> {
     // The name may have another address by now.
     let at = resolve(&near.host, port).await?;
     if security.security.is_none() && !near.security.both.is_insecure() && !is_loopback(at.ip()) {
         return Err(anyhow!(required(&near.host.host)));
     }
     let ccid = Ccid(near.ccid);
-    let config =
+    let mut config =
         config(security.security.is_some(), near.options.restart).sender_ccids([ccid]).receiver_ccids([ccid]);
+    if !near.paths.is_empty() {
+        config.receive.reorder_delay = Some(ACROSS_PATHS);
+        let setup = Setup::new(config, security.security.clone());
+        let scheduler = near.options.scheduler;
+        let options = MultipathOptions::default().dscp(near.options.dscp);
+        let settings = several_paths(scheduler);
+        let (paths, socket) = Paths::connect(&near.paths, at, DCCP_PORT, setup, settings, options)
+            .await
+            .map_err(|error| match error.downcast::<NetError>() {
+                Ok(error) => refused(error, at),
+                Err(error) => error.context(format!("DCCP connection to {at}")),
+            })?;
+        security.established(socket.peer())?;
+        return Ok((Link::several(socket, scheduler), at, Some(paths)));
+    }
     let setup = Setup::new(config, security.security.clone());
     let options = SocketOptions::default().dscp(near.options.dscp);
     let opening = timeout(ANSWER_TIME, Socket::connect_with(at, DCCP_PORT, setup, options));
@@ -136,7 +160,28 @@ async fn open(near: &Near, security: &ClientSecurity, port: u16) -> anyhow::Resu
         .unwrap_or(Err(NetError::Connection(ConnectionError::TimedOut)))
         .map_err(|error| refused(error, at))?;
     security.established(socket.peer())?;
-    Ok((socket, at))
+    Ok((Link::Single(socket), at, None))
+}
+
+/// Follows the link of a connection, or its paths, which join now.
+fn watch(
+    near: &Near,
+    lines: &Lines,
+    link: &Link,
+    at: SocketAddr,
+    paths: Option<Paths>,
+) -> anyhow::Result<Watch> {
+    let (Some(mut paths), Link::Several { socket, .. }) = (paths, link) else {
+        return Ok(Watch::Link(Box::new(Follow::start(at.ip(), near.freezes, near.follows)?)));
+    };
+    if socket.snapshot().is_some_and(|snapshot| !snapshot.is_multipath) {
+        lines.warn(&format!("{at} does not take part in MP-DCCP: one path is used"));
+        return Ok(Watch::Events);
+    }
+    for line in paths.join_all(socket) {
+        lines.path(&line)?;
+    }
+    Ok(Watch::Paths(Box::new(paths)))
 }
 
 /// Reason why DCCP did not connect.

@@ -7,13 +7,16 @@ use std::time::Duration as StdDuration;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 use tokio::time::{MissedTickBehavior, interval};
-use whimbrel_net::{ConnectionSnapshot, FreezeSnapshot, NetError, SendError, Socket};
+use whimbrel_net::multipath::MultipathEvent;
+use whimbrel_net::{NetError, SendError};
 use whimbrel_units::{DataRate, Duration};
 
 use super::Options;
 use super::follow::{Change, Follow};
 use super::frames::{Kind, classify};
+use super::link::{Link, View};
 use super::output::{Counts, Lines};
+use super::paths::{self, PathChange, Paths};
 use super::ports::{Flow, HEADER, Ports};
 use super::queue::{Queue, Waiting};
 use super::remb;
@@ -44,7 +47,7 @@ pub(super) enum Ending {
 
 /// Forwards between local programs and a connection.
 pub(super) struct Engine<'a> {
-    socket: &'a Socket,
+    link: &'a Link,
     ports: &'a mut Ports,
     options: &'a Options,
     entry: Entry,
@@ -58,13 +61,13 @@ pub(super) struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    pub(super) fn new(socket: &'a Socket, ports: &'a mut Ports, options: &'a Options, entry: Entry) -> Self {
+    pub(super) fn new(link: &'a Link, ports: &'a mut Ports, options: &'a Options, entry: Entry) -> Self {
         Self {
-            socket,
+            link,
             ports,
             options,
             entry,
-            peer: socket.remote(),
+            peer: link.remote(),
             queue: Queue::new(options.stale),
             totals: Totals::default(),
             streams: BTreeMap::new(),
@@ -80,7 +83,7 @@ impl<'a> Engine<'a> {
         mut self,
         lines: &mut Lines,
         interrupt: &mut Interrupt,
-        mut follow: Option<Follow>,
+        mut watch: Watch,
         mut replaced: oneshot::Receiver<()>,
     ) -> anyhow::Result<Ending> {
         self.ports.discard_old();
@@ -89,12 +92,12 @@ impl<'a> Engine<'a> {
         updates.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ticks.tick().await;
         let mut received = Vec::new();
-        let socket = self.socket;
+        let link = self.link;
         loop {
             let has_waiting = !self.queue.is_empty();
             tokio::select! {
-                (flow, payload) = self.ports.next(|| socket.now()) => self.take(flow, &payload),
-                room = socket.writable(1), if has_waiting => {
+                (flow, payload) = self.ports.next(|| link.now()) => self.take(flow, &payload),
+                room = link.writable(1), if has_waiting => {
                     let result = match room {
                         Ok(()) => self.send(lines),
                         Err(error) => Err(error),
@@ -104,21 +107,23 @@ impl<'a> Engine<'a> {
                         return Ok(Ending::Over(error));
                     }
                 }
-                taken = socket.recv_many(&mut received, BATCH) => {
+                taken = link.recv_many(&mut received, BATCH) => {
                     if let Err(error) = taken {
                         self.report(lines)?;
                         return Ok(Ending::Over(error));
                     }
                     for datagram in received.drain(..) {
-                        self.deliver(datagram.payload).await;
+                        self.deliver(datagram).await;
                     }
                 }
                 _ = updates.tick() => self.update().await,
                 _ = ticks.tick() => self.report(lines)?,
-                change = next_change(&mut follow, socket) => {
-                    if let Some(follow) = &mut follow {
-                        follow.apply(change?, socket).await;
+                change = watch.next(link) => {
+                    for line in watch.apply(change?, link).await {
+                        lines.path(&line)?;
                     }
+                    // What has ended is not left in the state for programs.
+                    self.update().await;
                 }
                 _ = &mut replaced => return Ok(Ending::Replaced),
                 () = interrupt.raised() => {
@@ -137,15 +142,15 @@ impl<'a> Engine<'a> {
         }
         let bytes = flow.wrap(payload);
         self.size += (payload.len() as f64 - self.size) * SIZE_WEIGHT;
-        self.queue.push(Waiting { bytes, kind, arrived: self.socket.now() });
+        self.queue.push(Waiting { bytes, kind, arrived: self.link.now() });
     }
 
     /// Sends what may be sent now.
     fn send(&mut self, lines: &Lines) -> Result<(), NetError> {
         for _ in 0..BATCH {
-            let Some(waiting) = self.queue.pop(self.socket.now()) else { break };
+            let Some(waiting) = self.queue.pop(self.link.now()) else { break };
             let deadline = self.queue.deadline(&waiting);
-            match self.socket.try_send(waiting.bytes.clone(), Some(deadline)) {
+            match self.link.try_send(waiting.bytes.clone(), Some(deadline)) {
                 Ok(()) => {}
                 Err(NetError::Send(SendError::QueueFull)) => {
                     self.queue.put_back(waiting);
@@ -169,7 +174,7 @@ impl<'a> Engine<'a> {
     /// Passes a datagram of the peer to a local program.
     async fn deliver(&mut self, datagram: Bytes) {
         let is_known = match Flow::unwrap(datagram) {
-            Some((flow, payload)) => self.ports.deliver(self.socket.now(), flow, &payload).await,
+            Some((flow, payload)) => self.ports.deliver(self.link.now(), flow, &payload).await,
             None => false,
         };
         self.totals.unknown += u64::from(!is_known);
@@ -177,10 +182,10 @@ impl<'a> Engine<'a> {
 
     /// Updates the state for programs, and reports the rate to encoders.
     async fn update(&mut self) {
-        let now = self.socket.now();
+        let now = self.link.now();
         self.queue.expire(now);
-        let Some(snapshot) = self.socket.snapshot() else { return };
-        let state = self.state(&snapshot);
+        let Some(view) = self.link.view() else { return };
+        let state = self.state(view);
         self.queue.set_rate(state.allowed_rate_bps.map(DataRate::from_bits_per_second));
         let rate = state.encoder_rate_bps.filter(|_| self.options.remb);
         self.entry.set(state);
@@ -192,65 +197,100 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn state(&self, snapshot: &ConnectionSnapshot) -> Connection {
-        let allowed = snapshot
-            .sender
-            .allowed_rate
-            .map(|rate| rate.as_bits_per_second())
-            .filter(|rate| rate.is_finite());
-        let key = self.socket.peer();
+    fn state(&self, view: View) -> Connection {
+        let allowed = view.allowed_rate_bps;
+        let key = self.link.peer();
         let around = HEADER as f64 + if key.is_some() { RECORD } else { 0.0 };
         let share = (self.size - RTP_HEADER).max(1.0) / (self.size + around).max(1.0);
-        let statistics = snapshot.statistics;
         let mut totals = Totals {
-            datagrams_sent: statistics.datagrams_sent,
-            bytes_sent: statistics.bytes_sent,
-            datagrams_received: statistics.datagrams_received,
-            bytes_received: statistics.bytes_received,
-            lost: snapshot.receiver.lost,
+            datagrams_sent: view.datagrams_sent,
+            bytes_sent: view.bytes_sent,
+            datagrams_received: view.datagrams_received,
+            bytes_received: view.bytes_received,
+            lost: view.lost,
             overrun: self.ports.lost(),
-            forged: self.socket.forgeries(),
+            forged: self.link.forgeries(),
             dropped: self.queue.drops(),
             ..self.totals
         };
         // Those that became stale in DCCP's own short queue.
-        totals.dropped.stale += statistics.datagrams_dropped;
+        totals.dropped.stale += view.datagrams_dropped;
         Connection {
             peer: self.peer,
             key: key.map(|key| key.to_string()),
             allowed_rate_bps: allowed,
             encoder_rate_bps: allowed.map(|rate| rate * share),
-            rtt_s: snapshot.rtt.map(Duration::as_secs_f64),
-            is_frozen: is_frozen(&snapshot.freeze),
-            queued_datagrams: self.queue.len() + snapshot.queued_datagrams,
-            queued_bytes: self.queue.bytes() + snapshot.queued_bytes,
-            queue_age_s: self.queue.age(self.socket.now()).as_secs_f64(),
+            rtt_s: view.rtt.map(Duration::as_secs_f64),
+            is_frozen: view.is_frozen,
+            queued_datagrams: self.queue.len() + view.queued_datagrams,
+            queued_bytes: self.queue.bytes() + view.queued_bytes,
+            queue_age_s: self.queue.age(self.link.now()).as_secs_f64(),
             flows: self.ports.flows(),
+            paths: view.paths,
             totals,
         }
     }
 
     fn report(&self, lines: &mut Lines) -> anyhow::Result<()> {
-        let Some(snapshot) = self.socket.snapshot() else { return Ok(()) };
+        let Some(view) = self.link.view() else { return Ok(()) };
         let counts = Counts {
             drops: self.queue.drops(),
             overrun: self.ports.lost(),
             too_large: self.totals.too_large,
-            forged: self.socket.forgeries(),
+            forged: self.link.forgeries(),
         };
-        self.entry.set(self.state(&snapshot));
-        Ok(lines.interval_of(&snapshot, counts)?)
+        lines.interval_of(&view, counts)?;
+        self.entry.set(self.state(view));
+        Ok(())
     }
 }
 
-fn is_frozen(freeze: &FreezeSnapshot) -> bool {
-    freeze.local || freeze.by_peer
+/// The changes below a connection that its end follows.
+#[derive(Debug)]
+pub(super) enum Watch {
+    /// The route of a connection over one path.
+    Link(Box<Follow>),
+    /// The interfaces of a connection over several paths.
+    Paths(Box<Paths>),
+    /// The events of the connection alone.
+    Events,
 }
 
-/// The next change of the link, if it is followed. Cancel safe.
-async fn next_change(follow: &mut Option<Follow>, socket: &Socket) -> anyhow::Result<Change> {
-    match follow {
-        Some(follow) => follow.next(socket).await,
-        None => std::future::pending().await,
+/// A change below a connection.
+pub(super) enum Below {
+    Link(Change),
+    Paths(PathChange),
+    Event(MultipathEvent),
+}
+
+impl Watch {
+    /// The next change. Cancel safe.
+    async fn next(&mut self, link: &Link) -> anyhow::Result<Below> {
+        match (self, link) {
+            (Self::Link(follow), Link::Single(socket)) => follow.next(socket).await.map(Below::Link),
+            (Self::Paths(paths), Link::Several { socket, .. }) => paths.next(socket).await.map(Below::Paths),
+            (_, Link::Several { socket, .. }) => match socket.event().await {
+                Ok(event) => Ok(Below::Event(event)),
+                // The end of the connection is reported elsewhere.
+                Err(_) => std::future::pending().await,
+            },
+            _ => std::future::pending().await,
+        }
+    }
+    /// Applies a change. Returns lines about it.
+    async fn apply(&mut self, change: Below, link: &Link) -> Vec<String> {
+        match (self, change, link) {
+            (Self::Link(follow), Below::Link(change), Link::Single(socket)) => {
+                follow.apply(change, socket).await;
+                Vec::new()
+            }
+            (Self::Paths(paths), Below::Paths(change), Link::Several { socket, .. }) => {
+                paths.apply(change, socket)
+            }
+            (_, Below::Event(event), Link::Several { socket, .. }) => {
+                paths::line(&event, socket).into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
     }
 }

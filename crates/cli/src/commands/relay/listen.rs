@@ -5,14 +5,16 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use anyhow::Context;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-use whimbrel_net::{Differentiation, Fingerprint, HostOptions, Listener, Scheme, Setup, Socket};
+use whimbrel_net::multipath::{MultipathHost, MultipathOptions, SchedulerKind};
+use whimbrel_net::{Differentiation, Fingerprint, HostOptions, Listener, NetError, Scheme, Setup};
 use whimbrel_units::Duration;
 
-use super::engine::{Ending, Engine};
+use super::engine::{Ending, Engine, Watch};
+use super::link::Link;
 use super::output::Lines;
 use super::ports::{FarPorts, Ports};
 use super::status::Status;
-use super::{DCCP_PORT, Options, config, http};
+use super::{ACROSS_PATHS, DCCP_PORT, Options, config, http, several_paths};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::quantity::accepted_ccids;
@@ -55,8 +57,13 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
         .receiver_ccids(accepted_ccids());
     config.tune_tfrc(|tfrc| tfrc.differentiation = far.lda.map(Differentiation::guarded));
     config.receive.reorder_delay = far.reorder;
+    let mut over_paths = config.clone();
+    over_paths.receive.reorder_delay = Some(far.reorder.unwrap_or(ACROSS_PATHS));
     let key = security.as_ref().map(|security| security.fingerprint());
-    let listener = bind(&far, Setup::new(config, security), local_only).await?;
+    let listener = bind(&far, Setup::new(config, security.clone()), local_only).await?;
+    let several = listener.multipath(MultipathOptions::default())?;
+    let scheduler = far.options.scheduler;
+    several.listen(DCCP_PORT, Setup::new(over_paths, security), several_paths(scheduler))?;
     let status = Status::default();
     let lines = Lines::new(far.options.json, far.options.interval, far.max_peers > 1);
     let targets: Vec<_> = far.to.iter().map(ToString::to_string).collect();
@@ -81,13 +88,13 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
     let mut next_id = 0;
     loop {
         tokio::select! {
-            accepted = listener.accept() => {
-                let socket = accepted?;
-                if local_only && !is_loopback(socket.remote().ip()) {
-                    socket.abort();
+            accepted = accept(&listener, &several, scheduler) => {
+                let link = accepted?;
+                if local_only && !is_loopback(link.remote().ip()) {
+                    link.abort();
                     continue;
                 }
-                let key = socket.peer();
+                let key = link.peer();
                 // A camera that was switched off and on has the same key, and its old connection has not ended yet.
                 let old = served.iter().position(|each| key.is_some() && each.key == key);
                 if let Some(old) = old.or((served.len() >= far.max_peers).then_some(0)) {
@@ -97,7 +104,7 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
                 served.push(Served { id: next_id, key, replace });
                 let ports = Ports::Far(FarPorts::new(far.to.clone(), far.options.flows));
                 running.spawn(serve(
-                    next_id, socket, ports, far.options.clone(), status.clone(), lines.clone(), interrupt.clone(), replaced,
+                    next_id, link, ports, far.options.clone(), status.clone(), lines.clone(), interrupt.clone(), replaced,
                 ));
                 next_id += 1;
             }
@@ -118,11 +125,23 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
     }
 }
 
+/// The next connection, over one path or over several.
+async fn accept(
+    listener: &Listener,
+    several: &MultipathHost,
+    scheduler: SchedulerKind,
+) -> Result<Link, NetError> {
+    tokio::select! {
+        accepted = listener.accept() => accepted.map(Link::Single),
+        accepted = several.accept() => accepted.map(|socket| Link::several(socket, scheduler)),
+    }
+}
+
 /// Serves a connection to its end. Returns its number, and `true` if it was interrupted.
 #[allow(clippy::too_many_arguments, reason = "a task owns what it uses")]
 async fn serve(
     id: u64,
-    socket: Socket,
+    link: Link,
     mut ports: Ports,
     options: Options,
     status: Status,
@@ -130,18 +149,18 @@ async fn serve(
     mut interrupt: Interrupt,
     replaced: oneshot::Receiver<()>,
 ) -> anyhow::Result<(u64, bool)> {
-    lines.connected(socket.remote(), socket.peer())?;
-    let engine = Engine::new(&socket, &mut ports, &options, status.add());
-    match engine.run(&mut lines, &mut interrupt, None, replaced).await? {
+    lines.connected(link.remote(), link.peer())?;
+    let engine = Engine::new(&link, &mut ports, &options, status.add());
+    match engine.run(&mut lines, &mut interrupt, Watch::Events, replaced).await? {
         Ending::Interrupted => {
-            socket.close().await;
+            link.close().await;
             lines.end()?;
             return Ok((id, true));
         }
         Ending::Over(error) => lines.ended(&error.to_string())?,
         Ending::Replaced => {
             lines.ended("another sender has connected")?;
-            socket.abort();
+            link.abort();
         }
     }
     Ok((id, false))

@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 
 use serde_json::json;
-use whimbrel_net::{Clock, ConnectionSnapshot, Fingerprint};
-use whimbrel_units::{ByteCount, Duration, Instant};
+use whimbrel_net::{Clock, Fingerprint};
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
+use super::link::{PathState, PathView, View};
 use super::queue::Drops;
 use crate::print::{self, PrintError};
 
@@ -75,6 +76,11 @@ impl Lines {
         self.event("ended", "interrupted")
     }
 
+    /// A path of a multipath connection has changed.
+    pub(super) fn path(&self, text: &str) -> Result<(), PrintError> {
+        self.event("path", text)
+    }
+
     /// Prints a warning to standard error.
     pub(super) fn warn(&self, text: &str) {
         eprintln!("whimbrel: {text}");
@@ -91,33 +97,26 @@ impl Lines {
     }
 
     /// Prints the figures since the last line.
-    pub(super) fn interval_of(
-        &mut self,
-        snapshot: &ConnectionSnapshot,
-        counts: Counts,
-    ) -> Result<(), PrintError> {
+    pub(super) fn interval_of(&mut self, view: &View, counts: Counts) -> Result<(), PrintError> {
         let now = self.clock.now();
         let length = now - self.last;
         if length.is_zero() {
             return Ok(());
         }
-        let statistics = snapshot.statistics;
-        let send_rate = ByteCount::new(statistics.bytes_sent - self.sent) / length;
-        let receive_rate = ByteCount::new(statistics.bytes_received - self.received) / length;
-        (self.last, self.sent, self.received) = (now, statistics.bytes_sent, statistics.bytes_received);
+        let send_rate = ByteCount::new(view.bytes_sent - self.sent) / length;
+        let receive_rate = ByteCount::new(view.bytes_received - self.received) / length;
+        (self.last, self.sent, self.received) = (now, view.bytes_sent, view.bytes_received);
         let at = (now - self.started).as_secs_f64();
-        let (sender, receiver) = (&snapshot.sender, &snapshot.receiver);
-        let rtt = snapshot.rtt;
-        let late = statistics.datagrams_dropped;
+        let (rtt, late) = (view.rtt, view.datagrams_dropped);
         if self.json {
             return print::line(json!({
                 "event": "interval",
                 "time_s": at,
                 "send_rate_bps": send_rate.as_bits_per_second(),
                 "receive_rate_bps": receive_rate.as_bits_per_second(),
-                "allowed_rate_bps": sender.allowed_rate.map(|rate| rate.as_bits_per_second()).filter(|rate| rate.is_finite()),
+                "allowed_rate_bps": view.allowed_rate_bps,
                 "rtt_s": rtt.map(Duration::as_secs_f64),
-                "sent": statistics.datagrams_sent,
+                "sent": view.datagrams_sent,
                 "peer": self.peer,
                 "stale": late + counts.drops.stale,
                 "disposable": counts.drops.disposable,
@@ -125,20 +124,34 @@ impl Lines {
                 "too_large": counts.too_large,
                 "dropped_frames": counts.drops.frames,
                 "forged": counts.forged,
-                "received": statistics.datagrams_received,
-                "lost": receiver.lost,
-                "lost_wireless": receiver.lost_wireless,
+                "received": view.datagrams_received,
+                "lost": view.lost,
+                "lost_wireless": view.lost_wireless,
+                "paths": view.paths,
             }));
         }
-        let allowed = sender.allowed_rate.map_or(String::new(), |rate| format!(" of {rate} allowed"));
+        let allowed = view
+            .allowed_rate_bps
+            .map_or(String::new(), |rate| format!(" of {} allowed", DataRate::from_bits_per_second(rate)));
         let rtt = rtt.map_or(String::new(), |rtt| format!(", RTT {:.1} ms", rtt.as_secs_f64() * 1e3));
         let peer = self.peer.map_or(String::new(), |peer| format!("{peer} "));
+        let paths: String = view.paths.iter().map(path).collect();
         print::line(format_args!(
-            "{peer}{at:6.1} s  sent {send_rate}{allowed}{rtt}; {} datagrams, {} not sent; received {receive_rate}; {} datagrams, {} lost",
-            statistics.datagrams_sent,
+            "{peer}{at:6.1} s  sent {send_rate}{allowed}{rtt}; {} datagrams, {} not sent; received {receive_rate}; {} datagrams, {} lost{paths}",
+            view.datagrams_sent,
             late + counts.drops.datagrams() + counts.overrun + counts.too_large,
-            statistics.datagrams_received,
-            receiver.lost,
+            view.datagrams_received,
+            view.lost,
         ))
+    }
+}
+
+/// A path in a report line, by the address that differs.
+fn path(path: &PathView) -> String {
+    let local = path.local.ip();
+    let address = if local.is_unspecified() { path.remote.ip() } else { local };
+    match (path.state, path.rtt_s) {
+        (PathState::Up, Some(rtt)) => format!("; {address} {:.0} ms", rtt * 1e3),
+        (state, _) => format!("; {address} {}", state.name()),
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
+use super::link::{PathState, PathView};
 use super::queue::Drops;
 
 /// The state of a relay, shared by its connections and its HTTP server.
@@ -59,6 +60,8 @@ pub(super) struct Connection {
     /// Age of the oldest datagram that waits.
     pub(super) queue_age_s: f64,
     pub(super) flows: usize,
+    /// The paths of a multipath connection.
+    pub(super) paths: Vec<PathView>,
     #[serde(flatten)]
     pub(super) totals: Totals,
 }
@@ -97,6 +100,7 @@ impl Status {
                 "rtt_s": connection.rtt_s,
                 "queue_age_s": connection.queue_age_s,
                 "frozen": connection.is_frozen,
+                "paths": connection.paths,
             }),
             None => serde_json::json!({ "connected": false }),
         }
@@ -179,6 +183,45 @@ impl Status {
             "gauge",
             "1 while a handover stops the sender.",
             &of_each(&|each| Some(f64::from(u8::from(each.is_frozen)))),
+        );
+        let of_paths = |value: &dyn Fn(&PathView) -> Option<f64>| -> Vec<_> {
+            let paths = parts
+                .connections
+                .values()
+                .flat_map(|each| each.paths.iter().map(move |path| (each.peer, path)));
+            let values = paths.filter_map(|(peer, path)| {
+                let PathView { local, remote, .. } = path;
+                let labels = format!("{{peer=\"{peer}\",local=\"{local}\",remote=\"{remote}\"}}");
+                Some((labels, value(path)?))
+            });
+            values.collect()
+        };
+        let is_up = |path: &PathView| Some(f64::from(u8::from(path.state == PathState::Up)));
+        one("path_up", "gauge", "1 while a path carries data.", &of_paths(&is_up));
+        one("path_rtt_seconds", "gauge", "Round-trip time of a path.", &of_paths(&|path| path.rtt_s));
+        one(
+            "path_allowed_rate_bps",
+            "gauge",
+            "Rate allowed by congestion control on a path.",
+            &of_paths(&|path| path.allowed_rate_bps),
+        );
+        one(
+            "path_sent_bytes_total",
+            "counter",
+            "Bytes sent on a path, copies and encryption included.",
+            &of_paths(&|path| Some(path.bytes_sent as f64)),
+        );
+        one(
+            "path_received_bytes_total",
+            "counter",
+            "Bytes received on a path, copies and encryption included.",
+            &of_paths(&|path| Some(path.bytes_received as f64)),
+        );
+        one(
+            "path_lost_packets_total",
+            "counter",
+            "Packets of the peer that were lost on a path.",
+            &of_paths(&|path| Some(path.lost as f64)),
         );
         text
     }

@@ -1,0 +1,256 @@
+//! The connection of a relay: over one path, or over several.
+
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use serde::Serialize;
+use whimbrel_net::multipath::{
+    MultipathSnapshot, MultipathSocket, SchedulerKind, SubflowSnapshot, SubflowStage,
+};
+use whimbrel_net::{ConnectionSnapshot, Fingerprint, FreezeSnapshot, NetError, Received, Socket};
+use whimbrel_units::{DataRate, Duration, Instant};
+
+/// A connection.
+#[derive(Debug)]
+pub(in crate::commands) enum Link {
+    /// Over one path.
+    Single(Socket),
+    /// Over several paths. `remote`: the peer's address on the first one; `scheduler`: that of this end.
+    Several { socket: MultipathSocket, remote: SocketAddr, scheduler: SchedulerKind },
+}
+
+/// The state of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct View {
+    /// The rate that congestion control allows, in bit/s; `None` if it is unlimited or unknown.
+    pub(super) allowed_rate_bps: Option<f64>,
+    pub(super) rtt: Option<Duration>,
+    pub(super) is_frozen: bool,
+    pub(super) queued_datagrams: usize,
+    pub(super) queued_bytes: usize,
+    pub(super) datagrams_sent: u64,
+    pub(super) bytes_sent: u64,
+    pub(super) datagrams_received: u64,
+    pub(super) bytes_received: u64,
+    pub(super) datagrams_dropped: u64,
+    pub(super) lost: u64,
+    pub(super) lost_wireless: u64,
+    /// The paths of a multipath connection.
+    pub(super) paths: Vec<PathView>,
+}
+
+/// The state of a path of a multipath connection.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct PathView {
+    /// Both addresses.
+    pub(super) local: SocketAddr,
+    pub(super) remote: SocketAddr,
+    pub(super) state: PathState,
+    /// RFC 9897, Section 3.2.10: 0 not used, 1 standby, 2 secondary, 3 to 15 primary.
+    pub(super) priority: u8,
+    pub(super) allowed_rate_bps: Option<f64>,
+    pub(super) rtt_s: Option<f64>,
+    pub(super) datagrams_sent: u64,
+    pub(super) bytes_sent: u64,
+    pub(super) datagrams_received: u64,
+    pub(super) bytes_received: u64,
+    /// Packets lost on this path. With copies on another path, their datagrams may have arrived.
+    pub(super) lost: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum PathState {
+    /// Its handshake is under way.
+    Joining,
+    /// It carries data.
+    Up,
+    /// Its acknowledgements have ceased.
+    Failed,
+}
+
+impl PathState {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Joining => "joining",
+            Self::Up => "up",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl Link {
+    /// A multipath connection.
+    pub(in crate::commands) fn several(socket: MultipathSocket, scheduler: SchedulerKind) -> Self {
+        let snapshot = socket.snapshot();
+        let first = snapshot.and_then(|snapshot| snapshot.subflows.first().map(|first| first.path.remote));
+        let remote = first.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
+        Self::Several { socket, remote, scheduler }
+    }
+    pub(in crate::commands) fn remote(&self) -> SocketAddr {
+        match self {
+            Self::Single(socket) => socket.remote(),
+            Self::Several { remote, .. } => *remote,
+        }
+    }
+    pub(super) fn now(&self) -> Instant {
+        match self {
+            Self::Single(socket) => socket.now(),
+            Self::Several { socket, .. } => socket.now(),
+        }
+    }
+    pub(in crate::commands) fn peer(&self) -> Option<Fingerprint> {
+        match self {
+            Self::Single(socket) => socket.peer(),
+            Self::Several { socket, .. } => socket.peer(),
+        }
+    }
+    pub(super) fn forgeries(&self) -> u64 {
+        match self {
+            Self::Single(socket) => socket.forgeries(),
+            Self::Several { socket, .. } => socket.forgeries(),
+        }
+    }
+    pub(in crate::commands) async fn writable(&self, size: usize) -> Result<(), NetError> {
+        match self {
+            Self::Single(socket) => socket.writable(size).await,
+            Self::Several { socket, .. } => socket.writable(size).await,
+        }
+    }
+    pub(in crate::commands) fn try_send(
+        &self,
+        payload: Bytes,
+        deadline: Option<Instant>,
+    ) -> Result<(), NetError> {
+        match self {
+            Self::Single(socket) => socket.try_send(payload, deadline),
+            Self::Several { socket, .. } => socket.try_send(payload, deadline).map(drop),
+        }
+    }
+    /// Waits for datagrams, and appends up to `limit` to `out`. Cancel safe.
+    pub(in crate::commands) async fn recv_many(
+        &self,
+        out: &mut Vec<Bytes>,
+        limit: usize,
+    ) -> Result<(), NetError> {
+        match self {
+            Self::Single(socket) => {
+                let mut received: Vec<Received> = Vec::new();
+                socket.recv_many(&mut received, limit).await?;
+                out.extend(received.into_iter().map(|datagram| datagram.payload));
+            }
+            Self::Several { socket, .. } => {
+                let mut received = Vec::new();
+                socket.recv_many(&mut received, limit).await?;
+                out.extend(received.into_iter().map(|datagram| datagram.payload));
+            }
+        }
+        Ok(())
+    }
+    pub(in crate::commands) async fn close(&self) {
+        match self {
+            Self::Single(socket) => socket.close().await,
+            Self::Several { socket, .. } => drop(socket.close().await),
+        }
+    }
+    pub(super) fn abort(&self) {
+        match self {
+            Self::Single(socket) => socket.abort(),
+            Self::Several { socket, .. } => socket.abort(),
+        }
+    }
+    /// Its state; `None` once it is over.
+    pub(super) fn view(&self) -> Option<View> {
+        match self {
+            Self::Single(socket) => socket.snapshot().map(|snapshot| single(&snapshot)),
+            Self::Several { socket, scheduler, .. } => {
+                socket.snapshot().map(|snapshot| several(&snapshot, *scheduler))
+            }
+        }
+    }
+}
+
+fn is_frozen(freeze: &FreezeSnapshot) -> bool {
+    freeze.local || freeze.by_peer
+}
+
+fn allowed(snapshot: &ConnectionSnapshot) -> Option<f64> {
+    let rate = snapshot.sender.allowed_rate.map(DataRate::as_bits_per_second);
+    rate.filter(|rate| rate.is_finite())
+}
+
+fn single(snapshot: &ConnectionSnapshot) -> View {
+    let statistics = snapshot.statistics;
+    View {
+        allowed_rate_bps: allowed(snapshot),
+        rtt: snapshot.rtt,
+        is_frozen: is_frozen(&snapshot.freeze),
+        queued_datagrams: snapshot.queued_datagrams,
+        queued_bytes: snapshot.queued_bytes,
+        datagrams_sent: statistics.datagrams_sent,
+        bytes_sent: statistics.bytes_sent,
+        datagrams_received: statistics.datagrams_received,
+        bytes_received: statistics.bytes_received,
+        datagrams_dropped: statistics.datagrams_dropped,
+        lost: snapshot.receiver.lost,
+        lost_wireless: snapshot.receiver.lost_wireless,
+        paths: Vec::new(),
+    }
+}
+
+fn several(snapshot: &MultipathSnapshot, scheduler: SchedulerKind) -> View {
+    let live = snapshot.subflows.iter().filter(|subflow| subflow.stage != SubflowStage::Ended);
+    let paths: Vec<PathView> = live.clone().map(path).collect();
+    let used: Vec<&SubflowSnapshot> =
+        live.filter(|it| it.stage == SubflowStage::Established && it.is_alive).collect();
+    let statistics = snapshot.statistics;
+    View {
+        allowed_rate_bps: allowed_by_all(&used, scheduler),
+        rtt: used.iter().filter_map(|subflow| subflow.connection.rtt).min(),
+        is_frozen: !used.is_empty() && used.iter().all(|subflow| is_frozen(&subflow.connection.freeze)),
+        queued_datagrams: snapshot.queued_datagrams,
+        queued_bytes: snapshot.queued_bytes,
+        datagrams_sent: statistics.datagrams_sent,
+        bytes_sent: statistics.bytes_sent,
+        datagrams_received: statistics.datagrams_received,
+        bytes_received: statistics.bytes_received,
+        datagrams_dropped: statistics.datagrams_dropped,
+        lost: statistics.missing,
+        lost_wireless: used.iter().map(|subflow| subflow.connection.receiver.lost_wireless).sum(),
+        paths,
+    }
+}
+
+/// The rate of all paths that carry data: together, or that of the best one if a datagram may take only one of them, or all.
+fn allowed_by_all(used: &[&SubflowSnapshot], scheduler: SchedulerKind) -> Option<f64> {
+    let best = used.iter().map(|subflow| subflow.priority).max()?;
+    let primary = used.iter().filter(|subflow| subflow.priority == best || best.number() >= 3);
+    let rates = primary.map(|subflow| allowed(&subflow.connection));
+    match scheduler {
+        SchedulerKind::Redundant | SchedulerKind::Handover => rates.flatten().max_by(f64::total_cmp),
+        // Without a limit on one path there is none on all.
+        _ => rates.sum(),
+    }
+}
+
+fn path(subflow: &SubflowSnapshot) -> PathView {
+    let connection = &subflow.connection;
+    let statistics = connection.statistics;
+    PathView {
+        local: subflow.path.local,
+        remote: subflow.path.remote,
+        state: match (subflow.stage, subflow.is_alive) {
+            (SubflowStage::Established, true) => PathState::Up,
+            (SubflowStage::Established, false) => PathState::Failed,
+            _ => PathState::Joining,
+        },
+        priority: subflow.priority.number(),
+        allowed_rate_bps: allowed(connection),
+        rtt_s: connection.rtt.map(Duration::as_secs_f64),
+        datagrams_sent: statistics.datagrams_sent,
+        bytes_sent: statistics.bytes_sent,
+        datagrams_received: statistics.datagrams_received,
+        bytes_received: statistics.bytes_received,
+        lost: connection.receiver.lost,
+    }
+}

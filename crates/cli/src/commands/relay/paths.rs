@@ -1,0 +1,404 @@
+//! The local addresses of a multipath connection, which come and go with their interfaces.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+use std::time::Duration as StdDuration;
+
+use anyhow::{Context, anyhow};
+use tokio::time::{Instant as Time, sleep_until, timeout};
+use whimbrel_net::multipath::{
+    JoinError, MultipathConfig, MultipathEvent, MultipathHost, MultipathOptions, MultipathSocket,
+    PathPriority, SubflowId,
+};
+use whimbrel_net::{
+    ConnectionError, InterfaceAddress, InterfaceMonitor, NetError, Setup, interface_addresses,
+};
+
+use crate::exit::Failure;
+
+/// Time limit for the handshake over one path, before the next one is tried.
+const PATH_TIME: StdDuration = StdDuration::from_secs(6);
+/// Time between two attempts to use a path: at first, and at most.
+const FIRST_RETRY: StdDuration = StdDuration::from_secs(1);
+const LAST_RETRY: StdDuration = StdDuration::from_secs(10);
+
+/// A path as given on the command line: an interface or one of this host's addresses, and its properties.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::commands) struct PathSpec {
+    pub(super) place: Place,
+    pub(super) priority: Option<u8>,
+    pub(super) weight: Option<u32>,
+    pub(super) cost: Option<u32>,
+}
+
+/// The place from which the packets of a path leave.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    Interface(String),
+    Address(IpAddr),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interface(name) => f.write_str(name),
+            Self::Address(address) => address.fmt(f),
+        }
+    }
+}
+
+impl FromStr for PathSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(',');
+        let name = parts.next().unwrap_or_default();
+        let place = match name.parse() {
+            Ok(address) => Place::Address(address),
+            // The kernel's rule for names (dev_valid_name).
+            Err(_) if (1..16).contains(&name.len()) && !name.contains(['/', ':', ' ']) => {
+                Place::Interface(name.to_owned())
+            }
+            Err(_) => {
+                return Err(format!("{name:?} is neither a network interface's name nor an address"));
+            }
+        };
+        let mut spec = Self { place, priority: None, weight: None, cost: None };
+        for part in parts {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            let number = |most: u32| match value.parse::<u32>() {
+                Ok(number) if number <= most => Ok(number),
+                _ => Err(format!("{key}={value}: expected a number from 0 to {most}")),
+            };
+            match key {
+                "priority" => spec.priority = Some(number(15)? as u8),
+                "weight" => spec.weight = Some(number(1_000_000)?),
+                "cost" => spec.cost = Some(number(1_000_000)?),
+                _ => return Err(format!("{part:?}: expected priority=, weight= or cost=")),
+            }
+        }
+        Ok(spec)
+    }
+}
+
+impl PathSpec {
+    /// The address that the path has now, for a peer of that family; `None` if there is none that can be used.
+    fn address(&self, addresses: &[InterfaceAddress], is_v4: bool) -> Option<IpAddr> {
+        let is_usable = |each: &&InterfaceAddress| {
+            each.is_up && each.address.is_some_and(|address| address.is_ipv4() == is_v4 && has_scope(address))
+        };
+        let mut usable = addresses.iter().filter(is_usable);
+        match &self.place {
+            Place::Interface(name) => usable.find(|each| each.interface == *name)?.address,
+            Place::Address(address) => usable.find(|each| each.address == Some(*address))?.address,
+        }
+    }
+}
+
+/// `false` for link-local addresses of IPv6, by which no other network is reached.
+fn has_scope(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(_) => true,
+        IpAddr::V6(address) => !address.is_unicast_link_local(),
+    }
+}
+
+/// Checks paths before a connection is attempted.
+///
+/// # Errors
+/// An interface does not exist, an address is not this host's, or two paths are one.
+pub(in crate::commands) fn check(specs: &[PathSpec]) -> Result<(), Failure> {
+    let addresses = interface_addresses().map_err(|error| Failure::Usage(format!("--path: {error}")))?;
+    check_among(specs, &addresses).map_err(Failure::Usage)
+}
+
+fn check_among(specs: &[PathSpec], addresses: &[InterfaceAddress]) -> Result<(), String> {
+    let mut names: Vec<_> = addresses.iter().map(|each| each.interface.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    for (index, spec) in specs.iter().enumerate() {
+        let place = &spec.place;
+        match place {
+            Place::Interface(name) if !names.contains(&name.as_str()) => {
+                return Err(format!(
+                    "--path {place}: there is no such network interface; there are {}",
+                    names.join(", ")
+                ));
+            }
+            Place::Address(address) if !addresses.iter().any(|each| each.address == Some(*address)) => {
+                return Err(format!("--path {place}: no network interface has this address"));
+            }
+            _ => {}
+        }
+        for other in &specs[..index] {
+            let shared = [true, false].into_iter().find_map(|is_v4| {
+                let address = spec.address(addresses, is_v4)?;
+                (other.address(addresses, is_v4) == Some(address)).then_some(address)
+            });
+            if *place == other.place || shared.is_some() {
+                let address = shared.map_or(String::new(), |address| format!(", {address}"));
+                return Err(format!("--path {} and --path {place} have one address{address}", other.place));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A path of a connection.
+#[derive(Debug)]
+struct Path {
+    spec: PathSpec,
+    /// Its address and port, while it is bound.
+    local: Option<SocketAddr>,
+    /// Its subflow, while it joins or carries data.
+    subflow: Option<SubflowId>,
+    /// Time of the next attempt to use it.
+    retry: Option<Time>,
+    pause: StdDuration,
+}
+
+/// The paths of a connection.
+#[derive(Debug)]
+pub(in crate::commands) struct Paths {
+    host: MultipathHost,
+    monitor: InterfaceMonitor,
+    server: SocketAddr,
+    paths: Vec<Path>,
+}
+
+/// A line about an event of a path, at the end that does not choose the paths.
+pub(super) fn line(event: &MultipathEvent, socket: &MultipathSocket) -> Option<String> {
+    let (subflow, what) = meaning(event)?;
+    let subflows = socket.snapshot().map(|snapshot| snapshot.subflows).unwrap_or_default();
+    let remote = subflows.iter().find(|each| each.id == subflow).map(|each| each.path.remote);
+    Some(match remote {
+        Some(remote) => format!("path from {remote} {what}"),
+        None => format!("path {} {what}", subflow.0),
+    })
+}
+
+/// The subflow of an event, and its meaning for a reader.
+fn meaning(event: &MultipathEvent) -> Option<(SubflowId, String)> {
+    match event {
+        MultipathEvent::SubflowUp(subflow) => Some((*subflow, "is in use".to_owned())),
+        MultipathEvent::SubflowDown { subflow, error } => Some((*subflow, format!("has ended: {error}"))),
+        MultipathEvent::PathFailed(subflow) => Some((*subflow, "does not answer".to_owned())),
+        MultipathEvent::PathRecovered(subflow) => Some((*subflow, "answers again".to_owned())),
+        _ => None,
+    }
+}
+
+/// A change of the paths.
+#[derive(Debug)]
+pub(in crate::commands) enum PathChange {
+    /// Addresses of interfaces have changed.
+    Interfaces,
+    /// A path may be tried again.
+    Retry,
+    /// The connection reports a change.
+    Event(MultipathEvent),
+}
+
+impl Paths {
+    /// Opens a connection over the first path that answers. The others join once [`Paths::apply`] runs.
+    ///
+    /// # Errors
+    /// No path has an address, or none leads to the other end.
+    pub(in crate::commands) async fn connect(
+        specs: &[PathSpec],
+        server: SocketAddr,
+        port: u16,
+        setup: Setup,
+        settings: MultipathConfig,
+        options: MultipathOptions,
+    ) -> anyhow::Result<(Self, MultipathSocket)> {
+        let host = MultipathHost::new(options.peer(Some(server)))?;
+        let monitor = InterfaceMonitor::open().context("following the interfaces")?;
+        let paths = specs.iter().map(|spec| Path {
+            spec: spec.clone(),
+            local: None,
+            subflow: None,
+            retry: None,
+            pause: FIRST_RETRY,
+        });
+        let mut all = Self { host, monitor, server, paths: paths.collect() };
+        let family = if server.is_ipv4() { "IPv4" } else { "IPv6" };
+        let mut failure = None;
+        for index in 0..all.paths.len() {
+            let place = all.paths[index].spec.place.clone();
+            match all.bind(index) {
+                Ok(None) => {
+                    let error = anyhow!("--path {place}: it is down, or has no {family} address");
+                    failure = failure.or(Some(error));
+                    continue;
+                }
+                Err(error) => {
+                    failure = Some(anyhow::Error::new(error).context(format!("--path {place}")));
+                    continue;
+                }
+                Ok(Some(_)) => {}
+            }
+            let Some(local) = all.paths[index].local else { continue };
+            let (setup, settings) = (setup.clone(), settings.clone());
+            let connecting = timeout(PATH_TIME, all.host.connect_from(local, server, port, setup, settings));
+            match connecting.await.unwrap_or(Err(NetError::Connection(ConnectionError::TimedOut))) {
+                Ok(socket) => {
+                    let first = socket.snapshot().and_then(|it| it.subflows.first().map(|it| it.id));
+                    all.paths[index].subflow = first;
+                    if let Some(first) = first {
+                        all.configure(index, first, &socket);
+                    }
+                    return Ok((all, socket));
+                }
+                // Another path leads to the same end, which refuses this one.
+                Err(error @ NetError::Security(_)) => return Err(error.into()),
+                Err(error) => failure = Some(anyhow::Error::new(error).context(format!("--path {place}"))),
+            }
+        }
+        Err(failure.unwrap_or_else(|| anyhow!("no --path can be used")))
+    }
+
+    /// Binds a path to its present address, and lets go of the previous one. Returns `None` without an address, otherwise
+    /// whether it is another one.
+    fn bind(&mut self, index: usize) -> Result<Option<bool>, NetError> {
+        let path = &mut self.paths[index];
+        let address = path.spec.address(self.monitor.addresses(), self.server.is_ipv4());
+        if address.is_some() && path.local.map(|local| local.ip()) == address {
+            return Ok(Some(false));
+        }
+        if let Some(old) = path.local.take() {
+            path.subflow = None;
+            self.host.remove_local(old);
+        }
+        let Some(address) = address else { return Ok(None) };
+        let any_port = SocketAddr::new(address, 0);
+        path.local = Some(match &path.spec.place {
+            Place::Interface(name) => self.host.add_local_on(any_port, name)?,
+            Place::Address(_) => self.host.add_local(any_port)?,
+        });
+        path.pause = FIRST_RETRY;
+        Ok(Some(true))
+    }
+
+    /// The next change. Cancel safe.
+    ///
+    /// # Errors
+    /// The interfaces cannot be followed any more.
+    pub(in crate::commands) async fn next(&mut self, socket: &MultipathSocket) -> anyhow::Result<PathChange> {
+        let retry = self.paths.iter().filter_map(|path| path.retry).min();
+        let retried = async {
+            match retry {
+                Some(retry) => sleep_until(retry).await,
+                None => std::future::pending().await,
+            }
+        };
+        let event = async {
+            match socket.event().await {
+                Ok(event) => event,
+                // The end of the connection is reported elsewhere.
+                Err(_) => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            changed = self.monitor.changed() => {
+                changed.context("following the interfaces")?;
+                Ok(PathChange::Interfaces)
+            }
+            event = event => Ok(PathChange::Event(event)),
+            () = retried => Ok(PathChange::Retry),
+        }
+    }
+
+    /// Applies a change. Returns lines about it.
+    pub(in crate::commands) fn apply(&mut self, change: PathChange, socket: &MultipathSocket) -> Vec<String> {
+        match change {
+            PathChange::Interfaces => self.update(socket, |_| true),
+            PathChange::Retry => {
+                let now = Time::now();
+                self.update(socket, |path| path.retry.is_some_and(|retry| retry <= now))
+            }
+            PathChange::Event(event) => self.on_event(event),
+        }
+    }
+
+    /// Binds the paths that are selected, and joins those that have no subflow.
+    pub(in crate::commands) fn join_all(&mut self, socket: &MultipathSocket) -> Vec<String> {
+        self.update(socket, |_| true)
+    }
+    fn update(&mut self, socket: &MultipathSocket, selects: impl Fn(&Path) -> bool) -> Vec<String> {
+        let mut lines = Vec::new();
+        for index in 0..self.paths.len() {
+            if !selects(&self.paths[index]) {
+                continue;
+            }
+            let (place, old) = (self.paths[index].spec.place.clone(), self.paths[index].local);
+            let was_retried = self.paths[index].retry.take().is_some();
+            match self.bind(index) {
+                Ok(None) => {
+                    lines.extend(old.map(|old| format!("path {place} ({}) is gone", old.ip())));
+                    continue;
+                }
+                Ok(Some(_)) => {}
+                Err(error) => {
+                    if !was_retried {
+                        lines.push(format!("path {place}: {error}"));
+                    }
+                    self.retry_later(index);
+                    continue;
+                }
+            }
+            let path = &mut self.paths[index];
+            let (Some(local), None) = (path.local, path.subflow) else { continue };
+            match socket.join(local, self.server) {
+                Ok(subflow) => {
+                    path.subflow = Some(subflow);
+                    self.configure(index, subflow, socket);
+                }
+                // The last handshake is not complete yet, or the other end takes no part.
+                Err(JoinError::NotReady) => self.retry_later(index),
+                Err(error) => {
+                    lines.push(format!("path {place}: {error}"));
+                    self.retry_later(index);
+                }
+            }
+        }
+        lines
+    }
+    fn retry_later(&mut self, index: usize) {
+        let path = &mut self.paths[index];
+        path.retry = Some(Time::now() + path.pause);
+        path.pause = (path.pause * 2).min(LAST_RETRY);
+    }
+    /// Sets the properties of a path's subflow. By default, paths cost more in the order in which they were given.
+    fn configure(&self, index: usize, subflow: SubflowId, socket: &MultipathSocket) {
+        let spec = &self.paths[index].spec;
+        socket.set_shares(subflow, spec.weight.unwrap_or(1), spec.cost.unwrap_or(index as u32));
+        if let Some(priority) = spec.priority {
+            socket.set_priority(subflow, PathPriority::new(priority));
+        }
+    }
+    fn on_event(&mut self, event: MultipathEvent) -> Vec<String> {
+        let Some((subflow, what)) = meaning(&event) else { return Vec::new() };
+        let Some(index) = self.paths.iter().position(|path| path.subflow == Some(subflow)) else {
+            return Vec::new();
+        };
+        let path = &mut self.paths[index];
+        let line = match path.local {
+            Some(local) => format!("path {} ({}) {what}", path.spec.place, local.ip()),
+            None => format!("path {} {what}", path.spec.place),
+        };
+        match event {
+            MultipathEvent::SubflowUp(_) => path.pause = FIRST_RETRY,
+            MultipathEvent::SubflowDown { .. } => {
+                path.subflow = None;
+                self.retry_later(index);
+            }
+            _ => {}
+        }
+        vec![line]
+    }
+}
+
+#[cfg(test)]
+mod tests;
