@@ -16,7 +16,6 @@ import argparse
 import copy
 import csv
 import json
-import math
 import os
 import shlex
 import shutil
@@ -28,9 +27,10 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-import confront_cells
+import emulated_peers
 import machine
-from confront_cells import CUBIC, RENO, SIZE, UDP, UDP_BPS, Cell, Protocol
+from confront_cells import RENO, SIZE, UDP_BPS, Protocol
+from emulated_items import HOST, ITEMS, QUICK, Item, single
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -40,69 +40,6 @@ START_S = 3.0
 """Time for the programs to start, before the network does."""
 COLUMNS = ("paper", "item", "flow", "stack", "run", "throughput_bps", "loss")
 EMULATED, SIMULATED = "kernel, emulated", "simulated"
-
-
-@dataclass(frozen=True)
-class Item:
-    """A path, and the flows on it.
-
-    Attributes:
-        paper: its key.
-        name: of the item.
-        protocols: of the flows `flow0`, `flow1`, ..., from `s0` to `r0` and so on.
-        seconds: duration.
-        tolerance: largest deviation of the kernel's mean throughput from the simulated one, as a share of it;
-            infinite where they are known to differ.
-    """
-
-    paper: str
-    name: str
-    protocols: tuple[Protocol, ...]
-    seconds: float
-    tolerance: float
-
-    def offset_s(self, flow: int, run: int) -> float:
-        """Start of a flow."""
-        return Cell(0, (CUBIC, UDP), EMULATED, run).offset_s if flow else 0.0
-
-    def scenario(self, run: int) -> dict[str, Any]:
-        """The network with its simulated flows."""
-        if self.paper == "confront":
-            first, second = self.protocols
-            return confront_cells.scenario((first, second), run)
-        return single(self.protocols[0], self.seconds, IMPAIRMENTS[self.paper])
-
-
-IMPAIRMENTS: dict[str, dict[str, Any]] = {
-    # That of interop/tcp.py, as on the last hop of the paper: losses that are no congestion.
-    "lda": {"queue": "200 packets", "loss": {"model": "bernoulli", "rate": "0.5 %"}},
-    # The impairment of the paper's test bed as in interop/reorder_cells.py: 5 % are delayed by 50 ± 20 ms.
-    "reorder": {
-        "queue": "200 packets",
-        "netem": {"delay": "50 ms", "jitter": "20 ms", "distribution": "normal", "reorder": "95 %", "gap": 1},
-    },
-}
-ITEMS = (
-    Item("confront", "TCP Cubic and UDP, hand-offs", (CUBIC, UDP), confront_cells.SECONDS, 0.15),
-    Item("confront", "TCP Reno and UDP, hand-offs", (RENO, UDP), confront_cells.SECONDS, 0.15),
-    Item("lda", "TCP Reno, 0.5 % random losses", (RENO,), 30.0, 0.25),
-    Item("lda", "TCP Cubic, 0.5 % random losses", (CUBIC,), 30.0, 0.25),
-    Item("reorder", "TCP Reno, 5 % reordered by 50 ± 20 ms", (RENO,), 30.0, math.inf),
-    Item("reorder", "TCP Cubic, 5 % reordered by 50 ± 20 ms", (CUBIC,), 30.0, math.inf),
-)
-QUICK = (ITEMS[0],)
-
-
-def single(protocol: Protocol, seconds: float, impairment: dict[str, Any]) -> dict[str, Any]:
-    """A flow over 8 Mbit/s and 50 ms, with an impairment of its direction."""
-    back = {"rate": "8 Mbit/s", "delay": "25 ms", "queue": "1000 packets"}
-    forth = {"rate": "8 Mbit/s", "delay": "25 ms", **impairment}
-    return {
-        "simulation": {"duration": f"{seconds:g} s"},
-        "node": [{"name": "s0"}, {"name": "r0"}],
-        "link": [{"name": "bottleneck", "between": ["s0", "r0"], **forth, "reverse": back}],
-        "flow": [{"name": "flow0", "from": "s0", "to": "r0", "payload": f"{SIZE} B", **protocol.flow()}],
-    }
 
 
 @dataclass(frozen=True)
@@ -137,48 +74,57 @@ def sink(protocol: Protocol, ahead: str) -> str:
 
 
 def emulate(item: Item, run: int, out: Path, whimbrel: str, *, realtime: bool) -> list[Row]:
-    """Lets the kernel's flows through the item's network once."""
+    """Lets the real flows through the item's network once."""
     scenario = copy.deepcopy(item.scenario(run))
     for node in scenario["node"]:
         # Real senders take real time.
         node.pop("host", None)
     out.mkdir(parents=True, exist_ok=True)
-    path = out / f"{item.paper}-{item.protocols[0].law}-{run}.json"
+    name = (
+        f"{item.paper}-{'-'.join(each.law or each.transport for each in item.protocols)}-{item.source}-{run}"
+    )
+    path = out / f"{name}.json"
     path.write_text(json.dumps(scenario, indent=1), encoding="utf-8")
-    program = machine.CACHE / "flow"
-    command = [
-        whimbrel,
-        "emulate",
-        str(path),
-        "--json",
-        "--quiet",
-        "--seed",
-        str(run + 1),
-        "--wait",
-        f"{START_S:g}s",
-    ]
+    command = [whimbrel, "emulate", str(path), "--json", "--quiet", "--seed", str(run + 1)]
     command += ["--realtime"] if realtime else []
+    command += ["--at", "s0", "--for", f"{item.seconds + 5:g}s"]
     # The children of a program of the real-time class have normal priority, whatever its own was.
     ahead = "nice -n -10 " if realtime else ""
+    guest = None
+    if HOST in (item.source, item.sink):
+        command += host_ends(item, run, ahead)
+    else:
+        guest = emulated_peers.guest(item, run, out / name)
+        command += emulated_peers.ends(item, run, guest, ahead)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise SystemExit(f"emulated: {item.name}: {done.stderr.strip()}")
+    report = json.loads(done.stdout)
+    late = report["emulation"]["events"]["p99_s"]
+    said = f"{item.name}, run {run}: events at most {1e3 * late:.2f} ms late (99 %)"
+    if guest is not None:
+        emulated_peers.check(item, guest)
+        said += f", the guest's processor busy for {100 * guest.busy():.0f} % of the time"
+    print(said, file=sys.stderr, flush=True)
+    return rows_of(report["tables"]["flows"], item, EMULATED, run)
+
+
+def host_ends(item: Item, run: int, ahead: str) -> list[str]:
+    """Options and main command for the stacks of this host."""
+    program = machine.CACHE / "flow"
+    words_of: list[str] = ["--wait", f"{START_S:g}s"]
     sending: list[str] = []
     for flow, protocol in enumerate(item.protocols):
-        command += ["--end", f"r{flow}={sink(protocol, ahead)}"]
+        words_of += ["--end", f"r{flow}={sink(protocol, ahead)}"]
         offset = item.offset_s(flow, run)
         words = [str(program), f"{protocol.transport}-send", f"$WHIMBREL_ADDRESS_R{flow}", str(PORT)]
         words += [str(SIZE), f"{item.seconds - offset:g}", protocol.law or str(UDP_BPS)]
         # Senders beside the main one do not listen: the network starts after the whole wait.
         before = offset + (START_S if flow else 0)
         sending.append(f"sleep {before:g}; {ahead}{' '.join(words)}")
-    for flow, words_of in enumerate(sending[1:], 1):
-        command += ["--end", f"s{flow}={words_of}"]
-    command += ["--at", "s0", "--for", f"{item.seconds + 5:g}s", "--", "sh", "-c", sending[0]]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    if done.returncode:
-        raise SystemExit(f"emulated: {item.name}: {done.stderr.strip()}")
-    report = json.loads(done.stdout)
-    late = report["emulation"]["events"]["p99_s"]
-    print(f"{item.name}, run {run}: events at most {1e3 * late:.2f} ms late (99 %)", file=sys.stderr)
-    return rows_of(report["tables"]["flows"], item, EMULATED, run)
+    for flow, command in enumerate(sending[1:], 1):
+        words_of += ["--end", f"s{flow}={command}"]
+    return [*words_of, "--", "sh", "-c", sending[0]]
 
 
 def simulate(item: Item, run: int) -> list[Row]:
@@ -191,7 +137,7 @@ def simulate(item: Item, run: int) -> list[Row]:
 def table(found: Sequence[Row], items: Sequence[Item]) -> tuple[list[str], int]:
     """The table as Markdown, and the number of deviations that are too large."""
     lines = [
-        "| paper | item | flow | kernel, Mbit/s | simulated, Mbit/s | deviation | lost, % | simulated, % |",
+        "| paper | item | flow | real, Mbit/s | simulated, Mbit/s | deviation | lost, % | simulated, % |",
         "|---|---|---|---|---|---|---|---|",
     ]
     failed = 0
@@ -213,6 +159,16 @@ def table(found: Sequence[Row], items: Sequence[Item]) -> tuple[list[str], int]:
                 f"{100 * deviation:+.1f} %{mark} | {losses[0]:.2f} | {losses[1]:.2f} |"
             )
     return lines, failed
+
+
+def fill(page: Path, lines: Sequence[str]) -> None:
+    """Replaces the table of a page, which begins with its first line and ends with an empty one."""
+    text = page.read_text(encoding="utf-8")
+    if text.count(f"\n{lines[0]}\n") != 1:
+        raise SystemExit(f"emulated: {page}: expected one table that begins with\n{lines[0]}")
+    before, rest = text.split(f"\n{lines[0]}\n")
+    after = rest.split("\n\n", 1)[1]
+    page.write_text("\n".join([before, *lines, "", after]), encoding="utf-8")
 
 
 def missing(whimbrel: str | None) -> str | None:
@@ -239,6 +195,9 @@ def main() -> int:
     )
     parser.add_argument("--quick", action="store_true", help="one item of confront, once")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--only", default="", metavar="TEXT", help="items whose paper and name contain this")
+    parser.add_argument("--no-guest", action="store_true", help="no items with the stacks of the guest")
+    parser.add_argument("--page", type=Path, help="write the table into this page instead of the one there")
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "emulated")
     parser.add_argument("--whimbrel", default=shutil.which("whimbrel", path=str(Path(sys.executable).parent)))
     parser.add_argument("--realtime", action="store_true", help="emulate before all other programs")
@@ -247,7 +206,16 @@ def main() -> int:
         required = os.environ.get("REQUIRE_ALL") == "1"
         print(f"emulated: {'cannot run' if required else 'skipped'}: {reason}", file=sys.stderr)
         return int(required)
-    items = QUICK if options.quick else ITEMS
+    items = [item for item in ITEMS if options.only in f"{item.paper}: {item.name}"]
+    if options.quick:
+        items = list(QUICK)
+    with_guest = {item for item in items if HOST not in (item.source, item.sink)}
+    if with_guest and (options.no_guest or (reason := emulated_peers.prepare())):
+        if not options.no_guest:
+            print(f"emulated: without the guest's stacks: {reason}", file=sys.stderr)
+            if os.environ.get("REQUIRE_ALL") == "1":
+                return 1
+        items = [item for item in items if item not in with_guest]
     found: list[Row] = []
     for run in range(1 if options.quick else options.runs):
         for item in items:
@@ -263,6 +231,8 @@ def main() -> int:
             )
     lines, failed = table(found, items)
     print("\n".join(lines))
+    if options.page is not None:
+        fill(options.page, lines)
     return 1 if failed else 0
 
 

@@ -37,6 +37,7 @@ NEEDED = {
 }
 MODULES = [
     "virtio", "virtio_ring", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "virtio_blk",
+    "failover", "net_failover", "virtio_net",
     "crc-ccitt", "ipv6", "inet_diag", "dccp", "dccp_ipv4", "dccp_ipv6", "veth", "tun", "sch_netem", "sch_tbf",
     "tcp_veno", "tcp_westwood", "tcp_bbr",
 ]  # fmt: skip
@@ -193,24 +194,9 @@ def boot(
     """Runs the job in a guest, with the files in /job; /out is in `out` afterwards. Returns its output."""
     out.mkdir(parents=True, exist_ok=True)
     work = CACHE / f"work-{os.getpid()}-{name}"
-    shutil.rmtree(work, ignore_errors=True)
-    (work / "extra" / "job").mkdir(parents=True)
-    (work / "extra" / "job" / "run.sh").write_text(job)
-    for given in files:
-        shutil.copy(given, work / "extra" / "job" / given.name)
-    combined = work / "initramfs"
-    combined.write_bytes(archive.read_bytes() + gzip.compress(cpio(work / "extra"), compresslevel=1))
-    disk = work / "disk"
-    with disk.open("wb") as file:
-        file.truncate(DISK_BYTES)
-    command = [
-        "qemu-system-x86_64", "-M", "q35", "-accel", "tcg", "-cpu", "max", "-m", "3072M", "-nodefaults",
-        "-no-reboot", "-display", "none", "-serial", "stdio", "-nic", "none",
-        "-icount", f"shift={NANOSECONDS_SHIFT},sleep=off,align=off",
-        "-kernel", str(of.image), "-initrd", str(combined),
-        "-drive", f"file={disk},format=raw,if=none,id=d", "-device", "virtio-blk-pci,drive=d",
-        "-append", "console=ttyS0 quiet panic=-1 net.ifnames=0 mitigations=off random.trust_cpu=on",
-    ]  # fmt: skip
+    disk = bundle(archive, job, work, files)
+    clock = ["-icount", f"shift={NANOSECONDS_SHIFT},sleep=off,align=off"]
+    command = command_line(of, work, [*clock, "-nic", "none"])
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=limit_s,
@@ -225,3 +211,30 @@ def boot(
         tar.extractall(out, filter="data")
     shutil.rmtree(work)
     return done.stdout
+
+
+def bundle(archive: Path, job: str, work: Path, files: Sequence[Path] = ()) -> Path:
+    """Makes the guest's file system with a job, and the disk for its results, in `work`. Returns the disk."""
+    shutil.rmtree(work, ignore_errors=True)
+    (work / "extra" / "job").mkdir(parents=True)
+    (work / "extra" / "job" / "run.sh").write_text(job)
+    for given in files:
+        shutil.copy(given, work / "extra" / "job" / given.name)
+    added = gzip.compress(cpio(work / "extra"), compresslevel=1)
+    (work / "initramfs").write_bytes(archive.read_bytes() + added)
+    disk = work / "disk"
+    with disk.open("wb") as file:
+        file.truncate(DISK_BYTES)
+    return disk
+
+
+def command_line(of: Kernel, work: Path, more: Sequence[str]) -> list[str]:
+    """The emulator of the guest in `work`, with more options: its clock and its devices."""
+    return [
+        "qemu-system-x86_64", "-M", "q35", "-accel", "tcg", "-cpu", "max", "-m", "3072M", "-nodefaults",
+        "-no-reboot", "-display", "none", "-serial", "stdio",
+        "-kernel", str(of.image), "-initrd", str(work / "initramfs"),
+        "-drive", f"file={work / 'disk'},format=raw,if=none,id=d", "-device", "virtio-blk-pci,drive=d",
+        "-append", "console=ttyS0 quiet panic=-1 net.ifnames=0 mitigations=off random.trust_cpu=on",
+        *more,
+    ]  # fmt: skip
