@@ -52,6 +52,27 @@ fn each_law_fills_a_drop_tail_path_without_timeouts() {
     }
 }
 
+/// The path of `interop/emulated.py` on which 5 % of the packets are late by 50 ms: Linux 6.18 sends 7.95 Mbit/s with Reno and 7.97 with CUBIC.
+#[test]
+fn reordering_costs_linux_nothing() {
+    let netem =
+        "{ delay = \"50 ms\", jitter = \"20 ms\", distribution = \"normal\", reorder = \"95 %\", gap = 1 }";
+    let path = [
+        ("link.path.rate", "8 Mbit/s"),
+        ("link.path.delay", "25 ms"),
+        ("link.path.queue", "200 packets"),
+        ("link.path.netem", netem),
+        ("link.path.reverse", "{ rate = \"8 Mbit/s\", delay = \"25 ms\", queue = \"1000 packets\" }"),
+    ];
+    let rate = |tcp: &str| number(&with(tcp, &path), "throughput_bps");
+    for (law, linux) in [("reno", 7.95e6), ("cubic", 7.97e6)] {
+        let simulated = rate(&format!("{{ preset = \"linux\", congestion = \"{law}\" }}"));
+        assert!((simulated / linux - 1.0).abs() < 0.03, "{law}: {simulated}");
+    }
+    let without = rate("{ preset = \"linux\", undo = false }");
+    assert!(without < 2e6, "{without}");
+}
+
 /// Where each twentieth packet is lost, retransmissions are lost as well: RFC 6675 waits for a timeout, RACK does not.
 #[test]
 fn rack_repairs_lost_retransmissions_without_timeouts() {
@@ -71,6 +92,7 @@ fn each_part_of_the_preset_can_be_changed() {
         "{ preset = \"linux\", initial_window = 3 }",
         "{ preset = \"linux\", loss_probe = false, rate_reduction = false }",
         "{ preset = \"linux\", rack = false }",
+        "{ preset = \"linux\", undo = false }",
         "{ preset = \"linux\", congestion = \"cubic\", hystart = false }",
         "{ preset = \"linux\", congestion = \"prague\" }",
         "{ rack = true, loss_probe = true, rate_reduction = true }",
@@ -83,6 +105,7 @@ fn each_part_of_the_preset_can_be_changed() {
             "{ preset = \"linux\", rack = false, rate_reduction = true }",
             "flow[0].tcp.rate_reduction = true: expected false without `rack`",
         ),
+        ("{ undo = true }", "flow[0].tcp.undo = true: expected false without `rack`"),
         (
             "{ variant = \"reno\", rack = true }",
             "flow[0].tcp.rack = true: expected false, or `variant = \"sack\"` with another preset than ns2",

@@ -132,6 +132,9 @@ pub struct RecoveryConfig {
     pub loss_probe: bool,
     /// Proportional Rate Reduction (RFC 9937), with [`LossDetection::Rack`]: what is sent during a recovery follows what is delivered.
     pub rate_reduction: bool,
+    /// Response to evidence that retransmissions were spurious, with [`LossDetection::Rack`]: the reduction is undone (RFC 3708; RFC 4015 for
+    /// the detection by timestamps), and the reordering window and the threshold for duplicates grow (RFC 8985, Section 6.2, Step 4), as in Linux.
+    pub undo: bool,
     /// A last retransmission at the end of the window (RFC 6675, Section 4, NextSeg rule 4).
     pub rescue: bool,
     /// Trust selective acknowledgements beyond a timeout. RFC 2018, Section 8 forbids it, Linux does it.
@@ -231,6 +234,8 @@ pub struct ReceiverConfig {
     /// The most SACK blocks in an acknowledgement, up to [`SackBlocks::MAX`](super::SackBlocks::MAX); 0 for no SACK.
     /// With timestamps only three fit.
     pub sack_blocks: u8,
+    /// Report data received twice in the first block (D-SACK, RFC 2883).
+    pub duplicate_sack: bool,
 }
 
 /// Delayed acknowledgements (RFC 1122, Section 4.2.3.2; RFC 5681, Section 4.2). Segments that arrive out of order or fill a

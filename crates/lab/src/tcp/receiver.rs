@@ -89,6 +89,8 @@ pub struct TcpReceiver {
     /// A byte of each block, the most recently changed first, for the order of SACK blocks.
     recent: [u64; SackBlocks::MAX],
     recent_count: usize,
+    /// Data received twice, to be reported in the next acknowledgement (RFC 2883).
+    duplicate: Option<ByteRange>,
     /// Acknowledgements to send now.
     owed: u32,
     /// An answer to a SYN is to be sent.
@@ -119,6 +121,7 @@ impl TcpReceiver {
             buffered: RangeSet::default(),
             recent: [0; SackBlocks::MAX],
             recent_count: 0,
+            duplicate: None,
             owed: 0,
             owes_syn_ack: false,
             unacknowledged: 0,
@@ -156,6 +159,7 @@ impl TcpReceiver {
         }
         if segment.end() <= self.next {
             self.seen.duplicates += 1;
+            self.note_duplicate(segment);
             let last = segment.end() == self.next && self.buffered.is_empty();
             if last && self.config.receiver.delayed_ack.is_some_and(|delay| delay.repeats_wait) {
                 self.acknowledge_in_order(now, segment);
@@ -163,12 +167,17 @@ impl TcpReceiver {
                 self.acknowledge_now();
             }
         } else if segment.seq > self.next {
+            self.note_duplicate(segment);
             self.buffer(ByteRange::new(segment.seq, segment.end()));
             self.acknowledge_now();
         } else if self.buffered.is_empty() {
+            if segment.seq < self.next {
+                self.note_duplicate(segment);
+            }
             self.next = segment.end();
             self.acknowledge_in_order(now, segment);
         } else {
+            self.note_duplicate(segment);
             self.next = segment.end();
             self.take_from_buffer();
             // RFC 5681, Section 4.2: a segment that fills a gap is acknowledged at once.
@@ -261,6 +270,8 @@ impl TcpReceiver {
     fn note_timestamp(&mut self, segment: &Segment) {
         if let Some(timestamps) = segment.timestamps
             && segment.seq <= self.last_ack_sent
+            // The original of a retransmission that has arrived before it is older.
+            && timestamps.value.wrapping_sub(self.recent_timestamp) < 1 << 31
         {
             self.recent_timestamp = timestamps.value;
         }
@@ -281,6 +292,23 @@ impl TcpReceiver {
                 self.delayed_until.get_or_insert(now + delay.timeout);
             }
             _ => self.acknowledge_now(),
+        }
+    }
+
+    /// Remembers the first part of a segment that has been received before (RFC 2883, Section 4).
+    fn note_duplicate(&mut self, segment: &Segment) {
+        if !self.config.receiver.duplicate_sack || self.sack_limit == 0 {
+            return;
+        }
+        let (start, end) = (segment.seq, segment.end());
+        let part = if start < self.next {
+            ByteRange::new(start, end.min(self.next))
+        } else {
+            let block = self.buffered.containing_or_after(start).unwrap_or_default();
+            ByteRange::new(start.max(block.start), end.min(block.end))
+        };
+        if part.length() > 0 {
+            self.duplicate = Some(part);
         }
     }
 
@@ -322,17 +350,23 @@ impl TcpReceiver {
         }
     }
 
-    fn sack_blocks(&self) -> SackBlocks {
+    fn sack_blocks(&mut self) -> SackBlocks {
         let mut blocks = SackBlocks::new();
+        let duplicate = self.duplicate.take();
+        if let Some(range) = duplicate {
+            blocks.push(range);
+        }
         if self.buffered.is_empty() {
             return blocks;
         }
+        // A duplicate of a whole block is followed by that block.
+        let first = blocks.len();
         for &byte in &self.recent[..self.recent_count] {
             // The block of a byte may have been delivered since, or joined with another one.
             if byte >= self.next
                 && blocks.len() < self.sack_limit
                 && let Some(block) = self.buffered.containing_or_after(byte)
-                && !blocks.contains(&block)
+                && !blocks[first..].contains(&block)
             {
                 blocks.push(block);
             }

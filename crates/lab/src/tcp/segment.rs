@@ -195,6 +195,13 @@ impl Segment {
     pub fn occupies_sequence_space(&self) -> bool {
         self.length > 0 || self.flags.contains(Flags::FIN) || self.flags.contains(Flags::SYN)
     }
+    /// The data that were received twice, if the first SACK block is a D-SACK: it begins below the acknowledgement number, or the
+    /// second block contains it (RFC 2883, Section 4).
+    pub fn duplicate(&self) -> Option<ByteRange> {
+        let first = *self.sack.first()?;
+        let is_within = |block: &ByteRange| block.start <= first.start && first.end <= block.end;
+        (first.start < self.ack || self.sack.get(1).is_some_and(is_within)).then_some(first)
+    }
     /// Bytes of the TCP header with its options, 20 to 60, as [`write_tcp_header`](super::write_tcp_header) writes it.
     pub fn header_length(&self) -> u32 {
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };

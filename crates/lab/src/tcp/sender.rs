@@ -23,6 +23,7 @@ mod opening;
 mod rack;
 mod rate_reduction;
 mod selective;
+mod spurious;
 mod stream;
 mod timeout;
 mod transmit;
@@ -32,6 +33,7 @@ pub use external::{ExternalWindow, SenderProgress};
 use opening::Opening;
 use rack::LossProbe;
 use rate_reduction::RateReduction;
+use spurious::Spurious;
 use stream::Stream;
 use timeout::Timers;
 
@@ -84,6 +86,8 @@ pub struct SenderSnapshot {
     pub fast_retransmits: u64,
     /// Reductions of the window by congestion marks.
     pub congestion_marks: u64,
+    /// Reductions that were undone, because the losses were reordering.
+    pub undone: u64,
 }
 
 /// The method of loss detection and repair.
@@ -134,6 +138,7 @@ struct Counts {
     timeouts: u64,
     fast_retransmits: u64,
     congestion_marks: u64,
+    undone: u64,
 }
 
 /// The sending end of a connection, without I/O and without a clock of its own.
@@ -164,6 +169,7 @@ pub struct TcpSender {
     scoreboard: Scoreboard,
     transmissions: Transmissions,
     probe: LossProbe,
+    spurious: Spurious,
     /// The rate reduction of the present recovery.
     rate_reduction: Option<RateReduction>,
     congestion_echo: CongestionEcho,
@@ -225,6 +231,7 @@ impl TcpSender {
             scoreboard: Scoreboard::new(config.segment_size, config.recovery.duplicate_threshold),
             transmissions: Transmissions::default(),
             probe: LossProbe::default(),
+            spurious: Spurious::new(config.recovery.duplicate_threshold),
             rate_reduction: None,
             congestion_echo: CongestionEcho::default(),
             timers: Timers::new(&config.sending),
@@ -319,6 +326,7 @@ impl TcpSender {
             timeouts: self.counts.timeouts,
             fast_retransmits: self.counts.fast_retransmits,
             congestion_marks: self.counts.congestion_marks,
+            undone: self.counts.undone,
         }
     }
 

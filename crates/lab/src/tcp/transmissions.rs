@@ -34,6 +34,19 @@ pub(super) struct Acknowledged {
     pub(super) delivered: u64,
     /// Send time of the last of them that were sent only once.
     pub(super) timed: Option<Instant>,
+    /// The largest distance by which data that were sent only once were overtaken: from their start to the end of the highest data acknowledged.
+    pub(super) extent: u64,
+}
+
+/// The parameters of the reordering window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    pub(super) smoothed_rtt: Option<Duration>,
+    pub(super) is_recovering: bool,
+    /// `RACK.reo_wnd_mult`.
+    pub(super) multiplier: u32,
+    /// Bytes selectively acknowledged that suffice for a loss as long as no reordering was seen: the threshold for duplicates.
+    pub(super) enough: u64,
 }
 
 /// The scoreboard of RACK.
@@ -53,6 +66,8 @@ pub(super) struct Transmissions {
     /// Bytes in flight, and selectively acknowledged.
     pipe: u64,
     sacked: u64,
+    /// Those in flight that were sent again.
+    retransmitted: u64,
     /// `RACK.xmit_ts` and `RACK.end_seq`, as the order of that transmission; and `RACK.rtt`.
     newest: Option<u64>,
     rtt: Duration,
@@ -82,12 +97,16 @@ impl Transmissions {
         let order = self.take_order(start);
         let Some(record) = self.find(start) else { return };
         let was_lost = record.state == State::Lost;
+        let was_counted = record.state == State::InFlight && record.is_retransmission;
         let length = record.range.length();
         (record.at, record.order, record.is_retransmission) = (now, order, true);
         if was_lost {
             record.state = State::InFlight;
             self.lost.remove(&start);
             self.pipe += length;
+        }
+        if !was_counted {
+            self.retransmitted += length;
         }
     }
 
@@ -173,7 +192,12 @@ impl Transmissions {
         let length = record.range.length();
         match record.state {
             State::Received => return,
-            State::InFlight => self.pipe -= length,
+            State::InFlight => {
+                self.pipe -= length;
+                if record.is_retransmission {
+                    self.retransmitted -= length;
+                }
+            }
             State::Lost => {
                 self.lost.remove(&record.range.start);
             }
@@ -185,6 +209,7 @@ impl Transmissions {
             self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
             if record.range.end < self.highest {
                 self.reordering_seen = true;
+                news.extent = news.extent.max(self.highest - record.range.start);
             }
         } else if self.least_rtt.is_some_and(|least| rtt < least) {
             // The acknowledgement is probably of an earlier transmission.
@@ -199,19 +224,14 @@ impl Transmissions {
     }
 
     /// `RACK_detect_loss` (Steps 4 and 5): marks what is lost. Returns `true` if anything was, and the time at which more may be.
-    pub(super) fn detect(
-        &mut self,
-        now: Instant,
-        smoothed_rtt: Option<Duration>,
-        is_recovering: bool,
-        duplicate_threshold: u64,
-        segment_size: u64,
-    ) -> (bool, Option<Instant>) {
+    pub(super) fn detect(&mut self, now: Instant, patience: &Patience) -> (bool, Option<Instant>) {
         let Some(newest) = self.newest else { return (false, None) };
-        let waits =
-            self.reordering_seen || !(is_recovering || self.sacked >= duplicate_threshold * segment_size);
+        let waits = self.reordering_seen || !(patience.is_recovering || self.sacked >= patience.enough);
         let window = match self.least_rtt {
-            Some(least) if waits => (least / 4).min(smoothed_rtt.unwrap_or(Duration::ZERO)),
+            Some(least) if waits => {
+                let window = least / 4 * u64::from(patience.multiplier);
+                window.min(patience.smoothed_rtt.unwrap_or(Duration::ZERO))
+            }
             _ => Duration::ZERO,
         };
         let wait = self.rtt + window;
@@ -239,8 +259,11 @@ impl Transmissions {
     fn mark_lost(&mut self, start: u64) {
         if let Some(record) = self.find(start).filter(|record| record.state == State::InFlight) {
             record.state = State::Lost;
-            let length = record.range.length();
+            let (length, is_retransmission) = (record.range.length(), record.is_retransmission);
             self.pipe -= length;
+            if is_retransmission {
+                self.retransmitted -= length;
+            }
             self.lost.insert(start);
         }
     }
@@ -259,6 +282,37 @@ impl Transmissions {
         due.into_iter().for_each(|start| self.mark_lost(start));
     }
 
+    /// What is marked as lost counts as in flight again, each segment with its last transmission.
+    pub(super) fn unmark_lost(&mut self) {
+        self.lost.clear();
+        self.queue.clear();
+        for record in &mut self.records {
+            if record.state == State::Lost {
+                record.state = State::InFlight;
+                let length = record.range.length();
+                self.pipe += length;
+                if record.is_retransmission {
+                    self.retransmitted += length;
+                }
+            }
+            if record.state == State::InFlight {
+                self.queue.push_back((record.range.start, record.order));
+            }
+        }
+        self.queue.make_contiguous().sort_by_key(|&(_, order)| order);
+    }
+
+    /// Reordering was seen otherwise than by the order of acknowledgements.
+    pub(super) fn note_reordering(&mut self) {
+        self.reordering_seen = true;
+    }
+
+    /// `true` if the segment that begins at `start` is still known and was sent again.
+    pub(super) fn is_retransmitted(&self, start: u64) -> bool {
+        let index = self.records.partition_point(|record| record.range.end <= start);
+        self.records.get(index).is_some_and(|record| record.range.start == start && record.is_retransmission)
+    }
+
     /// The lowest lost segment.
     pub(super) fn next_lost(&self) -> Option<ByteRange> {
         let start = *self.lost.first()?;
@@ -274,6 +328,14 @@ impl Transmissions {
     /// Bytes in the network.
     pub(super) fn pipe(&self) -> u64 {
         self.pipe
+    }
+    /// Bytes in the network that were sent again.
+    pub(super) fn retransmitted(&self) -> u64 {
+        self.retransmitted
+    }
+    /// `RACK.fack`: the end of the highest data acknowledged.
+    pub(super) fn highest(&self) -> u64 {
+        self.highest
     }
     /// Bytes selectively acknowledged.
     pub(super) fn sacked(&self) -> u64 {

@@ -103,6 +103,7 @@ fn recovery(
     for (name, value, field) in [
         ("loss_probe", options.loss_probe, &mut recovery.loss_probe),
         ("rate_reduction", options.rate_reduction, &mut recovery.rate_reduction),
+        ("undo", options.undo, &mut recovery.undo),
     ] {
         if value == Some(true) && !has_rack {
             return Err(ScenarioError::invalid(format!("{key}.{name}"), true, "false without `rack`"));
@@ -166,6 +167,7 @@ fn tcp(key: &str, options: &Details) -> Result<TcpConfig, ScenarioError> {
         config.window.initial = InitialWindow::Segments(segments);
     }
     recovery(&key, options, variant, &mut config.recovery)?;
+    config.receiver.duplicate_sack = config.recovery.undo;
     config.handshake = options.handshake.unwrap_or(config.handshake);
     config.ecn = match options.ecn.unwrap_or(is_prague) {
         false => EcnMode::Off,

@@ -55,6 +55,7 @@ impl TcpConfig {
                 detection: LossDetection::Sequence,
                 loss_probe: false,
                 rate_reduction: false,
+                undo: false,
                 rescue: true,
                 keep_sack_on_timeout: false,
                 bursts: BurstLimits::NONE,
@@ -71,6 +72,7 @@ impl TcpConfig {
                 window: 1 << 30,
                 delayed_ack: None,
                 sack_blocks: if sack { 4 } else { 0 },
+                duplicate_sack: false,
             },
         }
     }
@@ -79,10 +81,11 @@ impl TcpConfig {
     ///
     /// - an initial window of 10 segments (RFC 6928), growth by what is acknowledged;
     /// - SACK with RACK, tail loss probes (RFC 8985) and Proportional Rate Reduction (RFC 9937);
+    /// - duplicate SACKs and timestamps undo the reductions for segments that were only late, and lengthen the reordering window;
     /// - timestamps; every second segment is acknowledged, or after 40 ms; a timeout from 200 ms to 120 s;
     /// - a loss reduces the window in force, in whole segments.
     ///
-    /// The law is Reno's unless another is set. Not modelled: undoing of reductions (Eifel, F-RTO, duplicate SACKs), pacing, segmentation
+    /// The law is Reno's unless another is set. Not modelled: F-RTO (with timestamps, the Eifel detection finds the same), pacing, segmentation
     /// offload, the acknowledgement of every segment at the beginning, and the limits of socket buffers.
     pub fn linux() -> Self {
         let mut config = Self::rfc(Variant::Sack);
@@ -95,6 +98,8 @@ impl TcpConfig {
         config.recovery.detection = LossDetection::Rack;
         config.recovery.loss_probe = true;
         config.recovery.rate_reduction = true;
+        config.recovery.undo = true;
+        config.receiver.duplicate_sack = true;
         config.rto.minimum = Duration::from_millis(200);
         config.rto.maximum = Duration::from_secs(120);
         config.receiver.delayed_ack = Some(DelayedAck::LINUX);
@@ -154,6 +159,7 @@ impl TcpConfig {
             detection: LossDetection::Sequence,
             loss_probe: false,
             rate_reduction: false,
+            undo: false,
             rescue: false,
             keep_sack_on_timeout: false,
             bursts: BurstLimits {

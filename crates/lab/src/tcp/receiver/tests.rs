@@ -307,3 +307,78 @@ fn a_syn_is_answered_every_time() {
     }
     assert_eq!(script.receiver.snapshot().segments, 0);
 }
+
+/// Reports of data received twice, for the examples of RFC 2883.
+fn with_duplicates() -> Script {
+    let mut config = TcpConfig::rfc(Variant::Sack);
+    config.receiver.duplicate_sack = true;
+    Script::new(&config)
+}
+
+/// RFC 2883, Section 4.1.1: the acknowledgements of 3500 to 4499 are lost, and 3000 to 3499 is sent again.
+#[test]
+fn rfc_2883_reporting_a_duplicate_segment() {
+    let mut script = with_duplicates();
+    script.receive_range(0, 3000, Flags::ACK).acks();
+    script.receive_range(3000, 500, Flags::ACK).reports(3500, &[]);
+    script.receive_range(3500, 500, Flags::ACK).reports(4000, &[]);
+    script.receive_range(3000, 500, Flags::ACK).reports(4000, &[(3000, 3500)]);
+    // Once only.
+    script.receive_range(4000, 500, Flags::ACK).reports(4500, &[]);
+}
+
+/// RFC 2883, Section 4.1.2: 4000 is lost, and 3000 to 3499 is sent again.
+#[test]
+fn rfc_2883_reporting_an_out_of_order_and_a_duplicate_segment() {
+    let mut script = with_duplicates();
+    script.receive_range(0, 4000, Flags::ACK).acks();
+    script.receive_range(4500, 500, Flags::ACK).reports(4000, &[(4500, 5000)]);
+    script.receive_range(3000, 500, Flags::ACK).reports(4000, &[(3000, 3500), (4500, 5000)]);
+}
+
+/// RFC 2883, Section 4.1.3: a duplicate of an out-of-order segment is followed by its block.
+#[test]
+fn rfc_2883_reporting_a_duplicate_of_an_out_of_order_segment() {
+    let mut script = with_duplicates();
+    script.receive_range(0, 4000, Flags::ACK).acks();
+    script.receive_range(4500, 500, Flags::ACK).reports(4000, &[(4500, 5000)]);
+    script.receive_range(5000, 500, Flags::ACK).reports(4000, &[(4500, 5500)]);
+    script.receive_range(5000, 500, Flags::ACK).reports(4000, &[(5000, 5500), (4500, 5500)]);
+    // A block of one segment is repeated.
+    script.receive_range(7000, 500, Flags::ACK).reports(4000, &[(7000, 7500), (4500, 5500)]);
+    let blocks = [(7000, 7500), (7000, 7500), (4500, 5500)];
+    script.receive_range(7000, 500, Flags::ACK).reports(4000, &blocks);
+}
+
+/// RFC 2883, Section 4.2.1: two segments of 500 bytes are sent again as one of 1000, of which the second half is new.
+#[test]
+fn rfc_2883_reporting_part_of_a_segment() {
+    let mut script = with_duplicates();
+    script.receive_range(0, 1000, Flags::ACK).acks();
+    script.receive_range(500, 1000, Flags::ACK).reports(1500, &[(500, 1000)]);
+    // Above the cumulative acknowledgement: the first part that was received before.
+    script.receive_range(3000, 500, Flags::ACK).receive_range(4000, 500, Flags::ACK).acks();
+    script.receive_range(2500, 2500, Flags::ACK).reports(1500, &[(3000, 3500), (2500, 5000)]);
+}
+
+#[test]
+fn without_d_sack_duplicates_are_not_reported() {
+    let mut script = Script::plain();
+    script.receive(0).receive(2).acks();
+    script.receive(0).reports(1000, &[(2000, 3000)]);
+    script.receive(2).reports(1000, &[(2000, 3000)]);
+}
+
+/// RFC 7323, Section 4.3: the timestamp echoed never goes back.
+#[test]
+fn an_original_that_comes_after_its_retransmission_leaves_the_timestamp() {
+    let mut config = TcpConfig::rfc(Variant::Sack);
+    config.timestamps = true;
+    let mut script = Script::new(&config);
+    for (value, echo) in [(10, 10), (30, 30), (20, 30)] {
+        let timestamps = Some(Timestamps { value, echo: 0 });
+        let segment = Segment { length: 1000, flags: Flags::ACK, timestamps, ..Segment::default() };
+        script.receiver.handle_segment(script.now, &segment);
+        assert_eq!(script.acks()[0].timestamps.map(|timestamps| timestamps.echo), Some(echo));
+    }
+}

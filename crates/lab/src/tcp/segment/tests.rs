@@ -44,3 +44,18 @@ fn a_fifth_block_is_left_out() {
     assert_eq!(five.len(), 4);
     assert_eq!(five, blocks(4));
 }
+
+/// RFC 2883, Section 4: below the cumulative acknowledgement, or within the second block.
+#[test]
+fn a_duplicate_is_below_the_acknowledgement_or_in_the_second_block() {
+    let duplicate = |blocks: &[(u64, u64)]| {
+        let sack = blocks.iter().map(|(start, end)| ByteRange::new(*start, *end)).collect();
+        Segment { ack: 4000, sack, ..Segment::default() }.duplicate().map(|range| (range.start, range.end))
+    };
+    assert_eq!(duplicate(&[]), None);
+    assert_eq!(duplicate(&[(4500, 5000), (6000, 7000)]), None);
+    assert_eq!(duplicate(&[(3000, 3500), (4500, 5000)]), Some((3000, 3500)));
+    assert_eq!(duplicate(&[(5000, 5500), (4500, 6000)]), Some((5000, 5500)));
+    assert_eq!(duplicate(&[(4500, 5000), (4500, 5000)]), Some((4500, 5000)));
+    assert_eq!(duplicate(&[(5000, 6500), (4500, 6000)]), None);
+}

@@ -1,13 +1,16 @@
 //! Recovery by the times of transmissions: RACK and tail loss probes (RFC 8985), with Proportional Rate Reduction (RFC 9937).
 //!
 //! A segment is lost when one that was sent later has arrived and a reordering window has passed; a retransmission may be lost again.
-//! Duplicate SACKs are not modelled, so that the reordering window stays at a quarter of the least round-trip time.
+//! The reordering window is a quarter of the least round-trip time, until duplicate SACKs show it to be too short ([`spurious`](super::spurious)).
 
 use whimbrel_units::{Duration, Instant};
 
 use super::rate_reduction::{RateReduction, RecoveryAck};
+use super::spurious::Evidence;
 use super::{SenderPhase, TcpSender};
+use crate::tcp::clock;
 use crate::tcp::segment::Segment;
+use crate::tcp::transmissions::Patience;
 
 /// The state of tail loss probes (RFC 8985, Section 7).
 #[derive(Clone, Copy, Default, Debug)]
@@ -31,11 +34,19 @@ impl TcpSender {
     pub(super) fn on_ack_with_rack(&mut self, now: Instant, segment: &Segment) {
         let before = self.unacknowledged;
         let news = self.transmissions.on_ack(now, segment.ack, &segment.sack, self.high);
+        if news.extent > 0 && self.config.recovery.undo {
+            self.spurious.note_extent(news.extent.div_ceil(self.config.segment_size.into()));
+        }
         let acked = segment.ack.saturating_sub(before);
         let rtt = news.timed.map(|sent| now - sent);
         if let Some(sent) = news.timed {
             self.rtt.on_round_trip(sent, now);
             self.probe.is_measured = true;
+        } else if acked > 0
+            && let Some(timestamps) = segment.timestamps
+        {
+            // Only retransmissions are acknowledged: the timestamp shows which (RFC 7323, Section 4).
+            self.rtt.on_sample(Duration::from_micros(clock(now).wrapping_sub(timestamps.echo).into()));
         }
         if acked > 0 {
             self.unacknowledged = segment.ack;
@@ -45,6 +56,9 @@ impl TcpSender {
         }
         self.note_delivery(now, news.delivered, rtt);
         let is_duplicate = acked == 0 && segment.ack == before && segment.sack.is_empty();
+        let evidence = self.find_spurious(segment, before);
+        let is_duplicate =
+            is_duplicate || segment.duplicate().is_some_and(|range| Some(range.end) == self.probe.end);
         self.process_probe_ack(now, segment.ack, is_duplicate);
         if self.recovery.phase == SenderPhase::FastRecovery && self.unacknowledged >= self.recovery.point {
             self.recovery.phase = SenderPhase::Open;
@@ -52,15 +66,19 @@ impl TcpSender {
                 self.window.cwnd = reduction.target;
             }
             self.end_recovery();
+            self.spurious.on_recovery_end();
         }
         self.leave_timeout();
-        if acked > 0 && self.recovery.phase != SenderPhase::FastRecovery {
+        // Where reordering is usual, data open the window when they arrive, in order or not (Linux).
+        let is_reordered = self.spurious.degree() > u64::from(self.config.recovery.duplicate_threshold);
+        let opens = acked > 0 || is_reordered && news.delivered > 0;
+        if opens && self.recovery.phase != SenderPhase::FastRecovery {
             // The acknowledgement that ends a recovery covers a window of data, most of which was acknowledged selectively before. The window
             // does not grow for that.
             self.open_window(now, news.delivered);
         }
         let sacked_before = self.transmissions.sacked().saturating_sub(news.delivered.saturating_sub(acked));
-        let has_lost = self.detect_losses(now, sacked_before);
+        let has_lost = evidence == Evidence::None && self.detect_losses(now, sacked_before);
         if let Some(mut reduction) = self.rate_reduction.take() {
             reduction.on_ack(&RecoveryAck {
                 delivered: news.delivered,
@@ -78,15 +96,18 @@ impl TcpSender {
 
     /// Marks what is lost and begins a recovery if there is none. `sacked_before`: bytes selectively acknowledged before this acknowledgement.
     pub(super) fn detect_losses(&mut self, now: Instant, sacked_before: u64) -> bool {
-        let threshold = u64::from(self.config.recovery.duplicate_threshold);
-        let segment = u64::from(self.config.segment_size);
-        let is_recovering = self.recovery.phase != SenderPhase::Open;
-        let (found, next) =
-            self.transmissions.detect(now, self.rtt.smoothed(), is_recovering, threshold, segment);
+        let patience = Patience {
+            smoothed_rtt: self.rtt.smoothed(),
+            is_recovering: self.recovery.phase != SenderPhase::Open,
+            multiplier: self.spurious.multiplier(),
+            enough: self.spurious.degree() * u64::from(self.config.segment_size),
+        };
+        let (found, next) = self.transmissions.detect(now, &patience);
         self.timers.reordering = next;
         if found && self.recovery.phase == SenderPhase::Open {
             self.counts.fast_retransmits += 1;
             self.recovery.flight_before = self.flight_in_window();
+            self.begin_undo();
             self.cut_for_loss(now);
             self.recovery.point = self.high;
             self.recovery.phase = SenderPhase::FastRecovery;
@@ -145,7 +166,7 @@ impl TcpSender {
         self.restart_retransmission_timer(now);
     }
 
-    /// `TLP_process_ack` (Section 7.4.2), without duplicate SACKs.
+    /// `TLP_process_ack` (Section 7.4.2). `is_duplicate`: the acknowledgement shows that the original of the probe has arrived.
     fn process_probe_ack(&mut self, now: Instant, ack: u64, is_duplicate: bool) {
         let Some(end) = self.probe.end.filter(|end| ack >= *end) else { return };
         if !self.probe.is_retransmission || is_duplicate {

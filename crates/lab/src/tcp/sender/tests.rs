@@ -13,6 +13,7 @@ mod linux;
 mod opening;
 mod rack;
 mod selective;
+mod spurious;
 mod timer;
 mod window;
 

@@ -145,6 +145,9 @@ impl TcpSender {
         self.timers.expired_for = Some(self.unacknowledged);
         let in_network = self.in_network();
         self.recovery.inflation = 0.0;
+        if self.recovery.method == Method::Rack {
+            self.prepare_undo_of_timeout(repeated);
+        }
         let signal = self.signal(now, in_network, CongestionCause::Loss);
         self.reduce_after_timeout(&signal, repeated);
         self.announce_reduction();

@@ -233,6 +233,7 @@ impl TcpSender {
             self.transmissions.push(range, now);
         } else {
             self.transmissions.on_retransmitted(range.start, now);
+            self.spurious.on_retransmission(now);
         }
         if let Some(reduction) = &mut self.rate_reduction {
             reduction.on_sent(range.length());

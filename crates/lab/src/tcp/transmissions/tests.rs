@@ -18,7 +18,12 @@ fn ten() -> Transmissions {
 }
 
 fn detect(board: &mut Transmissions, now: u64) -> (bool, Option<Instant>) {
-    board.detect(at(now), Some(Duration::from_millis(50)), false, 3, 100)
+    detect_with(board, now, 1)
+}
+
+fn detect_with(board: &mut Transmissions, now: u64, multiplier: u32) -> (bool, Option<Instant>) {
+    let smoothed_rtt = Some(Duration::from_millis(50));
+    board.detect(at(now), &Patience { smoothed_rtt, is_recovering: false, multiplier, enough: 300 })
 }
 
 #[test]
@@ -89,4 +94,40 @@ fn a_partial_acknowledgement_cuts_a_segment() {
     assert_eq!(board.next_lost(), Some(range(150, 200)));
     assert_eq!(board.on_ack(at(60), 1000, &[], 1000).delivered, 850);
     assert_eq!((board.pipe(), board.next_lost()), (0, None));
+}
+
+/// RFC 8985, Section 6.2, Step 4: multiples of a quarter of the least round-trip time, up to SRTT.
+#[test]
+fn the_reordering_window_is_a_multiple_of_a_quarter_up_to_the_smoothed_round_trip_time() {
+    // Sent at 0, 1 and 2, with a round-trip time of 40 ms.
+    for (multiplier, window) in [(1, 10), (2, 20), (4, 40), (5, 50), (6, 50), (255, 50)] {
+        let mut board = ten();
+        board.on_ack(at(42), 0, &[range(200, 300)], 1000);
+        assert_eq!(detect_with(&mut board, 43, multiplier), (false, Some(at(40 + window))), "{multiplier}");
+    }
+}
+
+#[test]
+fn what_is_no_longer_lost_is_in_flight_and_may_be_lost_later() {
+    let mut board = ten();
+    board.on_ack(at(54), 0, &[range(200, 500)], 1000);
+    detect(&mut board, 54);
+    board.on_retransmitted(0, at(60));
+    assert_eq!((board.pipe(), board.retransmitted()), (600, 100));
+    board.unmark_lost();
+    assert_eq!((board.pipe(), board.next_lost(), board.retransmitted()), (700, None, 100));
+    // Segment 1 is due as before; segment 0, sent again at 60, only when something that was sent later has arrived.
+    assert!(detect(&mut board, 54).0);
+    assert_eq!((board.next_lost(), board.pipe()), (Some(range(100, 200)), 600));
+    board.on_ack(at(110), 0, &[range(100, 500)], 1000);
+    assert_eq!((board.next_lost(), board.retransmitted()), (None, 100));
+    board.on_ack(at(111), 1000, &[], 1000);
+    assert_eq!((board.pipe(), board.retransmitted()), (0, 0));
+}
+
+#[test]
+fn the_extent_of_reordering_reaches_to_the_highest_data_acknowledged() {
+    let mut board = ten();
+    assert_eq!(board.on_ack(at(50), 0, &[range(700, 800)], 1000).extent, 0);
+    assert_eq!(board.on_ack(at(51), 0, &[range(200, 400), range(700, 800)], 1000).extent, 600);
 }

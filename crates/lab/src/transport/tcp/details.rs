@@ -32,6 +32,9 @@ pub struct Details {
     pub loss_probe: Option<bool>,
     /// Spread the reduction of the window over the recovery (PRR, RFC 9937); with `rack` only, `true` in Linux.
     pub rate_reduction: Option<bool>,
+    /// Undo reductions for segments that were only late, and tolerate more reordering after each (D-SACK, RFC 2883 and RFC 3708; RFC 8985, Section 6.2, Step 4); with
+    /// `rack` only, `true` in Linux.
+    pub undo: Option<bool>,
     /// Open with a SYN.
     pub handshake: Option<bool>,
     /// Reference of RTT independence: shorter paths have the rate of one with this round-trip time; `prague` only, none by default, `25 ms` in its draft.
