@@ -49,3 +49,11 @@ fn bytes_arrive_as_they_were_written_also_in_large_pieces() {
     assert!(through(&["--chunk", "16000"], &bytes) == bytes);
     assert!(through(&[], b"").is_empty());
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn lines_arrive_over_two_paths() {
+    let text: String = (0..300).map(|n| format!("line {n} of the log\n")).collect();
+    let options = ["--lines", "--path", "127.0.0.1", "--path", "127.0.0.2", "--scheduler", "redundant"];
+    assert_eq!(String::from_utf8(through(&options, text.as_bytes())).expect("text"), text);
+}

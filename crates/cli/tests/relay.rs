@@ -15,76 +15,9 @@ use tempfile::TempDir;
 #[path = "support/processes.rs"]
 mod processes;
 use processes::{finish, signal, stderr, whimbrel};
-
-/// A relay's end in the background, killed when dropped.
-struct Relay {
-    child: Child,
-    lines: BufReader<std::process::ChildStdout>,
-}
-
-impl Relay {
-    fn start(arguments: &[&str]) -> Self {
-        let mut child = whimbrel(arguments).arg("--json").spawn().expect("it starts");
-        let lines = BufReader::new(child.stdout.take().expect("piped"));
-        Self { child, lines }
-    }
-    /// The text of the next event of that kind.
-    fn event(&mut self, kind: &str) -> String {
-        loop {
-            let mut line = String::new();
-            assert!(self.lines.read_line(&mut line).expect("text") > 0, "it has ended");
-            let event: Value = serde_json::from_str(&line).expect("JSON");
-            if event["event"] == kind {
-                return event["text"].as_str().unwrap_or_default().to_owned();
-            }
-        }
-    }
-    /// The address after `word` in the next line about being ready.
-    fn address(&mut self, word: &str) -> SocketAddr {
-        let text = self.event("ready");
-        let after = text.split(word).nth(1).unwrap_or_else(|| panic!("no {word:?} in {text:?}"));
-        let end = after.find([';', ',', ' ', '/']).unwrap_or(after.len());
-        after[..end].parse().unwrap_or_else(|_| panic!("no address in {text:?}"))
-    }
-}
-
-impl Drop for Relay {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn socket() -> UdpSocket {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");
-    socket.set_read_timeout(Some(Duration::from_secs(10))).expect("a time");
-    socket
-}
-
-fn receive(socket: &UdpSocket) -> (Vec<u8>, SocketAddr) {
-    let mut buffer = vec![0; 2048];
-    let (size, source) = socket.recv_from(&mut buffer).expect("a datagram in time");
-    buffer.truncate(size);
-    (buffer, source)
-}
-
-/// A file with a new secret.
-fn secret(folder: &TempDir) -> String {
-    let path = folder.path().join("secret").to_str().expect("text").to_owned();
-    let made = whimbrel(&["key", "secret", "--file", &path]).status().expect("it runs");
-    assert!(made.success());
-    path
-}
-
-/// The body of an HTTP response.
-fn get(at: SocketAddr, path: &str) -> (String, String) {
-    let mut stream = TcpStream::connect(at).expect("it listens");
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").expect("it reads");
-    let mut text = String::new();
-    stream.read_to_string(&mut text).expect("text");
-    let (head, body) = text.split_once("\r\n\r\n").expect("a head and a body");
-    (head.to_owned(), body.to_owned())
-}
+#[path = "support/relays.rs"]
+mod relays;
+use relays::{Relay, get, receive, secret, socket};
 
 /// Both ends: of two ports, with the state at the near one. Returns them, the near ports and the address of the state.
 fn pair(secret: &str, targets: [&UdpSocket; 2]) -> (Relay, Relay, Vec<SocketAddr>, SocketAddr) {

@@ -11,6 +11,7 @@ use serde_json::json;
 use tokio::net::lookup_host;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+use whimbrel_net::multipath::{MultipathOptions, SchedulerKind};
 use whimbrel_net::{
     Ccid, Config, ConnectionError, Listener, NetError, OverflowPolicy, SendError, SendQueueConfig,
     ServiceCode, Setup, Socket, TimerConfig,
@@ -19,6 +20,9 @@ use whimbrel_units::Duration;
 
 use super::perf::handover::willing;
 use super::perf::target::{Target, parse_target};
+use super::relay::{
+    ACROSS_PATHS, Link, PathSpec, Paths, Watch, accept, check, parse_scheduler, several_paths,
+};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::quantity::{accepted_ccids, mechanisms, parse_ccid, parse_delay};
@@ -60,6 +64,10 @@ struct ConnectArgs {
     /// The listening pipe's name or address, with or without its port: host, 192.0.2.7:6511, [2001:db8::7]:6511.
     #[arg(value_name = "HOST[:PORT]", value_parser = parse_target)]
     host: Target,
+    /// Use several paths at a time (MP-DCCP): the name or an address of a network interface; may be repeated, and may have
+    /// priority=, weight= and cost=, as for whimbrel relay (Linux).
+    #[arg(long, value_name = "INTERFACE|ADDRESS")]
+    path: Vec<PathSpec>,
     /// Congestion control: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets), or an experiment: cubic, veno, westwood, prague, delay-aware.
     #[arg(long, default_value_t = 2, value_parser = parse_ccid)]
     ccid: u8,
@@ -77,7 +85,8 @@ struct ListenArgs {
     /// Address and port for UDP; port 0: any free one [default: port 6511 of all IPv4 addresses]
     #[arg(long, value_name = "ADDRESS:PORT")]
     bind: Option<SocketAddr>,
-    /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this time.
+    /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this time
+    /// [default: 150ms if the other end has several paths, otherwise no order]
     #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
     reorder: Option<Duration>,
     #[command(flatten)]
@@ -91,6 +100,9 @@ struct CommonArgs {
     /// A datagram for each line of standard input, with its end; longer lines take several.
     #[arg(long)]
     lines: bool,
+    /// The path of a datagram of this end, if there are several: lowest-rtt, weighted, redundant, cheapest-first or handover.
+    #[arg(long, value_name = "NAME", default_value = "lowest-rtt", value_parser = parse_scheduler)]
+    scheduler: SchedulerKind,
     /// The most bytes of a datagram.
     #[arg(long, value_name = "BYTES", default_value_t = 1200, value_parser = clap::value_parser!(u16).range(1..=16_000))]
     chunk: u16,
@@ -125,6 +137,9 @@ fn config(is_secured: bool) -> Config {
 async fn connect(args: ConnectArgs) -> Result<(), Failure> {
     let mut interrupt = Interrupt::listen_as_service()?;
     let host = args.host.host.as_str();
+    if !args.path.is_empty() {
+        check(&args.path)?;
+    }
     let port = args.host.port.unwrap_or(whimbrel_net::DCCP_UDP_PORT);
     let found = lookup_host((host, port)).await.with_context(|| format!("{host} cannot be resolved"))?.next();
     let at = found.ok_or_else(|| anyhow!("{host} has no address"))?;
@@ -135,15 +150,32 @@ async fn connect(args: ConnectArgs) -> Result<(), Failure> {
     let ccid = Ccid(args.ccid);
     let config = config(security.security.is_some()).sender_ccids([ccid]).receiver_ccids([ccid]);
     let setup = Setup::new(config, security.security.clone());
+    let opening = open(&args, at, setup);
     let opened = tokio::select! {
-        opened = timeout(ANSWER_TIME, Socket::connect(at, DCCP_PORT, setup)) => opened,
+        opened = timeout(ANSWER_TIME, opening) => opened,
         () = interrupt.raised() => return Err(Failure::Interrupted),
     };
-    let socket = opened
-        .unwrap_or(Err(NetError::Connection(ConnectionError::TimedOut)))
-        .with_context(|| format!("no pipe at {at}"))?;
-    security.established(socket.peer())?;
-    forward(&socket, args.common, true, &mut interrupt).await
+    let no_answer = || NetError::Connection(ConnectionError::TimedOut).into();
+    let (link, watch) =
+        opened.unwrap_or_else(|_| Err(no_answer())).with_context(|| format!("no pipe at {at}"))?;
+    security.established(link.peer())?;
+    forward(&link, watch, args.common, true, &mut interrupt).await
+}
+
+/// Opens a connection over the system's route, or over the requested paths.
+async fn open(args: &ConnectArgs, at: SocketAddr, setup: Setup) -> anyhow::Result<(Link, Watch)> {
+    if args.path.is_empty() {
+        return Ok((Link::Single(Socket::connect(at, DCCP_PORT, setup).await?), Watch::Events));
+    }
+    let scheduler = args.common.scheduler;
+    let setup = setup.map_config(|mut config| {
+        config.receive.reorder_delay = Some(ACROSS_PATHS);
+        config
+    });
+    let (settings, options) = (several_paths(scheduler), MultipathOptions::default());
+    let (mut paths, socket) = Paths::connect(&args.path, at, DCCP_PORT, setup, settings, options).await?;
+    paths.join_all(&socket).iter().for_each(|line| eprintln!("whimbrel: {line}"));
+    Ok((Link::several(socket, scheduler), Watch::Paths(Box::new(paths))))
 }
 
 async fn listen(args: ListenArgs) -> Result<(), Failure> {
@@ -158,21 +190,27 @@ async fn listen(args: ListenArgs) -> Result<(), Failure> {
     let mut config =
         config(security.is_some()).sender_ccids(accepted_ccids()).receiver_ccids(accepted_ccids());
     config.receive.reorder_delay = args.reorder;
-    let listener = Listener::bind(at, DCCP_PORT, Setup::new(config, security)).await;
+    let mut over_paths = config.clone();
+    over_paths.receive.reorder_delay = Some(args.reorder.unwrap_or(ACROSS_PATHS));
+    let listener = Listener::bind(at, DCCP_PORT, Setup::new(config, security.clone())).await;
     let listener = listener.with_context(|| format!("UDP {at}"))?;
+    let several = listener.multipath(MultipathOptions::default())?;
+    let scheduler = args.common.scheduler;
+    several.listen(DCCP_PORT, Setup::new(over_paths, security), several_paths(scheduler))?;
     eprintln!("whimbrel: listening at UDP {}", listener.local());
-    let socket = tokio::select! {
-        accepted = listener.accept() => accepted?,
+    let link = tokio::select! {
+        accepted = accept(&listener, &several, scheduler) => accepted?,
         () = interrupt.raised() => return Err(Failure::Interrupted),
     };
     // It serves one.
-    drop(listener);
-    forward(&socket, args.common, false, &mut interrupt).await
+    drop((listener, several));
+    forward(&link, Watch::Events, args.common, false, &mut interrupt).await
 }
 
 /// Forwards standard input to the connection, and its datagrams to standard output. `ends`: the connection ends with the input.
 async fn forward(
-    socket: &Socket,
+    link: &Link,
+    mut watch: Watch,
     args: CommonArgs,
     ends: bool,
     interrupt: &mut Interrupt,
@@ -193,40 +231,42 @@ async fn forward(
     });
     let (mut sent, mut received_here) = (Count::default(), Count::default());
     let mut has_input = true;
+    let mut arrived = Vec::new();
     let ended = loop {
         tokio::select! {
             data = input.recv(), if has_input => match data {
                 Some(Ok(data)) => {
                     sent.add(&data);
-                    send(socket, data).await?;
+                    send(link, data).await?;
                 }
                 Some(Err(error)) => return Err(anyhow::Error::new(error).context("standard input").into()),
                 None if ends => {
-                    socket.close().await;
+                    link.close().await;
                     break None;
                 }
                 None => has_input = false,
             },
-            received = socket.recv() => match received {
-                // Without a reader of the output the connection is of no use.
-                Ok(received) => {
-                    received_here.add(&received.payload);
-                    if output.send(received.payload).await.is_err() {
-                        break None;
-                    }
+            received = link.recv_many(&mut arrived, WAITING) => {
+                if let Err(error) = received {
+                    break Some(error);
                 }
-                Err(error) => break Some(error),
-            },
+                // Without a reader of the output the connection is of no use.
+                if !write(&mut arrived, &output, &mut received_here).await {
+                    break None;
+                }
+            }
+            change = watch.next(link) => {
+                watch.apply(change?, link).await.iter().for_each(|line| eprintln!("whimbrel: {line}"));
+            }
             () = interrupt.raised() => {
-                socket.close().await;
+                link.close().await;
                 return Err(Failure::Interrupted);
             }
         }
     };
     // What arrived before the end.
-    while let Ok(received) = socket.recv().await {
-        received_here.add(&received.payload);
-        if output.send(received.payload).await.is_err() {
+    while link.recv_many(&mut arrived, WAITING).await.is_ok() {
+        if !write(&mut arrived, &output, &mut received_here).await {
             break;
         }
     }
@@ -246,20 +286,42 @@ async fn forward(
     }
 }
 
+/// Passes datagrams to the writer. Returns `false` if it has ended.
+async fn write(arrived: &mut Vec<Bytes>, output: &mpsc::Sender<Bytes>, count: &mut Count) -> bool {
+    for data in arrived.drain(..) {
+        count.add(&data);
+        if output.send(data).await.is_err() {
+            return false;
+        }
+    }
+    true
+}
+
 /// Sends data, in pieces if the path carries less than they take.
-async fn send(socket: &Socket, mut data: Bytes) -> Result<(), Failure> {
+async fn send(link: &Link, mut data: Bytes) -> Result<(), Failure> {
     loop {
-        match socket.send(data.clone()).await {
+        match send_whole(link, &data).await {
             Ok(()) => return Ok(()),
             Err(NetError::Send(SendError::TooLarge { limit, .. })) if (1..data.len()).contains(&limit) => {
                 let piece = data.split_to(limit);
-                match socket.send(piece).await {
+                match send_whole(link, &piece).await {
                     // The path has become narrower in this moment: what does not fit is lost, as on the path.
                     Ok(()) | Err(NetError::Send(SendError::TooLarge { .. })) => {}
                     Err(error) => return Err(error.into()),
                 }
             }
             Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Sends data as one datagram, once the queue has room.
+async fn send_whole(link: &Link, data: &Bytes) -> Result<(), NetError> {
+    loop {
+        link.writable(data.len()).await?;
+        match link.try_send(data.clone(), None) {
+            Err(NetError::Send(SendError::QueueFull)) => {}
+            result => return result,
         }
     }
 }

@@ -29,10 +29,12 @@ use super::perf::handover::{RestartRule, willing};
 use crate::exit::Failure;
 use crate::quantity::mechanisms;
 pub(super) use connect::{Near, connect};
+pub(super) use engine::Watch;
 pub(super) use follow::LinkArgs;
 use frames::Codec;
-pub(super) use listen::{Far, listen};
-pub(super) use paths::{PathSpec, check};
+pub(super) use link::Link;
+pub(super) use listen::{Far, accept, listen};
+pub(super) use paths::{PathSpec, Paths, check};
 
 /// The DCCP port behind the UDP port.
 const DCCP_PORT: u16 = 5004;

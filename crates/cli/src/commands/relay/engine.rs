@@ -247,7 +247,7 @@ impl<'a> Engine<'a> {
 
 /// The changes below a connection that its end follows.
 #[derive(Debug)]
-pub(super) enum Watch {
+pub(in crate::commands) enum Watch {
     /// The route of a connection over one path.
     Link(Box<Follow>),
     /// The interfaces of a connection over several paths.
@@ -257,7 +257,7 @@ pub(super) enum Watch {
 }
 
 /// A change below a connection.
-pub(super) enum Below {
+pub(in crate::commands) enum Below {
     Link(Change),
     Paths(PathChange),
     Event(MultipathEvent),
@@ -265,7 +265,10 @@ pub(super) enum Below {
 
 impl Watch {
     /// The next change. Cancel safe.
-    async fn next(&mut self, link: &Link) -> anyhow::Result<Below> {
+    ///
+    /// # Errors
+    /// The link or the interfaces cannot be followed any more.
+    pub(in crate::commands) async fn next(&mut self, link: &Link) -> anyhow::Result<Below> {
         match (self, link) {
             (Self::Link(follow), Link::Single(socket)) => follow.next(socket).await.map(Below::Link),
             (Self::Paths(paths), Link::Several { socket, .. }) => paths.next(socket).await.map(Below::Paths),
@@ -278,7 +281,7 @@ impl Watch {
         }
     }
     /// Applies a change. Returns lines about it.
-    async fn apply(&mut self, change: Below, link: &Link) -> Vec<String> {
+    pub(in crate::commands) async fn apply(&mut self, change: Below, link: &Link) -> Vec<String> {
         match (self, change, link) {
             (Self::Link(follow), Below::Link(change), Link::Single(socket)) => {
                 follow.apply(change, socket).await;

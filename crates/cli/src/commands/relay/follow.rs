@@ -10,7 +10,7 @@ use crate::interrupt::{Signal, Signals};
 
 /// A change of the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Change {
+pub(in crate::commands) enum Change {
     /// As the system reports it.
     Link(LinkEvent),
     /// A script announces an outage: SIGUSR1.
@@ -34,7 +34,7 @@ pub(in crate::commands) struct LinkArgs {
 
 /// Follows the link of a connection.
 #[derive(Debug)]
-pub(super) struct Follow {
+pub(in crate::commands) struct Follow {
     monitor: Option<LinkMonitor>,
     signals: Signals,
     freezes: bool,

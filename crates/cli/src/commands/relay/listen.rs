@@ -126,7 +126,7 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
 }
 
 /// The next connection, over one path or over several.
-async fn accept(
+pub(in crate::commands) async fn accept(
     listener: &Listener,
     several: &MultipathHost,
     scheduler: SchedulerKind,

@@ -91,9 +91,17 @@ impl PathSpec {
         let mut usable = addresses.iter().filter(is_usable);
         match &self.place {
             Place::Interface(name) => usable.find(|each| each.interface == *name)?.address,
+            Place::Address(address) if is_every_hosts(*address) => {
+                Some(*address).filter(|it| it.is_ipv4() == is_v4)
+            }
             Place::Address(address) => usable.find(|each| each.address == Some(*address))?.address,
         }
     }
+}
+
+/// `true` for the addresses of 127.0.0.0/8, all of which a host has without listing them.
+fn is_every_hosts(address: IpAddr) -> bool {
+    address.is_ipv4() && address.is_loopback()
 }
 
 /// `false` for link-local addresses of IPv6, by which no other network is reached.
@@ -126,7 +134,10 @@ fn check_among(specs: &[PathSpec], addresses: &[InterfaceAddress]) -> Result<(),
                     names.join(", ")
                 ));
             }
-            Place::Address(address) if !addresses.iter().any(|each| each.address == Some(*address)) => {
+            Place::Address(address)
+                if !is_every_hosts(*address)
+                    && !addresses.iter().any(|each| each.address == Some(*address)) =>
+            {
                 return Err(format!("--path {place}: no network interface has this address"));
             }
             _ => {}

@@ -57,6 +57,7 @@ fn the_address_of_a_path_is_of_the_peers_family_and_reaches_other_networks() {
     assert_eq!(v4("198.51.100.10").as_deref(), Some("198.51.100.10"));
     assert_eq!(v6("198.51.100.10"), None);
     assert_eq!(v4("wwan1"), None, "it is down");
+    assert_eq!(v4("127.0.0.9").as_deref(), Some("127.0.0.9"), "every host has it");
 }
 
 #[test]
