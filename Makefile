@@ -49,12 +49,12 @@ export PROPTEST_RNG_SEED ?= 1
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-wifi -p whimbrel-netsim
 
-.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick c-library publish-check
+.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick bonded bonded-quick c-library publish-check
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
 
-test: tools lint compliance deny publish-check wasm rust-tests validation-check fuzz-check docs python-tests instructions interop-quick handover-quick reorder-real-quick emulation-quick
+test: tools lint compliance deny publish-check wasm rust-tests validation-check fuzz-check docs python-tests instructions interop-quick handover-quick reorder-real-quick emulation-quick bonded-quick
 	echo "== make test: all passed"
 
 check: tools
@@ -135,6 +135,14 @@ emulation: extension
 emulation-quick: extension
 	echo "== emulations against simulations, quick form"
 	$(BIN)/python interop/emulation.py --quick --out $(OUT)/test/emulation
+
+# Without namespaces, TUN devices or ffmpeg it prints the reason and is skipped; under REQUIRE_ALL=1 it fails.
+bonded: extension
+	$(BIN)/python interop/bonded.py --out $(OUT)/bonded
+
+bonded-quick: extension
+	echo "== a video over two radios, quick form"
+	$(BIN)/python interop/bonded.py --ways wlan0,both --out $(OUT)/test/bonded
 
 # It has the same requirements as interop.
 reorder-real: extension

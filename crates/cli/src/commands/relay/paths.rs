@@ -6,22 +6,24 @@ use std::str::FromStr;
 use std::time::Duration as StdDuration;
 
 use anyhow::{Context, anyhow};
-use tokio::time::{Instant as Time, sleep_until, timeout};
+use tokio::time::timeout;
 use whimbrel_net::multipath::{
     JoinError, MultipathConfig, MultipathEvent, MultipathHost, MultipathOptions, MultipathSocket,
     PathPriority, SubflowId,
 };
 use whimbrel_net::{
-    ConnectionError, InterfaceAddress, InterfaceMonitor, NetError, Setup, interface_addresses,
+    Clock, ConnectionError, InterfaceAddress, InterfaceMonitor, NetError, Setup, interface_addresses,
 };
+
+use whimbrel_units::{Duration, Instant};
 
 use crate::exit::Failure;
 
 /// Time limit for the handshake over one path, before the next one is tried.
 const PATH_TIME: StdDuration = StdDuration::from_secs(6);
 /// Time between two attempts to use a path: at first, and at most.
-const FIRST_RETRY: StdDuration = StdDuration::from_secs(1);
-const LAST_RETRY: StdDuration = StdDuration::from_secs(10);
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+const LAST_RETRY: Duration = Duration::from_secs(10);
 
 /// A path as given on the command line: an interface or one of this host's addresses, and its properties.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -165,8 +167,8 @@ struct Path {
     /// Its subflow, while it joins or carries data.
     subflow: Option<SubflowId>,
     /// Time of the next attempt to use it.
-    retry: Option<Time>,
-    pause: StdDuration,
+    retry: Option<Instant>,
+    pause: Duration,
 }
 
 /// The paths of a connection.
@@ -175,6 +177,7 @@ pub(in crate::commands) struct Paths {
     host: MultipathHost,
     monitor: InterfaceMonitor,
     server: SocketAddr,
+    clock: Clock,
     paths: Vec<Path>,
 }
 
@@ -233,7 +236,7 @@ impl Paths {
             retry: None,
             pause: FIRST_RETRY,
         });
-        let mut all = Self { host, monitor, server, paths: paths.collect() };
+        let mut all = Self { host, monitor, server, clock: Clock::start(), paths: paths.collect() };
         let family = if server.is_ipv4() { "IPv4" } else { "IPv6" };
         let mut failure = None;
         for index in 0..all.paths.len() {
@@ -300,7 +303,7 @@ impl Paths {
         let retry = self.paths.iter().filter_map(|path| path.retry).min();
         let retried = async {
             match retry {
-                Some(retry) => sleep_until(retry).await,
+                Some(retry) => self.clock.sleep_until(retry).await,
                 None => std::future::pending().await,
             }
         };
@@ -326,7 +329,7 @@ impl Paths {
         match change {
             PathChange::Interfaces => self.update(socket, |_| true),
             PathChange::Retry => {
-                let now = Time::now();
+                let now = self.clock.now();
                 self.update(socket, |path| path.retry.is_some_and(|retry| retry <= now))
             }
             PathChange::Event(event) => self.on_event(event),
@@ -377,8 +380,9 @@ impl Paths {
         lines
     }
     fn retry_later(&mut self, index: usize) {
+        let now = self.clock.now();
         let path = &mut self.paths[index];
-        path.retry = Some(Time::now() + path.pause);
+        path.retry = Some(now + path.pause);
         path.pause = (path.pause * 2).min(LAST_RETRY);
     }
     /// Sets the properties of a path's subflow. By default, paths cost more in the order in which they were given.
