@@ -7,7 +7,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use whimbrel_net::{LinkEvent, LinkMonitor};
+use whimbrel_net::multipath::{MultipathConfig, MultipathHost, MultipathOptions};
+use whimbrel_net::{Config, InterfaceAddress, InterfaceMonitor, LinkEvent, LinkMonitor};
 
 #[path = "support/own_network.rs"]
 mod own_network;
@@ -131,4 +132,77 @@ fn an_interface_that_does_not_exist_is_called_by_its_name() {
         let error = LinkMonitor::open(far(), Some("wlan7")).expect_err("no such interface");
         assert!(error.to_string().contains("wlan7"), "{error}");
     });
+}
+
+/// The address of an interface, while it is up.
+fn address_of(all: &[InterfaceAddress], name: &str) -> Option<IpAddr> {
+    all.iter()
+        .find(|each| each.interface == name && each.is_up && each.address.is_some_and(|it| it.is_ipv4()))?
+        .address
+}
+
+#[test]
+fn addresses_of_interfaces_that_come_and_go_are_reported() {
+    in_own_network(async {
+        let mut monitor = InterfaceMonitor::open().expect("netlink");
+        assert_eq!(address_of(monitor.addresses(), "wh1"), None);
+        let steps = [
+            ("ip link set wh1 down", None),
+            ("ip link set wh1 up", Some("10.77.1.2")),
+            ("ip addr del 10.77.1.2/24 dev wh1", None),
+            ("ip addr add 10.77.9.2/24 dev wh1", Some("10.77.9.2")),
+            ("ip link del wh1", None),
+        ];
+        two_links();
+        for (command, address) in std::iter::once(("true", Some("10.77.1.2"))).chain(steps) {
+            assert!(run(command), "{command}");
+            let expected = address.map(|address: &str| address.parse().expect("an address"));
+            let seen = async {
+                while address_of(monitor.addresses(), "wh1") != expected {
+                    monitor.changed().await.expect("netlink");
+                }
+            };
+            timeout(Duration::from_secs(5), seen)
+                .await
+                .unwrap_or_else(|_| panic!("no change after {command}"));
+        }
+        assert_eq!(address_of(monitor.addresses(), "wh2"), "10.77.2.2".parse().ok());
+    });
+}
+
+#[test]
+fn a_path_by_an_interface_takes_that_interface_although_the_route_prefers_another() {
+    in_own_network(async {
+        two_links();
+        // Without IPv6, no other packets leave.
+        assert!(run("sysctl -qw net.ipv6.conf.all.disable_ipv6=1"));
+        // The default route is by wh1. Nothing answers on either link: the neighbour is set, and the kernel counts.
+        for n in [1, 2] {
+            assert!(run(&format!("ip neigh add 10.77.{n}.1 lladdr 02:00:00:00:00:0{n} dev wh{n}")));
+        }
+        assert!(run("ip route add default via 10.77.2.1 dev wh2 metric 100"));
+        let server = (far(), 6511).into();
+        let host = MultipathHost::new(MultipathOptions::default().peer(Some(server))).expect("entropy");
+        let local =
+            host.add_local_on("10.77.2.2:0".parse().expect("an address"), "wh2").expect("an interface");
+        let before = [1, 2].map(sent);
+        let connecting =
+            host.connect_from(local, server, 5001, Config::default(), MultipathConfig::default());
+        assert!(timeout(Duration::from_millis(1500), connecting).await.is_err(), "there is no server");
+        let after = [1, 2].map(sent);
+        assert!(after[0] == before[0] && after[1] - before[1] >= 2, "{before:?} {after:?}");
+        let refused = host.add_local_on("10.77.2.2:0".parse().expect("an address"), "nowhere0");
+        assert!(refused.is_err());
+    });
+}
+
+/// Packets that an interface has sent.
+fn sent(n: u32) -> u64 {
+    let output =
+        std::process::Command::new("ip").args(["-s", "-o", "link", "show", &format!("wh{n}")]).output();
+    let text = String::from_utf8(output.expect("the ip program").stdout).expect("text");
+    let sending = text.split("TX:").nth(1).expect("counts");
+    let numbers: Vec<u64> =
+        sending.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect();
+    numbers[1]
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::timeout;
+use whimbrel_net::multipath::{MultipathConfig, MultipathHost, MultipathOptions};
 use whimbrel_net::{Config, Host, InitCookies, Listener, Socket};
 
 #[path = "support/own_network.rs"]
@@ -44,6 +45,34 @@ fn both_ends_begin_with_what_the_interface_carries() {
             }
             assert_eq!(client.snapshot().expect("open").max_datagram, 1300 - OVERHEAD);
         }
+    });
+}
+
+#[test]
+fn both_ends_of_a_multipath_connection_begin_with_what_the_interface_carries() {
+    in_own_network(async {
+        let any = "127.0.0.1:0".parse().expect("an address");
+        let listener = Listener::bind(any, PORT, Config::default()).await.expect("a free port");
+        let server = listener.multipath(MultipathOptions::default()).expect("entropy");
+        server.listen(PORT, Config::default(), MultipathConfig::default()).expect("a free port");
+        assert!(run("ip link set lo mtu 900"));
+        let client = MultipathHost::bind(&[any]).expect("loopback");
+        let connecting =
+            client.connect(listener.local(), PORT, Config::default(), MultipathConfig::default());
+        let connected = soon(connecting).await.expect("a handshake");
+        let accepted = soon(server.accept()).await.expect("a handshake");
+        for socket in [&connected, &accepted] {
+            soon(async {
+                while socket.snapshot().expect("open").max_datagram != 900 - OVERHEAD {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            })
+            .await;
+            assert!(
+                socket.send(vec![1; 900 - OVERHEAD]).is_ok() && socket.send(vec![1; 901 - OVERHEAD]).is_err()
+            );
+        }
+        assert_eq!(soon(accepted.recv()).await.expect("nothing was lost").payload.len(), 900 - OVERHEAD);
     });
 }
 

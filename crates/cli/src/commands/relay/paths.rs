@@ -19,8 +19,9 @@ use whimbrel_units::{Duration, Instant};
 
 use crate::exit::Failure;
 
-/// Time limit for the handshake over one path, before the next one is tried.
+/// Time limit for the handshakes over one path before the next one is tried, and over the last one.
 const PATH_TIME: StdDuration = StdDuration::from_secs(6);
+const LAST_PATH_TIME: StdDuration = StdDuration::from_secs(30);
 /// Time between two attempts to use a path: at first, and at most.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(10);
@@ -255,7 +256,9 @@ impl Paths {
             }
             let Some(local) = all.paths[index].local else { continue };
             let (setup, settings) = (setup.clone(), settings.clone());
-            let connecting = timeout(PATH_TIME, all.host.connect_from(local, server, port, setup, settings));
+            let is_last = index + 1 == all.paths.len();
+            let limit = if is_last { LAST_PATH_TIME } else { PATH_TIME };
+            let connecting = timeout(limit, all.host.connect_from(local, server, port, setup, settings));
             match connecting.await.unwrap_or(Err(NetError::Connection(ConnectionError::TimedOut))) {
                 Ok(socket) => {
                     let first = socket.snapshot().and_then(|it| it.subflows.first().map(|it| it.id));
