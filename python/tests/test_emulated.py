@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import subprocess
 import sys
@@ -9,8 +11,12 @@ from pathlib import Path
 
 import emulated
 import pytest
-from confront_cells import SECONDS
+from confront_cells import RENO, SECONDS
 from emulated import EMULATED, ITEMS, SIMULATED, Row, rows_of, table
+from whimbrel import Result, sweep
+from whimbrel.comparing import samples
+from whimbrel.plan import read_plans
+from whimbrel.rebuild import rebuild
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,7 +51,7 @@ def test_a_deviation_that_is_too_large_is_marked_and_counted() -> None:
     assert table([row for row in found if row.run == 0], [item])[1] == 0
 
 
-@pytest.mark.parametrize("item", ITEMS, ids=lambda item: f"{item.paper}-{item.protocols[0].law}")
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: f"{item.paper}: {item.name}")
 def test_every_item_is_a_scenario(item: emulated.Item) -> None:
     rows = emulated.simulate(item, 0)
     assert [row.flow for row in rows] == list(range(len(item.protocols)))
@@ -63,3 +69,30 @@ def test_the_kernels_tcp_shares_an_emulated_path_with_udp_as_the_simulated_one(t
     done = subprocess.run([*command, "--whimbrel", str(program)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "runs.csv").read_text().count("\n") == 5
+
+
+def test_the_record_of_an_emulation_is_read_compared_and_reported(tmp_path: Path) -> None:
+    program = os.environ.get("WHIMBREL_PROGRAM")
+    if program is None or (reason := emulated.missing(program)):
+        pytest.skip("WHIMBREL_PROGRAM is not set" if program is None else reason)
+    scenario = tmp_path / "two.json"
+    scenario.write_text(json.dumps(emulated.single(RENO, 1.0, {})))
+    out = tmp_path / "out"
+    for seed in ("1", "2"):
+        words = [program, "emulate", str(scenario), "-q", "--seed", seed, "--out", str(out)]
+        subprocess.run([*words, "--", "ping", "-c", "3", "-i", "0.2", "r0"], check=True, capture_output=True)
+    result = Result.read(out / "two" / "records" / "emulation-2.record")
+    with (out / "flows.csv").open(newline="") as file:
+        written = list(csv.DictReader(file))
+    assert list(result.flows["flow"]) == [row["flow"] for row in written] == ["flow0", "r0>s0"]
+    assert [str(value) for value in result.flows["sent_packets"]] == [row["sent_packets"] for row in written]
+    assert result.flows.one("sent_packets", flow="flow0") == 3
+    assert samples.read(out).kind == "run"
+    # Two repetitions of each flow.
+    (plan,) = read_plans(out)["two"]
+    swept = sweep.read(plan, out)
+    assert [(line.flow, line.values["goodput_bps"].sample.size) for line in swept.lines] == [
+        ("flow0", 2),
+        ("r0>s0", 2),
+    ]
+    assert "flow0" in (rebuild(out)).read_text()

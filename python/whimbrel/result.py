@@ -17,13 +17,14 @@ Undefined values, such as the delay of a flow that received nothing, are NaN.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from whimbrel import extras
-from whimbrel.errors import WhimbrelError
+from whimbrel.errors import RecordError, WhimbrelError
 
 if TYPE_CHECKING:
     import pandas
@@ -120,6 +121,21 @@ class Result:
 
     def __init__(self, tables: Mapping[str, Mapping[str, Any]]) -> None:
         self.tables = {name: Table(columns) for name, columns in tables.items()}
+
+    @staticmethod
+    def read(path: str | Path) -> Result:
+        """The result in a file `*.record`, of a campaign or of `whimbrel emulate --out`.
+
+        Raises:
+            RecordError: the file is missing, damaged, or of another run than its name.
+        """
+        from whimbrel.records import Records
+
+        path = Path(path)
+        found = Records(path.parent).load(path.stem) if path.suffix == ".record" else None
+        if found is None:
+            raise RecordError(f"{path}: expected an existing file *.record")
+        return found
 
     def __getitem__(self, name: str) -> Table:
         try:

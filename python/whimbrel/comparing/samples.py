@@ -107,13 +107,14 @@ _EXPECTED = (
 
 
 def _read_directory(samples: Samples, path: Path) -> None:
-    if list(path.glob(f"*/{plans.RECORDS}/*.plan.json")):
+    if (path / "flows.csv").is_file():
+        # Before the campaign: that of an emulation is the same run again.
+        _read_run_tables(samples, path, -1)
+    elif list(path.glob(f"*/{plans.RECORDS}/*.plan.json")):
         _read_campaign(samples, path, plans.read_plans(path))
     elif list(path.glob(f"{plans.RECORDS}/*.plan.json")):
         read_plans = plans.read_plans(path.parent)
         _read_campaign(samples, path.parent, {path.name: read_plans[path.name]})
-    elif (path / "flows.csv").is_file():
-        _read_run_tables(samples, path, -1)
     elif list(path.glob("*.record")) or list(path.glob(f"{plans.RECORDS}/*.record")):
         directory = path if list(path.glob("*.record")) else path / plans.RECORDS
         for file in sorted(directory.glob("*.record")):

@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 mod ends;
 #[cfg(target_os = "linux")]
+mod stored;
+#[cfg(target_os = "linux")]
 mod summary;
 #[cfg(target_os = "linux")]
 mod view;
@@ -72,7 +74,8 @@ pub(crate) struct EmulateArgs {
     /// Capture only this link (its name, in either direction) or 802.11 medium. May be repeated.
     #[arg(long, value_name = "LINK", requires = "pcap")]
     pcap_link: Vec<String>,
-    /// Write the record's tables, those of `whimbrel run`, as CSV files into this directory.
+    /// Write the record's tables, those of `whimbrel run`, as CSV files into this directory, and the record for `whimbrel report`
+    /// and Python; runs with other seeds are added to it.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print all tables as JSON. The command's standard output goes to standard error.
@@ -128,6 +131,17 @@ pub(crate) fn run(args: &EmulateArgs) -> Result<(), Failure> {
     watcher.finish()?;
     if let Some(output) = output {
         output.write(&outcome.record)?;
+    }
+    if let Some(directory) = &args.out {
+        let group = args.scenario.file_stem().unwrap_or_default().to_string_lossy();
+        let stored = stored::Stored {
+            group: &group,
+            title: if plan.title.is_empty() { &group } else { &plan.title },
+            seed: settings.seed,
+            changes: &args.set,
+            summary: summary::json(&outcome),
+        };
+        stored.write(directory, &outcome.record)?;
     }
     if !args.quiet {
         eprint!("{}", summary::text(&plan, &outcome, settings.seed)?);
