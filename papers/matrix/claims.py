@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from whimbrel.claims import Claim, Verdict, above, at_most, below, between, every, times
 from whimbrel.papers.matrix.measures import ALONE
 from whimbrel.papers.matrix.networks import ONE_WAY_MS
-from whimbrel.papers.matrix.schemes import SCHEMES
+from whimbrel.papers.matrix.schemes import ALL, DIFFERENTIATION, SCHEMES
 from whimbrel.sheet import Sheet
 
 DELAY_BASED = ("gcc", "nada", "scream", "copa", "delay-aware")
@@ -41,6 +41,13 @@ def _each(
 
 def _share(network: str, row: str, column: str, low: float, high: float) -> Callable[[Sheets], Verdict]:
     return lambda sheets: between(sheets[network].value(column, "share", row=SCHEMES[row].title), low, high)
+
+
+def _gains(sheets: Sheets) -> Verdict:
+    """Each loss differentiation raises the rate of CCID 3 alone on the network with independent losses."""
+    sheet = sheets["differentiate-random"]
+    plain, *variants = (sheet.value(ALONE, "rate", row=ALL[name].title) for name in DIFFERENTIATION)
+    return every(*(above(variant, plain) for variant in variants))
 
 
 def _names(schemes: tuple[str, ...]) -> str:
@@ -130,6 +137,44 @@ CLAIMS = [
             sheets["radio"].value(ALONE, "rate", row=SCHEMES["zbs"].title),
             sheets["radio"].value(ALONE, "rate", row=SCHEMES["ccid3"].title),
             1.3,
+        ),
+    ),
+    Claim(
+        "fq-codel-isolates",
+        f"Behind FQ-CoDel, {_names(DELAY_BASED)} have {EVEN[0]} to {EVEN[1]} % of the data beside TCP CUBIC.",
+        ("fq-codel",),
+        _each(
+            "fq-codel",
+            DELAY_BASED,
+            lambda sheet, scheme: between(sheet.value(CUBIC, "share", row=scheme), *EVEN),
+        ),
+    ),
+    Claim(
+        "pie-shortens",
+        "PIE halves the delay of TCP CUBIC.",
+        ("droptail", "pie"),
+        lambda sheets: times(
+            sheets["pie"].value(ALONE, "delay", row=SCHEMES[CUBIC].title),
+            sheets["droptail"].value(ALONE, "delay", row=SCHEMES[CUBIC].title),
+            0,
+            0.5,
+        ),
+    ),
+    Claim(
+        "differentiation-gains",
+        "With 1 % of random losses, CCID 3 with any loss differentiation has a higher rate than without.",
+        ("differentiate-random",),
+        _gains,
+    ),
+    Claim(
+        "differentiation-is-harmless",
+        "Without a radio, CCID 3 with any loss differentiation loses at most 1 % of its packets.",
+        ("differentiate-none",),
+        lambda sheets: every(
+            *(
+                at_most(sheets["differentiate-none"].value(ALONE, "loss", row=ALL[variant].title), 1)
+                for variant in DIFFERENTIATION
+            )
         ),
     ),
 ]

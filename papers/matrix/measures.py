@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from whimbrel.papers.matrix.networks import FIRST, SECOND, WARM_UP_S
-from whimbrel.papers.matrix.schemes import ROWS, SCHEMES
+from whimbrel.papers.matrix.schemes import ALL, ROWS
 from whimbrel.quality import g1070
 from whimbrel.result import Result
 from whimbrel.sheet import Metric
@@ -32,7 +32,7 @@ def pair(row: str, column: str) -> tuple[str, str | None]:
     scheme = ROWS[row]
     if column == ALONE:
         return scheme, None
-    order = list(SCHEMES)
+    order = list(ALL)
     first, second = sorted((scheme, column), key=order.index)
     return first, second
 
@@ -54,7 +54,7 @@ def measure(result: Result, row: str, column: str) -> dict[str, float]:
     is_measured = (table["flow"] == name) & (table["time_s"] > WARM_UP_S)
     seconds = np.asarray(table["goodput_bps"][is_measured], dtype=np.float64)
     mean = float(seconds.mean())
-    is_video = SCHEMES[ROWS[row]].is_media and own > 0 and not math.isnan(loss)
+    is_video = ALL[ROWS[row]].is_media and own > 0 and not math.isnan(loss)
     video = g1070.rate(SCREEN, own, FRAME_RATE, loss).mos if is_video else math.nan
     return {
         "share": 100 * own / total if total else math.nan,

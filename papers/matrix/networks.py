@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.papers.matrix import recorded
-from whimbrel.papers.matrix.schemes import PAYLOAD, SCHEMES
+from whimbrel.papers.matrix.schemes import ALL, PAYLOAD
 from whimbrel.scenario import Scenario
 
 TIME_S = 60.0
@@ -87,11 +87,20 @@ def _cell() -> Document:
     }
 
 
-def _radio() -> Document:
-    """A radio that loses packets at random and retransmits none."""
-    document = _wired(None)()
-    document["link"][0]["loss"] = {"model": "bernoulli", "rate": "1 %"}
+def _lossy(loss: Document) -> Callable[[], Document]:
+    """A radio behind the drop-tail queue, which loses packets and retransmits none."""
+
+    def document() -> Document:
+        network = _wired(None)()
+        network["link"][0]["loss"] = loss
+        return network
+
     return document
+
+
+RANDOM_LOSS = {"model": "bernoulli", "rate": "1 %"}
+BURSTS = {"model": "gilbert-elliott", "good_to_bad": "0.34 %", "bad_to_good": "33.3 %"}
+"""The same loss, 1 %, in bursts of three packets on average."""
 
 
 def _recorded(file: str) -> Callable[[], Document]:
@@ -112,13 +121,25 @@ NETWORKS: Mapping[str, Network] = {
         _wired({"kind": "codel", "ecn": True}, "1000 packets"),
         "The same link with CoDel (RFC 8289) that marks.",
     ),
+    "fq-codel": Network(
+        "FQ-CoDel with ECN",
+        _wired({"kind": "fq-codel"}, "1000 packets"),
+        "The same link with FQ-CoDel (RFC 8290) that marks: a queue for each flow.",
+    ),
+    "pie": Network(
+        "PIE with ECN",
+        _wired({"kind": "pie", "ecn": True}, "1000 packets"),
+        "The same link with PIE (RFC 8033) that marks.",
+    ),
     "dualpi2": Network(
         "DualPI2",
         _wired({"kind": "dualpi2"}, "1000 packets"),
         "The same link with DualPI2 (RFC 9332): a queue for L4S and one for all others.",
     ),
     "radio": Network(
-        "radio with 1 % loss", _radio, "The drop-tail link, behind which 1 % of the packets are lost."
+        "radio with 1 % loss",
+        _lossy(RANDOM_LOSS),
+        "The drop-tail link, behind which 1 % of the packets are lost.",
     ),
     "cell": Network(
         "802.11g cell",
@@ -138,7 +159,25 @@ NETWORKS: Mapping[str, Network] = {
         "5g",
     ),
 }
-"""All networks by name."""
+"""The networks on which each scheme is measured beside each, by name."""
+DIFFERENTIATING: Mapping[str, Network] = {
+    "differentiate-none": Network(
+        "loss differentiation, no radio",
+        _wired(None),
+        "6 Mbit/s, RTT 40 ms, a drop-tail queue of 300 ms.",
+    ),
+    "differentiate-random": Network(
+        "loss differentiation, 1 % random loss",
+        _lossy(RANDOM_LOSS),
+        "The drop-tail link, behind which 1 % of the packets are lost independently.",
+    ),
+    "differentiate-bursts": Network(
+        "loss differentiation, 1 % loss in bursts",
+        _lossy(BURSTS),
+        "The drop-tail link, behind which 1 % of the packets are lost, three in a row on average.",
+    ),
+}
+"""The networks of the items on loss differentiation, by name."""
 
 
 def _flow(name: str, scheme: str, network: str) -> Document:
@@ -149,18 +188,19 @@ def _flow(name: str, scheme: str, network: str) -> Document:
         "payload": PAYLOAD,
         "start": "1 s",
         "start_jitter": "1 s",
-        **SCHEMES[scheme].keys,
+        **ALL[scheme].keys,
     }
 
 
 def scenario(network: str, first: str, second: str | None) -> Scenario:
     """Two flows, or one, at the bottleneck of a network."""
-    document: Document = {"flow": [], **NETWORKS[network].document()}
+    place = {**NETWORKS, **DIFFERENTIATING}[network]
+    document: Document = {"flow": [], **place.document()}
     flows = [_flow(FIRST, first, network)]
     if second is not None:
         flows.append(_flow(SECOND, second, network))
     document["flow"] = [*flows, *document["flow"]]
     document["simulation"] = {"duration": f"{TIME_S:g} s", "warm_up": f"{WARM_UP_S:g} s"}
     document["record"] = {"interval": "1 s"}
-    document["title"] = f"{first} beside {second or 'nothing'}: {NETWORKS[network].title}"
+    document["title"] = f"{first} beside {second or 'nothing'}: {place.title}"
     return Scenario(document)

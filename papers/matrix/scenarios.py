@@ -1,12 +1,12 @@
-"""Congestion controls for live media: each against each, on seven networks (ours)."""
+"""Congestion controls for live media: each against each, on nine networks (ours)."""
 
 from __future__ import annotations
 
 from whimbrel.paper import Item, Paper, Quick
 from whimbrel.papers.matrix import claims, recorded
 from whimbrel.papers.matrix.measures import ALONE, METRICS, measure, pair
-from whimbrel.papers.matrix.networks import NETWORKS, scenario
-from whimbrel.papers.matrix.schemes import ROWS, SCHEMES
+from whimbrel.papers.matrix.networks import DIFFERENTIATING, NETWORKS, scenario
+from whimbrel.papers.matrix.schemes import ALL, DIFFERENTIATION, SCHEMES
 from whimbrel.statistics import Precision
 
 QUICK_SCHEMES = (
@@ -27,6 +27,11 @@ QUICK_SCHEMES = (
 )
 QUICK_COLUMNS = (ALONE, "tcp-sack", "tcp-cubic")
 QUICK_NETWORKS = ("droptail", "dualpi2")
+NOTE = (
+    "60 s, of which the last 40 s are measured. The delay is that of packets in the network: TCP adds the "
+    "time of retransmissions. Video: G.1070 for VGA on 6 inch at the rate and loss of the flow, without its "
+    "delay."
+)
 
 
 def _item(key: str) -> Item:
@@ -35,7 +40,7 @@ def _item(key: str) -> Item:
         key=key,
         title=f"Each congestion control beside each: {network.title}",
         source="ours",
-        rows=list(ROWS),
+        rows=[scheme.title for scheme in SCHEMES.values()],
         columns=[ALONE, *SCHEMES],
         metrics=METRICS,
         scenario=lambda row, column: scenario(key, *pair(row, column)),
@@ -50,9 +55,27 @@ def _item(key: str) -> Item:
         is_drawn=False,
         row_label="Scheme",
         column_label="Beside",
-        note=f"{network.about} 60 s, of which the last 40 s are measured. The delay is that of packets in "
-        "the network: TCP adds the time of retransmissions. Video: G.1070 for VGA on 6 inch at the "
-        "rate and loss of the flow, without its delay.",
+        note=f"{network.about} {NOTE}",
+    )
+
+
+def _differentiation(key: str) -> Item:
+    network = DIFFERENTIATING[key]
+    return Item(
+        key=key,
+        title=f"CCID 3 with each loss differentiation: {network.title}",
+        source="ours",
+        rows=[ALL[name].title for name in DIFFERENTIATION],
+        columns=[ALONE, "tcp-cubic", "ccid3"],
+        metrics=METRICS,
+        scenario=lambda row, column: scenario(key, *pair(row, column)),
+        measure=measure,
+        precision=Precision.exactly(5),
+        quick=Quick(precision=Precision.exactly(3), columns=[ALONE], by_name=True),
+        is_drawn=False,
+        row_label="Scheme",
+        column_label="Beside",
+        note=f"{network.about} {NOTE}",
     )
 
 
@@ -62,8 +85,12 @@ PAPER = Paper(
     authors="Whimbrel",
     year=None,
     about="Twenty-one congestion controls of DCCP, TCP and RTP media, each alone and beside each, on wired, "
-    "wireless and recorded networks: share, loss, delay, variation and video quality.",
-    items=[_item(key) for key, network in NETWORKS.items() if recorded.is_there(network.file)],
+    "wireless and recorded networks: share, loss, delay, variation and video quality. CCID 3 with each loss "
+    "differentiation on a link that loses packets.",
+    items=[
+        *(_item(key) for key, network in NETWORKS.items() if recorded.is_there(network.file)),
+        *map(_differentiation, DIFFERENTIATING),
+    ],
     claims=claims.CLAIMS,
     headline=["droptail"],
 )

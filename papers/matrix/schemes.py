@@ -64,5 +64,24 @@ SCHEMES: Mapping[str, Scheme] = {
     "delay-aware-l4s": _media("delay-aware TFRC, L4S", "delay-aware-l4s", report_interval="20 ms"),
     "udp": _media("constant 3 Mbit/s", "constant", start_rate=CONSTANT_RATE),
 }
-ROWS: Mapping[str, str] = {scheme.title: key for key, scheme in SCHEMES.items()}
-"""Keys of the schemes by title, as the rows of the tables are named."""
+"""The schemes that are measured each beside each."""
+VARIANTS: Mapping[str, Scheme] = {
+    **{
+        name: _dccp(f"CCID 3 with {title}", 3, classifier=name)
+        for name, title in (
+            ("biaz", "Biaz"),
+            ("mbiaz", "mBiaz"),
+            ("spike", "Spike"),
+            ("zigzag", "ZigZag"),
+            ("zbs2", "ZBS2"),
+            ("zbs3", "ZBS3"),
+        )
+    },
+    "omniscient": _dccp("CCID 3 with the truth", 3, classifier="omniscient"),
+}
+"""Further loss differentiation, measured alone and beside two schemes only."""
+ALL: Mapping[str, Scheme] = {**SCHEMES, **VARIANTS}
+ROWS: Mapping[str, str] = {scheme.title: key for key, scheme in ALL.items()}
+"""Keys of all schemes by title, as the rows of the tables are named."""
+DIFFERENTIATION = ("ccid3", "biaz", "mbiaz", "spike", "zigzag", "zbs", "zbs2", "zbs3", "omniscient")
+"""The rows of the items on loss differentiation."""

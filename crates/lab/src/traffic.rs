@@ -5,6 +5,7 @@
 
 mod bulk;
 mod cbr;
+mod downloads;
 mod on_off;
 mod pairs;
 mod playback;
@@ -12,6 +13,7 @@ mod transfer;
 
 pub use bulk::Bulk;
 pub use cbr::Cbr;
+pub use downloads::Downloads;
 pub use on_off::OnOff;
 pub use pairs::Pairs;
 pub use playback::Playback;
@@ -47,6 +49,8 @@ pub enum Pattern {
     Bulk(Bulk),
     /// A number of bytes.
     Transfer(Transfer),
+    /// Transfers of random sizes at random times.
+    Downloads(Downloads),
     /// Pairs of datagrams.
     Pairs(Pairs),
     /// A datagram at every interval.
@@ -98,6 +102,7 @@ impl TrafficSource {
         match &self.pattern {
             Pattern::Bulk(bulk) => Some(bulk.start()),
             Pattern::Transfer(transfer) => transfer.next(),
+            Pattern::Downloads(downloads) => Some(downloads.next()),
             Pattern::Pairs(pairs) => Some(pairs.next()),
             Pattern::Cbr(cbr) => Some(cbr.next()),
             Pattern::OnOff(on_off) => Some(on_off.next()),
@@ -113,6 +118,7 @@ impl TrafficSource {
         Some(match &mut self.pattern {
             Pattern::Bulk(bulk) => bulk.emit(),
             Pattern::Transfer(transfer) => transfer.emit(),
+            Pattern::Downloads(downloads) => downloads.emit(),
             Pattern::Pairs(pairs) => pairs.emit(),
             Pattern::Cbr(cbr) => cbr.emit(),
             Pattern::OnOff(on_off) => on_off.emit(),

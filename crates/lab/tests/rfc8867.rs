@@ -11,6 +11,7 @@ fn simulate(name: &str, law: &str) -> Record {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rfc8867").join(name);
     let mut document = Document::from_file(path).unwrap();
     document.set("variables.law", law).unwrap();
+    document.set("variables.jitter", "0 s").unwrap();
     run(&document.plan().unwrap_or_else(|error| panic!("{error}")), 1)
 }
 

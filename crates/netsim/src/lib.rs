@@ -41,6 +41,7 @@
 
 mod agents;
 pub mod capture;
+pub mod delay_variation;
 mod events;
 pub mod impairment;
 mod loss;

@@ -17,7 +17,7 @@ pub use counters::{Count, LinkStats, QueueSnapshot};
 pub use egress::{Egress, MediumId, NextHop, StationId};
 pub(crate) use host::Host;
 pub use host::{HostConfig, HostStats};
-pub(crate) use link::{Damage, DelayStage, Link, ManagedQueue, MediumEffect, Verdict};
+pub(crate) use link::{Damage, DelayStage, Delays, Link, ManagedQueue, MediumEffect, Verdict};
 pub use link::{DownPolicy, LinkConfig, LinkRate, QueueLimit};
 pub(crate) use loopback::Loopback;
 pub(crate) use medium::{Effect, MediumSlot, Station};

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use whimbrel_units::ByteCount;
 
 use super::quantity::{Rate, Size, Time};
 use super::transport::Settings;
@@ -83,6 +84,22 @@ pub enum Traffic {
         /// Application data without headers.
         bytes: Size,
     },
+    /// Downloads of a random size over a reliable transport, as of a web browser. The times between their starts are exponentially distributed; a download that
+    /// is not complete by then precedes the next one (RFC 8868, Section 5.1).
+    Downloads {
+        /// The smallest size.
+        #[serde(default = "thirty_kilobytes")]
+        least: Size,
+        /// The largest size; sizes in between are equally probable.
+        #[serde(default = "fifty_kilobytes")]
+        most: Size,
+        /// The mean time from a download's start to the next one's.
+        #[serde(default = "ten_seconds")]
+        idle: Time,
+        /// If true, the first download begins after such a time, otherwise at once.
+        #[serde(default)]
+        begins_idle: bool,
+    },
     /// Pairs of packets back to back, from which the receiver infers the capacity of the path (AdHoc Probe). Only over `udp`.
     ProbePairs {
         /// Time between pairs.
@@ -127,6 +144,18 @@ pub enum Traffic {
         #[serde(default)]
         repeat: bool,
     },
+}
+
+fn thirty_kilobytes() -> Size {
+    Size(ByteCount::new(30_000))
+}
+
+fn fifty_kilobytes() -> Size {
+    Size(ByteCount::new(50_000))
+}
+
+fn ten_seconds() -> Time {
+    Time(whimbrel_units::Duration::from_secs(10))
 }
 
 fn fifty_milliseconds() -> Time {

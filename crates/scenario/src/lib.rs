@@ -33,6 +33,7 @@
 
 pub mod controller;
 mod decode;
+pub mod delay_variation;
 mod discipline;
 mod document;
 mod error;
@@ -42,7 +43,7 @@ pub mod host;
 mod idle;
 pub mod infrastructure;
 pub mod link;
-pub mod netem;
+mod netem;
 pub mod network;
 pub mod networks;
 pub mod place;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::controller::ControllerKeys;
+use super::delay_variation::DelayVariation;
 use super::discipline::Discipline;
 use super::netem::Netem;
 use super::networks::MeasuredNetwork;
@@ -70,6 +71,9 @@ pub struct Link {
     /// Delay, jitter and reordering at the link's end, as NetEm has them; in the direction of `loss`.
     #[serde(default)]
     pub netem: Option<Netem>,
+    /// Delay variation at the link's end without reordering within a flow (RFC 8868, Section 4.5.2); in the direction of `loss`. Not together with `netem`.
+    #[serde(default)]
+    pub delay_variation: Option<DelayVariation>,
     /// Different values for the direction from the second node to the first.
     #[serde(default)]
     pub reverse: Option<Reverse>,
@@ -104,6 +108,8 @@ pub struct Reverse {
     pub damaged: Probability,
     /// Delay, jitter and reordering at the link's end; nothing by default.
     pub netem: Option<Netem>,
+    /// Delay variation at the link's end; nothing by default.
+    pub delay_variation: Option<DelayVariation>,
 }
 
 /// A recorded rate.

@@ -1,5 +1,6 @@
 //! A scenario made ready to run: copies made, names resolved, files read, everything checked.
 
+mod delay_variation;
 mod discipline;
 mod flows;
 mod handovers;

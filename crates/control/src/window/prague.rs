@@ -132,11 +132,15 @@ impl WindowLaw for Prague {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Acknowledgement) {
+        let mut acked = ack.acked;
         if window.in_slow_start() {
-            window.cwnd += ack.acked;
-        } else {
-            window.cwnd += self.growth() * ack.acked / window.cwnd;
+            // The acknowledgement that repairs a lost retransmission after a timeout covers all that arrived meanwhile: it must not exceed the threshold.
+            let growth = acked.min(window.ssthresh - window.cwnd);
+            window.cwnd += growth;
+            acked -= growth;
         }
+        // At most a window of data at once, for the same reason.
+        window.cwnd += self.growth() * (acked / window.cwnd).min(1.0);
     }
 
     fn on_congestion(&mut self, window: &mut Window, signal: &CongestionSignal) {

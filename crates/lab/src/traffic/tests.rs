@@ -119,3 +119,26 @@ fn an_application_ends_when_it_stops_but_not_with_the_simulation() {
         TrafficSource::endless(Pattern::Playback(Playback::new(schedule, Instant::ZERO, None, false)), stop);
     assert!(clip.poll_emission(Instant::ZERO).is_some() && clip.has_ended(Instant::ZERO));
 }
+
+/// RFC 8868, Section 5.1: 30 to 50 kB, and 10 s from start to start on average.
+#[test]
+fn downloads_have_random_sizes_and_times() {
+    let random = || RandomStreams::new(1, 0).stream("flow", "traffic");
+    let start = Instant::from_secs(5);
+    let downloads = |begins_idle| {
+        let idle = Duration::from_secs(10);
+        let pattern = Pattern::Downloads(Downloads::new(start, 30_000, 50_000, idle, begins_idle, random()));
+        play(TrafficSource::new(pattern, Instant::FAR_FUTURE), Instant::from_secs(20_005))
+    };
+    let emitted = downloads(false);
+    assert_eq!(emitted[0].0, start);
+    assert!(downloads(true)[0].0 > start);
+    assert!((1_800..2_200).contains(&emitted.len()), "{}", emitted.len());
+    let sizes = || emitted.iter().map(|(_, emission)| f64::from(emission.size));
+    assert!(sizes().all(|size| (30_000.0..=50_000.0).contains(&size)));
+    let mean = sizes().sum::<f64>() / emitted.len() as f64;
+    assert!((mean - 40_000.0).abs() < 500.0, "{mean}");
+    // A tenth of equally distributed sizes is in each tenth of the range.
+    let low = sizes().filter(|size| *size < 32_000.0).count();
+    assert!((150..250).contains(&low), "{low}");
+}

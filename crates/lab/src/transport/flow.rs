@@ -8,7 +8,7 @@ use whimbrel_units::{ByteCount, Duration, Instant};
 
 use crate::metrics::{Meter, Recording};
 use crate::scenario::{FlowPlan, Plan, WifiPlan};
-use crate::traffic::{Bulk, Cbr, OnOff, Pairs, Pattern, Playback, TrafficSource, Transfer};
+use crate::traffic::{Bulk, Cbr, Downloads, OnOff, Pairs, Pattern, Playback, TrafficSource, Transfer};
 use crate::transport::explicit::CrossLayer;
 
 /// The parameters of a flow's ends.
@@ -100,6 +100,10 @@ impl<'a> FlowSetup<'a> {
         let pattern = match &self.flow.traffic {
             TrafficPlan::Bulk => Pattern::Bulk(Bulk::new(start, size)),
             TrafficPlan::Transfer { bytes } => Pattern::Transfer(Transfer::new(start, *bytes)),
+            TrafficPlan::Downloads { least, most, idle, begins_idle } => {
+                let random = self.random("traffic");
+                Pattern::Downloads(Downloads::new(start, *least, *most, *idle, *begins_idle, random))
+            }
             TrafficPlan::ProbePairs { interval } => Pattern::Pairs(Pairs::new(start, *interval, size)),
             TrafficPlan::Cbr { interval } => Pattern::Cbr(Cbr::new(start, *interval, size)),
             TrafficPlan::OnOff { interval, burst, idle } => {

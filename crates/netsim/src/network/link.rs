@@ -18,7 +18,7 @@ mod transmitter;
 
 pub use config::{DownPolicy, LinkConfig, LinkRate, QueueLimit};
 pub(crate) use damage::Damage;
-pub(crate) use delay_stage::DelayStage;
+pub(crate) use delay_stage::{DelayStage, Delays};
 pub(crate) use managed::ManagedQueue;
 
 use std::collections::VecDeque;

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use super::Simulator;
 use crate::agents::Agents;
+use crate::delay_variation::{DelayVariation, DelayVariationConfig, DelayVariationError};
 use crate::events::{Agenda, Event, Timeline};
 use crate::impairment::{Impairment, ImpairmentError, LossProcess};
-use crate::netem::{NetemConfig, NetemError};
-use crate::network::{Damage, DelayStage, Link, LinkEnds, Loopback, ManagedQueue, Network};
+use crate::netem::{Netem, NetemConfig, NetemError};
+use crate::network::{Damage, DelayStage, Delays, Link, LinkEnds, Loopback, ManagedQueue, Network};
 use crate::packets::PacketStore;
 use crate::queue::{Discipline, DisciplineError, QueueDiscipline};
 use crate::random::RandomStreams;
@@ -58,8 +59,8 @@ impl<A: Agent> Simulator<A> {
     /// Adds a simplex link. Routes are computed before the next event, and know the link.
     ///
     /// # Panics
-    /// If the parameters of the impairment ([`Impairment::check`]), of damage, of NetEm or of the discipline are out of
-    /// range, or if marking from a number of packets on is wanted of a discipline other than drop-tail.
+    /// If the parameters of the impairment ([`Impairment::check`]), of damage, of NetEm, of the delay variation or of the discipline are out of
+    /// range, if there are both NetEm and a delay variation, or if marking from a number of packets on is wanted of a discipline other than drop-tail.
     pub fn add_link(&mut self, from: NodeId, to: NodeId, config: LinkConfig) -> LinkId {
         let id = LinkId(self.network.links.len() as u32);
         let source = self.timeline.queue.add_source(Event::Arrival(id.0));
@@ -67,6 +68,7 @@ impl<A: Agent> Simulator<A> {
         self.network.link_ends.push(LinkEnds { name, from, to, routable: true, impairments_set: 0 });
         let (impairment, damaged, netem) = (config.impairment.clone(), config.damaged, config.netem);
         let (discipline, limit) = (config.discipline.clone(), config.limit);
+        let variation = config.delay_variation;
         assert!(
             config.mark_at.is_none() || discipline == Discipline::DropTail,
             "link `{}`: mark_at needs drop-tail",
@@ -78,6 +80,16 @@ impl<A: Agent> Simulator<A> {
         }
         if let Some(netem) = netem
             && let Err(error) = self.set_netem(id, &netem)
+        {
+            panic!("link `{}`: {error}", self.link_name(id));
+        }
+        assert!(
+            netem.is_none() || variation.is_none(),
+            "link `{}`: netem and delay variation",
+            self.link_name(id)
+        );
+        if let Some(variation) = variation
+            && let Err(error) = self.set_delay_variation(id, variation)
         {
             panic!("link `{}`: {error}", self.link_name(id));
         }
@@ -164,10 +176,23 @@ impl<A: Agent> Simulator<A> {
 
     fn set_netem(&mut self, link: LinkId, config: &NetemConfig) -> Result<(), NetemError> {
         let random = self.streams.stream(&self.network.link_ends[link.index()].name, "netem");
-        let source = self.timeline.queue.add_source(Event::Release(link.0));
-        self.network.links[link.index()].delay_stage =
-            Some(Box::new(DelayStage::new(config, random, source)?));
+        self.set_delays(link, Delays::Netem(Netem::new(config, random)?, config.limit));
         Ok(())
+    }
+
+    fn set_delay_variation(
+        &mut self,
+        link: LinkId,
+        config: DelayVariationConfig,
+    ) -> Result<(), DelayVariationError> {
+        let random = self.streams.stream(&self.network.link_ends[link.index()].name, "delay variation");
+        self.set_delays(link, Delays::Ordered(DelayVariation::new(config, random)?));
+        Ok(())
+    }
+
+    fn set_delays(&mut self, link: LinkId, delays: Delays) {
+        let source = self.timeline.queue.add_source(Event::Release(link.0));
+        self.network.links[link.index()].delay_stage = Some(Box::new(DelayStage::new(delays, source)));
     }
 
     /// Lets an agent receive what is sent to its node and to no other agent there, whatever its flow.

@@ -55,9 +55,10 @@ impl<A: Agent> Simulator<A> {
     #[cold]
     fn delay_stage(&mut self, link_index: u32, packet: u32) {
         let insertion = self.timeline.queue.insertion();
-        let size = self.packets.header(packet).size;
+        let header = self.packets.header(packet);
+        let (flow, size) = (header.flow, header.size);
         let Some(delay_stage) = &mut self.network.links[link_index as usize].delay_stage else { return };
-        if !delay_stage.take(self.timeline.now, insertion, packet, size) {
+        if !delay_stage.take(self.timeline.now, insertion, packet, flow, size) {
             return self.lose(packet, LossCause::QueueOverflow(LinkId(link_index)));
         }
         if let Some((at, insertion)) = delay_stage.next() {

@@ -57,6 +57,17 @@ pub enum TrafficPlan {
         /// Bytes of application data.
         bytes: u32,
     },
+    /// Transfers of random sizes at random times.
+    Downloads {
+        /// The smallest size in bytes.
+        least: u32,
+        /// The largest size in bytes.
+        most: u32,
+        /// The mean time from start to start.
+        idle: Duration,
+        /// `true` if such a time precedes the first.
+        begins_idle: bool,
+    },
     /// Pairs of packets.
     ProbePairs {
         /// The time between pairs.
@@ -237,6 +248,18 @@ fn traffic(
                 ));
             }
         },
+        Traffic::Downloads { least, most, idle, begins_idle } => {
+            let bytes = |size: &Size| u32::try_from(size.0.as_u64()).ok().filter(|bytes| *bytes > 0);
+            match (bytes(least), bytes(most)) {
+                (Some(least), Some(most)) if least <= most && !idle.0.is_zero() => {
+                    TrafficPlan::Downloads { least, most, idle: idle.0, begins_idle: *begins_idle }
+                }
+                _ => {
+                    let expected = "1 byte to 4 GB, `least` not above `most`, and an `idle` time above zero";
+                    return Err(ScenarioError::invalid(key, "{...}", expected));
+                }
+            }
+        }
         Traffic::ProbePairs { interval } if interval.0.is_zero() => {
             return Err(ScenarioError::invalid(format!("{key}.interval"), "\"0 s\"", "a time above zero"));
         }

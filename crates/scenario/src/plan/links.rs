@@ -6,6 +6,7 @@ use whimbrel_netsim::trace::{AtEnd, DeliveryTrace, LoadDependentTrace, RateSteps
 use whimbrel_netsim::{Impairment, LinkConfig, LinkRate, QueueLimit};
 use whimbrel_units::{DataRate, Duration, Instant};
 
+use super::delay_variation::delay_variation;
 use super::discipline::discipline;
 use super::losses::impairment;
 use super::netem::netem;
@@ -176,7 +177,7 @@ fn forward_config(
     let queue = link.queue.or(network.map(|network| network.queue));
     let wanted = link.discipline.clone().unwrap_or_default();
     check_marking(key, link.mark_at, &wanted)?;
-    Ok(LinkConfig {
+    let mut config = LinkConfig {
         discipline: discipline(&format!("{key}.discipline"), &wanted, &rate)?,
         rate,
         delay: delay.unwrap_or_default(),
@@ -185,7 +186,11 @@ fn forward_config(
         impairment: impairment(&format!("{key}.loss"), &link.loss, base, notes)?,
         damaged: link.damaged.0,
         netem: netem(&format!("{key}.netem"), link.netem.as_ref())?,
-    })
+        delay_variation: None,
+    };
+    config.delay_variation =
+        delay_variation(key, link.delay_variation, nominal(&config), config.netem.is_some())?;
+    Ok(config)
 }
 
 fn reverse_config(
@@ -209,7 +214,7 @@ fn reverse_config(
     };
     let wanted = changes.discipline.or(link.discipline.clone()).unwrap_or_default();
     check_marking(&key, changes.mark_at.or(link.mark_at), &wanted)?;
-    Ok(LinkConfig {
+    let mut config = LinkConfig {
         discipline: discipline(&format!("{key}.discipline"), &wanted, &rate)?,
         rate,
         delay: changes.delay.map_or(forward.delay, |delay| delay.0),
@@ -218,7 +223,11 @@ fn reverse_config(
         impairment: impairment(&format!("{key}.loss"), &changes.loss, base, notes)?,
         damaged: changes.damaged.0,
         netem: netem(&format!("{key}.netem"), changes.netem.as_ref())?,
-    })
+        delay_variation: None,
+    };
+    config.delay_variation =
+        delay_variation(&key, changes.delay_variation, nominal(&config), config.netem.is_some())?;
+    Ok(config)
 }
 
 /// The rate of a link at the start; the mean rate of a trace.

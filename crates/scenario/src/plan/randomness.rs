@@ -28,6 +28,7 @@ fn link_is_random(config: &LinkConfig) -> bool {
         || damage_is_drawn
         || config.discipline.is_random()
         || config.netem.as_ref().is_some_and(netem_is_random)
+        || config.delay_variation.is_some_and(|variation| !variation.deviation.is_zero())
 }
 
 fn netem_is_random(config: &NetemConfig) -> bool {
@@ -43,5 +44,5 @@ fn handover_is_random(handover: &HandoverPlan) -> bool {
 fn flow_is_random<P: TransportPlan>(flow: &FlowPlan<P>) -> bool {
     flow.transport.is_random()
         || !flow.start_jitter.is_zero()
-        || matches!(flow.traffic, TrafficPlan::OnOff { .. })
+        || matches!(flow.traffic, TrafficPlan::OnOff { .. } | TrafficPlan::Downloads { .. })
 }

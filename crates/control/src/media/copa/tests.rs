@@ -154,3 +154,35 @@ fn the_window_stays_within_the_limits_of_the_encoder() {
     // Two packets for each report of 10 ms, 50 ms and the packet that is being sent.
     assert!(copa.allowance().window.is_some_and(|window| window.as_u64() < 25_000));
 }
+
+/// Share of 1 Mbit/s and mean queueing delay in ms of a flow whose reports meet another flow's queue.
+fn beside_opposite_traffic(mode_switching: bool, is_opposed: bool) -> (f64, f64) {
+    let config = CopaConfig { mode_switching, ..config() };
+    let (mut forth, mut back) = (Copa::new(config), Copa::new(config));
+    let paths = [path(1e3, 50, 300), path(1e3, 50, 300)];
+    let mut flows = alloc::vec![Flow {
+        controller: &mut forth,
+        path: &paths[0],
+        link: 0,
+        reports: is_opposed.then_some(1)
+    }];
+    if is_opposed {
+        flows.push(Flow { controller: &mut back, path: &paths[1], link: 1, reports: Some(0) });
+    }
+    let samples = run_flows(&mut flows, 60, 1);
+    let samples = &samples[0][200..];
+    (mean(samples, |sample| sample.received) / 1e6, mean(samples, queue_ms))
+}
+
+/// Copa's round-trip time contains the queue of its reports. That of a flow in the other direction looks like a competitor which never leaves an empty queue, so that
+/// both flows enter competitive mode, and fill their queues.
+#[test]
+fn traffic_against_the_reports_is_mistaken_for_competition() {
+    let (_, alone) = beside_opposite_traffic(true, false);
+    let (_, opposed) = beside_opposite_traffic(true, true);
+    let (share, without) = beside_opposite_traffic(false, true);
+    assert!(alone < 50.0, "{alone} ms");
+    assert!(opposed > 4.0 * alone, "{opposed} ms, alone {alone}");
+    assert!(without < alone, "{without} ms, alone {alone}");
+    assert!(share > 0.8, "{share}");
+}

@@ -153,3 +153,14 @@ fn rtt_independence_gives_a_short_path_the_rate_of_the_reference() {
     let ratio = rate(Prague::new(), short) / rate(Prague::new(), reference);
     assert!((4.7..5.3).contains(&ratio), "{ratio}");
 }
+
+/// After a timeout, the acknowledgement of a retransmission covers what was selectively acknowledged before.
+#[test]
+fn slow_start_ends_at_the_threshold_whatever_is_acknowledged() {
+    let mut law = Prague::new();
+    let mut window = Window { cwnd: 1.0, ssthresh: 12.0 };
+    law.on_ack(&mut window, &Acknowledgement::of(4.0));
+    assert_eq!(window.cwnd, 5.0);
+    law.on_ack(&mut window, &Acknowledgement::of(550.0));
+    assert_eq!(window.cwnd, 13.0);
+}

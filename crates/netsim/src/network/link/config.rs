@@ -3,6 +3,7 @@
 use whimbrel_units::{DataRate, Duration};
 
 use crate::Impairment;
+use crate::delay_variation::DelayVariationConfig;
 use crate::netem::NetemConfig;
 use crate::queue::Discipline;
 use crate::trace::{DeliveryTrace, LoadDependentTrace, RateSteps};
@@ -96,6 +97,8 @@ pub struct LinkConfig {
     /// Delay of each packet by a time of its own when it has reached the link's end, so that packets may overtake
     /// each other. A link that goes down does not concern packets that are there.
     pub netem: Option<NetemConfig>,
+    /// The same with delays that keep the order of each flow. Not together with `netem`.
+    pub delay_variation: Option<DelayVariationConfig>,
 }
 
 impl LinkConfig {
@@ -110,6 +113,7 @@ impl LinkConfig {
             impairment: Impairment::None,
             damaged: 0.0,
             netem: None,
+            delay_variation: None,
         }
     }
 
@@ -145,5 +149,10 @@ impl LinkConfig {
     /// The same link, at whose end each packet is delayed by a time of its own.
     pub fn with_netem(self, netem: NetemConfig) -> Self {
         Self { netem: Some(netem), ..self }
+    }
+
+    /// The same link, at whose end each packet is delayed by a time of its own, in the order of its flow.
+    pub fn with_delay_variation(self, delay_variation: DelayVariationConfig) -> Self {
+        Self { delay_variation: Some(delay_variation), ..self }
     }
 }

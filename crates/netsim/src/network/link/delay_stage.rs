@@ -1,14 +1,15 @@
-//! Delay stage at a link's end: each packet is delayed by a time of its own, so later ones may overtake.
+//! Delay stage at a link's end: each packet is delayed by a time of its own.
 
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use whimbrel_units::Instant;
 
+use crate::delay_variation::DelayVariation;
 use crate::events::EventSource;
-use crate::netem::{Netem, NetemConfig, NetemError};
+use crate::netem::Netem;
 use crate::network::Count;
-use crate::random::RandomStream;
+use crate::packets::FlowId;
 
 /// A delayed packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,40 +21,45 @@ struct DelayedPacket {
     size: u32,
 }
 
-/// Delayed packets: NetEm's queue, at the far end of the link.
+/// The source of the delays.
+pub(crate) enum Delays {
+    /// Independent of each other, so that packets may overtake; with a limit of packets.
+    Netem(Netem, usize),
+    /// In the order of each flow.
+    Ordered(DelayVariation),
+}
+
+/// Delayed packets, at the far end of the link.
 pub(crate) struct DelayStage {
     /// Event of the first release.
     pub(crate) source: EventSource,
-    netem: Netem,
-    limit: usize,
+    delays: Delays,
     packets: BinaryHeap<Reverse<DelayedPacket>>,
     present: Count,
     refused: Count,
 }
 
 impl DelayStage {
-    pub(crate) fn new(
-        config: &NetemConfig,
-        random: RandomStream,
-        source: EventSource,
-    ) -> Result<Self, NetemError> {
-        Ok(Self {
+    pub(crate) fn new(delays: Delays, source: EventSource) -> Self {
+        Self {
             source,
-            netem: Netem::new(config, random)?,
-            limit: config.limit,
+            delays,
             packets: BinaryHeap::new(),
             present: Count::default(),
             refused: Count::default(),
-        })
+        }
     }
 
     /// Takes a packet. Returns `false` if the stage is full.
-    pub(crate) fn take(&mut self, now: Instant, insertion: u64, slot: u32, size: u32) -> bool {
-        if self.packets.len() >= self.limit {
-            self.refused.add_packet(size);
-            return false;
-        }
-        let until = now + self.netem.delay();
+    pub(crate) fn take(&mut self, now: Instant, insertion: u64, slot: u32, flow: FlowId, size: u32) -> bool {
+        let until = match &mut self.delays {
+            Delays::Netem(_, limit) if self.packets.len() >= *limit => {
+                self.refused.add_packet(size);
+                return false;
+            }
+            Delays::Netem(netem, _) => now + netem.delay(),
+            Delays::Ordered(variation) => variation.release(now, flow, size),
+        };
         self.packets.push(Reverse(DelayedPacket { until, insertion, slot, size }));
         self.present.add_packet(size);
         true
