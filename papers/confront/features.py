@@ -72,6 +72,13 @@ def _marked(result: Result) -> float:
     return float(result.flows["marked_packets"][0] > 0)
 
 
+def _detects(result: Result) -> float:
+    """Packets arrive with damaged data, and none of them is taken for an intact one."""
+    flows, damaged = result.flows, result["links"]["damaged_packets"][0]
+    accepted = flows["received_packets"][0] + flows["under_way_packets"][0]
+    return float(damaged > 0 and accepted <= flows["sent_packets"][0] - damaged)
+
+
 class Feature:
     """A row of Table 1.
 
@@ -87,6 +94,7 @@ class Feature:
 
 FEATURES = {
     "bytes of the header": Feature(_header, WIDE),
+    "error detection": Feature(_detects, WIDE, loss=LOSS, damaged="100 %"),
     "error recovery by ARQ": Feature(_recovers, WIDE, loss=LOSS),
     "congestion control": Feature(_controls, NARROW),
     "ECN": Feature(_marked, NARROW, mark_at=5),
@@ -116,11 +124,12 @@ ITEM = Item(
 
 PRINTED: Mapping[str, tuple[float, float, float]] = {
     "bytes of the header": (8, 20, 16),
+    "error detection": (1, 1, 1),
     "error recovery by ARQ": (0, 1, 0),
     "congestion control": (0, 1, 1),
     "ECN": (0, 1, 1),
 }
-"""Those of Table 1 that are measured, for UDP, TCP and DCCP."""
+"""Those of Table 1 that are measured, for UDP, TCP and DCCP. UDP's error detection is optional there; ours has it."""
 
 
 def _agrees(sheets: Mapping[str, Sheet]) -> Verdict:
@@ -134,7 +143,7 @@ def _agrees(sheets: Mapping[str, Sheet]) -> Verdict:
 
 CLAIM = Claim(
     "features",
-    "Header sizes, error recovery, congestion control and ECN of UDP, TCP and DCCP are those of Table 1.",
+    "Header sizes, error detection, error recovery, congestion control and ECN of UDP, TCP and DCCP are those of Table 1.",
     ("table1",),
     _agrees,
     "Section 2.2, Table 1",
