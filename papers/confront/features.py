@@ -129,7 +129,10 @@ PRINTED: Mapping[str, tuple[float, float, float]] = {
     "congestion control": (0, 1, 1),
     "ECN": (0, 1, 1),
 }
-"""Those of Table 1 that are measured, for UDP, TCP and DCCP. UDP's error detection is optional there; ours has it."""
+"""Those of Table 1 that are measured, for UDP, TCP and DCCP.
+
+UDP's error detection is optional there; ours has it.
+"""
 
 
 def _agrees(sheets: Mapping[str, Sheet]) -> Verdict:
@@ -143,7 +146,8 @@ def _agrees(sheets: Mapping[str, Sheet]) -> Verdict:
 
 CLAIM = Claim(
     "features",
-    "Header sizes, error detection, error recovery, congestion control and ECN of UDP, TCP and DCCP are those of Table 1.",
+    "Header sizes, error detection, error recovery, congestion control and ECN of UDP, TCP and DCCP are "
+    "those of Table 1.",
     ("table1",),
     _agrees,
     "Section 2.2, Table 1",

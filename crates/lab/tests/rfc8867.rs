@@ -7,11 +7,16 @@ use whimbrel_lab::{Document, run};
 
 const LAWS: [&str; 7] = ["gcc", "nada", "scream", "copa", "bbr", "delay-aware", "delay-aware-l4s"];
 
+/// Without variation of delay, so that the numbers are those of the queue.
 fn simulate(name: &str, law: &str) -> Record {
+    simulate_with(name, law, "0 s")
+}
+
+fn simulate_with(name: &str, law: &str, jitter: &str) -> Record {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rfc8867").join(name);
     let mut document = Document::from_file(path).unwrap();
     document.set("variables.law", law).unwrap();
-    document.set("variables.jitter", "0 s").unwrap();
+    document.set("variables.jitter", jitter).unwrap();
     run(&document.plan().unwrap_or_else(|error| panic!("{error}")), 1)
 }
 
@@ -112,6 +117,24 @@ fn a_pause_leaves_its_share_to_the_others() {
         for flow in ["video1", "video3"] {
             let share = goodput(&record, flow, 52.0, 60.0) / available(3.5e6, 2.0);
             assert!(share > 0.8, "{law}, {flow}: {share}");
+        }
+    }
+}
+
+/// Section 5.7: short downloads do not starve the media below the encoder's least rate, with RFC 8868's variation of delay or without.
+#[test]
+fn short_downloads_leave_the_media_their_least_rate() {
+    for law in LAWS {
+        for jitter in ["0 s", "5 ms"] {
+            let record = simulate_with("5_7_short_tcp.toml", law, jitter);
+            let rates = ["video0", "video1"].map(|flow| goodput(&record, flow, 40.0, 299.0));
+            assert!(rates.iter().all(|rate| *rate > 0.9 * 150e3 * 1160.0 / 1200.0), "{law}: {rates:?}");
+            assert!(jain(&rates) > 0.9, "{law}: {rates:?}");
+            // Ten browsers that load 40 kB in 10 s each.
+            let browsers =
+                ["busy0", "busy1", "idle0", "idle1", "idle2", "idle3", "idle4", "idle5", "idle6", "idle7"];
+            let web: f64 = browsers.iter().map(|flow| goodput(&record, flow, 40.0, 299.0)).sum();
+            assert!((0.8..1.2).contains(&(web / 320e3)), "{law}: {web}");
         }
     }
 }

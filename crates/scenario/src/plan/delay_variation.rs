@@ -20,6 +20,8 @@ pub(super) fn delay_variation(
     }
     let config = DelayVariationConfig { deviation: keys.deviation.0, bound: keys.bound, rate };
     match config.check() {
+        // Nothing to draw.
+        Ok(()) if config.deviation.is_zero() => Ok(None),
         Ok(()) => Ok(Some(config)),
         Err(error) => {
             Err(ScenarioError::invalid(key, "{...}", format!("a positive bound and rate: {error}")))

@@ -28,7 +28,7 @@ fn link_is_random(config: &LinkConfig) -> bool {
         || damage_is_drawn
         || config.discipline.is_random()
         || config.netem.as_ref().is_some_and(netem_is_random)
-        || config.delay_variation.is_some_and(|variation| !variation.deviation.is_zero())
+        || config.delay_variation.is_some()
 }
 
 fn netem_is_random(config: &NetemConfig) -> bool {
