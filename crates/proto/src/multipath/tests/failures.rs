@@ -223,3 +223,16 @@ fn packets_that_do_not_arrive_are_counted_once_whichever_path_they_took() {
     let lost = sent.statistics.datagrams_sent - received.statistics.datagrams_received;
     assert!(lost > 0 && lost == received.statistics.missing, "{lost} {:?}", received.statistics);
 }
+
+#[test]
+fn packets_that_were_overtaken_on_another_path_are_not_missing() {
+    let settings = MultipathConfig::default().scheduler(SchedulerKind::Weighted);
+    let lines = [Line::of(10), Line::of(80)];
+    let mut world = World::joined(&lines, ordered(200), settings);
+    world.stream(End::Client, 0, 100, Duration::from_millis(10));
+    // Those on the slower path are under way.
+    let missing = |world: &World| world.connection(End::Server).snapshot().statistics.missing;
+    assert!((2..=6).contains(&missing(&world)), "{}", missing(&world));
+    world.run_for(Duration::from_millis(500));
+    assert_eq!((missing(&world), world.received(End::Server).len()), (0, 100));
+}
