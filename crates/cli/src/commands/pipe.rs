@@ -100,8 +100,8 @@ struct CommonArgs {
     /// A datagram for each line of standard input, with its end; longer lines take several.
     #[arg(long)]
     lines: bool,
-    /// The path of a datagram of this end, if there are several: lowest-rtt, weighted, redundant, cheapest-first or handover.
-    #[arg(long, value_name = "NAME", default_value = "lowest-rtt", value_parser = parse_scheduler)]
+    /// Chooses the path of each datagram of this end, if there are several.
+    #[arg(long, value_name = "NAME", default_value = "lowest-rtt", value_parser = parse_scheduler())]
     scheduler: SchedulerKind,
     /// The most bytes of a datagram.
     #[arg(long, value_name = "BYTES", default_value_t = 1200, value_parser = clap::value_parser!(u16).range(1..=16_000))]

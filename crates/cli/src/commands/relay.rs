@@ -20,6 +20,7 @@ mod status;
 
 use std::net::SocketAddr;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use whimbrel_net::multipath::{MultipathConfig, SchedulerKind};
 use whimbrel_net::{Config, Dscp, OverflowPolicy, SendQueueConfig, ServiceCode, TimerConfig};
@@ -118,11 +119,9 @@ pub(super) fn several_paths(scheduler: SchedulerKind) -> MultipathConfig {
 }
 
 /// Reads the name of a scheduler.
-pub(super) fn parse_scheduler(name: &str) -> Result<SchedulerKind, String> {
-    SchedulerKind::from_name(name).ok_or_else(|| {
-        let names: Vec<_> = SchedulerKind::ALL.iter().map(|kind| kind.name()).collect();
-        format!("expected one of {}", names.join(", "))
-    })
+pub(super) fn parse_scheduler() -> impl TypedValueParser<Value = SchedulerKind> {
+    PossibleValuesParser::new(SchedulerKind::ALL.map(SchedulerKind::name))
+        .map(|name| SchedulerKind::from_name(&name).unwrap_or_default())
 }
 
 /// Longest time for which a datagram waits for earlier ones from a slower path, unless --reorder is given.

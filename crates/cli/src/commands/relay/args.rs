@@ -97,8 +97,8 @@ struct CommonArgs {
     /// Serve the state by HTTP at this address: /rate for encoders, /metrics for Prometheus, / for all of it.
     #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<SocketAddr>,
-    /// The path of a datagram of this end, if there are several: lowest-rtt, weighted, redundant, cheapest-first or handover.
-    #[arg(long, value_name = "NAME", default_value = "lowest-rtt", value_parser = parse_scheduler)]
+    /// Chooses the path of each datagram of this end, if there are several.
+    #[arg(long, value_name = "NAME", default_value = "lowest-rtt", value_parser = parse_scheduler())]
     scheduler: SchedulerKind,
     /// The most flows of a connection: programs at the --from ports. Beyond, the one that is silent for longest ends.
     #[arg(long, value_name = "NUMBER", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=MAX_FLOWS as i64))]
