@@ -157,7 +157,12 @@ impl Inbox {
     }
 
     pub(crate) fn pop_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        let event = self.events.pop_front();
+        if self.events.is_empty() {
+            // They are rare: a socket that has read them keeps no memory for them.
+            self.events = VecDeque::new();
+        }
+        event
     }
 
     /// `true` if there is a datagram to read, or no more will arrive.

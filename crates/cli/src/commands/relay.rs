@@ -4,6 +4,7 @@
 //! oldest frame is dropped whichever flow it is of; with a connection each, they would compete with each other.
 
 mod args;
+mod arrivals;
 mod connect;
 mod engine;
 mod follow;
@@ -12,6 +13,7 @@ mod http;
 mod link;
 mod listen;
 mod output;
+mod pace;
 mod paths;
 mod ports;
 mod queue;

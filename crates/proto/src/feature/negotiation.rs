@@ -70,15 +70,16 @@ impl Negotiation {
     /// Starts the negotiation of a connection: all features have their initial values, and Changes for the CCIDs and
     /// the other wishes of `preferences` wait for the first packet.
     pub fn new(role: Role, preferences: Preferences) -> Self {
-        let common = (1..=COMMON as u8).flat_map(|number| {
+        let mut common = Vec::with_capacity(Location::BOTH.len() * COMMON);
+        common.extend((1..=COMMON as u8).flat_map(|number| {
             Location::BOTH.into_iter().map(move |location| {
                 let feature = FeatureNumber::from(number);
                 Entry::new(role, feature, location, default_preference(feature, location))
             })
-        });
+        }));
         let mut negotiation = Self {
             role,
-            common: common.collect(),
+            common,
             specific: Vec::new(),
             settled_ccids: [None; 2],
             refusals: Vec::new(),
@@ -298,6 +299,7 @@ impl Negotiation {
     fn grant(&mut self, wish: &Wish) {
         let is_extra = wish.feature.is_ccid_specific() || wish.feature.is_experimental();
         if is_extra && self.entry(wish.feature, wish.location).is_none() {
+            self.specific.reserve_exact(1);
             self.specific.push(Entry::new(self.role, wish.feature, wish.location, ValueList::new()));
         }
         let Some(entry) = self.entry_mut(wish.feature, wish.location) else { return };
@@ -393,7 +395,12 @@ impl Negotiation {
 
     /// Returns the next completed negotiation.
     pub fn poll_event(&mut self) -> Option<FeatureChange> {
-        self.events.pop_front()
+        let event = self.events.pop_front();
+        if self.events.is_empty() {
+            // Most are of the handshake: their memory is not kept.
+            self.events = VecDeque::new();
+        }
+        event
     }
 
     /// Reports the greatest sequence number received, at least once in 2^46 packets. Otherwise the newest packet with

@@ -72,7 +72,7 @@ pub(super) struct ListenArgs {
     #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
     reorder: Option<Duration>,
     /// Connecting relays at a time; a further one takes the place of the oldest.
-    #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     max_peers: u16,
     /// End when the first connecting relay has ended.
     #[arg(long)]

@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 use whimbrel_net::multipath::MultipathOptions;
 use whimbrel_net::{Ccid, ConnectionError, NetError, ResetCode, SecurityError, Setup, Socket, SocketOptions};
 
-use super::engine::{Ending, Engine, Watch};
+use super::engine::{Ending, Engine, Watch, close};
 use super::follow::Follow;
 use super::link::Link;
 use super::output::Lines;
@@ -100,7 +100,7 @@ pub(in crate::commands) async fn connect(near: Near) -> Result<(), Failure> {
         let (_never, replaced) = oneshot::channel();
         match engine.run(&mut lines, &mut interrupt, watch, replaced).await? {
             Ending::Interrupted => {
-                link.close().await;
+                close(&link).await;
                 lines.end()?;
                 return Err(Failure::Interrupted);
             }

@@ -6,7 +6,7 @@ use std::time::Duration as StdDuration;
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::timeout;
 use whimbrel_net::multipath::MultipathEvent;
 use whimbrel_net::{NetError, SendError};
 use whimbrel_units::{DataRate, Duration};
@@ -16,6 +16,7 @@ use super::follow::{Change, Follow};
 use super::frames::{Kind, classify};
 use super::link::{Link, View};
 use super::output::{Counts, Lines};
+use super::pace::Pace;
 use super::paths::{self, PathChange, Paths};
 use super::ports::{Flow, HEADER, Ports};
 use super::queue::{Queue, Waiting};
@@ -23,10 +24,10 @@ use super::remb;
 use super::status::{Connection, Entry, Totals};
 use crate::interrupt::Interrupt;
 
-/// Time between two updates of the state, and of the message to encoders.
-const UPDATE_TIME: StdDuration = StdDuration::from_millis(100);
 /// Datagrams moved in one direction before the other has its turn.
 const BATCH: usize = 32;
+/// Time for a connection to close.
+const CLOSE_TIME: StdDuration = StdDuration::from_secs(2);
 /// Weight of the last datagram in the average size.
 const SIZE_WEIGHT: f64 = 1.0 / 64.0;
 /// Bytes of RTP's fixed header, and of a record of DTLS beside its data.
@@ -87,16 +88,16 @@ impl<'a> Engine<'a> {
         mut replaced: oneshot::Receiver<()>,
     ) -> anyhow::Result<Ending> {
         self.ports.discard_old();
-        let (mut ticks, mut updates) = (interval(lines.interval()), interval(UPDATE_TIME));
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        updates.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        ticks.tick().await;
+        let mut pace = Pace::new(lines.rest());
         let mut received = Vec::new();
         let link = self.link;
         loop {
             let has_waiting = !self.queue.is_empty();
             tokio::select! {
-                (flow, payload) = self.ports.next(|| link.now()) => self.take(flow, &payload),
+                (flow, payload) = self.ports.next(|| link.now()) => {
+                    pace.mark();
+                    self.take(flow, &payload);
+                }
                 room = link.writable(1), if has_waiting => {
                     let result = match room {
                         Ok(()) => self.send(lines),
@@ -112,18 +113,29 @@ impl<'a> Engine<'a> {
                         self.report(lines)?;
                         return Ok(Ending::Over(error));
                     }
+                    pace.mark();
                     for datagram in received.drain(..) {
-                        self.deliver(datagram).await;
+                        self.deliver(datagram);
                     }
                 }
-                _ = updates.tick() => self.update().await,
-                _ = ticks.tick() => self.report(lines)?,
+                () = pace.due() => {
+                    let is_idle = pace.is_idle() && self.queue.is_empty();
+                    self.update();
+                    self.line(lines, is_idle)?;
+                    if is_idle {
+                        received.shrink_to_fit();
+                        self.rest();
+                    }
+                    watch.discard(link);
+                    pace.next(lines.until_due());
+                }
                 change = watch.next(link) => {
+                    pace.mark();
                     for line in watch.apply(change?, link).await {
                         lines.path(&line)?;
                     }
                     // What has ended is not left in the state for programs.
-                    self.update().await;
+                    self.update();
                 }
                 _ = &mut replaced => return Ok(Ending::Replaced),
                 () = interrupt.raised() => {
@@ -172,16 +184,16 @@ impl<'a> Engine<'a> {
     }
 
     /// Passes a datagram of the peer to a local program.
-    async fn deliver(&mut self, datagram: Bytes) {
+    fn deliver(&mut self, datagram: Bytes) {
         let is_known = match Flow::unwrap(datagram) {
-            Some((flow, payload)) => self.ports.deliver(self.link.now(), flow, &payload).await,
+            Some((flow, payload)) => self.ports.deliver(self.link.now(), flow, &payload),
             None => false,
         };
         self.totals.unknown += u64::from(!is_known);
     }
 
     /// Updates the state for programs, and reports the rate to encoders.
-    async fn update(&mut self) {
+    fn update(&mut self) {
         let now = self.link.now();
         self.queue.expire(now);
         let Some(view) = self.link.view() else { return };
@@ -192,8 +204,33 @@ impl<'a> Engine<'a> {
         // Streams that continue are noticed again.
         for (flow, source) in std::mem::take(&mut self.streams) {
             if let Some(rate) = rate {
-                self.ports.deliver(now, flow, &remb::message(OWN_SSRC, source, rate)).await;
+                self.ports.deliver(now, flow, &remb::message(OWN_SSRC, source, rate));
             }
+        }
+    }
+
+    /// Prints a line, if one is due.
+    fn line(&self, lines: &mut Lines, is_idle: bool) -> anyhow::Result<()> {
+        match self.link.view().filter(|_| lines.until_due().is_zero()) {
+            Some(view) if is_idle && lines.names_peers() => lines.skip(&view),
+            Some(view) => lines.interval_of(&view, self.counts())?,
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Returns memory that traffic has left behind.
+    fn rest(&mut self) {
+        self.queue.shrink();
+        self.ports.shrink();
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            drops: self.queue.drops(),
+            overrun: self.ports.lost(),
+            too_large: self.totals.too_large,
+            forged: self.link.forgeries(),
         }
     }
 
@@ -233,15 +270,16 @@ impl<'a> Engine<'a> {
 
     fn report(&self, lines: &mut Lines) -> anyhow::Result<()> {
         let Some(view) = self.link.view() else { return Ok(()) };
-        let counts = Counts {
-            drops: self.queue.drops(),
-            overrun: self.ports.lost(),
-            too_large: self.totals.too_large,
-            forged: self.link.forgeries(),
-        };
-        lines.interval_of(&view, counts)?;
+        lines.interval_of(&view, self.counts())?;
         self.entry.set(self.state(view));
         Ok(())
+    }
+}
+
+/// Closes a connection. A peer that does not answer for a while is not waited for: the program was told to end.
+pub(super) async fn close(link: &Link) {
+    if timeout(CLOSE_TIME, link.close()).await.is_err() {
+        link.abort();
     }
 }
 
@@ -278,6 +316,14 @@ impl Watch {
                 Err(_) => std::future::pending().await,
             },
             _ => std::future::pending().await,
+        }
+    }
+    /// Drops the events of a connection over one path, of which many would be kept otherwise: nothing else takes them, unless
+    /// its end moves.
+    fn discard(&self, link: &Link) {
+        let is_moving = matches!(self, Self::Link(follow) if follow.is_moving());
+        if let (Link::Single(socket), false) = (link, is_moving) {
+            while let Ok(Some(_)) = socket.try_event() {}
         }
     }
     /// Applies a change. Returns lines about it.

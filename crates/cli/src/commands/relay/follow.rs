@@ -60,6 +60,11 @@ impl Follow {
         Ok(Self { monitor, signals, freezes, frozen: None, is_moving: false, is_back: false })
     }
 
+    /// `true` while the other end has not confirmed a move.
+    pub(super) fn is_moving(&self) -> bool {
+        self.is_moving
+    }
+
     /// The next change. Cancel safe.
     ///
     /// # Errors

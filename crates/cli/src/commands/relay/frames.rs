@@ -19,6 +19,13 @@ pub(super) struct Frame {
     pub(super) timestamp: u32,
 }
 
+impl Frame {
+    /// `true` if both are of the same stream.
+    pub(super) fn is_of_stream(self, other: Self) -> bool {
+        (self.flow, self.source) == (other.flow, other.source)
+    }
+}
+
 /// The kind of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {

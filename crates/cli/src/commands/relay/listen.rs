@@ -1,15 +1,18 @@
 //! The far end of a relay, which listens.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
 use anyhow::Context;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use whimbrel_net::multipath::{MultipathHost, MultipathOptions, SchedulerKind};
-use whimbrel_net::{Differentiation, Fingerprint, HostOptions, Listener, NetError, Scheme, Setup};
+use whimbrel_net::{
+    Differentiation, EndpointConfig, Fingerprint, HostOptions, Listener, NetError, Scheme, Setup,
+};
 use whimbrel_units::Duration;
 
-use super::engine::{Ending, Engine, Watch};
+use super::engine::{Ending, Engine, Watch, close};
 use super::link::Link;
 use super::output::Lines;
 use super::ports::{FarPorts, Ports};
@@ -19,6 +22,9 @@ use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::quantity::accepted_ccids;
 use crate::security::{SecurityArgs, is_loopback};
+
+/// Connections beyond those that are served: handshakes, and connections whose place others have taken.
+const REPLACED: usize = 2048;
 
 /// The far end of a relay.
 pub(in crate::commands) struct Far {
@@ -48,6 +54,7 @@ struct Served {
 /// A port, a key or the output cannot be used.
 pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
     let mut interrupt = Interrupt::listen_as_service()?;
+    allow_descriptors();
     let security = far.security.server()?;
     let is_secured = security.is_some();
     // Without a key, only this host's relays are served.
@@ -83,6 +90,7 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
         let at = http::serve(at, status.clone()).await?;
         lines.waiting(&format!("state at http://{at}/"))?;
     }
+    let (targets, options) = (Arc::from(&far.to[..]), Arc::new(far.options.clone()));
     let mut served: Vec<Served> = Vec::new();
     let mut running = JoinSet::new();
     let mut next_id = 0;
@@ -102,9 +110,9 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
                 }
                 let (replace, replaced) = oneshot::channel();
                 served.push(Served { id: next_id, key, replace });
-                let ports = Ports::Far(FarPorts::new(far.to.clone(), far.options.flows));
+                let ports = Ports::Far(FarPorts::new(Arc::clone(&targets), options.flows));
                 running.spawn(serve(
-                    next_id, link, ports, far.options.clone(), status.clone(), lines.clone(), interrupt.clone(), replaced,
+                    next_id, link, ports, options.clone(), status.clone(), lines.clone(), interrupt.clone(), replaced,
                 ));
                 next_id += 1;
             }
@@ -137,13 +145,24 @@ pub(in crate::commands) async fn accept(
     }
 }
 
+/// Raises the number of descriptors to what the system allows: each flow has a socket. If it cannot, flows beyond it are not
+/// served.
+fn allow_descriptors() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let limit = getrlimit(Resource::Nofile);
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    }
+}
+
 /// Serves a connection to its end. Returns its number, and `true` if it was interrupted.
 #[allow(clippy::too_many_arguments, reason = "a task owns what it uses")]
 async fn serve(
     id: u64,
     link: Link,
     mut ports: Ports,
-    options: Options,
+    options: Arc<Options>,
     status: Status,
     mut lines: Lines,
     mut interrupt: Interrupt,
@@ -153,7 +172,7 @@ async fn serve(
     let engine = Engine::new(&link, &mut ports, &options, status.add());
     match engine.run(&mut lines, &mut interrupt, Watch::Events, replaced).await? {
         Ending::Interrupted => {
-            link.close().await;
+            close(&link).await;
             lines.end()?;
             return Ok((id, true));
         }
@@ -169,7 +188,13 @@ async fn serve(
 /// Listens at the requested address, by default at any address of either family, or of IPv4 if there is no IPv6.
 async fn bind(far: &Far, setup: Setup, local_only: bool) -> anyhow::Result<Listener> {
     let port = whimbrel_net::DCCP_UDP_PORT;
-    let options = HostOptions::default().dscp(far.options.dscp);
+    let most = far.max_peers + REPLACED;
+    let limits = EndpointConfig::default();
+    // All may come through the same NAT.
+    let limits = limits
+        .max_accepted(most.max(limits.max_accepted))
+        .max_accepted_per_source(most.max(limits.max_accepted_per_source));
+    let options = HostOptions::default().dscp(far.options.dscp).endpoint(limits);
     let bind = |at: SocketAddr| {
         let setup = setup.clone();
         async move {

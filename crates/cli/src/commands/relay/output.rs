@@ -1,6 +1,9 @@
 //! The lines that relays print.
 
+use std::io::Write;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 use whimbrel_net::{Clock, Fingerprint};
@@ -37,18 +40,39 @@ pub(super) struct Lines {
     last: Instant,
     sent: u64,
     received: u64,
+    /// Lines cannot be written now: the disk is full.
+    is_full: Arc<AtomicBool>,
 }
 
 impl Lines {
     pub(super) fn new(json: bool, interval: Duration, names_peers: bool) -> Self {
         let clock = Clock::start();
         let now = clock.now();
-        Self { json, names_peers, peer: None, interval, clock, started: now, last: now, sent: 0, received: 0 }
+        Self {
+            json,
+            names_peers,
+            peer: None,
+            interval,
+            clock,
+            started: now,
+            last: now,
+            sent: 0,
+            received: 0,
+            is_full: Arc::default(),
+        }
     }
 
-    /// Time between two lines.
-    pub(super) fn interval(&self) -> std::time::Duration {
-        self.interval.into()
+    /// Time between two lines without traffic; the largest, if there are none.
+    pub(super) fn rest(&self) -> std::time::Duration {
+        if self.names_peers { std::time::Duration::MAX } else { self.interval.into() }
+    }
+    /// Time until the next line.
+    pub(super) fn until_due(&self) -> std::time::Duration {
+        (self.last + self.interval).saturating_since(self.clock.now()).into()
+    }
+    /// `true` if there may be several peers. Those without traffic have no lines.
+    pub(super) fn names_peers(&self) -> bool {
+        self.names_peers
     }
 
     /// This end is ready.
@@ -81,19 +105,42 @@ impl Lines {
         self.event("path", text)
     }
 
-    /// Prints a warning to standard error.
+    /// Prints a warning to standard error, if it can be written.
     pub(super) fn warn(&self, text: &str) {
-        eprintln!("whimbrel: {text}");
+        let _ = writeln!(std::io::stderr(), "whimbrel: {text}");
+    }
+
+    /// Prints a line. One that does not fit the disk is lost: the relay does not end with its log.
+    fn print(&self, text: impl std::fmt::Display) -> Result<(), PrintError> {
+        match print::line(text) {
+            Err(PrintError::Failed(error)) => {
+                if !self.is_full.swap(true, Ordering::Relaxed) {
+                    self.warn(&format!("standard output cannot be written, its lines are lost: {error}"));
+                }
+                Ok(())
+            }
+            Ok(()) => {
+                self.is_full.store(false, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn event(&self, kind: &str, text: &str) -> Result<(), PrintError> {
         if self.json {
-            return print::line(json!({ "event": kind, "text": text, "peer": self.peer }));
+            return self.print(json!({ "event": kind, "text": text, "peer": self.peer }));
         }
         match self.peer.filter(|_| kind != "connected") {
-            Some(peer) => print::line(format_args!("{peer}: {text}")),
-            None => print::line(text),
+            Some(peer) => self.print(format_args!("{peer}: {text}")),
+            None => self.print(text),
         }
+    }
+
+    /// Leaves a line out.
+    pub(super) fn skip(&mut self, view: &View) {
+        self.last = self.clock.now();
+        (self.sent, self.received) = (view.bytes_sent, view.bytes_received);
     }
 
     /// Prints the figures since the last line.
@@ -109,7 +156,7 @@ impl Lines {
         let at = (now - self.started).as_secs_f64();
         let (rtt, late) = (view.rtt, view.datagrams_dropped);
         if self.json {
-            return print::line(json!({
+            return self.print(json!({
                 "event": "interval",
                 "time_s": at,
                 "send_rate_bps": send_rate.as_bits_per_second(),
@@ -136,7 +183,7 @@ impl Lines {
         let rtt = rtt.map_or(String::new(), |rtt| format!(", RTT {:.1} ms", rtt.as_secs_f64() * 1e3));
         let peer = self.peer.map_or(String::new(), |peer| format!("{peer} "));
         let paths: String = view.paths.iter().map(path).collect();
-        print::line(format_args!(
+        self.print(format_args!(
             "{peer}{at:6.1} s  sent {send_rate}{allowed}{rtt}; {} datagrams, {} not sent; received {receive_rate}; {} datagrams, {} lost{paths}",
             view.datagrams_sent,
             late + counts.drops.datagrams() + counts.overrun + counts.too_large,

@@ -7,19 +7,16 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context;
 use bytes::{BufMut, Bytes, BytesMut};
+use socket2::SockRef;
 use tokio::net::UdpSocket;
-use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use whimbrel_units::Instant;
 
-/// The largest UDP datagram.
-const LARGEST: usize = 1 << 16;
-/// Datagrams of local programs that wait for the relay.
-const ARRIVING: usize = 1024;
+use super::arrivals::{Arrivals, Arrived};
+
 /// Bytes that precede a datagram on the connection: the port's number, and the flow's at this port.
 pub(super) const HEADER: usize = 2;
 /// The most ports, and flows of a connection.
@@ -55,50 +52,6 @@ impl Flow {
     }
 }
 
-/// A datagram of a local program.
-#[derive(Debug)]
-struct Arrived {
-    /// The port's number, and at the far end the flow.
-    port: u8,
-    number: Option<u8>,
-    source: SocketAddr,
-    payload: Bytes,
-}
-
-/// The queue of local datagrams, and those for which it had no room.
-#[derive(Clone, Debug)]
-struct Arrivals {
-    sender: mpsc::Sender<Arrived>,
-    lost: Arc<AtomicU64>,
-}
-
-impl Arrivals {
-    fn new() -> (Self, mpsc::Receiver<Arrived>) {
-        let (sender, receiver) = mpsc::channel(ARRIVING);
-        (Self { sender, lost: Arc::default() }, receiver)
-    }
-    /// Reads a socket until the relay ends.
-    async fn read(self, socket: Arc<UdpSocket>, port: u8, number: Option<u8>) {
-        let mut buffer = vec![0; LARGEST];
-        loop {
-            let (size, source) = match socket.recv_from(&mut buffer).await {
-                Ok(arrived) => arrived,
-                // An ICMP message about an earlier datagram: its receiver is not running yet.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
-                Err(_) => return,
-            };
-            let payload = Bytes::copy_from_slice(&buffer[..size]);
-            match self.sender.try_send(Arrived { port, number, source, payload }) {
-                Ok(()) => {}
-                Err(mpsc::error::TrySendError::Full(_)) => {
-                    self.lost.fetch_add(1, Ordering::Relaxed);
-                }
-                Err(mpsc::error::TrySendError::Closed(_)) => return,
-            }
-        }
-    }
-}
-
 /// The UDP side of a connection.
 #[derive(Debug)]
 pub(super) enum Ports {
@@ -110,8 +63,7 @@ pub(super) enum Ports {
 #[derive(Debug)]
 pub(super) struct NearPorts {
     sockets: Vec<Arc<UdpSocket>>,
-    arriving: mpsc::Receiver<Arrived>,
-    arrivals: Arrivals,
+    arrivals: Arc<Arrivals>,
     /// The program of each flow, and the time of its last datagram.
     programs: BTreeMap<Flow, (SocketAddr, Instant)>,
     limit: usize,
@@ -120,9 +72,8 @@ pub(super) struct NearPorts {
 /// The far end: it sends to programs, each flow from a socket of its own.
 #[derive(Debug)]
 pub(super) struct FarPorts {
-    targets: Vec<SocketAddr>,
-    arriving: mpsc::Receiver<Arrived>,
-    arrivals: Arrivals,
+    targets: Arc<[SocketAddr]>,
+    arrivals: Arc<Arrivals>,
     sockets: BTreeMap<Flow, FarFlow>,
     limit: usize,
 }
@@ -143,15 +94,15 @@ impl Drop for FarFlow {
 impl NearPorts {
     /// Listens at these addresses.
     pub(super) async fn bind(addresses: &[SocketAddr], limit: usize) -> anyhow::Result<Self> {
-        let (arrivals, arriving) = Arrivals::new();
+        let arrivals = Arc::new(Arrivals::default());
         let mut sockets = Vec::new();
         for (port, address) in (0..).zip(addresses) {
             let socket = UdpSocket::bind(address).await.with_context(|| format!("UDP {address}"))?;
             let socket = Arc::new(socket);
-            tokio::spawn(arrivals.clone().read(socket.clone(), port, None));
+            tokio::spawn(Arrivals::read(arrivals.clone(), socket.clone(), port, None));
             sockets.push(socket);
         }
-        Ok(Self { sockets, arriving, arrivals, programs: BTreeMap::new(), limit })
+        Ok(Self { sockets, arrivals, programs: BTreeMap::new(), limit })
     }
     /// The addresses at which it listens.
     pub(super) fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
@@ -184,9 +135,8 @@ impl NearPorts {
 
 impl FarPorts {
     /// Sends to these addresses.
-    pub(super) fn new(targets: Vec<SocketAddr>, limit: usize) -> Self {
-        let (arrivals, arriving) = Arrivals::new();
-        Self { targets, arriving, arrivals, sockets: BTreeMap::new(), limit }
+    pub(super) fn new(targets: Arc<[SocketAddr]>, limit: usize) -> Self {
+        Self { targets, arrivals: Arc::default(), sockets: BTreeMap::new(), limit }
     }
     /// The socket of a flow; `None` if there is no such port here.
     fn socket(&mut self, now: Instant, flow: Flow) -> io::Result<Option<Arc<UdpSocket>>> {
@@ -210,7 +160,7 @@ impl FarPorts {
         socket.connect(target)?;
         socket.set_nonblocking(true)?;
         let socket = Arc::new(UdpSocket::from_std(socket)?);
-        let reader = self.arrivals.clone().read(socket.clone(), flow.port, Some(flow.number));
+        let reader = Arrivals::read(self.arrivals.clone(), socket.clone(), flow.port, Some(flow.number));
         let reader = tokio::spawn(reader).abort_handle();
         self.sockets.insert(flow, FarFlow { socket: socket.clone(), reader, used: now });
         Ok(Some(socket))
@@ -220,14 +170,7 @@ impl FarPorts {
 impl Ports {
     /// The next datagram of a local program, and its flow. Cancel safe.
     pub(super) async fn next(&mut self, now: impl Fn() -> Instant) -> (Flow, Bytes) {
-        let arriving = match self {
-            Self::Near(near) => &mut near.arriving,
-            Self::Far(far) => &mut far.arriving,
-        };
-        // The sending half is here, too.
-        let Some(Arrived { port, number, source, payload }) = arriving.recv().await else {
-            return std::future::pending().await;
-        };
+        let Arrived { port, number, source, payload } = self.arrivals().next().await;
         let flow = match (self, number) {
             (Self::Near(near), _) => near.flow_of(now(), port, source),
             (Self::Far(_), number) => Flow { port, number: number.unwrap_or_default() },
@@ -237,26 +180,22 @@ impl Ports {
 
     /// Discards what arrived before there was a connection.
     pub(super) fn discard_old(&mut self) {
-        let arriving = match self {
-            Self::Near(near) => &mut near.arriving,
-            Self::Far(far) => &mut far.arriving,
-        };
-        while arriving.try_recv().is_ok() {}
+        self.arrivals().clear();
     }
 
-    /// Passes a datagram to the program of a flow. Returns `false` if there is none: a datagram that the system refuses is a
-    /// lost datagram.
-    pub(super) async fn deliver(&mut self, now: Instant, flow: Flow, payload: &[u8]) -> bool {
+    /// Passes a datagram to the program of a flow. Returns `false` if there is none. It does not wait: a datagram that the system
+    /// refuses is a lost datagram.
+    pub(super) fn deliver(&mut self, now: Instant, flow: Flow, payload: &[u8]) -> bool {
         match self {
             Self::Near(near) => {
                 let Some((program, _)) = near.programs.get(&flow) else { return false };
                 let Some(socket) = near.sockets.get(usize::from(flow.port)) else { return false };
-                let _ = socket.send_to(payload, program).await;
+                let _ = SockRef::from(&**socket).send_to(payload, &(*program).into());
                 true
             }
             Self::Far(far) => match far.socket(now, flow) {
                 Ok(Some(socket)) => {
-                    let _ = socket.send(payload).await;
+                    let _ = SockRef::from(&*socket).send(payload);
                     true
                 }
                 Ok(None) | Err(_) => false,
@@ -273,11 +212,17 @@ impl Ports {
     }
     /// Datagrams of local programs for which there was no room.
     pub(super) fn lost(&self) -> u64 {
-        let arrivals = match self {
+        self.arrivals().lost()
+    }
+    /// Returns memory that a burst has left behind.
+    pub(super) fn shrink(&self) {
+        self.arrivals().shrink();
+    }
+    fn arrivals(&self) -> &Arrivals {
+        match self {
             Self::Near(near) => &near.arrivals,
             Self::Far(far) => &far.arrivals,
-        };
-        arrivals.lost.load(Ordering::Relaxed)
+        }
     }
 }
 
@@ -319,13 +264,13 @@ mod tests {
     async fn a_far_end_opens_no_more_sockets_than_it_may_and_only_to_its_targets() {
         let program = UdpSocket::bind(address(0)).await.expect("loopback");
         let target = program.local_addr().expect("bound");
-        let mut ports = Ports::Far(FarPorts::new(vec![target], 3));
+        let mut ports = Ports::Far(FarPorts::new([target].into(), 3));
         let now = Instant::from_secs(1);
         for number in 0..=u8::MAX {
-            assert!(ports.deliver(now, Flow { port: 0, number }, b"x").await);
+            assert!(ports.deliver(now, Flow { port: 0, number }, b"x"));
             assert!(ports.flows() <= 3);
         }
-        assert!(!ports.deliver(now, Flow { port: 1, number: 0 }, b"x").await, "there is no such port");
+        assert!(!ports.deliver(now, Flow { port: 1, number: 0 }, b"x"), "there is no such port");
         // The program's answer returns on the flow of its question.
         let mut buffer = [0; 8];
         let mut source = target;

@@ -10,8 +10,14 @@ use super::frames::{Frame, Kind};
 /// The most datagrams and bytes that wait.
 const MAX_DATAGRAMS: usize = 4096;
 const MAX_BYTES: usize = 4 << 20;
-/// Frames of which a part was dropped and that may have further packets.
+/// Frames of which a part was dropped and that may have further packets, and the time for which they may: streams whose
+/// timestamps stand still, such as those of telephone events (RFC 4733), go on after it.
 const MAX_BROKEN: usize = 32;
+const BROKEN_TIME: Duration = Duration::from_secs(1);
+/// Streams whose frames are followed.
+const MAX_STREAMS: usize = 64;
+/// Room that is kept when nothing waits.
+const KEPT: usize = 4;
 /// Age at which even essential datagrams are useless: the stream has sent others by then.
 const ESSENTIAL_AGE: Duration = Duration::from_secs(5);
 
@@ -50,9 +56,12 @@ pub(super) struct Queue {
     bytes: usize,
     /// Age at which a datagram is useless.
     stale: Duration,
-    /// The last frame of which a packet was taken.
-    begun: Option<Frame>,
-    broken: VecDeque<Frame>,
+    /// The last frame of each stream of which a packet was taken.
+    begun: VecDeque<Frame>,
+    /// The frame that the last taken packet has begun, and the one before it in its stream.
+    newly_begun: Option<(Frame, Option<Frame>)>,
+    /// Frames that are dropped, and since when.
+    broken: VecDeque<(Frame, Instant)>,
     /// The rate that congestion control allows.
     allowed: Option<DataRate>,
     drops: Drops,
@@ -64,7 +73,8 @@ impl Queue {
             waiting: VecDeque::new(),
             bytes: 0,
             stale,
-            begun: None,
+            begun: VecDeque::new(),
+            newly_begun: None,
             broken: VecDeque::new(),
             allowed: None,
             drops: Drops::default(),
@@ -95,7 +105,7 @@ impl Queue {
     pub(super) fn deadline(&self, waiting: &Waiting) -> Instant {
         let time = match waiting.kind {
             Kind::Essential => self.stale.max(ESSENTIAL_AGE),
-            Kind::Part { frame, .. } if Some(frame) == self.begun => self.stale * 2,
+            Kind::Part { frame, .. } if self.begun.contains(&frame) => self.stale * 2,
             _ => self.stale,
         };
         waiting.arrived + time
@@ -103,9 +113,8 @@ impl Queue {
 
     /// Adds a datagram, unless its frame is broken.
     pub(super) fn push(&mut self, datagram: Waiting) {
-        if let Kind::Part { frame, .. } = datagram.kind
-            && self.broken.contains(&frame)
-        {
+        let now = datagram.arrived;
+        if self.is_broken(now, datagram.kind) {
             self.drops.stale += 1;
             return;
         }
@@ -114,11 +123,21 @@ impl Queue {
         {
             // Essential ones go last.
             let oldest = self.waiting.iter().position(|waiting| waiting.kind != Kind::Essential).unwrap_or(0);
-            self.drops.overflow += self.remove_with_frame(oldest);
+            self.drops.overflow += self.remove_with_frame(now, oldest);
+        }
+        // The frame that made room may be its own.
+        if self.is_broken(now, datagram.kind) {
+            self.drops.overflow += 1;
+            return;
         }
         self.bytes += datagram.bytes.len();
         self.waiting.push_back(datagram);
-        self.relieve();
+        self.relieve(now);
+    }
+    /// `true` if a datagram belongs to a frame of which a part was dropped a short time ago.
+    fn is_broken(&self, now: Instant, kind: Kind) -> bool {
+        let Kind::Part { frame, .. } = kind else { return false };
+        self.broken.iter().any(|(broken, since)| *broken == frame && now < *since + BROKEN_TIME)
     }
 
     /// Drops what is not worth sending any more.
@@ -126,14 +145,17 @@ impl Queue {
         while let Some(oldest) = self.waiting.front()
             && (self.deadline(oldest) <= now || self.is_too_long(now, oldest))
         {
-            self.drops.stale += self.remove_with_frame(0);
+            self.drops.stale += self.remove_with_frame(now, 0);
         }
     }
-    /// `true` if a datagram begins a frame that cannot be sent completely in time, and another one waits. The only frame is
-    /// sent in any case: without data the rate would not grow.
+    /// `true` if a datagram begins a frame that cannot be sent completely in time, and another one of its stream waits. The only
+    /// frame of a stream is sent in any case: without data the rate would not grow, and a stream of large frames would have
+    /// to give way to small ones for ever.
     fn is_too_long(&self, now: Instant, oldest: &Waiting) -> bool {
         let (Kind::Part { frame, .. }, Some(allowed)) = (oldest.kind, self.allowed) else { return false };
-        if Some(frame) == self.begun || !self.has_other(frame) {
+        if self.begun.contains(&frame)
+            || !self.frames().any(|other| other.is_of_stream(frame) && other != frame)
+        {
             return false;
         }
         let is_of_frame =
@@ -141,44 +163,67 @@ impl Queue {
         let bytes: usize = self.waiting.iter().filter(is_of_frame).map(|waiting| waiting.bytes.len()).sum();
         now + ByteCount::new(bytes as u64) / allowed > self.deadline(oldest)
     }
-    /// `true` if another frame waits.
-    fn has_other(&self, frame: Frame) -> bool {
-        self.waiting
-            .iter()
-            .any(|waiting| matches!(waiting.kind, Kind::Part { frame: other, .. } if other != frame))
+    /// The frames of the packets that wait.
+    fn frames(&self) -> impl Iterator<Item = Frame> {
+        self.waiting.iter().filter_map(|waiting| match waiting.kind {
+            Kind::Part { frame, .. } => Some(frame),
+            _ => None,
+        })
+    }
+    /// `true` if packets of two frames or more wait.
+    fn has_several_frames(&self) -> bool {
+        let mut frames = self.frames();
+        frames.next().is_some_and(|first| frames.any(|other| other != first))
     }
     /// Takes the oldest datagram that is worth sending.
     pub(super) fn pop(&mut self, now: Instant) -> Option<Waiting> {
         self.expire(now);
         let taken = self.waiting.pop_front()?;
         self.bytes -= taken.bytes.len();
-        if let Kind::Part { frame, .. } = taken.kind {
-            self.begun = Some(frame);
+        self.newly_begun = None;
+        if let Kind::Part { frame, .. } = taken.kind
+            && !self.begun.contains(&frame)
+        {
+            let before = self.begun.iter().position(|other| other.is_of_stream(frame));
+            let before = before.and_then(|index| self.begun.remove(index));
+            if self.begun.len() == MAX_STREAMS {
+                self.begun.pop_front();
+            }
+            self.begun.push_back(frame);
+            self.newly_begun = Some((frame, before));
         }
         Some(taken)
     }
-    /// Returns a datagram that could not be sent yet.
+    /// Returns the datagram that was taken last and could not be sent yet.
     pub(super) fn put_back(&mut self, datagram: Waiting) {
+        if let Some((frame, before)) = self.newly_begun.take() {
+            self.begun.retain(|begun| *begun != frame);
+            self.begun.extend(before);
+        }
         self.bytes += datagram.bytes.len();
         self.waiting.push_front(datagram);
     }
 
     /// Drops disposable frames that were not begun, oldest first, as long as the rest would take longer than half of the time
     /// that it has: others need that rate more.
-    fn relieve(&mut self) {
+    fn relieve(&mut self, now: Instant) {
         let Some(allowed) = self.allowed else { return };
-        while ByteCount::new(self.bytes as u64) / allowed > self.stale / 2 {
+        while ByteCount::new(self.bytes as u64) / allowed > self.stale / 2 && self.has_several_frames() {
             let found = self.waiting.iter().position(|waiting| match waiting.kind {
-                Kind::Part { frame, disposable: true } => Some(frame) != self.begun && self.has_other(frame),
+                Kind::Part { frame, disposable: true } => !self.begun.contains(&frame),
                 _ => false,
             });
             let Some(found) = found else { return };
-            self.drops.disposable += self.remove_with_frame(found);
+            self.drops.disposable += self.remove_with_frame(now, found);
         }
+    }
+    /// Returns memory that a burst has left behind.
+    pub(super) fn shrink(&mut self) {
+        self.waiting.shrink_to(KEPT);
     }
 
     /// Removes a datagram and all others of its frame, also those to come; returns their number.
-    fn remove_with_frame(&mut self, index: usize) -> u64 {
+    fn remove_with_frame(&mut self, now: Instant, index: usize) -> u64 {
         let Some(removed) = self.waiting.remove(index) else { return 0 };
         self.bytes -= removed.bytes.len();
         let Kind::Part { frame, .. } = removed.kind else { return 1 };
@@ -186,7 +231,7 @@ impl Queue {
         if self.broken.len() == MAX_BROKEN {
             self.broken.pop_front();
         }
-        self.broken.push_back(frame);
+        self.broken.push_back((frame, now));
         let (before, mut bytes) = (self.waiting.len(), 0);
         self.waiting.retain(|waiting| {
             let stays = !matches!(waiting.kind, Kind::Part { frame: other, .. } if other == frame);

@@ -69,7 +69,7 @@ fn frames_without_references_go_first_if_the_rate_is_short() {
     }
     // 6000 bytes at 1 Mbit/s: 48 ms.
     queue.set_rate(Some(DataRate::from_megabits_per_second(1.0)));
-    queue.relieve();
+    queue.relieve(ms(0));
     assert_eq!(queue.len(), 6);
     // The first has been begun; the others have 100 ms at 300 kbit/s: 3750 bytes.
     assert_eq!(queue.pop(ms(1)).map(|waiting| waiting.bytes[0]), Some(1));
@@ -123,4 +123,82 @@ fn memory_is_bounded_and_the_oldest_frames_make_room() {
     let left = rest(&mut queue, ms(1));
     assert_eq!(left.last(), Some(&9_999));
     assert_eq!(left.len() as u64 + queue.drops().overflow, 10_000);
+}
+
+fn of_stream(source: u32, timestamp: u32, size: usize, arrived: Instant) -> Waiting {
+    let kind = Kind::Part { frame: Frame { flow: 0, source, timestamp }, disposable: false };
+    Waiting { bytes: Bytes::from(vec![source as u8; size]), kind, arrived }
+}
+
+#[test]
+fn a_frame_that_was_begun_is_finished_though_packets_of_other_streams_come_between() {
+    let mut queue = queue();
+    queue.set_rate(Some(DataRate::from_kilobits_per_second(400.0)));
+    // Video of 9 packets, 180 ms at 50 kB/s, then audio, then the rest of the frame and the next one.
+    for _ in 0..6 {
+        queue.push(of_stream(1, 1, 1000, ms(0)));
+    }
+    assert_eq!(queue.pop(ms(1)).map(|waiting| waiting.bytes[0]), Some(1));
+    queue.push(of_stream(2, 7, 100, ms(2)));
+    for _ in 0..5 {
+        assert!(queue.pop(ms(100)).is_some());
+    }
+    assert_eq!(queue.pop(ms(120)).map(|waiting| waiting.bytes[0]), Some(2), "audio");
+    for _ in 0..3 {
+        queue.push(of_stream(1, 1, 1000, ms(150)));
+    }
+    queue.push(of_stream(1, 2, 5000, ms(190)));
+    let rest: Vec<_> = std::iter::from_fn(|| queue.pop(ms(330))).map(|waiting| waiting.bytes.len()).collect();
+    assert_eq!((&rest[..3], queue.drops().frames), (&[1000; 3][..], 0), "{rest:?} {:?}", queue.drops());
+}
+
+#[test]
+fn large_frames_do_not_give_way_to_another_stream_for_ever() {
+    let mut queue = queue();
+    queue.set_rate(Some(DataRate::from_kilobits_per_second(40.0)));
+    // A frame of 2 s at that rate, and audio beside it.
+    for _ in 0..10 {
+        queue.push(of_stream(1, 1, 1000, ms(0)));
+    }
+    queue.push(of_stream(2, 7, 100, ms(1)));
+    assert_eq!(queue.pop(ms(10)).map(|waiting| waiting.bytes.len()), Some(1000));
+}
+
+#[test]
+fn a_stream_whose_timestamp_stands_still_goes_on_after_a_loss() {
+    let mut queue = queue();
+    queue.push(of_stream(1, 1, 100, ms(0)));
+    assert_eq!(queue.pop(ms(500)), None);
+    queue.push(of_stream(1, 1, 100, ms(600)));
+    assert_eq!(queue.pop(ms(600)), None);
+    queue.push(of_stream(1, 1, 100, ms(1_600)));
+    assert!(queue.pop(ms(1_610)).is_some());
+    assert_eq!(queue.drops().stale, 2);
+}
+
+#[test]
+fn a_frame_of_which_no_packet_was_sent_is_not_begun() {
+    let mut queue = queue();
+    queue.push(of_stream(1, 1, 100, ms(0)));
+    let first = queue.pop(ms(1)).expect("one");
+    assert_eq!(queue.deadline(&first), ms(400));
+    queue.put_back(first.clone());
+    assert_eq!(queue.deadline(&first), ms(200));
+    // A second packet of a frame that was begun is put back as such.
+    queue.push(of_stream(1, 1, 100, ms(0)));
+    assert!(queue.pop(ms(1)).is_some());
+    let second = queue.pop(ms(1)).expect("the second");
+    queue.put_back(second.clone());
+    assert_eq!(queue.deadline(&second), ms(400));
+}
+
+#[test]
+fn a_frame_larger_than_the_queue_is_dropped_whole() {
+    let mut queue = queue();
+    for _ in 0..MAX_BYTES / 1000 + 100 {
+        queue.push(of_stream(1, 1, 1000, ms(0)));
+    }
+    assert_eq!((queue.len(), queue.bytes(), queue.drops().frames), (0, 0, 1));
+    queue.shrink();
+    assert!(queue.waiting.capacity() <= KEPT);
 }

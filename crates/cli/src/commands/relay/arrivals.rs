@@ -1,0 +1,123 @@
+//! Datagrams of local programs that wait for the relay.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::net::UdpSocket;
+use tokio::sync::Notify;
+
+/// The largest UDP datagram.
+const LARGEST: usize = 1 << 16;
+/// The most datagrams that wait.
+const ARRIVING: usize = 1024;
+/// Room that is kept when nothing waits.
+const KEPT: usize = 4;
+/// Time before a socket is read again that could not be read.
+const RETRY_TIME: Duration = Duration::from_millis(100);
+
+thread_local! {
+    /// Room for a datagram while it is read. Sockets share it: one of 64 KiB each is too much for thousands of flows.
+    static ROOM: RefCell<Box<[u8]>> = RefCell::new(vec![0; LARGEST].into());
+}
+
+/// A datagram of a local program.
+#[derive(Debug)]
+pub(super) struct Arrived {
+    /// The port's number, and at the far end the flow.
+    pub(super) port: u8,
+    pub(super) number: Option<u8>,
+    pub(super) source: SocketAddr,
+    pub(super) payload: Bytes,
+}
+
+/// The queue of local datagrams. An empty one takes little memory, as a relay may have thousands.
+#[derive(Debug, Default)]
+pub(super) struct Arrivals {
+    queue: Mutex<Waiting>,
+    arrived: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    datagrams: VecDeque<Arrived>,
+    /// Those for which there was no room.
+    lost: u64,
+}
+
+impl Arrivals {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads a socket until the task is aborted.
+    pub(super) async fn read(arrivals: Arc<Self>, socket: Arc<UdpSocket>, port: u8, number: Option<u8>) {
+        loop {
+            if socket.readable().await.is_err() {
+                return;
+            }
+            match read_one(&socket) {
+                Ok((source, payload)) => arrivals.push(Arrived { port, number, source, payload }),
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionRefused
+                    ) =>
+                {
+                    // Nothing more, or an ICMP message about an earlier datagram: its receiver is not running yet.
+                }
+                // Other ICMP messages, such as a route that is missing for now, and a lack of memory pass.
+                Err(_) => tokio::time::sleep(RETRY_TIME).await,
+            }
+        }
+    }
+
+    fn push(&self, datagram: Arrived) {
+        let mut queue = self.lock();
+        if queue.datagrams.len() >= ARRIVING {
+            queue.lost += 1;
+            return;
+        }
+        queue.datagrams.push_back(datagram);
+        drop(queue);
+        self.arrived.notify_one();
+    }
+
+    /// The oldest datagram. Cancel safe; for one task.
+    pub(super) async fn next(&self) -> Arrived {
+        loop {
+            if let Some(datagram) = self.lock().datagrams.pop_front() {
+                return datagram;
+            }
+            self.arrived.notified().await;
+        }
+    }
+
+    /// Discards all that wait.
+    pub(super) fn clear(&self) {
+        self.lock().datagrams.clear();
+    }
+    /// Number of datagrams for which there was no room.
+    pub(super) fn lost(&self) -> u64 {
+        self.lock().lost
+    }
+    /// Returns memory that a burst has left behind.
+    pub(super) fn shrink(&self) {
+        self.lock().datagrams.shrink_to(KEPT);
+    }
+}
+
+/// Reads a datagram of a socket that is ready.
+fn read_one(socket: &UdpSocket) -> io::Result<(SocketAddr, Bytes)> {
+    ROOM.with_borrow_mut(|room| {
+        let (size, source) = socket.try_recv_from(room)?;
+        Ok((source, Bytes::copy_from_slice(&room[..size])))
+    })
+}
+
+#[cfg(test)]
+mod tests;
