@@ -3,10 +3,11 @@
 
 Usage: scripts/relay_soak.py [--minutes 30] [--seed 1] [--program target/release/whimbrel]
 
-A path in this process carries the datagrams between `whimbrel relay connect` and `whimbrel relay listen`. It fails, loses, delays, reorders
-and repeats them, drops large ones, and changes the address from which they reach the listening end, as a NAT does; the ends are stopped
-for a while, as in a suspended laptop. Programs at both ends send video, speech and answers. It exits with 1 if the connection was lost,
-if speech did not return after an event, or if the memory of an end grew.
+A path in this process carries the datagrams between `whimbrel relay connect` and `whimbrel relay listen`.
+It fails, loses, delays, reorders and repeats them, drops large ones, and changes the address from which
+they reach the listening end, as a NAT does; the ends are stopped for a while, as in a suspended laptop.
+Programs at both ends send video, speech and answers. It exits with 1 if the connection was lost, if speech
+did not return after an event, or if the memory of an end grew.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from __future__ import annotations
 import argparse
 import heapq
 import json
-import os
 import random
 import re
 import select
@@ -30,7 +30,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# Speech returns within this time after an event, in seconds: some retransmission times, and the search for a smaller packet size.
+# Speech returns within this time after an event, in seconds: some retransmission times, and the search for
+# a smaller packet size.
 RETURN_TIME = 15.0
 # Growth of resident memory between the second and the last quarter, in bytes.
 GROWTH = 1 << 20
@@ -39,7 +40,7 @@ LARGEST = 1 << 16
 
 
 @dataclass
-class Path_:
+class Link:
     """A path between the two ends."""
 
     far: tuple[str, int]
@@ -71,6 +72,7 @@ class Path_:
         self.up, self.loss, self.repeat, self.jitter, self.mtu = True, 0.0, 0.0, 0.0, LARGEST
 
     def take(self, now: float, upwards: bool, data: bytes) -> None:
+        """Takes a datagram."""
         if not self.up or len(data) + 28 > self.mtu or self.dice.random() < self.loss:
             self.dropped += 1
             return
@@ -80,6 +82,7 @@ class Path_:
             heapq.heappush(self.waiting, (at, self.count, upwards, data))
 
     def pass_on(self, now: float) -> None:
+        """Delivers the datagrams that are due."""
         while self.waiting and self.waiting[0][0] <= now:
             _, _, upwards, data = heapq.heappop(self.waiting)
             try:
@@ -126,16 +129,20 @@ class End:
         raise SystemExit(f"no {pattern!r} in {self.log}: {self.log.read_text()}")
 
     def memory(self) -> int:
+        """Resident memory in bytes."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0]) * 1024
 
     def descriptors(self) -> int:
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+        """Number of open descriptors."""
+        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
 
     def cpu(self) -> float:
+        """Processor time in seconds."""
         return int(Path(f"/proc/{self.process.pid}/schedstat").read_text().split()[0]) * 1e-9
 
     def state(self, at: tuple[str, int]) -> dict[str, object]:
+        """The state that the end serves."""
         with urllib.request.urlopen(f"http://{at[0]}:{at[1]}/", timeout=5) as answer:
             read: dict[str, object] = json.load(answer)
             return read
@@ -144,9 +151,11 @@ class End:
 Event = tuple[str, float, Callable[[], None], Callable[[], None]]
 
 
-def event(dice: random.Random, path: Path_, ends: list[End]) -> Event:
+def event(dice: random.Random, path: Link, ends: list[End]) -> Event:
     """A random event: its name, duration, beginning and end."""
-    kind = dice.choice(["outage", "long outage", "rebinding", "loss", "reordering", "repetition", "delay", "small", "stop"])
+    kind = dice.choice(
+        ["outage", "long outage", "rebinding", "loss", "reordering", "repetition", "delay", "small", "stop"]
+    )
     seconds = dice.uniform(0.5, 5.0)
 
     def set_(**values: float | bool) -> Callable[[], None]:
@@ -196,6 +205,7 @@ class Programs:
     answers: int = 0
 
     def send(self, now: float) -> None:
+        """Sends the packets that are due."""
         if now >= self.next_speech:
             self.next_speech = max(self.next_speech + SPEECH, now)
             self.number += 1
@@ -207,6 +217,7 @@ class Programs:
                 self.packet(self.camera, 1, 96, 5 * self.frame + part, 1000)
 
     def packet(self, out: socket.socket, port: int, kind: int, number: int, size: int) -> None:
+        """Sends an RTP packet."""
         stamp = self.frame if kind else number
         header = struct.pack("!BBHII", 0x80, kind, number & 0xFFFF, stamp & 0xFFFFFFFF, kind)
         try:
@@ -215,6 +226,7 @@ class Programs:
             return
 
     def receive(self, now: float) -> None:
+        """Counts what has arrived, and answers."""
         for which, viewer in enumerate(self.viewers):
             for data, source in datagrams(viewer):
                 self.received[which] += 1
@@ -226,16 +238,26 @@ class Programs:
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> list[str]:
-    dice = random.Random(arguments.seed)
+    dice = random.Random(arguments.seed)  # noqa: S311
     secret = str(folder / "secret")
-    subprocess.run([arguments.program, "key", "secret", "--file", secret], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [arguments.program, "key", "secret", "--file", secret], check=True, stdout=subprocess.DEVNULL
+    )
     viewers = [udp(), udp()]
     targets = [f"--to={host}:{port}" for host, port in (each.getsockname() for each in viewers)]
-    far = End(arguments.program, ["listen", "--bind", "127.0.0.1:0", *targets, "--secret-file", secret], folder / "far.log")
-    path = Path_(far.address("at UDP "), random.Random(arguments.seed + 1))
+    far = End(
+        arguments.program,
+        ["listen", "--bind", "127.0.0.1:0", *targets, "--secret-file", secret],
+        folder / "far.log",
+    )
+    path = Link(far.address("at UDP "), random.Random(arguments.seed + 1))  # noqa: S311
     host, port = path.near.getsockname()
     sources = ["--from=127.0.0.1:0", "--from=127.0.0.1:0"]
-    near = End(arguments.program, ["connect", f"{host}:{port}", *sources, "--secret-file", secret], folder / "near.log")
+    near = End(
+        arguments.program,
+        ["connect", f"{host}:{port}", *sources, "--secret-file", secret],
+        folder / "near.log",
+    )
     states = [each.address("state at http://") for each in (far, near)]
     first = near.address("datagrams at UDP ")
     second = near.address(rf"datagrams at UDP [\d.]+:{first[1]}, ")
@@ -282,7 +304,9 @@ def run(arguments: argparse.Namespace, folder: Path) -> list[str]:
             change = now + dice.uniform(3.0, 20.0)
         if now >= sampled + 10:
             sampled = now
-            samples.append((now - started, [each.memory() for each in ends], [each.descriptors() for each in ends]))
+            samples.append(
+                (now - started, [each.memory() for each in ends], [each.descriptors() for each in ends])
+            )
             if faults or any(each.process.poll() is not None for each in ends):
                 break
     path.calm()
@@ -295,15 +319,19 @@ def run(arguments: argparse.Namespace, folder: Path) -> list[str]:
         sizes = [memory[which] for _, memory, _ in samples]
         before, after = max(sizes[quarter : 2 * quarter], default=0), max(sizes[-quarter:], default=0)
         opened = [descriptors[which] for _, _, descriptors in samples]
+        share = ends[which].cpu() / (time.monotonic() - started)
         print(
             f"{name} end: {before / 1e6:.2f} MB in the second quarter, {after / 1e6:.2f} MB in the last; "
-            f"{max(opened)} descriptors; {ends[which].cpu() / (time.monotonic() - started):.1%} of a processor"
+            f"{max(opened)} descriptors; {share:.1%} of a processor"
         )
         if after > before + GROWTH:
             faults.append(f"the memory of the {name} end grew from {before} to {after} bytes")
         if opened[-1] > opened[quarter] + 4:
             faults.append(f"the {name} end has {opened[-1]} descriptors, and had {opened[quarter]}")
-    print(f"{programs.received[0]} of {programs.number} packets of speech arrived, {programs.received[1]} of {5 * programs.frame} of video")
+    speech, video = programs.received
+    print(
+        f"{speech} of {programs.number} packets of speech arrived, {video} of {5 * programs.frame} of video"
+    )
     for kind, number in sorted(counts.items()):
         print(f"{number:4} x {kind}: speech returned after {longest.get(kind, 0.0):.2f} s at most")
     for each in ends:
@@ -318,7 +346,9 @@ def run(arguments: argparse.Namespace, folder: Path) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--program", default="target/release/whimbrel")

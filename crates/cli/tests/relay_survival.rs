@@ -1,0 +1,232 @@
+//! An encrypted relay on a path that breaks, and between ends that do.
+#![cfg(target_os = "linux")]
+
+use std::fs::File;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "support/ends.rs"]
+mod ends;
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "support/hostile_path.rs"]
+mod hostile_path;
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "support/processes.rs"]
+mod processes;
+use ends::{Carried, End, socket};
+use hostile_path::{HostilePath, all, at_most};
+use processes::{signal, whimbrel};
+
+fn seconds(n: f64) -> Duration {
+    Duration::from_secs_f64(n)
+}
+
+#[test]
+fn a_killed_sender_takes_the_place_of_its_old_connection() {
+    let carried = Carried::listen();
+    let (near, port) = carried.connect(carried.at);
+    carried.until_seen(port, 700);
+    signal(&near.child, Signal::KILL);
+    drop(near);
+    let began = Instant::now();
+    let (_near, port) = carried.connect(carried.at);
+    carried.until_seen(port, 700);
+    let took = began.elapsed();
+    println!("a killed sender is back after {took:?}");
+    assert!(took < seconds(4.0), "{took:?}");
+    let status = carried.status();
+    assert_eq!(
+        (&status["established"], status["connections"].as_array().map(Vec::len)),
+        (&2.into(), Some(1))
+    );
+}
+
+#[test]
+fn a_killed_viewer_is_connected_to_again() {
+    let carried = Carried::listen();
+    let (near, port) = carried.connect(carried.at);
+    carried.until_seen(port, 700);
+    let to = carried.viewer.local_addr().expect("bound").to_string();
+    signal(&carried.far.child, Signal::KILL);
+    thread::sleep(seconds(0.1));
+    let began = Instant::now();
+    let at = carried.at.to_string();
+    let _far =
+        End::start(&["relay", "listen", "--bind", &at, "--to", &to, "--secret-file", &carried.secret()]);
+    carried.until_seen(port, 700);
+    let took = began.elapsed();
+    println!("a killed viewer is back after {took:?}");
+    // The kernel or the new process refuses the old connection at its next packet.
+    assert!(took < seconds(6.0), "{took:?}");
+    assert!(!near.event("ended").is_empty());
+}
+
+#[test]
+fn a_nat_may_change_the_address_in_the_middle_of_the_stream() {
+    let carried = Carried::listen();
+    let path = HostilePath::to(carried.at);
+    let (_near, port) = carried.connect(path.at);
+    carried.until_seen(port, 700);
+    let mut longest = Duration::ZERO;
+    for _ in 0..5 {
+        path.rebind();
+        longest = longest.max(carried.until_seen(port, 700));
+        thread::sleep(seconds(0.1));
+    }
+    println!("after a change of the address datagrams arrive within {longest:?}");
+    assert!(longest < seconds(2.0), "{longest:?}");
+    assert_eq!(carried.established(), 1);
+}
+
+#[test]
+fn the_stream_goes_on_in_smaller_packets_when_the_path_eats_large_ones() {
+    let carried = Carried::listen();
+    let path = HostilePath::to(carried.at);
+    let (_near, port) = carried.connect(path.at);
+    carried.until_seen(port, 1300);
+    path.obey(at_most(1000));
+    // Large ones are what shows that the path has changed: the encoder has not noticed yet.
+    let sending = thread::spawn({
+        let camera = carried.camera.try_clone().expect("a descriptor");
+        move || {
+            for _ in 0..400 {
+                let _ = camera.send_to(&[0; 1300], port);
+                thread::sleep(Duration::from_millis(10));
+            }
+        }
+    });
+    let took = carried.until_seen(port, 400);
+    println!("on a path of 1000 bytes instead of 1500 small datagrams arrive after {took:?}");
+    assert!(took < seconds(10.0), "{took:?}");
+    sending.join().expect("no panic");
+    let again = carried.until_seen(port, 800);
+    println!("datagrams of 800 bytes arrive after {again:?} more");
+    path.obey(all);
+    assert_eq!(carried.established(), 1);
+}
+
+#[test]
+fn a_path_that_never_carries_large_packets_is_connected_over() {
+    let carried = Carried::listen();
+    let path = HostilePath::to(carried.at);
+    path.obey(at_most(900));
+    let began = Instant::now();
+    let (_near, port) = carried.connect(path.at);
+    let opened = began.elapsed();
+    let took = carried.until_seen(port, 600);
+    println!("on a path of 900 bytes it connects in {opened:?}, and data follow after {took:?}");
+    assert!(opened < seconds(3.0) && took < seconds(3.0), "{opened:?} {took:?}");
+}
+
+/// Stops an end for a while, and returns the time until datagrams arrive again.
+fn suspend(carried: &Carried, end: &End, port: std::net::SocketAddr, time: Duration) -> Duration {
+    signal(&end.child, Signal::STOP);
+    thread::sleep(time);
+    signal(&end.child, Signal::CONT);
+    carried.until_seen(port, 700)
+}
+
+#[test]
+fn a_suspended_end_goes_on_where_it_was() {
+    let carried = Carried::listen();
+    let (near, port) = carried.connect(carried.at);
+    carried.until_seen(port, 700);
+    for end in [&near, &carried.far] {
+        let took = suspend(&carried, end, port, seconds(2.0));
+        println!("after a suspension of 2 s datagrams arrive within {took:?}");
+        assert!(took < seconds(2.0), "{took:?}");
+    }
+    assert_eq!(carried.established(), 1);
+}
+
+#[test]
+#[ignore = "the suspension has to be longer than the idle limit of 30 s"]
+fn an_end_that_was_suspended_for_longer_than_the_idle_limit_connects_again() {
+    let carried = Carried::listen();
+    let (near, port) = carried.connect(carried.at);
+    carried.until_seen(port, 700);
+    for end in [&near, &carried.far] {
+        let took = suspend(&carried, end, port, seconds(40.0));
+        println!("after a suspension of 40 s datagrams arrive within {took:?}");
+        assert!(took < seconds(5.0), "{took:?}");
+    }
+}
+
+#[test]
+fn a_full_disk_for_the_log_does_not_end_a_relay() {
+    let carried = Carried::listen();
+    let (_near, port) = carried.connect(carried.at);
+    carried.until_seen(port, 700);
+    // Another pair, all of whose output goes to a full disk.
+    let full = || Stdio::from(File::options().write(true).open("/dev/full").expect("it exists"));
+    let viewer = carried.viewer.local_addr().expect("bound").to_string();
+    let free = || socket().local_addr().expect("bound").to_string();
+    let (at, from, secret) = (free(), free(), carried.secret());
+    let start = |arguments: &[&str]| {
+        let mut command = whimbrel(arguments);
+        command.args(["--secret-file", &secret, "--interval", "0.1"]).stdout(full()).stderr(full());
+        command.spawn().expect("it starts")
+    };
+    let mut far = start(&["relay", "listen", "--bind", &at, "--to", &viewer]);
+    let mut near = start(&["relay", "connect", &at, "--from", &from]);
+    carried.until_seen(from.parse().expect("an address"), 500);
+    thread::sleep(seconds(0.5));
+    carried.until_seen(from.parse().expect("an address"), 501);
+    for child in [&mut near, &mut far] {
+        assert!(child.try_wait().expect("a child").is_none(), "it has ended");
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+#[test]
+fn freezes_and_losses_during_the_handshake_delay_it() {
+    let carried = Carried::listen();
+    let path = HostilePath::to(carried.at);
+    // One packet in six is lost, and two are overtaken by the next.
+    let (mut count, mut held) = (0u32, [None::<Vec<u8>>, None]);
+    path.obey(move |up, packet| {
+        count += 1;
+        let held = &mut held[usize::from(up)];
+        match count % 6 {
+            0 => Vec::new(),
+            2 | 4 if held.is_none() => {
+                *held = Some(packet.to_vec());
+                Vec::new()
+            }
+            _ => std::iter::once(packet.to_vec()).chain(held.take()).collect(),
+        }
+    });
+    let began = Instant::now();
+    let (near, port) = carried.connect(path.at);
+    println!("with a sixth of the packets lost and others reordered it connects in {:?}", began.elapsed());
+    assert!(began.elapsed() < seconds(15.0));
+    path.obey(all);
+    carried.until_seen(port, 700);
+    drop(near);
+
+    // A handover in the middle of the handshake: the path is silent for two seconds.
+    let path = HostilePath::to(carried.at);
+    let mut count = 0;
+    let mut silent_until = None;
+    path.obey(move |_, packet| {
+        count += 1;
+        if count == 4 {
+            silent_until = Some(Instant::now() + Duration::from_secs(2));
+        }
+        if silent_until.is_some_and(|until| Instant::now() < until) {
+            Vec::new()
+        } else {
+            vec![packet.to_vec()]
+        }
+    });
+    let began = Instant::now();
+    let (_near, port) = carried.connect(path.at);
+    println!("with a silence of 2 s in the middle of the handshake it connects in {:?}", began.elapsed());
+    assert!((seconds(2.0)..seconds(8.0)).contains(&began.elapsed()), "{:?}", began.elapsed());
+    carried.until_seen(port, 700);
+}
