@@ -102,7 +102,7 @@ def udp() -> socket.socket:
 
 
 def datagrams(of: socket.socket) -> list[tuple[bytes, tuple[str, int]]]:
-    found = []
+    found: list[tuple[bytes, tuple[str, int]]] = []
     while len(found) < 256:
         try:
             found.append(of.recvfrom(LARGEST))

@@ -1,5 +1,6 @@
-//! Attackers against an encrypted relay: on the path, beside it, and at its port.
+//! Attackers against an encrypted relay: on the path, and at its port.
 #![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_types, reason = "it measures real time")]
 
 use std::collections::BTreeMap;
 use std::thread;

@@ -1,5 +1,6 @@
 //! An encrypted relay on a path that breaks, and between ends that do.
 #![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_types, reason = "it measures real time")]
 
 use std::fs::File;
 use std::process::Stdio;
