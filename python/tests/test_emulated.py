@@ -13,6 +13,7 @@ import emulated
 import pytest
 from confront_cells import RENO, SECONDS
 from emulated import EMULATED, ITEMS, SIMULATED, Row, rows_of, table
+
 from whimbrel import Result, sweep
 from whimbrel.comparing import samples
 from whimbrel.plan import read_plans
@@ -80,7 +81,9 @@ def test_the_record_of_an_emulation_is_read_compared_and_reported(tmp_path: Path
     out = tmp_path / "out"
     for seed in ("1", "2"):
         words = [program, "emulate", str(scenario), "-q", "--seed", seed, "--out", str(out)]
-        subprocess.run([*words, "--", "ping", "-c", "3", "-i", "0.2", "r0"], check=True, capture_output=True)
+        sending = "import socket, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+        sending += "[s.sendto(bytes(100), ('r0', 9)) for _ in range(3)]; time.sleep(0.3)"
+        subprocess.run([*words, "--", sys.executable, "-c", sending], check=True, capture_output=True)
     result = Result.read(out / "two" / "records" / "emulation-2.record")
     with (out / "flows.csv").open(newline="") as file:
         written = list(csv.DictReader(file))
