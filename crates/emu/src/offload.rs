@@ -103,7 +103,9 @@ impl Layout {
             17 => 8,
             _ => return None,
         };
-        let is_whole = length == packet.len() && header >= 8 && transport + header <= length;
+        // The shortest header of TCP: RFC 9293, Section 3.1. A program with a raw socket may claim a shorter one.
+        let least = if protocol == 6 { 20 } else { 8 };
+        let is_whole = length == packet.len() && header >= least && transport + header <= length;
         is_whole.then(|| Self { is_v6, is_tcp: protocol == 6, transport, data: transport + header..length })
     }
 

@@ -182,3 +182,21 @@ fn bytes_that_are_no_plain_packet_are_neither_split_nor_joined() {
     assert!(!split(&bytes, Offload { segment_size: 0, ..offload }, Box::default, |_| ()));
     Offload { checksum_start: 60_000, checksum_offset: 5_535, ..offload }.complete(&mut bytes.clone());
 }
+
+/// A data offset below five words, in a packet that ends before TCP's flags or checksum.
+#[test]
+fn a_tcp_header_that_is_too_short_is_neither_split_nor_joined() {
+    for (is_v6, words) in [(false, 2), (false, 3), (false, 4), (true, 2), (true, 3), (true, 4)] {
+        let (mut bytes, offload) = aggregate(is_v6, true, 100, 4, ACK);
+        let transport = if is_v6 { 40 } else { 20 };
+        bytes[transport + 12] = words << 4;
+        bytes.truncate(transport + 13);
+        let length = if is_v6 { 13 } else { bytes.len() as u16 };
+        let at = if is_v6 { 4 } else { 2 };
+        bytes[at..at + 2].copy_from_slice(&length.to_be_bytes());
+        assert!(!split(&bytes, offload, || unreachable!("no packet is needed"), |_| ()));
+        let mut joiner = Joiner::default();
+        joiner.start(&bytes);
+        assert!(!joiner.add(&bytes, &bytes));
+    }
+}
