@@ -29,14 +29,13 @@ SIDE_M = 400.0
 INSIDE_M = (400.0, 200.0)
 """The part of the area in which mesh nodes are placed."""
 MESH_NODES = 6
-SECONDS, SENDING_S, OFF_S = 150.0, 60.0, (65.0, 90.0)
-"""A quarter of the times of Table 1."""
+SECONDS, SENDING_S, OFF_S = 600.0, 240.0, (260.0, 360.0)
 FLOWS_PER_NODE = 4
 DATA = "512 B"
 CORRECTED = "-corrected"
 """Ending of a scheme whose available bandwidth is corrected for collisions."""
 ROWS = ["10", "20", "30"]
-RUNS = Precision.exactly(5)
+RUNS = Precision.exactly(10)
 BY_NAME = Quick(precision=Precision.exactly(2), by_name=True)
 
 
@@ -176,8 +175,8 @@ def _collisions(figure: str, scheme: str) -> Item:
         metrics=METRICS,
         scenario=lambda row, column: scenario(column, 20, HEAVY, NS2, float(row)),
         measure=lambda result, _row, _column: measure(result),
-        precision=RUNS if figure == "18" else Precision.exactly(10),
-        quick=Quick(precision=Precision.exactly(2), rows=["100"]),
+        precision=RUNS,
+        quick=Quick(precision=Precision.exactly(2), rows=["100"], by_name=True),
         row_label="Maximum speed, m/s",
         note="Corrected: the sender's available bandwidth less the share of its backoff, equations 7 to 9.",
     )
