@@ -15,6 +15,7 @@ pub(crate) struct HostilePath {
     pub(crate) at: SocketAddr,
     law: Arc<Mutex<Law>>,
     out: Arc<RwLock<UdpSocket>>,
+    far: SocketAddr,
     stop: Arc<AtomicBool>,
 }
 
@@ -41,7 +42,7 @@ impl HostilePath {
         let law: Arc<Mutex<Law>> = Arc::new(Mutex::new(Box::new(all)));
         let (stop, client) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None)));
         let at = near.local_addr().expect("bound");
-        let path = Self { at, law: law.clone(), out: out.clone(), stop: stop.clone() };
+        let path = Self { at, law: law.clone(), out: out.clone(), far, stop: stop.clone() };
         let (near_, out_, law_, stop_, client_) =
             (near.clone(), out.clone(), law.clone(), stop.clone(), client.clone());
         thread::spawn(move || {
@@ -68,6 +69,10 @@ impl HostilePath {
             }
         });
         path
+    }
+    /// Sends a packet to the listening end with the address of the connecting one.
+    pub(crate) fn inject(&self, packet: &[u8]) {
+        let _ = self.out.read().expect("no panic").send_to(packet, self.far);
     }
     /// The law from now on.
     pub(crate) fn obey(&self, law: impl FnMut(bool, &[u8]) -> Vec<Vec<u8>> + Send + 'static) {
