@@ -4,9 +4,11 @@ mod args;
 mod log;
 mod triggers;
 
+use std::future::{pending, poll_fn};
 use std::net::IpAddr;
+use std::task::Poll;
 
-use whimbrel_net::{Clock, FreezeScope, PathChange, Socket};
+use whimbrel_net::{Clock, Event, FreezeScope, PathChange, Socket};
 
 pub(super) use args::HandoverArgs;
 pub(in crate::commands) use args::{RestartRule, willing};
@@ -37,6 +39,10 @@ pub(super) struct Handover {
     on_move: PathChange,
     /// A freeze lasts.
     frozen: Option<FreezeScope>,
+    /// The link is up again, and the freeze is to end.
+    is_back: bool,
+    /// For each link, `true` while the server has not confirmed a move.
+    moving: Vec<bool>,
     log: Log,
 }
 
@@ -64,6 +70,8 @@ impl Handover {
             freezes: args.freezes_on_link_loss(),
             on_move: args.on_move(),
             frozen: None,
+            is_back: false,
+            moving: vec![false; links.len()],
             log: Log::new(clock, links),
         })
     }
@@ -76,8 +84,15 @@ impl Handover {
     pub(super) async fn next(&mut self) -> anyhow::Result<Consequence> {
         loop {
             let rtt = self.sockets().filter_map(rtt).max();
-            let word = self.triggers.next(rtt).await?;
-            let consequence = self.act(word).await;
+            let consequence = tokio::select! {
+                biased;
+                action = self.triggers.next(rtt) => self.act(action?).await,
+                link = confirmed(&self.links, &self.moving) => {
+                    self.moving[link] = false;
+                    self.resume();
+                    None
+                }
+            };
             self.log.sample(&self.links);
             if let Some(consequence) = consequence {
                 return Ok(consequence);
@@ -91,6 +106,7 @@ impl Handover {
             LinkAction::Freeze => self.freeze(self.scope, "signal"),
             LinkAction::Unfreeze => self.unfreeze(),
             LinkAction::Down => {
+                self.is_back = false;
                 self.log.on_link("down");
                 // There is no path by which the other end could be notified.
                 if self.freezes && self.scope != FreezeScope::Remote {
@@ -105,7 +121,8 @@ impl Handover {
             LinkAction::Up => {
                 self.log.on_link("up");
                 if self.freezes {
-                    self.unfreeze();
+                    self.is_back = true;
+                    self.resume();
                 }
                 return Some(Consequence::RouteChanged);
             }
@@ -121,7 +138,15 @@ impl Handover {
         }
     }
 
+    /// Ends the freeze over a link that is up again. A server that has not followed would send its data to the old address.
+    fn resume(&mut self) {
+        if self.is_back && (self.frozen == Some(FreezeScope::Local) || !self.moving.contains(&true)) {
+            self.unfreeze();
+        }
+    }
+
     fn unfreeze(&mut self) {
+        self.is_back = false;
         if let Some(scope) = self.frozen.take() {
             self.sockets().for_each(|socket| socket.unfreeze(scope));
             self.log.on_unfreeze();
@@ -130,9 +155,11 @@ impl Handover {
 
     /// Packets take another route from now on.
     async fn change_path(&mut self, has_other_address: bool) {
-        for socket in self.sockets() {
+        for (link, moving) in self.links.iter().zip(&mut self.moving) {
+            let Link::Dccp(socket) = link else { continue };
+            *moving = has_other_address && socket.rebind(None, self.on_move).await.is_ok();
             // If the new address cannot be used yet, or is the host's, the client detects the change by itself.
-            if !has_other_address || socket.rebind(None, self.on_move).await.is_err() {
+            if !*moving {
                 socket.path_changed(self.on_move);
             }
             if self.freezes && self.frozen.is_none() {
@@ -155,6 +182,33 @@ impl Handover {
         self.log.sample(&self.links);
         self.log.report()
     }
+}
+
+/// Waits until the server confirms a move of one of the links that are moving, and returns its position. Cancel safe.
+async fn confirmed(links: &[Link], moving: &[bool]) -> usize {
+    let mut waiting = Vec::new();
+    for (position, (link, _)) in links.iter().zip(moving).enumerate().filter(|(_, (_, moving))| **moving) {
+        if let Link::Dccp(socket) = link {
+            waiting.push(Box::pin(async move {
+                loop {
+                    match socket.event().await {
+                        Ok(Event::MoveConfirmed) => return position,
+                        Ok(_) => {}
+                        // The end of the connection is reported elsewhere.
+                        Err(_) => pending().await,
+                    }
+                }
+            }));
+        }
+    }
+    poll_fn(|context| {
+        let found = waiting.iter_mut().find_map(|each| match each.as_mut().poll(context) {
+            Poll::Ready(position) => Some(position),
+            Poll::Pending => None,
+        });
+        found.map_or(Poll::Pending, Poll::Ready)
+    })
+    .await
 }
 
 fn rtt(socket: &Socket) -> Option<whimbrel_net::Duration> {
