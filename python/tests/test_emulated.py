@@ -12,7 +12,8 @@ from pathlib import Path
 import emulated
 import pytest
 from confront_cells import RENO, SECONDS
-from emulated import EMULATED, ITEMS, SIMULATED, Row, rows_of, table
+from emulated import EMULATED, SIMULATED, Row, rows_of, table
+from emulated_items import ITEMS, Item, single
 
 from whimbrel import Result, sweep
 from whimbrel.comparing import samples
@@ -53,31 +54,35 @@ def test_a_deviation_that_is_too_large_is_marked_and_counted() -> None:
 
 
 @pytest.mark.parametrize("item", ITEMS, ids=lambda item: f"{item.paper}: {item.name}")
-def test_every_item_is_a_scenario(item: emulated.Item) -> None:
+def test_every_item_is_a_scenario(item: Item) -> None:
     rows = emulated.simulate(item, 0)
     assert [row.flow for row in rows] == list(range(len(item.protocols)))
     assert all(1e5 < row.throughput_bps < 11.1e6 for row in rows)
 
 
-def test_the_kernels_tcp_shares_an_emulated_path_with_udp_as_the_simulated_one(tmp_path: Path) -> None:
+def emulator() -> str:
+    """A program that can emulate; without one the test is skipped, or fails if it is required."""
     whimbrel = Path(sys.executable).parent / "whimbrel"
-    program = os.environ.get("WHIMBREL_PROGRAM") or (str(whimbrel) if whimbrel.exists() else None)
+    program = os.environ.get("WHIMBREL_PROGRAM") or str(whimbrel)
     if reason := emulated.missing(program):
         if os.environ.get("REQUIRE_ALL") == "1":
             pytest.fail(reason)
         pytest.skip(reason)
+    return program
+
+
+def test_the_kernels_tcp_shares_an_emulated_path_with_udp_as_the_simulated_one(tmp_path: Path) -> None:
+    program = emulator()
     command = [sys.executable, str(ROOT / "interop" / "emulated.py"), "--quick", "--out", str(tmp_path)]
-    done = subprocess.run([*command, "--whimbrel", str(program)], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, "--whimbrel", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "runs.csv").read_text().count("\n") == 5
 
 
 def test_the_record_of_an_emulation_is_read_compared_and_reported(tmp_path: Path) -> None:
-    program = os.environ.get("WHIMBREL_PROGRAM")
-    if program is None or (reason := emulated.missing(program)):
-        pytest.skip("WHIMBREL_PROGRAM is not set" if program is None else reason)
+    program = emulator()
     scenario = tmp_path / "two.json"
-    scenario.write_text(json.dumps(emulated.single(RENO, 1.0, {})))
+    scenario.write_text(json.dumps(single(RENO, 1.0, {})))
     out = tmp_path / "out"
     for seed in ("1", "2"):
         words = [program, "emulate", str(scenario), "-q", "--seed", seed, "--out", str(out)]
