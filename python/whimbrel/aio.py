@@ -257,7 +257,11 @@ class Socket:
                 return True
             return None
 
-        await self._events.until(has_ended)
+        while True:
+            # A wake-up that is missed under load must not make this wait for ever.
+            with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
+                await asyncio.wait_for(self._events.until(has_ended), 0.5)
+                break
         # The thread ends with the last socket.
         self._runtime = None
 
