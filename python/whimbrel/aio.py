@@ -257,11 +257,7 @@ class Socket:
                 return True
             return None
 
-        while True:
-            # A wake-up that is missed under load must not make this wait for ever.
-            with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
-                await asyncio.wait_for(self._events.until(has_ended), 0.5)
-                break
+        await self._events.until(has_ended)
         # The thread ends with the last socket.
         self._runtime = None
 

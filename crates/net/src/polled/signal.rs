@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -11,11 +11,18 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 #[derive(Debug)]
 pub(super) struct Signal {
     /// Locked during the system call as well: otherwise a crossing `set` and `clear` could leave descriptor and flag different.
-    is_set: Mutex<bool>,
+    flag: Mutex<Flag>,
     reader: OwnedFd,
     /// The other end of the pipe; an eventfd has none.
     #[cfg(not(target_os = "linux"))]
     writer: OwnedFd,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Flag {
+    is_set: bool,
+    /// It cannot be cleared any more.
+    is_final: bool,
 }
 
 impl Signal {
@@ -23,14 +30,14 @@ impl Signal {
     pub(super) fn new() -> io::Result<Self> {
         use rustix::event::{EventfdFlags, eventfd};
         let reader = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self { is_set: Mutex::new(false), reader })
+        Ok(Self { flag: Mutex::default(), reader })
     }
     #[cfg(not(target_os = "linux"))]
     pub(super) fn new() -> io::Result<Self> {
         let (reader, writer) = std::os::unix::net::UnixStream::pair()?;
         reader.set_nonblocking(true)?;
         writer.set_nonblocking(true)?;
-        Ok(Self { is_set: Mutex::new(false), reader: reader.into(), writer: writer.into() })
+        Ok(Self { flag: Mutex::default(), reader: reader.into(), writer: writer.into() })
     }
 
     #[cfg(target_os = "linux")]
@@ -42,15 +49,31 @@ impl Signal {
         &self.writer
     }
 
+    fn flag(&self) -> MutexGuard<'_, Flag> {
+        self.flag.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn set(&self) {
-        let mut is_set = self.is_set.lock().unwrap_or_else(PoisonError::into_inner);
+        self.raise(&mut self.flag());
+    }
+
+    /// Sets it for ever. A reader that found nothing just before and clears it afterwards would otherwise wait in vain, as no
+    /// task sets it again.
+    pub(super) fn set_finally(&self) {
+        let mut flag = self.flag();
+        self.raise(&mut flag);
+        flag.is_final = true;
+    }
+
+    fn raise(&self, flag: &mut Flag) {
         // It cannot fail: there is room for one, of the size that an eventfd takes.
-        *is_set = *is_set || rustix::io::write(self.writer(), &1u64.to_ne_bytes()).is_ok();
+        flag.is_set = flag.is_set || rustix::io::write(self.writer(), &1u64.to_ne_bytes()).is_ok();
     }
 
     pub(super) fn clear(&self) {
-        let mut is_set = self.is_set.lock().unwrap_or_else(PoisonError::into_inner);
-        if std::mem::replace(&mut *is_set, false) {
+        let mut flag = self.flag();
+        if flag.is_set && !flag.is_final {
+            flag.is_set = false;
             let _ = rustix::io::read(&self.reader, &mut [0; 8]);
         }
     }
@@ -71,3 +94,6 @@ impl AsFd for Signal {
         self.reader.as_fd()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -67,6 +67,11 @@ impl Shared {
         self.events.set();
     }
 
+    fn signal_end(&self) {
+        self.data.set_finally();
+        self.events.set_finally();
+    }
+
     fn phase(&self) -> MutexGuard<'_, Phase> {
         self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -90,7 +95,7 @@ impl Shared {
             }
             Err(error) => {
                 *self.phase() = Phase::Failed(error);
-                self.signal_all();
+                self.signal_end();
             }
         }
     }
@@ -126,8 +131,7 @@ impl Shared {
             }
         }
         socket.close().await;
-        // The end.
-        self.signal_all();
+        self.signal_end();
     }
 
     fn has_event(&self, socket: &crate::Socket) -> bool {
