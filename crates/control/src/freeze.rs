@@ -55,6 +55,7 @@ mod careful_resume;
 mod config;
 mod follow;
 mod freezing_receiver;
+mod marking;
 mod receiver;
 mod sender;
 mod sender_state;
@@ -68,8 +69,9 @@ pub use careful_resume::{CarefulResume, Phase};
 pub use config::{FreezeConfig, ProbeEnd, Restart, RestoreLimit};
 pub use follow::{Coverage, Follow};
 pub use freezing_receiver::{FreezingReceiver, HandoverMarks};
+pub use marking::Marking;
 pub use receiver::{ReceiverAction, ReceiverInput, ReceiverMachine, ReceiverState};
-pub use sender::{FreezingSender, Marking, PlainRate, Signs};
+pub use sender::{FreezingSender, PlainRate, Signs};
 pub use sender_state::{SenderInput, SenderState};
 pub use silence::Silence;
 

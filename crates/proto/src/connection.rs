@@ -48,6 +48,7 @@ mod packets;
 mod path;
 mod path_change;
 mod path_mtu;
+mod profile;
 mod receive;
 mod reception;
 mod resequencer;
@@ -89,6 +90,7 @@ use liveness::Liveness;
 use mobility::Mobility;
 use mtu::Mtu;
 use path_change::KnownPaths;
+pub(crate) use profile::Profile;
 use reception::Reception;
 use resequencer::Resequencer;
 use subflow::Subflow;
@@ -150,7 +152,7 @@ impl Connection {
         seed: u64,
     ) -> Result<Self, ConfigError> {
         let ports = Ports { role: Role::Client, source: source_port, destination: destination_port };
-        Self::new(now, config, ports, State::Closed, seed)
+        Ok(Self::new(now, Profile::new(config)?, ports, State::Closed, seed))
     }
     /// Creates a server for a received Request, which must then be passed to [`Connection::handle_packet`]. `seed` as
     /// for [`Connection::client`].
@@ -159,9 +161,13 @@ impl Connection {
     ///
     /// The error that [`Config::validate`] returns.
     pub fn server(now: Instant, config: Config, request: &Packet, seed: u64) -> Result<Self, ConfigError> {
+        Ok(Self::server_of(now, Profile::new(config)?, request, seed))
+    }
+    /// As [`Connection::server`], with a configuration that other connections share.
+    pub(crate) fn server_of(now: Instant, profile: Profile, request: &Packet, seed: u64) -> Self {
         let ports =
             Ports { role: Role::Server, source: request.destination_port, destination: request.source_port };
-        Self::new(now, config, ports, State::Listen, seed)
+        Self::new(now, profile, ports, State::Listen, seed)
     }
     /// Creates a server for one client at `destination_port`. It sends Listen packets once [`Connection::invite`] is
     /// called, and then waits for the Request. `seed` as for [`Connection::client`].
@@ -177,12 +183,11 @@ impl Connection {
         seed: u64,
     ) -> Result<Self, ConfigError> {
         let ports = Ports { role: Role::Server, source: source_port, destination: destination_port };
-        Self::new(now, config, ports, State::Closed, seed)
+        Ok(Self::new(now, Profile::new(config)?, ports, State::Closed, seed))
     }
-    fn new(now: Instant, config: Config, ports: Ports, state: State, seed: u64) -> Result<Self, ConfigError> {
-        config.validate()?;
+    fn new(now: Instant, config: Profile, ports: Ports, state: State, seed: u64) -> Self {
         let iss = SeqNo::new(seed);
-        Ok(Self {
+        Self {
             fx: Effects::new(&config),
             handshake: Handshake::new(ports.role),
             invitation: Invitation::default(),
@@ -200,7 +205,7 @@ impl Connection {
             mobility: Mobility::default(),
             subflow: Subflow::default(),
             cx: Context::new(now, config, ports, state, iss),
-        })
+        }
     }
 
     /// Role of this end.

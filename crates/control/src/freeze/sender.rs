@@ -1,10 +1,12 @@
 //! A TFRC sender that can be frozen.
 
+use alloc::boxed::Box;
+
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::follow::CARRIED;
 use super::{
-    CarefulResume, Coverage, Follow, FreezeConfig, ProbeEnd, Restart, SenderInput, SenderState, at_most,
+    CarefulResume, Coverage, Follow, FreezeConfig, Marking, Restart, SenderInput, SenderState, at_most,
     has_left_authors_range, has_left_range,
 };
 use crate::capacity::Estimate;
@@ -22,20 +24,6 @@ const GRACE: u64 = 16;
 /// Maximum number of round-trip times that a sender waits to determine if the path carries the application's
 /// traffic.
 const LONGEST_RESTORATION: u64 = 8;
-
-/// Marking of packets that signals the sender's state to the receiver (Section 4.3).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Marking {
-    /// No marking.
-    #[default]
-    None,
-    /// RESTORING, and the criterion for the end of the probing that follows.
-    Restoring(ProbeEnd),
-    /// PROBING, and the criterion for its end.
-    Probing(ProbeEnd),
-    /// PROBING, with the request to fit the loss history to the receive rate.
-    Settle,
-}
 
 /// p by equation (4), without history discounting.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -86,10 +74,10 @@ pub struct FreezingSender {
     state: SenderState,
     /// `true` if the receiver implements freezing.
     assisted: bool,
-    /// The rate state before the freeze: X, and X_recv.
-    saved: SendRate,
+    /// The rate state before the freeze: X, and X_recv. `None` in the Normal state, as most connections are never frozen.
+    saved: Option<Box<SendRate>>,
     /// The rate state before the receiver fell silent, if it has.
-    before_silence: Option<SendRate>,
+    before_silence: Option<Box<SendRate>>,
     /// Start of the missing reports, if they are missing and silences count.
     silent_since: Instant,
     /// `true` if the receiver has acknowledged a packet after a silence, but not reported yet.
@@ -104,7 +92,8 @@ pub struct FreezingSender {
     previous: PlainRate,
     /// Start of the phase: Restoring, Settling.
     since: Instant,
-    follow: Follow,
+    /// Assesses the rates while Restoring and Probing; `None` in the Normal state.
+    follow: Option<Box<Follow>>,
     careful: Option<CarefulResume>,
     restorations: u64,
     /// The estimate of the local link.
@@ -121,7 +110,7 @@ impl FreezingSender {
             config,
             state: SenderState::Normal,
             assisted: false,
-            saved: *tfrc.rate_law(),
+            saved: None,
             before_silence: None,
             silent_since: now,
             is_proven: false,
@@ -130,7 +119,7 @@ impl FreezingSender {
             reported: now,
             previous: PlainRate::of_full_history(LossEventRate::ZERO),
             since: now,
-            follow: Follow::new(now, tfrc.allowed_rate()),
+            follow: None,
             careful: None,
             restorations: 0,
             link: None,
@@ -172,8 +161,10 @@ impl FreezingSender {
     #[inline]
     pub fn on_sent(&mut self, now: Instant, size: ByteCount) {
         self.sent += size;
-        if matches!(self.state, SenderState::Restoring | SenderState::Probing) {
-            self.follow.on_sent(now, size);
+        if matches!(self.state, SenderState::Restoring | SenderState::Probing)
+            && let Some(follow) = &mut self.follow
+        {
+            follow.on_sent(now, size);
         }
         self.tfrc.on_sent(now, size);
     }
@@ -224,7 +215,7 @@ impl FreezingSender {
         if self.state == SenderState::Restoring && !self.is_at_link_rate && self.restore_at_link_rate(now) {
             // Reports on packets sent at the rate before do not assess this one.
             self.since = now;
-            self.follow = Follow::new(now, self.tfrc.allowed_rate());
+            self.start_following(now);
         }
     }
 
@@ -277,7 +268,9 @@ impl FreezingSender {
         self.tfrc.apply(now, feedback, observed, ignores);
         self.reported = self.reported.max(feedback.last_data_sent);
         self.previous = plain;
-        self.follow.on_rate(now, self.tfrc.allowed_rate());
+        if let Some(follow) = &mut self.follow {
+            follow.on_rate(now, self.tfrc.allowed_rate());
+        }
     }
 
     /// `true` if X_recv is meaningful in the report that ends a restoration.
@@ -295,7 +288,8 @@ impl FreezingSender {
         let covers_phase = feedback.last_data_sent >= self.since;
         let carried = match self.state {
             SenderState::Restoring | SenderState::Probing => {
-                self.follow.on_report(now, feedback.last_data_sent, feedback.receive_rate, rtt, packet)
+                let follow = self.follow.as_mut()?;
+                follow.on_report(now, feedback.last_data_sent, feedback.receive_rate, rtt, packet)
             }
             _ => None,
         };
@@ -378,7 +372,8 @@ impl FreezingSender {
         // An idle sender expects no feedback.
         let counts = self.config.silence.is_some() && self.tfrc.awaits_feedback();
         if counts && self.before_silence.is_none() {
-            (self.before_silence, self.silent_since) = (Some(self.tfrc.rate_law().settled()), now);
+            let settled = Box::new(self.tfrc.rate_law().settled());
+            (self.before_silence, self.silent_since) = (Some(settled), now);
         }
         self.tfrc.on_nofeedback_timeout(now);
     }
@@ -399,7 +394,8 @@ impl FreezingSender {
         if self.is_proven {
             return true;
         }
-        let (Some(silence), Some(_), Some(rtt)) = (self.config.silence, self.before_silence, self.tfrc.rtt())
+        let (Some(silence), Some(_), Some(rtt)) =
+            (self.config.silence, &self.before_silence, self.tfrc.rtt())
         else {
             return false;
         };
@@ -409,8 +405,8 @@ impl FreezingSender {
     /// Restores the state as if the sender had been frozen since the last report.
     fn undo_silence(&mut self, now: Instant) {
         self.step(now, SenderInput::Freeze);
-        if let Some(rate) = self.before_silence {
-            self.saved = rate;
+        if let Some(rate) = self.before_silence.take() {
+            self.saved = Some(rate);
         }
         self.step(now, SenderInput::Unfreeze);
     }
@@ -429,12 +425,10 @@ impl FreezingSender {
         }
         self.since = now;
         match self.state {
-            SenderState::Normal => self.careful = None,
+            SenderState::Normal => (self.careful, self.saved, self.follow) = (None, None, None),
             SenderState::Frozen => self.save(before),
             SenderState::Restoring => self.restore(now),
-            SenderState::Probing if before == SenderState::Normal => {
-                self.follow = Follow::new(now, self.tfrc.allowed_rate());
-            }
+            SenderState::Probing if before == SenderState::Normal => self.start_following(now),
             SenderState::Probing | SenderState::Settling => {}
         }
     }
@@ -443,7 +437,7 @@ impl FreezingSender {
     /// has measured no better value.
     fn save(&mut self, before: SenderState) {
         if before != SenderState::Restoring {
-            self.saved = self.tfrc.rate_law().settled();
+            self.saved = Some(Box::new(self.tfrc.rate_law().settled()));
         }
         self.tfrc.suspend();
     }
@@ -452,7 +446,8 @@ impl FreezingSender {
     fn restore(&mut self, now: Instant) {
         self.restorations += 1;
         (self.last_report, self.sent) = (now, ByteCount::ZERO);
-        let old = self.saved.allowed();
+        let saved = *self.saved();
+        let old = saved.allowed();
         let careful = self.config.restart == Restart::CarefulResume;
         self.careful = self
             .tfrc
@@ -469,17 +464,26 @@ impl FreezingSender {
         let initial = self.tfrc.path().filter(|_| self.config.restart.uses_link());
         let reconnaissance = initial.map(|path| path.initial_rate().min(old));
         let ceiling = at_most(limit, self.careful.map(|careful| careful.limit()).or(reconnaissance));
-        self.tfrc.restore(now, &self.saved, ceiling);
+        self.tfrc.restore(now, &saved, ceiling);
         self.is_at_link_rate = false;
         self.restore_at_link_rate(now);
-        self.follow = Follow::new(now, self.tfrc.allowed_rate());
+        self.start_following(now);
+    }
+
+    /// The rate state before the freeze.
+    fn saved(&self) -> &SendRate {
+        self.saved.as_deref().unwrap_or(self.tfrc.rate_law())
+    }
+
+    fn start_following(&mut self, now: Instant) {
+        self.follow = Some(Box::new(Follow::new(now, self.tfrc.allowed_rate())));
     }
 
     /// Restores the rate of the local link, if the rule uses it and there is an estimate.
     fn restore_at_link_rate(&mut self, now: Instant) -> bool {
         let rate = self.link.and_then(|link| self.config.restart.link_rate(link));
         let Some(rate) = rate.filter(|rate| !rate.is_zero()) else { return false };
-        let limit = self.config.restore_at_most.of(self.saved.allowed());
+        let limit = self.config.restore_at_most.of(self.saved().allowed());
         self.tfrc.restore_at(now, rate.min(limit));
         self.is_at_link_rate = true;
         true

@@ -6,6 +6,9 @@
 //! included only if that raises the average. With history discounting, a long open interval also reduces the
 //! weights of its predecessors (Section 5.5).
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use whimbrel_units::Instant;
 
 use super::LossEventRate;
@@ -131,9 +134,8 @@ pub enum LateArrivalEffect {
 /// The record of loss intervals.
 #[derive(Clone, Debug)]
 pub struct LossIntervals {
-    /// Intervals, the open one first.
-    intervals: [LossInterval; HISTORY],
-    len: usize,
+    /// Intervals, the open one first. Room for all is allocated at the first loss.
+    intervals: Vec<LossInterval>,
     discounting: bool,
     /// `true` if a loss event began since the latest arrival was processed.
     just_begun: bool,
@@ -144,8 +146,7 @@ impl LossIntervals {
     /// A record of packets numbered from `first`, with or without history discounting.
     pub fn new(first: u64, discounting: bool) -> Self {
         Self {
-            intervals: [LossInterval::new(first, Instant::ZERO, 0); HISTORY],
-            len: 1,
+            intervals: vec![LossInterval::new(first, Instant::ZERO, 0)],
             discounting,
             just_begun: false,
             sums: Sums::default(),
@@ -154,12 +155,16 @@ impl LossIntervals {
 
     /// The intervals, the open one first; a single one without a loss.
     pub fn intervals(&self) -> &[LossInterval] {
-        &self.intervals[..self.len]
+        &self.intervals
+    }
+
+    fn has_loss(&self) -> bool {
+        self.intervals.len() > 1
     }
 
     /// The interval of the latest loss event; `None` without a loss.
     pub fn latest_event(&self) -> Option<&LossInterval> {
-        (self.len > 1).then(|| &self.intervals[0])
+        self.has_loss().then(|| &self.intervals[0])
     }
 
     /// Extends the open interval to `greatest`, the highest sequence number known to be received.
@@ -189,19 +194,19 @@ impl LossIntervals {
         // its length would discount the older ones again with each of them.
         let discount = if self.just_begun { 1.0 } else { self.discount() };
         self.just_begun = true;
-        let no_loss_yet = self.len == 1;
+        let no_loss_yet = !self.has_loss();
         let open = &mut self.intervals[0];
         let end = open.end;
         open.end = first.max(open.first);
         open.fixed_length =
             Some(if no_loss_yet { first_interval().max(1.0) } else { open.data_packets() as f64 });
-        for closed in &mut self.intervals[1..self.len] {
+        for closed in &mut self.intervals[1..] {
             closed.discount *= discount;
         }
-        self.intervals.copy_within(0..HISTORY - 1, 1);
-        self.len = (self.len + 1).min(HISTORY);
-        self.intervals[0] = LossInterval::new(first, began, quarters_before);
-        self.intervals[0].end = end.max(first);
+        self.intervals.truncate(HISTORY - 1);
+        self.intervals.reserve_exact(HISTORY - self.intervals.len());
+        let open = LossInterval { end: end.max(first), ..LossInterval::new(first, began, quarters_before) };
+        self.intervals.insert(0, open);
         self.sum_up();
     }
 
@@ -236,7 +241,7 @@ impl LossIntervals {
             self.sum_up();
         }
         // The oldest interval kept has no predecessor.
-        if self.intervals[index].losses > 0 || index + 1 == self.len {
+        if self.intervals[index].losses > 0 || index + 1 == self.intervals.len() {
             return LateArrivalEffect::Loss;
         }
         self.merge(index);
@@ -258,8 +263,7 @@ impl LossIntervals {
         // The union of two short intervals may be longer; the conservative choice is assumed. The open one
         // is set again by set_open_is_short.
         older.short &= newer.short && index > 0;
-        self.intervals.copy_within(index + 1..self.len, index);
-        self.len -= 1;
+        self.intervals.remove(index);
         self.sum_up();
     }
 
@@ -268,7 +272,7 @@ impl LossIntervals {
     /// them covers the packets before the event; as they contain no losses, they are equivalent to the
     /// interval before a first loss. No effect without a loss event.
     pub fn fit(&mut self, length: f64, count: usize) {
-        if self.len < 2 {
+        if !self.has_loss() {
             return;
         }
         let closed = &mut self.intervals[1];
@@ -278,8 +282,8 @@ impl LossIntervals {
             ..LossInterval::new(closed.first, closed.began, closed.quarters_before)
         };
         let before = LossInterval { end: closed.first, ..*closed };
-        self.intervals[2..].fill(before);
-        self.len = 1 + count.clamp(1, INTERVALS);
+        self.intervals.truncate(2);
+        self.intervals.resize(1 + count.clamp(1, INTERVALS), before);
         self.sum_up();
     }
 
@@ -287,12 +291,12 @@ impl LossIntervals {
     /// average, and counts each of its losses if it ends this way (RFC 4828, Section 3). TFRC does not use
     /// it. Not applicable to the interval before the first loss.
     pub fn set_open_is_short(&mut self, short: bool) {
-        self.intervals[0].short = short && self.len > 1;
+        self.intervals[0].short = short && self.has_loss();
     }
 
     /// I_mean: the average loss interval in packets; `None` without a loss.
     pub fn average(&self) -> Option<f64> {
-        (self.len > 1).then(|| {
+        self.has_loss().then(|| {
             let open = if self.intervals[0].short { 0.0 } else { self.intervals[0].length() };
             self.sums.average(open, self.discount())
         })
@@ -307,7 +311,7 @@ impl LossIntervals {
     /// (RFC 5348, Section 5.5).
     fn discount(&self) -> f64 {
         // An interval that is not part of the average does not reduce the weights of others.
-        if !self.discounting || self.len == 1 || self.intervals[0].short {
+        if !self.discounting || !self.has_loss() || self.intervals[0].short {
             return 1.0;
         }
         let ratio = 2.0 * self.sums.closed_average() / self.intervals[0].length();
@@ -315,7 +319,7 @@ impl LossIntervals {
     }
 
     fn sum_up(&mut self) {
-        let closed = &self.intervals[1..self.len];
+        let closed = &self.intervals[1..];
         let mut sums = Sums::default();
         for (i, interval) in closed.iter().enumerate() {
             sums.add(i, closed.len(), interval.length(), interval.discount);

@@ -10,6 +10,7 @@ use whimbrel_wire::SeqNo;
 
 use super::features::Features;
 use super::outbound::Outbound;
+use super::profile::Profile;
 use super::rtt::RoundTripTime;
 use super::sequence::Sequencing;
 use super::statistics::Statistics;
@@ -36,14 +37,14 @@ pub(super) struct Ports {
 pub(super) struct Context {
     pub(super) ports: Ports,
     pub(super) state: State,
-    pub(super) config: Config,
+    pub(super) config: Profile,
     pub(super) sequence: Sequencing,
     pub(super) rtt: RoundTripTime,
     pub(super) features: Features,
 }
 
 impl Context {
-    pub(super) fn new(now: Instant, config: Config, ports: Ports, state: State, iss: SeqNo) -> Self {
+    pub(super) fn new(now: Instant, config: Profile, ports: Ports, state: State, iss: SeqNo) -> Self {
         Self {
             ports,
             state,

@@ -1,13 +1,12 @@
 //! Feature negotiation of one connection (RFC 4340, Section 6), and the values in force.
 
-use smallvec::smallvec;
 use whimbrel_units::Instant;
 use whimbrel_wire::ChecksumCoverage;
 use whimbrel_wire::option::FeatureNumber;
 
 use super::Role;
-use crate::Config;
-use crate::feature::{Location, Negotiation, Preferences, Wish};
+use super::profile::Profile;
+use crate::feature::{Location, Negotiation};
 
 /// Feature negotiation, and cached values that every packet needs.
 #[derive(Debug)]
@@ -52,25 +51,11 @@ impl InForce {
     }
 }
 
-/// Prefers the value 1 of a Boolean feature. `ask`: opens the negotiation.
-fn wish(feature: FeatureNumber, location: Location, ask: bool) -> Wish {
-    Wish { feature, location, values: smallvec![1, 0], ask, required: false }
-}
-
 impl Features {
-    pub(super) fn new(role: Role, config: &Config) -> Self {
-        let mut preferences = Preferences::new(config);
-        let finds_losses = |ccid| config.ccids.mechanism(ccid).is_some_and(|m| !m.profile().needs_ack_vector);
-        // A receiver that detects losses itself, from gaps in the sequence numbers, needs to know which of them may
-        // have been data (RFC 4340, Section 7.7).
-        for choice in preferences.receiver_ccids.iter_mut().filter(|choice| finds_losses(choice.ccid)) {
-            choice.wishes.push(wish(FeatureNumber::SendNdpCount, Location::Remote, true));
-        }
-        for choice in preferences.sender_ccids.iter_mut().filter(|choice| finds_losses(choice.ccid)) {
-            choice.wishes.push(wish(FeatureNumber::SendNdpCount, Location::Local, false));
-        }
-        let coverage = config.integrity.checksum_coverage;
-        Self { negotiation: Negotiation::new(role, preferences), in_force: InForce::default(), coverage }
+    pub(super) fn new(role: Role, profile: &Profile) -> Self {
+        let coverage = profile.integrity.checksum_coverage;
+        let negotiation = Negotiation::new(role, profile.preferences());
+        Self { negotiation, in_force: InForce::default(), coverage }
     }
     /// Updates the cached values.
     pub(super) fn refresh(&mut self) {

@@ -33,10 +33,10 @@ pub(super) struct Handshake {
     unanswered: bool,
     /// Init Cookies of the Response, kept until the server acknowledges a packet that carries them (RFC 4340, Section
     /// 8.1.4).
-    cookies: Options,
+    cookies: Vec<DccpOption>,
     /// Confirm options that this client has sent in PARTOPEN. The packet that carried them may be lost, and a server
     /// need not repeat its Change options: Linux resets the connection when the next packet lacks the Confirms.
-    answers: Options,
+    answers: Vec<DccpOption>,
     /// Anti-amplification limit while the peer's address is not validated.
     pub(super) validation: Validation,
 }
@@ -113,8 +113,7 @@ impl Handshake {
     }
     /// The handshake is complete at both ends. `is_server`: the client may not know it.
     pub(super) fn complete(&mut self, fx: &mut Effects, is_server: bool) {
-        self.cookies.clear();
-        self.answers.clear();
+        (self.cookies, self.answers) = Default::default();
         self.validation.complete();
         fx.timers.stop(Timer::Handshake);
         fx.timers.stop(Timer::PartOpenAck);

@@ -108,10 +108,7 @@ impl Endpoint {
         }
         let service = self.listeners.find(tuple.local_port, service_code)?;
         let iss = self.secret.initial_sequence(now, &tuple);
-        // The listener's configuration was validated when it was added.
-        let Ok(mut connection) = Connection::server(now, service.config.clone(), packet, iss.value()) else {
-            return Ok(());
-        };
+        let mut connection = Connection::server_of(now, service.config.clone(), packet, iss.value());
         moves::allow(self.mobility.as_ref(), &self.secret, &tuple, Some(packet), &mut connection);
         connection.handle_packet(now, meta, packet.clone());
         self.accept(now, tuple, connection, Counted::HalfOpen);
@@ -228,7 +225,7 @@ fn respond(
     prepare: impl FnOnce(&mut Connection),
 ) -> Option<(Connection, Packet)> {
     let Remembered { at, request } = remembered;
-    let mut connection = Connection::server(*at, service.config.clone(), request, iss.value()).ok()?;
+    let mut connection = Connection::server_of(*at, service.config.clone(), request, iss.value());
     prepare(&mut connection);
     connection.reserve_on_response(remembered.cookie_len());
     connection.handle_packet(*at, ReceiveMeta::default(), request.clone());

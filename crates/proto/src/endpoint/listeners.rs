@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use whimbrel_wire::{ResetCode, ServiceCode};
 
+use crate::connection::Profile;
 use crate::{Config, ListenError};
 
 /// A Service Code that is served on some port.
@@ -12,7 +13,7 @@ pub(super) struct Service {
     /// Unique among all listeners, on any port.
     pub(super) id: u64,
     /// Configuration of its connections.
-    pub(super) config: Config,
+    pub(super) config: Profile,
 }
 
 /// The services, by port.
@@ -30,11 +31,10 @@ impl Listeners {
         codes: &[ServiceCode],
         config: &Config,
     ) -> Result<(), ListenError> {
-        let configs: Vec<Config> =
-            codes.iter().map(|code| Config { service_code: *code, ..config.clone() }).collect();
-        for config in &configs {
-            config.validate()?;
-        }
+        let profiles: Vec<Profile> = codes
+            .iter()
+            .map(|code| Profile::new(Config { service_code: *code, ..config.clone() }))
+            .collect::<Result<_, _>>()?;
         let served = self.by_port.get(&port).map_or(&[][..], Vec::as_slice);
         for (index, service_code) in codes.iter().copied().enumerate() {
             let is_served = served.iter().any(|other| other.config.service_code == service_code);
@@ -43,9 +43,7 @@ impl Listeners {
             }
         }
         let services = self.by_port.entry(port).or_default();
-        // A configuration takes half a kilobyte, and a growing vector would start with room for four.
-        services.reserve_exact(configs.len());
-        for config in configs {
+        for config in profiles {
             self.last_id += 1;
             services.push(Service { id: self.last_id, config });
         }

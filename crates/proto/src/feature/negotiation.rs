@@ -3,6 +3,7 @@
 mod ccids;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption};
@@ -15,7 +16,7 @@ use super::{Location, Preferences, ValueList, Wish, bounds, half_connection};
 use crate::{Ccid, Role};
 
 /// Features numbered 1 to 9, which every connection has (RFC 4340, Section 6.4).
-const COMMON: usize = 9;
+const COMMON: u8 = 9;
 /// The round-trip time to assume without a measurement (RFC 4340, Section 3.4).
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
 /// Lower bound on the interval before a Change is retransmitted, however short the path.
@@ -39,8 +40,9 @@ const MAX_REFUSALS: usize = 64;
 #[derive(Debug)]
 pub struct Negotiation {
     role: Role,
-    preferences: Preferences,
-    /// Features 1 to 9, each at this end and at the other.
+    preferences: Arc<Preferences>,
+    /// Features 1 to 9, each at this end and at the other, ordered by number and location. Those that neither end has
+    /// touched are not stored: they have their initial values and the default preferences.
     common: Vec<Entry>,
     /// The features that the CCIDs in force define, and the experimental ones that this end requests.
     specific: Vec<Entry>,
@@ -69,17 +71,10 @@ pub struct Negotiation {
 impl Negotiation {
     /// Starts the negotiation of a connection: all features have their initial values, and Changes for the CCIDs and
     /// the other wishes of `preferences` wait for the first packet.
-    pub fn new(role: Role, preferences: Preferences) -> Self {
-        let mut common = Vec::with_capacity(Location::BOTH.len() * COMMON);
-        common.extend((1..=COMMON as u8).flat_map(|number| {
-            Location::BOTH.into_iter().map(move |location| {
-                let feature = FeatureNumber::from(number);
-                Entry::new(role, feature, location, default_preference(feature, location))
-            })
-        }));
+    pub fn new(role: Role, preferences: impl Into<Arc<Preferences>>) -> Self {
         let mut negotiation = Self {
             role,
-            common,
+            common: Vec::new(),
             specific: Vec::new(),
             settled_ccids: [None; 2],
             refusals: Vec::new(),
@@ -92,15 +87,16 @@ impl Negotiation {
             repeat_interval: MIN_INTERVAL,
             foreign: None,
             quiet_until: Instant::ZERO,
-            preferences,
+            preferences: preferences.into(),
         };
         negotiation.ask_for_preferences();
         negotiation
     }
 
     fn ask_for_preferences(&mut self) {
+        let preferences = self.preferences.clone();
         for location in Location::BOTH {
-            let choices = self.preferences.ccids(location);
+            let choices = preferences.ccids(location);
             let list: ValueList = choices.iter().map(|choice| choice.ccid.0).collect();
             let only = (choices.len() == 1).then(|| choices[0].ccid);
             let entry = self.common_mut(FeatureNumber::Ccid, location);
@@ -112,12 +108,11 @@ impl Negotiation {
                 self.prefer_features_of(ccid, location, false);
             }
         }
-        for wish in self.preferences.wishes.clone() {
-            self.grant(&wish);
+        for wish in &preferences.wishes {
+            self.grant(wish);
         }
-        let window = self.preferences.sequence_window;
         let entry = self.common_mut(FeatureNumber::SequenceWindow, Location::Local);
-        entry.set_proposal(window);
+        entry.set_proposal(preferences.sequence_window);
         if !entry.is_content() {
             entry.ask();
         }
@@ -126,11 +121,19 @@ impl Negotiation {
 
     /// The value in force; 0 for a feature that does not exist.
     pub fn value(&self, feature: FeatureNumber, location: Location) -> u64 {
-        self.entry(feature, location).map_or(0, |entry| entry.value)
+        match self.entry(feature, location) {
+            Some(entry) => entry.value,
+            None if is_common(feature) => feature.initial_value().unwrap_or(0),
+            None => 0,
+        }
     }
     /// The values in force of all existing features, including experimental and CCID-specific ones.
     pub fn values_in_force(&self) -> impl Iterator<Item = (FeatureNumber, Location, u64)> + use<'_> {
-        self.common.iter().chain(&self.specific).map(|entry| (entry.feature, entry.location, entry.value))
+        let common = (1..=COMMON).map(FeatureNumber::from).flat_map(|feature| {
+            Location::BOTH.map(|location| (feature, location, self.value(feature, location)))
+        });
+        let specific = self.specific.iter().map(|entry| (entry.feature, entry.location, entry.value));
+        common.chain(specific)
     }
     /// `true` if a Boolean feature is on.
     pub fn is_on(&self, feature: FeatureNumber, location: Location) -> bool {
@@ -419,24 +422,36 @@ impl Negotiation {
         self.is_changing = entries().any(|entry| matches!(entry.phase, Phase::Changing { .. }));
     }
 
+    /// The stored entry of a feature.
     fn entry(&self, feature: FeatureNumber, location: Location) -> Option<&Entry> {
-        match common_index(feature, location) {
-            Some(index) => Some(&self.common[index]),
-            None => self.specific.iter().find(|entry| entry.feature == feature && entry.location == location),
+        if is_common(feature) {
+            return self.common_place(feature, location).ok().map(|place| &self.common[place]);
         }
+        self.specific.iter().find(|entry| entry.feature == feature && entry.location == location)
     }
+    /// The entry of an existing feature; a common one is stored from now on.
     fn entry_mut(&mut self, feature: FeatureNumber, location: Location) -> Option<&mut Entry> {
-        match common_index(feature, location) {
-            Some(index) => Some(&mut self.common[index]),
-            None => {
-                self.specific.iter_mut().find(|entry| entry.feature == feature && entry.location == location)
-            }
+        if is_common(feature) {
+            return Some(self.common_mut(feature, location));
         }
+        self.specific.iter_mut().find(|entry| entry.feature == feature && entry.location == location)
     }
-    /// The entry of one of the features 1 to 9.
+    /// The entry of one of the features 1 to 9, which is stored from now on.
     fn common_mut(&mut self, feature: FeatureNumber, location: Location) -> &mut Entry {
-        let index = common_index(feature, location).unwrap_or(0);
-        &mut self.common[index]
+        let place = self.common_place(feature, location).unwrap_or_else(|place| {
+            let entry = Entry::new(self.role, feature, location, default_preference(feature, location));
+            // There are few, and they stay.
+            self.common.reserve_exact(1);
+            self.common.insert(place, entry);
+            place
+        });
+        &mut self.common[place]
+    }
+    /// The index of that entry, or the one at which it would be inserted.
+    fn common_place(&self, feature: FeatureNumber, location: Location) -> Result<usize, usize> {
+        let order = |feature: FeatureNumber, location| (u8::from(feature), location);
+        self.common
+            .binary_search_by_key(&order(feature, location), |entry| order(entry.feature, entry.location))
     }
 }
 
@@ -447,9 +462,9 @@ struct Written {
     new: bool,
 }
 
-fn common_index(feature: FeatureNumber, location: Location) -> Option<usize> {
-    let number = usize::from(u8::from(feature));
-    (1..=COMMON).contains(&number).then(|| 2 * (number - 1) + usize::from(location == Location::Remote))
+/// `true` for the features 1 to 9.
+fn is_common(feature: FeatureNumber) -> bool {
+    (1..=COMMON).contains(&u8::from(feature))
 }
 
 /// Appends an option, preceded by Mandatory if requested, unless there is no room.

@@ -103,7 +103,7 @@ impl Wish {
         Self { feature, location, values: SmallVec::from_slice(&[value]), ask: true, required: true }
     }
     /// Opens the negotiation of a Boolean feature with `value`, and accepts the other one.
-    fn ask(feature: FeatureNumber, location: Location, value: u8) -> Self {
+    pub(crate) fn ask(feature: FeatureNumber, location: Location, value: u8) -> Self {
         Self { ask: true, ..Self::accept(feature, location, value) }
     }
     /// Accepts nothing but `value`, and only responds.
@@ -111,7 +111,7 @@ impl Wish {
         Self { feature, location, values: SmallVec::from_slice(&[value]), ask: false, required: false }
     }
     /// Prefers `value`, accepts the other one, and only responds.
-    fn accept(feature: FeatureNumber, location: Location, value: u8) -> Self {
+    pub(crate) fn accept(feature: FeatureNumber, location: Location, value: u8) -> Self {
         let values = SmallVec::from_slice(&[value, 1 - value]);
         Self { feature, location, values, ask: false, required: false }
     }

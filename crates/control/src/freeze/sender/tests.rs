@@ -1,7 +1,7 @@
 use whimbrel_units::ByteCount;
 
 use super::*;
-use crate::freeze::{PlainRate, RestoreLimit, Silence};
+use crate::freeze::{PlainRate, ProbeEnd, RestoreLimit, Silence};
 
 const SEGMENT: ByteCount = ByteCount::new(1000);
 /// Rate allowed by p = 0.01 in 100 ms, in bytes per second: 1000 B/(0.1 s (sqrt(0.02/3) + 12 sqrt(0.03/8)

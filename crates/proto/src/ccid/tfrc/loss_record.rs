@@ -19,7 +19,7 @@ const HANDSHAKE_PACKETS: u64 = 128;
 /// which circular numbers can be ordered.
 const HORIZON: u64 = SeqNo::MODULUS / 4;
 
-/// Intervals, newest first.
+/// The intervals of a report, newest first.
 type Intervals = SmallVec<[Interval; HISTORY]>;
 
 /// A loss interval with its sequence numbers.
@@ -88,9 +88,10 @@ impl Interval {
 pub(super) struct LossRecord {
     /// The first packet sent under this congestion control.
     start: SeqNo,
-    intervals: Intervals,
+    /// The intervals, newest first.
+    intervals: Vec<Interval>,
     /// First packets of loss events within parts that the receiver reports as lossless, newest first.
-    dropped: SmallVec<[SeqNo; HISTORY]>,
+    dropped: Vec<SeqNo>,
     /// Transmission time of the newest of these.
     last_dropped: Option<Instant>,
     /// Number of intervals covered by the last report.
@@ -113,8 +114,8 @@ impl LossRecord {
     pub(super) fn new(start: SeqNo) -> Self {
         Self {
             start,
-            intervals: Intervals::new(),
-            dropped: SmallVec::new(),
+            intervals: Vec::new(),
+            dropped: Vec::new(),
             last_dropped: None,
             reported: 0,
             counted: false,
@@ -207,7 +208,8 @@ impl LossRecord {
                 self.forgotten_losses += proven_losses(older, counted);
             }
         }
-        self.intervals = intervals;
+        self.intervals.clear();
+        self.intervals.extend_from_slice(&intervals);
         self.forget_beyond(ack.sub(HORIZON));
         Some(is_news)
     }

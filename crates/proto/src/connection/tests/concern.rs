@@ -5,7 +5,7 @@ use whimbrel_wire::SeqNo;
 
 use super::super::context::{Context, Effects, Ports};
 use super::super::timer::Timer;
-use super::super::{Role, State};
+use super::super::{Profile, Role, State};
 use crate::{Config, Event};
 
 /// The time at which these tests start.
@@ -14,6 +14,7 @@ pub(in crate::connection) const START: Instant = Instant::from_secs(100);
 /// A context in that state, whose round-trip time is 50 ms, and no effects yet.
 pub(in crate::connection) fn parts(role: Role, state: State, config: Config) -> (Context, Effects) {
     let ports = Ports { role, source: 1, destination: 2 };
+    let config = Profile::new(config).unwrap();
     let fx = Effects::new(&config);
     let mut cx = Context::new(START, config, ports, state, SeqNo::new(1000));
     cx.rtt.recall(START, Duration::from_millis(50));

@@ -3,11 +3,11 @@
 use whimbrel_wire::PacketType;
 use whimbrel_wire::option::FeatureNumber;
 
-use super::{Negotiation, common_index};
+use super::{Negotiation, is_common};
 use crate::Ccid;
 use crate::feature::entry::Entry;
 use crate::feature::preferences::default_preference;
-use crate::feature::{Location, ValueList, Wish, Wishes, half_connection};
+use crate::feature::{Location, ValueList, Wish, half_connection};
 
 impl Negotiation {
     /// Makes only the CCIDs in force acceptable from now on, as RFC 4340, Section 10.5 allows.
@@ -65,23 +65,25 @@ impl Negotiation {
 
     /// Adopts the wishes for other features that belong to the CCID of the half-connection with data from `data_from`.
     pub(super) fn prefer_features_of(&mut self, ccid: Ccid, data_from: Location, with_specific: bool) {
-        let choices = self.preferences.ccids(data_from);
-        let wishes = choices.iter().find(|choice| choice.ccid == ccid).map(|choice| choice.wishes.clone());
-        let wishes = wishes.unwrap_or_default();
+        let preferences = self.preferences.clone();
+        let choices = preferences.ccids(data_from);
+        let wishes =
+            choices.iter().find(|choice| choice.ccid == ccid).map_or(&[][..], |choice| &choice.wishes);
         // Wishes of another CCID of this half-connection no longer count.
         let is_kept = |other: &Wish| {
             wishes.iter().any(|wish| (wish.feature, wish.location) == (other.feature, other.location))
         };
         let others = choices.iter().flat_map(|choice| &choice.wishes);
-        let stale: Wishes = others.filter(|other| !is_kept(other)).cloned().collect();
-        for Wish { feature, location, .. } in stale {
-            if let Some(index) = common_index(feature, location) {
-                self.common[index].set_preference(default_preference(feature, location), false);
+        for &Wish { feature, location, .. } in others.filter(|other| !is_kept(other)) {
+            if is_common(feature)
+                && let Ok(place) = self.common_place(feature, location)
+            {
+                self.common[place].set_preference(default_preference(feature, location), false);
             }
         }
         for wish in wishes {
             if with_specific || !wish.feature.is_ccid_specific() {
-                self.grant(&wish);
+                self.grant(wish);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Restoring and probing by the receive rate, with the restart rule [`Restart::Following`].
 
 use super::*;
+use crate::freeze::ProbeEnd;
 
 #[test]
 fn by_the_receive_rate_losses_do_not_end_probing_and_lagging_settles() {
