@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::thread;
 use std::time::Duration;
 
-/// What becomes of a packet: those that are passed on instead of it. `true`: towards the listening end.
+/// Returns the packets that are passed on instead of a packet; `true` for those towards the listening end.
 pub(crate) type Law = Box<dyn FnMut(bool, &[u8]) -> Vec<Vec<u8>> + Send>;
 
 /// A running path; it ends when dropped.

@@ -282,7 +282,7 @@ impl Transmissions {
         due.into_iter().for_each(|start| self.mark_lost(start));
     }
 
-    /// What is marked as lost counts as in flight again, each segment with its last transmission.
+    /// Counts the segments that are marked as lost as in flight again, each with its last transmission.
     pub(super) fn unmark_lost(&mut self) {
         self.lost.clear();
         self.queue.clear();

@@ -30,7 +30,7 @@ pub(super) struct Stored<'a> {
     pub(super) seed: u64,
     /// The changes to the scenario, `key=value` each.
     pub(super) changes: &'a [String],
-    /// What the command reports beside the tables.
+    /// The command's summary, which is stored beside the tables.
     pub(super) summary: Value,
 }
 

@@ -95,7 +95,7 @@ pub(in crate::commands) async fn connect(near: Near) -> Result<(), Failure> {
         retry = FIRST_RETRY;
         lines.connected(at, link.peer())?;
         let watch = watch(&near, &lines, &link, at, paths)?;
-        let engine = Engine::new(&link, &mut ports, &near.options, status.add());
+        let mut engine = Engine::new(&link, &mut ports, &near.options, status.add());
         // No other connection takes the place of this one.
         let (_never, replaced) = oneshot::channel();
         match engine.run(&mut lines, &mut interrupt, watch, replaced).await? {

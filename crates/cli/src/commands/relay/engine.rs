@@ -81,7 +81,7 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// The output or the link monitor fails.
     pub(super) async fn run(
-        mut self,
+        &mut self,
         lines: &mut Lines,
         interrupt: &mut Interrupt,
         mut watch: Watch,

@@ -157,8 +157,11 @@ fn allow_descriptors() {
 }
 
 /// Serves a connection to its end. Returns its number, and `true` if it was interrupted.
+///
+/// A block, as the future of an asynchronous function would hold its arguments twice: there is one for each connection.
 #[allow(clippy::too_many_arguments, reason = "a task owns what it uses")]
-async fn serve(
+#[allow(clippy::manual_async_fn, reason = "see above")]
+fn serve(
     id: u64,
     link: Link,
     mut ports: Ports,
@@ -167,22 +170,24 @@ async fn serve(
     mut lines: Lines,
     mut interrupt: Interrupt,
     replaced: oneshot::Receiver<()>,
-) -> anyhow::Result<(u64, bool)> {
-    lines.connected(link.remote(), link.peer())?;
-    let engine = Engine::new(&link, &mut ports, &options, status.add());
-    match engine.run(&mut lines, &mut interrupt, Watch::Events, replaced).await? {
-        Ending::Interrupted => {
-            close(&link).await;
-            lines.end()?;
-            return Ok((id, true));
+) -> impl Future<Output = anyhow::Result<(u64, bool)>> + Send {
+    async move {
+        lines.connected(link.remote(), link.peer())?;
+        let mut engine = Engine::new(&link, &mut ports, &options, status.add());
+        match engine.run(&mut lines, &mut interrupt, Watch::Events, replaced).await? {
+            Ending::Interrupted => {
+                close(&link).await;
+                lines.end()?;
+                return Ok((id, true));
+            }
+            Ending::Over(error) => lines.ended(&error.to_string())?,
+            Ending::Replaced => {
+                lines.ended("another sender has connected")?;
+                link.abort();
+            }
         }
-        Ending::Over(error) => lines.ended(&error.to_string())?,
-        Ending::Replaced => {
-            lines.ended("another sender has connected")?;
-            link.abort();
-        }
+        Ok((id, false))
     }
-    Ok((id, false))
 }
 
 /// Listens at the requested address, by default at any address of either family, or of IPv4 if there is no IPv6.

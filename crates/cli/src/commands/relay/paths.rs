@@ -276,8 +276,8 @@ impl Paths {
         Err(failure.unwrap_or_else(|| anyhow!("no --path can be used")))
     }
 
-    /// Binds a path to its present address, and lets go of the previous one. Returns `None` without an address, otherwise
-    /// whether it is another one.
+    /// Binds a path to its present address instead of the previous one. Returns `None` without an address, and `true` if the
+    /// address has changed.
     fn bind(&mut self, index: usize) -> Result<Option<bool>, NetError> {
         let path = &mut self.paths[index];
         let address = path.spec.address(self.monitor.addresses(), self.server.is_ipv4());

@@ -21,7 +21,7 @@ const MAX_DEGREE: u64 = 300;
 /// The largest reordering window, in quarters of the least round-trip time (Linux).
 const MAX_MULTIPLIER: u32 = 255;
 
-/// What a recovery has done, as long as it can be undone.
+/// The state before a recovery, kept as long as the recovery can be undone.
 #[derive(Clone, Copy, Debug)]
 struct Undo {
     /// `undo_marker`: SND.UNA at the beginning.
