@@ -15,6 +15,7 @@
 #   make reorder-real  a real video and speech over netem that reorders, in that guest (docs/reordering.md)
 #   make handover  a real stream over a real handover, between network namespaces (docs/handover.md)
 #   make emulation  real datagrams across emulated networks, compared with simulations: docs/emulation-accuracy.md
+#   make netem   the same paths through Linux's tbf and netem, in the guest: a section of that page
 #   make wheel   a wheel for `pip install`, with profile-guided optimisation, into out/wheels
 #   make c-library  the C library with its header and whimbrel.pc, into PREFIX (docs/embed.md)
 #   make publish-check  packs the library crates as for crates.io and checks them; BUILD=--build also compiles the packages
@@ -49,12 +50,12 @@ export PROPTEST_RNG_SEED ?= 1
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-wifi -p whimbrel-netsim
 
-.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick bonded bonded-quick c-library publish-check
+.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick c-library publish-check
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
 
-test: tools lint compliance deny publish-check wasm rust-tests validation-check fuzz-check docs python-tests instructions interop-quick handover-quick reorder-real-quick emulation-quick bonded-quick
+test: tools lint compliance deny publish-check wasm rust-tests validation-check fuzz-check docs python-tests instructions interop-quick handover-quick reorder-real-quick emulation-quick netem-quick bonded-quick
 	echo "== make test: all passed"
 
 check: tools
@@ -135,6 +136,14 @@ emulation: extension
 emulation-quick: extension
 	echo "== emulations against simulations, quick form"
 	$(BIN)/python interop/emulation.py --quick --out $(OUT)/test/emulation
+
+# It has the requirements of emulation and of interop.
+netem: extension
+	$(BIN)/python interop/netem.py --out $(OUT)/netem --page docs/emulation-accuracy.md
+
+netem-quick: extension
+	echo "== emulations against Linux's tbf and netem, quick form"
+	$(BIN)/python interop/netem.py --quick --out $(OUT)/test/netem
 
 # Without namespaces, TUN devices or ffmpeg it prints the reason and is skipped; under REQUIRE_ALL=1 it fails.
 bonded: extension

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import os
 import shlex
 import shutil
@@ -27,6 +28,7 @@ from typing import Any
 
 from emulation_cases import CASES, HEADERS_V4, HEADERS_V6, QUICK, Case
 from emulation_statistics import binomial_tail, ks_p_value, runs
+from netem_page import SECTION
 
 ROOT = Path(__file__).resolve().parent.parent
 TRAFFIC = ROOT / "interop" / "emulation_traffic.py"
@@ -63,6 +65,9 @@ class Measured:
     marked: int = 0
     recorded_marks: int = 0
     lateness_s: float = 0.0
+    delays_s: list[float] = field(default_factory=list)
+    overtaken: int = 0
+    """Packets that arrived after one that was sent later."""
 
 
 @dataclass(slots=True)
@@ -101,7 +106,7 @@ class Bench:
         delays: list[float] = []
         loss_runs: list[int] = []
         gaps: list[int] = []
-        lost, sent = 0, 0
+        lost, sent, late = 0, 0, 0
         (self.directory / "case.toml").write_text(case.scenario(seconds))
         for seed in range(1, SIMULATIONS + 1):
             tables = self.run("run", "case.toml", "--json", "--seed", str(seed))["tables"]
@@ -113,14 +118,18 @@ class Bench:
                     strict=True,
                 )
             ]
-            arrived = [(each[2], each[3]) for each in rows if each[4]]
+            arrived = sorted([(each[2], each[3]) for each in rows if each[4]], key=lambda times: times[1])
+            late += overtaken([start for start, _ in arrived])
             rates.append(throughput(case, [end for _, end in arrived], seconds))
             delays += [end - start for start, end in arrived if end > WARM_UP_S]
             fates = [each[4] for each in sorted(rows)]
             bursts, between = runs(fates)
             loss_runs, gaps = loss_runs + bursts, gaps + between
             lost, sent = lost + fates.count(False), sent + len(fates)
-        return Measured(statistics.mean(rates), statistics.median(delays), lost, sent, loss_runs, gaps)
+        return Measured(
+            statistics.mean(rates), statistics.median(delays), lost, sent, loss_runs, gaps, delays_s=delays,
+            overtaken=late,
+        )  # fmt: skip
 
     def emulate(self, case: Case, seconds: float) -> Measured:
         """Emulates a case with real senders and a real receiver."""
@@ -129,8 +138,9 @@ class Bench:
         python = shlex.quote(sys.executable)
         host = "$WHIMBREL_ADDRESS6_SERVER" if case.v6 else "$WHIMBREL_ADDRESS_SERVER"
         headers = HEADERS_V6 if case.v6 else HEADERS_V4
-        count = round(seconds / case.interval_s)
-        options = f"--size {case.size - headers} --interval {case.interval_s!r} --count {count}"
+        count = case.count(seconds)
+        options = f"--size {case.size - headers} --interval {case.interval_s!r} --count {count} "
+        options += f"--train {case.train}"
         sender = f"exec {python} {TRAFFIC} send {host} {PORT} {options} {'--ecn' if case.ecn else ''}"
         # The emulation ends when its main command does, so that one waits for what is on its way.
         receiver = f"{python} {TRAFFIC} receive {PORT} --out {shlex.quote(str(log))} & wait_for=$!; "
@@ -159,9 +169,10 @@ class Bench:
         # The senders start when the network has run for a while.
         offset = min(tables["packets"]["sent_s"])
         marks = tables["flows"]["marked_packets"]
+        delays = [end - begin for begin, end in arrived if end > WARM_UP_S]
         return Measured(
             throughput(case, [offset + end for _, end in arrived], seconds),
-            statistics.median(end - begin for begin, end in arrived if end > WARM_UP_S),
+            statistics.median(delays),
             lost,
             count * case.senders,
             bursts,
@@ -169,7 +180,18 @@ class Bench:
             sum(line["ecn"] == "3" for line in lines),
             sum(marks),
             result["emulation"]["events"]["p99_s"],
+            delays,
+            overtaken([begin for begin, _ in arrived]),
         )
+
+
+def overtaken(sent_s: list[float]) -> int:
+    """The packets, in the order of arrival, of which one with a later time has arrived before."""
+    latest, count = -math.inf, 0
+    for at in sent_s:
+        count += at < latest
+        latest = max(latest, at)
+    return count
 
 
 def throughput(case: Case, arrivals_s: list[float], seconds: float) -> float:
@@ -336,7 +358,10 @@ def main() -> int:
     (given.out / "rows.json").write_text(json.dumps(listed, indent=1) + "\n")
     failed = sum(not row.holds for row in rows)
     if given.page is not None and not failed:
-        given.page.write_text(page(rows, lateness, seconds))
+        # The section of interop/netem.py stays.
+        text = given.page.read_text() if given.page.exists() else ""
+        rest = f"\n{SECTION}{text.split(SECTION)[1]}" if SECTION in text else ""
+        given.page.write_text(page(rows, lateness, seconds) + rest)
     print(f"{len(rows) - failed} of {len(rows)} within their bounds")
     return 1 if failed else 0
 

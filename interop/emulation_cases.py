@@ -60,6 +60,7 @@ class Case:
         loss: the loss probability of each packet, where losses are independent and not of queues.
         throughput_bound: allowed relative difference of the throughput.
         delay_bound_s: allowed difference of the median delay; None where the queue's own are larger.
+        train: packets that are sent at once; the rate is the mean.
     """
 
     name: str
@@ -72,11 +73,16 @@ class Case:
     loss: float | None = None
     throughput_bound: float = 0.02
     delay_bound_s: float | None = 0.2e-3
+    train: int = 1
 
     @property
     def interval_s(self) -> float:
-        """Time between two packets of a sender."""
-        return self.size * 8 / self.rate_bps
+        """Time between two packets of a sender, or between two trains."""
+        return self.train * self.size * 8 / self.rate_bps
+
+    def count(self, seconds: float) -> int:
+        """The packets of a sender."""
+        return round(seconds / self.interval_s) * self.train
 
     @property
     def clients(self) -> list[str]:
@@ -85,16 +91,18 @@ class Case:
 
     def scenario(self, seconds: float) -> str:
         """The scenario with the load as simulated flows."""
+        # A train consists of the packets of as many flows.
+        flows = self.senders * self.train
         flow = f"""
 [[flow]]
-name = "{"load" if self.senders == 1 else "load{i}"}"
-{"" if self.senders == 1 else f"count = {self.senders}"}
+name = "{"load" if flows == 1 else "load{i}"}"
+{"" if flows == 1 else f"count = {flows}"}
 from = "{"client" if self.senders == 1 else "client{i}"}"
 to = "server"
 transport = "udp"
 packet_size = "{self.size} B"
-traffic = {{ kind = "cbr", rate = "{self.rate_bps:.0f} bit/s" }}
-start_jitter = "5 ms"
+traffic = {{ kind = "cbr", rate = "{self.rate_bps / self.train:.0f} bit/s" }}
+{'start_jitter = "5 ms"' if self.train == 1 else ""}
 """
         head = f'title = "{self.name}"\n[simulation]\nduration = "{seconds:g} s"\n'
         return head + self.network + flow + "[record]\npackets = true\n"

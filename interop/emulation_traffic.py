@@ -1,6 +1,7 @@
 """Datagrams with time stamps: a sender of constant rate and a receiver.
 
-Usage: emulation_traffic.py send HOST PORT --size BYTES --interval SECONDS --count N [--ecn]
+Usage: emulation_traffic.py send HOST PORT --size BYTES --interval SECONDS --count N
+                            [--train N] [--ecn]
        emulation_traffic.py receive PORT --out FILE.csv
 
 Each datagram carries its number and the time at which it was sent. The receiver takes the kernel's time of
@@ -33,8 +34,8 @@ def _hurry() -> None:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(40))
 
 
-def send(host: str, port: int, size: int, interval_s: float, count: int, *, ecn: bool) -> None:
-    """Sends `count` datagrams of `size` bytes of data, one every `interval_s`."""
+def send(host: str, port: int, size: int, interval_s: float, count: int, *, train: int, ecn: bool) -> None:
+    """Sends `count` datagrams of `size` bytes of data, `train` of them every `interval_s`."""
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
     with socket.socket(family, kind, protocol) as sender:
         if ecn and family == socket.AF_INET6:
@@ -46,7 +47,7 @@ def send(host: str, port: int, size: int, interval_s: float, count: int, *, ecn:
         _hurry()
         start = time.monotonic()
         for number in range(count):
-            wait = start + number * interval_s - time.monotonic()
+            wait = start + number // train * interval_s - time.monotonic()
             if wait > 0:
                 time.sleep(wait)
             sender.send(_STAMP.pack(number, time.time_ns()) + rest)
@@ -96,13 +97,16 @@ def main() -> None:
     sender.add_argument("--size", type=int, required=True)
     sender.add_argument("--interval", type=float, required=True)
     sender.add_argument("--count", type=int, required=True)
+    sender.add_argument("--train", type=int, default=1)
     sender.add_argument("--ecn", action="store_true")
     receiver = roles.add_parser("receive")
     receiver.add_argument("port", type=int)
     receiver.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     if given.role == "send":
-        send(given.host, given.port, given.size, given.interval, given.count, ecn=given.ecn)
+        send(
+            given.host, given.port, given.size, given.interval, given.count, train=given.train, ecn=given.ecn
+        )
     else:
         receive(given.port, given.out)
 

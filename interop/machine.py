@@ -147,6 +147,11 @@ def initramfs(of: Kernel, programs: Sequence[Path]) -> Path:
             raise MachineError(f"{name} is not in {PATH}")
         (root / "bin" / name).unlink(missing_ok=True)
         install(Path(program), root / "bin" / name)
+    # The distributions of netem: tc reads them from the folder that it was built with.
+    for tables in Path("/usr/lib").glob("**/tc/*.dist"):
+        copy = root / str(tables).lstrip("/")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(tables, copy)
     for built in programs:
         install(built, root / "bin" / built.name)
     for module in MODULES:
@@ -189,13 +194,24 @@ def cpio(root: Path) -> bytes:
 
 
 def boot(
-    of: Kernel, archive: Path, job: str, out: Path, limit_s: float, name: str, *, files: Sequence[Path] = ()
+    of: Kernel,
+    archive: Path,
+    job: str,
+    out: Path,
+    limit_s: float,
+    name: str,
+    *,
+    files: Sequence[Path] = (),
+    counts: bool = True,
 ) -> str:
-    """Runs the job in a guest, with the files in /job; /out is in `out` afterwards. Returns its output."""
+    """Runs the job in a guest, with the files in /job; /out is in `out` afterwards. Returns its output.
+
+    With `counts`, its clock counts instructions; otherwise it is that of the host.
+    """
     out.mkdir(parents=True, exist_ok=True)
     work = CACHE / f"work-{os.getpid()}-{name}"
     disk = bundle(archive, job, work, files)
-    clock = ["-icount", f"shift={NANOSECONDS_SHIFT},sleep=off,align=off"]
+    clock = ["-icount", f"shift={NANOSECONDS_SHIFT},sleep=off,align=off"] if counts else []
     command = command_line(of, work, [*clock, "-nic", "none"])
     try:
         done = subprocess.run(
