@@ -28,7 +28,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "net": {"units", "wire", "proto", "dtls"},
     "emu": {"units", "lab"},
     "inspect": {"units", "wire", "control", "wifi"},
-    "fuzzing": {"units", "wire", "proto", "wifi", "inspect", "dtls"},
+    "fuzzing": {"units", "wire", "proto", "wifi", "inspect", "dtls", "lab", "emu"},
     "capi": {"net"},
     "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect"},
     "python": {"units", "control", "lab", "net", "cli"},

@@ -9,9 +9,13 @@ use std::ops::Range;
 use whimbrel_lab::emulation::{BoxedPacket, EmulatedPacket, HEADROOM};
 
 /// Bytes of the header in front of a packet.
-pub(crate) const HEADER: usize = 10;
+pub const HEADER: usize = 10;
 /// The most packets that are joined.
-pub(crate) const MOST_JOINED: usize = 64;
+pub const MOST_JOINED: usize = 64;
+/// The most packets of an aggregate: more than a kernel makes of 64 KiB with its smallest segments of TCP (48 bytes with options), or
+/// of the 128 datagrams of UDP segmentation. A program with a raw socket can claim segments of one byte, each of which would take the
+/// memory of a packet.
+pub const MOST_SEGMENTS: usize = 2_048;
 
 const NEEDS_CHECKSUM: u8 = 1;
 const TCP_V4: u8 = 1;
@@ -26,7 +30,7 @@ const CWR: u8 = 0x80;
 
 /// The header of a device, in the byte order of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Offload {
+pub struct Offload {
     flags: u8,
     kind: u8,
     header_length: u16,
@@ -36,7 +40,8 @@ pub(crate) struct Offload {
 }
 
 impl Offload {
-    pub(crate) fn read(bytes: &[u8; HEADER]) -> Self {
+    /// Reads the header.
+    pub fn read(bytes: &[u8; HEADER]) -> Self {
         let word = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
         Self {
             flags: bytes[0],
@@ -60,13 +65,18 @@ impl Offload {
         }
     }
 
+    /// The data of each segment but the last, in bytes.
+    pub fn segment_size(self) -> u16 {
+        self.segment_size
+    }
+
     /// `true` if the packet is to be split.
-    pub(crate) fn is_aggregate(self) -> bool {
+    pub fn is_aggregate(self) -> bool {
         self.kind & !ECN != 0
     }
 
     /// Writes the checksum that the kernel has left out.
-    pub(crate) fn complete(self, packet: &mut [u8]) {
+    pub fn complete(self, packet: &mut [u8]) {
         let start = usize::from(self.checksum_start);
         let at = start + usize::from(self.checksum_offset);
         if self.flags & NEEDS_CHECKSUM == 0 || packet.len() < at + 2 {
@@ -134,8 +144,9 @@ impl Layout {
     }
 }
 
-/// Splits an aggregate into packets, which `packet` supplies and `done` takes. Returns `false` if it is none that can be split.
-pub(crate) fn split(
+/// Splits an aggregate into packets, which `packet` supplies and `done` takes. Returns `false` if it cannot be split: it is not a
+/// plain TCP segment or UDP datagram, has no segment size, or more than [`MOST_SEGMENTS`] segments.
+pub fn split(
     aggregate: &[u8],
     offload: Offload,
     mut packet: impl FnMut() -> BoxedPacket,
@@ -144,7 +155,10 @@ pub(crate) fn split(
     let size = usize::from(offload.segment_size);
     let Some(layout) = Layout::of(aggregate).filter(|_| size > 0) else { return false };
     let (header, data) = aggregate.split_at(layout.data.start);
-    let segments = data.chunks(size).count();
+    let segments = data.len().div_ceil(size);
+    if segments > MOST_SEGMENTS {
+        return false;
+    }
     for (number, part) in data.chunks(size).enumerate() {
         let mut packet = packet();
         packet.bytes.clear();
@@ -180,7 +194,7 @@ pub(crate) fn split(
 
 /// A run of packets that can be handed to the kernel as one.
 #[derive(Debug, Default)]
-pub(crate) struct Joiner {
+pub struct Joiner {
     layout: Option<Layout>,
     /// Data of each packet but the last.
     size: usize,
@@ -193,7 +207,7 @@ pub(crate) struct Joiner {
 
 impl Joiner {
     /// Starts a run with this packet.
-    pub(crate) fn start(&mut self, packet: &[u8]) {
+    pub fn start(&mut self, packet: &[u8]) {
         *self = Self::default();
         let Some(layout) = Layout::of(packet) else { return };
         self.size = layout.data.len();
@@ -211,7 +225,7 @@ impl Joiner {
     }
 
     /// Adds the next packet to the run that `first` started; returns `false` if it does not belong to it.
-    pub(crate) fn add(&mut self, first: &[u8], packet: &[u8]) -> bool {
+    pub fn add(&mut self, first: &[u8], packet: &[u8]) -> bool {
         let Some(layout) = &self.layout else { return false };
         let (transport, data) = (layout.transport, layout.data.start);
         let length = packet.len().saturating_sub(data);
@@ -237,12 +251,12 @@ impl Joiner {
     }
 
     /// Offset of the data in the packets of the run.
-    pub(crate) fn data_start(&self) -> usize {
+    pub fn data_start(&self) -> usize {
         self.layout.as_ref().map_or(0, |layout| layout.data.start)
     }
 
     /// Makes `first`, with [`HEADROOM`], the beginning of a joined packet of `count`; `last_flags` are the TCP flags of the last.
-    pub(crate) fn finish(&self, first: &mut EmulatedPacket, count: usize, last_flags: u8) {
+    pub fn finish(&self, first: &mut EmulatedPacket, count: usize, last_flags: u8) {
         let offload = match &self.layout {
             Some(layout) if count > 1 => {
                 let bytes = first.ip_mut();
@@ -272,7 +286,7 @@ impl Joiner {
     }
 
     /// The TCP flags of a packet of the run.
-    pub(crate) fn flags(&self, packet: &[u8]) -> u8 {
+    pub fn flags(&self, packet: &[u8]) -> u8 {
         match &self.layout {
             Some(layout) if layout.is_tcp => packet[layout.transport + 13],
             _ => 0,

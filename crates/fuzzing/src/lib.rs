@@ -10,6 +10,7 @@ pub mod congestion_feedback;
 pub mod connection;
 pub mod dsdv;
 pub mod dtls;
+pub mod emulated_packet;
 pub mod init_cookie;
 pub mod mobility;
 pub mod multipath;
@@ -33,6 +34,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("connection", connection::check),
     ("dsdv", dsdv::check),
     ("dtls", dtls::check),
+    ("emulated_packet", emulated_packet::check),
     ("init_cookie", init_cookie::check),
     ("mobility", mobility::check),
     ("multipath", multipath::check),

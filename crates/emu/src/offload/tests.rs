@@ -183,6 +183,13 @@ fn bytes_that_are_no_plain_packet_are_neither_split_nor_joined() {
     Offload { checksum_start: 60_000, checksum_offset: 5_535, ..offload }.complete(&mut bytes.clone());
 }
 
+#[test]
+fn an_aggregate_of_too_many_segments_is_not_split() {
+    let (bytes, offload) = aggregate(false, false, MOST_SEGMENTS + 1, 1, 0);
+    assert!(!split(&bytes, offload, || unreachable!("no packet is needed"), |_| ()));
+    assert_eq!(split_all(&bytes, Offload { segment_size: 2, ..offload }).len(), MOST_SEGMENTS / 2 + 1);
+}
+
 /// A data offset below five words, in a packet that ends before TCP's flags or checksum.
 #[test]
 fn a_tcp_header_that_is_too_short_is_neither_split_nor_joined() {
