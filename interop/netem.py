@@ -38,7 +38,7 @@ from emulation import (
 )
 from emulation_statistics import binomial_tail, ks_p_value, runs
 from netem_cases import EXPLAINED, PATHS, QUICK, Path, script
-from netem_page import CLOCK_PATH, SECTION, Line, section
+from netem_page import CLOCK_PATH, Line, replaced, section
 
 ROOT = File(__file__).resolve().parent.parent
 SECONDS, QUICK_SECONDS = 20.0, 4.0
@@ -247,10 +247,9 @@ def main() -> int:
     failed = sum(not row.holds for row in rows)
     print(f"{len(rows) - failed} of {len(rows)} within their bounds")
     if given.page is not None and not failed:
-        text = given.page.read_text(encoding="utf-8").split(SECTION)[0].rstrip("\n")
         explained = {path.case.name for path in EXPLAINED}
-        parts = section(rows, explained, percentiles, seconds, machine.kernel().version)
-        given.page.write_text(f"{text}\n\n{parts}", encoding="utf-8")
+        new = section(rows, explained, percentiles, seconds, machine.kernel().version)
+        given.page.write_text(replaced(given.page.read_text(encoding="utf-8"), new), encoding="utf-8")
     return 1 if failed else 0
 
 

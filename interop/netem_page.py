@@ -24,6 +24,13 @@ class Line:
     holds: bool
 
 
+def replaced(page: str, new: str) -> str:
+    """The page with a new section in place of the old one, or at its end; sections behind it stay."""
+    before, _, old = page.partition(SECTION)
+    _, heading, rest = old.partition("\n## ")
+    return f"{before.rstrip()}\n\n{new.rstrip()}\n" + (f"{heading}{rest}" if heading else "")
+
+
 def table(rows: Sequence[Line]) -> list[str]:
     """Lines as Markdown."""
     return [
@@ -82,8 +89,9 @@ Where the disciplines differ from a link, each reason is an experiment:
   packets that fit into the delay (25), the delay is that of a link with a full queue.
 - **netem's limit**, 1000 packets by default, includes those that are only delayed: at 4167 packets/s and
   300 ms it loses a fifth of them without any bottleneck. `limit 10000` loses none, as a link does.
-- **The guest's clock.** If it follows the host's instead of counting instructions, the guest is as fast
-  as the host permits, and delays have the host's interruptions. The path "{clock_path}":
+- **The guest's clock.** If it follows the host's instead of counting instructions, the guest waits for the
+  host's other programs, and its delays have these waits. The path "{clock_path}", measured beside other
+  work on two processors:
 
 {clocks}
 """

@@ -10,7 +10,7 @@ import pytest
 from emulation import Measured, overtaken
 from netem import compare, measured
 from netem_cases import EXPLAINED, PATHS, QUICK, Path, script
-from netem_page import CLOCK_PATH, Line, section
+from netem_page import CLOCK_PATH, SECTION, Line, replaced, section
 
 from whimbrel.scenario import Scenario
 from whimbrel.simulation import examine
@@ -113,3 +113,10 @@ def test_the_section_has_both_tables_and_the_percentiles() -> None:
     assert all(path.case.name in first for path in PATHS)
     assert all(path.case.name in second and path.case.name not in first for path in EXPLAINED)
     assert "| one | 1.000 | 2.000 | 3.000 |" in second
+
+
+def test_a_section_replaces_the_old_one_and_leaves_the_others() -> None:
+    page = f"# Page\n\ntext\n\n{SECTION}\nold\n\n## Next\n\nrest\n"
+    new = f"{SECTION}\nnew\n"
+    assert replaced(page, new) == f"# Page\n\ntext\n\n{SECTION}\nnew\n\n## Next\n\nrest\n"
+    assert replaced("# Page\n", new) == f"# Page\n\n{SECTION}\nnew\n"
