@@ -19,6 +19,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "wire": {"units"},
     "control": {"units"},
     "proto": {"units", "wire", "control"},
+    "rtp": {"units"},
     "wifi": {"units"},
     "netsim": {"units", "wifi"},
     "scenario": {"units", "control", "wifi", "netsim", "inspect"},
@@ -28,12 +29,12 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "net": {"units", "wire", "proto", "dtls"},
     "emu": {"units", "lab"},
     "inspect": {"units", "wire", "control", "wifi"},
-    "fuzzing": {"units", "wire", "proto", "wifi", "inspect", "dtls", "lab", "emu"},
+    "fuzzing": {"units", "wire", "proto", "rtp", "wifi", "inspect", "dtls", "lab", "emu"},
     "capi": {"net"},
-    "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect"},
+    "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect", "rtp"},
     "python": {"units", "control", "lab", "net", "cli"},
 }
-SANS_IO = ("units", "wire", "control", "proto", "wifi", "netsim")
+SANS_IO = ("units", "wire", "control", "proto", "rtp", "wifi", "netsim")
 # Clocks, sleeping, files and sockets are forbidden in the sans-IO crates.
 FORBIDDEN_IN_SANS_IO = re.compile(
     r"\bstd::(time|net|fs|io|thread|process|env)\b|\brand::(rng|random|thread_rng)\b|\bOsRng\b"

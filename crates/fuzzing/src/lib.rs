@@ -18,6 +18,7 @@ pub mod negotiation;
 pub mod options;
 pub mod packet;
 mod routing;
+pub mod rtp;
 pub mod setdest;
 pub mod udp_encapsulation;
 pub mod wifi_frame;
@@ -41,6 +42,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("negotiation", negotiation::check),
     ("options", options::check),
     ("packet", packet::check),
+    ("rtp", rtp::check),
     ("setdest", setdest::check),
     ("udp_encapsulation", udp_encapsulation::check),
     ("wifi_frame", wifi_frame::check),

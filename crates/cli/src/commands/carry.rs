@@ -111,6 +111,7 @@ impl CommonArgs {
             restart: self.restart,
             video: None,
             remb: false,
+            transport_cc: None,
             flows: 16,
             http: None,
             dscp: Dscp::DEFAULT,

@@ -7,6 +7,7 @@ mod args;
 mod arrivals;
 mod connect;
 mod engine;
+mod feedback;
 mod follow;
 mod frames;
 mod http;
@@ -17,7 +18,6 @@ mod pace;
 mod paths;
 mod ports;
 mod queue;
-mod remb;
 mod status;
 
 use std::net::SocketAddr;
@@ -26,6 +26,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use whimbrel_net::multipath::{MultipathConfig, SchedulerKind};
 use whimbrel_net::{Config, Dscp, OverflowPolicy, SendQueueConfig, ServiceCode, TimerConfig};
+use whimbrel_rtp::Codec;
 use whimbrel_units::Duration;
 
 use super::perf::handover::{RestartRule, willing};
@@ -34,7 +35,6 @@ use crate::quantity::mechanisms;
 pub(super) use connect::{Near, connect};
 pub(super) use engine::Watch;
 pub(super) use follow::LinkArgs;
-use frames::Codec;
 pub(super) use link::Link;
 pub(super) use listen::{Far, accept, listen};
 pub(super) use paths::{PathSpec, Paths, check};
@@ -79,6 +79,8 @@ pub(super) struct Options {
     pub(super) video: Option<Codec>,
     /// Tell encoders the rate by RTCP.
     pub(super) remb: bool,
+    /// Identifier of the extension with transport-wide sequence numbers, whose arrivals are reported.
+    pub(super) transport_cc: Option<u8>,
     /// The most flows.
     pub(super) flows: usize,
     /// Address at which the state is served.
@@ -118,6 +120,12 @@ fn config(is_secured: bool, restart: Option<RestartRule>) -> Config {
 /// The configuration of a multipath connection.
 pub(super) fn several_paths(scheduler: SchedulerKind) -> MultipathConfig {
     MultipathConfig::default().scheduler(scheduler).orphan_timeout(IDLE_LIMIT)
+}
+
+/// Reads the name of a codec.
+pub(super) fn parse_codec() -> impl TypedValueParser<Value = Codec> {
+    PossibleValuesParser::new(Codec::ALL.map(Codec::name))
+        .try_map(|name| Codec::from_name(&name).ok_or("a codec"))
 }
 
 /// Reads the name of a scheduler.

@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use clap::Args;
 use whimbrel_net::multipath::SchedulerKind;
 use whimbrel_net::{Dscp, Scheme};
+use whimbrel_rtp::Codec;
 use whimbrel_units::Duration;
 
 use super::follow::LinkArgs;
-use super::frames::Codec;
 use super::ports::{MAX_FLOWS, MAX_PORTS};
-use super::{Far, Near, Options, PathSpec, check, parse_scheduler};
+use super::{Far, Near, Options, PathSpec, check, parse_codec, parse_scheduler};
 use crate::commands::perf::handover::RestartRule;
 use crate::commands::perf::target::{Target, parse_target};
 use crate::exit::Failure;
@@ -89,11 +89,15 @@ struct CommonArgs {
     #[arg(long, value_name = "DELAY", default_value = "200ms", value_parser = parse_delay)]
     stale: Duration,
     /// The codec of the RTP streams to send: keep parameter sets, and drop frames without references first.
-    #[arg(long, value_name = "CODEC")]
+    #[arg(long, value_name = "CODEC", value_parser = parse_codec())]
     video: Option<Codec>,
     /// Tell encoders the allowed rate by RTCP (REMB), at the port from which they send.
     #[arg(long)]
     remb: bool,
+    /// Report the arrivals of RTP packets at this end to the encoders that sent them (transport-wide congestion control): the identifier,
+    /// 1 to 255, of the header extension with their sequence numbers.
+    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u8).range(1..))]
+    transport_cc: Option<u8>,
     /// Serve the state by HTTP at this address: /rate for encoders, /metrics for Prometheus, / for all of it.
     #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<SocketAddr>,
@@ -124,6 +128,7 @@ impl CommonArgs {
             restart: self.restart,
             video: self.video,
             remb: self.remb,
+            transport_cc: self.transport_cc,
             flows: usize::from(self.flows),
             http: self.http,
             dscp: self.dscp,

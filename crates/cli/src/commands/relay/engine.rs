@@ -9,18 +9,19 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use whimbrel_net::multipath::MultipathEvent;
 use whimbrel_net::{NetError, SendError};
+use whimbrel_rtp::Remb;
 use whimbrel_units::{DataRate, Duration};
 
 use super::Options;
+use super::feedback::Feedback;
 use super::follow::{Change, Follow};
-use super::frames::{Kind, classify};
+use super::frames::Kind;
 use super::link::{Link, View};
 use super::output::{Counts, Lines};
 use super::pace::Pace;
 use super::paths::{self, PathChange, Paths};
 use super::ports::{Flow, HEADER, Ports};
 use super::queue::{Queue, Waiting};
-use super::remb;
 use super::status::{Connection, Entry, Totals};
 use crate::interrupt::Interrupt;
 
@@ -55,6 +56,8 @@ pub(super) struct Engine<'a> {
     peer: SocketAddr,
     queue: Queue,
     totals: Totals,
+    /// The arrivals of the peer's packets, if its programs expect reports.
+    feedback: Option<Feedback>,
     /// The streams of local programs, by flow.
     streams: BTreeMap<Flow, u32>,
     /// Average size of datagrams to send.
@@ -71,6 +74,7 @@ impl<'a> Engine<'a> {
             peer: link.remote(),
             queue: Queue::new(options.stale),
             totals: Totals::default(),
+            feedback: options.transport_cc.map(|extension| Feedback::new(extension, OWN_SSRC)),
             streams: BTreeMap::new(),
             size: 1200.0,
         }
@@ -148,7 +152,7 @@ impl<'a> Engine<'a> {
 
     /// Queues a datagram of a local program.
     fn take(&mut self, flow: Flow, payload: &[u8]) {
-        let kind = classify(flow.id(), payload, self.options.video);
+        let kind = Kind::of(flow.id(), payload, self.options.video);
         if let Kind::Part { frame, .. } = kind {
             self.streams.insert(flow, frame.source);
         }
@@ -185,11 +189,16 @@ impl<'a> Engine<'a> {
 
     /// Passes a datagram of the peer to a local program.
     fn deliver(&mut self, datagram: Bytes) {
-        let is_known = match Flow::unwrap(datagram) {
-            Some((flow, payload)) => self.ports.deliver(self.link.now(), flow, &payload),
-            None => false,
+        let Some((flow, payload)) = Flow::unwrap(datagram) else {
+            self.totals.unknown += 1;
+            return;
         };
-        self.totals.unknown += u64::from(!is_known);
+        let now = self.link.now();
+        if !self.ports.deliver(now, flow, &payload) {
+            self.totals.unknown += 1;
+        } else if let Some(feedback) = &mut self.feedback {
+            feedback.record(now, flow, &payload);
+        }
     }
 
     /// Updates the state for programs, and reports the rate to encoders.
@@ -204,8 +213,16 @@ impl<'a> Engine<'a> {
         // Streams that continue are noticed again.
         for (flow, source) in std::mem::take(&mut self.streams) {
             if let Some(rate) = rate {
-                self.ports.deliver(now, flow, &remb::message(OWN_SSRC, source, rate));
+                let mut message = Vec::new();
+                let remb = Remb { sender: OWN_SSRC, bitrate: rate as u64, streams: vec![source] };
+                if remb.encode(&mut message).is_ok() {
+                    self.ports.deliver(now, flow, &message);
+                }
             }
+        }
+        for (flow, message) in self.feedback.iter_mut().flat_map(|feedback| feedback.take(now)) {
+            let bytes = flow.wrap(&message);
+            self.queue.push(Waiting { bytes, kind: Kind::Essential, arrived: now });
         }
     }
 

@@ -1,15 +1,8 @@
-//! Frames of RTP streams: which packets belong together, and which a decoder cannot do without.
+//! Frames of the relay's flows, and the kinds of datagrams that its queue distinguishes.
 
-/// The codec of a video, whose NAL units show what can be dropped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub(in crate::commands) enum Codec {
-    /// H.264 (RFC 6184).
-    H264,
-    /// H.265 (RFC 7798).
-    H265,
-}
+use whimbrel_rtp::{Codec, classify};
 
-/// A frame of a flow: the packets with the same timestamp.
+/// A frame of a flow: the packets of a stream with the same timestamp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Frame {
     /// The flow's number.
@@ -31,90 +24,25 @@ impl Frame {
 pub(super) enum Kind {
     /// Not RTP.
     Other,
-    /// RTCP (RFC 5761, Section 4), or parameter sets, without which nothing later can be decoded.
+    /// RTCP, or parameter sets, without which nothing later can be decoded.
     Essential,
     /// A part of a frame. `disposable`: no other frame refers to it.
     Part { frame: Frame, disposable: bool },
 }
 
-/// Bytes of the fixed header (RFC 3550, Section 5.1).
-const HEADER: usize = 12;
-
-/// The kind of a datagram of that flow.
-pub(super) fn classify(flow: u16, datagram: &[u8], codec: Option<Codec>) -> Kind {
-    let Some(header) = datagram.first_chunk::<HEADER>() else { return Kind::Other };
-    if header[0] >> 6 != 2 {
-        return Kind::Other;
-    }
-    if (192..=223).contains(&header[1]) {
-        return Kind::Essential;
-    }
-    let word = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-    let frame = Frame { flow, source: word(8), timestamp: word(4) };
-    let (essential, disposable) = match (payload(datagram), codec) {
-        (Some(payload), Some(Codec::H264)) => h264(payload),
-        (Some(payload), Some(Codec::H265)) => h265(payload),
-        _ => (false, false),
-    };
-    if essential { Kind::Essential } else { Kind::Part { frame, disposable } }
-}
-
-/// The payload of an RTP packet, after contributing sources and a header extension.
-fn payload(datagram: &[u8]) -> Option<&[u8]> {
-    let rest = datagram.get(HEADER + 4 * usize::from(datagram[0] & 0x0f)..)?;
-    if datagram[0] & 0x10 == 0 {
-        return Some(rest);
-    }
-    let words = u16::from_be_bytes([*rest.get(2)?, *rest.get(3)?]);
-    rest.get(4 + 4 * usize::from(words)..)
-}
-
-/// Properties of a payload: it has a parameter set, and it can be dropped without effect on others.
-fn h264(payload: &[u8]) -> (bool, bool) {
-    let Some(first) = payload.first() else { return (false, false) };
-    let is_set = |kind: u8| matches!(kind & 0x1f, 7 | 8);
-    let disposable = (first >> 5) & 3 == 0;
-    let is_essential = match first & 0x1f {
-        // STAP-A: units with their lengths. STAP-B, MTAPs: rare, and treated as frames.
-        24 => units(&payload[1..]).any(|unit| unit.first().is_some_and(|kind| is_set(*kind))),
-        // FU-A: the type is in the second byte.
-        28 => payload.get(1).is_some_and(|header| is_set(*header)),
-        _ => is_set(*first),
-    };
-    (is_essential, disposable && !is_essential)
-}
-
-/// The same for H.265.
-fn h265(payload: &[u8]) -> (bool, bool) {
-    let [first, _, ..] = payload else { return (false, false) };
-    let is_set = |kind: u8| (32..=34).contains(&kind);
-    let kind = |byte: u8| (byte >> 1) & 0x3f;
-    // Even types below 16: sub-layer non-reference pictures.
-    let is_disposable = |kind: u8| kind < 16 && kind.is_multiple_of(2);
-    match kind(*first) {
-        48 => {
-            let kinds: Vec<u8> =
-                units(&payload[2..]).filter_map(|unit| unit.first().map(|byte| kind(*byte))).collect();
-            let essential = kinds.iter().any(|kind| is_set(*kind));
-            (essential, !essential && !kinds.is_empty() && kinds.iter().all(|kind| is_disposable(*kind)))
+impl Kind {
+    /// The kind of a datagram of that flow.
+    pub(super) fn of(flow: u16, datagram: &[u8], codec: Option<Codec>) -> Self {
+        match classify(datagram, codec) {
+            whimbrel_rtp::Kind::Other => Self::Other,
+            whimbrel_rtp::Kind::Control => Self::Essential,
+            whimbrel_rtp::Kind::Media(media) if media.content.has_parameters => Self::Essential,
+            whimbrel_rtp::Kind::Media(media) => {
+                let frame = Frame { flow, source: media.frame.source, timestamp: media.frame.timestamp };
+                Self::Part { frame, disposable: media.content.is_disposable }
+            }
         }
-        // FU: the type is in the third byte.
-        49 => payload.get(2).map_or((false, false), |header| {
-            let kind = header & 0x3f;
-            (is_set(kind), is_disposable(kind))
-        }),
-        kind => (is_set(kind), is_disposable(kind)),
     }
-}
-
-/// The units of an aggregation packet, each after its length of two bytes.
-fn units(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
-    std::iter::from_fn(move || {
-        let (length, after) = rest.split_first_chunk::<2>()?;
-        let unit = after.get(..usize::from(u16::from_be_bytes(*length)))?;
-        rest = &after[unit.len()..];
-        Some(unit)
-    })
 }
 
 #[cfg(test)]

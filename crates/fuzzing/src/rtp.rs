@@ -1,0 +1,93 @@
+//! RTP and its feedback: any bytes are a packet or none, a message that survives the wire or an error, and any arrivals are reported
+//! once.
+
+use std::collections::BTreeMap;
+
+use whimbrel_rtp::{ArrivalLog, Codec, Kind, Remb, RtpPacket, TransportFeedback, classify};
+use whimbrel_units::Instant;
+
+/// The longest report (`ArrivalLog::poll`).
+const LONGEST_REPORT: usize = 1100;
+
+/// Reads `data` as a datagram and as each message, and as a script of arrivals.
+///
+/// # Panics
+/// If a frame differs from the header's fields, an unknown codec has contents, a message changes on the wire or is longer than its
+/// packets explain, or an arrival is not reported, or twice.
+pub fn check(data: &[u8]) {
+    datagram(data);
+    if let Ok(message) = Remb::decode(data) {
+        let mut bytes = Vec::new();
+        message.encode(&mut bytes).expect("it was decoded");
+        assert!(bytes.len() <= data.len(), "{} bytes from {}", bytes.len(), data.len());
+        assert_eq!(Remb::decode(&bytes), Ok(message));
+    }
+    if let Ok(message) = TransportFeedback::decode(data) {
+        let packets = message.received.len();
+        assert!(packets <= data.len() && packets <= usize::from(message.count));
+        assert_eq!(message.arrivals().count(), packets);
+        let mut bytes = Vec::new();
+        message.encode(&mut bytes).expect("it was decoded");
+        assert!(bytes.len() <= 20 + 6 * packets + 2 * 9 + 3, "{} bytes for {packets} packets", bytes.len());
+        assert_eq!(TransportFeedback::decode(&bytes), Ok(message));
+    }
+    arrivals(data);
+}
+
+fn datagram(data: &[u8]) {
+    for codec in [None].into_iter().chain(Codec::ALL.map(Some)) {
+        let kind = classify(data, codec);
+        assert_eq!(matches!(kind, Kind::Media(_)), RtpPacket::parse(data).is_some());
+        let Kind::Media(media) = kind else { continue };
+        assert_eq!(media.frame.timestamp.to_be_bytes(), data[4..8]);
+        assert_eq!(media.frame.source.to_be_bytes(), data[8..12]);
+        let content = media.content;
+        assert!(
+            codec.is_some() || !(content.has_parameters || content.begins_keyframe || content.is_disposable)
+        );
+        // What others need is never dropped first.
+        assert!(
+            !(content.is_disposable && (content.has_parameters || content.begins_keyframe)),
+            "{content:?}"
+        );
+    }
+    let Some(packet) = RtpPacket::parse(data) else { return };
+    let payload = packet.payload().map_or(0, <[u8]>::len);
+    for id in 0..=u8::MAX {
+        if let Some(element) = packet.extension(id) {
+            assert!(12 + 4 + element.len() + payload <= data.len());
+        }
+    }
+}
+
+/// Three bytes each: the step of the sequence number, the time since the packet before in ms, and whether reports are due.
+fn arrivals(data: &[u8]) {
+    let (mut log, mut sequence, mut now) = (ArrivalLog::new(), 0_u16, Instant::from_secs(1));
+    let mut waiting: BTreeMap<u16, i64> = BTreeMap::new();
+    let drain = |log: &mut ArrivalLog, waiting: &mut BTreeMap<u16, i64>| {
+        while log.has_arrivals() {
+            let report = log.poll(1, 2).expect("an arrival to report");
+            let mut bytes = Vec::new();
+            report.encode(&mut bytes).expect("a valid report");
+            assert!(bytes.len() <= LONGEST_REPORT, "{}", bytes.len());
+            assert_eq!(TransportFeedback::decode(&bytes).as_ref(), Ok(&report));
+            for (sequence, time) in report.arrivals() {
+                assert_eq!(waiting.remove(&sequence), Some(time), "{sequence}");
+            }
+        }
+        assert_eq!(log.poll(1, 2), None);
+        assert!(waiting.is_empty(), "not reported: {waiting:?}");
+    };
+    for step in data.chunks_exact(3) {
+        // Mostly ahead, and less than half of what a log takes for a new beginning behind.
+        sequence = sequence.wrapping_add_signed(i16::from(step[0]) - 64);
+        now += whimbrel_units::Duration::from_millis(u64::from(step[1]) << (step[2] & 7));
+        waiting.entry(sequence).or_insert((now.as_nanos() / 250_000) as i64);
+        log.record(sequence, now);
+        // Far fewer than 1,000 steps of -64 fit between two reports, so that no arrival is too late.
+        if step[2] & 0x80 != 0 || waiting.len() >= 16 {
+            drain(&mut log, &mut waiting);
+        }
+    }
+    drain(&mut log, &mut waiting);
+}
