@@ -91,7 +91,7 @@ impl Deadlines {
                 }
                 // The minimum has grown.
                 let group = self.levels[level - 1] + place / WIDTH * WIDTH;
-                new = self.times[group..group + WIDTH].iter().copied().min().unwrap_or(new);
+                new = least_of(&self.times[group..group + WIDTH]);
             }
             (old, self.times[parent]) = (least, new);
             place /= WIDTH;
@@ -114,9 +114,19 @@ impl Deadlines {
         let mut place = 0;
         for &level in self.levels.iter().rev().skip(1) {
             let group = level + place * WIDTH;
-            let position = self.times[group..group + WIDTH].iter().position(|&time| time == first)?;
+            // Without a branch for each machine, as all are equally likely.
+            let mut position = 0;
+            for (number, &time) in self.times[group..group + WIDTH].iter().enumerate().rev() {
+                position = if time == first { number } else { position };
+            }
             place = place * WIDTH + position;
         }
         Some((place, first))
     }
+}
+
+/// The least of the times of a group.
+#[inline]
+fn least_of(group: &[Instant]) -> Instant {
+    group.iter().fold(Instant::FAR_FUTURE, |least, &time| if time < least { time } else { least })
 }

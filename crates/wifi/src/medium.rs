@@ -4,7 +4,10 @@
 //! propagation model computes. The [`Medium`] reports to a [`Listener`] the edges of carrier sense, receptions and
 //! errors at each station. The cost of a transmission is proportional to the number of its links; buffers are reused.
 
+mod arrivals;
+mod on_air;
 mod receiver;
+mod reports;
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -12,7 +15,8 @@ use core::cmp::Reverse;
 
 use whimbrel_units::{Duration, Instant};
 
-use self::receiver::{NO_FRAME, Receiver};
+use self::on_air::{Arrival, Due, OnAir};
+use self::receiver::{Energy, NO_FRAME, Receiver};
 use crate::dcf::{ReceptionError, Sensed};
 use crate::frame::Frame;
 
@@ -41,6 +45,12 @@ pub enum CaptureRule {
         /// `true` if the receiver leaves a frame for a later one that exceeds everything else by the capture ratio.
         switches_to_stronger: bool,
     },
+}
+
+impl CaptureRule {
+    const fn is_additive(self) -> bool {
+        matches!(self, Self::Interference { .. })
+    }
 }
 
 /// Thresholds of the stations' receivers.
@@ -108,11 +118,15 @@ pub trait Listener {
     fn ended(&mut self, now: Instant, frame: &Frame) {
         let _ = (now, frame);
     }
-    /// Asked before the medium reports, in one call of [`Medium::handle_timeout`], the arrivals of a transmission at a later
-    /// instant. Returns `true` if the driver has nothing to do before; then it is that instant.
-    fn advances(&mut self, to: Instant) -> bool {
-        let _ = to;
-        false
+    /// The time before which the driver has nothing to do. The medium reports all arrivals of a transmission before that time
+    /// in one call of [`Medium::handle_timeout`]. Asked anew after each report.
+    fn limit(&self) -> Instant {
+        Instant::ZERO
+    }
+    /// Precedes reports of a time later than that for which [`Medium::handle_timeout`] was called: it is `now`, the last of
+    /// `steps` instants since the last call that were later than the one before. `steps` may be 0.
+    fn advance(&mut self, now: Instant, steps: u64) {
+        let _ = (now, steps);
     }
     /// Asked after an idle edge. `true` if the station is to receive a [summary](Self::sensed) instead of the following edges
     /// and errors, until it receives a frame or the driver calls [`Medium::attend`].
@@ -136,61 +150,13 @@ pub trait Listener {
     }
 }
 
-/// State of a frame at one station.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Arrival {
-    link: Link,
-    loss: Option<LossCause>,
-    /// The frame's energy counts for carrier sense.
-    is_sensed: bool,
-    /// The station's radio has left the channel since the transmission began.
-    is_gone: bool,
-}
-
-impl Arrival {
-    fn abandon(&mut self) {
-        self.loss = self.loss.or(Some(LossCause::OffChannel));
-        self.is_gone = true;
-        self.is_sensed = false;
-    }
-}
-
-/// Place of an arrival in the medium's state.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Place {
-    slot: u32,
-    index: u32,
-}
-
-#[derive(Clone, Debug)]
-struct OnAir {
-    sender: u32,
-    /// `false` if the slot is free.
-    is_in_use: bool,
-    frame: Frame,
-    start: Instant,
-    arrivals: Vec<Arrival>,
-    /// The first arrival that has not begun.
-    next_start: u32,
-    /// The first arrival that has not ended.
-    next_end: u32,
-}
-
-/// An entry of the heap: the next beginnings or ends of a transmission's arrivals. Ends precede beginnings of the same
-/// instant, so that adjacent frames do not overlap; then the order of transmissions decides.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Due {
-    at: Instant,
-    is_start: bool,
-    number: u64,
-    slot: u32,
-}
-
 /// The medium of a number of stations.
 #[derive(Clone, Debug)]
 pub struct Medium {
     config: MediumConfig,
     receivers: Vec<Receiver>,
+    /// [`CaptureRule::Interference`]: the energy at each station.
+    energies: Vec<Energy>,
     slots: Vec<OnAir>,
     free: Vec<u32>,
     due: BinaryHeap<Reverse<Due>>,
@@ -204,6 +170,7 @@ impl Medium {
         Self {
             config,
             receivers: alloc::vec![Receiver::default(); stations],
+            energies: alloc::vec![Energy::default(); stations],
             slots: Vec::new(),
             free: Vec::new(),
             due: BinaryHeap::new(),
@@ -215,6 +182,7 @@ impl Medium {
     /// Adds a station and returns its number.
     pub fn add_station(&mut self) -> u32 {
         self.receivers.push(Receiver::default());
+        self.energies.push(Energy::default());
         self.receivers.len() as u32 - 1
     }
 
@@ -228,8 +196,8 @@ impl Medium {
         self.arrivals
     }
 
-    /// A station begins to transmit a frame that reaches the stations of `links`, which cost least in the order of their
-    /// delays and then of their stations. Links to stations that do not exist are ignored. A frame that the sender was receiving is lost. Returns `false` if no station is reached; otherwise
+    /// A station begins to transmit a frame that reaches the stations of `links`, in any order. Links to stations that do not
+    /// exist are ignored. A frame that the sender was receiving is lost. Returns `false` if no station is reached; otherwise
     /// [`Listener::ended`] follows.
     pub fn transmit(
         &mut self,
@@ -238,49 +206,65 @@ impl Medium {
         frame: &Frame,
         links: impl Iterator<Item = Link>,
     ) -> bool {
-        self.transmissions += 1;
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(OnAir {
-                sender: station,
-                is_in_use: false,
-                frame: *frame,
-                start: now,
-                arrivals: Vec::new(),
-                next_start: 0,
-                next_end: 0,
-            });
-            self.slots.len() as u32 - 1
-        });
+        let slot = self.free_slot(now, station, frame);
         let stations = self.receivers.len();
-        let on_air = &mut self.slots[slot as usize];
-        on_air.sender = station;
-        on_air.frame = *frame;
-        on_air.start = now;
-        on_air.next_start = 0;
-        on_air.next_end = 0;
-        on_air.arrivals.clear();
-        let arrival = |link| Arrival { link, loss: None, is_sensed: false, is_gone: false };
-        on_air.arrivals.extend(links.map(arrival));
+        let arrivals = &mut self.slots[slot as usize].arrivals;
         let is_known = |link: &Link| (link.station as usize) < stations && link.station != station;
-        if !on_air.arrivals.iter().all(|arrival| is_known(&arrival.link)) {
-            on_air.arrivals.retain(|arrival| is_known(&arrival.link));
+        arrivals.extend(links.filter(is_known).map(Arrival::new));
+        arrivals.sort_unstable_by_key(Arrival::order);
+        self.begin_transmission(now, station, slot)
+    }
+
+    /// The same with links to existing stations other than the sender, in the order of their delays and then of their stations.
+    ///
+    /// # Panics
+    /// Later, if there is no such station.
+    pub fn transmit_in_order(&mut self, now: Instant, station: u32, frame: &Frame, links: &[Link]) -> bool {
+        let slot = self.free_slot(now, station, frame);
+        let arrivals = &mut self.slots[slot as usize].arrivals;
+        arrivals.extend(links.iter().map(|&link| Arrival::new(link)));
+        debug_assert!(arrivals.is_sorted_by_key(Arrival::order), "the links are in order");
+        self.begin_transmission(now, station, slot)
+    }
+
+    /// A slot for a transmission, still without arrivals.
+    fn free_slot(&mut self, now: Instant, sender: u32, frame: &Frame) -> u32 {
+        self.transmissions += 1;
+        if let Some(slot) = self.free.pop() {
+            let on_air = &mut self.slots[slot as usize];
+            (on_air.sender, on_air.frame, on_air.start) = (sender, *frame, now);
+            (on_air.next_start, on_air.next_end) = (0, 0);
+            on_air.arrivals.clear();
+            return slot;
         }
-        let order = |arrival: &Arrival| u64::from(arrival.link.delay) << 32 | u64::from(arrival.link.station);
-        if !on_air.arrivals.is_sorted_by_key(order) {
-            on_air.arrivals.sort_unstable_by_key(order);
-        }
+        self.slots.push(OnAir {
+            sender,
+            is_in_use: false,
+            frame: *frame,
+            start: now,
+            arrivals: Vec::new(),
+            next_start: 0,
+            next_end: 0,
+        });
+        self.slots.len() as u32 - 1
+    }
+
+    /// The transmission of a slot begins. Returns `true` if it reaches a station.
+    fn begin_transmission(&mut self, now: Instant, station: u32, slot: u32) -> bool {
+        let on_air = &mut self.slots[slot as usize];
+        let air_time = on_air.frame.air_time;
         self.arrivals += on_air.arrivals.len() as u64;
         if let Some(first) = on_air.arrivals.first() {
             let at = now + Duration::from_nanos(u64::from(first.link.delay));
             let number = self.transmissions;
             self.due.push(Reverse(Due { at, is_start: true, number, slot }));
-            self.due.push(Reverse(Due { at: at + frame.air_time, is_start: false, number, slot }));
+            self.due.push(Reverse(Due { at: at + air_time, is_start: false, number, slot }));
         } else {
             self.free.push(slot);
         }
         let is_received = !on_air.arrivals.is_empty();
         on_air.is_in_use = is_received;
-        self.begin_sending(station, now + frame.air_time);
+        self.begin_sending(station, now + air_time);
         is_received
     }
 
@@ -300,9 +284,12 @@ impl Medium {
             listener.sensed(station, &sensed);
         }
         let was_busy = receiver.leave();
+        self.energies[station as usize] = Energy::default();
         for on_air in self.slots.iter_mut().filter(|on_air| on_air.is_in_use) {
             let arrivals = on_air.arrivals.iter_mut();
-            arrivals.filter(|arrival| arrival.link.station == station).for_each(Arrival::abandon);
+            arrivals
+                .filter(|arrival| arrival.link.station == station)
+                .for_each(|arrival| arrival.abandon(&self.config));
         }
         if was_busy {
             listener.idle(now, station);
@@ -335,9 +322,12 @@ impl Medium {
             if end <= now || link.power < self.config.carrier_sense_threshold {
                 continue;
             }
-            receiver.sense(link.power, matches!(self.config.rule, CaptureRule::Interference { .. }));
-            let loss = Some(LossCause::OffChannel);
-            on_air.arrivals.insert(position, Arrival { link, loss, is_sensed: true, is_gone: false });
+            receiver.sense();
+            if self.config.rule.is_additive() {
+                self.energies[station as usize].begin(link.power);
+            }
+            let overlap = Some(LossCause::OffChannel);
+            on_air.arrivals.insert(position, Arrival { link, overlap, is_sensed: true, is_gone: false });
             on_air.next_start += 1;
         }
         if !was_busy && receiver.is_sensing() {
@@ -352,8 +342,8 @@ impl Medium {
         if receiver.locked_slot != NO_FRAME {
             let (slot, index) = (receiver.locked_slot, receiver.locked_index);
             let locked = &mut self.slots[slot as usize].arrivals[index as usize];
-            locked.loss = locked.loss.or(Some(LossCause::HalfDuplex));
-            if !matches!(self.config.rule, CaptureRule::FirstFrame) {
+            locked.overlap = locked.loss(&self.config).or(Some(LossCause::HalfDuplex));
+            if self.config.rule.is_additive() {
                 receiver.unlock();
             }
         }
@@ -383,77 +373,6 @@ impl Medium {
                 self.due.pop();
             }
         }
-    }
-
-    /// The time before which the first entry remains the first one, if its time grows.
-    fn first_until(&self, first: Due) -> Instant {
-        let others = self.due.as_slice().iter().skip(1).take(2);
-        let Some(second) = others.map(|&Reverse(due)| due).min() else { return Instant::FAR_FUTURE };
-        let is_before = Due { at: second.at, ..first } < second;
-        if is_before { second.at + Duration::from_nanos(1) } else { second.at }
-    }
-
-    /// Begins the arrivals of one instant, and of later ones as long as nothing else happens before. Returns the time of the
-    /// next ones.
-    fn start_arrivals(
-        &mut self,
-        due: Due,
-        now: &mut Instant,
-        listener: &mut impl Listener,
-    ) -> Option<Instant> {
-        let until = self.first_until(due);
-        let mut instant = due.at;
-        let on_air = &mut self.slots[due.slot as usize];
-        let (start, air_time, first) = (on_air.start, on_air.frame.air_time, on_air.next_start);
-        // Taken out, so that the loop may change the state of other frames.
-        let mut arrivals = core::mem::take(&mut on_air.arrivals);
-        let mut next = None;
-        let mut count = 0;
-        for arrival in &mut arrivals[first as usize..] {
-            let at = start + Duration::from_nanos(u64::from(arrival.link.delay));
-            if at > instant {
-                if at >= until || (at > *now && !listener.advances(at)) {
-                    next = Some(at);
-                    break;
-                }
-                instant = at;
-                *now = at.max(*now);
-            }
-            let place = Place { slot: due.slot, index: first + count };
-            self.start_arrival(at, place, arrival, air_time, listener);
-            count += 1;
-        }
-        let on_air = &mut self.slots[due.slot as usize];
-        on_air.arrivals = arrivals;
-        on_air.next_start = first + count;
-        next
-    }
-
-    /// Ends the arrivals of one instant, and of later ones as long as nothing else happens before. Returns the time of the
-    /// next ones.
-    fn end_arrivals(&mut self, due: Due, now: &mut Instant, listener: &mut impl Listener) -> Option<Instant> {
-        let until = self.first_until(due);
-        let mut instant = due.at;
-        let on_air = &mut self.slots[due.slot as usize];
-        let end = on_air.start + on_air.frame.air_time;
-        let first = on_air.next_end as usize;
-        for arrival in &on_air.arrivals[first..] {
-            let at = end + Duration::from_nanos(u64::from(arrival.link.delay));
-            if at > instant {
-                if at >= until || (at > *now && !listener.advances(at)) {
-                    return Some(at);
-                }
-                instant = at;
-                *now = at.max(*now);
-            }
-            on_air.next_end += 1;
-            let receiver = &mut self.receivers[arrival.link.station as usize];
-            receiver.end_arrival(at, due.slot, arrival, &on_air.frame, listener);
-        }
-        on_air.is_in_use = false;
-        self.free.push(due.slot);
-        listener.ended(instant, &self.slots[due.slot as usize].frame);
-        None
     }
 }
 

@@ -17,6 +17,7 @@ mod counted;
 mod error_rate;
 mod fading;
 mod interference;
+mod measurement;
 mod path_loss;
 mod radio;
 mod spatial_index;

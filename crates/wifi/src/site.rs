@@ -23,6 +23,8 @@ pub struct Site {
     /// Links of each station, if they never change and are known.
     lasting: Vec<Option<Vec<Link>>>,
     is_constant: bool,
+    /// No station is ever off.
+    is_always_on: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -51,13 +53,14 @@ impl Site {
         stations: impl IntoIterator<Item = (Path, Presence)>,
     ) -> Result<Self, InvalidRadio> {
         let (paths, presence): (Vec<Path>, Vec<Presence>) = stations.into_iter().unzip();
-        let is_constant = config.fading.is_none()
-            && paths.iter().all(|path| path.max_speed() == 0.0)
-            && presence.iter().all(|presence| *presence == Presence::ALWAYS);
+        let is_always_on = presence.iter().all(|presence| *presence == Presence::ALWAYS);
+        let is_constant =
+            config.fading.is_none() && paths.iter().all(|path| path.max_speed() == 0.0) && is_always_on;
         let count = paths.len();
         let stations = Stations { paths, presence };
         let channel = Channel::new(config, extent(&stations.paths), Instant::ZERO, count, &stations)?;
-        Ok(Self { channel, stations, links: Vec::new(), lasting: alloc::vec![None; count], is_constant })
+        let lasting = alloc::vec![None; count];
+        Ok(Self { channel, stations, links: Vec::new(), lasting, is_constant, is_always_on })
     }
 
     /// Number of stations.
@@ -121,9 +124,12 @@ impl Site {
     fn find(&mut self, from: usize, now: Instant) {
         let Self { channel, stations, links, .. } = self;
         links.clear();
-        let presence = &stations.presence;
-        if presence[from].is_on(now) {
-            channel.links(now, from, stations, |to| presence[to].is_on(now), links);
+        let is_on = |station: usize| stations.presence[station].is_on(now);
+        if is_on(from) {
+            channel.links(now, from, stations, links);
+            if !self.is_always_on {
+                links.retain(|link| is_on(link.station as usize));
+            }
         }
     }
 }

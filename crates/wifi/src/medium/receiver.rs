@@ -2,15 +2,18 @@
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{Arrival, CaptureRule, Link, Listener, LossCause, Medium, Place};
+use super::on_air::{Arrival, Place};
+use super::reports::Reports;
+use super::{CaptureRule, Listener, LossCause, Medium, MediumConfig};
 use crate::dcf::{ReceptionError, Sensed};
 use crate::frame::Frame;
 
 /// No frame occupies the receiver.
 pub(super) const NO_FRAME: u32 = u32::MAX;
 
-/// State of a station's receiver.
+/// State of a station's receiver: one cache line, as most arrivals need no more of a station.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(super) struct Receiver {
     pub(super) sending_until: Instant,
     /// The frame that occupies the receiver, and the place of this station in the list of its arrivals.
@@ -18,13 +21,12 @@ pub(super) struct Receiver {
     pub(super) locked_index: u32,
     /// Frames whose energy is sensed.
     sensed: u32,
-    /// Sum of the powers of all frames on the air here, in watts, and their number.
-    total_power: f64,
-    overlapping: u32,
     /// The edges of carrier sense and the errors are summed up instead of being reported.
     is_passive: bool,
     summary: Sensed,
 }
+
+const _: () = assert!(size_of::<Receiver>() == 64, "a receiver fits into a cache line");
 
 impl Default for Receiver {
     fn default() -> Self {
@@ -33,11 +35,40 @@ impl Default for Receiver {
             locked_slot: NO_FRAME,
             locked_index: 0,
             sensed: 0,
-            total_power: 0.0,
-            overlapping: 0,
             is_passive: false,
             summary: Sensed::default(),
         }
+    }
+}
+
+/// All frames on the air at a station.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Energy {
+    /// Sum of the powers in watts.
+    total: f64,
+    frames: u32,
+}
+
+impl Energy {
+    pub(super) fn begin(&mut self, power: f32) {
+        self.frames += 1;
+        self.total += f64::from(power);
+    }
+
+    pub(super) fn end(&mut self, power: f32) {
+        self.frames = self.frames.saturating_sub(1);
+        self.total -= f64::from(power);
+        if self.frames == 0 {
+            // Discards what rounding left over.
+            self.total = 0.0;
+        }
+    }
+
+    /// `true` if the frame of this power stands out from all other frames on the air.
+    fn is_exceeded_by(&self, power: f32, ratio: f32) -> bool {
+        let power = f64::from(power);
+        // With one frame alone the difference is exactly zero only without rounding.
+        self.frames <= 1 || power >= f64::from(ratio) * (self.total - power)
     }
 }
 
@@ -56,12 +87,8 @@ impl Receiver {
     }
 
     /// A frame is on the air whose beginning the station has missed.
-    pub(super) fn sense(&mut self, power: f32, is_additive: bool) {
+    pub(super) const fn sense(&mut self) {
         self.sensed += 1;
-        if is_additive {
-            self.overlapping += 1;
-            self.total_power += f64::from(power);
-        }
     }
 
     /// The station leaves the channel. Returns `true` if its carrier sense reported energy.
@@ -69,13 +96,6 @@ impl Receiver {
         let was_busy = self.sensed > 0;
         *self = Self { sending_until: self.sending_until, ..Self::default() };
         was_busy
-    }
-
-    /// `true` if the frame of this power stands out from all other frames on the air.
-    fn stands_out(&self, power: f32, ratio: f32) -> bool {
-        let power = f64::from(power);
-        // With one frame alone the difference is exactly zero only without rounding.
-        self.overlapping <= 1 || power >= f64::from(ratio) * (self.total_power - power)
     }
 }
 
@@ -93,32 +113,83 @@ impl Receiver {
         Some(sensed)
     }
 
-    #[inline]
-    pub(super) fn end_arrival(
+    /// A frame begins at a passive station at which nothing is on the air and whose own last frame was over before the frame
+    /// began. Returns `false`, and does nothing, in all other cases. [`CaptureRule::FirstFrame`] only.
+    #[inline(always)]
+    pub(super) fn begin_passively(
         &mut self,
-        now: Instant,
+        place: Place,
+        arrival: &mut Arrival,
+        start: Instant,
+        carrier_sense_threshold: f32,
+    ) -> bool {
+        let is_simple = self.locked_slot == NO_FRAME
+            && self.is_passive
+            && self.sensed == 0
+            && self.sending_until <= start
+            && arrival.link.power >= carrier_sense_threshold
+            && !arrival.is_gone;
+        if is_simple {
+            self.lock(place);
+            self.sensed = 1;
+            arrival.is_sensed = true;
+        }
+        is_simple
+    }
+
+    /// The frame that occupies a passive station's receiver ends, and no other is sensed. Returns `false`, and does nothing, in
+    /// all other cases. [`CaptureRule::FirstFrame`] only.
+    #[inline(always)]
+    pub(super) fn end_passively<L: Listener>(
+        &mut self,
         slot: u32,
         arrival: &Arrival,
         frame: &Frame,
-        listener: &mut impl Listener,
-    ) {
-        let station = arrival.link.station;
-        if arrival.is_gone {
-            return listener.lost(now, station, frame, arrival.loss.unwrap_or(LossCause::OffChannel));
+        config: &MediumConfig,
+        reports: &mut Reports<'_, L>,
+    ) -> bool {
+        if self.locked_slot != slot || !self.is_passive || self.sensed != 1 || !arrival.is_sensed {
+            return false;
         }
-        if self.overlapping > 0 {
-            self.overlapping -= 1;
-            self.total_power -= f64::from(arrival.link.power);
-            if self.overlapping == 0 {
-                // Discards what rounding left over.
-                self.total_power = 0.0;
+        let at = reports.at(arrival.link.delay);
+        match arrival.loss(config) {
+            None if reports.overhears(arrival.link.station, frame) => self.summary.received(at, frame.nav),
+            // It is for this station.
+            None => return false,
+            Some(LossCause::BelowThreshold) => {
+                self.summary.error(at, ReceptionError::Undecodable);
+                reports.lost(at, arrival.link.station, frame, LossCause::BelowThreshold);
             }
+            Some(LossCause::HalfDuplex) => return false,
+            Some(cause) => {
+                self.summary.error(at, ReceptionError::Corrupted);
+                reports.lost(at, arrival.link.station, frame, cause);
+            }
+        }
+        self.unlock();
+        self.sensed = 0;
+        self.summary.idle(at);
+        true
+    }
+
+    #[inline]
+    pub(super) fn end_arrival<L: Listener>(
+        &mut self,
+        slot: u32,
+        arrival: &Arrival,
+        frame: &Frame,
+        config: &MediumConfig,
+        reports: &mut Reports<'_, L>,
+    ) {
+        let (now, station) = (reports.at(arrival.link.delay), arrival.link.station);
+        if arrival.is_gone {
+            return reports.lost(now, station, frame, arrival.overlap.unwrap_or(LossCause::OffChannel));
         }
         let is_locked = self.locked_slot == slot;
         if is_locked {
             self.unlock();
         }
-        if let Some(cause) = arrival.loss {
+        if let Some(cause) = arrival.loss(config) {
             // ns-2: a frame that ends while the station still sends is discarded silently.
             let is_silent = cause == LossCause::HalfDuplex && self.sending_until > now;
             if is_locked && !is_silent {
@@ -127,119 +198,110 @@ impl Receiver {
                 if self.is_passive {
                     self.summary.error(now, error);
                 } else {
-                    listener.error(now, station, error);
+                    reports.error(now, station, error);
                 }
             }
-            listener.lost(now, station, frame, cause);
+            reports.lost(now, station, frame, cause);
         } else if is_locked {
-            self.end_reception(now, station, frame, listener);
+            self.end_reception(now, station, frame, reports);
         }
         if arrival.is_sensed {
             self.sensed -= 1;
             if self.sensed == 0 {
                 if self.is_passive {
                     self.summary.idle(now);
-                } else {
-                    listener.idle(now, station);
-                    if listener.is_passive(station) {
-                        self.is_passive = true;
-                        self.summary = Sensed::default();
-                    }
+                } else if reports.idle(now, station) {
+                    self.is_passive = true;
+                    self.summary = Sensed::default();
                 }
             }
         }
     }
 
-    #[inline]
-    fn end_reception(&mut self, now: Instant, station: u32, frame: &Frame, listener: &mut impl Listener) {
-        if self.is_passive {
-            if listener.overhears(station, frame) {
-                return self.summary.received(now, frame.nav);
-            }
-            if let Some(sensed) = self.attend() {
-                listener.sensed(station, &sensed);
-            }
+    #[inline(always)]
+    fn end_reception<L: Listener>(
+        &mut self,
+        now: Instant,
+        station: u32,
+        frame: &Frame,
+        reports: &mut Reports<'_, L>,
+    ) {
+        if self.is_passive && reports.overhears(station, frame) {
+            return self.summary.received(now, frame.nav);
         }
-        listener.received(now, station, frame);
+        let sensed = self.attend();
+        reports.received(now, station, frame, sensed.as_ref());
     }
 }
 
 impl Medium {
     /// A frame begins at a station. Most find a receiver that nothing occupies.
     #[inline]
-    pub(super) fn start_arrival(
+    pub(super) fn start_arrival<L: Listener>(
         &mut self,
-        now: Instant,
         place: Place,
         arrival: &mut Arrival,
         air_time: Duration,
-        listener: &mut impl Listener,
+        reports: &mut Reports<'_, L>,
     ) {
-        let link = arrival.link;
-        let receiver = &mut self.receivers[link.station as usize];
+        let now = reports.at(arrival.link.delay);
+        let receiver = &mut self.receivers[arrival.link.station as usize];
         let is_simple = receiver.locked_slot == NO_FRAME
             && self.config.rule == CaptureRule::FirstFrame
-            && link.power >= self.config.carrier_sense_threshold
+            && arrival.link.power >= self.config.carrier_sense_threshold
             && !arrival.is_gone;
         if !is_simple {
-            return self.start_overlapping(now, place, arrival, air_time, listener);
+            return self.start_overlapping(now, place, arrival, air_time, reports);
         }
         receiver.lock(place);
-        arrival.loss = if receiver.sending_until > now {
-            Some(LossCause::HalfDuplex)
-        } else if link.power < self.config.receive_threshold {
-            Some(LossCause::BelowThreshold)
-        } else if link.is_corrupted {
-            Some(LossCause::Noise)
-        } else {
-            None
-        };
+        if receiver.sending_until > now {
+            arrival.overlap = Some(LossCause::HalfDuplex);
+        }
         arrival.is_sensed = true;
         receiver.sensed += 1;
         if receiver.sensed == 1 && !receiver.is_passive {
-            listener.busy(now, link.station);
+            reports.busy(now, arrival.link.station);
         }
     }
 
     #[inline(never)]
-    fn start_overlapping(
+    fn start_overlapping<L: Listener>(
         &mut self,
         now: Instant,
         place: Place,
         arrival: &mut Arrival,
         air_time: Duration,
-        listener: &mut impl Listener,
+        reports: &mut Reports<'_, L>,
     ) {
-        let link = arrival.link;
         if arrival.is_gone {
             return;
         }
-        let is_sensed = link.power >= self.config.carrier_sense_threshold;
-        let is_additive = matches!(self.config.rule, CaptureRule::Interference { .. });
+        let is_additive = self.config.rule.is_additive();
+        let is_sensed = arrival.link.power >= self.config.carrier_sense_threshold;
         if !is_sensed && !is_additive {
-            arrival.loss = Some(LossCause::BelowThreshold);
+            arrival.overlap = Some(LossCause::BelowThreshold);
             return;
         }
         let loss = match self.config.rule {
-            CaptureRule::FirstFrame => self.overlap_first_frame(now, place, link, air_time),
+            CaptureRule::FirstFrame => self.overlap_first_frame(now, place, arrival, air_time),
             CaptureRule::Interference { switches_to_stronger } => {
-                self.overlap_additive(now, place, link, switches_to_stronger)
+                self.overlap_additive(now, place, arrival, switches_to_stronger)
             }
         };
-        arrival.loss = if loss.is_none() && link.is_corrupted { Some(LossCause::Noise) } else { loss };
-        let receiver = &mut self.receivers[link.station as usize];
+        arrival.overlap = loss;
+        let receiver = &mut self.receivers[arrival.link.station as usize];
         if loss == Some(LossCause::Capture) && !is_additive {
             // ns-2 does not sense a frame that the receiver ignores.
             if receiver.is_passive {
                 receiver.summary.captured(now, air_time);
             } else {
-                listener.captured(now, link.station, air_time);
+                reports.captured(now, arrival.link.station, air_time);
             }
         } else if is_sensed {
             arrival.is_sensed = true;
             receiver.sensed += 1;
             if receiver.sensed == 1 && !receiver.is_passive {
-                listener.busy(now, link.station);
+                reports.busy(now, arrival.link.station);
             }
         }
     }
@@ -249,16 +311,16 @@ impl Medium {
         &mut self,
         now: Instant,
         place: Place,
-        link: Link,
+        arrival: &Arrival,
         air_time: Duration,
     ) -> Option<LossCause> {
-        let receiver = &mut self.receivers[link.station as usize];
+        let receiver = &mut self.receivers[arrival.link.station as usize];
         let on_air = &mut self.slots[receiver.locked_slot as usize];
         let locked = &mut on_air.arrivals[receiver.locked_index as usize];
-        if locked.link.power >= self.config.capture_ratio * link.power {
+        if locked.link.power >= self.config.capture_ratio * arrival.link.power {
             return Some(LossCause::Capture);
         }
-        locked.loss = locked.loss.or(Some(LossCause::Collision));
+        locked.overlap = locked.loss(&self.config).or(Some(LossCause::Collision));
         let locked_delay = Duration::from_nanos(u64::from(locked.link.delay));
         // The frame that lasts longest occupies the receiver.
         if now + air_time > on_air.start + on_air.frame.air_time + locked_delay {
@@ -272,18 +334,18 @@ impl Medium {
         &mut self,
         now: Instant,
         place: Place,
-        link: Link,
+        arrival: &Arrival,
         switches: bool,
     ) -> Option<LossCause> {
         let ratio = self.config.capture_ratio;
-        let is_decodable = link.power >= self.config.receive_threshold;
-        let receiver = &mut self.receivers[link.station as usize];
-        receiver.overlapping += 1;
-        receiver.total_power += f64::from(link.power);
+        let is_decodable = arrival.link.power >= self.config.receive_threshold;
+        let receiver = &mut self.receivers[arrival.link.station as usize];
+        let energy = &mut self.energies[arrival.link.station as usize];
+        energy.begin(arrival.link.power);
         if receiver.sending_until > now {
             return Some(LossCause::HalfDuplex);
         }
-        let stands_out = is_decodable && receiver.stands_out(link.power, ratio);
+        let stands_out = is_decodable && energy.is_exceeded_by(arrival.link.power, ratio);
         if receiver.locked_slot == NO_FRAME {
             if stands_out {
                 receiver.lock(place);
@@ -292,12 +354,12 @@ impl Medium {
             return Some(if is_decodable { LossCause::Collision } else { LossCause::BelowThreshold });
         }
         let locked = &mut self.slots[receiver.locked_slot as usize].arrivals[receiver.locked_index as usize];
-        if receiver.stands_out(locked.link.power, ratio) {
+        if energy.is_exceeded_by(locked.link.power, ratio) {
             return Some(if is_decodable { LossCause::Capture } else { LossCause::BelowThreshold });
         }
         let takes_over = switches && stands_out;
         let cause = if takes_over { LossCause::Capture } else { LossCause::Collision };
-        locked.loss = locked.loss.or(Some(cause));
+        locked.overlap = locked.loss(&self.config).or(Some(cause));
         if takes_over {
             receiver.lock(place);
             return None;

@@ -4,9 +4,10 @@ use alloc::vec::Vec;
 
 use whimbrel_units::{Duration, Instant};
 
+use super::measurement::{Measurement, Reach};
 use super::{
-    BlockFading, Fading, InvalidRadio, LinkBudget, PathLoss, Positions, Radio, SPEED_OF_LIGHT, SpatialIndex,
-    from_decibels, success_probability,
+    BlockFading, Fading, InvalidRadio, LinkBudget, PathLoss, Positions, Radio, SpatialIndex, from_decibels,
+    success_probability,
 };
 use crate::Random;
 use crate::medium::Link;
@@ -56,8 +57,8 @@ pub struct Channel {
     lifetime: Duration,
     neighbours: Vec<Neighbours>,
     found: Vec<(u32, f64)>,
-    /// The neighbours of a sender by [order](Near::order), while it transmits.
-    near: Vec<Near>,
+    /// The neighbours of a sender, while it transmits.
+    measured: Measurement,
 }
 
 /// The stations that may come into the range of a sender before `until`.
@@ -66,17 +67,6 @@ struct Neighbours {
     until: Instant,
     /// In the order of their delays at the sender's last transmission, which is nearly that at the next one.
     stations: Vec<u32>,
-}
-
-/// A neighbour of a sender.
-#[derive(Clone, Copy, Debug)]
-struct Near {
-    /// Propagation delay in nanoseconds, in the upper half, and the station.
-    order: u64,
-    /// Received power in watts.
-    power: f32,
-    /// `true` if the station is in range and senses the power.
-    is_sensed: bool,
 }
 
 impl Channel {
@@ -115,7 +105,7 @@ impl Channel {
             lifetime,
             neighbours,
             found: Vec::new(),
-            near: Vec::new(),
+            measured: Measurement::default(),
         })
     }
 
@@ -136,98 +126,30 @@ impl Channel {
     }
 
     /// Writes the stations that sense a transmission which begins at `now` to `links`, with power and delay, in the order of
-    /// the delays and then of the stations. `is_on` is asked for each; the sender is left out. Calls must not go back in time.
-    pub fn links(
-        &mut self,
-        now: Instant,
-        sender: usize,
-        positions: &impl Positions,
-        is_on: impl Fn(usize) -> bool,
-        links: &mut Vec<Link>,
-    ) {
-        links.clear();
-        self.measure(now, sender, positions);
-        for &Near { order, power, is_sensed } in &self.near {
-            let station = order as u32;
-            if is_sensed && is_on(station as usize) {
-                links.push(Link { station, delay: (order >> 32) as u32, power, is_corrupted: false });
-            }
-        }
-    }
-
-    /// Writes the neighbours of `sender` to `near`, in order, with what reaches them of a transmission that begins at `now`.
-    fn measure(&mut self, now: Instant, sender: usize, positions: &impl Positions) {
-        let Self { config, budget, index, neighbours, near, found, range, margin, lifetime } = self;
-        let fading = (!config.fading.is_none()).then_some(&config.fading);
-        let threshold = config.radio.carrier_sense_threshold;
-        let transmission =
-            Transmission { now, sender, budget: *budget, fading, range_squared: *range * *range, threshold };
+    /// the delays and then of the stations. The sender is left out. Calls must not go back in time.
+    pub fn links(&mut self, now: Instant, sender: usize, positions: &impl Positions, links: &mut Vec<Link>) {
+        let Self { config, budget, index, neighbours, measured, found, range, margin, lifetime } = self;
         let origin = index.position(now, sender, positions);
         let Neighbours { until, stations } = &mut neighbours[sender];
-        near.clear();
+        measured.squared.clear();
         if *until <= now {
             index.within(now, origin, *range + *margin, positions, found);
-            let others = found.iter().filter(|(station, _)| *station as usize != sender);
-            near.extend(others.map(|&(station, squared)| transmission.near(station, squared)));
-            near.sort_unstable_by_key(|near| near.order);
+            found.retain(|&(station, _)| station as usize != sender);
             *until = now + *lifetime;
             stations.clear();
-            stations.extend(near.iter().map(|near| near.order as u32));
-            return;
+            stations.extend(found.iter().map(|&(station, _)| station));
+            measured.squared.extend(found.iter().map(|&(_, squared)| squared));
+        } else {
+            index.distances_squared(now, origin, stations, positions, &mut measured.squared);
         }
-        near.extend(stations.iter().map(|&station| {
-            let position = index.position(now, station as usize, positions);
-            transmission.near(station, position.distance_squared(origin))
-        }));
-        sort_nearly_sorted(near);
-        stations.iter_mut().zip(near.iter()).for_each(|(station, near)| *station = near.order as u32);
-    }
-}
-
-/// A transmission, with the constants of its propagation.
-struct Transmission<'a> {
-    now: Instant,
-    sender: usize,
-    budget: LinkBudget,
-    fading: Option<&'a BlockFading>,
-    range_squared: f64,
-    /// Carrier-sense threshold in watts.
-    threshold: f64,
-}
-
-impl Transmission<'_> {
-    /// A neighbour at a distance whose square is given.
-    #[inline(always)]
-    fn near(&self, station: u32, distance_squared: f64) -> Near {
-        let nanos = libm::sqrt(distance_squared) / SPEED_OF_LIGHT * 1e9;
-        // Rounded up without a call: the value is positive and small.
-        let delay = nanos as u32;
-        let delay = delay + u32::from(f64::from(delay) < nanos);
-        let mut power = self.budget.power(distance_squared);
-        if let Some(fading) = self.fading {
-            power *= fading.gain(self.now, self.sender, station as usize);
+        measured.measure(budget);
+        if !config.fading.is_none() {
+            for (power, &station) in measured.powers.iter_mut().zip(stations.iter()) {
+                *power *= config.fading.gain(now, sender, station as usize);
+            }
         }
-        let is_sensed = distance_squared <= self.range_squared && power >= self.threshold;
-        Near { order: u64::from(delay) << 32 | u64::from(station), power: power as f32, is_sensed }
-    }
-}
-
-/// Sorts by insertion what is nearly in order, and otherwise as the library does.
-fn sort_nearly_sorted(near: &mut [Near]) {
-    let mut moves = 8 * near.len();
-    for end in 1..near.len() {
-        let moved = near[end];
-        let mut place = end;
-        while place > 0 && near[place - 1].order > moved.order {
-            near[place] = near[place - 1];
-            place -= 1;
-        }
-        near[place] = moved;
-        moves = moves.saturating_sub(end - place);
-        if moves == 0 {
-            near.sort_unstable_by_key(|near| near.order);
-            return;
-        }
+        let threshold = config.radio.carrier_sense_threshold;
+        measured.links(stations, Reach { range_squared: *range * *range, threshold }, links);
     }
 }
 

@@ -77,11 +77,12 @@ impl Attenuation {
     pub(super) fn power(&self, distance_squared: f64) -> f64 {
         match *self {
             Self::Polynomial { near, far, crossover_squared } => {
-                if distance_squared < crossover_squared {
-                    near / distance_squared
-                } else {
-                    far / (distance_squared * distance_squared)
-                }
+                // One division, without a branch.
+                let is_near = distance_squared < crossover_squared;
+                let numerator = if is_near { near } else { far };
+                let denominator =
+                    if is_near { distance_squared } else { distance_squared * distance_squared };
+                numerator / denominator
             }
             Self::Power { at_reference, reference_squared, half_exponent } => {
                 if distance_squared <= reference_squared {

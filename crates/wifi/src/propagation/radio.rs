@@ -1,5 +1,7 @@
 //! Radios: transmit power, antennas, thresholds.
 
+use alloc::vec::Vec;
+
 use super::path_loss::{Attenuation, SPEED_OF_LIGHT};
 use super::{PathLoss, from_decibels};
 use crate::medium::{CaptureRule, MediumConfig};
@@ -184,8 +186,28 @@ impl LinkBudget {
     /// The received power in watts over a squared distance in square metres.
     #[inline]
     pub fn power(&self, distance_squared: f64) -> f64 {
-        // `min` also maps the infinity of distance 0 to the limit.
-        self.attenuation.power(distance_squared).min(self.limit)
+        self.bounded(self.attenuation.power(distance_squared))
+    }
+
+    /// Also maps the infinity of distance 0 to the limit.
+    #[inline]
+    fn bounded(&self, power: f64) -> f64 {
+        if power < self.limit { power } else { self.limit }
+    }
+
+    /// Appends the received powers in watts over squared distances in square metres.
+    pub(super) fn powers(&self, squared: &[f64], powers: &mut Vec<f64>) {
+        let limit = *self;
+        let bounded = |power| limit.bounded(power);
+        match self.attenuation {
+            // A loop of its own, so that the law is no decision for each station.
+            law @ Attenuation::Polynomial { .. } => {
+                powers.extend(squared.iter().map(|&squared| bounded(law.power(squared))));
+            }
+            law @ Attenuation::Power { .. } => {
+                powers.extend(squared.iter().map(|&squared| bounded(law.power(squared))));
+            }
+        }
     }
 
     /// The largest distance in metres at which the received power is at least `threshold` watts; 0 if it is less at every

@@ -81,17 +81,24 @@ impl SpatialIndex {
     }
 
     /// The position of a node at `now`.
-    #[inline(always)]
     pub fn position(&mut self, now: Instant, node: usize, positions: &impl Positions) -> Position {
-        if self.legs[node].1 <= now {
-            self.renew_leg(now, node, positions);
-        }
-        self.legs[node].0.position(now)
+        current_leg(&mut self.legs, now, node, positions).position(now)
     }
 
-    #[cold]
-    fn renew_leg(&mut self, now: Instant, node: usize, positions: &impl Positions) {
-        self.legs[node] = positions.current(node, now);
+    /// Appends the squares of the distances of nodes from a point at `now`, in square metres.
+    pub fn distances_squared(
+        &mut self,
+        now: Instant,
+        centre: Position,
+        nodes: &[u32],
+        positions: &impl Positions,
+        squared: &mut Vec<f64>,
+    ) {
+        let legs = &mut self.legs[..];
+        squared.extend(nodes.iter().map(move |&node| {
+            let leg = current_leg(legs, now, node as usize, positions);
+            leg.position(now).distance_squared(centre)
+        }));
     }
 
     /// Writes the nodes at most `radius` metres from `centre` at `now` to `found`, each with the square of its distance. Their
@@ -110,13 +117,10 @@ impl SpatialIndex {
         let squared = radius * radius;
         let (first_column, last_column) = self.columns_between(centre.x - reach, centre.x + reach);
         let (first_row, last_row) = self.rows_between(centre.y - reach, centre.y + reach);
-        let legs = &mut self.legs;
+        let legs = &mut self.legs[..];
         let mut examine = |node: u32| {
-            let leg = &mut legs[node as usize];
-            if leg.1 <= now {
-                *leg = positions.current(node as usize, now);
-            }
-            let distance_squared = leg.0.position(now).distance_squared(centre);
+            let leg = current_leg(legs, now, node as usize, positions);
+            let distance_squared = leg.position(now).distance_squared(centre);
             if distance_squared <= squared {
                 found.push((node, distance_squared));
             }
@@ -178,6 +182,27 @@ impl SpatialIndex {
         let row = |y: f64| (((y - self.area.low.y) / self.cell) as usize).min(self.rows - 1);
         (row(low), row(high))
     }
+}
+
+/// The leg of a node's path at `now`, which is searched for when the one before has ended.
+#[inline(always)]
+fn current_leg<'a>(
+    legs: &'a mut [(Leg, Instant)],
+    now: Instant,
+    node: usize,
+    positions: &impl Positions,
+) -> &'a Leg {
+    let leg = &mut legs[node];
+    if leg.1 <= now {
+        renew_leg(leg, now, node, positions);
+    }
+    &leg.0
+}
+
+#[cold]
+#[inline(never)]
+fn renew_leg(leg: &mut (Leg, Instant), now: Instant, node: usize, positions: &impl Positions) {
+    *leg = positions.current(node, now);
 }
 
 #[cfg(test)]

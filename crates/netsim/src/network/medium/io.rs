@@ -162,7 +162,7 @@ impl MediumIo<'_> {
     pub fn advance(&mut self, to: Instant) -> bool {
         let advances = to < self.horizon && self.may_advance();
         if advances {
-            self.step(to);
+            self.step(to, 1);
         }
         advances
     }
@@ -173,11 +173,11 @@ impl MediumIo<'_> {
         self.effects.is_empty()
     }
 
-    /// Moves the time on to `to`, before which nothing else happens.
+    /// Moves the time on to `to` in a number of steps, between which nothing else happens.
     #[inline]
-    pub(crate) fn step(&mut self, to: Instant) {
+    pub(crate) fn step(&mut self, to: Instant, steps: u64) {
         self.now = to;
-        self.steps += 1;
+        self.steps += steps;
     }
 
     /// The node of a station.

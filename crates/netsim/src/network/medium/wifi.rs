@@ -325,17 +325,16 @@ impl WifiMedium {
         };
         let links = self.site.links(station, now);
         let is_in_range = receiver.is_none_or(|to| links.iter().any(|link| link.station as usize == to));
-        let links = links.iter().copied();
         let channels = infrastructure.as_deref().map(|all| &all.stations);
         let channel = channels.and_then(|all| all[station].channel).unwrap_or(1);
         self.usage.add(now, channel, frame);
         let shares = |to: usize| channels.is_none_or(|all| all[to].channel == all[station].channel);
         let is_on_channel = receiver.is_none_or(shares);
         let is_reached = if channels.is_none() && self.noise.is_none() {
-            self.air.transmit(now, station as u32, frame, links)
+            self.air.transmit_in_order(now, station as u32, frame, links)
         } else {
             self.noisy.clear();
-            self.noisy.extend(links.filter(|link| shares(link.station as usize)));
+            self.noisy.extend(links.iter().copied().filter(|link| shares(link.station as usize)));
             if let Some((power, random)) = &mut self.noise {
                 // Draws in the order of the stations, which does not depend on their distances.
                 self.noisy.sort_unstable_by_key(|link| link.station);

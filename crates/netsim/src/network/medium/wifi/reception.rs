@@ -50,12 +50,13 @@ impl<'a, 'b> Reception<'a, 'b> {
 
 impl Listener for Reception<'_, '_> {
     #[inline]
-    fn advances(&mut self, to: Instant) -> bool {
-        let advances = to < self.limit;
-        if advances {
-            self.io.step(to);
-        }
-        advances
+    fn limit(&self) -> Instant {
+        self.limit
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Instant, steps: u64) {
+        self.io.step(now, steps);
     }
 
     fn busy(&mut self, now: Instant, station: u32) {
@@ -98,7 +99,7 @@ impl Listener for Reception<'_, '_> {
     fn lost(&mut self, _: Instant, station: u32, frame: &MacFrame, cause: LossCause) {
         if frame.kind == FrameKind::Data
             && !is_arp(frame)
-            && frame.receiver == self.stations.machines[station as usize].address()
+            && frame.receiver == self.stations.address(station as usize)
         {
             self.stations.payloads.lose(frame.payload, cause.into());
         }
