@@ -86,6 +86,12 @@ FACTS: tuple[tuple[str, str, str], ...] = (
         "dcf::tests::protection::a_cts_to_self_reserves_the_medium_for_the_data_frame_and_its_acknowledgement",
     ),
     (
+        "Protection",
+        "an access point announces it (ERP Information) while an 802.11b station is associated, and no longer",
+        "infrastructure::access_point::tests::"
+        "protection_is_announced_while_a_station_without_ofdm_is_associated",
+    ),
+    (
         "Rate adaptation",
         "ARF's ladder on scripted outcomes",
         "rate_control::tests::arf_rises_after_ten_successes_and_falls_after_two_failures",

@@ -29,7 +29,7 @@ pub struct Wifi {
     #[serde(default)]
     pub rate_control: RateControl,
     /// Frames at the lowest basic rate that precede OFDM frames, for 802.11b stations; by default `cts-to-self` if the medium has
-    /// such stations, else none.
+    /// such stations, in the network of an access point while one is associated with it; else none.
     #[serde(default)]
     pub protection: Option<Protection>,
     /// Rate of RTS, CTS and acknowledgements; by default the highest basic rate that is not above that of the data.

@@ -185,6 +185,11 @@ impl<R: Random> Dcf<R> {
         &self.config
     }
 
+    /// Sets the frames that precede OFDM frames. The payload in service keeps its own.
+    pub const fn set_protection(&mut self, protection: Protection) {
+        self.config.protection = protection;
+    }
+
     /// Counters since the beginning.
     pub const fn counters(&self) -> DcfCounters {
         self.counters

@@ -5,6 +5,9 @@
 //! with the times of its phases ([`HandoverReport`]). [`DistributionSystem`] keeps the location of each station behind the
 //! access points.
 //!
+//! In a network of 802.11b and 802.11g stations, the access point announces while a station is associated that cannot decode OFDM
+//! frames ([`ErpInformation`]); the others then protect theirs.
+//!
 //! Authentication is open system (IEEE 802.11-2007 section 8.2.2.2); power saving and security are not modelled.
 
 mod access_point;
@@ -16,7 +19,7 @@ mod station;
 pub use access_point::{AccessPoint, AccessPointConfig, AccessPointEvent};
 pub use config::{HandoverTrigger, InvalidInfrastructure, Scan, StationConfig, check_access_points};
 pub use distribution::DistributionSystem;
-pub use message::{Announcement, InvalidSsid, ManagementMessage, Ssid, Status};
+pub use message::{Announcement, ErpInformation, InvalidSsid, ManagementMessage, Ssid, Status};
 pub use station::{HandoverReport, Station, StationEvent};
 
 use crate::frame::MacAddress;

@@ -11,6 +11,7 @@ mod infrastructure;
 mod media;
 mod netem;
 mod port;
+mod protection;
 mod queueing;
 mod routing;
 mod spread;

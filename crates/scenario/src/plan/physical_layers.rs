@@ -1,7 +1,8 @@
 //! Stations with a physical layer of their own.
 
+use whimbrel_netsim::medium::{InfrastructureConfig, StationRole};
 use whimbrel_wifi::dcf::{self, MacConfig};
-use whimbrel_wifi::phy::{Rate, RateSet};
+use whimbrel_wifi::phy::{Modulation, Rate, RateSet};
 
 use super::stations::StationPlan;
 use super::wifi::mac;
@@ -14,6 +15,34 @@ pub(super) struct Macs {
     pub(super) common: MacConfig,
     /// By station.
     pub(super) own: Vec<(usize, MacConfig)>,
+    /// The protection of OFDM frames follows from the stations: the scenario does not decide on it.
+    pub(super) is_protection_derived: bool,
+}
+
+impl Macs {
+    /// `true` if a station decodes OFDM frames.
+    fn is_erp(&self, station: usize) -> bool {
+        let mut own = self.own.iter().filter(|(number, _)| *number == station);
+        let phy = own.next().map_or(&self.common.phy, |(_, config)| &config.phy);
+        phy.supported.iter().any(|rate| rate.modulation() == Modulation::Ofdm)
+    }
+
+    /// Where the protection follows from the stations, access points and clients protect their OFDM frames only while a client is
+    /// associated that does not decode them, and access points announce it.
+    pub(super) fn announce(&self, infrastructure: &mut InfrastructureConfig) {
+        if !self.is_protection_derived {
+            return;
+        }
+        infrastructure.protection = Some(self.common.protection);
+        for (station, role) in infrastructure.roles.iter_mut().enumerate() {
+            let is_erp = self.is_erp(station);
+            match role {
+                StationRole::AdHoc { .. } => {}
+                StationRole::AccessPoint(config) => config.announces_erp = is_erp,
+                StationRole::Client { config, .. } => config.is_erp = is_erp,
+            }
+        }
+    }
 }
 
 /// The names of the physical layers in scenarios.
@@ -86,10 +115,12 @@ pub(super) fn macs(
     own.iter_mut().for_each(|(_, config)| config.phy.basic = basic);
     // Stations that do not decode OFDM frames are protected unless the scenario decides otherwise (19.2).
     let lacks_ofdm = |(_, config): &(usize, MacConfig)| config.phy.supported != common.phy.supported;
-    if wifi.protection.is_none() && wifi.standard == Standard::ErpMixed && own.iter().any(lacks_ofdm) {
+    let is_protection_derived =
+        wifi.protection.is_none() && wifi.standard == Standard::ErpMixed && own.iter().any(lacks_ofdm);
+    if is_protection_derived {
         common.protection = dcf::Protection::CtsToSelf { rate: common.phy.basic.lowest() };
     }
-    Ok(Macs { common, own })
+    Ok(Macs { common, own, is_protection_derived })
 }
 
 /// The highest rate of a set that is not above another one.

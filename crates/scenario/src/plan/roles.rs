@@ -51,7 +51,8 @@ pub(super) fn plan(
             (None, None) => StationRole::default(),
         });
     }
-    let config = InfrastructureConfig { roles, distribution_delay }.with_staggered_beacons();
+    let config = InfrastructureConfig { distribution_delay, ..InfrastructureConfig::new(roles) };
+    let config = config.with_staggered_beacons();
     config.check(stations.len()).map_err(|error| explain(error, &members))?;
     Ok(Some(config))
 }

@@ -17,7 +17,7 @@ use whimbrel_wifi::routing::dsdv::DsdvConfig;
 use whimbrel_wifi::site::Site;
 
 use super::discipline::discipline;
-use super::physical_layers::{self, Macs};
+use super::physical_layers;
 use super::roles;
 use super::stations::{self, StationPlan};
 use super::{Names, quoted};
@@ -176,7 +176,7 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
         let expected = format!("the name of a medium that nodes join by `wifi = \"{}\"`", wifi.name);
         return Err(ScenarioError::invalid(format!("{key}.name"), quoted(&wifi.name), expected));
     }
-    let Macs { common: mac, own: mut own_macs } = physical_layers::macs(scenario, key, wifi, &stations)?;
+    let macs = physical_layers::macs(scenario, key, wifi, &stations)?;
     let path_loss = path_loss(&format!("{key}.propagation"), &wifi.propagation)?;
     let radio = radio(&format!("{key}.radio"), &wifi.radio, &path_loss)?;
     let (fading, coherence, fading_margin) = fading(&format!("{key}.fading"), &wifi.fading)?;
@@ -188,8 +188,8 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
         (Some(Interference::Switching), _) => CaptureRule::Interference { switches_to_stronger: true },
     };
     let rules = match wifi.mac {
-        MacRules::Standard => WifiConfig::standard(mac, 0),
-        MacRules::Ns2 => WifiConfig { mac, ..WifiConfig::ns2(0) },
+        MacRules::Standard => WifiConfig::standard(macs.common.clone(), 0),
+        MacRules::Ns2 => WifiConfig { mac: macs.common.clone(), ..WifiConfig::ns2(0) },
     };
     let limit = super::links::queue_limit(wifi.queue.unwrap_or(Wifi::DEFAULT_QUEUE));
     let nominal = rules.mac.data_rate.data_rate();
@@ -202,6 +202,7 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
     // rt-Winf observes the steps of the MAC.
     rules.mac.is_traced |= controller.is_some_and(|controller| controller.is_estimated);
     rules.mac.probe = probes(key, wifi, controller.as_ref())?;
+    let mut own_macs = macs.own.clone();
     own_macs.iter_mut().for_each(|(_, mac)| {
         (mac.is_traced, mac.probe) = (rules.mac.is_traced, rules.mac.probe);
     });
@@ -216,7 +217,10 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
     // Rates that all stations support.
     let is_common = |rate: &Rate| own_macs.iter().all(|(_, mac)| mac.phy.supported.contains(*rate));
     let rates = RateSet::new(&rules.mac.phy.supported.iter().filter(is_common).collect::<Vec<_>>());
-    let infrastructure = roles::plan(scenario, &wifi.name, &stations, wifi.distribution_delay.0, rates)?;
+    let mut infrastructure = roles::plan(scenario, &wifi.name, &stations, wifi.distribution_delay.0, rates)?;
+    if let Some(infrastructure) = &mut infrastructure {
+        macs.announce(infrastructure);
+    }
     Ok(WifiPlan {
         name: wifi.name.clone(),
         stations,

@@ -1,10 +1,10 @@
 //! The management of an access point.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{Announcement, ManagementMessage, ManagementTransmit, Ssid, Status};
+use super::{Announcement, ErpInformation, ManagementMessage, ManagementTransmit, Ssid, Status};
 use crate::frame::MacAddress;
 use crate::phy::Rate;
 
@@ -25,6 +25,8 @@ pub struct AccessPointConfig {
     pub max_stations: usize,
     /// Rate of unicast data frames from and to the associated stations; `None` for that of their MACs.
     pub data_rate: Option<Rate>,
+    /// `true` if the access point announces whether stations are associated that cannot decode OFDM frames.
+    pub announces_erp: bool,
 }
 
 impl AccessPointConfig {
@@ -39,6 +41,7 @@ impl AccessPointConfig {
             first_beacon: Instant::ZERO,
             max_stations: 2_007,
             data_rate: None,
+            announces_erp: false,
         }
     }
 }
@@ -58,6 +61,12 @@ pub enum AccessPointEvent {
         /// The station.
         station: MacAddress,
     },
+    /// Frames of the access point and its stations need protection from now on, or no longer: the first station that cannot
+    /// decode OFDM frames is associated, or the last one has left. Only with [`AccessPointConfig::announces_erp`].
+    Protection {
+        /// `true` if they need it.
+        is_needed: bool,
+    },
 }
 
 /// The management of an access point: beacons, probe responses, authentication, association.
@@ -67,6 +76,8 @@ pub struct AccessPoint {
     next_beacon: Instant,
     /// The authenticated stations; with an association identifier if they are associated.
     stations: BTreeMap<MacAddress, Option<u16>>,
+    /// The associated stations that cannot decode OFDM frames.
+    non_erp: BTreeSet<MacAddress>,
     outgoing: VecDeque<ManagementTransmit>,
     events: VecDeque<AccessPointEvent>,
 }
@@ -78,6 +89,7 @@ impl AccessPoint {
             config,
             next_beacon: config.first_beacon,
             stations: BTreeMap::new(),
+            non_erp: BTreeSet::new(),
             outgoing: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -116,8 +128,8 @@ impl AccessPoint {
                 let status = if is_full { Status::TooManyStations } else { Status::Success };
                 self.send(from, ManagementMessage::AuthenticationResponse(status));
             }
-            ManagementMessage::AssociationRequest { ssid, previous } if ssid == self.config.ssid => {
-                self.associate(from, previous);
+            ManagementMessage::AssociationRequest { ssid, previous, is_erp } if ssid == self.config.ssid => {
+                self.associate(from, previous, is_erp);
             }
             ManagementMessage::AssociationRequest { .. } => {
                 let message = ManagementMessage::AssociationResponse { status: Status::Failure, id: 0 };
@@ -132,7 +144,7 @@ impl AccessPoint {
         }
     }
 
-    fn associate(&mut self, station: MacAddress, previous: Option<MacAddress>) {
+    fn associate(&mut self, station: MacAddress, previous: Option<MacAddress>, is_erp: bool) {
         let Some(&state) = self.stations.get(&station) else {
             // Class 2 frame of a station that is not authenticated (section 11.3).
             return self.send(station, ManagementMessage::Deauthentication);
@@ -149,6 +161,7 @@ impl AccessPoint {
             self.stations.insert(station, Some(id));
             self.events.push_back(AccessPointEvent::Associated { station, previous });
         }
+        self.note_erp(station, is_erp);
         self.send(station, ManagementMessage::AssociationResponse { status: Status::Success, id });
     }
 
@@ -165,10 +178,9 @@ impl AccessPoint {
         if self.next_beacon < now {
             self.next_beacon = self.beacon_after(now);
         }
-        while let Some((station, id)) = self.stations.pop_first() {
-            if id.is_some() {
-                self.events.push_back(AccessPointEvent::Left { station });
-            }
+        while let Some((&station, _)) = self.stations.first_key_value() {
+            self.leave(station);
+            self.stations.remove(&station);
         }
     }
 
@@ -189,12 +201,34 @@ impl AccessPoint {
             && id.take().is_some()
         {
             self.events.push_back(AccessPointEvent::Left { station });
+            self.note_erp(station, true);
         }
     }
 
+    /// Notes that a station decodes OFDM frames or has left, or that it is associated and does not decode them.
+    fn note_erp(&mut self, station: MacAddress, is_erp: bool) {
+        let before = self.needs_protection();
+        if is_erp {
+            self.non_erp.remove(&station);
+        } else {
+            self.non_erp.insert(station);
+        }
+        let is_needed = self.needs_protection();
+        if is_needed != before {
+            self.events.push_back(AccessPointEvent::Protection { is_needed });
+        }
+    }
+
+    /// `true` if OFDM frames in the access point's network are to be protected.
+    pub fn needs_protection(&self) -> bool {
+        self.config.announces_erp && !self.non_erp.is_empty()
+    }
+
     fn announcement(&self) -> Announcement {
-        let AccessPointConfig { ssid, channel, beacon_interval, .. } = self.config;
-        Announcement { ssid, channel, beacon_interval }
+        let AccessPointConfig { ssid, channel, beacon_interval, announces_erp, .. } = self.config;
+        let uses_protection = self.needs_protection();
+        let erp = announces_erp.then_some(ErpInformation { has_non_erp: uses_protection, uses_protection });
+        Announcement { ssid, channel, beacon_interval, erp }
     }
 
     fn send(&mut self, to: MacAddress, message: ManagementMessage) {

@@ -61,6 +61,8 @@ pub struct StationConfig {
     pub trigger: HandoverTrigger,
     /// Shortest time between two searches because of a weak signal.
     pub search_interval: Duration,
+    /// `true` if the station decodes OFDM frames, `false` for an 802.11b station.
+    pub is_erp: bool,
     /// `true` if the station scans only once and later chooses among the access points found then, as ns-2's does.
     pub scans_once: bool,
 }
@@ -106,6 +108,7 @@ impl StationConfig {
                 weak_signal: None,
             },
             search_interval: Duration::from_secs(1),
+            is_erp: true,
             scans_once: false,
         }
     }

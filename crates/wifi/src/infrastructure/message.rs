@@ -58,6 +58,22 @@ impl fmt::Debug for Ssid {
     }
 }
 
+/// The ERP Information element (section 7.3.2.13): the stations of a network that cannot decode OFDM frames. Its third bit,
+/// `Barker_Preamble_Mode`, is not set: the preamble is a matter of the configuration.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ErpInformation {
+    /// `NonERP_Present`: such a station is associated.
+    pub has_non_erp: bool,
+    /// `Use_Protection`: OFDM frames are to be protected.
+    pub uses_protection: bool,
+}
+
+impl ErpInformation {
+    fn encode(self, out: &mut Vec<u8>) {
+        out.extend([ELEMENT_ERP, 1, u8::from(self.has_non_erp) | u8::from(self.uses_protection) << 1]);
+    }
+}
+
 /// The content of beacons and probe responses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Announcement {
@@ -67,6 +83,8 @@ pub struct Announcement {
     pub channel: u8,
     /// Interval between its beacons.
     pub beacon_interval: Duration,
+    /// Stations that cannot decode OFDM frames; `None` if the access point announces nothing about them.
+    pub erp: Option<ErpInformation>,
 }
 
 /// Result of an authentication or association.
@@ -112,6 +130,8 @@ pub enum ManagementMessage {
         ssid: Ssid,
         /// The access point of the present association.
         previous: Option<MacAddress>,
+        /// `true` if the station decodes OFDM frames: its supported rates include some.
+        is_erp: bool,
     },
     /// The answer to either.
     AssociationResponse {
@@ -129,8 +149,15 @@ pub enum ManagementMessage {
 impl ManagementMessage {
     /// The element of supported rates: 1, 2, 5.5 and 11 Mbit/s as basic rates, and 18, 24, 36 and 54 Mbit/s.
     const RATES_ELEMENT: [u8; 10] = [1, 8, 0x82, 0x84, 0x8b, 0x96, 0x24, 0x30, 0x48, 0x6c];
+    /// The same of a station without OFDM.
+    const NON_ERP_RATES_ELEMENT: [u8; 6] = [1, 4, 0x82, 0x84, 0x8b, 0x96];
     /// Bytes of the element of supported rates.
     const RATES: u32 = Self::RATES_ELEMENT.len() as u32;
+
+    /// The element of supported rates of a station.
+    const fn rates(is_erp: bool) -> &'static [u8] {
+        if is_erp { &Self::RATES_ELEMENT } else { &Self::NON_ERP_RATES_ELEMENT }
+    }
 
     /// The subtype of the management frame (section 7.1.3.1.2).
     pub const fn subtype(&self) -> u8 {
@@ -147,17 +174,21 @@ impl ManagementMessage {
         }
     }
 
-    /// Bytes of the frame's body: the fixed fields and the elements SSID, supported rates, DS parameter set and traffic
-    /// indication map.
+    /// Bytes of the frame's body: the fixed fields and the elements SSID, supported rates, DS parameter set, traffic
+    /// indication map and ERP Information.
     pub fn size(&self) -> u32 {
         let element = |ssid: &Ssid| 2 + u32::from(ssid.length);
+        let announcement = |content: &Announcement| {
+            12 + element(&content.ssid) + Self::RATES + 3 + if content.erp.is_some() { 3 } else { 0 }
+        };
         match self {
-            Self::Beacon(announcement) => 12 + element(&announcement.ssid) + Self::RATES + 3 + 6,
-            Self::ProbeResponse(announcement) => 12 + element(&announcement.ssid) + Self::RATES + 3,
+            Self::Beacon(content) => announcement(content) + 6,
+            Self::ProbeResponse(content) => announcement(content),
             Self::ProbeRequest { ssid } => ssid.as_ref().map_or(2, element) + Self::RATES,
             Self::AuthenticationRequest | Self::AuthenticationResponse(_) => 6,
-            Self::AssociationRequest { ssid, previous } => {
-                4 + if previous.is_some() { 6 } else { 0 } + element(ssid) + Self::RATES
+            Self::AssociationRequest { ssid, previous, is_erp } => {
+                let rates = Self::rates(*is_erp).len() as u32;
+                4 + if previous.is_some() { 6 } else { 0 } + element(ssid) + rates
             }
             Self::AssociationResponse { .. } => 6 + Self::RATES,
             Self::Disassociation | Self::Deauthentication => 2,
@@ -172,8 +203,8 @@ impl ManagementMessage {
         let words =
             |out: &mut Vec<u8>, words: &[u16]| words.iter().for_each(|word| out.extend(word.to_le_bytes()));
         match *self {
-            Self::Beacon(Announcement { ssid, channel, beacon_interval })
-            | Self::ProbeResponse(Announcement { ssid, channel, beacon_interval }) => {
+            Self::Beacon(Announcement { ssid, channel, beacon_interval, erp })
+            | Self::ProbeResponse(Announcement { ssid, channel, beacon_interval, erp }) => {
                 out.extend((now.as_nanos() / 1_000).to_le_bytes());
                 let units = beacon_interval.as_nanos() / TIME_UNIT.as_nanos();
                 words(out, &[u16::try_from(units).unwrap_or(u16::MAX), CAPABILITIES]);
@@ -183,6 +214,9 @@ impl ManagementMessage {
                 if matches!(self, Self::Beacon(_)) {
                     out.extend([ELEMENT_TRAFFIC_INDICATION, 4, 0, 1, 0, 0]);
                 }
+                if let Some(erp) = erp {
+                    erp.encode(out);
+                }
             }
             Self::ProbeRequest { ssid } => {
                 // A name without bytes stands for all networks.
@@ -191,14 +225,14 @@ impl ManagementMessage {
             }
             Self::AuthenticationRequest => words(out, &[OPEN_SYSTEM, 1, 0]),
             Self::AuthenticationResponse(status) => words(out, &[OPEN_SYSTEM, 2, status.code()]),
-            Self::AssociationRequest { ssid, previous } => {
+            Self::AssociationRequest { ssid, previous, is_erp } => {
                 const LISTEN_INTERVAL: u16 = 1;
                 words(out, &[CAPABILITIES, LISTEN_INTERVAL]);
                 if let Some(previous) = previous {
                     out.extend(previous.0);
                 }
                 ssid.encode(out);
-                out.extend(Self::RATES_ELEMENT);
+                out.extend(Self::rates(is_erp));
             }
             Self::AssociationResponse { status, id } => {
                 // The two highest bits of an identifier are set (7.3.1.8).
@@ -217,6 +251,7 @@ pub(super) const TIME_UNIT: Duration = Duration::from_micros(1_024);
 const ELEMENT_SSID: u8 = 0;
 const ELEMENT_DS_PARAMETER: u8 = 3;
 const ELEMENT_TRAFFIC_INDICATION: u8 = 5;
+const ELEMENT_ERP: u8 = 42;
 
 #[cfg(test)]
 mod tests;

@@ -69,6 +69,11 @@ pub enum StationEvent {
     },
     /// The station is associated.
     LinkUp(HandoverReport),
+    /// The station protects its OFDM frames from now on, or no longer: its access point has announced so.
+    Protection {
+        /// `true` if it protects them.
+        is_used: bool,
+    },
     /// A search found no access point that is better than the present one: the link is up again.
     Stayed {
         /// The access point.
@@ -83,6 +88,8 @@ struct Candidate {
     channel: u8,
     beacon_interval: Duration,
     power: f64,
+    /// The access point announced that OFDM frames are to be protected.
+    uses_protection: bool,
 }
 
 /// The step of a scan on a channel.
@@ -126,6 +133,8 @@ pub struct Station {
     keeps_previous: bool,
     last_contact: Instant,
     failures: u32,
+    /// The station protects its OFDM frames.
+    protects: bool,
     detected: Instant,
     scanned: Instant,
     authenticated: Instant,
@@ -146,6 +155,7 @@ impl Station {
             keeps_previous: false,
             last_contact: Instant::ZERO,
             failures: 0,
+            protects: false,
             detected: Instant::ZERO,
             scanned: Instant::ZERO,
             authenticated: Instant::ZERO,
@@ -179,6 +189,9 @@ impl Station {
         if let State::Associated(candidate) = self.state {
             events.push_back(StationEvent::LinkDown { access_point: candidate.address });
         }
+        if self.protects {
+            events.push_back(StationEvent::Protection { is_used: false });
+        }
         let config = self.config.clone();
         *self = Self { events, ..Self::new(config) };
     }
@@ -189,7 +202,7 @@ impl Station {
         match *message {
             ManagementMessage::Beacon(announcement) => {
                 self.learn(from, power, announcement);
-                self.handle_beacon(now, from, power);
+                self.handle_beacon(now, from, power, announcement);
             }
             ManagementMessage::ProbeResponse(announcement) => self.learn(from, power, announcement),
             ManagementMessage::AuthenticationResponse(status) => {
@@ -296,29 +309,40 @@ impl Station {
 
     /// Notes an access point of the network.
     fn learn(&mut self, address: MacAddress, power: f64, announcement: Announcement) {
-        let Announcement { ssid, channel, beacon_interval } = announcement;
+        let Announcement { ssid, channel, beacon_interval, erp } = announcement;
         if ssid != self.config.ssid || !matches!(self.state, State::Scanning { .. }) {
             return;
         }
-        let candidate = Candidate { address, channel, beacon_interval, power };
+        let uses_protection = erp.is_some_and(|erp| erp.uses_protection);
+        let candidate = Candidate { address, channel, beacon_interval, power, uses_protection };
         match self.candidates.iter_mut().find(|other| other.address == address) {
             Some(known) => *known = candidate,
             None => self.candidates.push(candidate),
         }
     }
 
-    fn handle_beacon(&mut self, now: Instant, from: MacAddress, power: f64) {
+    fn handle_beacon(&mut self, now: Instant, from: MacAddress, power: f64, announcement: Announcement) {
         let State::Associated(mut candidate) = self.state else { return };
         if candidate.address != from {
             return;
         }
         candidate.power = power;
+        candidate.uses_protection = announcement.erp.is_some_and(|erp| erp.uses_protection);
         self.state = State::Associated(candidate);
+        self.protect(candidate.uses_protection);
         self.last_contact = now;
         self.await_beacons(now, candidate);
         let is_weak = self.config.trigger.weak_signal.is_some_and(|(threshold, _)| power < threshold);
         if is_weak && self.detected + self.config.search_interval <= now {
             self.leave(now, candidate, true);
+        }
+    }
+
+    /// OFDM frames are to be protected or not, as the access point has announced.
+    fn protect(&mut self, is_used: bool) {
+        if self.protects != is_used {
+            self.protects = is_used;
+            self.events.push_back(StationEvent::Protection { is_used });
         }
     }
 
@@ -429,7 +453,8 @@ impl Station {
             State::Authenticating(candidate, _) => (candidate, ManagementMessage::AuthenticationRequest),
             State::Associating(candidate, _) => {
                 let previous = self.previous.map(|previous| previous.address);
-                (candidate, ManagementMessage::AssociationRequest { ssid: self.config.ssid, previous })
+                let StationConfig { ssid, is_erp, .. } = self.config;
+                (candidate, ManagementMessage::AssociationRequest { ssid, previous, is_erp })
             }
             _ => return,
         };
@@ -449,6 +474,7 @@ impl Station {
             associated: now,
         };
         self.events.push_back(StationEvent::LinkUp(report));
+        self.protect(candidate.uses_protection);
         (self.state, self.previous, self.keeps_previous) = (State::Associated(candidate), None, false);
         (self.failures, self.last_contact, self.deadline) = (0, now, None);
         self.await_beacons(now, candidate);

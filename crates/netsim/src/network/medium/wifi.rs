@@ -25,7 +25,7 @@ mod usage;
 use std::collections::BTreeMap;
 
 use whimbrel_units::Instant;
-use whimbrel_wifi::dcf::MacConfig;
+use whimbrel_wifi::dcf::{MacConfig, Protection};
 use whimbrel_wifi::deadlines::Deadlines;
 use whimbrel_wifi::infrastructure::{HandoverReport, ManagementMessage};
 use whimbrel_wifi::medium::{Link, Medium as Air, MediumConfig};
@@ -367,7 +367,13 @@ impl Medium for WifiMedium {
         assert!(station < self.site.stations(), "the site has {} stations", self.site.stations());
         let address = self.stations.address(station);
         let random = self.streams.stream(station as u64);
-        let mac = self.own_macs.remove(&station).unwrap_or_else(|| self.mac.clone());
+        let mut mac = self.own_macs.remove(&station).unwrap_or_else(|| self.mac.clone());
+        if let Some(infrastructure) = &self.stations.infrastructure
+            && infrastructure.protection.is_some()
+            && !matches!(infrastructure.stations[station].machine, Machine::None)
+        {
+            mac.protection = Protection::None;
+        }
         self.stations.machines.push(Dcf::new(address, mac, random));
         self.stations.deadlines.add();
         if let Some(arp) = &mut self.stations.arp {
@@ -397,6 +403,7 @@ impl Medium for WifiMedium {
             while let Some(station) = self.stations.repeat_request(now, io) {
                 self.settle(now, station, io);
             }
+            self.protect();
             self.retune(now, io);
             if self.manage(now, io) {
                 continue;

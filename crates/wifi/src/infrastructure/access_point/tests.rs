@@ -14,7 +14,7 @@ fn access_point(max_stations: usize) -> AccessPoint {
 }
 
 fn request(previous: Option<MacAddress>) -> ManagementMessage {
-    ManagementMessage::AssociationRequest { ssid: ssid(), previous }
+    ManagementMessage::AssociationRequest { ssid: ssid(), previous, is_erp: true }
 }
 
 fn answer(ap: &mut AccessPoint, station: u32, message: ManagementMessage) -> ManagementMessage {
@@ -155,4 +155,66 @@ fn an_access_point_that_restarts_has_forgotten_its_stations() {
     assert_eq!(ap.poll_event(), Some(AccessPointEvent::Left { station: MacAddress::station(5) }));
     assert_eq!(ap.poll_event(), None);
     assert_eq!(answer(&mut ap, 6, request(None)), ManagementMessage::Deauthentication);
+}
+
+/// The announcement in answer to a probe request.
+fn announced(ap: &mut AccessPoint) -> Option<ErpInformation> {
+    match answer(ap, 99, ManagementMessage::ProbeRequest { ssid: None }) {
+        ManagementMessage::ProbeResponse(announcement) => announcement.erp,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn join(ap: &mut AccessPoint, station: u32, is_erp: bool) {
+    answer(ap, station, ManagementMessage::AuthenticationRequest);
+    let request = ManagementMessage::AssociationRequest { ssid: ssid(), previous: None, is_erp };
+    let response = answer(ap, station, request);
+    assert!(matches!(response, ManagementMessage::AssociationResponse { status: Status::Success, .. }));
+}
+
+fn protections(ap: &mut AccessPoint) -> Vec<bool> {
+    let events = core::iter::from_fn(|| ap.poll_event());
+    let protection = |event| match event {
+        AccessPointEvent::Protection { is_needed } => Some(is_needed),
+        _ => None,
+    };
+    events.filter_map(protection).collect()
+}
+
+#[test]
+fn protection_is_announced_while_a_station_without_ofdm_is_associated() {
+    let config = AccessPointConfig { announces_erp: true, ..AccessPointConfig::new(AP, ssid(), 6) };
+    let mut ap = AccessPoint::new(config);
+    let none = Some(ErpInformation::default());
+    let needed = Some(ErpInformation { has_non_erp: true, uses_protection: true });
+    assert_eq!(announced(&mut ap), none);
+    join(&mut ap, 5, true);
+    assert_eq!((announced(&mut ap), protections(&mut ap)), (none, Vec::new()));
+    join(&mut ap, 6, false);
+    assert_eq!((announced(&mut ap), protections(&mut ap)), (needed, std::vec![true]));
+    ap.handle_timeout(Instant::ZERO);
+    let beacon = ap.poll_transmit().unwrap().message;
+    assert!(matches!(beacon, ManagementMessage::Beacon(Announcement { erp, .. }) if erp == needed));
+    // A second one makes no difference, and neither does the end of one of the two.
+    join(&mut ap, 7, false);
+    ap.handle_packet(Instant::ZERO, MacAddress::station(6), &ManagementMessage::Disassociation);
+    assert_eq!((announced(&mut ap), protections(&mut ap)), (needed, Vec::new()));
+    // The other one leaves for another access point.
+    ap.handle_moved(MacAddress::station(7));
+    assert_eq!((announced(&mut ap), protections(&mut ap)), (none, std::vec![false]));
+    // An authenticated station is not associated. One that authenticates anew no longer is.
+    join(&mut ap, 8, false);
+    answer(&mut ap, 8, ManagementMessage::AuthenticationRequest);
+    assert_eq!((announced(&mut ap), protections(&mut ap)), (none, std::vec![true, false]));
+    // An access point that is switched off forgets its stations.
+    join(&mut ap, 8, false);
+    ap.restart(Instant::ZERO);
+    assert_eq!((announced(&mut ap), protections(&mut ap)), (none, std::vec![true, false]));
+}
+
+#[test]
+fn an_access_point_of_one_physical_layer_announces_nothing_about_others() {
+    let mut ap = access_point(10);
+    join(&mut ap, 5, false);
+    assert_eq!((announced(&mut ap), protections(&mut ap)), (None, Vec::new()));
 }

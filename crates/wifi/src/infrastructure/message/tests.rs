@@ -14,20 +14,23 @@ fn a_name_has_at_most_32_bytes() {
 #[test]
 fn bodies_have_their_fixed_fields_and_elements() {
     let ssid = Ssid::new("abcd").unwrap();
-    let announcement = Announcement { ssid, channel: 1, beacon_interval: Duration::from_millis(100) };
+    let announcement =
+        Announcement { ssid, channel: 1, beacon_interval: Duration::from_millis(100), erp: None };
     let messages = [
         ManagementMessage::Beacon(announcement),
         ManagementMessage::ProbeResponse(announcement),
         ManagementMessage::ProbeRequest { ssid: Some(ssid) },
         ManagementMessage::ProbeRequest { ssid: None },
         ManagementMessage::AuthenticationRequest,
-        ManagementMessage::AssociationRequest { ssid, previous: None },
-        ManagementMessage::AssociationRequest { ssid, previous: Some(MacAddress::station(1)) },
+        ManagementMessage::AssociationRequest { ssid, previous: None, is_erp: true },
+        ManagementMessage::AssociationRequest { ssid, previous: Some(MacAddress::station(1)), is_erp: true },
         ManagementMessage::AssociationResponse { status: Status::Success, id: 1 },
         ManagementMessage::Deauthentication,
+        ManagementMessage::Beacon(Announcement { erp: Some(ErpInformation::default()), ..announcement }),
+        ManagementMessage::AssociationRequest { ssid, previous: None, is_erp: false },
     ];
-    assert_eq!(messages.map(|message| message.size()), [37, 31, 16, 12, 6, 20, 26, 16, 2]);
-    assert_eq!(messages.map(|message| message.subtype()), [8, 5, 4, 4, 11, 0, 2, 1, 12]);
+    assert_eq!(messages.map(|message| message.size()), [37, 31, 16, 12, 6, 20, 26, 16, 2, 40, 16]);
+    assert_eq!(messages.map(|message| message.subtype()), [8, 5, 4, 4, 11, 0, 2, 1, 12, 8, 0]);
     for message in messages {
         let mut bytes = Vec::new();
         message.encode(Instant::ZERO, &mut bytes);
@@ -39,7 +42,8 @@ fn bodies_have_their_fixed_fields_and_elements() {
 #[test]
 fn a_beacon_has_its_fields_in_network_form() {
     let ssid = Ssid::new("abcd").unwrap();
-    let announcement = Announcement { ssid, channel: 6, beacon_interval: Duration::from_micros(102_400) };
+    let announcement =
+        Announcement { ssid, channel: 6, beacon_interval: Duration::from_micros(102_400), erp: None };
     let mut bytes = Vec::new();
     ManagementMessage::Beacon(announcement).encode(Instant::from_millis(4_327), &mut bytes);
     let timestamp = 4_327_000_u64;
@@ -52,4 +56,28 @@ fn a_beacon_has_its_fields_in_network_form() {
     ManagementMessage::AssociationResponse { status: Status::TooManyStations, id: 0 }
         .encode(Instant::ZERO, &mut bytes);
     assert_eq!(bytes[..6], [1, 0, 17, 0, 0, 0xc0]);
+}
+
+#[test]
+fn stations_without_ofdm_are_announced_in_the_erp_information_element() {
+    let ssid = Ssid::new("abcd").unwrap();
+    let content =
+        Announcement { ssid, channel: 6, beacon_interval: Duration::from_micros(102_400), erp: None };
+    let information = [(false, false, 0), (true, false, 1), (false, true, 2), (true, true, 3)];
+    for (has_non_erp, uses_protection, bits) in information {
+        let erp = Some(ErpInformation { has_non_erp, uses_protection });
+        for message in [
+            ManagementMessage::Beacon(Announcement { erp, ..content }),
+            ManagementMessage::ProbeResponse(Announcement { erp, ..content }),
+        ] {
+            let mut bytes = Vec::new();
+            message.encode(Instant::ZERO, &mut bytes);
+            assert_eq!(bytes[bytes.len() - 3..], [42, 1, bits], "{message:?}");
+        }
+    }
+    // The rates of 802.11b only.
+    let mut bytes = Vec::new();
+    ManagementMessage::AssociationRequest { ssid, previous: None, is_erp: false }
+        .encode(Instant::ZERO, &mut bytes);
+    assert_eq!(bytes[bytes.len() - 6..], [1, 4, 0x82, 0x84, 0x8b, 0x96]);
 }

@@ -2,11 +2,23 @@
 
 use whimbrel_units::Instant;
 use whimbrel_wifi::FrameKind;
+use whimbrel_wifi::dcf::Protection;
 
 use super::{Reception, Stations, WifiMedium};
 use crate::medium::MediumIo;
 
 impl WifiMedium {
+    /// Stations begin or cease to protect their OFDM frames, as access points have announced.
+    pub(super) fn protect(&mut self) {
+        let Stations { infrastructure: Some(infrastructure), machines, .. } = &mut self.stations else {
+            return;
+        };
+        let Some(protection) = infrastructure.protection else { return };
+        for (station, is_used) in infrastructure.protected.drain(..) {
+            machines[station].set_protection(if is_used { protection } else { Protection::None });
+        }
+    }
+
     /// Radios leave their channels where the MAC's frame or response has ended.
     pub(super) fn retune(&mut self, now: Instant, io: &mut MediumIo<'_>) {
         let mut position = 0;

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use whimbrel_units::{Duration, Instant};
+use whimbrel_wifi::dcf::Protection;
 use whimbrel_wifi::deadlines::Deadlines;
 use whimbrel_wifi::infrastructure::{
     AccessPointEvent, DistributionSystem, HandoverReport, ManagementMessage, StationEvent,
@@ -42,6 +43,10 @@ pub(super) struct Infrastructure {
     updates: VecDeque<(Instant, Update)>,
     /// Stations whose radio is to leave its channel.
     pub(super) leaving: Vec<usize>,
+    /// Stations that protect their OFDM frames from now on, or no longer.
+    pub(super) protected: Vec<(usize, bool)>,
+    /// Protection of the OFDM frames of the stations that do; `None` if access points announce nothing about it.
+    pub(super) protection: Option<Protection>,
     /// Power of the last management frame received.
     power: f64,
     pub(super) handovers: Vec<(usize, HandoverReport)>,
@@ -65,6 +70,8 @@ impl Infrastructure {
             distribution_delay: config.distribution_delay,
             updates: VecDeque::new(),
             leaving: Vec::new(),
+            protected: Vec::new(),
+            protection: config.protection,
             power: 0.0,
             handovers: Vec::new(),
         }
@@ -329,6 +336,7 @@ impl Infrastructure {
                 io.observe(station, Observation::Associated(Handover { from, to, report }));
                 io.change_routes();
             }
+            StationEvent::Protection { is_used } => self.protected.push((station, is_used)),
             StationEvent::Stayed { access_point } => {
                 let Some(access_point) = node(access_point) else { return };
                 io.observe(station, Observation::Stayed { access_point });
@@ -353,6 +361,9 @@ impl Infrastructure {
             AccessPointEvent::Left { station } => {
                 stats.disassociations += 1;
                 (Update::Leave { station, access_point }, station)
+            }
+            AccessPointEvent::Protection { is_needed } => {
+                return self.protected.push((number, is_needed));
             }
         };
         if let Some(client) = self.number(client) {

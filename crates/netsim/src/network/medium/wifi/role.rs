@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::MacAddress;
+use whimbrel_wifi::dcf::Protection;
 use whimbrel_wifi::infrastructure::{
     AccessPointConfig, InvalidInfrastructure, StationConfig, check_access_points,
 };
@@ -61,12 +62,16 @@ pub struct InfrastructureConfig {
     /// Time from an association to the update of the distribution system, until which packets for the station go to its
     /// access point before.
     pub distribution_delay: Duration,
+    /// Protection of OFDM frames by the access points that announce it
+    /// ([`announces_erp`](AccessPointConfig::announces_erp)) and by their clients, while a client is associated that cannot
+    /// decode them. `None` if all stations have the protection of their MACs at all times.
+    pub protection: Option<Protection>,
 }
 
 impl InfrastructureConfig {
     /// Stations of these roles, with a distribution system without delay.
     pub const fn new(roles: Vec<StationRole>) -> Self {
-        Self { roles, distribution_delay: Duration::ZERO }
+        Self { roles, distribution_delay: Duration::ZERO, protection: None }
     }
 
     /// Sets the times of the first beacons so that the beacons of the access points are due one after the other, at equal
