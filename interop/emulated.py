@@ -38,6 +38,7 @@ AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 PORT = 5001
 START_S = 3.0
 """Time for the programs to start, before the network does."""
+ATTEMPTS = 3
 COLUMNS = ("paper", "item", "flow", "stack", "run", "throughput_bps", "loss")
 EMULATED, SIMULATED = "kernel, emulated", "simulated"
 
@@ -107,6 +108,18 @@ def emulate(item: Item, run: int, out: Path, whimbrel: str, *, realtime: bool) -
         said += f", the guest's processor busy for {100 * guest.busy():.0f} % of the time"
     print(said, file=sys.stderr, flush=True)
     return rows_of(report["tables"]["flows"], item, EMULATED, run)
+
+
+def attempt(item: Item, run: int, out: Path, whimbrel: str, *, realtime: bool) -> list[Row]:
+    """As `emulate`, again if the guest of a busy machine has not come to its end."""
+    for number in range(1, ATTEMPTS + 1):
+        try:
+            return emulate(item, run, out, whimbrel, realtime=realtime)
+        except machine.MachineError as error:
+            print(f"emulated: {error}", file=sys.stderr, flush=True)
+            if number == ATTEMPTS:
+                raise SystemExit(f"emulated: {item.name}: {ATTEMPTS} runs were incomplete") from error
+    raise AssertionError("it returns or raises before")
 
 
 def host_ends(item: Item, run: int, ahead: str) -> list[str]:
@@ -219,7 +232,7 @@ def main() -> int:
     found: list[Row] = []
     for run in range(1 if options.quick else options.runs):
         for item in items:
-            found += emulate(item, run, options.out, options.whimbrel, realtime=options.realtime)
+            found += attempt(item, run, options.out, options.whimbrel, realtime=options.realtime)
             found += simulate(item, run)
     with (options.out / "runs.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")

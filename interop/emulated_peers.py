@@ -104,7 +104,10 @@ def check(item: Item, of: Guest) -> None:
     for flow, protocol in enumerate(item.protocols):
         if protocol.transport == "dccp":
             folder = results if item.source == GUEST else of.folder
-            report = json.loads((folder / f"source{flow}").read_text())
+            said = (folder / f"source{flow}").read_text()
+            if not said:
+                raise machine.MachineError(f"{item.name}: a sender had not ended after {REST_S:g} s")
+            report = json.loads(said)
             if report["end"] != "closed" or str(report["tx_ccid"]) != protocol.law:
                 raise machine.MachineError(f"{item.name}: {report['end']}: {report['error']}")
         elif errors := (results / f"source{flow}.errors").read_text():
