@@ -233,6 +233,19 @@ fn a_record_has_the_tables_of_a_run() {
     );
     let report: Value = serde_json::from_str(&stdout(&report)).expect("JSON");
     assert_eq!(report["capture"]["frames"].as_u64(), Some(40), "{report}");
+    // The record has the same tables.
+    let inspect = |options: &[&str]| {
+        let arguments = [&["inspect", "tables/two/records/emulation-5.record"], options].concat();
+        finish(whimbrel(&arguments).current_dir(directory.path()).spawn().expect("it starts"))
+    };
+    let stored: Value = serde_json::from_str(&stdout(&inspect(&["--json"]))).expect("JSON");
+    assert_eq!(&stored["tables"], tables);
+    let text = stdout(&inspect(&[]));
+    assert!(text.contains("run emulation-5, scenario \"two\", seed 5\n"), "{text}");
+    assert!(text.contains("\nserver>client ") && text.contains("\nlateness of events: "), "{text}");
+    let refused = inspect(&["--packets"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("is a record, which has no packets"), "{refused:?}");
 }
 
 #[test]

@@ -28,6 +28,12 @@ pub struct Record {
     tables: Vec<Table>,
 }
 
+impl FromIterator<Table> for Record {
+    fn from_iter<I: IntoIterator<Item = Table>>(tables: I) -> Self {
+        Self { tables: tables.into_iter().collect() }
+    }
+}
+
 impl Record {
     /// The tables, in the order above.
     pub fn tables(&self) -> &[Table] {

@@ -1,6 +1,7 @@
-//! `whimbrel inspect`: reports the DCCP connections of a capture file.
+//! `whimbrel inspect`: reports the DCCP connections of a capture file, or the tables of a record.
 
 mod packets;
+mod record;
 mod text;
 
 use std::path::PathBuf;
@@ -15,16 +16,19 @@ use crate::exit::Failure;
 use crate::print;
 use crate::quantity::parse_seconds;
 use packets::Lister;
+use record::StoredRecord;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  whimbrel inspect examples/captures/call.pcapng.gz\n  \
                   whimbrel inspect examples/captures/call.pcapng.gz --interval 0.1s --connection 2\n  \
                   whimbrel inspect examples/captures/call.pcapng.gz --packets | less\n  \
                   whimbrel inspect examples/captures/call.pcapng.gz --packets --json | jq 'select(.type == \"Reset\")'\n  \
-                  tcpdump -i eth0 -w - udp port 6511 | whimbrel inspect - --json\n\n\
+                  tcpdump -i eth0 -w - udp port 6511 | whimbrel inspect - --json\n  \
+                  whimbrel inspect out/lte/records/emulation-1.record\n\n\
                   docs/inspect.md describes the report and the --json output.")]
 pub(crate) struct InspectArgs {
-    /// A pcap or pcapng file, plain or compressed with gzip; `-` reads standard input.
+    /// A pcap or pcapng file, plain or compressed with gzip; `-` reads standard input. Or the record of a run, a campaign or an
+    /// emulation.
     file: PathBuf,
     /// Length of an interval of the tables, such as 100ms.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_seconds)]
@@ -51,6 +55,9 @@ pub(crate) struct InspectArgs {
 
 /// Runs the verb.
 pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
+    if let Some(record) = record::open(&args.file)? {
+        return print_record(args, &record);
+    }
     let (name, mut reader) = capture_file::open(&args.file)?;
     let config = FollowConfig {
         interval: args.interval,
@@ -94,4 +101,26 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
         print::line(text::report(&name, &report).trim_end())?;
     }
     failure.map_or(Ok(()), |error| Err(error.into()))
+}
+
+fn print_record(args: &InspectArgs, record: &StoredRecord) -> Result<(), Failure> {
+    let name = args.file.display().to_string();
+    for (option, is_given) in [
+        ("--packets", args.packets),
+        ("--connection", !args.connection.is_empty()),
+        ("--udp-port", !args.udp_port.is_empty()),
+        ("--interface", !args.interface.is_empty()),
+    ] {
+        if is_given {
+            return Err(
+                anyhow!("{option}: {name} is a record, which has no packets: expected a capture").into()
+            );
+        }
+    }
+    if args.json {
+        print::line(record.json().to_string())?;
+    } else {
+        print::line(record.text(&name)?.trim_end())?;
+    }
+    Ok(())
 }

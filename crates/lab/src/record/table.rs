@@ -89,6 +89,13 @@ impl Table {
         Self { name, columns: Vec::new() }
     }
 
+    /// A table of columns of equal length, as of a record that was stored.
+    pub fn from_columns(name: &'static str, columns: Vec<(&'static str, Column)>) -> Self {
+        let mut table = Self::new(name);
+        columns.into_iter().for_each(|(name, column)| table.add(name, column));
+        table
+    }
+
     /// Adds a column.
     pub(crate) fn add(&mut self, name: &'static str, column: Column) {
         debug_assert!(self.columns.first().is_none_or(|(_, first)| first.len() == column.len()));

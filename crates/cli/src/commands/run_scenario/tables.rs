@@ -16,7 +16,8 @@ pub(crate) fn json(record: &Record, plan: &Plan, seed: u64) -> Value {
     json!({ "title": plan.title, "seed": seed, "tables": tables })
 }
 
-fn columns(table: &Table) -> Value {
+/// The columns of a table by name.
+pub(crate) fn columns(table: &Table) -> Value {
     let values = |column: &Column| match column {
         Column::Float(values) => Value::from(values.iter().map(|value| json!(value)).collect::<Vec<_>>()),
         Column::Integer(values) => json!(values),
