@@ -8,7 +8,7 @@ from whimbrel.claims import Claim, Verdict, above, at_most, below, between, ever
 from whimbrel.papers.matrix.measures import ALONE
 from whimbrel.papers.matrix.networks import ONE_WAY_MS
 from whimbrel.papers.matrix.schemes import ALL, DIFFERENTIATION, SCHEMES
-from whimbrel.sheet import Sheet
+from whimbrel.sheet import Sheet, Value
 
 DELAY_BASED = ("gcc", "nada", "scream", "copa", "delay-aware")
 L4S = ("ccid254", "tcp-prague", "scream-l4s", "delay-aware-l4s")
@@ -41,6 +41,15 @@ def _each(
 
 def _share(network: str, row: str, column: str, low: float, high: float) -> Callable[[Sheets], Verdict]:
     return lambda sheets: between(sheets[network].value(column, "share", row=SCHEMES[row].title), low, high)
+
+
+def _halved_delay(network: str) -> Callable[[Sheets], Verdict]:
+    """TCP CUBIC alone has at most half of the delay that it has with the drop-tail queue."""
+
+    def delay(sheets: Sheets, of: str) -> Value:
+        return sheets[of].value(ALONE, "delay", row=SCHEMES[CUBIC].title)
+
+    return lambda sheets: times(delay(sheets, network), delay(sheets, "droptail"), 0, 0.5)
 
 
 def _gains(sheets: Sheets) -> Verdict:
@@ -122,12 +131,7 @@ CLAIMS = [
         "codel-shortens",
         "CoDel halves the delay of TCP CUBIC.",
         ("droptail", "codel"),
-        lambda sheets: times(
-            sheets["codel"].value(ALONE, "delay", row=SCHEMES[CUBIC].title),
-            sheets["droptail"].value(ALONE, "delay", row=SCHEMES[CUBIC].title),
-            0,
-            0.5,
-        ),
+        _halved_delay("codel"),
     ),
     Claim(
         "zbs-on-radio",
@@ -153,12 +157,7 @@ CLAIMS = [
         "pie-shortens",
         "PIE halves the delay of TCP CUBIC.",
         ("droptail", "pie"),
-        lambda sheets: times(
-            sheets["pie"].value(ALONE, "delay", row=SCHEMES[CUBIC].title),
-            sheets["droptail"].value(ALONE, "delay", row=SCHEMES[CUBIC].title),
-            0,
-            0.5,
-        ),
+        _halved_delay("pie"),
     ),
     Claim(
         "differentiation-gains",
