@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use whimbrel_dtls::{Layer, LayerEvent, Security, Transport};
-use whimbrel_proto::Connection;
+use whimbrel_proto::{Connection, Datagram, DatagramId, SendError};
 use whimbrel_units::Instant;
 use whimbrel_wire::ServiceCode;
 
@@ -103,6 +103,39 @@ impl<C: Transport, M> Layers<C, M> {
             self.timers.extend(timer.map(|timer| (timer, number)));
         }
         Some((result, slot.layer.take_acted()))
+    }
+    /// Queues a datagram on a connection, through its layer if it has one.
+    ///
+    /// # Errors
+    /// Those of the connection.
+    pub(crate) fn send(
+        &mut self,
+        now: Instant,
+        number: usize,
+        connection: &mut C,
+        datagram: Datagram,
+    ) -> Result<DatagramId, SendError> {
+        if !self.has(number) {
+            return connection.send(now, datagram);
+        }
+        let sent = self.with(number, |layer| layer.send(now, connection, datagram));
+        sent.map_or(Err(SendError::Closed), |(result, _)| result)
+    }
+    /// Makes room for a datagram of that size.
+    ///
+    /// # Errors
+    /// The reason for refusing it.
+    pub(crate) fn make_room(
+        &self,
+        now: Instant,
+        number: usize,
+        connection: &mut C,
+        size: usize,
+    ) -> Result<(), SendError> {
+        match self.get(number) {
+            Some(layer) => layer.make_room(now, connection, size),
+            None => connection.make_room(now, size),
+        }
     }
     /// Passes an event of the connection to its layer, if it has one, and what the application gets to `out`. Returns `true`
     /// if the connection has to be polled.

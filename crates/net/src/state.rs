@@ -373,13 +373,10 @@ impl State {
         handle: ConnectionHandle,
         datagram: Datagram,
     ) -> Result<(), SendError> {
-        if !self.layers.has(handle.0) {
-            return self.endpoint.send(now, handle, datagram).map(|_| ());
-        }
         let connection = self.endpoint.connection_mut(handle).ok_or(SendError::Closed)?;
-        let sent = self.layers.with(handle.0, |layer| layer.send(now, connection, datagram));
+        let sent = self.layers.send(now, handle.0, connection, datagram);
         self.endpoint.wake(handle);
-        sent.map_or(Err(SendError::Closed), |(result, _)| result.map(|_| ()))
+        sent.map(|_| ())
     }
 
     /// Makes room for a datagram of that size, or returns the reason for refusing it.
@@ -390,10 +387,7 @@ impl State {
         size: usize,
     ) -> Result<(), SendError> {
         let connection = self.endpoint.connection_mut(handle).ok_or(SendError::Closed)?;
-        match self.layers.get(handle.0) {
-            Some(layer) => layer.make_room(now, connection, size),
-            None => connection.make_room(now, size),
-        }
+        self.layers.make_room(now, handle.0, connection, size)
     }
 
     /// Closes a connection.

@@ -124,13 +124,7 @@ impl State {
         datagram: Datagram,
     ) -> Result<DatagramId, SendError> {
         let connection = self.endpoint.connection_mut(handle).ok_or(SendError::Closed)?;
-        let result = match self.layers.has(handle.0) {
-            false => connection.send(now, datagram),
-            true => {
-                let sent = self.layers.with(handle.0, |layer| layer.send(now, connection, datagram));
-                sent.map_or(Err(SendError::Closed), |(result, _)| result)
-            }
-        };
+        let result = self.layers.send(now, handle.0, connection, datagram);
         self.endpoint.wake(handle);
         result
     }
@@ -142,10 +136,7 @@ impl State {
         size: usize,
     ) -> Result<(), SendError> {
         let connection = self.endpoint.connection_mut(handle).ok_or(SendError::Closed)?;
-        match self.layers.get(handle.0) {
-            Some(layer) => layer.make_room(now, connection, size),
-            None => connection.make_room(now, size),
-        }
+        self.layers.make_room(now, handle.0, connection, size)
     }
     /// Closes a connection.
     pub(super) fn close(&mut self, now: Instant, handle: MultipathHandle) {
