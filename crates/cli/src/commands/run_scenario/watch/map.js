@@ -267,12 +267,14 @@ const makeMap = (run, state) => {
       if (x < -40 || y < -20 || x > target.width + 40 || y > target.height + 20) continue;
       const text = nodeLabel(n);
       const half = context.measureText(text).width / 2;
-      const wanted = cells(x - half, y + size + 7, x + half, y + size + 15);
+      // The name of a node at the border of the map is not cut off.
+      const middle = x < 0 || x > target.width ? x : limit(x, half + 2, target.width - half - 2);
+      const wanted = cells(middle - half, y + size + 7, middle + half, y + size + 15);
       if (n !== state.hover && n !== state.node && wanted.some((cell) => taken.has(cell))) continue;
       occupy(wanted);
-      context.strokeText(text, x, y + size + 11);
+      context.strokeText(text, middle, y + size + 11);
       context.fillStyle = n === state.node ? state.theme.accent : state.theme.ink;
-      context.fillText(text, x, y + size + 11);
+      context.fillText(text, middle, y + size + 11);
     }
     context.textAlign = "left";
   };
