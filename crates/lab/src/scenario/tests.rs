@@ -2,6 +2,7 @@ mod document;
 mod hosts;
 mod losses;
 mod probes;
+mod protection;
 mod randomness;
 mod wifi;
 

@@ -33,7 +33,7 @@ traffic = { kind = "cbr", rate = "75.2 kbit/s" }
 "#;
 
 /// The plan of a scenario with some keys changed.
-fn changed(text: &str, changes: &[(&str, Value)]) -> Result<Plan, ScenarioError> {
+pub(super) fn changed(text: &str, changes: &[(&str, Value)]) -> Result<Plan, ScenarioError> {
     let mut document = document(text);
     for (key, value) in changes {
         document.set_value(key, value.clone()).expect("a key that can be set");
@@ -412,7 +412,7 @@ fn packet_time(changes: &[(&str, Value)]) -> f64 {
 }
 
 /// 1400 bytes of data with 28 of UDP and IP, 8 of LLC and SNAP, and 28 of the MAC at a rate in Mbit/s.
-fn air_times(rate: Rate, phy: &Phy) -> f64 {
+pub(super) fn air_times(rate: Rate, phy: &Phy) -> f64 {
     let (data, ack) = (phy.duration(rate, 1_464), phy.duration(phy.response_rate(rate), 14));
     // DIFS, the mean of a window of 15 slots, the frame, SIFS and the acknowledgement.
     (phy.difs() + phy.slot * 15 / 2 + data + phy.sifs + ack).as_micros() as f64
