@@ -15,6 +15,7 @@ mod loss_event_rate;
 pub mod loss_history;
 pub mod loss_intervals;
 pub mod pacing;
+mod queueing_delay;
 pub mod receive_rate;
 mod receiver;
 pub mod receiver_rtt;
@@ -29,6 +30,7 @@ pub use delay_aware::{DelayAware, DelayAwareConfig, DelayReport};
 pub use delay_bound::{BoundReport, DelayBound};
 pub use equation::*;
 pub use loss_event_rate::LossEventRate;
+pub use queueing_delay::{QueueEstimate, QueueingDelay};
 pub use receiver::{
     FeedbackReport, IntervalLengths, IntervalReport, MAX_LENGTH, MAX_LOSS_LENGTH, ReceiverConfig, TfrcPacket,
     TfrcReceiver, interval_before_first_loss,

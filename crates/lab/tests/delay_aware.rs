@@ -129,3 +129,21 @@ fn under_random_losses_the_rate_is_that_of_ccid_3() {
         assert!((0.9..1.1).contains(&ratio), "{loss}: {ratio}");
     }
 }
+
+/// RFC 8868's variation of delay, 0 to 30 ms without reordering, is no queue.
+#[test]
+fn jitter_takes_no_rate_and_the_queue_stays_bounded() {
+    for rate_mbps in [1.0, 4.0, 10.0] {
+        let rate = format!("\"{rate_mbps} Mbit/s\"");
+        let changes = [("link.bottleneck.rate", rate.as_str()), ("link.bottleneck.delay_variation", "{}")];
+        let record = simulate(&format!("{LINK}{}", dccp("flow", "delay-aware")), &changes);
+        let of = |column| number_of(&record, "flow", column);
+        let (used, delay) = (of("throughput_bps") / (rate_mbps * 1e6), 1e3 * of("delay_p95_s"));
+        assert!(used > 0.9, "{rate_mbps} Mbit/s: {used} of the link");
+        let transmission = 1200.0 * 8.0 / (rate_mbps * 1e3);
+        assert!(
+            delay < PROPAGATION + 30.0 + 2.5 * transmission + 1.5 * TARGET,
+            "{rate_mbps} Mbit/s: {delay} ms"
+        );
+    }
+}

@@ -138,3 +138,29 @@ fn short_downloads_leave_the_media_their_least_rate() {
         }
     }
 }
+
+/// RFC 8868's variation of delay, 0 to 30 ms, is no queue for the delay-aware rate: all videos together keep nine tenths of their rate, and their
+/// delay grows by the variation and the jitter that the estimate of the queue leaves.
+#[test]
+fn variation_of_delay_does_not_reduce_the_delay_aware_rate() {
+    for (name, videos) in [
+        ("5_1_variable_capacity.toml", &["video"][..]),
+        ("5_2_multiple_flows.toml", &["video1", "video2"]),
+        ("5_4_competing_flows.toml", &["video1", "video2", "video3"]),
+        ("5_8_pause_and_resume.toml", &["video1", "video2", "video3"]),
+    ] {
+        let [steady, varied] = ["0 s", "5 ms"].map(|jitter| {
+            let record = simulate_with(name, "delay-aware", jitter);
+            let flows = record.table("flows").unwrap();
+            let of = |column| {
+                let rows =
+                    (0..flows.rows()).filter(|&row| videos.contains(&flows.text("flow", row).unwrap()));
+                rows.map(|row| flows.number(column, row).unwrap()).collect::<Vec<f64>>()
+            };
+            let delay = of("delay_p95_s").into_iter().fold(0.0, f64::max);
+            (of("goodput_bps").iter().sum::<f64>(), delay)
+        });
+        assert!(varied.0 > 0.9 * steady.0, "{name}: {} of {} bit/s", varied.0, steady.0);
+        assert!(varied.1 < steady.1 + 0.030, "{name}: {} and {} s", varied.1, steady.1);
+    }
+}

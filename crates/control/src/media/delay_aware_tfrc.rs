@@ -1,7 +1,7 @@
 //! The delay-aware rate of [`tfrc::DelayAware`](crate::tfrc::DelayAware) as a law for media.
 //!
 //! The sender measures what a TFRC receiver would report: the loss event rate from the packets' reports (RFC 5348,
-//! Section 5), the receive rate, and the one-way queueing delay over its minimum of 30 s.
+//! Section 5), the receive rate, and the one-way queueing delay, by [`QueueingDelay`] from the mean delay of each report.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -9,12 +9,11 @@ use alloc::vec::Vec;
 use whimbrel_units::{ByteCount, DataRate, Duration, Ecn, Instant};
 
 use super::missing::MissingPackets;
-use super::windowed::WindowedMin;
 use super::{Allowance, Feedback, MediaController, RateLimits, SentPacket};
 use crate::tfrc::loss_intervals::{HISTORY, loss_event_rate};
 use crate::tfrc::{
-    DelayAware, DelayAwareConfig, DelayReport, LossEventRate, RetransmitTimeout, first_loss_interval,
-    throughput,
+    DelayAware, DelayAwareConfig, DelayReport, LossEventRate, QueueEstimate, QueueingDelay,
+    RetransmitTimeout, first_loss_interval, throughput,
 };
 
 #[cfg(test)]
@@ -27,7 +26,7 @@ pub struct DelayAwareTfrcConfig {
     pub limits: RateLimits,
     /// The law.
     pub law: DelayAwareConfig,
-    /// Period over which the minimum of the one-way delay is taken.
+    /// Period of the baseline of the one-way delay.
     pub base_period: Duration,
     /// Least period over which the receive rate is measured; a round-trip time if that is longer.
     pub rate_period: Duration,
@@ -74,7 +73,7 @@ pub struct DelayAwareTfrc {
     config: DelayAwareTfrcConfig,
     law: DelayAware,
     rate: DataRate,
-    base: WindowedMin<i64>,
+    delay: QueueingDelay,
     missing: MissingPackets,
     /// Lengths of the loss intervals in packets, the open one first.
     intervals: Vec<f64>,
@@ -97,7 +96,7 @@ impl DelayAwareTfrc {
             config,
             law: DelayAware::new(config.law, config.limits.start),
             rate: config.limits.start,
-            base: WindowedMin::default(),
+            delay: QueueingDelay::new(config.law.target, config.base_period),
             missing: MissingPackets::default(),
             intervals: alloc::vec![0.0],
             event: None,
@@ -141,14 +140,18 @@ impl DelayAwareTfrc {
         began > 0
     }
 
-    fn measure(&mut self, feedback: &Feedback<'_>) -> Option<Duration> {
-        let mut least: Option<i64> = None;
+    /// Measures the arrivals; `None` if there are none.
+    fn measure(&mut self, feedback: &Feedback<'_>) -> Option<QueueEstimate> {
+        let (mut first, mut sum, mut count) = (0i64, 0i64, 0i64);
         for packet in feedback.packets {
             let Some(at) = packet.arrival() else { continue };
             // Wrapping: only differences of such values are used, and those are short.
             let delay = at.as_nanos().wrapping_sub(packet.sent.sent_at.as_nanos()) as i64;
-            self.base.add(feedback.now, delay, self.config.base_period);
-            least = Some(least.map_or(delay, |least| least.min(delay)));
+            if count == 0 {
+                first = delay;
+            }
+            sum = sum.wrapping_add(delay.wrapping_sub(first));
+            count += 1;
             self.arrivals.push_back((at, packet.sent.size.as_u64()));
             self.arrived += packet.sent.size.as_u64();
         }
@@ -157,8 +160,8 @@ impl DelayAwareTfrc {
         while self.arrivals.len() > 2 && self.arrivals.front().is_some_and(|(at, _)| *at + period < newest) {
             self.arrived -= self.arrivals.pop_front().map_or(0, |(_, size)| size);
         }
-        let queueing = least?.saturating_sub(self.base.add(feedback.now, least?, self.config.base_period));
-        Some(Duration::from_nanos(u64::try_from(queueing).unwrap_or(0)))
+        let mean = first.wrapping_add(sum.checked_div(count)?);
+        Some(self.delay.on_sample(feedback.now, mean))
     }
 
     /// The receive rate: of all packets but the first, over the time since its arrival.
@@ -211,9 +214,9 @@ impl MediaController for DelayAwareTfrc {
             let rtt = rtt.as_secs_f64();
             self.srtt = if self.srtt > 0.0 { self.srtt + SMOOTHING * (rtt - self.srtt) } else { rtt };
         }
-        let queueing = self.measure(feedback);
+        let estimate = self.measure(feedback);
         let loss_event = self.count_losses(feedback);
-        let Some(queueing) = queueing else { return };
+        let Some(estimate) = estimate else { return };
         let arrived = feedback.packets.iter().filter(|packet| packet.arrival().is_some()).count();
         let marked = feedback.packets.iter().filter(|packet| packet.is_marked()).count();
         let received = self.received();
@@ -221,7 +224,9 @@ impl MediaController for DelayAwareTfrc {
             now,
             rtt: Duration::from_secs_f64(self.srtt),
             interval: Duration::from_secs_f64(self.interval),
-            queueing,
+            queueing: estimate.queueing,
+            change: estimate.change,
+            lag: Duration::from_secs_f64(estimate.lag * self.interval),
             received,
             marked: marked as f64 / arrived.max(1) as f64,
             loss_event,
@@ -248,7 +253,7 @@ impl MediaController for DelayAwareTfrc {
     }
 
     fn on_path_change(&mut self, _now: Instant) {
-        self.base.clear();
+        self.delay.clear();
         self.law.on_path_change();
         self.intervals = alloc::vec![0.0];
         self.event = None;

@@ -35,6 +35,11 @@ impl<T: Copy + PartialOrd> WindowedMin<T> {
         self.entries.front().map_or(value, |(_, least)| *least)
     }
 
+    /// The minimum at the last sample.
+    pub(crate) fn min(&self) -> Option<T> {
+        self.entries.front().map(|(_, least)| *least)
+    }
+
     /// Forgets all samples.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();

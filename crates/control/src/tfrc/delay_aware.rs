@@ -6,7 +6,8 @@
 //!
 //! # The law
 //!
-//! With T the delay of the control loop, which is the round-trip time and the interval between reports, and s the packet size:
+//! With T the delay of the control loop, which is the round-trip time, the interval between reports and the lag of the measurement of q
+//! ([`QueueingDelay`](super::QueueingDelay)), and s the packet size:
 //!
 //! ```text
 //! d ln X     b                        a  dq
@@ -15,7 +16,7 @@
 //! ```
 //!
 //! The first term moves the queueing delay to Q/2 + h(X), the second damps. While the queue is empty, ln X grows by at least
-//! a hundredth in a T, so that long paths are filled; more would overshoot the target on them. X never exceeds the ceiling: the throughput equation's rate
+//! a hundredth in a round-trip time and an interval, so that long paths are filled; more would overshoot the target on them. X never exceeds the ceiling: the throughput equation's rate
 //! and twice the receive rate (RFC 5348, Section 4.3).
 //!
 //! While packets are marked and the queueing delay is below Q/2, the marks are the signal, and the law is that of the
@@ -100,7 +101,7 @@ const FALL_MAX: f64 = 0.25;
 /// Queueing delay over the target from which the capacity has fallen, and the rate over the receive rate that answers it.
 const OVERLOAD: f64 = 2.0;
 const OVERLOAD_FACTOR: f64 = 0.9;
-/// Growth of ln X in a T while the queue is empty.
+/// Growth of ln X in a round-trip time and an interval while the queue is empty.
 const EMPTY_GROWTH: f64 = 0.01;
 /// Weight of the marks of a round-trip time in their smoothed share (RFC 8257, Section 3.3).
 const MARK_GAIN: f64 = 1.0 / 16.0;
@@ -120,8 +121,12 @@ pub struct DelayReport {
     pub rtt: Duration,
     /// Interval between reports.
     pub interval: Duration,
-    /// q: least queueing delay of the packets of the report, over the least delay seen.
+    /// q: queueing delay.
     pub queueing: Duration,
+    /// Change of the queueing delay since the last report, in seconds.
+    pub change: f64,
+    /// Time by which q lags behind the queue.
+    pub lag: Duration,
     /// Receive rate over the last round-trip time or longer.
     pub received: DataRate,
     /// Share of the reported packets that were marked.
@@ -141,8 +146,8 @@ pub struct DelayAware {
     /// X, in bytes per second.
     rate: f64,
     slow_start: bool,
-    /// Time and queueing delay of the last report.
-    last: Option<(Instant, f64)>,
+    /// Time of the last report.
+    last: Option<Instant>,
     last_mark: Option<Instant>,
     /// Smoothed share of marked packets, and the time of the last reaction to it.
     mark_share: f64,
@@ -205,9 +210,8 @@ impl DelayAware {
         let queueing = report.queueing.as_secs_f64();
         let target = self.config.target.as_secs_f64();
         let rtt = report.rtt.as_secs_f64().max(1e-3);
-        let loop_delay = rtt + report.interval.as_secs_f64();
-        let (last, last_queueing) =
-            self.last.replace((report.now, queueing)).unwrap_or((report.now, queueing));
+        let loop_delay = rtt + report.interval.as_secs_f64() + report.lag.as_secs_f64();
+        let last = self.last.replace(report.now).unwrap_or(report.now);
         let elapsed = report.now.saturating_since(last).as_secs_f64().min(loop_delay);
         let reaction = self.answer_marks(report, elapsed, rtt, loop_delay);
         self.empty_the_queue(report.now, queueing, loop_delay);
@@ -222,7 +226,7 @@ impl DelayAware {
             // The queue that is emptied on purpose is no sign of a free capacity.
             0.0
         } else {
-            self.step(report, queueing, last_queueing, elapsed, rtt, loop_delay) + reaction
+            self.step(report, queueing, elapsed, rtt, loop_delay) + reaction
         };
         self.rate *= libm::exp(step);
         self.answer_overload(report, queueing, loop_delay);
@@ -235,15 +239,7 @@ impl DelayAware {
     }
 
     /// The change of ln X.
-    fn step(
-        &self,
-        report: &DelayReport,
-        queueing: f64,
-        last_queueing: f64,
-        elapsed: f64,
-        rtt: f64,
-        loop_delay: f64,
-    ) -> f64 {
+    fn step(&self, report: &DelayReport, queueing: f64, elapsed: f64, rtt: f64, loop_delay: f64) -> f64 {
         let DelayAwareConfig { integral_gain, proportional_gain, packets, .. } = self.config;
         let target = self.config.target.as_secs_f64();
         let packet = report.packet_size.as_f64() / self.rate.max(1.0);
@@ -259,9 +255,9 @@ impl DelayAware {
         let aim = target / 2.0 + (packets * packet).min(target / 2.0);
         let mut drive = integral_gain * (aim - queueing) / (loop_delay * loop_delay);
         if queueing <= EMPTY * target {
-            drive = drive.max(EMPTY_GROWTH / loop_delay);
+            drive = drive.max(EMPTY_GROWTH / (rtt + report.interval.as_secs_f64()));
         }
-        let step = drive * elapsed - proportional_gain * (queueing - last_queueing) / loop_delay;
+        let step = drive * elapsed - proportional_gain * report.change / loop_delay;
         let part = elapsed / loop_delay;
         step.clamp(libm::log(1.0 - FALL_MAX) * part, libm::log(1.0 + GROWTH_MAX) * part)
     }

@@ -9,14 +9,14 @@
 //!
 //! # Queueing delay
 //!
-//! A report gives one round-trip time sample, that of the newest packet. The queueing delay is the sample less the least one of
-//! the last 30 s. This has limits:
+//! A report gives one round-trip time sample, that of the newest packet. [`QueueingDelay`] estimates the queueing delay from these samples,
+//! with a baseline of 30 s. This has limits:
 //!
 //! - A queue of the reverse path counts. If other traffic keeps more than the target in it, the rate falls to one packet per
 //!   round-trip time.
-//! - The transmission time of a packet is part of the sample: if sizes vary, the queueing delay of a large packet contains the
-//!   difference to the smallest.
-//! - A medium that delays packets at random, such as 802.11 under contention, shows that as a queue.
+//! - The transmission time of a packet is part of the sample: sizes that vary are jitter.
+//! - A medium that delays packets at random, such as 802.11 under contention, makes the mean that of more samples, each of which
+//!   takes a round-trip time: the rate follows the path more slowly.
 //! - A receiver can conceal a queue by an Elapsed Time that is too long, as it can from TFRC.
 //!
 //! # Interruptions
@@ -26,13 +26,12 @@
 
 use whimbrel_units::{DataRate, Duration, Instant};
 
-use super::{DelayAware, DelayAwareConfig, DelayReport, TfrcSender};
-use crate::media::windowed::WindowedMin;
+use super::{DelayAware, DelayAwareConfig, DelayReport, QueueEstimate, QueueingDelay, TfrcSender};
 
 #[cfg(test)]
 mod tests;
 
-/// Period of the minimum of the round-trip time samples: three reductions of the rate that empty the queue.
+/// Period of the baseline of the round-trip time samples: three reductions of the rate that empty the queue.
 const BASE_PERIOD: Duration = Duration::from_secs(30);
 
 /// Weight of a sample in the smoothed interval between reports.
@@ -61,9 +60,9 @@ pub struct BoundReport {
 #[derive(Clone, Debug)]
 pub struct DelayBound {
     law: DelayAware,
-    base: WindowedMin<Duration>,
-    /// Queueing delay of the last sample.
-    queueing: Duration,
+    delay: QueueingDelay,
+    /// Queueing delay at the last sample.
+    estimate: QueueEstimate,
     /// Interval between reports, in seconds.
     interval: Option<f64>,
     last_report: Option<Instant>,
@@ -79,8 +78,8 @@ impl DelayBound {
     pub fn new(config: DelayAwareConfig) -> Self {
         Self {
             law: DelayAware::new(config, DataRate::ZERO),
-            base: WindowedMin::default(),
-            queueing: Duration::ZERO,
+            delay: QueueingDelay::new(config.target, BASE_PERIOD),
+            estimate: QueueEstimate::EMPTY,
             interval: None,
             last_report: None,
             is_silent: false,
@@ -91,7 +90,7 @@ impl DelayBound {
 
     /// Queueing delay of the last report.
     pub const fn queueing_delay(&self) -> Duration {
-        self.queueing
+        self.estimate.queueing
     }
 
     /// `true` while the rate is not bounded.
@@ -121,9 +120,10 @@ impl DelayBound {
             _ => rtt.as_secs_f64(),
         };
         self.interval = Some(interval);
-        if let Some(sample) = report.sample {
-            self.queueing = sample.saturating_sub(self.base.add(now, sample, BASE_PERIOD));
-        }
+        self.estimate = match report.sample {
+            Some(sample) => self.delay.on_sample(now, i64::try_from(sample.as_nanos()).unwrap_or(i64::MAX)),
+            None => QueueEstimate { change: 0.0, ..self.estimate },
+        };
         if self.law.is_in_slow_start() {
             // TFRC doubles X once per round-trip time, and Faster Restart increases it fourfold: the law follows.
             self.law.restart(sender.unbounded_rate());
@@ -132,7 +132,9 @@ impl DelayBound {
             now,
             rtt,
             interval: Duration::from_secs_f64(interval),
-            queueing: self.queueing,
+            queueing: self.estimate.queueing,
+            change: self.estimate.change,
+            lag: Duration::from_secs_f64(self.estimate.lag * interval),
             received: report.receive_rate,
             marked: report.marked,
             loss_event: false,
@@ -154,8 +156,8 @@ impl DelayBound {
 
     /// Forgets the path: the law begins anew, in slow start.
     pub fn on_path_change(&mut self, sender: &mut TfrcSender) {
-        self.base.clear();
-        self.queueing = Duration::ZERO;
+        self.delay.clear();
+        self.estimate = QueueEstimate::EMPTY;
         self.law.on_path_change();
         self.law.restart(sender.allowed_rate());
         sender.set_bound(DataRate::INFINITE);

@@ -21,6 +21,8 @@ fn report(ms: u64, queueing_ms: u64) -> DelayReport {
         rtt: Duration::from_millis(80),
         interval: Duration::from_millis(20),
         queueing: Duration::from_millis(queueing_ms),
+        change: 0.0,
+        lag: Duration::ZERO,
         received: DataRate::from_megabits_per_second(1.0),
         marked: 0.0,
         loss_event: false,
@@ -53,8 +55,23 @@ fn the_step_is_that_of_the_equation() {
     // Q/2 + min(2 packets, Q/2) = 25 ms: b (25 - 20) ms / T^2 for 20 ms, with T = 100 ms.
     assert_near(change(&mut settled(20), &report(20, 20)), 0.06 * 0.005 / 0.01 * 0.02);
     // Less a (21 - 20) ms / T.
-    assert_near(change(&mut settled(20), &report(20, 21)), 0.06 * 0.004 / 0.01 * 0.02 - 0.5 * 0.001 / 0.1);
+    assert_near(
+        change(&mut settled(20), &DelayReport { change: 0.001, ..report(20, 21) }),
+        0.06 * 0.004 / 0.01 * 0.02 - 0.5 * 0.001 / 0.1,
+    );
     assert_near(change(&mut settled(25), &report(20, 25)), 0.0);
+}
+
+#[test]
+fn the_lag_of_the_measurement_is_part_of_the_loop() {
+    let lag = Duration::from_millis(100);
+    let late = DelayReport { lag, change: 0.001, ..report(20, 20) };
+    // T = 200 ms.
+    assert_near(change(&mut settled(20), &late), 0.06 * 0.005 / 0.04 * 0.02 - 0.5 * 0.001 / 0.2);
+    // While the queue is empty, a hundredth in 100 ms all the same.
+    let mut fast = settled(0);
+    fast.rate = 12_500_000.0;
+    assert_near(change(&mut fast, &DelayReport { lag, ..report(20, 0) }), 0.01 * 0.2);
 }
 
 #[test]
@@ -69,8 +86,14 @@ fn an_empty_queue_adds_at_least_a_hundredth_in_a_loop_delay() {
 
 #[test]
 fn steps_are_bounded_in_a_loop_delay() {
-    assert_near(change(&mut settled(49), &report(20, 0)), libm::log(1.125) * 0.2);
-    assert_near(change(&mut settled(0), &report(20, 49)), libm::log(0.75) * 0.2);
+    assert_near(
+        change(&mut settled(49), &DelayReport { change: -0.049, ..report(20, 0) }),
+        libm::log(1.125) * 0.2,
+    );
+    assert_near(
+        change(&mut settled(0), &DelayReport { change: 0.049, ..report(20, 49) }),
+        libm::log(0.75) * 0.2,
+    );
 }
 
 #[test]
