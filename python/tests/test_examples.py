@@ -169,3 +169,22 @@ def test_the_made_up_recordings_can_be_made_again(monkeypatch: pytest.MonkeyPatc
     traces = ROOT / "examples" / "traces"
     assert make_examples.losses() == (traces / "drive_losses.csv").read_text()
     assert make_examples.rate() == (traces / "drive.mahimahi").read_text()
+
+
+def test_the_computed_cell_can_be_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    import make_cell
+
+    case = make_cell.CASES[-1]
+    rates, calls = make_cell.simulate(case)
+    stored = (ROOT / "examples" / "traces" / f"cell_{case.key}.tsv").read_text().splitlines()
+    made = make_cell.trace(case, rates).splitlines()
+    assert made[0] == stored[0]
+    assert len(made) == len(stored)
+    # The last digit depends on the rounding of the platform's functions.
+    for line, other in zip(made[1:], stored[1:], strict=True):
+        (time, rate), (stored_time, stored_rate) = line.split("\t"), other.split("\t")
+        assert time == stored_time
+        assert abs(float(rate) - float(stored_rate)) < 0.02
+    scenario = (ROOT / "examples" / "rfc8869" / f"{case.key}.toml").read_text()
+    assert make_cell.scenario(case, calls) == scenario

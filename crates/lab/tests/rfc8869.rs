@@ -1,4 +1,4 @@
-//! The laws for media on the Wi-Fi scenarios of RFC 8869: its "expected behavior" in numbers.
+//! The laws for media on the scenarios of RFC 8869: its "expected behavior" in numbers.
 
 use std::path::Path;
 
@@ -23,6 +23,35 @@ fn rates(record: &Record, prefix: &str) -> Vec<f64> {
 fn jain(rates: &[f64]) -> f64 {
     let sum: f64 = rates.iter().sum();
     sum * sum / (rates.len() as f64 * rates.iter().map(|rate| rate * rate).sum::<f64>())
+}
+
+/// The 95th percentile of the delay in ms, the greatest of the flows whose names begin with `prefix`, and the packets that they lose.
+fn delay_and_losses(record: &Record, prefix: &str) -> (f64, f64) {
+    let table = record.table("flows").unwrap();
+    let named = |row: &usize| table.text("flow", *row).is_some_and(|name| name.starts_with(prefix));
+    let of = |column| (0..table.rows()).filter(named).map(move |row| table.number(column, row).unwrap());
+    let delays = of("delay_p95_s").filter(|delay| delay.is_finite());
+    (1e3 * delays.fold(0.0, f64::max), of("lost_queue").sum())
+}
+
+/// Section 2: the users of a cell use it and nothing is lost in their queues. Their 12 Mbit/s fit into the cell of Section 2.1, with a short
+/// delay; the cells of Section 2.2 have less, and their users wait.
+#[test]
+fn the_users_of_a_cell_share_it() {
+    for (name, least, delay) in [
+        ("2_1_load_downlink_30_kmh.toml", 9e6, 80.0),
+        ("2_2_coverage_downlink.toml", 7e6, 200.0),
+        ("2_2_coverage_uplink.toml", 3e6, 350.0),
+    ] {
+        for law in ["gcc", "nada", "delay-aware"] {
+            let record = simulate(name, law);
+            let media: f64 = rates(&record, "video").iter().sum();
+            assert!(media > least, "{law}, {name}: {media} bit/s");
+            let (p95, lost) = delay_and_losses(&record, "video");
+            assert!(p95 < delay, "{law}, {name}: {p95} ms");
+            assert_eq!(lost, 0.0, "{law}, {name}");
+        }
+    }
 }
 
 /// Section 3.2: sixteen flows of at most 1.5 Mbit/s share the cell, in which they have some 20 Mbit/s.
