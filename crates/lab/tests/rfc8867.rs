@@ -98,6 +98,31 @@ fn flows_that_start_later_get_their_share() {
     }
 }
 
+/// Section 5.5: five flows of different round-trip times. With RFC 8868's variation of delay, NADA's shares are even. Without, a flow that starts beside others
+/// takes their queue for part of its path (RFC 8698, Section 5.1.1: the baseline is the least delay seen) and gets more: that depends on the
+/// order of the starts, not on the round-trip times.
+#[test]
+fn nada_is_fair_to_round_trip_times_but_not_to_the_first() {
+    let shares = |jitter: &str, starts: Option<[u32; 5]>| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rfc8867/5_5_rtt_fairness.toml");
+        let mut document = Document::from_file(path).unwrap();
+        document.set("variables.law", "nada").unwrap();
+        document.set("variables.jitter", jitter).unwrap();
+        for (number, start) in starts.iter().flatten().enumerate() {
+            document.set(&format!("flow.video{}.start", number + 1), &format!("{start} s")).unwrap();
+        }
+        let record = run(&document.plan().unwrap_or_else(|error| panic!("{error}")), 1);
+        [1, 2, 3, 4, 5].map(|number| goodput(&record, &format!("video{number}"), 100.0, 299.0))
+    };
+    let (varied, together) = (shares("5 ms", None), shares("0 s", Some([0; 5])));
+    assert!(jain(&varied) > 0.95 && jain(&together) > 0.98, "{varied:?}, {together:?}");
+    let (ascending, descending) = (shares("0 s", None), shares("0 s", Some([40, 30, 20, 10, 0])));
+    let greatest = |shares: &[f64; 5]| shares.iter().copied().fold(0.0, f64::max);
+    assert_eq!(greatest(&ascending), ascending[4], "{ascending:?}");
+    assert_eq!(greatest(&descending), descending[0], "{descending:?}");
+    assert!(jain(&ascending) < 0.9 && jain(&descending) < 0.9, "{ascending:?}, {descending:?}");
+}
+
 /// Section 5.6: a download does not starve the media below the encoder's least rate.
 #[test]
 fn a_download_leaves_the_media_their_least_rate() {
