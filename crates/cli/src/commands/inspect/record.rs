@@ -35,9 +35,13 @@ struct Head {
     key: String,
     #[serde(default)]
     about: Value,
-    /// Name and rows of each table, and name and numpy type of its columns.
-    tables: Vec<(String, usize, Vec<(String, String)>)>,
+    tables: Vec<TableHead>,
 }
+
+/// Name and rows of a table, and its columns.
+type TableHead = (String, usize, Vec<ColumnHead>);
+/// Name and numpy type of a column.
+type ColumnHead = (String, String);
 
 /// Opens a record; `None` if the file is something else.
 ///
