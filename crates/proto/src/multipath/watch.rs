@@ -47,6 +47,10 @@ impl PathWatch {
     pub(super) fn is_alive(&self) -> bool {
         self.failure.is_none()
     }
+    /// `true` if data are under way: neither acknowledged, nor on a path that has failed.
+    pub(super) fn has_data_under_way(&self) -> bool {
+        self.outstanding.is_some() && self.is_alive()
+    }
     /// The current timeout.
     pub(super) fn timeout(&self) -> Duration {
         self.estimator.rto()

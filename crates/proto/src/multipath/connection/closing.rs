@@ -17,7 +17,7 @@ const LIMIT_IN_MSL: u64 = 4;
 const ABRUPT: Reset = Reset::new(ResetCode::AbruptMultipathTermination);
 
 impl MultipathConnection {
-    /// Closes the connection on all subflows, once the send queue is empty.
+    /// Closes the connection on all subflows, once the send queue is empty and no data are under way on any of several subflows.
     pub fn close(&mut self, now: Instant) {
         match self.phase {
             Phase::Closing { .. } | Phase::Over => {}
@@ -75,9 +75,16 @@ impl MultipathConnection {
     /// Begins to close the subflows, if that is due.
     pub(super) fn begin_closing(&mut self, now: Instant) {
         let is_idle = self.sending.is_empty() && self.subflows.iter().all(|subflow| subflow.staged.is_none());
-        if matches!(self.phase, Phase::Closing { has_begun: false, .. }) && is_idle {
+        let is_due = matches!(self.phase, Phase::Closing { has_begun: false, .. });
+        if is_due && is_idle && !self.would_overtake_data() {
             self.close_subflows(now, false);
         }
+    }
+    /// `true` if a Close on one subflow could arrive before data on another. The first Close ends the connection at the peer
+    /// (Section 3.2.11), which then has no use for what is still under way. A path that fails is not waited for.
+    fn would_overtake_data(&self) -> bool {
+        let open = || self.subflows.iter().filter(|subflow| subflow.is_open());
+        open().count() > 1 && open().any(|subflow| subflow.watch.has_data_under_way())
     }
     fn close_subflows(&mut self, now: Instant, by_peer: bool) {
         self.phase = Phase::Closing { has_begun: true, by_peer };

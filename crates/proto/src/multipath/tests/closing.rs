@@ -4,8 +4,8 @@ use whimbrel_units::Duration;
 use whimbrel_wire::option::multipath::MultipathOption;
 use whimbrel_wire::{DccpOption, Kind, PacketType, ResetCode};
 
-use super::world::{End, Line, World, config, options};
-use crate::multipath::{MultipathConfig, MultipathEvent, SubflowId};
+use super::world::{End, Line, World, config, options, ordered};
+use crate::multipath::{MultipathConfig, MultipathEvent, SchedulerKind, SubflowId};
 use crate::{Config, ConnectionError, SendError};
 
 fn two(config: Config) -> World {
@@ -49,6 +49,46 @@ fn a_client_closes_all_subflows_with_the_servers_key() {
     world.run_for(Duration::from_secs(500));
     assert!(world.client.is_empty());
     assert_eq!(world.client_events.last(), Some(&MultipathEvent::Drained));
+}
+
+#[test]
+fn a_close_does_not_overtake_data_on_a_slower_path() {
+    let lines = [Line::of(10), Line::of(120)];
+    let settings = MultipathConfig::default().scheduler(SchedulerKind::Weighted);
+    for from in [End::Client, End::Server] {
+        for config in [config(), ordered(2_000)] {
+            let mut world = World::joined(&lines, config, settings.clone());
+            let other = if from == End::Client { End::Server } else { End::Client };
+            (1..=20).for_each(|number| world.send(from, number));
+            world.command(from, |connection, now| connection.close(now));
+            world.run_for(Duration::from_secs(5));
+            let with_data =
+                |line| world.sent_by(from, line).filter(|sent| !sent.packet.payload.is_empty()).count();
+            assert!(with_data(0) >= 5 && with_data(1) >= 1, "{} and {}", with_data(0), with_data(1));
+            let mut received = world.received(other);
+            received.sort_unstable();
+            assert_eq!(received, (1..=20).collect::<Vec<_>>(), "{from:?}");
+            assert_eq!(closed(&world, from), [ConnectionError::ClosedLocally]);
+            assert_eq!(closed(&world, other), [ConnectionError::ClosedByPeer]);
+        }
+    }
+}
+
+#[test]
+fn data_on_a_path_that_has_died_delay_a_close_by_its_timeout_at_most() {
+    let settings = MultipathConfig::default().scheduler(SchedulerKind::Weighted);
+    let mut world = World::joined(&[Line::of(10), Line::of(30)], config(), settings);
+    (1..=20).for_each(|number| world.send(End::Client, number));
+    world.run_for(Duration::from_millis(5));
+    world.lines[1].is_dead = true;
+    let start = world.now;
+    world.command(End::Client, |connection, now| connection.close(now));
+    world.run_for(Duration::from_secs(5));
+    let close = world.sent_by(End::Client, 0).find(|sent| sent.packet.packet_type() == PacketType::Close);
+    let waited = close.expect("a Close").at - start;
+    // RFC 6298: a second before the first sample, and 200 ms are the lower bound of the configuration.
+    assert!(waited < Duration::from_millis(1_100), "{waited}");
+    assert_eq!(closed(&world, End::Server), [ConnectionError::ClosedByPeer]);
 }
 
 #[test]
