@@ -23,7 +23,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "wifi": {"units"},
     "netsim": {"units", "wifi"},
     "scenario": {"units", "control", "wifi", "netsim", "inspect"},
-    "lab": {"units", "wire", "control", "proto", "wifi", "netsim", "scenario"},
+    "lab": {"units", "wire", "control", "proto", "dtls", "wifi", "netsim", "scenario"},
     "faults": {"units", "wire", "proto", "netsim"},
     "dtls": {"units", "wire", "proto"},
     "net": {"units", "wire", "proto", "dtls"},

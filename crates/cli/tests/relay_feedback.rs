@@ -23,7 +23,8 @@ const PACKETS: u16 = 200;
 /// An RTP packet of 300 bytes with a transport-wide sequence number.
 fn packet(sequence: u16) -> Vec<u8> {
     let [high, low] = sequence.to_be_bytes();
-    let mut packet = vec![0x90, 96, high, low, 0, 0, 0, 7, 0, 0, 0, 9];
+    // A frame each: the relay drops whole frames.
+    let mut packet = vec![0x90, 96, high, low, 0, 0, high, low, 0, 0, 0, 9];
     packet.extend([0xbe, 0xde, 0, 1, EXTENSION << 4 | 1, high, low, 0]);
     packet.resize(300, 0);
     packet

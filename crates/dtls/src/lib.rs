@@ -4,8 +4,8 @@
 //! in, events for the application come out, and datagrams are sent through it. A driver of real sockets and a
 //! simulated agent use it alike. [`Session`] is the DTLS connection alone, without DCCP.
 //!
-//! Time is an argument, as everywhere. Keys of the key exchange come from the operating system's generator in any case,
-//! so that a simulated handshake is not repeatable bit by bit; [`Security::seeded`] repeats everything else.
+//! Time is an argument, as everywhere. With [`Security::seeded`], which [`simulated`] ends have, all that an end draws comes from a
+//! seed, so that a simulated connection is repeatable byte by byte.
 //!
 //! The layer implements these rules of RFC 5238:
 //!
@@ -28,6 +28,7 @@ mod layer;
 mod secret;
 mod security;
 mod session;
+mod simulation;
 mod transport;
 mod trust;
 
@@ -38,5 +39,6 @@ pub use layer::{Layer, LayerEvent};
 pub use secret::SharedSecret;
 pub use security::Security;
 pub use session::{RECORD_OVERHEAD, Session, SessionEvent};
+pub use simulation::simulated;
 pub use transport::Transport;
 pub use trust::{Authorities, Trust};

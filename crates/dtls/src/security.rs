@@ -5,8 +5,10 @@ use std::time::Duration as StdDuration;
 
 use dimpl::crypto::Dtls13CipherSuite;
 use dimpl::{Config, NamedGroup};
+use whimbrel_proto::Role;
 use whimbrel_units::Duration;
 
+use crate::simulation::{self, SeededKeys};
 use crate::{Fingerprint, Identity, Trust};
 
 /// The largest handshake datagram in bytes. Smaller than any path that DCCP uses, so that a smaller path MTU in the middle
@@ -40,8 +42,9 @@ impl Security {
     pub fn new(identity: Identity, trust: Trust) -> Self {
         Self(Arc::new(Parts { identity, trust, seed: None, rekey_after: None }))
     }
-    /// **For simulations and tests only**: draws the jitter of timers and the random fields of messages from `seed`. Keys
-    /// of the key exchange remain secret, so that sizes of messages vary by some bytes from run to run.
+    /// **For simulations and tests only**: draws the jitter of timers, the random fields of messages and the keys of the key
+    /// exchange from `seed`, so that whoever knows it can read the connection. With a key of the curve P-256 the same calls give
+    /// the same records; signatures with other keys vary.
     pub fn seeded(self, seed: u64) -> Self {
         self.with(|parts| parts.seed = Some(seed))
     }
@@ -59,6 +62,10 @@ impl Security {
         self.0.identity.fingerprint()
     }
 
+    /// Keys for the key exchanges of a session, if they come from a seed.
+    pub(crate) fn seeded_keys(&self, role: Role) -> Option<SeededKeys> {
+        self.0.seed.map(|seed| SeededKeys::new(seed, role))
+    }
     pub(crate) fn identity(&self) -> &Identity {
         &self.0.identity
     }
@@ -87,7 +94,10 @@ impl Security {
             ])
             .kx_groups(&[NamedGroup::X25519, NamedGroup::Secp256r1]);
         if let Some(seed) = self.0.seed {
-            builder = builder.dangerously_set_rng_seed(seed);
+            builder = builder
+                .dangerously_set_rng_seed(seed)
+                .with_crypto_provider(simulation::provider())
+                .kx_groups(&[NamedGroup::X25519]);
         }
         if let Some(records) = self.0.rekey_after {
             builder = builder.aead_encryption_limit(records);

@@ -8,6 +8,7 @@ use whimbrel_proto::Role;
 use whimbrel_units::{Duration, Instant};
 
 use crate::clock::{SessionClock, today};
+use crate::simulation::SeededKeys;
 use crate::{Fingerprint, Security, SecurityError};
 
 /// Bytes by which a record is longer than its datagram: 5 of the header (RFC 9147, Section 4), the content type, 16 of the
@@ -64,6 +65,8 @@ enum Stage {
 #[derive(Debug)]
 pub struct Session {
     dtls: Option<Dtls>,
+    /// Keys for key exchanges, in simulations.
+    keys: Option<SeededKeys>,
     security: Security,
     role: Role,
     stage: Stage,
@@ -86,10 +89,13 @@ impl Session {
     pub fn new(now: Instant, role: Role, security: Security, rtt: Option<Duration>) -> Self {
         let clock = SessionClock::default();
         let certificate = security.identity().certificate();
-        let mut dtls = Dtls::new_13(security.config(rtt), certificate, clock.reading(now));
+        let mut keys = security.seeded_keys(role);
+        let config = security.config(rtt);
+        let mut dtls = SeededKeys::lend(&mut keys, || Dtls::new_13(config, certificate, clock.reading(now)));
         dtls.set_active(role == Role::Client);
         let mut session = Self {
             dtls: Some(dtls),
+            keys,
             security,
             role,
             stage: Stage::Opening,
@@ -140,7 +146,8 @@ impl Session {
             } else {
                 Ok(())
             };
-        let result = refreshed.and_then(|()| dtls.handle_packet(datagram));
+        let result =
+            refreshed.and_then(|()| SeededKeys::lend(&mut self.keys, || dtls.handle_packet(datagram)));
         if is_first {
             self.stage = Stage::Handshake;
         }
@@ -233,7 +240,8 @@ impl Session {
     /// Lets the library's time pass, and takes its output.
     fn advance(&mut self, now: Instant) {
         let Some(dtls) = &mut self.dtls else { return };
-        match dtls.handle_timeout(self.clock.reading(now)) {
+        let reading = self.clock.reading(now);
+        match SeededKeys::lend(&mut self.keys, || dtls.handle_timeout(reading)) {
             Ok(()) => self.drain(now),
             Err(error) => self.fail(match error {
                 dimpl::Error::Timeout(_) => SecurityError::TimedOut,

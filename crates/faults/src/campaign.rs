@@ -61,6 +61,8 @@ pub struct Campaign {
     pub trials: u64,
     /// The number of trials run in parallel.
     pub jobs: usize,
+    /// Trials of connections over several paths.
+    pub is_multipath: bool,
 }
 
 /// The outcome of a campaign.
@@ -87,7 +89,11 @@ impl Campaign {
                         if index >= self.trials {
                             break;
                         }
-                        let trial = run_trial(self.first + index, false);
+                        let seed = self.first + index;
+                        let trial = match self.is_multipath {
+                            true => crate::run_multipath_trial(seed),
+                            false => run_trial(seed, false),
+                        };
                         progress(done.fetch_add(1, Ordering::Relaxed) + 1, &trial);
                         let mut summary = summary.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                         summary.add(trial);

@@ -21,6 +21,8 @@
 //! | data are sent no faster than the CCID allows | `watch::pace` (CCID 3, 4), `watch::window` (CCID 2) |
 //! | once the applications have closed, all connections end | [`world`] |
 //!
+//! [`multipath`] has trials of connections over several paths, with laws of their own.
+//!
 //! This crate uses only the public interface of `proto`. The laws are written from the RFCs, not from the code
 //! under test: a broken law panics, and the campaign prints the command that reproduces it.
 
@@ -29,6 +31,7 @@ mod capture;
 mod damage;
 mod heap;
 mod hosts;
+pub mod multipath;
 mod path;
 pub mod plan;
 mod tally;
@@ -36,6 +39,7 @@ mod watch;
 pub mod world;
 
 pub use campaign::{Campaign, Trial, run_plan, run_trial};
+pub use multipath::{MultipathPlan, run_multipath_trial};
 pub use plan::Plan;
 pub use tally::Tally;
 pub use watch::pair::{disagreement, fit};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Parser;
-use whimbrel_faults::{Campaign, Plan, run_plan};
+use whimbrel_faults::{Campaign, MultipathPlan, Plan, Trial, run_multipath_trial, run_plan};
 
 /// Runs two DCCP endpoints over a hostile path and checks the laws that must hold.
 #[derive(Parser, Debug)]
@@ -26,6 +26,9 @@ struct Arguments {
     /// Run only the trial with this number, and print all its counts.
     #[arg(long, conflicts_with_all = ["seeds", "first"])]
     seed: Option<u64>,
+    /// Trials of multipath connections (RFC 9897).
+    #[arg(long, conflicts_with_all = ["plain", "pcap", "log"])]
+    multipath: bool,
     /// Draw that trial without sequence numbers that wrap, coalesced receives, crowds and steady ends.
     #[arg(long, requires = "seed")]
     plain: bool,
@@ -42,6 +45,10 @@ fn main() -> anyhow::Result<()> {
     // A broken law is a result, printed below.
     std::panic::set_hook(Box::new(|_| {}));
     match arguments.seed {
+        Some(seed) if arguments.multipath => {
+            println!("{:#?}", MultipathPlan::draw(seed));
+            report(run_multipath_trial(seed))
+        }
         Some(seed) if arguments.plain => replay(Plan::draw_plain(seed), arguments.pcap, arguments.log),
         Some(seed) => replay(Plan::draw(seed), arguments.pcap, arguments.log),
         None => campaign(&arguments),
@@ -50,7 +57,6 @@ fn main() -> anyhow::Result<()> {
 
 fn replay(plan: Plan, pcap: Option<PathBuf>, log: Option<PathBuf>) -> anyhow::Result<()> {
     println!("{plan:#?}");
-    let seed = plan.seed;
     let trial = run_plan(plan, pcap.is_some() || log.is_some());
     let files = [(&pcap, trial.capture.as_deref()), (&log, trial.log.as_deref().map(str::as_bytes))];
     for (path, content) in files {
@@ -58,27 +64,35 @@ fn replay(plan: Plan, pcap: Option<PathBuf>, log: Option<PathBuf>) -> anyhow::Re
             std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))?;
         }
     }
+    report(trial)
+}
+
+/// Prints the counts of a trial, and the law that it broke.
+fn report(trial: Trial) -> anyhow::Result<()> {
     print!("{}", trial.tally);
     println!("digest {:016x}", trial.digest);
     if let Some(law) = trial.broken {
-        eprintln!("seed {seed}: {law}");
+        eprintln!("seed {}: {law}", trial.seed);
         std::process::exit(1);
     }
     Ok(())
 }
 
 fn campaign(arguments: &Arguments) -> anyhow::Result<()> {
-    let campaign = Campaign { first: arguments.first, trials: arguments.seeds, jobs: arguments.jobs };
+    let campaign = Campaign {
+        first: arguments.first,
+        trials: arguments.seeds,
+        jobs: arguments.jobs,
+        is_multipath: arguments.multipath,
+    };
     let shows = std::io::stderr().is_terminal();
     let step = (campaign.trials / 100).max(1);
     let summary = campaign.run(|done, trial| {
         // A campaign may take hours: a broken law is printed when it is found.
         if let Some(law) = &trial.broken {
             eprintln!("{}seed {}: {law}", if shows { "\r" } else { "" }, trial.seed);
-            eprintln!(
-                "  cargo run --release -p whimbrel-faults -- --seed {} --pcap faults.pcapng",
-                trial.seed
-            );
+            let options = if campaign.is_multipath { "--multipath" } else { "--pcap faults.pcapng" };
+            eprintln!("  cargo run --release -p whimbrel-faults -- --seed {} {options}", trial.seed);
         }
         if shows && done % step == 0 {
             eprint!("\r{done} of {} trials", campaign.trials);

@@ -281,6 +281,10 @@ fn path(dice: &mut Dice, trouble: u64) -> PathPlan {
 pub(crate) struct Dice(RandomStream);
 
 impl Dice {
+    /// The stream of a multipath trial's part.
+    pub(crate) fn of_multipath(seed: u64, part: &str) -> Self {
+        Self(RandomStreams::new(seed, 0).stream(part, "multipath"))
+    }
     /// An integer below `bound`.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0.below(bound)

@@ -1,13 +1,14 @@
 //! The part of the campaign that every build runs, and the reproducibility of failures.
 
-use whimbrel_faults::{Campaign, run_trial};
+use whimbrel_faults::multipath::JoinPhase;
+use whimbrel_faults::{Campaign, run_multipath_trial, run_trial};
 
 /// More than `make test` runs are for `make faults`.
 const TRIALS: u64 = 400;
 
 #[test]
 fn no_trial_breaks_a_law() {
-    let summary = Campaign { first: 1_000_000, trials: TRIALS, jobs: 2 }.run(|_, _| {});
+    let summary = Campaign { first: 1_000_000, trials: TRIALS, jobs: 2, is_multipath: false }.run(|_, _| {});
     assert_eq!(summary.broken, []);
     // The trials have coverage: connections were established, by every CCID, and ended for many reasons.
     let tally = &summary.tally;
@@ -54,4 +55,36 @@ fn a_trial_is_reproduced_byte_for_byte() {
         assert_eq!(run_trial(seed, false).digest, once.digest);
     }
     assert_ne!(run_trial(1, false).digest, run_trial(2, false).digest);
+}
+
+#[test]
+fn no_multipath_trial_breaks_a_law() {
+    let summary = Campaign { first: 1_000_000, trials: 300, jobs: 2, is_multipath: true }.run(|_, _| {});
+    assert_eq!(summary.broken, []);
+    let tally = &summary.tally;
+    println!("{tally}");
+    // Paths died at each packet of the handshake by which they join, and were used again.
+    for phase in JoinPhase::ALL {
+        let what = format!("a path died at its {}", phase.name());
+        assert!(tally.times(&what) >= 10, "{what}: {}", tally.times(&what));
+    }
+    for what in [
+        "healed",
+        "subflows joined",
+        "paths failed",
+        "paths recovered",
+        "path: forged",
+        "path: damaged",
+        "commands",
+    ] {
+        assert!(tally.times(what) >= 20, "{what}: {}", tally.times(what));
+    }
+    assert!(tally.times("connected") > 250);
+}
+
+#[test]
+fn a_multipath_trial_is_repeated_exactly() {
+    for seed in [3, 77] {
+        assert!(run_multipath_trial(seed) == run_multipath_trial(seed), "seed {seed} differs from itself");
+    }
 }

@@ -99,6 +99,11 @@ fn the_call() {
 }
 
 #[test]
+fn the_encrypted_stream() {
+    check("encrypted", &[("simulation.duration", "20 s")]);
+}
+
+#[test]
 fn the_comparison_over_a_trace_of_losses() {
     check("compare", &[("simulation.duration", "40 s")]);
 }

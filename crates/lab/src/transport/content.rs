@@ -24,6 +24,11 @@ pub trait Content: CloneContent + fmt::Debug + Send {
         None
     }
 
+    /// The DCCP packet inside, of a content that is none itself.
+    fn dccp_packet(&mut self) -> Option<&mut whimbrel_wire::Packet> {
+        None
+    }
+
     /// The packet of an emulated network that this is, if it is one.
     fn into_emulated(self: Box<Self>) -> Option<Box<EmulatedPacket>> {
         None

@@ -9,6 +9,7 @@ mod details;
 mod freezing;
 mod packet;
 mod reordering;
+mod secured;
 mod station;
 
 use schemars::JsonSchema;
@@ -23,7 +24,7 @@ use whimbrel_scenario::{Note, ScenarioError, idle};
 
 pub use agent::{Attachment, DccpAgent};
 pub use classifier::Classifier;
-pub use details::Details;
+pub use details::{Details, Encryption};
 
 use super::{FlowAgent, FlowSetup, FlowTransport, Transport};
 use agent::GREEDY_QUEUE;
@@ -112,6 +113,8 @@ pub struct DccpFlow {
     pub lower_headers: u32,
     /// `true` if packets travel in UDP datagrams (RFC 6773).
     pub encapsulated: bool,
+    /// The encryption of the data.
+    pub encryption: Encryption,
     /// `true` if the sender is frozen while its 802.11 station has no access point.
     pub follows_station: bool,
     /// Drift of the sender's clock against simulated time, in nanoseconds per second.
@@ -151,11 +154,15 @@ impl FlowTransport for DccpFlow {
         let checked = self.config.integrity.data_checksum != DataChecksumUse::Off;
         // Padded to whole words (Section 5.1).
         let options = (OPTION * (u32::from(timestamped) + u32::from(checked))).next_multiple_of(4);
-        self.lower_headers + DCCP_DATA_HEADER + options
+        let record = if self.encryption == Encryption::Dtls { secured::OVERHEAD } else { 0 };
+        self.lower_headers + DCCP_DATA_HEADER + options + record
     }
 
     fn fit(&mut self, key: &str, payload: u32, greedy: bool) -> Result<(), ScenarioError> {
-        self.config.max_datagram = payload as usize;
+        self.config.max_datagram = match self.encryption {
+            Encryption::None => payload as usize,
+            Encryption::Dtls => (payload + secured::OVERHEAD).max(secured::LARGEST_HANDSHAKE) as usize,
+        };
         if greedy {
             self.config.send_queue.max_datagrams = GREEDY_QUEUE as usize;
         }
@@ -171,11 +178,17 @@ impl FlowTransport for DccpFlow {
             None => flow.meter(),
         };
         let (config, source) = (&self.config, flow.source());
+        let [of_client, of_server] = match self.encryption {
+            Encryption::None => [None, None],
+            Encryption::Dtls => whimbrel_dtls::simulated(seeds).map(Some),
+        };
         let client =
             DccpAgent::client(at(flow.to), config.clone(), seeds[0], flow.start, source, flow.meter())
                 .with_clock_drift(self.clock_drift)
-                .with_station(self.station(flow));
-        let server = DccpAgent::server(at(flow.from), config.clone(), seeds[1], receiver_meter);
+                .with_station(self.station(flow))
+                .with_security(of_client);
+        let server = DccpAgent::server(at(flow.from), config.clone(), seeds[1], receiver_meter)
+            .with_security(of_server);
         [client.into(), server.into()]
     }
 

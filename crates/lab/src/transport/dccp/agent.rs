@@ -1,9 +1,11 @@
 //! One end of a DCCP connection in the simulated network: the real protocol code and the simulator's clock.
 
 use super::freezing;
+use super::secured::Secured;
 use super::station::{Station, StationChange};
 use rustc_hash::FxHashMap;
 use whimbrel_control::reordering::LatenessSummary;
+use whimbrel_dtls::Security;
 use whimbrel_netsim::medium::Observation;
 use whimbrel_netsim::{Ecn, FlowId, LinkId, LossCause, NodeId, Packet};
 use whimbrel_proto::{
@@ -56,6 +58,8 @@ pub struct DccpAgent {
     undelivered: Vec<Arrived>,
     /// The newest packet whose data were delivered.
     newest_delivered: Option<SeqNo>,
+    /// DTLS above the connection.
+    secured: Option<Box<Secured>>,
     /// The 802.11 station that the sender follows or takes estimates from.
     station: Option<Box<Station>>,
     meter: Meter,
@@ -109,9 +113,16 @@ impl DccpAgent {
             source: None,
             queued: 0,
             waiting: None,
+            secured: None,
             station: None,
             meter,
         }
+    }
+
+    /// The same end with DTLS, if there is a security.
+    #[must_use]
+    pub(super) fn with_security(self, security: Option<Security>) -> Self {
+        Self { secured: security.map(|security| Box::new(Secured::new(security))), ..self }
     }
 
     /// Replaces the clock by one that gains `drift` nanoseconds on simulated time in each second.
@@ -134,11 +145,21 @@ impl DccpAgent {
     /// Passes the datagrams due to the connection; a greedy application keeps its queue filled.
     fn feed(&mut self, now: Instant) {
         let (Some(connection), Some(source)) = (&mut self.connection, &mut self.source) else { return };
+        let mut secured = self.secured.as_deref_mut();
+        // Data wait for the handshake at their source.
+        if secured.as_ref().is_some_and(|secured| !secured.is_open()) {
+            return;
+        }
         while !source.is_greedy() || self.queued < GREEDY_QUEUE {
             let Some(emission) = source.poll_emission(now) else { break };
             let payload = Payload::Opaque { length: emission.size, tag: emission.tag };
             let deadline = emission.deadline.map(|at| self.clock.local(at));
-            match connection.send(self.clock.local(now), Datagram { payload, deadline }) {
+            let (local, datagram) = (self.clock.local(now), Datagram { payload, deadline });
+            let sent = match &mut secured {
+                Some(secured) => secured.send(local, connection, datagram, emission.tag),
+                None => connection.send(local, datagram),
+            };
+            match sent {
                 Ok(id) => {
                     self.queued += 1;
                     if let Some(waiting) = &mut self.waiting {
@@ -154,13 +175,21 @@ impl DccpAgent {
         }
         if source.has_ended(now) {
             self.source = None;
-            connection.close(self.clock.local(now));
+            let local = self.clock.local(now);
+            if let Some(secured) = secured {
+                secured.close(local, connection);
+            }
+            connection.close(local);
         }
     }
 
     fn handle_events(&mut self, now: Instant) {
         let Some(connection) = &mut self.connection else { return };
-        while let Some(event) = connection.poll_event() {
+        let local = self.clock.local(now);
+        while let Some(event) = match &mut self.secured {
+            Some(secured) => secured.poll_event(local, connection),
+            None => connection.poll_event(),
+        } {
             match event {
                 Event::Datagram { sequence, .. } => {
                     let arrived = match self.undelivered.as_slice() {
@@ -229,7 +258,7 @@ impl FlowEnd for DccpAgent {
             self.meter.on_arrived(now, packet_info, ecn);
             self.undelivered.push(Arrived { at: now, packet_info, length });
         }
-        let SimPayload::Dccp(dccp) = &mut envelope.content else { return };
+        let Some(dccp) = packet_in(&mut envelope.content) else { return };
         if self.connection.is_none() && self.start.is_none() && dccp.packet_type() == PacketType::Request {
             self.connection =
                 Connection::server(self.clock.local(now), self.config.clone(), dccp, self.seed).ok();
@@ -269,9 +298,13 @@ impl FlowEnd for DccpAgent {
         let local = self.clock.local(now);
         match &mut self.connection {
             // Most wake-ups are for a packet that congestion control has held back, not for a timer.
-            Some(connection) if local < self.wait.timer && !connection.has_events() => {}
+            Some(connection)
+                if local < self.wait.timer && !connection.has_events() && self.secured.is_none() => {}
             Some(connection) => {
                 connection.handle_timeout(local);
+                if let Some(secured) = &mut self.secured {
+                    secured.handle_timeout(local, connection);
+                }
                 self.handle_events(now);
             }
             None => {}
@@ -294,7 +327,11 @@ impl FlowEnd for DccpAgent {
         self.handle_events(now);
         let size = transmit.packet.encoded_len() as u32 + self.attachment.lower_headers;
         let ecn = transmit.ecn;
-        let payload = Envelope { sent: now, content: transmit.packet.into() };
+        let content = match &mut self.secured {
+            Some(secured) => SimPayload::Other(Box::new(secured.content(transmit.packet))),
+            None => transmit.packet.into(),
+        };
+        let payload = Envelope { sent: now, content };
         match payload.content.data_length() {
             0 => self.meter.on_feedback_sent(size),
             _ => {
@@ -312,19 +349,26 @@ impl FlowEnd for DccpAgent {
         }
         let connection = self.wait.deadline().map(|at| self.clock.simulated(at));
         let station = self.station.as_ref().and_then(|station| station.poll_timeout());
-        let connection = earlier(connection, station);
+        let mut connection = earlier(connection, station);
+        if let Some(secured) = &self.secured {
+            connection = earlier(connection, secured.poll_timeout().map(|at| self.clock.simulated(at)));
+            if !secured.is_open() {
+                return connection;
+            }
+        }
         let Some(source) = &self.source else { return connection };
         // A greedy source is polled whenever there is room; it needs a timer for its end only.
         let source = if source.is_greedy() { source.stop() } else { source.poll_timeout() };
         earlier(connection, source)
     }
 
-    fn handle_loss(&mut self, now: Instant, packet: Packet<Envelope>, cause: LossCause) {
+    fn handle_loss(&mut self, now: Instant, mut packet: Packet<Envelope>, cause: LossCause) {
         if packet.payload.content.data_length() == 0 {
             return self.meter.on_feedback_lost();
         }
         self.meter.on_lost(now, packet.payload.packet_info(packet.size), cause);
-        if let (Some(connection), SimPayload::Dccp(dccp)) = (&mut self.connection, &packet.payload.content) {
+        if let (Some(connection), Some(dccp)) = (&mut self.connection, packet_in(&mut packet.payload.content))
+        {
             connection.inform_loss(dccp.sequence, cause_of(cause));
         }
     }
@@ -401,6 +445,15 @@ impl FlowEnd for DccpAgent {
             receive_rate: sender.receive_rate.map_or(f64::NAN, |rate| rate.as_bits_per_second()),
             freeze: sender.freeze.map_or("", |state| state.name()),
         }
+    }
+}
+
+/// The DCCP packet of a content.
+fn packet_in(content: &mut SimPayload) -> Option<&mut whimbrel_wire::Packet> {
+    match content {
+        SimPayload::Dccp(packet) => Some(packet),
+        SimPayload::Other(content) => content.dccp_packet(),
+        _ => None,
     }
 }
 

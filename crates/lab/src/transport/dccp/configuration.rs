@@ -9,7 +9,7 @@ use whimbrel_proto::{Ccid, Config, ConfigError, OverflowPolicy, SendQueueConfig}
 use whimbrel_scenario::ScenarioError;
 
 use super::freezing::Freeze;
-use super::{Classifier, DccpFlow, Details};
+use super::{Classifier, DccpFlow, Details, Encryption};
 
 /// Bytes of the header of a UDP datagram.
 const UDP_HEADER: u32 = 8;
@@ -44,6 +44,13 @@ pub(super) fn check(key: &str, classifier: Classifier, details: &Details) -> Res
             format!("{key}.dccp.checksum_coverage"),
             details.checksum_coverage,
             "0 with `udp_encapsulation`: UDP's checksum covers everything (RFC 6773, Section 3.3.1)",
+        ));
+    }
+    if details.encryption == Encryption::Dtls && details.checksum_coverage != 0 {
+        return Err(ScenarioError::invalid(
+            format!("{key}.dccp.checksum_coverage"),
+            details.checksum_coverage,
+            "0 with `encryption`: a damaged record is not authentic",
         ));
     }
     if let Some(freeze) = &details.freeze {
@@ -138,6 +145,7 @@ pub(super) fn configured(ccid: u8, classifier: Classifier, details: &Details) ->
     DccpFlow {
         ccid,
         classifier,
+        encryption: details.encryption,
         lower_headers: details.network_header + encapsulation,
         encapsulated: details.udp_encapsulation,
         follows_station: details.freeze.as_ref().is_some_and(|freeze| freeze.follows_station),

@@ -8,6 +8,17 @@ use super::classification::Classification;
 use super::freezing::Freeze;
 use super::reordering::{Late, LossDetection, ReorderSize};
 
+/// Encryption of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Encryption {
+    /// Data travel as they are.
+    #[default]
+    None,
+    /// DTLS 1.3 (RFC 5238): a handshake after that of DCCP, and 22 bytes more in each data packet.
+    Dtls,
+}
+
 /// Details of DCCP.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -17,6 +28,9 @@ pub struct Details {
     pub ecn: bool,
     /// If true, packets travel in UDP datagrams (RFC 6773), which adds 8 bytes to each.
     pub udp_encapsulation: bool,
+    /// Encryption: `"none"` or `"dtls"` (DTLS 1.3, RFC 5238). Data then wait for a second handshake, and each record takes 22 bytes of
+    /// `packet_size`. The records are those of the sockets; simulated ends have the same keys in each run.
+    pub encryption: Encryption,
     /// Bytes of the network header; 20 for IPv4 without options.
     pub network_header: u32,
     /// The initial Sequence Window in packets (RFC 4340, Section 7.5.2).
@@ -86,6 +100,7 @@ impl Default for Details {
         Self {
             ecn: true,
             udp_encapsulation: false,
+            encryption: Encryption::None,
             network_header: 20,
             sequence_window: 100,
             send_queue: 64,

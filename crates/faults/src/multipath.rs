@@ -1,0 +1,37 @@
+//! Trials of multipath connections (RFC 9897): two hosts with two or three paths, of which one or all lose, repeat, reorder and
+//! damage packets, or have an attacker; a path dies at a chosen packet of the handshake by which it joins.
+//!
+//! | law | |
+//! |---|---|
+//! | drained | a drained host sleeps, and sends a bounded number of packets per instant |
+//! | once | a datagram arrives once at most, as it was sent; with a reorder buffer in order |
+//! | outcome | each datagram that was accepted has left or was dropped, and the application learns which |
+//! | joined | a subflow has data only after its handshake |
+//! | bounded | subflows, addresses, confirmations and routes are bounded by the configuration |
+//! | alive | while the first path is clean, nothing that happens on another one ends the connection or delays a stream for long |
+//! | healed | a path that works again joins again |
+//! | closed | both ends learn of the close once, and nothing is left of the connection |
+//!
+//! With an attacker on a path, which DCCP does not exclude, *once* is about repetitions alone, and *alive* and *healed* do not apply.
+
+mod plan;
+mod world;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+pub use plan::{Death, JoinPhase, LinePlan, MultipathPlan};
+
+use crate::campaign::Trial;
+
+/// Runs the multipath trial with that number. A broken law, or any other panic, is part of the result.
+pub fn run_multipath_trial(seed: u64) -> Trial {
+    let mut world = world::World::new(MultipathPlan::draw(seed));
+    // A world with a broken law is only read afterwards.
+    let outcome = catch_unwind(AssertUnwindSafe(|| world.run()));
+    let broken = outcome.err().map(|panic| {
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
+        format!("at {}: {}", world.now(), message.unwrap_or("a panic without a message"))
+    });
+    Trial { seed, broken, tally: world.take_tally(), digest: world.digest(), capture: None, log: None }
+}

@@ -1,0 +1,469 @@
+//! Two hosts, their paths, and the laws.
+
+use core::net::{Ipv4Addr, SocketAddr};
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use whimbrel_proto::multipath::{
+    MultipathConfig, MultipathEndpoint, MultipathEndpointConfig, MultipathEndpointEvent, MultipathEvent,
+    MultipathHandle, Path, PathPriority, SubflowId, SubflowStage,
+};
+use whimbrel_proto::{Datagram, DatagramId, ReceiveMeta};
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::checksum::PseudoHeader;
+use whimbrel_wire::option::multipath::MultipathOption;
+use whimbrel_wire::{Packet, PacketType, Payload};
+
+use super::plan::{Death, JoinPhase, MultipathPlan};
+use crate::damage;
+use crate::plan::Dice;
+use crate::tally::Tally;
+
+const PORT: u16 = 5_001;
+/// Packets that a host may send at one instant.
+const MAX_BURST: usize = 600;
+/// Most of what a connection remembers: addresses, datasets and confirmations.
+const MAX_REMEMBERED: usize = 512;
+/// Subflows that a connection keeps: eight live ones, and four times as many with those that are over.
+const MAX_SUBFLOWS: usize = 32;
+/// The longest time without a datagram at the receiver of a stream whose first path is clean. Data on a path that fails are lost for
+/// a retransmission timeout, which is a second before the first measurement and doubles with the variation of a bad path.
+const LONGEST_GAP: Duration = Duration::from_secs(4);
+/// Time for a close to complete, TIMEWAIT and the timers of a dead path included.
+const CLOSING_TIME: Duration = Duration::from_secs(700);
+
+/// One of the hosts: 0 is the client, 1 the server.
+#[derive(Debug)]
+struct Host {
+    endpoint: MultipathEndpoint,
+    handle: Option<MultipathHandle>,
+    /// Datagrams that were accepted and have no outcome yet.
+    pending: BTreeSet<DatagramId>,
+    /// Numbers of the datagrams that have left.
+    next: u64,
+    /// Numbers of the datagrams that arrived, and the last one and its time.
+    arrived: BTreeSet<u64>,
+    last: Option<(u64, Instant)>,
+    is_established: bool,
+    closed: u32,
+}
+
+/// A trial.
+pub(super) struct World {
+    plan: MultipathPlan,
+    dice: Dice,
+    now: Instant,
+    hosts: [Host; 2],
+    /// The receiving host, its path, and the packet, by arrival.
+    flying: BTreeMap<(Instant, u64), (usize, Path, Packet)>,
+    order: u64,
+    /// The paths and directions that are dead, and until when.
+    dead: [[Instant; 2]; 3],
+    death: Option<Death>,
+    is_healed: bool,
+    tally: Tally,
+    digest: u64,
+}
+
+/// A path, as the client sees it.
+fn path(line: usize) -> Path {
+    let local = SocketAddr::from(([10, 0, line as u8, 1], 0));
+    Path { local, remote: SocketAddr::from(([192, 0, 2, 1], 0)) }
+}
+
+fn reversed(path: Path) -> Path {
+    Path { local: path.remote, remote: path.local }
+}
+
+/// The number of a path, seen from that host.
+fn line_of(path: Path, host: usize) -> usize {
+    let address = if host == 0 { path.local } else { path.remote };
+    match address {
+        SocketAddr::V4(address) => usize::from(address.ip().octets()[2]),
+        SocketAddr::V6(_) => 0,
+    }
+}
+
+/// The content of a datagram: its number, and bytes that depend on it.
+fn content(number: u64) -> Bytes {
+    let mut bytes = number.to_be_bytes().to_vec();
+    bytes.resize(40 + (number * 37 % 400) as usize, number as u8);
+    bytes.into()
+}
+
+impl Host {
+    fn new(endpoint: MultipathEndpoint, handle: Option<MultipathHandle>) -> Self {
+        Self {
+            endpoint,
+            handle,
+            pending: BTreeSet::new(),
+            next: 0,
+            arrived: BTreeSet::new(),
+            last: None,
+            is_established: false,
+            closed: 0,
+        }
+    }
+}
+
+impl World {
+    pub(super) fn new(plan: MultipathPlan) -> Self {
+        let now = Instant::from_secs(1_000);
+        let settings = MultipathConfig::default().scheduler(plan.scheduler);
+        let limits = MultipathEndpointConfig::default();
+        let mut dice = Dice::of_multipath(plan.seed, "world");
+        let mut secret = || core::array::from_fn(|_| dice.word() as u8);
+        let (mut server, mut client) =
+            (MultipathEndpoint::new(limits, secret()), MultipathEndpoint::new(limits, secret()));
+        server.listen(PORT, plan.config(), settings.clone()).expect("a valid configuration");
+        let handle = client.connect(now, path(0), PORT, plan.config(), settings).expect("a free port");
+        Self {
+            death: plan.death,
+            plan,
+            dice,
+            now,
+            hosts: [Host::new(client, Some(handle)), Host::new(server, None)],
+            flying: BTreeMap::new(),
+            order: 0,
+            dead: [[now; 2]; 3],
+            is_healed: false,
+            tally: Tally::default(),
+            digest: 0xcbf2_9ce4_8422_2325,
+        }
+    }
+    pub(super) fn now(&self) -> Instant {
+        self.now
+    }
+    pub(super) fn take_tally(&mut self) -> Tally {
+        std::mem::take(&mut self.tally)
+    }
+    pub(super) fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// Runs the trial.
+    pub(super) fn run(&mut self) {
+        self.run_for(Duration::from_secs(3));
+        let limit = self.now + Duration::from_secs(120);
+        while !(self.hosts[0].is_established && self.hosts[1].is_established) && self.now < limit {
+            self.run_for(Duration::from_secs(1));
+        }
+        if !(self.hosts[0].is_established && self.hosts[1].is_established) {
+            assert!(!self.plan.must_live(), "no connection on a clean path");
+            return self.tally.count("no connection");
+        }
+        self.tally.count("connected");
+        self.join_all();
+        let end = self.now + self.plan.duration;
+        let mut next_join = self.now + Duration::from_secs(5);
+        while self.now < end {
+            self.send(0);
+            self.send(1);
+            if self.now >= next_join {
+                self.join_all();
+                next_join = self.now + Duration::from_secs(5);
+            }
+            if self.plan.has_commands && self.dice.chance(0.1) {
+                self.command();
+            }
+            self.run_for(self.plan.interval);
+        }
+        if self.plan.must_live() {
+            self.heal();
+        }
+        self.close();
+    }
+
+    /// The law *healed*: with all paths clean, each joins, and the stream uses any of them.
+    fn heal(&mut self) {
+        self.is_healed = true;
+        let limit = self.now + Duration::from_secs(150);
+        loop {
+            self.join_all();
+            for _ in 0..100 {
+                self.send(0);
+                self.run_for(Duration::from_millis(50));
+            }
+            let established = self.established(1);
+            if established.len() == self.plan.lines.len() {
+                break;
+            }
+            assert!(self.now < limit, "only the paths {established:?} have joined again");
+        }
+        self.tally.count("healed");
+    }
+
+    /// The law *closed*.
+    fn close(&mut self) {
+        let by = usize::from(self.plan.server_closes);
+        self.act(by, |connection, now| connection.close(now));
+        self.run_for(Duration::from_secs(60));
+        if self.plan.must_live() {
+            assert!(self.hosts.iter().all(|host| host.closed == 1), "a clean path has not carried the close");
+        }
+        // An end that sends nothing does not notice that its peer has gone: RFC 4340 has no time limit for that.
+        self.act(1 - by, |connection, now| connection.close(now));
+        self.run_for(CLOSING_TIME);
+        for (number, host) in self.hosts.iter().enumerate() {
+            assert!(host.endpoint.is_empty(), "host {number} keeps a connection");
+            assert_eq!(host.closed, 1, "ends reported at host {number}");
+            assert!(
+                host.pending.is_empty(),
+                "datagrams without an outcome at host {number}: {:?}",
+                host.pending
+            );
+        }
+    }
+
+    /// Paths on which a host has an established subflow.
+    fn established(&self, host: usize) -> BTreeSet<usize> {
+        let connection =
+            self.hosts[host].handle.and_then(|handle| self.hosts[host].endpoint.connection(handle));
+        let subflows = connection.map(|connection| connection.snapshot().subflows).unwrap_or_default();
+        let is_up = |stage| stage == SubflowStage::Established;
+        subflows.iter().filter(|it| is_up(it.stage)).map(|it| line_of(it.path, host)).collect()
+    }
+
+    /// The client joins on the paths that it does not use.
+    fn join_all(&mut self) {
+        let Some(handle) = self.hosts[0].handle else { return };
+        let Some(connection) = self.hosts[0].endpoint.connection(handle) else { return };
+        let used: BTreeSet<usize> = connection.subflows().map(|(_, path)| line_of(path, 0)).collect();
+        for line in 0..self.plan.lines.len() {
+            if !used.contains(&line) {
+                let _ = self.hosts[0].endpoint.join(self.now, handle, path(line), None);
+            }
+        }
+    }
+
+    /// Passes a command to a host's connection, if there is one.
+    fn act<T>(
+        &mut self,
+        host: usize,
+        command: impl FnOnce(&mut whimbrel_proto::multipath::MultipathConnection, Instant) -> T,
+    ) -> Option<T> {
+        let (now, host) = (self.now, &mut self.hosts[host]);
+        let handle = host.handle?;
+        let result = command(host.endpoint.connection_mut(handle)?, now);
+        host.endpoint.wake(handle);
+        Some(result)
+    }
+
+    fn send(&mut self, host: usize) {
+        let number = self.hosts[host].next;
+        let datagram = Datagram::new(Payload::Bytes(content(number)));
+        if let Some(Ok(id)) = self.act(host, |connection, now| connection.send(now, datagram)) {
+            let host = &mut self.hosts[host];
+            host.next += 1;
+            assert!(host.pending.insert(id), "two datagrams are {id:?}");
+            self.tally.count("datagrams sent");
+        }
+    }
+
+    /// A command of an application at random.
+    fn command(&mut self) {
+        let (host, line) = (self.dice.below(2) as usize, self.dice.below(3) as usize);
+        let (id, value) = (SubflowId(self.dice.below(6) as u32), self.dice.below(16) as u8);
+        let kind = self.dice.below(5);
+        self.act(host, |connection, now| match kind {
+            0 => drop(connection.close_subflow(now, id)),
+            1 => drop(connection.set_priority(now, id, PathPriority::new(value))),
+            2 => drop(connection.announce_address(now, [198, 51, 100, value].into(), None)),
+            3 if host == 0 => drop(connection.lose_address(now, path(line).local.ip())),
+            _ if host == 0 => drop(connection.remove_address(now, path(line).local.ip())),
+            _ => {}
+        });
+        self.tally.count("commands");
+    }
+
+    fn run_for(&mut self, time: Duration) {
+        let end = self.now + time;
+        loop {
+            self.drain();
+            let due = self.hosts.iter().filter_map(|host| host.endpoint.poll_timeout());
+            let arrival = self.flying.keys().next().map(|(at, _)| *at);
+            let next = due.chain(arrival).min().unwrap_or(Instant::FAR_FUTURE).max(self.now);
+            if next > end {
+                self.now = end;
+                return;
+            }
+            self.now = next;
+            while let Some(first) = self.flying.first_entry().filter(|entry| entry.key().0 <= next) {
+                let (host, path, packet) = first.remove();
+                self.hosts[host].endpoint.handle_packet(next, path, ReceiveMeta::default(), packet);
+            }
+            self.hosts.iter_mut().for_each(|host| host.endpoint.handle_timeout(next));
+        }
+    }
+
+    /// The laws *drained* and *bounded*.
+    fn drain(&mut self) {
+        for host in 0..2 {
+            let mut burst = 0;
+            while let Some((path, transmit)) = self.hosts[host].endpoint.poll_transmit(self.now) {
+                burst += 1;
+                assert!(burst < MAX_BURST, "host {host} sends without end");
+                self.offer(host, path, transmit.packet);
+            }
+            while let Some((handle, event)) = self.hosts[host].endpoint.poll_event() {
+                match event {
+                    MultipathEndpointEvent::Accepted { .. } => {
+                        self.hosts[host].handle.get_or_insert(handle);
+                    }
+                    MultipathEndpointEvent::Connection(event) if self.hosts[host].handle == Some(handle) => {
+                        self.on_event(host, event);
+                    }
+                    _ => {}
+                }
+            }
+            let due = self.hosts[host].endpoint.poll_timeout();
+            assert!(due.is_none_or(|due| due > self.now), "host {host} is drained, to be woken at {due:?}");
+            let endpoint = &self.hosts[host].endpoint;
+            assert!(endpoint.routes() <= 4 * MAX_SUBFLOWS, "{} routes", endpoint.routes());
+            if let Some(connection) = self.hosts[host].handle.and_then(|handle| endpoint.connection(handle)) {
+                let snapshot = connection.snapshot();
+                assert!(snapshot.remembered <= MAX_REMEMBERED, "{} remembered", snapshot.remembered);
+                assert!(snapshot.subflows.len() <= MAX_SUBFLOWS, "{} subflows", snapshot.subflows.len());
+            }
+        }
+    }
+
+    /// The laws *once*, *outcome* and *alive*.
+    fn on_event(&mut self, host: usize, event: MultipathEvent) {
+        match event {
+            MultipathEvent::Established { is_multipath } => {
+                assert!(is_multipath || self.plan.has_attacker(), "a regular connection");
+                self.hosts[host].is_established = true;
+            }
+            MultipathEvent::Datagram { payload: Payload::Bytes(bytes), .. } => self.on_datagram(host, &bytes),
+            MultipathEvent::DatagramSent { id, .. } => {
+                // With copies on several paths it is reported for each.
+                self.hosts[host].pending.remove(&id);
+            }
+            MultipathEvent::DatagramDropped { id, .. } => {
+                assert!(self.hosts[host].pending.remove(&id), "{id:?} was dropped after it had left");
+                self.tally.count("datagrams dropped by their sender");
+            }
+            MultipathEvent::PathFailed(_) => self.tally.count("paths failed"),
+            MultipathEvent::PathRecovered(_) => self.tally.count("paths recovered"),
+            MultipathEvent::SubflowUp(_) => self.tally.count("subflows joined"),
+            MultipathEvent::Closed(error) => {
+                self.hosts[host].closed += 1;
+                self.tally.count(&format!("ended: {error}"));
+            }
+            _ => {}
+        }
+    }
+    fn on_datagram(&mut self, host: usize, bytes: &[u8]) {
+        let number = bytes.first_chunk().map_or(u64::MAX, |first| u64::from_be_bytes(*first));
+        let is_genuine = number < self.hosts[1 - host].next && content(number) == *bytes;
+        assert!(is_genuine || self.plan.has_attacker(), "host {host} got data that were not sent: {number}");
+        if !is_genuine {
+            return self.tally.count("forged datagrams");
+        }
+        let now = self.now;
+        let to = &mut self.hosts[host];
+        assert!(
+            to.arrived.insert(number) || self.plan.has_attacker(),
+            "{number} arrived twice at host {host}"
+        );
+        let is_ordered = self.plan.reorder_delay.is_some() && !self.plan.has_attacker();
+        if let Some((last, at)) = to.last.filter(|_| to.closed == 0) {
+            assert!(!is_ordered || number > last, "{number} arrived after {last}");
+            let gap = now.saturating_since(at);
+            assert!(
+                gap < LONGEST_GAP + self.plan.interval || !self.plan.must_live() || self.is_healed,
+                "host {host} got nothing for {gap} although a path is clean"
+            );
+        }
+        to.last = Some((number, now));
+        self.tally.count("datagrams arrived");
+    }
+
+    /// A host sends a packet: the treatment by its path.
+    fn offer(&mut self, from: usize, path: Path, packet: Packet) {
+        let line = line_of(path, from);
+        self.digest =
+            (self.digest ^ packet.sequence.value() ^ ((line as u64) << 50)).wrapping_mul(0x100_0000_01b3);
+        self.law_joined(from, path, &packet);
+        if let Some(death) = self.death.filter(|death| death.line == line && starts(*death, from, &packet)) {
+            let until = self.now + death.lasts;
+            let directions = if death.is_one_way { from..=from } else { 0..=1 };
+            directions.for_each(|direction| self.dead[line][direction] = until);
+            self.tally.count(&format!("a path died at its {}", death.phase.name()));
+            self.death = None;
+        }
+        if self.now < self.dead[line][from] && !self.is_healed {
+            return self.tally.count("path: dead");
+        }
+        let plan = self.plan.lines[line.min(self.plan.lines.len() - 1)].clone();
+        if self.is_healed {
+            return self.fly(from, path, packet, plan.delay);
+        }
+        if self.dice.chance(plan.lose) {
+            return self.tally.count("path: lost");
+        }
+        for _ in 0..=u32::from(self.dice.chance(plan.repeat)) {
+            let delay = plan.delay + self.dice.time(Duration::ZERO, plan.jitter);
+            let addresses =
+                PseudoHeader::v4(Ipv4Addr::new(10, 0, line as u8, 1), Ipv4Addr::new(192, 0, 2, 1));
+            let packet = if self.dice.chance(plan.flip) {
+                self.tally.count("path: damaged");
+                // A checksum of 16 bits misses some damage, which is then a forgery.
+                let received = damage::flip(&packet, &addresses, &mut self.dice);
+                received.filter(|received| *received == packet || self.plan.has_attacker())
+            } else if self.dice.chance(plan.forge) {
+                self.tally.count("path: forged");
+                damage::forge(&packet, &addresses, 0.1, &mut self.dice)
+            } else {
+                Some(packet.clone())
+            };
+            if let Some(packet) = packet {
+                self.fly(from, path, packet, delay);
+            }
+        }
+    }
+    fn fly(&mut self, from: usize, path: Path, packet: Packet, delay: Duration) {
+        self.order += 1;
+        self.flying.insert((self.now + delay, self.order), (1 - from, reversed(path), packet));
+    }
+
+    /// The law *joined*.
+    fn law_joined(&self, from: usize, path: Path, packet: &Packet) {
+        if !has_data(packet) {
+            return;
+        }
+        let host = &self.hosts[from];
+        let Some(connection) = host.handle.and_then(|handle| host.endpoint.connection(handle)) else {
+            return;
+        };
+        let id = connection.find(path, &answer_to(packet));
+        let stage =
+            id.and_then(|id| connection.snapshot().subflows.iter().find(|it| it.id == id).map(|it| it.stage));
+        assert!(stage != Some(SubflowStage::Joining), "data on {path:?} before it has joined");
+    }
+}
+
+/// A packet with the ports of an answer, by which a subflow is found.
+fn answer_to(packet: &Packet) -> Packet {
+    Packet { source_port: packet.destination_port, destination_port: packet.source_port, ..packet.clone() }
+}
+
+fn has_data(packet: &Packet) -> bool {
+    matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck) && !packet.payload.is_empty()
+}
+
+/// `true` if a path dies at that packet.
+fn starts(death: Death, from: usize, packet: &Packet) -> bool {
+    let has_code = packet
+        .options
+        .iter()
+        .any(|option| matches!(MultipathOption::parse(option), Some(MultipathOption::Hmac(_))));
+    match (death.phase, packet.packet_type()) {
+        (JoinPhase::Request, PacketType::Request) | (JoinPhase::Response, PacketType::Response) => true,
+        (JoinPhase::Code, PacketType::Ack) => from == 0 && has_code,
+        (JoinPhase::Completion, PacketType::Ack) => from == 1,
+        (JoinPhase::Data, _) => has_data(packet),
+        _ => false,
+    }
+}
