@@ -20,6 +20,8 @@ use crate::plan::Dice;
 use crate::tally::Tally;
 
 const PORT: u16 = 5_001;
+/// Steps of the world in one call, which has 700 s of timers at most.
+const MAX_STEPS: u64 = 100_000;
 /// Packets that a host may send at one instant.
 const MAX_BURST: usize = 600;
 /// Most of what a connection remembers: addresses, datasets and confirmations.
@@ -278,8 +280,11 @@ impl World {
 
     fn run_for(&mut self, time: Duration) {
         let end = self.now + time;
+        let mut steps = 0_u64;
         loop {
             self.drain();
+            steps += 1;
+            assert!(steps < MAX_STEPS, "{steps} steps within {time}: a livelock at {}", self.now);
             let due = self.hosts.iter().filter_map(|host| host.endpoint.poll_timeout());
             let arrival = self.flying.keys().next().map(|(at, _)| *at);
             let next = due.chain(arrival).min().unwrap_or(Instant::FAR_FUTURE).max(self.now);

@@ -392,10 +392,13 @@ impl MultipathConnection {
         self.subflows.clear();
         self.drain();
     }
-    /// `true` if a signal can be sent now: on the subflow that must carry it, or on any.
+    /// `true` if a signal can be sent now: on the subflow that must carry it, or on any. None is once the connection is over, although
+    /// a subflow may still wait for its end.
     fn can_signal(&self, carrier: Option<SubflowId>) -> bool {
         let is_meant = |subflow: &Subflow| carrier.is_none_or(|id| id == subflow.id);
-        self.is_multipath() && self.subflows.iter().any(|subflow| is_meant(subflow) && subflow.is_open())
+        self.is_multipath()
+            && self.phase != Phase::Over
+            && self.subflows.iter().any(|subflow| is_meant(subflow) && subflow.is_open())
     }
     /// The path of a subflow has stopped answering: its datagram that has not left takes another.
     fn on_path_failed(&mut self, index: usize) {

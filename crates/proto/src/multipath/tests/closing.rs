@@ -5,7 +5,7 @@ use whimbrel_wire::option::multipath::MultipathOption;
 use whimbrel_wire::{DccpOption, Kind, PacketType, ResetCode};
 
 use super::world::{End, Line, World, config, options, ordered};
-use crate::multipath::{MultipathConfig, MultipathEvent, SchedulerKind, SubflowId};
+use crate::multipath::{MultipathConfig, MultipathEvent, PathPriority, SchedulerKind, SubflowId};
 use crate::{Config, ConnectionError, SendError};
 
 fn two(config: Config) -> World {
@@ -231,4 +231,22 @@ fn an_unanswered_first_request_gives_up() {
         [.., MultipathEvent::Closed(ConnectionError::TimedOut), MultipathEvent::Drained]
     ));
     assert!(world.client.is_empty());
+}
+
+#[test]
+fn a_signal_that_waits_does_not_keep_an_ended_connection_awake() {
+    let mut world = two(config());
+    // The other path dies before the client's signal on it, and before its Close.
+    world.lines[1].is_dead = true;
+    world.command(End::Client, |connection, now| {
+        assert!(connection.set_priority(now, SubflowId(1), PathPriority::new(2)));
+    });
+    world.command(End::Server, |connection, now| {
+        assert!(connection.set_priority(now, SubflowId(1), PathPriority::new(1)));
+    });
+    world.run_for(Duration::from_millis(200));
+    world.command(End::Client, |connection, now| connection.close(now));
+    // The world checks that each drain ends, and that the next timeout lies ahead.
+    world.run_for(Duration::from_secs(600));
+    assert!(world.client.is_empty() && world.server.is_empty());
 }
