@@ -48,6 +48,8 @@ struct Host {
     last: Option<(u64, Instant)>,
     is_established: bool,
     closed: u32,
+    /// The connection is over, and its handle may be another's.
+    is_gone: bool,
 }
 
 /// A trial.
@@ -104,6 +106,7 @@ impl Host {
             last: None,
             is_established: false,
             closed: 0,
+            is_gone: false,
         }
     }
 }
@@ -245,7 +248,7 @@ impl World {
         command: impl FnOnce(&mut whimbrel_proto::multipath::MultipathConnection, Instant) -> T,
     ) -> Option<T> {
         let (now, host) = (self.now, &mut self.hosts[host]);
-        let handle = host.handle?;
+        let handle = host.handle.filter(|_| !host.is_gone)?;
         let result = command(host.endpoint.connection_mut(handle)?, now);
         host.endpoint.wake(handle);
         Some(result)
@@ -335,6 +338,9 @@ impl World {
 
     /// The laws *once*, *outcome* and *alive*.
     fn on_event(&mut self, host: usize, event: MultipathEvent) {
+        if self.hosts[host].is_gone {
+            return;
+        }
         match event {
             MultipathEvent::Established { is_multipath } => {
                 assert!(is_multipath || self.plan.has_attacker(), "a regular connection");
@@ -352,6 +358,7 @@ impl World {
             MultipathEvent::PathFailed(_) => self.tally.count("paths failed"),
             MultipathEvent::PathRecovered(_) => self.tally.count("paths recovered"),
             MultipathEvent::SubflowUp(_) => self.tally.count("subflows joined"),
+            MultipathEvent::Drained => self.hosts[host].is_gone = true,
             MultipathEvent::Closed(error) => {
                 self.hosts[host].closed += 1;
                 self.tally.count(&format!("ended: {error}"));
