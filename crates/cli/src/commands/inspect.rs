@@ -24,6 +24,7 @@ use record::StoredRecord;
                   whimbrel inspect examples/captures/call.pcapng.gz --packets | less\n  \
                   whimbrel inspect examples/captures/call.pcapng.gz --packets --json | jq 'select(.type == \"Reset\")'\n  \
                   tcpdump -i eth0 -w - udp port 6511 | whimbrel inspect - --json\n  \
+                  whimbrel emulate examples/scenarios/lte.toml --seed 1 --out out -- true && \
                   whimbrel inspect out/lte/records/emulation-1.record\n\n\
                   docs/inspect.md describes the report and the --json output.")]
 pub(crate) struct InspectArgs {
