@@ -1,6 +1,7 @@
 //! Reports of arrivals.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use proptest::prelude::*;
 
@@ -10,8 +11,11 @@ fn at(milliseconds: u64) -> Instant {
     Instant::from_millis(milliseconds)
 }
 
-/// The arrivals of the next report, in ms, and the range that it covers.
-fn report(log: &mut ArrivalLog) -> Option<(u16, u16, Vec<(u16, i64)>)> {
+/// The range of a report, and its arrivals in ms.
+type Report = (u16, u16, Vec<(u16, i64)>);
+
+/// The next report.
+fn report(log: &mut ArrivalLog) -> Option<Report> {
     let feedback = log.poll(1, 2)?;
     let arrivals = feedback.arrivals().map(|(sequence, time)| (sequence, time / 4)).collect();
     Some((feedback.base, feedback.count, arrivals))
@@ -126,8 +130,8 @@ proptest! {
             number += step;
             now += pause;
             let sequence = number as u16;
-            if !expected.contains_key(&sequence) {
-                expected.insert(sequence, (now / 250_000) as i64);
+            if let Entry::Vacant(entry) = expected.entry(sequence) {
+                entry.insert((now / 250_000) as i64);
                 log.record(sequence, Instant::from_nanos(now));
             }
             while (is_due || index == last) && log.has_arrivals() {
