@@ -1,5 +1,7 @@
 //! Transport-wide feedback of `whimbrel relay`, the built program, to an encoder on the loopback interface.
 
+#![allow(clippy::disallowed_types, reason = "it measures real time")]
+
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::thread;
@@ -100,7 +102,8 @@ fn an_encoder_learns_which_packets_arrived_and_when() {
     });
     let encoder = socket();
     encoder.set_read_timeout(Some(Duration::from_millis(500))).expect("a time");
-    let (first, start) = (65_500_u16, Instant::now());
+    let first = 65_500_u16;
+    let start = Instant::now();
     for n in 0..PACKETS {
         encoder.send_to(&packet(first.wrapping_add(n)), port).expect("loopback");
         thread::sleep(Duration::from_millis(5));
