@@ -87,7 +87,7 @@ FACTS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "Protection",
-        "an access point announces it (ERP Information) while an 802.11b station is associated, and no longer",
+        "an access point announces it (ERP Information) exactly while an 802.11b station is associated",
         "infrastructure::access_point::tests::"
         "protection_is_announced_while_a_station_without_ofdm_is_associated",
     ),
