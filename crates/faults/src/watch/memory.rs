@@ -40,7 +40,9 @@ const MOBILE: usize = 4_096;
 const PLACE: usize = 512;
 /// Bytes of a listener, its configuration and its number; and of a node of the tree of ports, which has eleven places, each of a port
 /// and a vector, a pointer and two lengths of 16 bits.
-const LISTENER: usize = size_of::<Config>() + size_of::<u64>() + NODE.next_multiple_of(8);
+const LISTENER: usize = size_of::<Config>() + PREFERENCES + 2 * size_of::<u64>() + NODE.next_multiple_of(8);
+/// Bytes of the feature preferences that follow from a configuration, which connections share, and of reference counts.
+const PREFERENCES: usize = 3_072;
 const NODE: usize =
     11 * (size_of::<u16>() + size_of::<Vec<Config>>()) + size_of::<usize>() + 2 * size_of::<u16>();
 /// Bytes of the pair of keys from which those of clients that may move are derived, 32 each, and of two reference counts.

@@ -43,6 +43,8 @@ impl Listeners {
             }
         }
         let services = self.by_port.entry(port).or_default();
+        // A growing vector would start with room for four.
+        services.reserve_exact(profiles.len());
         for config in profiles {
             self.last_id += 1;
             services.push(Service { id: self.last_id, config });
