@@ -8,10 +8,11 @@
 //!
 //! The deviation sigma of the jitter is measured by the distance of a sample d from the mean of its neighbours, which does not contain
 //! a queue that grows or shrinks evenly (the pseudo-residuals of Gasser, Sroka and Jennen-Steinmetz, "Residual variance and residual
-//! pattern in nonlinear regression", Biometrika 73, 1986):
+//! pattern in nonlinear regression", Biometrika 73, 1986).
+//! Their median over the last 31 samples is not moved by the steps of a queue that fills in slow start or is emptied:
 //!
 //! ```text
-//! e_i = d_(i-1) - (d_i + d_(i-2)) / 2        E|e| = (3/2)^(1/2) (2/pi)^(1/2) sigma = 0.977 sigma
+//! e_i = d_(i-1) - (d_i + d_(i-2)) / 2        median |e| = 0.674 (3/2)^(1/2) sigma = 0.826 sigma
 //! ```
 //!
 //! The delay is the mean m of the last N samples. N is the least power of two for which the noise of the mean, z sigma / N^(1/2), is at most
@@ -23,8 +24,8 @@
 //! q = m - min m - z sigma / N^(1/2)
 //! ```
 //!
-//! Without jitter N is one, and q is the delay over the least delay. The noise subtracted is at most half of the target: a queue
-//! that varies as quickly as jitter, due to other traffic, becomes at most longer by that.
+//! Without jitter N is one, and q is the delay over the least delay. The noise subtracted is at most half of the target, and half of the target
+//! until the jitter is known: a queue that varies as quickly as jitter, due to other traffic, becomes at most longer by that.
 
 use alloc::collections::VecDeque;
 
@@ -44,10 +45,10 @@ const STANDARD_ERRORS: f64 = 2.5;
 /// Noise over the target that is not averaged further, and the most that is subtracted.
 const NOISE_AIM: f64 = 0.125;
 const NOISE_MAX: f64 = 0.5;
-/// Least weight of a pseudo-residual in the deviation.
-const RESIDUAL_GAIN: f64 = 1.0 / 32.0;
-/// E|e| over sigma.
-const RESIDUAL: f64 = 0.977;
+/// Pseudo-residuals of which the median is taken.
+const RESIDUALS: usize = 31;
+/// The median of |e| over sigma.
+const RESIDUAL: f64 = 0.826;
 
 /// The queueing delay at a sample.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -78,9 +79,10 @@ pub struct QueueingDelay {
     samples: VecDeque<i64>,
     /// The least mean of 2^k samples, by k.
     baselines: [WindowedMin<f64>; SCALES],
+    /// |e| in seconds, the last one first.
+    residuals: VecDeque<f64>,
     /// sigma, in seconds.
     deviation: f64,
-    residuals: u32,
 }
 
 impl QueueingDelay {
@@ -92,8 +94,8 @@ impl QueueingDelay {
             origin: None,
             samples: VecDeque::with_capacity(SAMPLES + 1),
             baselines: core::array::from_fn(|_| WindowedMin::default()),
+            residuals: VecDeque::with_capacity(RESIDUALS + 1),
             deviation: 0.0,
-            residuals: 0,
         }
     }
 
@@ -102,8 +104,7 @@ impl QueueingDelay {
         Duration::from_secs_f64(self.deviation)
     }
 
-    /// Adds a delay in nanoseconds, of which only differences count, and returns the estimate: no queue for the first two
-    /// samples, whose jitter is not known.
+    /// Adds a delay in nanoseconds, of which only differences count, and returns the estimate.
     pub fn on_sample(&mut self, now: Instant, delay: i64) -> QueueEstimate {
         let origin = *self.origin.get_or_insert(delay);
         self.samples.push_front(delay.wrapping_sub(origin));
@@ -118,10 +119,8 @@ impl QueueingDelay {
         let (Some(mean), Some(baseline)) = (self.mean(scale, 0), self.baselines[scale].min()) else {
             return QueueEstimate::EMPTY;
         };
-        if self.residuals == 0 {
-            return QueueEstimate::EMPTY;
-        }
-        let noise = self.noise(scale).min(NOISE_MAX * self.target);
+        let most = NOISE_MAX * self.target;
+        let noise = if self.residuals.is_empty() { most } else { self.noise(scale).min(most) };
         QueueEstimate {
             queueing: Duration::from_secs_f64((mean - baseline - noise).max(0.0)),
             change: self.mean(scale, 1).map_or(0.0, |before| mean - before),
@@ -137,10 +136,15 @@ impl QueueingDelay {
     fn measure_deviation(&mut self) {
         let sample = |index: usize| self.samples.get(index).map(|&nanos| nanos as f64 / 1e9);
         let (Some(after), Some(this), Some(before)) = (sample(0), sample(1), sample(2)) else { return };
-        let residual = (this - f64::midpoint(after, before)).abs();
-        self.residuals = self.residuals.saturating_add(1);
-        let gain = (1.0 / f64::from(self.residuals)).max(RESIDUAL_GAIN);
-        self.deviation += gain * (residual / RESIDUAL - self.deviation);
+        self.residuals.push_front((this - f64::midpoint(after, before)).abs());
+        self.residuals.truncate(RESIDUALS);
+        let mut sorted = [f64::INFINITY; RESIDUALS];
+        for (place, &residual) in sorted.iter_mut().zip(&self.residuals) {
+            *place = residual;
+        }
+        let middle = self.residuals.len() / 2;
+        let (_, median, _) = sorted.select_nth_unstable_by(middle, f64::total_cmp);
+        self.deviation = *median / RESIDUAL;
     }
 
     /// log2 N.

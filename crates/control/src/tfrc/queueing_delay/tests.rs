@@ -57,10 +57,22 @@ fn without_jitter_it_is_the_delay_over_the_least() {
 }
 
 #[test]
-fn the_first_two_samples_are_no_queue() {
+fn until_the_jitter_is_known_half_of_the_target_is_subtracted() {
     let estimates = estimates(&mut estimator(), [10.0, 40.0, 70.0]);
-    assert_eq!(estimates[..2], [QueueEstimate::EMPTY; 2]);
-    assert!((queueing_ms(&estimates[2]) - 60.0).abs() < 1e-3, "{estimates:?}");
+    assert_eq!(estimates[0], QueueEstimate::EMPTY);
+    for (estimate, expected) in estimates[1..].iter().zip([17.5, 60.0]) {
+        assert!((queueing_ms(estimate) - expected).abs() < 1e-3, "{estimates:?}");
+    }
+}
+
+#[test]
+fn a_queue_that_fills_and_empties_is_no_jitter() {
+    let mut estimator = estimator();
+    let slow_start = [101.0, 103.0, 107.0, 115.0, 131.0, 163.0, 227.0, 150.0];
+    let delays = [100.0; 12].into_iter().chain(slow_start).chain([100.0; 9]);
+    let found: Vec<f64> = estimates(&mut estimator, delays).iter().map(queueing_ms).collect();
+    assert_eq!(estimator.deviation(), Duration::ZERO);
+    assert!((found[18] - 127.0).abs() < 1e-3 && found[23] == 0.0, "{found:?}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn is_data(sent: &SentPacket) -> bool {
     sent.from == End::Client && matches!(sent.packet.packet_type(), PacketType::Data | PacketType::DataAck)
 }
 
-/// A drop-tail queue before a link, for the client's data.
+/// A drop-tail queue before a link, for the client's packets. Those without data take no time on the link and are not dropped.
 struct Queue {
     /// Capacity in bytes per second.
     rate: f64,
@@ -51,10 +51,13 @@ impl Queue {
     }
 
     fn treat(&mut self, sent: &SentPacket) -> Treatment {
-        if !is_data(sent) {
+        if sent.from != End::Client {
             return Treatment::Deliver;
         }
         let queueing = self.idle_from.saturating_since(sent.at);
+        if !is_data(sent) {
+            return Treatment::Delay(queueing + self.more);
+        }
         if queueing > self.longest {
             return Treatment::Lose;
         }
