@@ -78,6 +78,15 @@ def test_every_command_shown_exists(document: Path) -> None:
         assert _whimbrel(name, "--help", cwd=ROOT)
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_example_shown_exists(document: Path) -> None:
+    lines = [words for words in _shell_lines(document) if words[0] == "whimbrel"]
+    for words in lines:
+        assert words[1] != "examples" or all(word.startswith("-") for word in words[2:]), words
+        files = [word for word in words[2:] if word.startswith("examples/") and "*" not in word]
+        assert [file for file in files if not (ROOT / file).exists()] == [], words
+
+
 @pytest.mark.parametrize(
     "command",
     [
