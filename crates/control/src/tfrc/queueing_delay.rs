@@ -8,8 +8,8 @@
 //!
 //! The deviation sigma of the jitter is measured by the distance of a sample d from the mean of its neighbours, which does not contain
 //! a queue that grows or shrinks evenly (the pseudo-residuals of Gasser, Sroka and Jennen-Steinmetz, "Residual variance and residual
-//! pattern in nonlinear regression", Biometrika 73, 1986).
-//! Their median over the last 31 samples is not moved by the steps of a queue that fills in slow start or is emptied:
+//! pattern in nonlinear regression", Biometrika 73, 1986). A queue that fills in slow start or is emptied has residuals, too; they do not move the
+//! median of the last 31 while they are fewer than half:
 //!
 //! ```text
 //! e_i = d_(i-1) - (d_i + d_(i-2)) / 2        median |e| = 0.674 (3/2)^(1/2) sigma = 0.826 sigma
@@ -24,8 +24,9 @@
 //! q = m - min m - z sigma / N^(1/2)
 //! ```
 //!
-//! Without jitter N is one, and q is the delay over the least delay. The noise subtracted is at most half of the target, and half of the target
-//! until the jitter is known: a queue that varies as quickly as jitter, due to other traffic, becomes at most longer by that.
+//! Without jitter N is one, and q is the delay over the least delay. The noise subtracted is at most half of the target: a queue
+//! that varies as quickly as jitter, due to other traffic, becomes at most longer by that. Until there is a pseudo-residual, half of
+//! the target is subtracted.
 
 use alloc::collections::VecDeque;
 
