@@ -135,25 +135,14 @@ fn a_saturated_path_is_recorded_and_replayed() {
 
 #[test]
 fn a_gentle_recording_has_capacity_delay_and_losses() {
-    let rates = [("up", 6e6), ("down", 12e6)];
-    let attempt = || {
-        let directory = TempDir::new().expect("a directory");
-        let server = Server::start(&[]);
-        let [up, down] = paths(50);
-        let relay = Relay::start(server.port, up, down);
-        let arguments = ["--mode", "gentle", "--time", "5s", "--rate", "300k"];
-        let found = record(relay.port, directory.path(), &arguments);
-        (directory, found)
-    };
-    let is_within = |found: &Value| {
-        rates.iter().all(|(name, rate)| (number(&found[name]["rate_bps"]) / rate - 1.0).abs() < 0.2)
-    };
-    // The relay releases datagrams by its own scheduling, which other programs disturb: the rate is the median of five trains, and
-    // of three attempts one must have it.
-    let (directory, found) =
-        (0..2).map(|_| attempt()).find(|(_, found)| is_within(found)).unwrap_or_else(attempt);
-    for (name, rate) in rates {
-        assert_within(number(&found[name]["rate_bps"]), rate, 0.2);
+    let directory = TempDir::new().expect("a directory");
+    let server = Server::start(&[]);
+    let [up, down] = paths(50);
+    let relay = Relay::start(server.port, up, down);
+    let found = record(relay.port, directory.path(), &["--mode", "gentle", "--time", "5s", "--rate", "300k"]);
+    for (name, rate) in ["up", "down"].into_iter().zip(relay.rates_bps()) {
+        // Trains leave the relay by its own scheduling, at up to a fifth more than the rate of the path: compared with what left.
+        assert_within(number(&found[name]["rate_bps"]), rate, 0.15);
         // Two of fifty datagrams of all classes.
         let share = number(&found[name]["lost"]) / number(&found[name]["sent"]);
         assert!((0.025..0.055).contains(&share), "{name}: {share}");
