@@ -144,17 +144,25 @@ fn a_suspended_end_goes_on_where_it_was() {
     assert_eq!(carried.established(), 1);
 }
 
-#[test]
-#[ignore = "the suspension has to be longer than the idle limit of 30 s"]
-fn an_end_that_was_suspended_for_longer_than_the_idle_limit_connects_again() {
+/// After a suspension for longer than the idle limit of 30 s the other end has closed the connection.
+fn connects_again_after_a_long_suspension_of(end: impl for<'a> Fn(&'a Carried, &'a End) -> &'a End) {
     let carried = Carried::listen();
     let (near, port) = carried.connect(carried.at);
     carried.until_seen(port, 700);
-    for end in [&near, &carried.far] {
-        let took = suspend(&carried, end, port, seconds(40.0));
-        println!("after a suspension of 40 s datagrams arrive within {took:?}");
-        assert!(took < seconds(5.0), "{took:?}");
-    }
+    let took = suspend(&carried, end(&carried, &near), port, seconds(33.0));
+    println!("after a suspension of 33 s datagrams arrive within {took:?}");
+    assert!(took < seconds(5.0), "{took:?}");
+    assert_eq!(carried.established(), 2);
+}
+
+#[test]
+fn a_connecting_end_that_was_suspended_for_longer_than_the_idle_limit_connects_again() {
+    connects_again_after_a_long_suspension_of(|_, near| near);
+}
+
+#[test]
+fn a_listening_end_that_was_suspended_for_longer_than_the_idle_limit_is_connected_to_again() {
+    connects_again_after_a_long_suspension_of(|carried, _| &carried.far);
 }
 
 #[test]
