@@ -14,6 +14,7 @@ pub mod udp;
 mod content;
 mod end;
 mod flow;
+mod secured;
 
 use std::any::Any;
 use std::fmt;
@@ -34,6 +35,7 @@ use whimbrel_units::Instant;
 pub use content::{Content, IpHeaders};
 pub use end::{FlowEnd, SenderEstimate};
 pub use flow::FlowSetup;
+pub use secured::Encryption;
 
 use crate::payload::Envelope;
 

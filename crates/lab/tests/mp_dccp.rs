@@ -219,3 +219,51 @@ fn keys_are_checked() {
     assert!(refused("multipath = { priorities = [3, 16] }").contains("0 to 15"));
     assert!(refused(r#"multipath = { scheduler = "fastest" }"#).contains("scheduler"));
 }
+
+#[test]
+fn an_encrypted_connection_has_one_session_for_all_paths() {
+    // The Wi-Fi carries the first subflow, and fails during the handshake of DTLS, before the first record of the server arrives.
+    let text = text("9 s", r#"multipath = { encryption = "dtls" }"#)
+        .replace(r#"time = "10 s""#, r#"time = "41 ms""#)
+        .replace(r#"duration = "9 s""#, r#"duration = "5 s""#);
+    let document = Document::from_toml(&text).expect("a scenario");
+    let record = run(&document.plan().expect("a plan"), 1);
+    let times = delivered(&record);
+    let first = times[0].1;
+    // The Wi-Fi's timeout, and the rest of the handshake over the mobile network.
+    assert!((0.3..1.5).contains(&first), "{first}");
+    // The Wi-Fi is used again when it is back: its delay is 10 ms, that of the mobile network 35 ms.
+    let fastest = |from: f64, to: f64| {
+        let within = times.iter().filter(|(sent, _)| (from..to).contains(sent));
+        within.map(|(sent, received)| received - sent).fold(f64::INFINITY, f64::min)
+    };
+    assert!(fastest(1.5, 5.0) > 0.035 && fastest(10.0, 20.0) < 0.015, "{times:?}");
+    assert_eq!(lost(&record), 0);
+}
+
+#[test]
+fn copies_of_a_record_have_the_number_of_its_datagram() {
+    let multipath = |encryption: &str| {
+        let flow = format!(r#"multipath = {{ scheduler = "redundant", {encryption} }}"#);
+        let record = record("100 ms", &flow);
+        let packets = record.table("packets").expect("packets");
+        let mut copies = std::collections::BTreeMap::<u64, u32>::new();
+        for row in 0..packets.rows() {
+            *copies.entry(packets.number("tag", row).expect("a number") as u64).or_default() += 1;
+        }
+        (lost(&record), copies)
+    };
+    let (lost, copies) = multipath(r#"encryption = "dtls""#);
+    assert_eq!(lost, 0);
+    // All but the first, which left before the second path had joined.
+    let pairs = copies.values().filter(|count| **count == 2).count();
+    assert!(
+        pairs + 40 > copies.len() && copies.values().all(|count| *count <= 2),
+        "{pairs} of {}",
+        copies.len()
+    );
+    // Packets that are longer by a record leave less often at the same rate.
+    let (_, clear) = multipath("");
+    let ratio = copies.len() as f64 / clear.len() as f64;
+    assert!((ratio - 1048.0 / 1070.0).abs() < 0.01, "{ratio}");
+}

@@ -174,3 +174,8 @@ fn xcp_at_a_bottleneck() {
 fn the_walk_with_two_radios() {
     check("two_radios", &[]);
 }
+
+#[test]
+fn the_encrypted_walk_with_two_radios() {
+    check("encrypted_radios", &[]);
+}

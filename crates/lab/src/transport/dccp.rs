@@ -9,7 +9,6 @@ mod details;
 mod freezing;
 mod packet;
 mod reordering;
-mod secured;
 mod station;
 
 use schemars::JsonSchema;
@@ -24,9 +23,9 @@ use whimbrel_scenario::{Note, ScenarioError, idle};
 
 pub use agent::{Attachment, DccpAgent};
 pub use classifier::Classifier;
-pub use details::{Details, Encryption};
+pub use details::Details;
 
-use super::{FlowAgent, FlowSetup, FlowTransport, Transport};
+use super::{Encryption, FlowAgent, FlowSetup, FlowTransport, Transport};
 use agent::GREEDY_QUEUE;
 use ccid::CcidKey;
 use station::Station;
@@ -154,15 +153,11 @@ impl FlowTransport for DccpFlow {
         let checked = self.config.integrity.data_checksum != DataChecksumUse::Off;
         // Padded to whole words (Section 5.1).
         let options = (OPTION * (u32::from(timestamped) + u32::from(checked))).next_multiple_of(4);
-        let record = if self.encryption == Encryption::Dtls { secured::OVERHEAD } else { 0 };
-        self.lower_headers + DCCP_DATA_HEADER + options + record
+        self.lower_headers + DCCP_DATA_HEADER + options + self.encryption.overhead()
     }
 
     fn fit(&mut self, key: &str, payload: u32, greedy: bool) -> Result<(), ScenarioError> {
-        self.config.max_datagram = match self.encryption {
-            Encryption::None => payload as usize,
-            Encryption::Dtls => (payload + secured::OVERHEAD).max(secured::LARGEST_HANDSHAKE) as usize,
-        };
+        self.config.max_datagram = self.encryption.max_datagram(payload);
         if greedy {
             self.config.send_queue.max_datagrams = GREEDY_QUEUE as usize;
         }
@@ -178,10 +173,7 @@ impl FlowTransport for DccpFlow {
             None => flow.meter(),
         };
         let (config, source) = (&self.config, flow.source());
-        let [of_client, of_server] = match self.encryption {
-            Encryption::None => [None, None],
-            Encryption::Dtls => whimbrel_dtls::simulated(seeds).map(Some),
-        };
+        let [of_client, of_server] = self.encryption.layers(seeds);
         let client =
             DccpAgent::client(at(flow.to), config.clone(), seeds[0], flow.start, source, flow.meter())
                 .with_clock_drift(self.clock_drift)

@@ -5,6 +5,7 @@
 
 mod agent;
 mod content;
+mod paths;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,8 +18,9 @@ use whimbrel_scenario::quantity::Time;
 pub use agent::MpDccpAgent;
 pub use content::MultipathContent;
 
-use super::{FlowAgent, FlowSetup, FlowTransport, Transport};
-use agent::{Attachment, GREEDY_QUEUE, Paths};
+use super::{Encryption, FlowAgent, FlowSetup, FlowTransport, Transport};
+use agent::{Attachment, End, GREEDY_QUEUE};
+use paths::Paths;
 
 /// The most paths of a flow.
 const MAX_PATHS: usize = 8;
@@ -50,6 +52,9 @@ pub struct Details {
     scheduler: Scheduler,
     /// The congestion control of each path: 2 (TCP-like) or 3 (TFRC).
     ccid: u8,
+    /// Encryption: `"none"` or `"dtls"` (DTLS 1.3, RFC 5238) above the paths: one handshake and one session for all of them. Data wait for
+    /// the handshake, and each record takes 22 bytes of `packet_size`.
+    encryption: Encryption,
     /// D_max: the longest time for which the receiver holds a datagram for those sent before it; without it, datagrams are
     /// delivered as they arrive.
     reorder_delay: Option<Time>,
@@ -71,6 +76,7 @@ impl Default for Details {
             paths: 2,
             scheduler: Scheduler::default(),
             ccid: Ccid::TFRC.0,
+            encryption: Encryption::None,
             reorder_delay: None,
             join: Join::default(),
             priorities: Vec::new(),
@@ -188,11 +194,11 @@ impl FlowTransport for MpDccpFlow {
     }
 
     fn headers(&self) -> u32 {
-        LOWER_HEADERS + DATA_HEADERS
+        LOWER_HEADERS + DATA_HEADERS + self.details.encryption.overhead()
     }
 
     fn fit(&mut self, key: &str, payload: u32, greedy: bool) -> Result<(), ScenarioError> {
-        self.config.max_datagram = payload as usize;
+        self.config.max_datagram = self.details.encryption.max_datagram(payload);
         if greedy {
             self.config.send_queue.max_datagrams = GREEDY_QUEUE as usize;
         }
@@ -220,12 +226,19 @@ impl FlowTransport for MpDccpFlow {
             weights: details.weights.clone(),
             costs: details.costs.clone(),
         };
-        let at = |peer| Attachment { peer, flow: flow.id, lower_headers: LOWER_HEADERS };
-        let (config, settings) = (self.config.clone(), self.settings.clone());
-        let server =
-            MpDccpAgent::server(at(flow.from), config.clone(), settings.clone(), secrets[1], flow.meter());
-        let client = MpDccpAgent::client(at(flow.to), config, settings, secrets[0], flow.meter())
-            .with_source(flow.start, flow.source(), paths);
+        let end = |peer, secret| End {
+            attachment: Attachment { peer, flow: flow.id, lower_headers: LOWER_HEADERS },
+            config: self.config.clone(),
+            settings: self.settings.clone(),
+            secret,
+        };
+        let [of_client, of_server] = details.encryption.layers([random.next_u64(), random.next_u64()]);
+        let server = MpDccpAgent::server(end(flow.from, secrets[1]), of_server, flow.meter());
+        let client = MpDccpAgent::client(end(flow.to, secrets[0]), of_client, flow.meter()).with_source(
+            flow.start,
+            flow.source(),
+            paths,
+        );
         [client.into(), server.into()]
     }
 

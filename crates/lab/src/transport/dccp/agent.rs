@@ -1,11 +1,9 @@
 //! One end of a DCCP connection in the simulated network: the real protocol code and the simulator's clock.
 
 use super::freezing;
-use super::secured::Secured;
 use super::station::{Station, StationChange};
 use rustc_hash::FxHashMap;
 use whimbrel_control::reordering::LatenessSummary;
-use whimbrel_dtls::Security;
 use whimbrel_netsim::medium::Observation;
 use whimbrel_netsim::{Ecn, FlowId, LinkId, LossCause, NodeId, Packet};
 use whimbrel_proto::{
@@ -20,6 +18,7 @@ use whimbrel_wire::{PacketType, Payload, SeqNo};
 use crate::metrics::{ClassifiedLoss, CorruptionNotice, Meter, PacketInfo, PacketOutcome, cause_of, seconds};
 use crate::payload::{Envelope, SimPayload};
 use crate::traffic::TrafficSource;
+use crate::transport::secured::{Secured, SecuredContent};
 use crate::transport::{FlowEnd, SenderEstimate};
 
 mod local_clock;
@@ -59,7 +58,7 @@ pub struct DccpAgent {
     /// The newest packet whose data were delivered.
     newest_delivered: Option<SeqNo>,
     /// DTLS above the connection.
-    secured: Option<Box<Secured>>,
+    secured: Option<Box<Secured<Connection>>>,
     /// The 802.11 station that the sender follows or takes estimates from.
     station: Option<Box<Station>>,
     meter: Meter,
@@ -119,10 +118,10 @@ impl DccpAgent {
         }
     }
 
-    /// The same end with DTLS, if there is a security.
+    /// The same end with DTLS, if there is a layer.
     #[must_use]
-    pub(super) fn with_security(self, security: Option<Security>) -> Self {
-        Self { secured: security.map(|security| Box::new(Secured::new(security))), ..self }
+    pub(super) fn with_security(self, secured: Option<Box<Secured<Connection>>>) -> Self {
+        Self { secured, ..self }
     }
 
     /// Replaces the clock by one that gains `drift` nanoseconds on simulated time in each second.
@@ -187,7 +186,7 @@ impl DccpAgent {
         let Some(connection) = &mut self.connection else { return };
         let local = self.clock.local(now);
         while let Some(event) = match &mut self.secured {
-            Some(secured) => secured.poll_event(local, connection),
+            Some(secured) => secured.next_event(local, connection),
             None => connection.poll_event(),
         } {
             match event {
@@ -328,7 +327,10 @@ impl FlowEnd for DccpAgent {
         let size = transmit.packet.encoded_len() as u32 + self.attachment.lower_headers;
         let ecn = transmit.ecn;
         let content = match &mut self.secured {
-            Some(secured) => SimPayload::Other(Box::new(secured.content(transmit.packet))),
+            Some(secured) => {
+                let (packet, hidden) = (transmit.packet, secured.take_left());
+                SimPayload::Other(Box::new(SecuredContent { packet, hidden }))
+            }
             None => transmit.packet.into(),
         };
         let payload = Envelope { sent: now, content };

@@ -9,7 +9,8 @@ use whimbrel_proto::{Ccid, Config, ConfigError, OverflowPolicy, SendQueueConfig}
 use whimbrel_scenario::ScenarioError;
 
 use super::freezing::Freeze;
-use super::{Classifier, DccpFlow, Details, Encryption};
+use super::{Classifier, DccpFlow, Details};
+use crate::transport::Encryption;
 
 /// Bytes of the header of a UDP datagram.
 const UDP_HEADER: u32 = 8;

@@ -7,17 +7,7 @@ use whimbrel_scenario::quantity::{Probability, Time};
 use super::classification::Classification;
 use super::freezing::Freeze;
 use super::reordering::{Late, LossDetection, ReorderSize};
-
-/// Encryption of a flow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Encryption {
-    /// Data travel as they are.
-    #[default]
-    None,
-    /// DTLS 1.3 (RFC 5238): a handshake after that of DCCP, and 22 bytes more in each data packet.
-    Dtls,
-}
+use crate::transport::Encryption;
 
 /// Details of DCCP.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]

@@ -1,20 +1,22 @@
 //! One end of a multipath connection in the simulated network.
 
-use std::net::SocketAddr;
+use std::collections::BTreeSet;
 
 use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
 use whimbrel_proto::multipath::{
     MultipathConfig, MultipathConnection, MultipathEndpoint, MultipathEndpointConfig, MultipathEndpointEvent,
-    MultipathEvent, MultipathHandle, MultipathSnapshot, Path, PathPriority, SubflowId,
+    MultipathEvent, MultipathHandle, MultipathSnapshot,
 };
-use whimbrel_proto::{Config, Datagram, DropReason, ReceiveMeta, SendError};
+use whimbrel_proto::{Config, Datagram, DatagramId, DropReason, ReceiveMeta, SendError};
 use whimbrel_units::Instant;
 use whimbrel_wire::Payload;
 
-use super::{Join, MultipathContent};
+use super::MultipathContent;
+use super::paths::{Paths, Subflows, addresses, number};
 use crate::metrics::{Meter, PacketInfo, PacketOutcome, seconds};
 use crate::payload::{Envelope, SimPayload};
 use crate::traffic::TrafficSource;
+use crate::transport::secured::Secured;
 use crate::transport::{FlowEnd, SenderEstimate};
 
 /// Queued datagrams of a greedy application: one to send, and one that shows the congestion control that more would
@@ -25,7 +27,7 @@ const SERVER_PORT: u16 = 9;
 
 /// The peer of an end, and the size of the lower headers of its packets.
 #[derive(Clone, Copy, Debug)]
-pub struct Attachment {
+pub(super) struct Attachment {
     /// The peer's node.
     pub peer: NodeId,
     /// The flow.
@@ -34,19 +36,17 @@ pub struct Attachment {
     pub lower_headers: u32,
 }
 
-/// The paths of a flow.
-#[derive(Clone, Debug)]
-pub struct Paths {
-    /// Their number.
-    pub count: usize,
-    /// When all but the first join.
-    pub join: Join,
-    /// Their priorities, if they differ.
-    pub priorities: Vec<PathPriority>,
-    /// Their weights, if they differ.
-    pub weights: Vec<u32>,
-    /// Their costs, if they differ.
-    pub costs: Vec<u32>,
+/// What an end is made of.
+#[derive(Debug)]
+pub(super) struct End {
+    /// The peer.
+    pub attachment: Attachment,
+    /// The configuration of each subflow.
+    pub config: Config,
+    /// The configuration of the multipath connection.
+    pub settings: MultipathConfig,
+    /// The secret from which the end draws its keys and numbers.
+    pub secret: [u8; 32],
 }
 
 /// One end of a multipath connection. The client sends data, the server receives it.
@@ -60,60 +60,32 @@ pub struct MpDccpAgent {
     is_client: bool,
     start: Option<Instant>,
     source: Option<TrafficSource>,
-    paths: Option<Paths>,
-    /// The path of each subflow, and whether its parameters are set.
-    subflows: Vec<(SubflowId, usize)>,
-    /// Paths that wait to join.
-    to_join: Vec<usize>,
-    /// Datagrams in the send queue.
-    queued: u32,
+    /// The subflows, at the end that adds them.
+    subflows: Option<Subflows>,
+    /// Datagrams in the send queue. Each leaves once for each of its copies.
+    queued: BTreeSet<DatagramId>,
     /// Packets that arrived and whose data are not delivered yet.
     undelivered: Vec<(PacketInfo, u32)>,
     /// The greatest number delivered.
     delivered: Option<u64>,
+    /// DTLS above the connection.
+    secured: Option<Box<Secured<MultipathConnection>>>,
     meter: Meter,
 }
 
-/// The addresses of a path, of which only the number matters. `is_client`: of the client's end.
-fn addresses(number: usize, is_client: bool) -> Path {
-    let client = SocketAddr::from(([10, 0, number as u8, 1], 0));
-    let server = SocketAddr::from(([10, 0, 255, 1], 0));
-    if is_client { Path { local: client, remote: server } } else { Path { local: server, remote: client } }
-}
-
-/// The number of a path.
-fn number(path: Path, is_client: bool) -> usize {
-    let address = if is_client { path.local } else { path.remote };
-    match address {
-        SocketAddr::V4(address) => usize::from(address.ip().octets()[2]),
-        SocketAddr::V6(_) => 0,
-    }
-}
-
 impl MpDccpAgent {
-    /// The end that waits for a connection and receives.
-    pub fn server(
-        attachment: Attachment,
-        config: Config,
-        settings: MultipathConfig,
-        secret: [u8; 32],
-        meter: Meter,
-    ) -> Self {
-        let mut agent = Self::client(attachment, config, settings, secret, meter);
+    /// The end that waits for a connection and receives, with a layer of DTLS or without.
+    pub(super) fn server(end: End, secured: Option<Box<Secured<MultipathConnection>>>, meter: Meter) -> Self {
+        let mut agent = Self::client(end, secured, meter);
         agent.is_client = false;
         let (config, settings) = (agent.config.clone(), agent.settings.clone());
         // The flow's configuration is valid, and the port is the only one.
         let _ = agent.endpoint.listen(SERVER_PORT, config, settings);
         agent
     }
-    /// The end that connects.
-    pub fn client(
-        attachment: Attachment,
-        config: Config,
-        settings: MultipathConfig,
-        secret: [u8; 32],
-        meter: Meter,
-    ) -> Self {
+    /// The end that connects, with a layer of DTLS or without.
+    pub(super) fn client(end: End, secured: Option<Box<Secured<MultipathConnection>>>, meter: Meter) -> Self {
+        let End { attachment, config, settings, secret } = end;
         Self {
             attachment,
             endpoint: MultipathEndpoint::new(MultipathEndpointConfig::default(), secret),
@@ -123,19 +95,18 @@ impl MpDccpAgent {
             is_client: true,
             start: None,
             source: None,
-            paths: None,
-            subflows: Vec::new(),
-            to_join: Vec::new(),
-            queued: 0,
+            subflows: None,
+            queued: BTreeSet::new(),
             undelivered: Vec::new(),
             delivered: None,
+            secured,
             meter,
         }
     }
     /// The same end, which connects at `start`, sends the datagrams of `source` and closes when the source has ended.
     #[must_use]
-    pub fn with_source(self, start: Instant, source: TrafficSource, paths: Paths) -> Self {
-        Self { start: Some(start), source: Some(source), paths: Some(paths), ..self }
+    pub(super) fn with_source(self, start: Instant, source: TrafficSource, paths: Paths) -> Self {
+        Self { start: Some(start), source: Some(source), subflows: Some(Subflows::new(paths)), ..self }
     }
     /// A snapshot of the connection; `None` while there is none.
     pub fn snapshot(&self) -> Option<MultipathSnapshot> {
@@ -144,26 +115,43 @@ impl MpDccpAgent {
     fn connection(&self) -> Option<&MultipathConnection> {
         self.endpoint.connection(self.handle?)
     }
-    fn command<T>(&mut self, command: impl FnOnce(&mut MultipathConnection) -> T) -> Option<T> {
+    /// Gives the connection a command, after which it is polled. `None`: there is no connection.
+    fn command<T>(
+        &mut self,
+        command: impl FnOnce(&mut MultipathConnection, Option<&mut Secured<MultipathConnection>>) -> T,
+    ) -> Option<T> {
         let handle = self.handle?;
-        let result = command(self.endpoint.connection_mut(handle)?);
+        let result = command(self.endpoint.connection_mut(handle)?, self.secured.as_deref_mut());
         self.endpoint.wake(handle);
         Some(result)
+    }
+    /// `true` while data wait for the handshake of DTLS.
+    fn awaits_handshake(&self) -> bool {
+        self.secured.as_ref().is_some_and(|secured| !secured.is_open())
     }
 
     /// Passes the datagrams due to the connection; a greedy application keeps its queue filled.
     fn feed(&mut self, now: Instant) {
+        if self.awaits_handshake() {
+            return;
+        }
         let Some(mut source) = self.source.take() else { return };
         if self.connection().is_none() {
             self.source = Some(source).filter(|_| self.handle.is_none());
             return;
         }
-        while !source.is_greedy() || self.queued < GREEDY_QUEUE {
+        while !source.is_greedy() || self.queued.len() < GREEDY_QUEUE as usize {
             let Some(emission) = source.poll_emission(now) else { break };
             let payload = Payload::Opaque { length: emission.size, tag: emission.tag };
             let datagram = Datagram { payload, deadline: emission.deadline };
-            match self.command(|connection| connection.send(now, datagram)) {
-                Some(Ok(_)) => self.queued += 1,
+            let sent = self.command(|connection, secured| match secured {
+                Some(secured) => secured.send(now, connection, datagram, emission.tag),
+                None => connection.send(now, datagram),
+            });
+            match sent {
+                Some(Ok(id)) => {
+                    self.queued.insert(id);
+                }
                 None | Some(Err(SendError::Closed)) => return,
                 Some(Err(_)) => {
                     self.meter.on_given_up(now, emission.tag, emission.size, PacketOutcome::Overflowed);
@@ -171,7 +159,12 @@ impl MpDccpAgent {
             }
         }
         if source.has_ended(now) {
-            self.command(|connection| connection.close(now));
+            self.command(|connection, secured| {
+                if let Some(secured) = secured {
+                    secured.close(now, connection);
+                }
+                connection.close(now);
+            });
         } else {
             self.source = Some(source);
         }
@@ -179,47 +172,62 @@ impl MpDccpAgent {
     /// Adds the subflows that may join now.
     fn join(&mut self, now: Instant) {
         let Some(handle) = self.handle else { return };
-        if self.to_join.is_empty() || !self.connection().is_some_and(MultipathConnection::may_join) {
-            return;
-        }
-        for path in std::mem::take(&mut self.to_join) {
-            if let Ok(subflow) = self.endpoint.join(now, handle, addresses(path, true), None) {
-                self.subflows.push((subflow, path));
-                self.adjust(now, subflow, path);
+        let Some(subflows) = &mut self.subflows else { return };
+        let Some(connection) = self.endpoint.connection(handle) else { return };
+        for path in subflows.take_joining(connection) {
+            if let Ok(subflow) = self.endpoint.join(now, handle, addresses(path, true), None)
+                && let Some(connection) = self.endpoint.connection_mut(handle)
+            {
+                subflows.add(now, connection, subflow, path);
+                self.endpoint.wake(handle);
             }
         }
-    }
-    /// Sets the parameters of a subflow.
-    fn adjust(&mut self, now: Instant, subflow: SubflowId, path: usize) {
-        let Some(paths) = self.paths.clone() else { return };
-        self.command(|connection| {
-            let weight = paths.weights.get(path).copied().unwrap_or(1);
-            let cost = paths.costs.get(path).copied().unwrap_or(0);
-            connection.set_shares(subflow, weight, cost);
-            if let Some(priority) = paths.priorities.get(path) {
-                connection.set_priority(now, subflow, *priority);
-            }
-        });
-    }
-    /// Leaves a path that has failed for the next one, if the paths are used one after the other.
-    fn on_failure(&mut self, now: Instant, subflow: SubflowId) {
-        let Some(paths) = self.paths.as_ref().filter(|paths| paths.join == Join::OnFailure) else { return };
-        let Some((_, path)) = self.subflows.iter().find(|(id, _)| *id == subflow) else { return };
-        let next = (path + 1) % paths.count;
-        self.to_join.push(next);
-        self.command(|connection| connection.abandon_subflow(now, subflow));
     }
 
     fn handle_events(&mut self, now: Instant) {
         while let Some((handle, event)) = self.endpoint.poll_event() {
             match event {
                 MultipathEndpointEvent::Accepted { .. } => self.handle = Some(handle),
-                MultipathEndpointEvent::Connection(event) => self.handle_event(now, event),
+                MultipathEndpointEvent::Connection(event) => {
+                    self.follow_paths(now, &event);
+                    self.pass(now, event);
+                }
                 _ => {}
             }
         }
         if let Some(reordering) = self.snapshot().and_then(|snapshot| snapshot.reordering) {
             self.meter.set_reordering(reordering.reordered, reordering.expired + reordering.overflowed);
+        }
+    }
+    /// Adds and leaves subflows. Paths join during the handshake of DTLS, which can then use them.
+    fn follow_paths(&mut self, now: Instant, event: &MultipathEvent) {
+        let Some(handle) = self.handle else { return };
+        let Some(subflows) = &mut self.subflows else { return };
+        let Some(connection) = self.endpoint.connection_mut(handle) else { return };
+        match event {
+            MultipathEvent::Established { is_multipath: true } => subflows.on_established(now, connection),
+            MultipathEvent::PathFailed(subflow) => subflows.on_failure(now, connection, *subflow),
+            _ => return,
+        }
+        self.endpoint.wake(handle);
+    }
+    /// Passes an event of the connection to the application, through the layer if there is one.
+    fn pass(&mut self, now: Instant, event: MultipathEvent) {
+        if self.secured.is_none() {
+            return self.handle_event(now, event);
+        }
+        self.with_layer(|secured, connection| secured.handle_event(now, connection, event));
+        while let Some(event) = self.secured.as_mut().and_then(|secured| secured.poll_event()) {
+            self.handle_event(now, event);
+        }
+    }
+    /// Calls the layer, and polls the connection if the layer has given it a command.
+    fn with_layer(&mut self, call: impl FnOnce(&mut Secured<MultipathConnection>, &mut MultipathConnection)) {
+        let (Some(handle), Some(secured)) = (self.handle, &mut self.secured) else { return };
+        let Some(connection) = self.endpoint.connection_mut(handle) else { return };
+        call(secured, connection);
+        if secured.take_acted() {
+            self.endpoint.wake(handle);
         }
     }
     fn handle_event(&mut self, now: Instant, event: MultipathEvent) {
@@ -232,9 +240,13 @@ impl MpDccpAgent {
                 }
                 self.delivered = self.delivered.max(Some(sequence));
             }
-            MultipathEvent::DatagramSent { .. } => self.queued = self.queued.saturating_sub(1),
-            MultipathEvent::DatagramDropped { reason, .. } => {
-                self.queued = self.queued.saturating_sub(1);
+            MultipathEvent::DatagramSent { id, .. } => {
+                self.queued.remove(&id);
+            }
+            MultipathEvent::DatagramDropped { id, reason } => {
+                if !self.queued.remove(&id) {
+                    return;
+                }
                 let outcome = if reason == DropReason::Expired {
                     PacketOutcome::Expired
                 } else {
@@ -242,14 +254,6 @@ impl MpDccpAgent {
                 };
                 self.meter.on_given_up(now, 0, 0, outcome);
             }
-            MultipathEvent::Established { is_multipath: true } if self.is_client => {
-                self.subflows.push((SubflowId(0), 0));
-                self.adjust(now, SubflowId(0), 0);
-                if let Some(paths) = self.paths.as_ref().filter(|paths| paths.join == Join::AtOnce) {
-                    self.to_join = (1..paths.count).collect();
-                }
-            }
-            MultipathEvent::PathFailed(subflow) => self.on_failure(now, subflow),
             _ => {}
         }
     }
@@ -297,6 +301,7 @@ impl FlowEnd for MpDccpAgent {
             self.handle = self.endpoint.connect(now, addresses(0, true), SERVER_PORT, config, settings).ok();
         }
         self.endpoint.handle_timeout(now);
+        self.with_layer(|secured, connection| secured.handle_timeout(now, connection));
         self.handle_events(now);
         self.join(now);
     }
@@ -306,7 +311,8 @@ impl FlowEnd for MpDccpAgent {
         let (path, transmit) = self.endpoint.poll_transmit(now)?;
         self.handle_events(now);
         let size = transmit.packet.encoded_len() as u32 + self.attachment.lower_headers;
-        let content = MultipathContent::new(transmit.packet, number(path, self.is_client));
+        let hidden = self.secured.as_mut().map(|secured| secured.take_left());
+        let content = MultipathContent::new(transmit.packet, number(path, self.is_client), hidden);
         let payload = Envelope { sent: now, content: content.into() };
         match payload.content.data_length() {
             0 => self.meter.on_feedback_sent(size),
@@ -321,11 +327,12 @@ impl FlowEnd for MpDccpAgent {
         if self.start.is_some() {
             return self.start;
         }
-        let source = self.source.as_ref().and_then(|source| {
+        let secured = self.secured.as_ref().and_then(|secured| secured.poll_timeout());
+        let source = self.source.as_ref().filter(|_| !self.awaits_handshake()).and_then(|source| {
             // A greedy source is polled whenever there is room; it needs a timer for its end only.
             if source.is_greedy() { source.stop() } else { source.poll_timeout() }
         });
-        [self.endpoint.poll_timeout(), source].into_iter().flatten().min()
+        [self.endpoint.poll_timeout(), secured, source].into_iter().flatten().min()
     }
 
     fn handle_loss(&mut self, now: Instant, packet: Packet<Envelope>, cause: LossCause) {

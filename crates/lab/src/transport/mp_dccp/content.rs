@@ -3,6 +3,7 @@
 use whimbrel_wire::Packet;
 use whimbrel_wire::option::multipath::MultipathOption;
 
+use crate::transport::secured::Hidden;
 use crate::transport::{Content, IpHeaders};
 
 /// A packet, and the number of its path. In a box, so that packets of other transports are not larger for it.
@@ -13,12 +14,14 @@ pub struct MultipathContent(Box<Inside>);
 struct Inside {
     packet: Packet,
     path: usize,
+    /// What the record of an encrypted connection hides.
+    hidden: Option<Hidden>,
 }
 
 impl MultipathContent {
-    /// A packet on that path.
-    pub fn new(packet: Packet, path: usize) -> Self {
-        Self(Box::new(Inside { packet, path }))
+    /// A packet on that path. `hidden`: what its record hides, in an encrypted connection.
+    pub(super) fn new(packet: Packet, path: usize, hidden: Option<Hidden>) -> Self {
+        Self(Box::new(Inside { packet, path, hidden }))
     }
     /// The packet.
     pub fn packet(&self) -> &Packet {
@@ -39,7 +42,7 @@ impl MultipathContent {
 
 impl Content for MultipathContent {
     fn data_length(&self) -> u32 {
-        self.0.packet.data_length()
+        self.0.hidden.map_or_else(|| self.0.packet.data_length(), |hidden| hidden.length)
     }
 
     fn path(&self) -> Option<usize> {
@@ -48,7 +51,7 @@ impl Content for MultipathContent {
 
     fn numbers(&self) -> (u64, u64) {
         let (sequence, tag) = self.0.packet.numbers();
-        (self.sequence().unwrap_or(sequence), tag)
+        (self.sequence().unwrap_or(sequence), self.0.hidden.map_or(tag, |hidden| hidden.tag))
     }
 
     fn capture_bytes(&self, headers: &IpHeaders, out: &mut Vec<u8>) -> u8 {
