@@ -10,7 +10,7 @@
  *	from=ADDRESS  a client's address of the first subflow (the system's choice)
  *	code=N        service code (42)
  *	ccid=N        congestion control in both directions (2)
- *	single=0|1    1: a regular connection, without MP-DCCP (0)
+ *	single=0|1    1: a regular connection; net.mpdccp.mpdccp_enabled has to be 0 as well (0)
  *	scheduler=S   of the kernel: default, rr, srtt, redundant or otias (default)
  *	size=BYTES    of each datagram (500)
  *	count=N       number of datagrams that this end sends (0)
@@ -129,12 +129,13 @@ static int open_socket(void)
 {
 	uint32_t code = htonl((uint32_t)o.code);
 	uint8_t ccid = (uint8_t)o.ccid;
-	int fd = socket(AF_INET, SOCK_DCCP_, IPPROTO_DCCP_), on = !o.single;
+	int fd = socket(AF_INET, SOCK_DCCP_, IPPROTO_DCCP_), on = 1;
 
 	must(fd, "socket");
 	must(setsockopt(fd, SOL_DCCP_, OPT_SERVICE, &code, sizeof code), "service code");
 	must(setsockopt(fd, SOL_DCCP_, OPT_CCID, &ccid, 1), "CCID");
-	must(setsockopt(fd, SOL_DCCP_, OPT_MULTIPATH, &on, sizeof on), "multipath");
+	if (!o.single)
+		must(setsockopt(fd, SOL_DCCP_, OPT_MULTIPATH, &on, sizeof on), "multipath");
 	return fd;
 }
 

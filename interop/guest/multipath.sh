@@ -36,8 +36,8 @@ paths() {
 	done
 }
 
-# until_said FILE WORD: in lab.sh
-# run_ends NAME kernel|whimbrel "KERNEL'S COMMAND" "WHIMBREL'S COMMAND" "COMMANDS MEANWHILE": the named end is the server.
+# run_ends NAME kernel|whimbrel "KERNEL'S COMMAND" "WHIMBREL'S COMMAND": the named end is the server. /job/meanwhile runs
+# beside them, from the time at which the client starts.
 run_ends() {
 	ip netns exec b tcpdump -i tun0 -s 2048 -B 4096 -U -Z root -w /out/$1.pcap proto 33 2> /run/capture &
 	capture=$!
@@ -54,7 +54,7 @@ run_ends() {
 		$3 > /out/$1.kernel 2> /out/$1.errors &
 	fi
 	second=$!
-	eval "$5"
+	. /job/meanwhile
 	wait $first $second
 	cat /run/said >> /out/$1.errors
 	# The kernel passes captured packets to tcpdump once per second.

@@ -7,13 +7,14 @@
 //! interop_multipath client 5001 tun=tun0 local=10.45.1.2,10.45.2.2 peer=10.44.1.1 at=0.3:join:1 at=2:close
 //! ```
 //!
-//! `local` lists the addresses behind the device. `dialect` is `2024` (the default) or `rfc`; `count`, `size`, `interval` and
+//! `local` lists the addresses behind the device. `dialect` is `2024` (the default) or `rfc`; `key` the key type, 0 or 255; `count`, `size`, `interval` and
 //! `after` describe the datagrams that this end sends, as for the counterpart; `ccid` and `wait` are as there. `at=S:COMMAND`
 //! gives a command S seconds after the handshake:
 //!
 //! | command | meaning |
 //! |---|---|
 //! | `join:N` | a subflow from the local address number N |
+//! | `follow:N` | a subflow from the local address number N to the address that the peer announced last |
 //! | `announce:N` | announces that address |
 //! | `remove:N` | withdraws that address |
 //! | `priority:N:P` | sets the priority of subflow N |
@@ -43,8 +44,8 @@ mod linux {
     use rustix::time::{ClockId, clock_gettime};
     use tun_rs::{DeviceBuilder, SyncDevice};
     use whimbrel_net::multipath::{
-        Dialect, MultipathConfig, MultipathEndpointConfig, MultipathEvent, Path, PathPriority, SchedulerKind,
-        SubflowId,
+        Dialect, KeyType, MultipathConfig, MultipathEndpointConfig, MultipathEvent, Path, PathPriority,
+        SchedulerKind, SubflowId,
     };
     use whimbrel_net::{Ccid, Config, ConnectionError, Duration, ServiceCode};
     use whimbrel_proto::multipath::{MultipathEndpoint, MultipathEndpointEvent, MultipathHandle};
@@ -106,8 +107,13 @@ mod linux {
                 "rfc" => Dialect::Rfc9897,
                 other => return Err(format!("dialect={other}: expected 2024 or rfc").into()),
             };
+            let key_type = match self.number("key", 0.0)? as u8 {
+                0 => KeyType::PlainText,
+                _ => KeyType::Experimental,
+            };
             // Equal shares, so that data use all paths.
-            Ok(MultipathConfig::default().dialect(dialect).scheduler(SchedulerKind::Weighted))
+            let settings = MultipathConfig::default().dialect(dialect).scheduler(SchedulerKind::Weighted);
+            Ok(settings.key_types(vec![key_type]))
         }
     }
 
@@ -133,6 +139,11 @@ mod linux {
         corrupt: u32,
         empty: u32,
         seen: Vec<bool>,
+        /// The address that the peer announced last.
+        announced: Option<IpAddr>,
+        /// Number of signals that the peer had not confirmed, and of repeated packets, before the end.
+        before_end: [u64; 2],
+        is_multipath: bool,
         /// Number of datagrams received on each subflow, and of those sent.
         by_subflow: Vec<[u32; 2]>,
     }
@@ -221,6 +232,7 @@ mod linux {
                         match event {
                             MultipathEvent::Established { .. } => self.established = Some(now()),
                             MultipathEvent::Closed(error) => self.error = Some(error),
+                            MultipathEvent::AddressAdded { address, .. } => self.announced = Some(address),
                             _ => {}
                         }
                     }
@@ -239,12 +251,15 @@ mod linux {
             };
             println!("{} {command}", self.time());
             let time = now();
-            if words[0] == "join" {
+            if matches!(words[0], "join" | "follow") {
                 let Some(remote) = self.endpoint.connection(handle).and_then(|it| it.subflows().next())
                 else {
                     return Ok(());
                 };
-                let path = Path { local: SocketAddr::new(local(self)?, 0), remote: remote.1.remote };
+                let mut path = Path { local: SocketAddr::new(local(self)?, 0), remote: remote.1.remote };
+                if words[0] == "follow" {
+                    path.remote.set_ip(self.announced.ok_or("no address was announced")?);
+                }
                 let joined = self.endpoint.join(time, handle, path, None);
                 println!("{} join: {joined:?}", self.time());
                 return Ok(());
@@ -282,13 +297,17 @@ mod linux {
             }
             Ok(())
         }
-        fn report(&self, role: &str) {
-            let (mut unconfirmed, mut duplicates) = (0, 0);
-            if let Some(snapshot) =
-                self.handle.and_then(|it| self.endpoint.connection(it)).map(|it| it.snapshot())
-            {
-                (unconfirmed, duplicates) = (snapshot.unconfirmed_signals, snapshot.duplicates);
+        /// Records the state before the end.
+        fn observe(&mut self) {
+            let connection = self.handle.and_then(|handle| self.endpoint.connection(handle));
+            if let Some(connection) = connection.filter(|_| self.error.is_none()) {
+                let snapshot = connection.snapshot();
+                self.is_multipath = snapshot.is_multipath;
+                self.before_end = [snapshot.unconfirmed_signals as u64, snapshot.duplicates];
             }
+        }
+        fn report(&self, role: &str) {
+            let [unconfirmed, duplicates] = self.before_end;
             let end = match (self.established, self.error) {
                 (None, _) => "idle",
                 (_, None) => "timeout",
@@ -298,9 +317,10 @@ mod linux {
             };
             let error = self.error.map(|error| error.to_string()).unwrap_or_default();
             println!(
-                "{{\"who\":\"whimbrel\",\"role\":\"{role}\",\"end\":\"{end}\",\"error\":{error:?},\"sent\":{},\"received\":{},\
+                "{{\"who\":\"whimbrel\",\"role\":\"{role}\",\"multipath\":{},\"end\":\"{end}\",\"error\":{error:?},\"sent\":{},\"received\":{},\
                  \"corrupt\":{},\"empty\":{},\"distinct\":{},\"by_subflow\":{:?},\"duplicates\":{duplicates},\
                  \"unconfirmed\":{unconfirmed}}}",
+                self.is_multipath,
                 self.sent,
                 self.received,
                 self.corrupt,
@@ -337,6 +357,9 @@ mod linux {
             corrupt: 0,
             empty: 0,
             seen: Vec::new(),
+            announced: None,
+            before_end: [0; 2],
+            is_multipath: false,
             by_subflow: Vec::new(),
         };
         if role == "server" {
@@ -374,6 +397,7 @@ mod linux {
                     end.command(&command)?;
                 }
                 end.pump()?;
+                end.observe();
             }
             if end.error.is_some() && ended.is_none() {
                 ended = Some(now());

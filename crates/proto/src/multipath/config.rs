@@ -1,5 +1,7 @@
 //! Configuration of multipath connections.
 
+use core::net::{IpAddr, Ipv4Addr};
+
 use whimbrel_control::multipath::SchedulerKind;
 use whimbrel_units::Duration;
 use whimbrel_wire::option::multipath::KeyType;
@@ -15,7 +17,37 @@ pub enum Dialect {
     Rfc9897,
     /// The drafts of 2024, as in Linux kernels with MP-DCCP: the code of MP_JOIN covers the Connection Identifier and one
     /// nonce, and MP_ADDADDR and MP_REMOVEADDR have no nonce.
+    ///
+    /// Where these kernels deviate from the drafts, this follows the kernels: each packet carries at most one signal, and
+    /// each MP_CONFIRM one confirmation, which for MP_PRIO leaves on the subflow concerned; the bytes of an IPv4 address in
+    /// MP_ADDADDR are in reverse order; and a datagram without data, by which a kernel sends a signal, is not delivered.
     Draft2024,
+}
+
+impl Dialect {
+    /// The most signals in one packet, of up to `most`, and the most confirmations in one MP_CONFIRM.
+    pub(super) fn at_most(self, most: usize) -> usize {
+        match self {
+            Self::Rfc9897 => most,
+            // The kernels find an option by its distance from the MP_SEQ before it, and copy an MP_CONFIRM into 31 bytes.
+            Self::Draft2024 => most.min(1),
+        }
+    }
+    /// An address as it is in MP_ADDADDR, or the reverse: the kernels convert the order of its bytes once too often, on hosts
+    /// with the least significant byte first.
+    pub(super) fn converted(self, address: IpAddr) -> IpAddr {
+        match (self, address) {
+            (Self::Draft2024, IpAddr::V4(address)) => {
+                let [a, b, c, d] = address.octets();
+                Ipv4Addr::new(d, c, b, a).into()
+            }
+            (_, address) => address,
+        }
+    }
+    /// `true` if packets of data without a byte of it carry only options.
+    pub(super) fn has_empty_carriers(self) -> bool {
+        self == Self::Draft2024
+    }
 }
 
 /// Configuration of a multipath connection. The [`Config`](crate::Config) beside it applies to each subflow, but for

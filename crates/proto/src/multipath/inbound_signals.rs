@@ -5,12 +5,13 @@ use std::collections::VecDeque;
 use whimbrel_wire::option::multipath::{Confirmations, MultipathOption};
 use whimbrel_wire::{DccpOption, SeqNo};
 
+use super::SubflowId;
 use super::signals::Dataset;
 
 /// The most datasets of which the newest number is remembered: all addresses and all subflows of a reasonable peer.
 const MAX_DATASETS: usize = 64;
 /// The most confirmations that wait for a packet. The oldest is dropped for a further one: the peer repeats its option.
-const MAX_CONFIRMATIONS: usize = 8;
+pub(super) const MAX_CONFIRMATIONS: usize = 8;
 
 /// The order of the peer's signals, and the confirmations to send.
 #[derive(Debug, Default)]
@@ -18,7 +19,16 @@ pub(super) struct InboundSignals {
     /// The newest number of each dataset, the least recently changed dataset first.
     newest: VecDeque<(Dataset, SeqNo)>,
     /// Signals to confirm, the newest first.
-    confirmations: VecDeque<(SeqNo, DccpOption)>,
+    confirmations: VecDeque<Confirmation>,
+}
+
+/// A signal to confirm.
+#[derive(Debug)]
+struct Confirmation {
+    sequence: SeqNo,
+    option: DccpOption,
+    /// The subflow that must carry the confirmation; `None`: any.
+    carrier: Option<SubflowId>,
 }
 
 /// The age of a received signal.
@@ -50,20 +60,26 @@ impl InboundSignals {
         self.newest.push_back((dataset, sequence));
         age
     }
-    /// Confirms a signal with the next packet.
-    pub(super) fn confirm(&mut self, sequence: SeqNo, option: &DccpOption) {
-        self.confirmations.push_front((sequence, option.clone()));
+    /// Confirms a signal with the next packet, on the subflow `carrier` if there is one.
+    pub(super) fn confirm(&mut self, sequence: SeqNo, option: &DccpOption, carrier: Option<SubflowId>) {
+        self.confirmations.push_front(Confirmation { sequence, option: option.clone(), carrier });
         self.confirmations.truncate(MAX_CONFIRMATIONS);
     }
-    /// `true` if a confirmation is pending.
-    pub(super) fn owes_confirmation(&self) -> bool {
-        !self.confirmations.is_empty()
+    /// The subflow that must carry the next confirmation, if one is pending: `Some(None)` for any.
+    pub(super) fn next_carrier(&self) -> Option<Option<SubflowId>> {
+        self.confirmations.front().map(|confirmation| confirmation.carrier)
     }
-    /// Returns the confirmations as an option.
-    pub(super) fn take_confirmation(&mut self) -> Option<DccpOption> {
+    /// Drops the confirmations that a subflow must carry, as it is over.
+    pub(super) fn forget(&mut self, subflow: SubflowId) {
+        self.confirmations.retain(|confirmation| confirmation.carrier != Some(subflow));
+    }
+    /// Returns confirmations that may leave on that subflow as an option, at most `most`.
+    pub(super) fn take_confirmation(&mut self, subflow: SubflowId, most: usize) -> Option<DccpOption> {
         let mut list = Confirmations::new();
-        while let Some((sequence, option)) = self.confirmations.front() {
-            if !list.push(*sequence, option) {
+        for _ in 0..most {
+            let next = self.confirmations.front();
+            let may_leave = |it: &&Confirmation| it.carrier.is_none_or(|carrier| carrier == subflow);
+            if !next.filter(may_leave).is_some_and(|it| list.push(it.sequence, &it.option)) {
                 break;
             }
             self.confirmations.pop_front();

@@ -17,7 +17,7 @@ const MAX_REPETITIONS: u32 = 12;
 /// The most signals that wait for a confirmation. The oldest is given up for a further one.
 const MAX_SIGNALS: usize = 32;
 /// The most signals of one packet, so that its header has room for all.
-const MAX_PER_PACKET: usize = 8;
+pub(super) const MAX_PER_PACKET: usize = 8;
 /// Numbers under which a signal was last sent: a confirmation names one of them.
 const NUMBERS: usize = 4;
 
@@ -82,20 +82,21 @@ impl Signals {
         let is_due = |signal: &&Signal| signal.due <= now && can_send(signal.dataset.carrier());
         self.0.iter().find(is_due).map(|signal| signal.dataset.carrier())
     }
-    /// Returns the options of all signals that are due and may leave on that subflow, in a packet with that number of
-    /// the multipath connection.
+    /// Returns the options of signals that are due and may leave on that subflow, at most `most` signals, in a packet with
+    /// that number of the multipath connection.
     pub(super) fn take_due(
         &mut self,
         now: Instant,
         subflow: SubflowId,
         sequence: SeqNo,
         rtt: Duration,
+        most: usize,
     ) -> Vec<DccpOption> {
         let mut options = Vec::new();
         let mut taken = 0;
         for signal in &mut self.0 {
             let may_leave = signal.dataset.carrier().is_none_or(|carrier| carrier == subflow);
-            if signal.due > now || !may_leave || taken == MAX_PER_PACKET {
+            if signal.due > now || !may_leave || taken == most {
                 continue;
             }
             taken += 1;

@@ -1,6 +1,8 @@
 //! Two multipath endpoints with several scripted paths between them.
 
+mod captures;
 mod closing;
+mod dialects;
 mod failures;
 mod handshake;
 mod joins;

@@ -120,7 +120,9 @@ impl MultipathConnection {
         }
         match sequence.filter(|_| is_accepted) {
             Some(sequence) => {
-                if let Some((sequence, arrived)) = self.delivery.on_packet(now, sequence, Some(arrived)) {
+                let is_empty = self.settings.dialect.has_empty_carriers() && arrived.payload.is_empty();
+                let data = (!is_empty).then_some(arrived);
+                if let Some((sequence, arrived)) = self.delivery.on_packet(now, sequence, data) {
                     self.deliver(sequence, arrived);
                 }
             }

@@ -7,7 +7,9 @@ use whimbrel_wire::option::multipath::{MultipathOption, RttKind, RttReport};
 use whimbrel_wire::{DccpOption, Options};
 
 use super::{MultipathConnection, Phase};
+use crate::multipath::inbound_signals::MAX_CONFIRMATIONS;
 use crate::multipath::sending::Staged;
+use crate::multipath::signals::MAX_PER_PACKET;
 use crate::multipath::{Path, SubflowId};
 use crate::{Datagram, Transmit};
 
@@ -74,18 +76,24 @@ impl MultipathConnection {
         if !self.is_multipath() || self.phase == Phase::Over {
             return None;
         }
-        let carrier = self.signals.next_due(now, |carrier| self.can_signal(carrier));
-        if carrier.is_none() && !self.inbound.owes_confirmation() {
-            return None;
+        let dialect = self.settings.dialect;
+        while let Some(Some(gone)) = self.inbound.next_carrier().filter(|carrier| !self.can_signal(*carrier))
+        {
+            self.inbound.forget(gone);
         }
-        let index = match carrier.flatten() {
+        let due = self.signals.next_due(now, |carrier| self.can_signal(carrier));
+        let carrier = match (self.inbound.next_carrier(), due) {
+            (None, None) => return None,
+            (confirmation, signal) => confirmation.flatten().or(signal.flatten()),
+        };
+        let index = match carrier {
             Some(id) => self.index(id).filter(|index| self.subflows[*index].is_open())?,
             None => self.best_for_signals()?,
         };
         let mut options = Options::new();
-        options.extend(self.inbound.take_confirmation());
         let (id, rtt, number) = (self.subflows[index].id, self.rtt(index), self.sending.next_number());
-        let signals = self.signals.take_due(now, id, number, rtt);
+        options.extend(self.inbound.take_confirmation(id, dialect.at_most(MAX_CONFIRMATIONS)));
+        let signals = self.signals.take_due(now, id, number, rtt, dialect.at_most(MAX_PER_PACKET));
         if !signals.is_empty() {
             options.push(MultipathOption::Sequence(number).into());
             options.extend(signals);

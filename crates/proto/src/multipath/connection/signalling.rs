@@ -35,6 +35,7 @@ impl MultipathConnection {
         }
         let address_id = self.addresses.own_id(address).ok_or(JoinError::NoAddressId)?;
         let nonce = self.nonce();
+        let address = self.settings.dialect.converted(address);
         let option = AddAddress { address_id, nonce, address, port };
         let code = self.identity.keys.as_ref().map(|keys| keys.address_code(Host::Own, &option));
         let option = MultipathOption::AddAddress(option).into();
@@ -124,6 +125,7 @@ impl MultipathConnection {
             return;
         }
         let AddAddress { address_id, address, port, .. } = *address;
+        let address = self.settings.dialect.converted(address);
         let is_outdated = self.inbound.on_signal(Dataset::Address(address_id), sequence) == Age::Outdated;
         if is_outdated {
             return;
@@ -136,7 +138,7 @@ impl MultipathConnection {
                 self.report_address(address_id, event);
             }
         }
-        self.inbound.confirm(sequence, option);
+        self.inbound.confirm(sequence, option, None);
     }
     /// Processes MP_REMOVEADDR: the subflows of that address are closed.
     pub(super) fn on_remove_address(
@@ -175,7 +177,7 @@ impl MultipathConnection {
         if was_known {
             self.report_address(address_id, MultipathEvent::AddressRemoved { address_id });
         }
-        self.inbound.confirm(sequence, option);
+        self.inbound.confirm(sequence, option, None);
     }
     /// Processes MP_PRIO, which is about the subflow that carries it.
     pub(super) fn on_priority(
@@ -197,7 +199,8 @@ impl MultipathConnection {
             self.events.queue.retain(|event| !is_older(event));
             self.events.queue.push_back(MultipathEvent::PriorityChanged { subflow: id, priority });
         }
-        self.inbound.confirm(sequence, option);
+        let carrier = (self.settings.dialect == Dialect::Draft2024).then_some(id);
+        self.inbound.confirm(sequence, option, carrier);
     }
     /// Reports the latest state of an address, so that a peer cannot accumulate events.
     fn report_address(&mut self, id: u8, event: MultipathEvent) {
