@@ -10,6 +10,7 @@
 #   make properties  the property tests with fresh seeds and CASES (2000) cases each; TESTS selects some ("-p whimbrel-proto --test liveness")
 #   make fuzz    every fuzz target for FUZZ_SECONDS (60) each
 #   make interop   tests against the DCCP of an unmodified Linux 6.1 kernel, in an emulated guest (docs/interop.md)
+#   make interop-multipath  MP-DCCP with a kernel that has it, once interop/build_multipath_kernel.sh has built it (docs/interop.md)
 #   make tcp-real  bulk transfers of Linux's TCP in that guest, to compare the simulated TCP with (docs/interop.md)
 #   make confront-real  the confronts of the paper with Linux's TCP, UDP and DCCP in that guest (papers/confront/README.md)
 #   make reorder-real  a real video and speech over netem that reorders, in that guest (docs/reordering.md)
@@ -50,7 +51,7 @@ export PROPTEST_RNG_SEED ?= 1
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-rtp -p whimbrel-wifi -p whimbrel-netsim
 
-.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick c-library publish-check
+.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick c-library publish-check
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
@@ -120,6 +121,10 @@ interop: tools
 interop-quick: tools
 	echo "== tests against Linux's DCCP, quick form"
 	$(PYTHON) interop/run.py --quick --out $(OUT)/test/interop
+
+# It has the requirements of interop, and needs the image that interop/build_multipath_kernel.sh builds.
+interop-multipath: tools
+	$(PYTHON) interop/multipath.py --out $(OUT)/interop-multipath
 
 # Without namespaces, veth or tbf it prints the reason and is skipped; under REQUIRE_ALL=1 it fails.
 handover: extension

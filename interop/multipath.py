@@ -103,7 +103,7 @@ def main() -> int:
     with ThreadPoolExecutor(max_workers=arguments.jobs) as pool:
         found = pool.map(lambda one: run(one[1], one[0], image, archive, out), chosen)
         for (number, case), problems in zip(chosen, found, strict=True):
-            print(f"{number:3} {case.name:45} {'FAILED' if problems else 'ok'}", flush=True)
+            print(f"{number:3} {case.name:50} {'FAILED' if problems else 'ok'}", flush=True)
             for problem in problems:
                 print(f"      {problem}")
             ends = {name: report(out / str(number) / f"run.{name}") for name in ("kernel", "whimbrel")}

@@ -48,7 +48,7 @@ class Case:
     def kernel_count(self) -> int:
         """Number of datagrams that the kernel sends."""
         # Its schedulers read a congestion window, which CCID 3 does not have.
-        return self.count() if self.ccid == 2 else 0
+        return 0 if self.is_multipath and self.ccid == 3 else self.count()
 
     def kernel_command(self) -> str:
         """The command of the kernel's end."""
@@ -166,6 +166,14 @@ def limits() -> list[Case]:
         Case(
             "kernel accepts, without MP-DCCP", "kernel", setup=NO_MULTIPATH, kernel="single=1",
             whimbrel="at=1.5:close", is_multipath=False, subflows=1,
+        ),
+        Case(
+            "kernel accepts, without MP-DCCP, CCID 3", "kernel", setup=NO_MULTIPATH, kernel="single=1",
+            whimbrel="at=1.5:close", is_multipath=False, subflows=1, ccid=3,
+        ),
+        Case(
+            "whimbrel accepts, kernel without MP-DCCP, CCID 3", "whimbrel", setup=NO_MULTIPATH,
+            kernel="single=1", whimbrel="at=1.5:close", is_multipath=False, subflows=1, ccid=3,
         ),
         Case(
             "whimbrel accepts, kernel without MP-DCCP", "whimbrel", setup=NO_MULTIPATH, kernel="single=1",
