@@ -143,8 +143,9 @@ impl Outbound {
             || self.refusal.is_some()
             || self.syncs.is_pending()
     }
-    /// Removes the next packet that does not wait for congestion control: Resets, Syncs, then the handshake.
-    pub(super) fn take_urgent(&mut self) -> Option<Urgent> {
+    /// Removes the next packet that does not wait for congestion control: Resets, Syncs, then the handshake. A Close stays if
+    /// `holds_close`.
+    pub(super) fn take_urgent(&mut self, holds_close: bool) -> Option<Urgent> {
         let take = core::mem::take::<bool>;
         if let Some((reset, ack)) = self.reset.take() {
             Some(Urgent::Reset(reset, ack))
@@ -158,7 +159,7 @@ impl Outbound {
             Some(Urgent::Listen)
         } else if take(&mut self.response) {
             Some(Urgent::Response)
-        } else if take(&mut self.close) {
+        } else if !holds_close && take(&mut self.close) {
             Some(Urgent::Close)
         } else {
             None

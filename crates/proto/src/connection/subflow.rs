@@ -39,6 +39,8 @@ pub(crate) struct OutgoingOptions {
     pub(crate) sequence: Option<SeqNo>,
     /// `true` if datagrams wait that may be sent on this subflow.
     pub(crate) has_more: bool,
+    /// `true` if a Close that is due waits, so that it does not overtake data on other subflows.
+    pub(crate) holds_close: bool,
 }
 
 /// The options of a valid packet that concern the multipath connection.
@@ -81,6 +83,12 @@ impl Subflow {
     #[inline]
     pub(super) fn has_more(&self) -> bool {
         self.0.as_ref().is_some_and(|exchange| exchange.outgoing.has_more)
+    }
+
+    /// `true` if a Close that is due waits.
+    #[inline]
+    pub(super) fn holds_close(&self) -> bool {
+        self.0.as_ref().is_some_and(|exchange| exchange.outgoing.holds_close)
     }
 
     /// Stores the options of a valid packet.

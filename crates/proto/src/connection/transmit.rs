@@ -84,7 +84,7 @@ impl Connection {
         !is_full
     }
     fn urgent_packet(&mut self, now: Instant) -> Option<Transmit> {
-        let transmit = match self.fx.outbound.take_urgent()? {
+        let transmit = match self.fx.outbound.take_urgent(self.subflow.holds_close())? {
             Urgent::Reset(reset, ack) => self.reset_packet(now, reset, ack),
             Urgent::Refusal(packet) => {
                 self.fx.statistics.packets_sent += 1;

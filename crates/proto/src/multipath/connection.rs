@@ -48,15 +48,28 @@ enum Phase {
     Multipath,
     /// The connection is a regular one.
     Regular,
-    /// This end closes it, once the queue is empty; or a Close was sent.
+    /// It is being closed.
     Closing {
-        /// `true` once the subflows are being closed.
-        has_begun: bool,
+        /// Progress of closing.
+        step: ClosingStep,
         /// `true` if the peer requested it.
         by_peer: bool,
     },
     /// It is over: only the subflows' last packets follow.
     Over,
+}
+
+/// Progress of closing a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum ClosingStep {
+    /// The application has requested it: the send queue empties, and data under way are acknowledged.
+    Finishing,
+    /// A CloseReq has arrived: the answer waits for data under way.
+    Answering,
+    /// A Close or CloseReq was sent on all subflows.
+    Begun,
+    /// A subflow has been closed: data of the peer may be under way on others, at most until that time.
+    Receiving(Instant),
 }
 
 /// The identity of a multipath connection: identifiers and keys of both ends.
@@ -316,6 +329,7 @@ impl MultipathConnection {
         self.sending.expire(now);
         self.release(now);
         self.sending.report(&mut self.events.queue);
+        self.check_closing(now);
         self.check_expiry(now);
     }
     /// Returns the next packet to send, and its path.
@@ -342,6 +356,7 @@ impl MultipathConnection {
             self.sending.next_deadline(),
             self.delivery.deadline(),
             self.signals.deadline(|carrier| self.can_signal(carrier)),
+            self.closing_deadline(),
             self.expiry,
         ];
         subflows.chain(own).min().filter(|next| *next < Instant::FAR_FUTURE)

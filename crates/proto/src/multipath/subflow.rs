@@ -65,6 +65,8 @@ pub(super) struct Subflow {
     pub(super) peer_priority: PathPriority,
     pub(super) shares: Shares,
     pub(super) watch: PathWatch,
+    /// Time of the last valid packet of the peer.
+    pub(super) heard: Instant,
     /// The datagram given to the connection that has not left yet.
     pub(super) staged: Option<Staged>,
     /// The peer's last MP_RTT.
@@ -129,6 +131,7 @@ impl Subflow {
             peer_priority: PathPriority::default(),
             shares: Shares::default(),
             watch,
+            heard: Instant::ZERO,
             staged: None,
             peer_rtt: None,
             rtt_reported: None,

@@ -1,5 +1,6 @@
 //! Two multipath endpoints with several scripted paths between them.
 
+mod answering;
 mod captures;
 mod closing;
 mod dialects;

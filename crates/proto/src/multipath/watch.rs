@@ -20,6 +20,8 @@ pub(super) struct PathWatch {
     outstanding: Option<Outstanding>,
     /// The newest data sent.
     newest: SeqNo,
+    /// The time at which they left; `None` once they are acknowledged.
+    newest_at: Option<Instant>,
     /// The failure; `None` while the path is alive.
     failure: Option<Failure>,
 }
@@ -41,15 +43,22 @@ struct Failure {
 impl PathWatch {
     pub(super) fn new(minimum: Duration) -> Self {
         let config = RtoConfig { minimum, ..RtoConfig::RFC6298 };
-        Self { estimator: RttEstimator::new(config), outstanding: None, newest: SeqNo::ZERO, failure: None }
+        Self {
+            estimator: RttEstimator::new(config),
+            outstanding: None,
+            newest: SeqNo::ZERO,
+            newest_at: None,
+            failure: None,
+        }
     }
     /// `true` unless the path has failed.
     pub(super) fn is_alive(&self) -> bool {
         self.failure.is_none()
     }
-    /// `true` if data are under way: neither acknowledged, nor on a path that has failed.
-    pub(super) fn has_data_under_way(&self) -> bool {
-        self.outstanding.is_some() && self.is_alive()
+    /// Time by which the data that are under way have arrived, unless they are lost: a retransmission timeout after the newest.
+    /// [`Instant::ZERO`] if all are acknowledged.
+    pub(super) fn arrival_limit(&self) -> Instant {
+        self.newest_at.map_or(Instant::ZERO, |sent| sent + self.timeout())
     }
     /// The current timeout.
     pub(super) fn timeout(&self) -> Duration {
@@ -61,7 +70,7 @@ impl PathWatch {
     }
     /// Data are being sent in a packet with that number.
     pub(super) fn on_data_sent(&mut self, now: Instant, sequence: SeqNo) {
-        self.newest = sequence;
+        (self.newest, self.newest_at) = (sequence, Some(now));
         if self.outstanding.is_none() {
             self.outstanding = Some(Outstanding { sequence, since: now, is_fresh: true });
         }
@@ -73,6 +82,9 @@ impl PathWatch {
     /// All packets up to that number are acknowledged, or known to be lost. Returns `true` if the path had failed.
     #[must_use]
     pub(super) fn on_acknowledged(&mut self, now: Instant, acknowledged: SeqNo) -> bool {
+        if !acknowledged.is_before(self.newest) {
+            self.newest_at = None;
+        }
         let Some(outstanding) = self.outstanding else { return false };
         if acknowledged.is_before(outstanding.sequence) {
             return false;

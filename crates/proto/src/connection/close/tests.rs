@@ -7,7 +7,7 @@ use crate::config::TimerConfig;
 const RTT: Duration = Duration::from_millis(50);
 
 fn reset_owed(fx: &mut Effects) -> Option<(ResetCode, SeqNo)> {
-    match fx.outbound.take_urgent() {
+    match fx.outbound.take_urgent(false) {
         Some(Urgent::Reset(reset, ack)) => Some((reset.code, ack)),
         _ => None,
     }
@@ -52,7 +52,7 @@ fn a_server_asks_its_client_to_close_if_configured() {
         let mut closing = Closing::default();
         assert_eq!(closing.start(&cx, &mut fx), state);
         assert!(!fx.timers.is_running(Timer::Idle));
-        assert!(matches!(fx.outbound.take_urgent(), Some(Urgent::Close)));
+        assert!(matches!(fx.outbound.take_urgent(false), Some(Urgent::Close)));
         for factor in [2, 4, 8] {
             closing.on_close_sent(START, &mut fx);
             assert_eq!(runs_for(&fx, Timer::Close), RTT * factor);

@@ -1,23 +1,31 @@
 //! The end of a multipath connection (RFC 9897, Sections 3.2.3, 3.2.11 and 3.5).
 
+use smallvec::SmallVec;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::multipath::MultipathOption;
 use whimbrel_wire::{OptionBytes, Options, PacketType, Reset, ResetCode};
 
-use super::{MultipathConnection, Phase};
+use super::{ClosingStep, MultipathConnection, Phase};
 use crate::multipath::SubflowId;
-use crate::multipath::subflow::Stage;
+use crate::multipath::subflow::{Stage, Subflow};
 use crate::{ConnectionError, State};
 
 /// Time for which the subflows may complete their closing after the connection is over.
 const LINGER: Duration = Duration::from_secs(3);
 /// Time limit of closing, in maximum segment lifetimes (RFC 4340, Section 8.3).
 const LIMIT_IN_MSL: u64 = 4;
+/// Lower bound on the time for which data under way on another path are waited for (RFC 6298, Section 2.4): the round-trip
+/// time of a path that this end has not used lately may have grown.
+const MIN_ARRIVAL_TIME: Duration = Duration::from_secs(1);
 /// Reset 13.
 const ABRUPT: Reset = Reset::new(ResetCode::AbruptMultipathTermination);
 
 impl MultipathConnection {
     /// Closes the connection on all subflows, once the send queue is empty and no data are under way on any of several subflows.
+    /// Data of the peer that were under way on any subflow when it answers are delivered before [`MultipathEvent::Closed`]; those
+    /// in its send queue are not sent, as in a [connection over one path](crate::Connection::close).
+    ///
+    /// [`MultipathEvent::Closed`]: crate::multipath::MultipathEvent::Closed
     pub fn close(&mut self, now: Instant) {
         match self.phase {
             Phase::Closing { .. } | Phase::Over => {}
@@ -27,12 +35,16 @@ impl MultipathConnection {
                 self.drain();
             }
             _ => {
-                self.phase = Phase::Closing { has_begun: false, by_peer: false };
-                let longest = self.config.timers.msl * LIMIT_IN_MSL;
-                let limit = self.config.timers.close.map_or(longest, |limit| limit.min(longest));
-                self.expiry = self.expiry.min(now + limit);
+                self.phase = Phase::Closing { step: ClosingStep::Finishing, by_peer: false };
+                self.limit_closing(now);
             }
         }
+    }
+    /// Starts the time limit of closing.
+    fn limit_closing(&mut self, now: Instant) {
+        let longest = self.config.timers.msl * LIMIT_IN_MSL;
+        let limit = self.config.timers.close.map_or(longest, |limit| limit.min(longest));
+        self.expiry = self.expiry.min(now + limit);
     }
     /// Ends the connection at once, on all subflows, and discards the send queue.
     pub fn abort(&mut self, now: Instant) {
@@ -72,22 +84,36 @@ impl MultipathConnection {
         true
     }
 
-    /// Begins to close the subflows, if that is due.
+    /// Begins to close the subflows, if no data of this end remain that a Close could overtake.
     pub(super) fn begin_closing(&mut self, now: Instant) {
-        let is_idle = self.sending.is_empty() && self.subflows.iter().all(|subflow| subflow.staged.is_none());
-        let is_due = matches!(self.phase, Phase::Closing { has_begun: false, .. });
-        if is_due && is_idle && !self.would_overtake_data() {
-            self.close_subflows(now, false);
+        if self.overtaking_limit().is_some_and(|limit| limit <= now) {
+            self.close_subflows(now);
         }
     }
-    /// `true` if a Close on one subflow could arrive before data on another. The first Close ends the connection at the peer
-    /// (Section 3.2.11), which then has no use for what is still under way. A path that fails is not waited for.
-    fn would_overtake_data(&self) -> bool {
-        let open = || self.subflows.iter().filter(|subflow| subflow.is_open());
-        open().count() > 1 && open().any(|subflow| subflow.watch.has_data_under_way())
+    /// Time from which a Close on one subflow cannot arrive before data on another. The first Close ends the connection at the
+    /// peer (Section 3.2.11), which then has no use for what is still under way. Without an acknowledgement, data count as lost
+    /// after a retransmission timeout. `None` unless the connection is to be closed next.
+    fn overtaking_limit(&self) -> Option<Instant> {
+        let is_meant = match self.phase {
+            Phase::Closing { step: ClosingStep::Finishing, .. } => {
+                let has_staged = self.subflows.iter().any(|subflow| subflow.staged.is_some());
+                if has_staged || !self.sending.is_empty() {
+                    return None;
+                }
+                Subflow::is_open
+            }
+            // A subflow on which the CloseReq has arrived is no longer open.
+            Phase::Closing { step: ClosingStep::Answering, .. } => Subflow::is_established,
+            _ => return None,
+        };
+        let limits = self.subflows.iter().filter(|it| is_meant(it)).map(|it| it.watch.arrival_limit());
+        let limits: SmallVec<[Instant; 4]> = limits.collect();
+        let latest = limits.iter().copied().max().filter(|_| limits.len() > 1);
+        Some(latest.unwrap_or(Instant::ZERO))
     }
-    fn close_subflows(&mut self, now: Instant, by_peer: bool) {
-        self.phase = Phase::Closing { has_begun: true, by_peer };
+    fn close_subflows(&mut self, now: Instant) {
+        let Phase::Closing { by_peer, .. } = self.phase else { return };
+        self.phase = Phase::Closing { step: ClosingStep::Begun, by_peer };
         let key = self.identity.keys.as_ref().map(|keys| keys.peer_key());
         for index in 0..self.subflows.len() {
             let subflow = &mut self.subflows[index];
@@ -103,9 +129,56 @@ impl MultipathConnection {
             }
             self.collect(now, index, None);
         }
+        self.hold_closes(false);
     }
-    /// The first subflow has been closed.
-    pub(super) fn finish_closing(&mut self, now: Instant, error: ConnectionError) {
+    /// Sets whether a subflow that has received a CloseReq waits with its Close.
+    pub(super) fn hold_closes(&mut self, holds: bool) {
+        for subflow in &mut self.subflows {
+            if let Some(out) = subflow.connection.multipath_options() {
+                out.holds_close = holds;
+            }
+        }
+    }
+    /// A subflow is over while the connection is being closed.
+    pub(super) fn on_subflow_closed(&mut self, now: Instant, error: ConnectionError) {
+        let Phase::Closing { step, by_peer } = self.phase else { return };
+        let has_others = self.subflows.iter().any(|subflow| !subflow.is_over());
+        let is_orderly = matches!(error, ConnectionError::ClosedLocally | ConnectionError::ClosedByPeer);
+        // What the peer had sent before it answered arrives before the Reset on the same path. A path that has failed is not
+        // waited for, unless it has failed in the other direction only.
+        let is_heard = |subflow: &Subflow| now.saturating_since(subflow.heard) < MIN_ARRIVAL_TIME;
+        let may_receive =
+            |subflow: &Subflow| subflow.is_established() && (subflow.watch.is_alive() || is_heard(subflow));
+        let has_receivers = self.subflows.iter().any(may_receive);
+        match step {
+            ClosingStep::Receiving(_) if !has_receivers => self.finish_closing(now, self.closing_error()),
+            ClosingStep::Receiving(_) => {}
+            _ if is_orderly && has_receivers => {
+                let waited_for = self.subflows.iter().filter(|subflow| may_receive(subflow));
+                let timeouts = waited_for.map(|subflow| subflow.watch.timeout());
+                let until = now + timeouts.fold(MIN_ARRIVAL_TIME, Duration::max);
+                self.phase = Phase::Closing { step: ClosingStep::Receiving(until), by_peer };
+            }
+            _ if is_orderly => self.finish_closing(now, self.closing_error()),
+            _ if !has_others => self.finish_closing(now, error),
+            _ => {}
+        }
+    }
+    /// Time at which closing continues without data that are still under way.
+    pub(super) fn closing_deadline(&self) -> Instant {
+        match self.phase {
+            Phase::Closing { step: ClosingStep::Receiving(until), .. } => until,
+            _ => self.overtaking_limit().unwrap_or(Instant::FAR_FUTURE),
+        }
+    }
+    /// Ends the connection once data of the peer have had the time to arrive.
+    pub(super) fn check_closing(&mut self, now: Instant) {
+        if matches!(self.phase, Phase::Closing { step: ClosingStep::Receiving(until), .. } if until <= now) {
+            self.finish_closing(now, self.closing_error());
+        }
+    }
+    /// No further data are expected.
+    fn finish_closing(&mut self, now: Instant, error: ConnectionError) {
         self.finish(error);
         self.linger(now);
     }
@@ -133,16 +206,21 @@ impl MultipathConnection {
             self.finish_closing(now, self.closing_error());
             return;
         }
-        let was_requested = matches!(self.phase, Phase::Closing { has_begun: true, .. });
-        if !was_requested {
-            self.sending.clear();
-            self.sending.report(&mut self.events.queue);
-            self.close_subflows(now, true);
+        let has_begun = matches!(self.phase, Phase::Closing { step, .. } if step != ClosingStep::Finishing);
+        if has_begun {
+            return;
         }
+        self.discard_unsent();
+        let by_peer = !matches!(self.phase, Phase::Closing { .. });
+        self.phase = Phase::Closing { step: ClosingStep::Answering, by_peer };
+        self.limit_closing(now);
+        self.hold_closes(true);
+        self.begin_closing(now);
     }
-    pub(super) fn closing_error(&self) -> ConnectionError {
+    /// The reason for the end of an orderly close: the end that requested it first.
+    fn closing_error(&self) -> ConnectionError {
         match self.phase {
-            Phase::Closing { has_begun: true, by_peer: false } => ConnectionError::ClosedLocally,
+            Phase::Closing { by_peer: false, .. } => ConnectionError::ClosedLocally,
             _ => ConnectionError::ClosedByPeer,
         }
     }

@@ -185,12 +185,8 @@ impl MultipathConnection {
             return;
         }
         self.phase = Phase::Over;
-        for subflow in &mut self.subflows {
-            subflow.staged = None;
-        }
-        self.sending.clear();
-        self.sending.wake = Instant::FAR_FUTURE;
-        self.sending.report(&mut self.events.queue);
+        self.hold_closes(false);
+        self.discard_unsent();
         // What waits for its predecessors is delivered now.
         self.release(Instant::FAR_FUTURE);
         self.events.queue.push_back(MultipathEvent::Closed(error));

@@ -5,7 +5,7 @@ use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::option::multipath::MultipathOption;
 use whimbrel_wire::{DccpOption, Options, Packet, PacketType, SeqNo};
 
-use super::{MultipathConnection, Phase};
+use super::{ClosingStep, MultipathConnection, Phase};
 use crate::connection::IncomingOptions;
 use crate::multipath::delivery::Arrived;
 use crate::multipath::subflow::Stage;
@@ -56,6 +56,7 @@ impl MultipathConnection {
     /// Updates the state of the path with a valid packet.
     fn on_heard(&mut self, now: Instant, index: usize, packet_type: PacketType) {
         let subflow = &mut self.subflows[index];
+        subflow.heard = now;
         let acknowledged = subflow.connection.greatest_acknowledged();
         self.sending.on_acknowledged(subflow.id, subflow.watch.has_unanswered(acknowledged));
         let mut has_recovered = subflow.watch.on_acknowledged(now, acknowledged);
@@ -114,6 +115,11 @@ impl MultipathConnection {
         self.events.queue.push_back(MultipathEvent::Subflow { subflow, event });
     }
     fn on_datagram(&mut self, now: Instant, index: usize, sequence: Option<SeqNo>, arrived: Arrived) {
+        if self.phase == Phase::Over {
+            let code = DropCode::ApplicationNotListening;
+            self.subflows[index].connection.datagram_discarded(arrived.packet, code);
+            return;
+        }
         let is_accepted = self.subflows[index].is_established() || self.subflows[index].is_over();
         if !self.is_multipath() {
             return self.deliver(arrived.packet, arrived);
@@ -163,14 +169,8 @@ impl MultipathConnection {
         }
         let has_others = self.subflows.iter().any(|subflow| !subflow.is_over());
         match self.phase {
-            Phase::Closing { has_begun: true, .. } => {
-                let is_orderly =
-                    matches!(error, ConnectionError::ClosedLocally | ConnectionError::ClosedByPeer);
-                if is_orderly {
-                    self.finish_closing(now, self.closing_error());
-                } else if !has_others {
-                    self.finish_closing(now, error);
-                }
+            Phase::Closing { step: ClosingStep::Begun | ClosingStep::Receiving(_), .. } => {
+                self.on_subflow_closed(now, error);
             }
             Phase::Multipath if !has_others => {
                 // Section 3.2.3: a Close or Reset of the last subflow ends the connection. One that this end has left

@@ -6,7 +6,7 @@ use whimbrel_units::Instant;
 use whimbrel_wire::option::multipath::{MultipathOption, RttKind, RttReport};
 use whimbrel_wire::{DccpOption, Options};
 
-use super::{MultipathConnection, Phase};
+use super::{ClosingStep, MultipathConnection, Phase};
 use crate::multipath::inbound_signals::MAX_CONFIRMATIONS;
 use crate::multipath::sending::Staged;
 use crate::multipath::signals::MAX_PER_PACKET;
@@ -116,8 +116,8 @@ impl MultipathConnection {
     /// Gives the next datagram to the subflows that the scheduler chooses. Returns `false` if none can send it now.
     fn stage_datagram(&mut self, now: Instant) -> bool {
         self.sending.wake = Instant::FAR_FUTURE;
-        if !matches!(self.phase, Phase::Multipath | Phase::Regular | Phase::Closing { has_begun: false, .. })
-        {
+        let finishes = matches!(self.phase, Phase::Closing { step: ClosingStep::Finishing, .. });
+        if !finishes && !matches!(self.phase, Phase::Multipath | Phase::Regular) {
             return false;
         }
         let Some(size) = self.sending.front_size(now) else { return false };
@@ -145,6 +145,18 @@ impl MultipathConnection {
         {
             self.sending.take_back(staged);
         }
+    }
+    /// Drops the datagrams that have not left, and reports it.
+    pub(super) fn discard_unsent(&mut self) {
+        for subflow in &mut self.subflows {
+            if let Some(staged) = subflow.staged.take() {
+                subflow.connection.withdraw_datagram();
+                self.sending.take_back(staged);
+            }
+        }
+        self.sending.clear();
+        self.sending.wake = Instant::FAR_FUTURE;
+        self.sending.report(&mut self.events.queue);
     }
     /// The open subflows as the scheduler sees them, with their places; and the time at which congestion control of
     /// one permits the datagram.
