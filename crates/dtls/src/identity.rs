@@ -1,8 +1,8 @@
 //! Private keys and certificates of this end.
 
 use core::fmt;
+use std::sync::Arc;
 
-use dimpl::DtlsCertificate;
 use rcgen::{
     CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384,
     PublicKeyData,
@@ -11,12 +11,14 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 use zeroize::Zeroizing;
 
+use crate::identity_key::IdentityKey;
 use crate::{Fingerprint, KeyError};
 
 /// A private key and a certificate for it, by which this end proves who it is.
 #[derive(Clone)]
 pub struct Identity {
-    certificate: DtlsCertificate,
+    certificate: Arc<[u8]>,
+    key: Arc<IdentityKey>,
     fingerprint: Fingerprint,
 }
 
@@ -43,13 +45,13 @@ impl Identity {
         let key = read_key(key)?;
         let leaf = CertificateDer::from_pem_slice(certificate.as_bytes())
             .map_err(|error| KeyError::Certificate(format!("{error:?}")))?;
-        let identity = Self::new(&key, leaf.to_vec());
+        let identity = Self::new(&key, &leaf)?;
         let named = public_key(&leaf).map_err(KeyError::Certificate)?;
         if named == identity.fingerprint { Ok(identity) } else { Err(KeyError::Mismatch) }
     }
     /// The private key as PEM (PKCS #8), for a file that only its owner can read.
     pub fn to_pem(&self) -> Zeroizing<String> {
-        let der = rustls_pki_types::PrivatePkcs8KeyDer::from(self.certificate.private_key.as_slice());
+        let der = rustls_pki_types::PrivatePkcs8KeyDer::from(self.key.der());
         let key = KeyPair::try_from(&der).expect("it was made from such a key");
         Zeroizing::new(key.serialize_pem())
     }
@@ -57,8 +59,13 @@ impl Identity {
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
-    pub(crate) fn certificate(&self) -> DtlsCertificate {
-        self.certificate.clone()
+    /// The certificate (DER).
+    pub(crate) fn certificate(&self) -> &[u8] {
+        &self.certificate
+    }
+    /// The private key.
+    pub(crate) fn key(&self) -> &Arc<IdentityKey> {
+        &self.key
     }
 
     /// With a certificate that says no more than the public key: trust is in the fingerprint.
@@ -67,12 +74,12 @@ impl Identity {
         parameters.distinguished_name = DistinguishedName::new();
         parameters.distinguished_name.push(DnType::CommonName, "whimbrel");
         let certificate = parameters.self_signed(key).map_err(|_| KeyError::Unsupported)?;
-        Ok(Self::new(key, certificate.der().to_vec()))
+        Self::new(key, certificate.der())
     }
-    fn new(key: &KeyPair, certificate: Vec<u8>) -> Self {
+    fn new(key: &KeyPair, certificate: &[u8]) -> Result<Self, KeyError> {
         let fingerprint = Fingerprint::of_public_key(&key.subject_public_key_info());
-        let certificate = DtlsCertificate { certificate, private_key: key.serialize_der() };
-        Self { certificate, fingerprint }
+        let key = IdentityKey::from_der(key.serialize_der()).ok_or(KeyError::Unsupported)?;
+        Ok(Self { certificate: certificate.into(), key: Arc::new(key), fingerprint })
     }
 }
 

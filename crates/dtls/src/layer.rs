@@ -1,6 +1,6 @@
 //! DTLS between a DCCP connection and its application.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use bytes::Bytes;
 use whimbrel_proto::multipath::{MultipathConnection, MultipathSnapshot};
@@ -40,7 +40,7 @@ pub struct Layer<C: Transport = Connection> {
     /// The event by which the connection opened, until the session is established.
     opened: Option<C::Event>,
     /// Handshake records in the send queue.
-    queued: BTreeSet<DatagramId>,
+    queued: Vec<DatagramId>,
     /// A handshake record for which the send queue had no room.
     refused: Option<Bytes>,
     events: VecDeque<LayerEvent<C::Event>>,
@@ -80,7 +80,7 @@ impl<C: Transport> Layer<C> {
             security,
             session: None,
             opened: None,
-            queued: BTreeSet::new(),
+            queued: Vec::new(),
             refused: None,
             events: VecDeque::new(),
             own_sent: Count::default(),
@@ -123,7 +123,7 @@ impl<C: Transport> Layer<C> {
             }
             // A damaged record cannot be authentic.
             Step::Damaged => {}
-            Step::Outcome(id) if self.queued.remove(&id) => {}
+            Step::Outcome(id) if self.forget(id) => {}
             Step::SendReady => {
                 self.flush(now, connection);
                 if self.refused.is_none() {
@@ -222,6 +222,15 @@ impl<C: Transport> Layer<C> {
         }
     }
 
+    /// Returns memory that the handshake, or traffic, has left behind.
+    pub fn shrink_to_fit(&mut self) {
+        self.queued.shrink_to_fit();
+        self.events.shrink_to_fit();
+        if let Some(session) = &mut self.session {
+            session.shrink_to_fit();
+        }
+    }
+
     /// Gives up the handshake and aborts the connection, because others need its place.
     pub fn evict(&mut self, now: Instant, connection: &mut C) {
         if let Some(session) = self.session.as_mut().filter(|session| !session.is_established()) {
@@ -234,6 +243,12 @@ impl<C: Transport> Layer<C> {
     fn own_sent(&self) -> Count {
         let datagrams = self.own_sent.datagrams.saturating_sub(self.queued.len() as u64);
         Count { datagrams, bytes: self.own_sent.bytes }
+    }
+
+    /// Removes a datagram from those in the send queue. Returns `true` if it was a handshake record: there are few.
+    fn forget(&mut self, id: DatagramId) -> bool {
+        let found = self.queued.iter().position(|queued| *queued == id);
+        found.map(|place| self.queued.swap_remove(place)).is_some()
     }
 
     fn pass(&mut self, event: C::Event) {
@@ -301,7 +316,7 @@ impl<C: Transport> Layer<C> {
             match connection.send(now, datagram) {
                 Ok(id) => {
                     self.has_acted = true;
-                    self.queued.insert(id);
+                    self.queued.push(id);
                     self.own_sent.add(record.len());
                 }
                 Err(SendError::QueueFull) => {

@@ -1,6 +1,6 @@
 //! The security of a connection: an identity, and the peers to trust.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration as StdDuration;
 
 use dimpl::crypto::Dtls13CipherSuite;
@@ -9,15 +9,20 @@ use whimbrel_proto::Role;
 use whimbrel_units::Duration;
 
 use crate::simulation::{self, SeededKeys};
-use crate::{Fingerprint, Identity, Trust};
+use crate::{Fingerprint, Identity, Trust, provider};
 
 /// The largest handshake datagram in bytes. Smaller than any path that DCCP uses, so that a smaller path MTU in the middle
 /// of a handshake, for which the library could not fragment messages anew, does not end it. A ClientHello is padded to it.
 const HANDSHAKE_DATAGRAM: usize = 700;
 /// Bounds of the first retransmission time, which is three round trips: RFC 9147, Section 5.8.2, allows less than the
 /// default of a second where the round-trip time is known.
+///
+/// It is a multiple of `TIMEOUT_STEP`, so that sessions can share a few configurations: the library checks the cryptography
+/// that a configuration names when it is built, which takes as long as a handshake, and keeps it as long as the session.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1);
+const TIMEOUT_STEP: Duration = Duration::from_millis(100);
+const TIMEOUTS: usize = 11;
 /// Retransmissions of one flight. The session's own limit comes first.
 const RETRIES: usize = 8;
 /// Records that may wait, undelivered, in either direction: handshake messages in fragments that arrive out of order.
@@ -35,12 +40,15 @@ struct Parts {
     trust: Trust,
     seed: Option<u64>,
     rekey_after: Option<u64>,
+    /// The library's configurations, by first retransmission time in steps.
+    configs: [OnceLock<Arc<Config>>; TIMEOUTS],
 }
 
 impl Security {
     /// Mutual authentication: this end proves `identity`, and accepts the peers of `trust`.
     pub fn new(identity: Identity, trust: Trust) -> Self {
-        Self(Arc::new(Parts { identity, trust, seed: None, rekey_after: None }))
+        let configs = Default::default();
+        Self(Arc::new(Parts { identity, trust, seed: None, rekey_after: None, configs }))
     }
     /// **For simulations and tests only**: draws the jitter of timers, the random fields of messages and the keys of the key
     /// exchange from `seed`, so that whoever knows it can read the connection. With a key of the curve P-256 the same calls give
@@ -55,6 +63,7 @@ impl Security {
     fn with(self, change: impl FnOnce(&mut Parts)) -> Self {
         let mut parts = Arc::unwrap_or_clone(self.0);
         change(&mut parts);
+        parts.configs = Default::default();
         Self(Arc::new(parts))
     }
     /// The fingerprint of this end's key.
@@ -75,7 +84,12 @@ impl Security {
     /// The library's configuration for a connection with that round-trip time.
     pub(crate) fn config(&self, rtt: Option<Duration>) -> Arc<Config> {
         let timeout = rtt.map_or(DEFAULT_TIMEOUT, |rtt| (rtt * 3).clamp(LEAST_TIMEOUT, DEFAULT_TIMEOUT));
+        let steps = timeout.as_nanos().div_ceil(TIMEOUT_STEP.as_nanos()) as usize;
+        self.0.configs[steps].get_or_init(|| self.build(TIMEOUT_STEP * steps as u64)).clone()
+    }
+    fn build(&self, timeout: Duration) -> Arc<Config> {
         let mut builder = Config::builder()
+            .with_crypto_provider(provider::provider())
             .mtu(HANDSHAKE_DATAGRAM)
             .max_queue_rx(QUEUE)
             .max_queue_tx(QUEUE)

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use dimpl::{Dtls, Output};
+use dimpl::{Dtls, DtlsCertificate, Output};
 use whimbrel_proto::Role;
 use whimbrel_units::{Duration, Instant};
 
@@ -27,8 +27,6 @@ const UNIFIED_HEADERS: core::ops::RangeInclusive<u8> = 0x20..=0x3f;
 const REFRESH_TIME: Duration = Duration::from_millis(10);
 /// Records sealed between two occasions to change keys.
 const SEALS_PER_ADVANCE: u32 = 64;
-/// Room for one decrypted or encrypted datagram, without an allocation.
-const ROOM: usize = 2048;
 
 /// An event of a [`Session`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -88,10 +86,15 @@ impl Session {
     /// Begins a session as client or server. `rtt`: the round-trip time, if it is known.
     pub fn new(now: Instant, role: Role, security: Security, rtt: Option<Duration>) -> Self {
         let clock = SessionClock::default();
-        let certificate = security.identity().certificate();
+        let identity = security.identity();
+        // The private key is lent instead.
+        let certificate =
+            DtlsCertificate { certificate: identity.certificate().to_vec(), private_key: Vec::new() };
         let mut keys = security.seeded_keys(role);
         let config = security.config(rtt);
-        let mut dtls = SeededKeys::lend(&mut keys, || Dtls::new_13(config, certificate, clock.reading(now)));
+        let mut dtls = SeededKeys::lend(&mut keys, || {
+            identity.key().lend(|| Dtls::new_13(config, certificate, clock.reading(now)))
+        });
         dtls.set_active(role == Role::Client);
         let mut session = Self {
             dtls: Some(dtls),
@@ -157,7 +160,7 @@ impl Session {
         }
         // An acknowledgement stops the timer.
         let before = (self.events.len(), self.outgoing.len(), self.timer.is_some());
-        self.drain(now);
+        self.drain_into(now, vec![0; datagram.len().saturating_sub(RECORD_OVERHEAD)]);
         let after = (self.events.len(), self.outgoing.len(), self.timer.is_some());
         if self.stage == Stage::Established && before == after {
             self.ignored += 1;
@@ -221,10 +224,16 @@ impl Session {
         // Other records may wait: a request for new keys goes first.
         let before = self.outgoing.len();
         match result {
-            Ok(_) => self.drain(now),
+            Ok(_) => self.drain_into(now, vec![0; datagram.len() + RECORD_OVERHEAD]),
             Err(error) => self.fail(SecurityError::Protocol(error.to_string())),
         }
         if self.outgoing.len() > before { self.outgoing.pop_back() } else { None }
+    }
+
+    /// Returns memory that a handshake, or traffic, has left behind.
+    pub fn shrink_to_fit(&mut self) {
+        self.outgoing.shrink_to_fit();
+        self.events.shrink_to_fit();
     }
 
     /// Ends the session: a last record (close_notify) says so, if it was established.
@@ -252,18 +261,22 @@ impl Session {
 
     /// Takes the library's output.
     fn drain(&mut self, now: Instant) {
-        let mut room = [0; ROOM];
-        let mut larger = Vec::new();
+        self.drain_into(now, Vec::new());
+    }
+
+    /// Takes the library's output, the first datagram of it in `room`. If it has the size of that datagram, as it usually has,
+    /// there is no copy.
+    fn drain_into(&mut self, now: Instant, mut room: Vec<u8>) {
         loop {
             let Some(dtls) = &mut self.dtls else { return };
-            let room = if larger.is_empty() { &mut room[..] } else { &mut larger[..] };
-            match dtls.poll_output(room) {
+            match dtls.poll_output(&mut room) {
                 Output::Packet(packet) => {
-                    let packet = Bytes::copy_from_slice(packet);
-                    self.outgoing.push_back(packet);
+                    let size = packet.len();
+                    self.outgoing.push_back(take(&mut room, size));
                 }
                 Output::ApplicationData(data) => {
-                    let data = Bytes::copy_from_slice(data);
+                    let size = data.len();
+                    let data = take(&mut room, size);
                     // A server sends data only after it has accepted this client.
                     self.establish();
                     self.events.push_back(SessionEvent::Datagram(data));
@@ -282,7 +295,7 @@ impl Session {
                 Output::Connected if self.role == Role::Server => self.establish(),
                 Output::Connected => self.stage = Stage::Confirming,
                 Output::CloseNotify => self.events.push_back(SessionEvent::Closed),
-                Output::BufferTooSmall { needed } => larger = vec![0; needed],
+                Output::BufferTooSmall { needed } => room = vec![0; needed],
                 Output::Timeout(deadline) => {
                     self.timer = self.clock.instant(now, deadline);
                     break;
@@ -327,6 +340,13 @@ impl Session {
         self.dtls = None;
         self.timer = None;
     }
+}
+
+/// The first `size` bytes of `room`, which is empty afterwards.
+fn take(room: &mut Vec<u8>, size: usize) -> Bytes {
+    let mut taken = core::mem::take(room);
+    taken.truncate(size);
+    taken.into()
 }
 
 #[cfg(test)]

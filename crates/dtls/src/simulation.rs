@@ -8,7 +8,6 @@ use std::cell::Cell;
 
 use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};
 use aws_lc_rs::hmac;
-use dimpl::crypto::aws_lc_rs::default_provider;
 use dimpl::crypto::{
     ActiveKeyExchange, Buf, CryptoProvider, HashAlgorithm, KeyProvider, NamedGroup, SignatureAlgorithm,
     SigningKey, SupportedKxGroup,
@@ -19,7 +18,8 @@ use p256::ecdsa::{DerSignature, SigningKey as EcdsaKey};
 use p256::pkcs8::DecodePrivateKey;
 use whimbrel_proto::Role;
 
-use crate::{Identity, Security, Trust};
+use crate::identity_key::{IdentityKey, LentKeys};
+use crate::{Identity, Security, Trust, provider as real};
 
 /// Keys and certificates of simulated ends: the same in each run.
 const CLIENT: [&str; 2] =
@@ -78,7 +78,7 @@ impl SeededKeys {
 
 /// The library's cryptography with keys and signatures that can be repeated.
 pub(crate) fn provider() -> CryptoProvider {
-    CryptoProvider { kx_groups: &[&SeededX25519], key_provider: &RepeatableKeys, ..default_provider() }
+    CryptoProvider { kx_groups: &[&SeededX25519], key_provider: &RepeatableKeys, ..real::provider() }
 }
 
 /// X25519 with keys that the session lends.
@@ -137,10 +137,11 @@ struct RepeatableKeys;
 struct RepeatableKey(EcdsaKey);
 
 impl KeyProvider for RepeatableKeys {
-    fn load_private_key(&self, key_der: &[u8]) -> Result<Box<dyn SigningKey>, CryptoError> {
-        match EcdsaKey::from_pkcs8_der(key_der) {
-            Ok(key) => Ok(Box::new(RepeatableKey(key))),
-            Err(_) => default_provider().key_provider.load_private_key(key_der),
+    fn load_private_key(&self, encoded: &[u8]) -> Result<Box<dyn SigningKey>, CryptoError> {
+        let lent = IdentityKey::lent();
+        match lent.as_ref().map(|key| EcdsaKey::from_pkcs8_der(key.der())) {
+            Some(Ok(key)) => Ok(Box::new(RepeatableKey(key))),
+            _ => LentKeys.load_private_key(encoded),
         }
     }
 }
