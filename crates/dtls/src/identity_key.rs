@@ -5,9 +5,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use aws_lc_rs::rand::SystemRandom;
-use aws_lc_rs::signature::{
-    ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P384_SHA384_ASN1_SIGNING, EcdsaKeyPair,
-};
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P384_SHA384_ASN1_SIGNING, EcdsaKeyPair};
 use dimpl::crypto::{Buf, HashAlgorithm, KeyProvider, SignatureAlgorithm, SigningKey};
 use dimpl::{CryptoError, CryptoOperation};
 use zeroize::Zeroizing;
@@ -32,9 +30,9 @@ impl IdentityKey {
             (&ECDSA_P256_SHA256_ASN1_SIGNING, HashAlgorithm::SHA256),
             (&ECDSA_P384_SHA384_ASN1_SIGNING, HashAlgorithm::SHA384),
         ];
-        let parsed = curves.into_iter().find_map(|(curve, hash)| {
-            EcdsaKeyPair::from_pkcs8(curve, &der).ok().map(|pair| (pair, hash))
-        });
+        let parsed = curves
+            .into_iter()
+            .find_map(|(curve, hash)| EcdsaKeyPair::from_pkcs8(curve, &der).ok().map(|pair| (pair, hash)));
         parsed.map(|(pair, hash)| Self { pair, hash, der })
     }
     /// Its encoding.

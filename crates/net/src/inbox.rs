@@ -177,6 +177,12 @@ impl Inbox {
         !self.events.is_empty() || self.end().is_some()
     }
 
+    /// Returns memory that traffic has left behind.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.datagrams.shrink_to_fit();
+        self.discarded.shrink_to_fit();
+    }
+
     /// The connection is not secured; its end follows.
     pub(crate) fn set_insecure(&mut self, error: SecurityError) {
         self.insecure.get_or_insert(error);

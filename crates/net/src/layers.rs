@@ -81,6 +81,12 @@ impl<C: Transport, M> Layers<C, M> {
     pub(crate) fn get(&self, number: usize) -> Option<&Layer<C>> {
         self.slots.get(number)?.as_ref().map(|slot| &*slot.layer)
     }
+    /// Returns memory that the handshake, or traffic, has left behind.
+    pub(crate) fn shrink_to_fit(&mut self, number: usize) {
+        if let Some(Some(slot)) = self.slots.get_mut(number) {
+            slot.layer.shrink_to_fit();
+        }
+    }
     /// `true` if the connection is secured.
     pub(crate) fn has(&self, number: usize) -> bool {
         self.get(number).is_some()

@@ -417,6 +417,15 @@ impl Socket {
         }
     }
 
+    /// Returns memory that the handshake, or traffic, has left behind: a quarter of what a connection takes. It is allocated again when
+    /// it is needed. For servers with many connections, most of which are idle.
+    pub fn shrink_to_fit(&self) {
+        let mut state = self.shared.lock();
+        if state.is_current(self.handle, &self.mailbox) {
+            state.shrink_to_fit(self.handle);
+        }
+    }
+
     /// Closes gracefully: sends the queued datagrams, then a Close, and waits until the peer answers or is given up, for no longer
     /// than the configuration's [`TimerConfig::close`](crate::TimerConfig::close), half a minute by default. Datagrams still
     /// queued then are dropped and the connection is reset.

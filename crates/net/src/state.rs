@@ -407,6 +407,17 @@ impl State {
         })
     }
 
+    /// Returns memory that the handshake of a connection, or its traffic, has left behind.
+    pub(crate) fn shrink_to_fit(&mut self, handle: ConnectionHandle) {
+        if let Some(connection) = self.endpoint.connection_mut(handle) {
+            connection.shrink_to_fit();
+        }
+        self.layers.shrink_to_fit(handle.0);
+        if let Some(Some(mailbox)) = self.mailboxes.get(handle.0) {
+            mailbox.inbox().shrink_to_fit();
+        }
+    }
+
     /// The layer that secures a connection.
     pub(crate) fn layer(&self, handle: ConnectionHandle) -> Option<&whimbrel_dtls::Layer> {
         self.layers.get(handle.0)

@@ -100,6 +100,10 @@ impl SendQueue {
             refused: false,
         }
     }
+    /// Returns memory that traffic has left behind.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.queue.shrink_to_fit();
+    }
     /// Adds a datagram, or returns the reason for refusing it.
     pub(crate) fn push(
         &mut self,

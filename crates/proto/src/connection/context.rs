@@ -110,6 +110,11 @@ impl Effects {
             statistics: Statistics::default(),
         }
     }
+    /// Returns memory that the handshake, or traffic, has left behind.
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.queue.shrink_to_fit();
+        self.events.shrink_to_fit();
+    }
     /// Queues an event of which only the latest matters: it replaces an earlier one not yet polled. Otherwise a peer
     /// could accumulate events for an application that does not poll.
     pub(super) fn report_latest(&mut self, event: Event) {

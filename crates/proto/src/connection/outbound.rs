@@ -19,9 +19,9 @@ pub(super) struct Outbound {
     /// A Close or CloseReq.
     close: bool,
     /// A Reset of this connection, and the number it acknowledges.
-    reset: Option<(Reset, SeqNo)>,
+    reset: Option<Box<(Reset, SeqNo)>>,
     /// A Reset that takes its numbers from the packet that it answers.
-    refusal: Option<Packet>,
+    refusal: Option<Box<Packet>>,
     /// Rate limit of these.
     refusals: TokenBucket,
     syncs: SyncState,
@@ -110,7 +110,7 @@ impl Outbound {
     }
     /// Schedules the Reset that ends the connection and acknowledges `ack`.
     pub(super) fn owe_reset(&mut self, reset: Reset, ack: SeqNo) {
-        self.reset = Some((reset, ack));
+        self.reset = Some(Box::new((reset, ack)));
     }
     /// `true` if the Reset that ends the connection is pending.
     pub(super) fn owes_reset(&self) -> bool {
@@ -121,12 +121,12 @@ impl Outbound {
         if let Some(answer) = refusal(packet, reset)
             && self.refusals.take(now)
         {
-            self.refusal = Some(answer);
+            self.refusal = Some(Box::new(answer));
         }
     }
     /// Answers the packet that ends the connection with a Reset.
     pub(super) fn refuse_finally(&mut self, packet: &Packet, reset: Reset) {
-        self.refusal = refusal(packet, reset);
+        self.refusal = refusal(packet, reset).map(Box::new);
     }
     /// The pending Syncs and SyncAcks.
     pub(super) fn syncs(&mut self) -> &mut SyncState {
@@ -147,10 +147,11 @@ impl Outbound {
     /// `holds_close`.
     pub(super) fn take_urgent(&mut self, holds_close: bool) -> Option<Urgent> {
         let take = core::mem::take::<bool>;
-        if let Some((reset, ack)) = self.reset.take() {
+        if let Some(reset) = self.reset.take() {
+            let (reset, ack) = *reset;
             Some(Urgent::Reset(reset, ack))
         } else if let Some(packet) = self.refusal.take() {
-            Some(Urgent::Refusal(packet))
+            Some(Urgent::Refusal(*packet))
         } else if let Some((packet_type, ack)) = self.syncs.take() {
             Some(Urgent::Sync(packet_type, ack))
         } else if take(&mut self.request) {

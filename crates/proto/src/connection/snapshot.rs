@@ -78,6 +78,11 @@ impl Connection {
     pub fn sender_snapshot(&self) -> SenderSnapshot {
         self.congestion.sender_snapshot()
     }
+    /// Returns memory that the handshake, or traffic, has left behind, for connections that are idle. It is allocated again when it
+    /// is needed.
+    pub fn shrink_to_fit(&mut self) {
+        self.fx.shrink_to_fit();
+    }
     /// Current state, for observation.
     pub fn snapshot(&self) -> ConnectionSnapshot {
         ConnectionSnapshot {

@@ -15,12 +15,8 @@ pub(super) enum Phase {
     /// As `Stable`, but a Change waits for a packet. The RFC has no name for this state: CHANGING begins when the
     /// Change is sent.
     Wanted,
-    /// A Change was sent and not answered. `since` is the packet that first carried it: the feature's FGSS (Section
-    /// 6.6.4).
-    Changing {
-        /// That packet.
-        since: SeqNo,
-    },
+    /// A Change was sent and not answered.
+    Changing,
     /// The values acceptable to this end have changed since the last Change, and no new one was sent yet.
     Unstable,
 }
@@ -40,14 +36,14 @@ pub(super) struct Entry {
     /// `true` if the connection cannot work with a value outside `preference`.
     required: bool,
     pub(super) phase: Phase,
-    /// The packet that first carried the latest Change.
+    /// The packet that first carried the latest Change: the feature's FGSS (Section 6.6.4).
     latest_change: Option<SeqNo>,
     /// Number of unanswered packets with the latest Change.
     unanswered: u32,
     /// Number of packets with earlier Changes of other contents that may still be answered.
     earlier: u32,
     /// The values of the Confirm that waits for a packet; an empty list answers an invalid Change.
-    pub(super) answer: Option<OptionBytes>,
+    pub(super) answer: Option<Box<OptionBytes>>,
     /// `true` if this end ever answered a Change with a value.
     has_answered: bool,
     /// `true` if this end would now answer differently than it did. The peer may accept the first answer or receive the
@@ -103,7 +99,7 @@ impl Entry {
         // A pending answer would be out of date. Without one, the peer repeats the Change.
         self.answer = None;
         match self.phase {
-            Phase::Changing { .. } => self.phase = Phase::Unstable,
+            Phase::Changing => self.phase = Phase::Unstable,
             // The value in force was in the peer's list, so it stays the server's choice if it is the server's first,
             // and either end's if it is the only one.
             Phase::Stable
@@ -121,7 +117,7 @@ impl Entry {
         let answers = self.answer.is_some();
         self.set_preference(ValueList::from_slice(&[self.value as u8]), true);
         if answers {
-            self.answer = Some(self.confirmation());
+            self.answer = Some(Box::new(self.confirmation()));
         }
     }
     /// Contents of the Confirm of a server-priority feature: the value in force and this end's preferences.
@@ -133,7 +129,7 @@ impl Entry {
 
     /// Changes the value that this end announces of a non-negotiable feature of its own.
     pub(super) fn set_proposal(&mut self, proposal: u64) {
-        if matches!(self.phase, Phase::Changing { .. }) && self.proposal != proposal {
+        if self.phase == Phase::Changing && self.proposal != proposal {
             self.phase = Phase::Unstable;
         }
         self.proposal = proposal;
@@ -167,8 +163,8 @@ impl Entry {
             Location::Local => FeatureAction::ConfirmL,
             Location::Remote => FeatureAction::ConfirmR,
         };
-        let values = self.answer.clone()?;
-        Some(FeatureOption { action, feature: self.feature.into(), values })
+        let values = self.answer.as_ref()?;
+        Some(FeatureOption { action, feature: self.feature.into(), values: (**values).clone() })
     }
 
     /// The current Change, and whether Mandatory precedes it because the value in force is not acceptable.
@@ -189,7 +185,7 @@ impl Entry {
     /// The Change was sent in packet `sequence`.
     pub(super) fn on_change_sent(&mut self, sequence: SeqNo) {
         if matches!(self.phase, Phase::Wanted | Phase::Unstable) {
-            self.phase = Phase::Changing { since: sequence };
+            self.phase = Phase::Changing;
             self.earlier = self.earlier.saturating_add(core::mem::take(&mut self.unanswered));
             self.latest_change = Some(sequence);
         }
@@ -204,13 +200,13 @@ impl Entry {
             if mandatory {
                 return Err(mandatory_error(option));
             }
-            self.answer = Some(OptionBytes::new());
+            self.answer = Some(Box::default());
             return Ok(false);
         };
         match theirs {
             Proposal::Number(number) => {
                 self.value = number;
-                self.answer = Some(option.values.clone());
+                self.answer = Some(Box::new(option.values.clone()));
             }
             Proposal::Preference(list) => {
                 let chosen = self.reconcile(list);
@@ -224,14 +220,14 @@ impl Entry {
                 // and the sent one may get another answer: so this end continues until its own is confirmed. Without a
                 // shared value both ends would adopt the other's, so the server keeps its own.
                 let goes_on = match self.phase {
-                    Phase::Changing { .. } => chosen.is_some() || self.role == Role::Client,
+                    Phase::Changing => chosen.is_some() || self.role == Role::Client,
                     _ => self.must_ask,
                 };
                 if !goes_on {
                     self.phase = Phase::Stable;
                 }
                 self.has_answered = true;
-                self.answer = Some(self.confirmation());
+                self.answer = Some(Box::new(self.confirmation()));
             }
         }
         Ok(true)
@@ -241,7 +237,7 @@ impl Entry {
     /// pseudocode. Returns `true` if that ended the negotiation.
     pub(super) fn on_confirm(&mut self, option: &FeatureOption, ack: SeqNo) -> Result<bool, Reset> {
         match self.phase {
-            Phase::Changing { since } if !ack.is_before(since) => {}
+            Phase::Changing if self.latest_change.is_some_and(|since| !ack.is_before(since)) => {}
             Phase::Stable => {
                 self.unanswered = self.unanswered.saturating_sub(1);
                 self.suspect(option, ack);

@@ -359,7 +359,7 @@ impl Negotiation {
             let is_due = match entry.phase {
                 Phase::Stable => false,
                 Phase::Wanted | Phase::Unstable => true,
-                Phase::Changing { .. } => is_repeating,
+                Phase::Changing => is_repeating,
             };
             if !is_due {
                 continue;
@@ -419,7 +419,7 @@ impl Negotiation {
         let entries = || self.common.iter().chain(&self.specific);
         self.is_answering = !self.refusals.is_empty() || entries().any(|entry| entry.answer.is_some());
         self.is_wanting = entries().any(|entry| matches!(entry.phase, Phase::Wanted | Phase::Unstable));
-        self.is_changing = entries().any(|entry| matches!(entry.phase, Phase::Changing { .. }));
+        self.is_changing = entries().any(|entry| entry.phase == Phase::Changing);
     }
 
     /// The stored entry of a feature.

@@ -135,7 +135,7 @@ impl<'a> Engine<'a> {
                 }
                 change = watch.next(link) => {
                     pace.mark();
-                    for line in watch.apply(change?, link).await {
+                    for line in Box::pin(watch.apply(change?, link)).await {
                         lines.path(&line)?;
                     }
                     // What has ended is not left in the state for programs.
@@ -240,6 +240,7 @@ impl<'a> Engine<'a> {
     fn rest(&mut self) {
         self.queue.shrink();
         self.ports.shrink();
+        self.link.shrink();
     }
 
     fn counts(&self) -> Counts {
@@ -271,7 +272,7 @@ impl<'a> Engine<'a> {
         totals.dropped.stale += view.datagrams_dropped;
         Connection {
             peer: self.peer,
-            key: key.map(|key| key.to_string()),
+            key,
             allowed_rate_bps: allowed,
             encoder_rate_bps: allowed.map(|rate| rate * share),
             rtt_s: view.rtt.map(Duration::as_secs_f64),
@@ -321,13 +322,19 @@ pub(in crate::commands) enum Below {
 impl Watch {
     /// The next change. Cancel safe.
     ///
+    /// The futures of the ends that move are large, and are not part of this one: a server has one for each connection.
+    ///
     /// # Errors
     /// The link or the interfaces cannot be followed any more.
     pub(in crate::commands) async fn next(&mut self, link: &Link) -> anyhow::Result<Below> {
         match (self, link) {
-            (Self::Link(follow), Link::Single(socket)) => follow.next(socket).await.map(Below::Link),
-            (Self::Paths(paths), Link::Several { socket, .. }) => paths.next(socket).await.map(Below::Paths),
-            (_, Link::Several { socket, .. }) => match socket.event().await {
+            (Self::Link(follow), Link::Single(socket)) => {
+                Box::pin(follow.next(socket)).await.map(Below::Link)
+            }
+            (Self::Paths(paths), Link::Several { socket, .. }) => {
+                Box::pin(paths.next(socket)).await.map(Below::Paths)
+            }
+            (_, Link::Several { socket, .. }) => match Box::pin(socket.event()).await {
                 Ok(event) => Ok(Below::Event(event)),
                 // The end of the connection is reported elsewhere.
                 Err(_) => std::future::pending().await,

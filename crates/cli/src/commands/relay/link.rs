@@ -159,6 +159,12 @@ impl Link {
             Self::Several { socket, .. } => socket.abort(),
         }
     }
+    /// Returns memory that traffic has left behind.
+    pub(super) fn shrink(&self) {
+        if let Self::Single(socket) = self {
+            socket.shrink_to_fit();
+        }
+    }
     /// Its state; `None` once it is over.
     pub(super) fn view(&self) -> Option<View> {
         match self {

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use whimbrel_net::Fingerprint;
 
 use super::link::{PathState, PathView};
 use super::queue::Drops;
@@ -17,7 +18,7 @@ pub(super) struct Status(Arc<Mutex<Parts>>);
 #[derive(Debug, Default)]
 struct Parts {
     /// Connections by number.
-    connections: BTreeMap<u64, Connection>,
+    connections: BTreeMap<u64, Box<Connection>>,
     /// Connections so far.
     established: u64,
     /// Sums of the connections that are over.
@@ -48,7 +49,8 @@ pub(super) struct Totals {
 pub(super) struct Connection {
     pub(super) peer: SocketAddr,
     /// The peer's key, if the connection is encrypted.
-    pub(super) key: Option<String>,
+    #[serde(serialize_with = "as_text")]
+    pub(super) key: Option<Fingerprint>,
     /// The rate that congestion control allows, in bit/s; `None` if it is unlimited.
     pub(super) allowed_rate_bps: Option<f64>,
     /// The rate for an encoder: what remains of that without the headers of RTP packets as large as those of late.
@@ -64,6 +66,10 @@ pub(super) struct Connection {
     pub(super) paths: Vec<PathView>,
     #[serde(flatten)]
     pub(super) totals: Totals,
+}
+
+fn as_text<S: Serializer>(key: &Option<Fingerprint>, serializer: S) -> Result<S::Ok, S::Error> {
+    key.map(|key| key.to_string()).serialize(serializer)
 }
 
 /// The number of a connection in the status, which is removed at its end.
@@ -252,7 +258,7 @@ impl Totals {
 impl Entry {
     /// The connection's state now.
     pub(super) fn set(&self, connection: Connection) {
-        self.status.lock().connections.insert(self.number, connection);
+        self.status.lock().connections.insert(self.number, Box::new(connection));
     }
 }
 
