@@ -14,6 +14,9 @@ use zeroize::Zeroizing;
 use crate::identity_key::IdentityKey;
 use crate::{Fingerprint, KeyError};
 
+/// The largest certificate of this end, in bytes: the library keeps twelve records of a flight for repetitions.
+const LARGEST_CERTIFICATE: usize = 3000;
+
 /// A private key and a certificate for it, by which this end proves who it is.
 #[derive(Clone)]
 pub struct Identity {
@@ -40,11 +43,17 @@ impl Identity {
     /// The key in a PEM text, with the certificate that an authority has issued for it, the first in `certificate`.
     ///
     /// # Errors
-    /// One of the texts is malformed, or they do not belong together.
+    /// One of the texts is malformed, they do not belong together, or the certificate has more than 3000 bytes.
     pub fn from_pem_with_certificate(key: &str, certificate: &str) -> Result<Self, KeyError> {
         let key = read_key(key)?;
         let leaf = CertificateDer::from_pem_slice(certificate.as_bytes())
             .map_err(|error| KeyError::Certificate(format!("{error:?}")))?;
+        if leaf.len() > LARGEST_CERTIFICATE {
+            let size = leaf.len();
+            return Err(KeyError::Certificate(format!(
+                "{size} bytes exceed the limit of {LARGEST_CERTIFICATE}"
+            )));
+        }
         let identity = Self::new(&key, &leaf)?;
         let named = public_key(&leaf).map_err(KeyError::Certificate)?;
         if named == identity.fingerprint { Ok(identity) } else { Err(KeyError::Mismatch) }
@@ -73,6 +82,8 @@ impl Identity {
         let mut parameters = CertificateParams::default();
         parameters.distinguished_name = DistinguishedName::new();
         parameters.distinguished_name.push(DnType::CommonName, "whimbrel");
+        // The least: sessions hold several copies of the certificate, and nothing looks at its number.
+        parameters.serial_number = Some(1u64.into());
         let certificate = parameters.self_signed(key).map_err(|_| KeyError::Unsupported)?;
         Self::new(key, certificate.der())
     }

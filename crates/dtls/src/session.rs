@@ -25,6 +25,8 @@ const LEGACY_VERSIONS: [[u8; 2]; 2] = [[0xfe, 0xfd], [0xfe, 0xff]];
 const UNIFIED_HEADERS: core::ops::RangeInclusive<u8> = 0x20..=0x3f;
 /// Time between two settings of the library's clock, in an established session that receives.
 const REFRESH_TIME: Duration = Duration::from_millis(10);
+/// The most bytes of a handshake, repetitions included: certificates beyond it are refused.
+const LARGEST_HANDSHAKE: usize = 1 << 16;
 /// Records sealed between two occasions to change keys.
 const SEALS_PER_ADVANCE: u32 = 64;
 
@@ -76,6 +78,8 @@ pub struct Session {
     outgoing: VecDeque<Bytes>,
     events: VecDeque<SessionEvent>,
     ignored: u64,
+    /// Bytes received in the handshake.
+    heard: usize,
     /// Records sealed.
     sealed: u32,
     /// The library's time, when a datagram last set it.
@@ -109,6 +113,7 @@ impl Session {
             outgoing: VecDeque::new(),
             events: VecDeque::new(),
             ignored: 0,
+            heard: 0,
             sealed: 0,
             refreshed: now,
         };
@@ -139,6 +144,13 @@ impl Session {
         if is_first && !self.begins_handshake(datagram) {
             self.fail(SecurityError::NotDtls);
             return;
+        }
+        if !self.is_established() {
+            self.heard += datagram.len();
+            if self.heard > LARGEST_HANDSHAKE {
+                self.fail(SecurityError::Protocol("the handshake is too large".into()));
+                return;
+            }
         }
         let Some(dtls) = &mut self.dtls else { return };
         // The library reads the time from here only, which an established session needs for its rare retransmissions.
@@ -268,6 +280,10 @@ impl Session {
     /// there is no copy.
     fn drain_into(&mut self, now: Instant, mut room: Vec<u8>) {
         loop {
+            // The library panics without room for the peer's certificate, which is shorter than what has arrived.
+            if !self.is_established() && room.len() < self.heard {
+                room.resize(self.heard, 0);
+            }
             let Some(dtls) = &mut self.dtls else { return };
             match dtls.poll_output(&mut room) {
                 Output::Packet(packet) => {
@@ -342,11 +358,9 @@ impl Session {
     }
 }
 
-/// The first `size` bytes of `room`, which is empty afterwards.
+/// The first `size` bytes of `room`: itself, if it has no more.
 fn take(room: &mut Vec<u8>, size: usize) -> Bytes {
-    let mut taken = core::mem::take(room);
-    taken.truncate(size);
-    taken.into()
+    if room.len() == size { core::mem::take(room).into() } else { Bytes::copy_from_slice(&room[..size]) }
 }
 
 #[cfg(test)]

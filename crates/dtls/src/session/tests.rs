@@ -1,7 +1,7 @@
 //! Two sessions that exchange datagrams directly.
 
 use super::*;
-use crate::{Identity, Trust};
+use crate::{Identity, KeyError, Trust};
 
 const NOW: Instant = Instant::from_secs(10);
 
@@ -254,4 +254,37 @@ fn simulated_ends_repeat_every_byte_with_the_same_seeds_and_none_of_the_secret_o
     let size = |records: &[Bytes]| records.iter().map(Bytes::len).sum::<usize>();
     assert!(size(&first).abs_diff(size(&other)) <= 8, "{} and {}", size(&first), size(&other));
     assert!(first.iter().zip(&other).all(|(one, other)| one != other));
+}
+
+/// An end whose certificate has that many names.
+fn with_names(number: usize) -> Result<Identity, KeyError> {
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let names: Vec<_> = (0..number).map(|n| format!("name-{n}.example")).collect();
+    let parameters = rcgen::CertificateParams::new(names).expect("names");
+    let certificate = parameters.self_signed(&key).expect("a certificate");
+    Identity::from_pem_with_certificate(&key.serialize_pem(), &certificate.pem())
+}
+
+#[test]
+fn long_certificates_are_accepted() {
+    let trust = |identity: &Identity| Trust::Pinned(vec![identity.fingerprint()]);
+    for (of_client, of_server) in [(0, 130), (130, 0)] {
+        let (client, server) = (with_names(of_client).expect("short"), with_names(of_server).expect("short"));
+        let (of_client, of_server) = (trust(&server), trust(&client));
+        established((Security::new(client, of_client), Security::new(server, of_server)));
+    }
+    assert!(matches!(with_names(200), Err(KeyError::Certificate(_))));
+}
+
+#[test]
+fn an_endless_handshake_is_given_up() {
+    let (mut client, mut server) = sessions(pair());
+    let hello = client.poll_transmit().expect("a ClientHello");
+    server.handle_datagram(NOW, &hello);
+    for _ in 0..LARGEST_HANDSHAKE / 1000 {
+        assert!(!server.is_over());
+        server.handle_datagram(NOW, &[UNIFIED_HEADERS.start() | 0xe; 1000]);
+    }
+    assert!(server.is_over());
+    assert!(matches!(events(&mut server)[..], [SessionEvent::Failed(SecurityError::Protocol(_))]));
 }

@@ -116,7 +116,7 @@ pub(crate) struct PathMtu {
     progress: (SeqNo, Instant),
     restarted_at: Option<Instant>,
     /// Set after a change of path, while the size in use is being verified.
-    trial: Option<Trial>,
+    trial: Option<Box<Trial>>,
 }
 
 impl PathMtu {
@@ -171,7 +171,7 @@ impl PathMtu {
         } else {
             let old = self.trial.take().map_or(self.size, |trial| trial.old()).max(self.base());
             self.phase = PathMtuPhase::Base;
-            self.trial = Some(Trial::new(now, [old, self.base(), self.least()], rtt, holds));
+            self.trial = Some(Box::new(Trial::new(now, [old, self.base(), self.least()], rtt, holds)));
         }
     }
     /// The largest packet with data that may leave now, if less than [`size`](Self::size): larger ones wait until the

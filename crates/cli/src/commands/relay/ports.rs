@@ -74,7 +74,8 @@ pub(super) struct NearPorts {
 pub(super) struct FarPorts {
     targets: Arc<[SocketAddr]>,
     arrivals: Arc<Arrivals>,
-    sockets: BTreeMap<Flow, FarFlow>,
+    /// By flow. Most connections have few.
+    sockets: Vec<(Flow, FarFlow)>,
     limit: usize,
 }
 
@@ -136,20 +137,21 @@ impl NearPorts {
 impl FarPorts {
     /// Sends to these addresses.
     pub(super) fn new(targets: Arc<[SocketAddr]>, limit: usize) -> Self {
-        Self { targets, arrivals: Arc::default(), sockets: BTreeMap::new(), limit }
+        Self { targets, arrivals: Arc::default(), sockets: Vec::new(), limit }
     }
     /// The socket of a flow; `None` if there is no such port here.
     fn socket(&mut self, now: Instant, flow: Flow) -> io::Result<Option<Arc<UdpSocket>>> {
         let Some(target) = self.targets.get(usize::from(flow.port)) else { return Ok(None) };
-        if let Some(known) = self.sockets.get_mut(&flow) {
+        if let Ok(place) = self.place(flow) {
+            let known = &mut self.sockets[place].1;
             known.used = now;
             return Ok(Some(known.socket.clone()));
         }
-        if self.sockets.len() >= self.limit
-            && let Some(oldest) =
-                self.sockets.iter().min_by_key(|(_, known)| known.used).map(|(flow, _)| *flow)
-        {
-            self.sockets.remove(&oldest);
+        if self.sockets.len() >= self.limit {
+            let flows = self.sockets.iter().enumerate();
+            if let Some((oldest, _)) = flows.min_by_key(|(_, (_, known))| known.used) {
+                self.sockets.remove(oldest);
+            }
         }
         let any: SocketAddr = match target {
             SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -162,8 +164,17 @@ impl FarPorts {
         let socket = Arc::new(UdpSocket::from_std(socket)?);
         let reader = Arrivals::read(self.arrivals.clone(), socket.clone(), flow.port, Some(flow.number));
         let reader = tokio::spawn(reader).abort_handle();
-        self.sockets.insert(flow, FarFlow { socket: socket.clone(), reader, used: now });
+        // The first is alone in most cases: a vector would take room for four.
+        if self.sockets.is_empty() {
+            self.sockets.reserve_exact(1);
+        }
+        let place = self.place(flow).unwrap_or_else(|place| place);
+        self.sockets.insert(place, (flow, FarFlow { socket: socket.clone(), reader, used: now }));
         Ok(Some(socket))
+    }
+    /// The index of a flow, or the one at which it would be inserted.
+    fn place(&self, flow: Flow) -> Result<usize, usize> {
+        self.sockets.binary_search_by_key(&flow, |(flow, _)| *flow)
     }
 }
 

@@ -39,7 +39,9 @@ const _: () =
 /// The receiving end of a half-connection under a CCID based on TFRC.
 #[derive(Debug)]
 pub struct Receiver {
-    variant: Variant,
+    ccid: Ccid,
+    /// `true` if the variant is TFRC-SP.
+    counts_small: bool,
     law: FreezingReceiver,
     classification: Classification,
     numbers: Unwrapper,
@@ -83,7 +85,8 @@ impl Receiver {
             is_ordered: half.is_ordered,
         };
         Self {
-            variant,
+            ccid: variant.ccid,
+            counts_small: variant.small_packets.is_some(),
             law: FreezingReceiver::new(TfrcReceiver::new(half.now, config, half.rtt)),
             classification: Classification::new(differentiation, tfrc.differentiation),
             numbers,
@@ -177,7 +180,7 @@ impl Receiver {
             data_length: lengths.data,
         });
         options.extend(tfrc::loss_intervals(report.skip_length as u8, intervals));
-        if self.variant.small_packets.is_some() {
+        if self.counts_small {
             options.extend(dropped_packets(report));
         }
     }
@@ -185,7 +188,7 @@ impl Receiver {
 
 impl HcReceiver for Receiver {
     fn ccid(&self) -> Ccid {
-        self.variant.ccid
+        self.ccid
     }
 
     fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {

@@ -5,7 +5,9 @@ use whimbrel_control::freeze::{FreezingSender, Marking, PlainRate, ProbeEnd, Sen
 use whimbrel_control::tfrc::loss_intervals::INTERVALS;
 use whimbrel_control::tfrc::send_rate::SendRateConfig;
 use whimbrel_control::tfrc::window_counter::WindowCounter;
-use whimbrel_control::tfrc::{self, BoundReport, DelayBound, LossEventRate, SegmentSize, SenderConfig};
+use whimbrel_control::tfrc::{
+    self, BoundReport, DelayBound, LossEventRate, SegmentSize, SenderConfig, SmallPackets,
+};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use whimbrel_wire::option::tfrc::{EcnCounts, ProbeRule, RttEstimate, probing, restoring};
 use whimbrel_wire::option::{FeatureNumber, timing};
@@ -16,7 +18,7 @@ use super::sent_packets::{SentPackets, SentRecord};
 use super::small_packets::{drop_counts, header_size, nominal_segment_size};
 use super::{TfrcConfig, Variant};
 use crate::ack_vector::PacketOutcome;
-use crate::ccid::drop_reaction::DropReaction;
+use crate::ccid::drop_reaction::{DropPolicy, DropReaction};
 use crate::ccid::{
     Ccid, Feedback, Freezing, HalfConnection, HcSender, PathFollower, Resume, SenderMarks, SentPacket,
 };
@@ -39,7 +41,9 @@ const REMEMBERED_ROUND_TRIPS: u64 = 8;
 /// The sending end of a half-connection under a CCID based on TFRC.
 #[derive(Debug)]
 pub struct Sender {
-    variant: Variant,
+    ccid: Ccid,
+    small_packets: Option<SmallPackets>,
+    drop_policy: DropPolicy,
     tfrc: FreezingSender,
     /// The bound of the rate by the queueing delay and by marks, if the variant has one.
     bound: Option<Box<DelayBound>>,
@@ -91,7 +95,9 @@ impl Sender {
             law.tfrc_mut().on_round_trip_sample(half.now, rtt);
         }
         Self {
-            variant,
+            ccid: variant.ccid,
+            small_packets: variant.small_packets,
+            drop_policy: variant.drop_policy,
             tfrc: law,
             bound: variant.delay_aware.map(|law| Box::new(DelayBound::new(law))),
             restored: (0, half.next_sequence),
@@ -154,7 +160,7 @@ impl Sender {
         let (mut slow_downs, mut new_event) = (0, false);
         let rtt = self.rtt_or_default();
         for packet in feedback.data_dropped {
-            match (self.variant.drop_policy)(packet.code) {
+            match (self.drop_policy)(packet.code) {
                 DropReaction::Ignore => {}
                 DropReaction::SlowDown => slow_downs += 1,
                 DropReaction::AsMarked => {
@@ -183,7 +189,7 @@ impl Sender {
         if read.has_state {
             self.owes_ack_since.get_or_insert(now);
         }
-        let keep = match self.variant.small_packets {
+        let keep = match self.small_packets {
             None => Instant::FAR_FUTURE,
             Some(_) => now.saturating_sub(self.rtt_or_default() * REMEMBERED_ROUND_TRIPS),
         };
@@ -196,7 +202,7 @@ impl Sender {
         }
         let Some(reported) = read.receive_rate else { return };
         // Drop Counts would no longer fit the intervals of small packets.
-        if self.variant.small_packets.is_none() && self.tfrc.ends_silence(now) {
+        if self.small_packets.is_none() && self.tfrc.ends_silence(now) {
             self.losses.on_outage(self.reported.next(), feedback.ack);
         }
         let covered = feedback.ack.distance_from(self.reported).unsigned_abs();
@@ -285,7 +291,7 @@ impl Sender {
 
     /// The part of TFRC-SP in processing a report of loss intervals.
     fn count_losses(&mut self, feedback: &Feedback<'_>) {
-        if self.variant.small_packets.is_some() {
+        if self.small_packets.is_some() {
             let (rtt, sent) = (self.rtt_or_default(), &self.sent);
             let sent = |sequence| sent.get(sequence).map(|sent| sent.at);
             self.losses.count_losses(drop_counts(feedback.options), sent, rtt);
@@ -295,7 +301,7 @@ impl Sender {
 
 impl HcSender for Sender {
     fn ccid(&self) -> Ccid {
-        self.variant.ccid
+        self.ccid
     }
 
     fn poll_send(&mut self, now: Instant, _size: usize) -> SendVerdict {
@@ -393,7 +399,7 @@ impl HcSender for Sender {
     }
 
     fn on_packet_size(&mut self, now: Instant, packet_size: usize) {
-        let size = match self.variant.small_packets {
+        let size = match self.small_packets {
             None => ByteCount::new(packet_size as u64),
             Some(small) => nominal_segment_size(small, packet_size, self.max_datagram),
         };

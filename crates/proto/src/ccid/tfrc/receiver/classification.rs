@@ -22,7 +22,7 @@ pub(super) struct Classification {
     mode: ClassificationMode,
     clock: TimestampClock,
     /// Correction of the sender's clock skew, if enabled.
-    skew: Option<ClockSkew>,
+    skew: Option<Box<ClockSkew>>,
 }
 
 /// Use of a classifier's verdicts.
@@ -59,7 +59,7 @@ impl Classification {
             }
             Some(algorithm) => ClassificationMode::Acting(RecordingClassifier::new(algorithm)),
         };
-        let skew = config.filter(|config| config.corrects_skew).map(|_| ClockSkew::default());
+        let skew = config.filter(|config| config.corrects_skew).map(|_| Box::default());
         Self { mode, clock: TimestampClock::default(), skew }
     }
     /// The classifier for a [`LossHistory`](whimbrel_control::tfrc::loss_history::LossHistory).
@@ -90,7 +90,7 @@ impl Classification {
     }
     /// Processes a received packet, with data that may be corrupt; `reception` is its form in the loss history.
     pub(super) fn on_arrival(&mut self, arrival: PacketArrival, reception: &ArrivedPacket, is_corrupt: bool) {
-        let corrected = |skew: &mut Option<ClockSkew>| match skew {
+        let corrected = |skew: &mut Option<Box<ClockSkew>>| match skew {
             Some(skew) => skew.correct(arrival),
             None => arrival,
         };
