@@ -12,9 +12,8 @@ use crate::simulation::{self, SeededKeys};
 use crate::{Fingerprint, Identity, Trust, provider};
 
 /// The largest handshake datagram in bytes. Smaller than any path that DCCP uses, so that a smaller path MTU in the middle
-/// of a handshake, for which the library could not fragment messages anew, does not end it. A ClientHello is padded to it, and
-/// both ends keep several copies of that; a smaller one would make a client's last flight, of 545 bytes, two packets.
-const HANDSHAKE_DATAGRAM: usize = 560;
+/// of a handshake, for which the library could not fragment messages anew, does not end it. A ClientHello is padded to it.
+const HANDSHAKE_DATAGRAM: usize = 700;
 /// Bounds of the first retransmission time, which is three round trips: RFC 9147, Section 5.8.2, allows less than the
 /// default of a second where the round-trip time is known.
 ///
