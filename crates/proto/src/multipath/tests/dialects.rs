@@ -6,7 +6,7 @@ use bytes::Bytes;
 use whimbrel_units::Duration;
 use whimbrel_wire::option::multipath::{self, MultipathOption};
 
-use super::world::{End, Line, Sent, World, config, options};
+use super::world::{End, Line, Sent, World, config, options, path};
 use crate::Datagram;
 use crate::multipath::{Dialect, MultipathConfig, MultipathEvent, PathPriority, SubflowId};
 
@@ -107,21 +107,30 @@ fn a_priority_of_the_drafts_is_confirmed_on_its_own_subflow() {
 }
 
 #[test]
-fn a_confirmation_whose_subflow_has_ended_holds_up_no_other() {
+fn a_confirmation_whose_subflow_has_ended_holds_up_no_signal() {
     let mut world = two(Dialect::Draft2024);
+    let (sender, receiver) = std::sync::mpsc::channel();
+    world.script = Box::new(move |sent| {
+        if options(&sent.packet).iter().any(|option| option.mp_opt() == multipath::PRIORITY) {
+            sender.send(sent.packet).expect("a test");
+            return None;
+        }
+        Some(sent.packet)
+    });
     world.command(End::Server, |connection, now| {
         connection.set_priority(now, SubflowId(1), PathPriority::STANDBY);
     });
-    world.run_for(Duration::from_millis(30));
-    // The client leaves the subflow while the signal is on its way; both ends have further signals.
+    world.run_for(Duration::from_millis(10));
+    // The client leaves the subflow before it has answered, and has a signal of its own.
+    world.deliver(End::Client, path(1), receiver.recv().expect("a signal"));
     world.command(End::Client, |connection, now| connection.abandon_subflow(now, SubflowId(1)));
     world
-        .command(End::Server, |connection, now| connection.announce_address(now, ADDRESS, None))
+        .command(End::Client, |connection, now| connection.announce_address(now, ADDRESS, None))
         .expect("an ID");
-    world.run_for(Duration::from_secs(2));
-    let added = MultipathEvent::AddressAdded { address_id: 1, address: ADDRESS, port: None };
-    assert!(world.client_events.contains(&added), "{:?}", world.client_events);
-    assert_eq!(world.connection(End::Server).snapshot().unconfirmed_signals, 0);
+    world.run_for(Duration::from_millis(500));
+    let added = MultipathEvent::AddressAdded { address_id: 2, address: ADDRESS, port: None };
+    assert!(world.server_events.contains(&added), "{:?}", world.server_events);
+    assert_eq!(world.connection(End::Client).snapshot().unconfirmed_signals, 0);
 }
 
 #[test]
