@@ -2,8 +2,8 @@
 # Usage: interop/build_multipath_kernel.sh [FOLDER]
 #
 # Builds a small Linux kernel with MP-DCCP for interop/multipath.py: Deutsche Telekom's Linux 4.14 of March 2024
-# (https://github.com/telekom/mp-dccp), configured by multipath_kernel.config. The sources (1.3 GB) and the image stay in
-# FOLDER, target/interop/mp-dccp by default, whose path is printed. Two minutes on two processors, after the download.
+# (https://github.com/telekom/mp-dccp), configured by multipath_kernel.config. The sources (1.1 GB) and the image stay in
+# FOLDER, target/interop/mp-dccp by default, whose path is printed. Five minutes on one processor.
 #
 #   apt-get install git make gcc gcc-11 flex bison bc
 #
