@@ -5,16 +5,16 @@
 # (https://github.com/telekom/mp-dccp), configured by multipath_kernel.config. The sources (1.1 GB) and the image stay in
 # FOLDER, target/interop/mp-dccp by default, whose path is printed. Five minutes on one processor.
 #
-#   apt-get install git make gcc gcc-11 flex bison bc
+#   apt-get install git make gcc flex bison bc
 #
 # SOURCE=DIR    a bare clone of the repository, instead of the download
-# COMPILER=CC   gcc-11 by default: this Linux is older than the compilers of today, and was not tried with later ones
+# COMPILER=CC   gcc by default; tried with versions 11 and 12 (this Linux is older than the compilers of today)
 set -e
 COMMIT=91d011d147c09bb6851fa6b6f7d92259384bf1b8
 here=$(cd "$(dirname "$0")" && pwd)
 folder=${1:-$here/../target/interop/mp-dccp}
-compiler=${COMPILER:-gcc-11}
-command -v "$compiler" > /dev/null || { echo "build_multipath_kernel: no $compiler: apt-get install gcc-11" >&2; exit 1; }
+compiler=${COMPILER:-gcc}
+command -v "$compiler" > /dev/null || { echo "build_multipath_kernel: no $compiler: apt-get install gcc" >&2; exit 1; }
 mkdir -p "$folder/source"
 cd "$folder/source"
 if [ ! -e .complete ]; then
