@@ -60,6 +60,10 @@ impl Connection {
             self.fx.outbound.syncs().ask(newest);
         }
     }
+    /// Acknowledges what the peer has sent, although nothing else requires it.
+    pub(crate) fn acknowledge(&mut self) {
+        self.fx.outbound.request_ack();
+    }
     /// Ends the connection with that Reset. A connection that the peer has just reset answers with it.
     pub(crate) fn reset_with(&mut self, reset: Reset) {
         if self.closing.is_over() {

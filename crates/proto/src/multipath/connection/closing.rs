@@ -92,7 +92,7 @@ impl MultipathConnection {
     }
     /// Time from which a Close on one subflow cannot arrive before data on another. The first Close ends the connection at the
     /// peer (Section 3.2.11), which then has no use for what is still under way. Without an acknowledgement, data count as lost
-    /// after a retransmission timeout. `None` unless the connection is to be closed next.
+    /// after a retransmission timeout. A subflow whose join is almost complete is waited for, too. `None` unless the connection is to be closed next.
     fn overtaking_limit(&self) -> Option<Instant> {
         let is_meant = match self.phase {
             Phase::Closing { step: ClosingStep::Finishing, .. } => {
@@ -109,7 +109,10 @@ impl MultipathConnection {
         let limits = self.subflows.iter().filter(|it| is_meant(it)).map(|it| it.watch.arrival_limit());
         let limits: SmallVec<[Instant; 4]> = limits.collect();
         let latest = limits.iter().copied().max().filter(|_| limits.len() > 1);
-        Some(latest.unwrap_or(Instant::ZERO))
+        // The peer may send data on a subflow as soon as it has received this end's code, before this end is notified.
+        let confirming = self.subflows.iter().filter(|it| it.stage == Stage::Confirming);
+        let joined = confirming.map(|it| it.heard + MIN_ARRIVAL_TIME).max();
+        Some(latest.max(joined).unwrap_or(Instant::ZERO))
     }
     fn close_subflows(&mut self, now: Instant) {
         let Phase::Closing { by_peer, .. } = self.phase else { return };

@@ -32,7 +32,13 @@ impl MultipathConnection {
                 self.on_first_handshake(index, incoming.as_ref());
                 true
             }
-            Stage::Established | Stage::Ended => true,
+            Stage::Established => {
+                if let Some(incoming) = &incoming {
+                    self.complete_join_again(index, incoming);
+                }
+                true
+            }
+            Stage::Ended => true,
             _ => self.on_joining(now, index, incoming.as_ref()),
         };
         let incoming = incoming.filter(|_| may_process && self.is_multipath());

@@ -13,7 +13,7 @@ use crate::multipath::keys::{Host, is_equal, join};
 use crate::multipath::offer;
 use crate::multipath::subflow::{Stage, Subflow};
 use crate::multipath::{MultipathEvent, Path, SubflowId};
-use crate::{ConfigError, Connection, State};
+use crate::{ConfigError, Connection, Role, State};
 
 /// Reason for which a subflow cannot be added.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -198,6 +198,18 @@ impl MultipathConnection {
         subflow.peer_address = address;
         subflow.stage = Stage::Confirming;
         self.addresses.on_join(address, subflow.path.remote.ip());
+    }
+    /// A packet has arrived on an established subflow. A client that repeats its code has not received the acknowledgement that
+    /// completes the join: it is repeated, too.
+    pub(super) fn complete_join_again(&mut self, index: usize, incoming: &IncomingOptions) {
+        let connection = &mut self.subflows[index].connection;
+        let first = incoming.options.iter().find_map(MultipathOption::parse);
+        let has_code = matches!(first, Some(MultipathOption::Hmac(_)));
+        let acknowledges = matches!(incoming.packet_type, PacketType::Ack | PacketType::DataAck);
+        if has_code && acknowledges && connection.role() == Role::Server && connection.state() == State::Open
+        {
+            connection.acknowledge();
+        }
     }
     fn join_completed(&mut self, now: Instant, index: usize) {
         let subflow = &mut self.subflows[index];

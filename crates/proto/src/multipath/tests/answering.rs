@@ -56,8 +56,12 @@ fn two(lines: [Line; 2], config: Config) -> World {
 
 /// Both ends send a datagram in each step, as long as the connection accepts them; one closes it after half a second.
 fn stream_and_close(world: &mut World, closing: End) {
+    stream_and_close_after(world, closing, 100);
+}
+
+fn stream_and_close_after(world: &mut World, closing: End, steps: u64) {
     for step in 0..200 {
-        if step == 100 {
+        if step == steps {
             world.command(closing, |connection, now| connection.close(now));
         }
         for end in ENDS {
@@ -211,6 +215,21 @@ fn the_answer_to_a_close_request_waits_for_data_under_way_and_not_for_a_dead_pat
     assert!(waited < Duration::from_millis(1_020), "{waited}");
     check_end(&world, End::Server, ConnectionError::ClosedLocally);
     check_end(&world, End::Client, ConnectionError::ClosedByPeer);
+}
+
+#[test]
+fn data_on_a_subflow_that_the_closing_end_does_not_know_to_have_joined_arrive() {
+    let settings = MultipathConfig::default().scheduler(SchedulerKind::Weighted);
+    for config in [plain(), requesting()] {
+        let mut world = World::connected(&[Line::of(10), Line::of(100)], config, settings.clone());
+        // The code of the client, which the server confirms, is under way.
+        world.join(1);
+        world.run_for(Duration::from_millis(290));
+        stream_and_close_after(&mut world, End::Client, 3);
+        assert!(left(&world, End::Server, Some(1)).len() > 1);
+        assert_eq!(left(&world, End::Server, None), received(&world, End::Client));
+        check_end(&world, End::Client, ConnectionError::ClosedLocally);
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use whimbrel_wire::option::multipath::MultipathOption;
 use whimbrel_wire::{DccpOption, Kind, Packet, PacketType, ResetCode};
 
 use super::world::{End, Line, PORT, World, config, options, ordered, path, reversed, types};
+use crate::Ccid;
 use crate::multipath::{Dialect, JoinError, MultipathConfig, MultipathEvent, SubflowId, SubflowStage};
 
 const LINES: [Line; 2] = [
@@ -294,4 +295,22 @@ fn subflows_that_are_gone_leave_no_routes() {
         world.command(End::Client, |connection, now| connection.close_subflow(now, id));
         world.run_for(Duration::from_secs(10));
     }
+}
+
+#[test]
+fn a_lost_acknowledgement_of_the_code_is_repeated_with_the_code() {
+    // Under CCID 2 a server without data has no other reason to send an acknowledgement.
+    let config = config().sender_ccids([Ccid(2)]).receiver_ccids([Ccid(2)]);
+    let mut world = World::connected(&LINES, config, MultipathConfig::default());
+    let mut is_first = true;
+    world.script = Box::new(move |sent| {
+        let completes =
+            (sent.from, sent.line, sent.packet.packet_type()) == (End::Server, 1, PacketType::Ack);
+        (!(completes && std::mem::take(&mut is_first))).then_some(sent.packet)
+    });
+    world.join(1);
+    world.run_for(Duration::from_secs(2));
+    assert!(world.client_events.contains(&MultipathEvent::SubflowUp(SubflowId(1))));
+    let count = |end| world.sent_by(end, 1).filter(|it| it.packet.packet_type() == PacketType::Ack).count();
+    assert!(count(End::Client) >= 2 && count(End::Server) == 2);
 }
