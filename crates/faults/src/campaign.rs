@@ -91,7 +91,7 @@ impl Campaign {
                         }
                         let seed = self.first + index;
                         let trial = match self.is_multipath {
-                            true => crate::run_multipath_trial(seed),
+                            true => crate::run_multipath_trial(seed, false),
                             false => run_trial(seed, false),
                         };
                         progress(done.fetch_add(1, Ordering::Relaxed) + 1, &trial);

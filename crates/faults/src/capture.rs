@@ -19,31 +19,49 @@ pub(crate) enum Direction {
     In,
 }
 
-/// The capture of one trial.
+/// The interface that a packet passes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Passage {
+    pub(crate) now: Instant,
+    pub(crate) side: Side,
+    /// The path, from 0.
+    pub(crate) path: usize,
+    pub(crate) way: Direction,
+}
+
+/// The capture of one trial: an interface for each host, path and direction.
 #[derive(Debug)]
 pub(crate) struct Capture {
     writer: PcapngWriter,
-    interfaces: [[u32; 2]; 2],
+    /// By path, host and direction.
+    interfaces: Vec<[[u32; 2]; 2]>,
     bytes: Vec<u8>,
 }
 
 impl Capture {
-    pub(crate) fn new() -> Self {
+    /// An empty capture of a connection over that many paths.
+    pub(crate) fn new(paths: usize) -> Self {
         let mut writer = PcapngWriter::new();
-        let interfaces = ["client", "server"]
-            .map(|host| ["out", "in"].map(|way| writer.interface(&format!("{host} {way}"))));
+        let mut interfaces_of = |path: usize| {
+            let place = if paths > 1 { format!(" path {path}") } else { String::new() };
+            ["client", "server"]
+                .map(|host| ["out", "in"].map(|way| writer.interface(&format!("{host}{place} {way}"))))
+        };
+        let interfaces = (0..paths).map(&mut interfaces_of).collect();
         Self { writer, interfaces, bytes: Vec::new() }
     }
-    /// Adds a packet, as an IPv4 packet.
+    /// Adds a packet, as an IPv4 packet. Those of other paths are left out.
     pub(crate) fn packet(
         &mut self,
-        (now, side, way): (Instant, Side, Direction),
+        at: Passage,
         (source, destination): (SocketAddr, SocketAddr),
         ecn: Ecn,
         packet: &Packet,
         remark: Option<&str>,
     ) {
         let (IpAddr::V4(from), IpAddr::V4(to)) = (source.ip(), destination.ip()) else { return };
+        let Some(interfaces) = self.interfaces.get(at.path) else { return };
+        let interface = interfaces[at.side as usize][at.way as usize];
         self.bytes.clear();
         self.bytes.resize(IP_HEADER, 0);
         // Packets that cannot be encoded were detected when they were sent.
@@ -61,8 +79,7 @@ impl Capture {
         header[16..20].copy_from_slice(&to.octets());
         let checksum = internet_checksum(header);
         header[10..12].copy_from_slice(&checksum.to_be_bytes());
-        let interface = self.interfaces[side as usize][way as usize];
-        self.writer.packet(interface, now, &self.bytes, u32::from(length), remark);
+        self.writer.packet(interface, at.now, &self.bytes, u32::from(length), remark);
     }
     /// The file.
     pub(crate) fn take(&mut self) -> Vec<u8> {

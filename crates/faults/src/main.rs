@@ -11,7 +11,8 @@ use whimbrel_faults::{Campaign, MultipathPlan, Plan, Trial, run_multipath_trial,
 #[derive(Parser, Debug)]
 #[command(
     name = "faults",
-    after_help = "Examples:\n  faults --seeds 20000 --jobs 2\n  faults --seed 1234 --pcap faults.pcapng"
+    after_help = "Examples:\n  faults --seeds 20000 --jobs 2\n  faults --seed 1234 --pcap faults.pcapng\n  \
+                  faults --multipath --seed 1234 --pcap faults.pcapng --log faults.log"
 )]
 struct Arguments {
     /// Number of trials to run.
@@ -27,7 +28,7 @@ struct Arguments {
     #[arg(long, conflicts_with_all = ["seeds", "first"])]
     seed: Option<u64>,
     /// Trials of multipath connections (RFC 9897).
-    #[arg(long, conflicts_with_all = ["plain", "pcap", "log"])]
+    #[arg(long, conflicts_with = "plain")]
     multipath: bool,
     /// Draw that trial without sequence numbers that wrap, coalesced receives, crowds and steady ends.
     #[arg(long, requires = "seed")]
@@ -44,21 +45,25 @@ fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     // A broken law is a result, printed below.
     std::panic::set_hook(Box::new(|_| {}));
+    let records = arguments.pcap.is_some() || arguments.log.is_some();
     match arguments.seed {
         Some(seed) if arguments.multipath => {
             println!("{:#?}", MultipathPlan::draw(seed));
-            report(run_multipath_trial(seed))
+            write_and_report(&arguments, run_multipath_trial(seed, records))
         }
-        Some(seed) if arguments.plain => replay(Plan::draw_plain(seed), arguments.pcap, arguments.log),
-        Some(seed) => replay(Plan::draw(seed), arguments.pcap, arguments.log),
+        Some(seed) => {
+            let plan = if arguments.plain { Plan::draw_plain(seed) } else { Plan::draw(seed) };
+            println!("{plan:#?}");
+            write_and_report(&arguments, run_plan(plan, records))
+        }
         None => campaign(&arguments),
     }
 }
 
-fn replay(plan: Plan, pcap: Option<PathBuf>, log: Option<PathBuf>) -> anyhow::Result<()> {
-    println!("{plan:#?}");
-    let trial = run_plan(plan, pcap.is_some() || log.is_some());
-    let files = [(&pcap, trial.capture.as_deref()), (&log, trial.log.as_deref().map(str::as_bytes))];
+/// Writes the requested files of a trial, and reports its result.
+fn write_and_report(arguments: &Arguments, trial: Trial) -> anyhow::Result<()> {
+    let log = trial.log.as_deref().map(str::as_bytes);
+    let files = [(&arguments.pcap, trial.capture.as_deref()), (&arguments.log, log)];
     for (path, content) in files {
         if let (Some(path), Some(content)) = (path, content) {
             std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))?;
@@ -91,8 +96,11 @@ fn campaign(arguments: &Arguments) -> anyhow::Result<()> {
         // A campaign may take hours: a broken law is printed when it is found.
         if let Some(law) = &trial.broken {
             eprintln!("{}seed {}: {law}", if shows { "\r" } else { "" }, trial.seed);
-            let options = if campaign.is_multipath { "--multipath" } else { "--pcap faults.pcapng" };
-            eprintln!("  cargo run --release -p whimbrel-faults -- --seed {} {options}", trial.seed);
+            let options = if campaign.is_multipath { "--multipath --pcap" } else { "--pcap" };
+            eprintln!(
+                "  cargo run --release -p whimbrel-faults -- --seed {} {options} faults.pcapng",
+                trial.seed
+            );
         }
         if shows && done % step == 0 {
             eprint!("\r{done} of {} trials", campaign.trials);

@@ -10,11 +10,13 @@
 //! | bounded | subflows, addresses, confirmations and routes are bounded by the configuration |
 //! | alive | while the first path is clean, nothing that happens on another one ends the connection or delays a stream for long |
 //! | healed | a path that works again joins again |
-//! | closed | both ends learn of the close once, and nothing is left of the connection |
+//! | closed | the end is reported to both ends once, no datagram after it, and nothing is left of the connection |
+//! | complete | what has left on clean paths arrives, although one end closes; without a reorder buffer |
 //!
 //! With an attacker on a path, which DCCP does not exclude, *once* is about repetitions alone, and *alive* and *healed* do not apply.
 
 mod plan;
+mod record;
 mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,9 +25,10 @@ pub use plan::{Death, JoinPhase, LinePlan, MultipathPlan};
 
 use crate::campaign::Trial;
 
-/// Runs the multipath trial with that number. A broken law, or any other panic, is part of the result.
-pub fn run_multipath_trial(seed: u64) -> Trial {
-    let mut world = world::World::new(MultipathPlan::draw(seed));
+/// Runs the multipath trial with that number. `record` keeps a capture, with an interface for each host, path and direction, and a
+/// log. A broken law, or any other panic, is part of the result.
+pub fn run_multipath_trial(seed: u64, record: bool) -> Trial {
+    let mut world = world::World::new(MultipathPlan::draw(seed), record);
     // A world with a broken law is only read afterwards.
     let outcome = catch_unwind(AssertUnwindSafe(|| world.run()));
     let broken = outcome.err().map(|panic| {
@@ -33,5 +36,7 @@ pub fn run_multipath_trial(seed: u64) -> Trial {
         let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
         format!("at {}: {}", world.now(), message.unwrap_or("a panic without a message"))
     });
-    Trial { seed, broken, tally: world.take_tally(), digest: world.digest(), capture: None, log: None }
+    let (tally, digest) = (world.take_tally(), world.digest());
+    let (capture, log) = world.take_record().unzip();
+    Trial { seed, broken, tally, digest, capture, log }
 }

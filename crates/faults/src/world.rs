@@ -14,7 +14,7 @@ use whimbrel_proto::{ConnectionHandle, Endpoint, EndpointEvent, FreezeScope, Sta
 use whimbrel_units::Instant;
 use whimbrel_wire::{Packet, PacketType};
 
-use crate::capture::{Capture, Direction};
+use crate::capture::{Capture, Direction, Passage};
 use crate::hosts::Host;
 use crate::path::{InFlightPacket, Path};
 use crate::plan::{Dice, Plan, SERVER_PORT, Side};
@@ -92,7 +92,7 @@ impl World {
             reports: Vec::new(),
             dice: plan.dice("applications"),
             tally: Tally::default(),
-            capture: record.then(Capture::new),
+            capture: record.then(|| Capture::new(1)),
             log: record.then(String::new),
             digest: 0,
             plan,
@@ -231,7 +231,8 @@ impl World {
             return;
         }
         if let Some(capture) = &mut self.capture {
-            capture.packet((now, to, Direction::In), (source, destination), meta.ecn, &packet, None);
+            let at = Passage { now, side: to, path: 0, way: Direction::In };
+            capture.packet(at, (source, destination), meta.ecn, &packet, None);
         }
         self.record(|| format!("to {to:?} from {source}, {:?}: {packet:?}", meta.ecn));
         self.tally.count("packets arrived");
@@ -320,7 +321,7 @@ impl World {
             if let Some(capture) = &mut self.capture {
                 let addresses = (source, remote);
                 capture.packet(
-                    (now, side, Direction::Out),
+                    Passage { now, side, path: 0, way: Direction::Out },
                     addresses,
                     transmit.ecn,
                     &transmit.packet,

@@ -1,6 +1,8 @@
 //! Two hosts, their paths, and the laws.
 
-use core::net::{Ipv4Addr, SocketAddr};
+mod transit;
+
+use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
@@ -10,12 +12,10 @@ use whimbrel_proto::multipath::{
 };
 use whimbrel_proto::{Datagram, DatagramId, ReceiveMeta};
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::checksum::PseudoHeader;
-use whimbrel_wire::option::multipath::MultipathOption;
-use whimbrel_wire::{Packet, PacketType, Payload};
+use whimbrel_wire::{Packet, Payload};
 
-use super::plan::{Death, JoinPhase, MultipathPlan};
-use crate::damage;
+use super::plan::{Death, MultipathPlan};
+use super::record::Record;
 use crate::plan::Dice;
 use crate::tally::Tally;
 
@@ -43,6 +43,8 @@ struct Host {
     pending: BTreeSet<DatagramId>,
     /// Numbers of the datagrams that have left.
     next: u64,
+    /// Numbers of those of them that left while all paths were clean.
+    left: BTreeSet<u64>,
     /// Numbers of the datagrams that arrived, and the last one and its time.
     arrived: BTreeSet<u64>,
     last: Option<(u64, Instant)>,
@@ -67,6 +69,7 @@ pub(super) struct World {
     is_healed: bool,
     tally: Tally,
     digest: u64,
+    record: Option<Record>,
 }
 
 /// A path, as the client sees it.
@@ -80,7 +83,7 @@ fn reversed(path: Path) -> Path {
 }
 
 /// The number of a path, seen from that host.
-fn line_of(path: Path, host: usize) -> usize {
+pub(super) fn line_of(path: Path, host: usize) -> usize {
     let address = if host == 0 { path.local } else { path.remote };
     match address {
         SocketAddr::V4(address) => usize::from(address.ip().octets()[2]),
@@ -102,6 +105,7 @@ impl Host {
             handle,
             pending: BTreeSet::new(),
             next: 0,
+            left: BTreeSet::new(),
             arrived: BTreeSet::new(),
             last: None,
             is_established: false,
@@ -112,7 +116,8 @@ impl Host {
 }
 
 impl World {
-    pub(super) fn new(plan: MultipathPlan) -> Self {
+    /// A trial that has not begun. `records`: keeps a capture and a log of it.
+    pub(super) fn new(plan: MultipathPlan, records: bool) -> Self {
         let now = Instant::from_secs(1_000);
         let settings = MultipathConfig::default().scheduler(plan.scheduler);
         let limits = MultipathEndpointConfig::default();
@@ -123,6 +128,7 @@ impl World {
         server.listen(PORT, plan.config(), settings.clone()).expect("a valid configuration");
         let handle = client.connect(now, path(0), PORT, plan.config(), settings).expect("a free port");
         Self {
+            record: records.then(|| Record::new(plan.lines.len())),
             death: plan.death,
             plan,
             dice,
@@ -144,6 +150,15 @@ impl World {
     }
     pub(super) fn digest(&self) -> u64 {
         self.digest
+    }
+    /// The capture and the log, if requested.
+    pub(super) fn take_record(&mut self) -> Option<(Vec<u8>, String)> {
+        self.record.take().map(Record::finish)
+    }
+    fn log(&mut self, line: impl FnOnce() -> String) {
+        if let Some(record) = &mut self.record {
+            record.line(self.now, &line());
+        }
     }
 
     /// Runs the trial.
@@ -198,13 +213,28 @@ impl World {
         self.tally.count("healed");
     }
 
-    /// The law *closed*.
+    /// The laws *closed* and *complete*.
     fn close(&mut self) {
         let by = usize::from(self.plan.server_closes);
+        self.log(|| format!("host {by} closes"));
         self.act(by, |connection, now| connection.close(now));
+        for _ in 0..20 {
+            self.send(1 - by);
+            self.run_for(self.plan.interval);
+        }
         self.run_for(Duration::from_secs(60));
         if self.plan.must_live() {
             assert!(self.hosts.iter().all(|host| host.closed == 1), "a clean path has not carried the close");
+            for (from, host) in self.hosts.iter().enumerate() {
+                let missing: Vec<_> = host.left.difference(&self.hosts[1 - from].arrived).collect();
+                // A reorder buffer that waits for less than the paths differ by drops what is late.
+                let may_miss = self.plan.reorder_delay.is_some();
+                assert!(
+                    missing.is_empty() || may_miss,
+                    "{missing:?} of host {from} left, and were lost by the close"
+                );
+                self.tally.add("datagrams on clean paths", host.left.len() as u64);
+            }
         }
         // An end that sends nothing does not notice that its peer has gone: RFC 4340 has no time limit for that.
         self.act(1 - by, |connection, now| connection.close(now));
@@ -270,6 +300,7 @@ impl World {
         let (host, line) = (self.dice.below(2) as usize, self.dice.below(3) as usize);
         let (id, value) = (SubflowId(self.dice.below(6) as u32), self.dice.below(16) as u8);
         let kind = self.dice.below(5);
+        self.log(|| format!("command {kind} at host {host}: path {line}, {id:?}, value {value}"));
         self.act(host, |connection, now| match kind {
             0 => drop(connection.close_subflow(now, id)),
             1 => drop(connection.set_priority(now, id, PathPriority::new(value))),
@@ -298,6 +329,9 @@ impl World {
             self.now = next;
             while let Some(first) = self.flying.first_entry().filter(|entry| entry.key().0 <= next) {
                 let (host, path, packet) = first.remove();
+                if let Some(record) = &mut self.record {
+                    record.arrived(next, host, path, &packet);
+                }
                 self.hosts[host].endpoint.handle_packet(next, path, ReceiveMeta::default(), packet);
             }
             self.hosts.iter_mut().for_each(|host| host.endpoint.handle_timeout(next));
@@ -341,6 +375,7 @@ impl World {
         if self.hosts[host].is_gone {
             return;
         }
+        self.log(|| format!("host {host} receives {event:?}"));
         match event {
             MultipathEvent::Established { is_multipath } => {
                 assert!(is_multipath || self.plan.has_attacker(), "a regular connection");
@@ -375,12 +410,13 @@ impl World {
         }
         let now = self.now;
         let to = &mut self.hosts[host];
+        assert!(to.closed == 0, "{number} arrived at host {host} after the end");
         assert!(
             to.arrived.insert(number) || self.plan.has_attacker(),
             "{number} arrived twice at host {host}"
         );
         let is_ordered = self.plan.reorder_delay.is_some() && !self.plan.has_attacker();
-        if let Some((last, at)) = to.last.filter(|_| to.closed == 0) {
+        if let Some((last, at)) = to.last {
             assert!(!is_ordered || number > last, "{number} arrived after {last}");
             let gap = now.saturating_since(at);
             assert!(
@@ -390,92 +426,5 @@ impl World {
         }
         to.last = Some((number, now));
         self.tally.count("datagrams arrived");
-    }
-
-    /// A host sends a packet: the treatment by its path.
-    fn offer(&mut self, from: usize, path: Path, packet: Packet) {
-        let line = line_of(path, from);
-        self.digest =
-            (self.digest ^ packet.sequence.value() ^ ((line as u64) << 50)).wrapping_mul(0x100_0000_01b3);
-        self.law_joined(from, path, &packet);
-        if let Some(death) = self.death.filter(|death| death.line == line && starts(*death, from, &packet)) {
-            let until = self.now + death.lasts;
-            let directions = if death.is_one_way { from..=from } else { 0..=1 };
-            directions.for_each(|direction| self.dead[line][direction] = until);
-            self.tally.count(&format!("a path died at its {}", death.phase.name()));
-            self.death = None;
-        }
-        if self.now < self.dead[line][from] && !self.is_healed {
-            return self.tally.count("path: dead");
-        }
-        let plan = self.plan.lines[line.min(self.plan.lines.len() - 1)].clone();
-        if self.is_healed {
-            return self.fly(from, path, packet, plan.delay);
-        }
-        if self.dice.chance(plan.lose) {
-            return self.tally.count("path: lost");
-        }
-        for _ in 0..=u32::from(self.dice.chance(plan.repeat)) {
-            let delay = plan.delay + self.dice.time(Duration::ZERO, plan.jitter);
-            let addresses =
-                PseudoHeader::v4(Ipv4Addr::new(10, 0, line as u8, 1), Ipv4Addr::new(192, 0, 2, 1));
-            let packet = if self.dice.chance(plan.flip) {
-                self.tally.count("path: damaged");
-                // A checksum of 16 bits misses some damage, which is then a forgery.
-                let received = damage::flip(&packet, &addresses, &mut self.dice);
-                received.filter(|received| *received == packet || self.plan.has_attacker())
-            } else if self.dice.chance(plan.forge) {
-                self.tally.count("path: forged");
-                damage::forge(&packet, &addresses, 0.1, &mut self.dice)
-            } else {
-                Some(packet.clone())
-            };
-            if let Some(packet) = packet {
-                self.fly(from, path, packet, delay);
-            }
-        }
-    }
-    fn fly(&mut self, from: usize, path: Path, packet: Packet, delay: Duration) {
-        self.order += 1;
-        self.flying.insert((self.now + delay, self.order), (1 - from, reversed(path), packet));
-    }
-
-    /// The law *joined*.
-    fn law_joined(&self, from: usize, path: Path, packet: &Packet) {
-        if !has_data(packet) {
-            return;
-        }
-        let host = &self.hosts[from];
-        let Some(connection) = host.handle.and_then(|handle| host.endpoint.connection(handle)) else {
-            return;
-        };
-        let id = connection.find(path, &answer_to(packet));
-        let stage =
-            id.and_then(|id| connection.snapshot().subflows.iter().find(|it| it.id == id).map(|it| it.stage));
-        assert!(stage != Some(SubflowStage::Joining), "data on {path:?} before it has joined");
-    }
-}
-
-/// A packet with the ports of an answer, by which a subflow is found.
-fn answer_to(packet: &Packet) -> Packet {
-    Packet { source_port: packet.destination_port, destination_port: packet.source_port, ..packet.clone() }
-}
-
-fn has_data(packet: &Packet) -> bool {
-    matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck) && !packet.payload.is_empty()
-}
-
-/// `true` if a path dies at that packet.
-fn starts(death: Death, from: usize, packet: &Packet) -> bool {
-    let has_code = packet
-        .options
-        .iter()
-        .any(|option| matches!(MultipathOption::parse(option), Some(MultipathOption::Hmac(_))));
-    match (death.phase, packet.packet_type()) {
-        (JoinPhase::Request, PacketType::Request) | (JoinPhase::Response, PacketType::Response) => true,
-        (JoinPhase::Code, PacketType::Ack) => from == 0 && has_code,
-        (JoinPhase::Completion, PacketType::Ack) => from == 1,
-        (JoinPhase::Data, _) => has_data(packet),
-        _ => false,
     }
 }
