@@ -238,7 +238,7 @@ fn a_kernel_without_dccp_answers_a_tun_host_with_icmp() {
     in_own_network(async {
         let (a, _b) = tun_pair().await;
         for kernel in ["10.77.1.1", "fd00:1::1"] {
-            let attempt = timeout(Duration::from_secs(1), a.connect(to(kernel), PORT, config(Ccid::TFRC)));
+            let attempt = timeout(Duration::from_secs(5), a.connect(to(kernel), PORT, config(Ccid::TFRC)));
             let error = attempt.await.expect("at once").expect_err("there is no server");
             assert!(matches!(error, NetError::Connection(ConnectionError::Unreachable)), "{error}");
         }
