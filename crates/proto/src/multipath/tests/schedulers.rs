@@ -90,3 +90,33 @@ fn a_standby_path_carries_data_in_neither_direction() {
     world.stream(End::Server, 100, 200, Duration::from_millis(10));
     assert!(data(&world, End::Server, 1) > 100);
 }
+
+#[test]
+fn a_path_at_its_least_rate_carries_a_stream_a_round_trip_time_after_it_is_needed() {
+    let settings = MultipathConfig::default().scheduler(SchedulerKind::Handover);
+    let step = Duration::from_millis(50);
+    for outage in [20_000, 40_000] {
+        let mut world = World::joined(&[Line::of(20), Line::of(35)], config(), settings.clone());
+        world.lines.iter_mut().for_each(|line| line.is_dead = true);
+        world.stream(End::Client, 0, outage / 50, step);
+        world.lines.iter_mut().for_each(|line| line.is_dead = false);
+        world.stream(End::Client, 10_000, 600, step);
+        // The scheduler has used one path since; the rate of the other is that of the outage, 500 bytes in 8 s or more.
+        let rate = |world: &World| {
+            let subflow = &world.connection(End::Client).snapshot().subflows[1];
+            subflow.connection.sender.allowed_rate.expect("CCID 3").as_bits_per_second()
+        };
+        assert!(data(&world, End::Client, 0) > 0 && rate(&world) < 500.0, "{}", rate(&world));
+        world.forget();
+        world.lines[0].is_dead = true;
+        world.stream(End::Client, 20_000, 40, step);
+        let of_other = world.sent_by(End::Client, 1).filter(|sent| !sent.packet.payload.is_empty());
+        let times: Vec<_> = of_other.map(|sent| sent.at).collect();
+        // RFC 5348, Section 4.3: the first feedback raises X to the initial rate at least. Its packet leaves at once, as that rate
+        // has permitted it for long.
+        assert!(times[1] - times[0] <= Duration::from_millis(70), "{times:?}");
+        assert!(rate(&world) > 200_000.0, "{}", rate(&world));
+        // Only what was sent before the failure was found is lost: 200 ms.
+        assert_eq!(world.received(End::Server).len(), 36);
+    }
+}
