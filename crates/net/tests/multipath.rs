@@ -125,3 +125,35 @@ async fn errors_name_what_is_wrong() {
     let refused = soon(client.connect(there, PORT, ordered(), MultipathConfig::default())).await;
     assert!(matches!(refused, Err(NetError::Connection(_))), "{refused:?}");
 }
+
+#[tokio::test]
+async fn what_the_other_end_has_sent_arrives_before_the_end() {
+    let settings = MultipathConfig::default().scheduler(SchedulerKind::Weighted);
+    for by_client in [true, false] {
+        let (_client, _server, connected, accepted) = pair(settings.clone()).await;
+        joined(&connected).await;
+        joined(&accepted).await;
+        assert_eq!(connected.try_recv().expect("a connection"), None);
+        let (closing, answering) = if by_client { (&connected, &accepted) } else { (&accepted, &connected) };
+        for number in 0..40_u32 {
+            answering.send(Bytes::copy_from_slice(&number.to_be_bytes())).expect("room");
+        }
+        let has_sent = || answering.snapshot().is_some_and(|it| it.statistics.datagrams_sent == 40);
+        soon(async {
+            while !has_sent() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        })
+        .await;
+        soon(closing.close()).await.expect("both ends agree");
+        let mut received = Vec::new();
+        while let Ok(Some(datagram)) = closing.try_recv() {
+            received.push(number(&datagram.payload));
+        }
+        assert_eq!(received, (0..40).collect::<Vec<_>>());
+        assert!(matches!(closing.try_recv(), Err(NetError::Connection(_))));
+        // The events that remain, and then the end.
+        while let Ok(Some(_)) = closing.try_event() {}
+        assert!(matches!(closing.try_event(), Err(NetError::Connection(_))));
+    }
+}

@@ -120,6 +120,30 @@ impl MultipathSocket {
             })
             .await
     }
+    /// The next datagram, if one has arrived. Never waits.
+    ///
+    /// # Errors
+    ///
+    /// The connection is over, and all its datagrams have been received.
+    pub fn try_recv(&self) -> Result<Option<MultipathReceived>, NetError> {
+        let mut inbox = self.mailbox.inbox();
+        match inbox.datagrams.pop_front() {
+            Some(received) => Ok(Some(received)),
+            None => inbox.end().map_or(Ok(None), Err),
+        }
+    }
+    /// The next event, if there is one. Never waits.
+    ///
+    /// # Errors
+    ///
+    /// The connection is over, and all its events have been taken.
+    pub fn try_event(&self) -> Result<Option<MultipathEvent>, NetError> {
+        let mut inbox = self.mailbox.inbox();
+        match inbox.events.pop_front() {
+            Some(event) => Ok(Some(event)),
+            None => inbox.end().map_or(Ok(None), Err),
+        }
+    }
     /// The next event: subflows that join, fail or end, addresses and priorities of the peer.
     ///
     /// # Errors
