@@ -56,6 +56,8 @@ enum Stage {
     /// A client has sent all messages and waits for the server's confirmation, which follows its check of the client.
     Confirming,
     Established,
+    /// This end has sent its last record, and still receives.
+    Receiving,
     Over,
 }
 
@@ -125,13 +127,16 @@ impl Session {
     pub fn is_established(&self) -> bool {
         self.stage == Stage::Established
     }
+    fn is_shaking_hands(&self) -> bool {
+        matches!(self.stage, Stage::Opening | Stage::Handshake | Stage::Confirming)
+    }
     /// `true` once the session has failed or was closed by this end.
     pub fn is_over(&self) -> bool {
-        self.stage == Stage::Over
+        matches!(self.stage, Stage::Receiving | Stage::Over)
     }
     /// Fingerprint of the key that the peer has proved; `None` before.
     pub fn peer(&self) -> Option<Fingerprint> {
-        self.peer.filter(|_| matches!(self.stage, Stage::Established | Stage::Over))
+        self.peer.filter(|_| matches!(self.stage, Stage::Established | Stage::Receiving | Stage::Over))
     }
     /// Number of datagrams of the peer that had no effect: forged, damaged or replayed ones, and clear data.
     pub fn ignored(&self) -> u64 {
@@ -145,7 +150,7 @@ impl Session {
             self.fail(SecurityError::NotDtls);
             return;
         }
-        if !self.is_established() {
+        if self.is_shaking_hands() {
             self.heard += datagram.len();
             if self.heard > LARGEST_HANDSHAKE {
                 self.fail(SecurityError::Protocol("the handshake is too large".into()));
@@ -170,9 +175,16 @@ impl Session {
             self.fail(SecurityError::Protocol(error.to_string()));
             return;
         }
+        if self.stage == Stage::Receiving {
+            let last = self.outgoing.len();
+            self.drain_into(now, room_for(datagram));
+            self.outgoing.truncate(last);
+            self.timer = None;
+            return;
+        }
         // An acknowledgement stops the timer.
         let before = (self.events.len(), self.outgoing.len(), self.timer.is_some());
-        self.drain_into(now, vec![0; datagram.len().saturating_sub(RECORD_OVERHEAD)]);
+        self.drain_into(now, room_for(datagram));
         let after = (self.events.len(), self.outgoing.len(), self.timer.is_some());
         if self.stage == Stage::Established && before == after {
             self.ignored += 1;
@@ -248,13 +260,19 @@ impl Session {
         self.events.shrink_to_fit();
     }
 
-    /// Ends the session: a last record (close_notify) says so, if it was established.
+    /// Ends the session: a last record (close_notify) says so, if it was established. It ends one direction: data of the peer
+    /// are still decrypted (RFC 8446, Section 6.1).
     pub fn close(&mut self, now: Instant) {
         if let Some(dtls) = self.dtls.as_mut().filter(|_| self.stage == Stage::Established) {
-            if dtls.close().is_ok() {
+            let is_closed = dtls.close().is_ok();
+            self.stage = Stage::Receiving;
+            if is_closed {
                 self.drain(now);
+            } else {
+                self.end();
             }
-            self.end();
+            // Nothing is retransmitted any more.
+            self.timer = None;
         }
     }
 
@@ -281,7 +299,7 @@ impl Session {
     fn drain_into(&mut self, now: Instant, mut room: Vec<u8>) {
         loop {
             // The library panics without room for the peer's certificate, which is shorter than what has arrived.
-            if !self.is_established() && room.len() < self.heard {
+            if self.is_shaking_hands() && room.len() < self.heard {
                 room.resize(self.heard, 0);
             }
             let Some(dtls) = &mut self.dtls else { return };
@@ -326,7 +344,8 @@ impl Session {
     }
 
     fn establish(&mut self) {
-        if let Some(peer) = self.peer.filter(|_| self.stage != Stage::Established) {
+        let is_done = matches!(self.stage, Stage::Established | Stage::Receiving);
+        if let Some(peer) = self.peer.filter(|_| !is_done) {
             self.stage = Stage::Established;
             self.events.push_back(SessionEvent::Established { peer });
         }
@@ -356,6 +375,11 @@ impl Session {
         self.dtls = None;
         self.timer = None;
     }
+}
+
+/// Room for the data of a received record.
+fn room_for(record: &[u8]) -> Vec<u8> {
+    vec![0; record.len().saturating_sub(RECORD_OVERHEAD)]
 }
 
 /// The first `size` bytes of `room`: itself, if it has no more.

@@ -224,6 +224,29 @@ fn the_end_of_a_session_is_authentic() {
     assert_eq!(events(&mut server), [last, SessionEvent::Closed]);
 }
 
+#[test]
+fn an_end_that_has_closed_its_session_still_receives() {
+    let (mut client, mut server) = established(pair());
+    client.close(NOW);
+    let end = client.poll_transmit().expect("close_notify");
+    let before = server.seal(NOW, b"before").expect("established");
+    server.handle_datagram(NOW, &end);
+    let mut forged = before.to_vec();
+    *forged.last_mut().expect("a record") ^= 1;
+    client.handle_datagram(NOW, &forged);
+    assert_eq!(events(&mut client), []);
+    client.handle_datagram(NOW, &before);
+    client.handle_datagram(NOW, &before);
+    assert_eq!(events(&mut client), [SessionEvent::Datagram(Bytes::from_static(b"before"))]);
+    assert!(client.is_over() && !client.has_transmits() && client.poll_timeout().is_none());
+    // More than a handshake may have.
+    for _ in 0..80 {
+        let record = server.seal(NOW, &[7; 1000]).expect("established");
+        client.handle_datagram(NOW, &record);
+        assert_eq!(events(&mut client).len(), 1);
+    }
+}
+
 /// All records of two simulated ends, in order: the handshake and some data.
 fn records(seeds: [u64; 2]) -> Vec<Bytes> {
     let [client, server] = crate::simulated(seeds);
