@@ -1,5 +1,7 @@
 //! One DTLS connection over any datagrams.
 
+mod records;
+
 use std::collections::VecDeque;
 
 use bytes::Bytes;
@@ -7,6 +9,7 @@ use dimpl::{Dtls, DtlsCertificate, Output};
 use whimbrel_proto::Role;
 use whimbrel_units::{Duration, Instant};
 
+use self::records::Records;
 use crate::clock::{SessionClock, today};
 use crate::simulation::SeededKeys;
 use crate::{Fingerprint, Security, SecurityError};
@@ -150,7 +153,8 @@ impl Session {
             self.fail(SecurityError::NotDtls);
             return;
         }
-        if self.is_shaking_hands() {
+        let is_shaking_hands = self.is_shaking_hands();
+        if is_shaking_hands {
             self.heard += datagram.len();
             if self.heard > LARGEST_HANDSHAKE {
                 self.fail(SecurityError::Protocol("the handshake is too large".into()));
@@ -166,8 +170,17 @@ impl Session {
             } else {
                 Ok(())
             };
-        let result =
-            refreshed.and_then(|()| SeededKeys::lend(&mut self.keys, || dtls.handle_packet(datagram)));
+        let result = refreshed.and_then(|()| {
+            SeededKeys::lend(&mut self.keys, || {
+                // The library takes a datagram for a repetition if its first message is one, and discards the messages behind it,
+                // which may have been in another datagram before, and lost.
+                if is_shaking_hands {
+                    Records(datagram).try_for_each(|record| dtls.handle_packet(record))
+                } else {
+                    dtls.handle_packet(datagram)
+                }
+            })
+        });
         if is_first {
             self.stage = Stage::Handshake;
         }

@@ -190,3 +190,35 @@ fn clear_data_beside_dtls_reach_no_application() {
     assert_eq!(server.layer.ignored(), 3);
     assert_eq!((&server.failure, &server.closed), (&None, &None));
 }
+
+/// An identity whose certificate has a name of that many bytes.
+fn named(length: usize) -> Identity {
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let mut parameters = rcgen::CertificateParams::default();
+    parameters.distinguished_name = rcgen::DistinguishedName::new();
+    parameters.distinguished_name.push(rcgen::DnType::CommonName, "n".repeat(length));
+    let certificate = parameters.self_signed(&key).expect("a certificate");
+    Identity::from_pem_with_certificate(&key.serialize_pem(), &certificate.pem())
+        .expect("they belong together")
+}
+
+/// The place of each message in the datagrams of a flight depends on the size of the certificate, and is another one when a part
+/// of the flight is repeated.
+#[test]
+fn handshakes_with_certificates_of_any_size_succeed_under_loss() {
+    let trust = |identity: &Identity| Trust::Pinned(vec![identity.fingerprint()]);
+    for length in (1..=131).step_by(10) {
+        for seed in 0..20 {
+            let (client, server) = (named(length), named(length));
+            let (of_client, of_server) = (trust(&server), trust(&client));
+            let pair = (
+                Security::new(client, of_client).seeded(seed),
+                Security::new(server, of_server).seeded(seed),
+            );
+            let jitter = Duration::from_millis(5 * seed);
+            let path = Path { jitter, lost: 15, doubled: 15, ..Path::clean() };
+            let mut world = World::new(seed, path, config(Ccid::TCP_LIKE), pair);
+            assert!(world.connect(second(30)), "a name of {length} bytes, seed {seed}");
+        }
+    }
+}
