@@ -26,6 +26,8 @@ pub(super) struct SentPackets {
     /// The number of the packet at the front.
     first: SeqNo,
     packets: VecDeque<SentRecord>,
+    /// The number of the packet after the last data packet.
+    after_data: SeqNo,
 }
 
 impl SentPackets {
@@ -33,8 +35,12 @@ impl SentPackets {
     /// oldest are dropped.
     const KEPT: usize = 1 << 17;
 
+    /// The most packets stored once so many have followed the last data packet: more than the acknowledgements that an end sends in a
+    /// round-trip time at 100 Mbit/s and 100 ms. The peer reports data only, and an end that only receives would store them all.
+    const KEPT_WITHOUT_DATA: usize = 1024;
+
     pub(super) fn new(next: SeqNo) -> Self {
-        Self { first: next, packets: VecDeque::new() }
+        Self { first: next, packets: VecDeque::new(), after_data: next }
     }
 
     /// Adds a sent packet. Numbers are consecutive; after a gap, the earlier packets are dropped.
@@ -43,7 +49,13 @@ impl SentPackets {
             self.packets.clear();
             self.first = sequence;
         }
-        if self.packets.len() == Self::KEPT {
+        if sent.counter.is_some() {
+            self.after_data = sequence.next();
+        }
+        let without_data = sequence.distance_from(self.after_data).unsigned_abs();
+        let most =
+            if without_data < Self::KEPT_WITHOUT_DATA as u64 { Self::KEPT } else { Self::KEPT_WITHOUT_DATA };
+        while self.packets.len() >= most {
             self.packets.pop_front();
             self.first = self.first.next();
         }

@@ -49,3 +49,22 @@ fn a_silent_receiver_does_not_make_it_grow() {
     assert_eq!(packets.get(SeqNo::new(8)), Some(sent(10)));
     assert_eq!(packets.get(SeqNo::new(7)), None);
 }
+
+#[test]
+fn an_end_that_only_receives_stores_few_of_its_acknowledgements() {
+    let mut packets = packets(5);
+    let without = |ms| SentRecord { counter: None, ..sent(ms) };
+    for n in 5..10_000 {
+        packets.push(SeqNo::new(SeqNo::MODULUS - 2).add(n), without(n));
+        assert!(packets.packets.len() <= SentPackets::KEPT_WITHOUT_DATA + 5);
+    }
+    assert_eq!(packets.packets.len(), SentPackets::KEPT_WITHOUT_DATA);
+    let last = SeqNo::new(SeqNo::MODULUS - 2).add(9_999);
+    assert_eq!(packets.get(last), Some(without(9_999)));
+    // Data are stored again from here on, with what was before them.
+    for n in 10_000..13_000 {
+        packets.push(SeqNo::new(SeqNo::MODULUS - 2).add(n), sent(n));
+    }
+    assert_eq!(packets.packets.len(), SentPackets::KEPT_WITHOUT_DATA + 3_000);
+    assert_eq!(packets.acknowledge(last.add(1), Instant::FAR_FUTURE), Some(sent(10_000)));
+}
