@@ -30,6 +30,9 @@ const UNIFIED_HEADERS: core::ops::RangeInclusive<u8> = 0x20..=0x3f;
 const REFRESH_TIME: Duration = Duration::from_millis(10);
 /// The most bytes of a handshake, repetitions included: certificates beyond it are refused.
 const LARGEST_HANDSHAKE: usize = 1 << 16;
+/// Least time between two acknowledgements of handshake records for which no datagram has arrived: a quarter of the least
+/// retransmission time (RFC 9147, Section 7.1).
+const ACK_INTERVAL: Duration = Duration::from_millis(50);
 /// Records sealed between two occasions to change keys.
 const SEALS_PER_ADVANCE: u32 = 64;
 
@@ -294,7 +297,11 @@ impl Session {
         let Some(dtls) = &mut self.dtls else { return };
         let reading = self.clock.reading(now);
         match SeededKeys::lend(&mut self.keys, || dtls.handle_timeout(reading)) {
-            Ok(()) => self.drain(now),
+            Ok(()) => {
+                self.drain(now);
+                // While a message is missing, the library has an acknowledgement due at once, always.
+                self.timer = self.timer.map(|timer| if timer <= now { now + ACK_INTERVAL } else { timer });
+            }
             Err(error) => self.fail(match error {
                 dimpl::Error::Timeout(_) => SecurityError::TimedOut,
                 error => SecurityError::Protocol(error.to_string()),
