@@ -88,22 +88,22 @@ fn assert_within(value: f64, expected: f64, share: f64) {
     assert!((value / expected - 1.0).abs() <= share, "{value} is not {expected} within {share}");
 }
 
-/// 6 Mbit/s up, 12 Mbit/s down, 30 ms and 20 ms, with queues of 300 ms.
-fn paths(lose_each: u64) -> [Path; 2] {
+/// `up_bps` up and twice as much down, 30 ms and 20 ms, with queues of 300 ms.
+fn paths(up_bps: f64, lose_each: u64) -> [Path; 2] {
     let path = |rate_bps: f64, delay| Path {
         rate_bps,
         queue: rate_bps / 8.0 * 0.3,
         delay: Duration::from_millis(delay),
         lose_each,
     };
-    [path(6e6, 30), path(12e6, 20)]
+    [path(up_bps, 30), path(2.0 * up_bps, 20)]
 }
 
 #[test]
 fn a_saturated_path_is_recorded_and_replayed() {
     let directory = TempDir::new().expect("a directory");
     let server = Server::start(&[]);
-    let [up, down] = paths(0);
+    let [up, down] = paths(6e6, 0);
     let relay = Relay::start(server.port, up, down);
     let found = record(relay.port, directory.path(), &["--time", "3s", "--rate", "30M"]);
     for (name, rate) in [("up", 6e6), ("down", 12e6)] {
@@ -137,15 +137,12 @@ fn a_saturated_path_is_recorded_and_replayed() {
 fn a_gentle_recording_has_capacity_delay_and_losses() {
     let directory = TempDir::new().expect("a directory");
     let server = Server::start(&[]);
-    let [up, down] = paths(50);
+    let [up, down] = paths(2e6, 50);
     let relay = Relay::start(server.port, up, down);
     let found = record(relay.port, directory.path(), &["--mode", "gentle", "--time", "5s", "--rate", "300k"]);
-    let rates = [up.rate_bps, down.rate_bps].into_iter().zip(relay.rates_bps());
-    for (name, (rate, left)) in ["up", "down"].into_iter().zip(rates) {
-        // Trains leave the relay by its own scheduling, at other rates than that of the path: between both, within 15 %.
-        let measured = number(&found[name]["rate_bps"]);
-        let range = 0.85 * rate.min(left)..=1.15 * rate.max(left);
-        assert!(range.contains(&measured), "{name}: {measured} is not within {range:?}");
+    for (name, rate) in [("up", up.rate_bps), ("down", down.rate_bps)] {
+        // At these rates a train lasts 43 ms or more: the scheduling of the relay, milliseconds on a busy machine, is little of it.
+        assert_within(number(&found[name]["rate_bps"]), rate, 0.08);
         // Two of fifty datagrams of all classes.
         let share = number(&found[name]["lost"]) / number(&found[name]["sent"]);
         assert!((0.025..0.055).contains(&share), "{name}: {share}");
@@ -212,7 +209,7 @@ fn what_is_missing_is_named() {
     let deaf = Relay::start(
         server.port,
         Path { rate_bps: 1.0, queue: -1.0, delay: Duration::ZERO, lose_each: 0 },
-        paths(0)[1],
+        paths(6e6, 0)[1],
     );
     let blocked = run(&["record", &format!("127.0.0.1:{}", deaf.port), "--out", out]);
     assert_eq!(blocked.status.code(), Some(1));

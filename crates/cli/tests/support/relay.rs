@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -25,12 +25,7 @@ pub(crate) struct Path {
 pub(crate) struct Relay {
     pub(crate) port: u16,
     stop: Arc<AtomicBool>,
-    rates: Rates,
 }
-
-/// For each direction, the rate in bit/s at which each eight datagrams or more that waited in the queue one behind another were
-/// released: that of the path, and what the scheduling of this process makes of it.
-type Rates = Arc<Mutex<[Vec<f64>; 2]>>;
 
 impl Relay {
     /// Between clients and `server` on the loopback interface.
@@ -53,19 +48,9 @@ impl Relay {
                 thread::spawn(move || pass(b, a));
             }
         });
-        let (stopped, rates) = (stop.clone(), Rates::default());
-        let released = rates.clone();
-        thread::spawn(move || relay(&udp, to, [up, down], &stopped, &released));
-        Self { port, stop, rates }
-    }
-
-    /// The median of the rates at which trains were released, up and down, in bit/s.
-    pub(crate) fn rates_bps(&self) -> [f64; 2] {
-        self.rates.lock().expect("no panic").each_ref().map(|rates| {
-            let mut rates = rates.clone();
-            rates.sort_unstable_by(f64::total_cmp);
-            rates[rates.len() / 2]
-        })
+        let stopped = stop.clone();
+        thread::spawn(move || relay(&udp, to, [up, down], &stopped));
+        Self { port, stop }
     }
 }
 
@@ -90,40 +75,7 @@ struct Bottleneck {
     path: Path,
     free_at: f64,
     count: u64,
-    line: VecDeque<Waiting>,
-    train: Train,
-}
-
-/// A datagram in the queue.
-struct Waiting {
-    /// Time of departure.
-    at: f64,
-    /// Behind another one: it leaves when the link has sent that.
-    follows: bool,
-    bytes: Vec<u8>,
-}
-
-/// Datagrams that left one behind another.
-#[derive(Default)]
-struct Train {
-    /// Times at which the first and the last one really left.
-    first: f64,
-    last: f64,
-    /// Those behind the first one, and their bits.
-    count: u64,
-    bits: f64,
-}
-
-impl Train {
-    /// Counts a datagram that left, and returns the rate of the train that ends with it, if it is long enough.
-    fn count(&mut self, now: f64, follows: bool, bits: f64) -> Option<f64> {
-        if follows {
-            (self.last, self.count, self.bits) = (now, self.count + 1, self.bits + bits);
-            return None;
-        }
-        let ended = core::mem::replace(self, Self { first: now, last: now, count: 0, bits: 0.0 });
-        (ended.count >= 7).then(|| ended.bits / (ended.last - ended.first))
-    }
+    line: VecDeque<(f64, Vec<u8>)>,
 }
 
 impl Bottleneck {
@@ -137,44 +89,30 @@ impl Bottleneck {
             return;
         }
         self.free_at = now + waiting + 8.0 * (bytes.len() + 28) as f64 / self.path.rate_bps;
-        let at = self.free_at + self.path.delay.as_secs_f64();
-        self.line.push_back(Waiting { at, follows: waiting > 0.0, bytes: bytes.to_vec() });
+        self.line.push_back((self.free_at + self.path.delay.as_secs_f64(), bytes.to_vec()));
     }
 
-    fn next(&mut self, now: f64) -> Option<Waiting> {
-        if self.line.front()?.at <= now { self.line.pop_front() } else { None }
-    }
-
-    fn release(&mut self, now: f64, rates: &mut Vec<f64>, mut send: impl FnMut(&[u8])) {
-        while let Some(Waiting { follows, bytes, .. }) = self.next(now) {
-            send(&bytes);
-            rates.extend(self.train.count(now, follows, 8.0 * (bytes.len() + 28) as f64));
+    fn release(&mut self, now: f64, mut send: impl FnMut(&[u8])) {
+        while self.line.front().is_some_and(|(at, _)| *at <= now) {
+            if let Some((_, bytes)) = self.line.pop_front() {
+                send(&bytes);
+            }
         }
     }
 }
 
 #[allow(clippy::disallowed_types, reason = "the path of a test runs in real time")]
-fn relay(near: &UdpSocket, server: SocketAddr, paths: [Path; 2], stop: &AtomicBool, rates: &Rates) {
+fn relay(near: &UdpSocket, server: SocketAddr, paths: [Path; 2], stop: &AtomicBool) {
     let far = UdpSocket::bind("127.0.0.1:0").expect("a port");
     near.set_read_timeout(Some(Duration::from_micros(300))).expect("a time limit");
     far.set_nonblocking(true).expect("it is possible");
     let start = std::time::Instant::now();
-    let [mut up, mut down] = paths.map(|path| Bottleneck {
-        path,
-        free_at: 0.0,
-        count: 0,
-        line: VecDeque::new(),
-        train: Train::default(),
-    });
+    let [mut up, mut down] =
+        paths.map(|path| Bottleneck { path, free_at: 0.0, count: 0, line: VecDeque::new() });
     let mut client = None;
     let mut buffer = [0; 2048];
-    let now = || start.elapsed().as_secs_f64();
-    let release = |up: &mut Bottleneck, down: &mut Bottleneck, client: Option<SocketAddr>| {
-        let mut rates = rates.lock().expect("no panic");
-        up.release(now(), &mut rates[0], |bytes| drop(far.send_to(bytes, server)));
-        down.release(now(), &mut rates[1], |bytes| drop(client.map(|client| near.send_to(bytes, client))));
-    };
     while !stop.load(Ordering::Relaxed) {
+        let now = || start.elapsed().as_secs_f64();
         for _ in 0..64 {
             match near.recv_from(&mut buffer) {
                 Ok((length, from)) => {
@@ -189,11 +127,13 @@ fn relay(near: &UdpSocket, server: SocketAddr, paths: [Path; 2], stop: &AtomicBo
             while let Ok(length) = far.recv(&mut buffer) {
                 down.accept(now(), &buffer[..length]);
             }
-            release(&mut up, &mut down, client);
+            up.release(now(), |bytes| drop(far.send_to(bytes, server)));
+            down.release(now(), |bytes| drop(client.map(|client| near.send_to(bytes, client))));
         }
         while let Ok(length) = far.recv(&mut buffer) {
             down.accept(now(), &buffer[..length]);
         }
-        release(&mut up, &mut down, client);
+        up.release(now(), |bytes| drop(far.send_to(bytes, server)));
+        down.release(now(), |bytes| drop(client.map(|client| near.send_to(bytes, client))));
     }
 }
