@@ -58,7 +58,7 @@ static int send_stream(const whimbrel_runtime *runtime, const whimbrel_config *c
         }
         ssize_t size;
         while ((size = recv(udp, packet, sizeof packet, MSG_DONTWAIT)) >= 0)
-            if (whimbrel_send(socket, packet, (size_t)size, LIFETIME_MS) == WHIMBREL_ERROR_TOO_LARGE)
+            if (whimbrel_send(socket, packet, (size_t)size, LIFETIME_MS, NULL) == WHIMBREL_ERROR_TOO_LARGE)
                 fprintf(stderr, "rtp: %s: set pkt_size\n", whimbrel_last_error());
     }
 }

@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
     uint8_t data[1000];
     size_t size;
     while ((size = fread(data, 1, sizeof data, stdin)) > 0)
-        while ((code = whimbrel_send(socket, data, size, -1)) != 0) {
+        while ((code = whimbrel_send(socket, data, size, -1, NULL)) != 0) {
             if (code != WHIMBREL_AGAIN)
                 fail("sending");
             wait_for_room(socket);

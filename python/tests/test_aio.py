@@ -143,11 +143,11 @@ def test_send_waits_for_room_where_the_queue_refuses_and_events_are_kept() -> No
 
 
 def test_a_stale_datagram_is_dropped_and_the_event_says_so() -> None:
-    async def work() -> aio.Event:
+    async def work() -> tuple[int, aio.Event]:
         async with _pair() as (client, server):
             client.freeze()
-            await client.send(b"stale", lifetime=0.01)
-            await client.send(b"fresh")
+            stale = await client.send(b"stale", lifetime=0.01)
+            assert await client.send(b"fresh") != stale
             assert client.stats().is_frozen
             assert client.stats().queued_datagrams == 2
             await asyncio.sleep(0.03)
@@ -157,10 +157,11 @@ def test_a_stale_datagram_is_dropped_and_the_event_says_so() -> None:
             assert (stats.datagrams_dropped, stats.datagrams_sent, stats.forgeries) == (1, 1, 0)
             async for event in client.events():
                 if event.kind == "dropped":
-                    return event
+                    return stale, event
             raise AssertionError
 
-    assert _run(work()).fields == {"reason": "expired"}
+    stale, event = _run(work())
+    assert event.fields == {"datagram": stale, "reason": "expired"}
 
 
 def test_keys_that_are_pinned(tmp_path: Path) -> None:

@@ -234,8 +234,8 @@ class Socket:
     def try_recv(self) -> tuple[bytes, int, float, int] | None:
         """The next datagram, if there is one: data, sequence number, time of arrival, ECN codepoint."""
 
-    def try_send(self, data: bytes, lifetime_s: float | None) -> bool:
-        """Queues a datagram; false if the queue is full and refuses."""
+    def try_send(self, data: bytes, lifetime_s: float | None) -> int | None:
+        """Queues a datagram, and returns its number; None if the queue is full and refuses."""
 
     def try_event(self) -> tuple[str, dict[str, Any]] | None:
         """The next event, if there is one: its kind and its fields."""

@@ -138,10 +138,13 @@ class Socket:
         # Times at which the send queue had room again.
         self._rooms = 0
 
-    async def send(self, data: bytes, *, lifetime: float | None = None) -> None:
+    async def send(self, data: bytes, *, lifetime: float | None = None) -> int:
         """Queues a datagram, which is dropped if it could not be sent within `lifetime` seconds.
 
         Waits if the queue is full and refuses (`refuse=True`). Its arrival is not confirmed.
+
+        Returns:
+            Its number. The event `dropped` has it as `datagram`, if it is dropped before it was sent.
 
         Raises:
             ValueError: the datagram is too large.
@@ -150,8 +153,9 @@ class Socket:
         with converted_errors():
             while True:
                 rooms = self._rooms
-                if self._socket.try_send(data, lifetime):
-                    return
+                number = self._socket.try_send(data, lifetime)
+                if number is not None:
+                    return number
                 await self._events.until(partial(self._has_room_since, rooms))
 
     async def recv(self) -> Datagram:

@@ -40,7 +40,7 @@ pub fn run(datagrams: u64, ccid: u8, secured: bool) -> anyhow::Result<u64> {
             for _ in 0..datagrams {
                 socket.send(payload.clone()).await?;
             }
-            socket.close().await;
+            socket.close().await?;
             anyhow::Ok(())
         };
         tokio::time::timeout(ROUND_LIMIT, send).await?

@@ -27,7 +27,7 @@
 // The handshake is complete. `value` is the CCID of the data that this end sends, `detail` that of the other direction.
 #define WHIMBREL_EVENT_CONNECTED 1
 
-// A queued datagram will not be sent. `detail`: 1 its lifetime was over, 2 the queue was full, 3 the connection has ended, 4 it is
+// The queued datagram with the number `value` (whimbrel_send) will not be sent. `detail`: 1 its lifetime was over, 2 the queue was full, 3 the connection has ended, 4 it is
 // too large for the path, 5 the peer's application does not listen, 0 another reason.
 #define WHIMBREL_EVENT_DROPPED 2
 
@@ -323,12 +323,14 @@ int whimbrel_wait(const whimbrel_socket *socket,
 // As whimbrel_wait, for the descriptor of events.
 int whimbrel_wait_event(const whimbrel_socket *socket, int64_t timeout_ms);
 
-// Queues a datagram. It is dropped if it could not be sent within lifetime_ms milliseconds, unless that is negative. Returns 0, or
-// WHIMBREL_AGAIN if the queue is full and refuses (whimbrel_config_send_queue): the event WHIMBREL_EVENT_SEND_READY follows.
+// Queues a datagram. It is dropped if it could not be sent within lifetime_ms milliseconds, unless that is negative. `number`,
+// unless that is NULL, gets the number by which the event WHIMBREL_EVENT_DROPPED names it. Returns 0, or WHIMBREL_AGAIN if the queue
+// is full and refuses (whimbrel_config_send_queue): the event WHIMBREL_EVENT_SEND_READY follows.
 int whimbrel_send(const whimbrel_socket *socket,
                   const uint8_t *data,
                   size_t size,
-                  int64_t lifetime_ms);
+                  int64_t lifetime_ms,
+                  uint64_t *number);
 
 // Reads a datagram: copies up to `size` bytes of it to `buffer` and fills `datagram`, unless that is NULL. Returns its size,
 // which is more than `size` if it was cut off, or WHIMBREL_AGAIN if there is none.

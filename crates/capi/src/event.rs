@@ -10,7 +10,7 @@ use crate::{failure, pointers};
 
 /// The handshake is complete. `value` is the CCID of the data that this end sends, `detail` that of the other direction.
 pub const WHIMBREL_EVENT_CONNECTED: c_int = 1;
-/// A queued datagram will not be sent. `detail`: 1 its lifetime was over, 2 the queue was full, 3 the connection has ended, 4 it is
+/// The queued datagram with the number `value` (whimbrel_send) will not be sent. `detail`: 1 its lifetime was over, 2 the queue was full, 3 the connection has ended, 4 it is
 /// too large for the path, 5 the peer's application does not listen, 0 another reason.
 pub const WHIMBREL_EVENT_DROPPED: c_int = 2;
 /// The data of a packet arrived, and did not reach the peer's application. `value` is the packet's sequence number.
@@ -77,7 +77,7 @@ fn converted(event: &Event) -> whimbrel_event {
         Event::Connected { sender_ccid, receiver_ccid } => {
             (WHIMBREL_EVENT_CONNECTED, receiver_ccid.0.into(), sender_ccid.0.into())
         }
-        Event::DatagramDropped { reason, .. } => (WHIMBREL_EVENT_DROPPED, dropped(*reason), 0),
+        Event::DatagramDropped { id, reason } => (WHIMBREL_EVENT_DROPPED, dropped(*reason), id.0),
         Event::DataDropped { sequence, .. } => (WHIMBREL_EVENT_DATA_DROPPED, 0, sequence.value()),
         Event::SendReady => (WHIMBREL_EVENT_SEND_READY, 0, 0),
         Event::SlowReceiver => (WHIMBREL_EVENT_SLOW_RECEIVER, 0, 0),

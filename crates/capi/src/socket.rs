@@ -170,8 +170,9 @@ pub unsafe extern "C" fn whimbrel_wait_event(socket: *const whimbrel_socket, tim
     })
 }
 
-/// Queues a datagram. It is dropped if it could not be sent within lifetime_ms milliseconds, unless that is negative. Returns 0, or
-/// WHIMBREL_AGAIN if the queue is full and refuses (whimbrel_config_send_queue): the event WHIMBREL_EVENT_SEND_READY follows.
+/// Queues a datagram. It is dropped if it could not be sent within lifetime_ms milliseconds, unless that is negative. `number`,
+/// unless that is NULL, gets the number by which the event WHIMBREL_EVENT_DROPPED names it. Returns 0, or WHIMBREL_AGAIN if the queue
+/// is full and refuses (whimbrel_config_send_queue): the event WHIMBREL_EVENT_SEND_READY follows.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -181,12 +182,17 @@ pub unsafe extern "C" fn whimbrel_send(
     data: *const u8,
     size: usize,
     lifetime_ms: i64,
+    number: *mut u64,
 ) -> c_int {
     failure::number(|| {
         // SAFETY: the caller's promise.
         let (socket, data) = unsafe { (borrowed(socket)?, pointers::bytes(data, size, "data")?) };
         let lifetime = u64::try_from(lifetime_ms).ok().map(Duration::from_millis);
-        socket.try_send(Bytes::copy_from_slice(data), lifetime)?;
+        let id = socket.try_send(Bytes::copy_from_slice(data), lifetime)?;
+        // SAFETY: the caller's promise.
+        if let Some(number) = unsafe { number.as_mut() } {
+            *number = id.0;
+        }
         Ok(0)
     })
 }

@@ -124,10 +124,10 @@ int main(void) {
     while (whimbrel_state(client) == WHIMBREL_AGAIN)
         CHECK(whimbrel_wait(client, 20000) == 1);
     static uint8_t large[100000];
-    CHECK(whimbrel_send(client, large, sizeof large, -1) == WHIMBREL_ERROR_TOO_LARGE);
-    CHECK(whimbrel_send(client, NULL, 1, -1) == WHIMBREL_ERROR_ARGUMENT);
+    CHECK(whimbrel_send(client, large, sizeof large, -1, NULL) == WHIMBREL_ERROR_TOO_LARGE);
+    CHECK(whimbrel_send(client, NULL, 1, -1, NULL) == WHIMBREL_ERROR_ARGUMENT);
     CHECK(whimbrel_freeze(client, 4) == WHIMBREL_ERROR_ARGUMENT);
-    CHECK(whimbrel_send(client, (const uint8_t *)"0123456789", 10, -1) == 0);
+    CHECK(whimbrel_send(client, (const uint8_t *)"0123456789", 10, -1, NULL) == 0);
     int64_t size;
     uint8_t start[4];
     whimbrel_datagram datagram;
@@ -137,6 +137,17 @@ int main(void) {
     CHECK(size == 10 && memcmp(start, "0123", 4) == 0 && datagram.arrival_ns > 0);
     CHECK(whimbrel_get_stats(server, &stats) == 0 && stats.datagrams_received == 1 && stats.bytes_received == 10);
     CHECK(whimbrel_peer(server, text, sizeof text) == 0 && text[0] == 0);
+    /* A datagram that is dropped is named by the number that sending gave. */
+    uint64_t number = UINT64_MAX;
+    CHECK(whimbrel_freeze(client, WHIMBREL_FREEZE_LOCAL) == 0);
+    CHECK(whimbrel_send(client, (const uint8_t *)"stale", 5, 10, &number) == 0);
+    do {
+        while ((size = whimbrel_next_event(client, &event)) == WHIMBREL_AGAIN)
+            CHECK(whimbrel_wait_event(client, 20000) == 1);
+        CHECK(size == 0);
+    } while (event.kind != WHIMBREL_EVENT_DROPPED);
+    CHECK(event.detail == 1 && event.value == number);
+    CHECK(whimbrel_unfreeze(client, WHIMBREL_FREEZE_LOCAL) == 0);
     whimbrel_free(client);
     while ((size = whimbrel_recv(server, start, sizeof start, NULL)) == WHIMBREL_AGAIN)
         CHECK(whimbrel_wait(server, 20000) == 1);

@@ -179,7 +179,7 @@ async fn transfer(
             }
             let left = if seconds == 0.0 { 1e6 } else { (begin + seconds - now()).max(0.0) };
             match timeout(Duration::from_secs_f64(left), socket.send(datagram(n, size))).await {
-                Ok(Ok(())) => counts.borrow_mut().sent += 1,
+                Ok(Ok(_)) => counts.borrow_mut().sent += 1,
                 Ok(Err(error)) => return Err(error),
                 Err(_) => break,
             }
@@ -207,7 +207,8 @@ async fn transfer(
         }
         sleep(Duration::from_millis(300)).await;
         counts.borrow_mut().look(&socket);
-        socket.close().await;
+        // The peer may have ended the connection otherwise: `recv` reports it.
+        let _ = socket.close().await;
         Ok(())
     };
     let receiving = async {

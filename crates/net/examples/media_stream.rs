@@ -114,7 +114,7 @@ async fn send(address: SocketAddr, options: &Options) -> Result<(), Box<dyn Erro
             // Stale from its due time on, not from the send call: a late timer must not extend its life.
             let deadline = start + whimbrel_net::Duration::from_secs_f64(time) + stale;
             match socket.try_send(bytes, Some(deadline)) {
-                Ok(()) => {}
+                Ok(_) => {}
                 Err(NetError::Send(SendError::QueueFull)) => refused += 1,
                 Err(error) => return Err(error),
             }
@@ -141,7 +141,7 @@ async fn send(address: SocketAddr, options: &Options) -> Result<(), Box<dyn Erro
     }
     sleep(DRAIN_TIME).await;
     let statistics = socket.snapshot().ok_or("the connection ended before the recording")?.statistics;
-    socket.close().await;
+    socket.close().await?;
     println!(
         "{{\"start_s\":{epoch:.6},\"sent\":{},\"stale\":{},\"refused\":{refused},\"looks\":[{looks}]}}",
         statistics.datagrams_sent, statistics.datagrams_dropped,

@@ -5,7 +5,8 @@ use whimbrel_proto::Event;
 use whimbrel_units::Instant;
 
 use crate::inbox::Inbox;
-use crate::mailbox::{Mailbox, Wake};
+use crate::mailbox::Mailbox;
+use crate::waiters::Wake;
 
 /// The consequences of events delivered to a mailbox.
 #[derive(Debug, Default)]
@@ -25,7 +26,7 @@ impl Delivery {
             LayerEvent::Event(event) => event,
             LayerEvent::Failed(error) => {
                 mailbox.trace.insecure(&error);
-                return inbox.set_insecure(error);
+                return inbox.unread.set_insecure(error);
             }
             _ => return,
         };

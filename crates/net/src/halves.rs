@@ -10,29 +10,26 @@ use futures_sink::Sink;
 use thiserror::Error;
 use whimbrel_units::{Duration, Instant};
 
-use crate::streams::{Reading, Writing};
-use crate::{NetError, Received, Socket};
+use crate::datagrams;
+use crate::streams::{Reading, Streams, Writing};
+use crate::{DatagramId, DatagramSocket, NetError, Socket};
 
-impl Socket {
-    /// Splits the socket into halves for two tasks. (Where a reference suffices, none is needed: all methods take `&self`.)
-    ///
-    /// The connection is closed when both are dropped. Dropping the receiving half alone implies [`Socket::stop_receiving`].
-    pub fn split(mut self) -> (SendHalf, ReceiveHalf) {
-        let (reading, writing) = (std::mem::take(&mut self.reading), std::mem::take(&mut self.writing));
-        let socket = Arc::new(self);
-        let receiving = ReceiveHalf { socket: socket.clone(), reading, is_reunited: false };
-        (SendHalf { socket, writing }, receiving)
-    }
+/// Splits a socket into halves.
+pub(crate) fn split<S: DatagramSocket>(mut socket: S) -> (SendHalf<S>, ReceiveHalf<S>) {
+    let Streams { reading, writing } = std::mem::take(socket.streams());
+    let socket = Arc::new(socket);
+    let receiving = ReceiveHalf { socket: socket.clone(), reading, is_reunited: false };
+    (SendHalf { socket, writing }, receiving)
 }
 
-/// The sending half of a [`Socket`]: a [`Sink`] of datagrams.
+/// The sending half of a socket of one path or of several: a [`Sink`] of datagrams.
 #[derive(Debug)]
-pub struct SendHalf {
-    socket: Arc<Socket>,
+pub struct SendHalf<S: DatagramSocket = Socket> {
+    socket: Arc<S>,
     writing: Writing,
 }
 
-impl SendHalf {
+impl<S: DatagramSocket> SendHalf<S> {
     /// Datagrams that are given to the sink from now on are dropped if they could not be sent after that time.
     #[must_use]
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
@@ -44,20 +41,20 @@ impl SendHalf {
     ///
     /// # Errors
     /// As [`Socket::send`].
-    pub async fn send(&self, payload: Bytes) -> Result<(), NetError> {
-        self.socket.send(payload).await
+    pub async fn send(&self, payload: Bytes) -> Result<DatagramId, NetError> {
+        datagrams::send(&*self.socket, payload, None).await
     }
 
     /// As [`Socket::send_before`].
     ///
     /// # Errors
     /// As [`Socket::send`].
-    pub async fn send_before(&self, payload: Bytes, deadline: Instant) -> Result<(), NetError> {
-        self.socket.send_before(payload, deadline).await
+    pub async fn send_before(&self, payload: Bytes, deadline: Instant) -> Result<DatagramId, NetError> {
+        datagrams::send(&*self.socket, payload, Some(deadline)).await
     }
 
     /// The whole socket, for events, snapshots and all else.
-    pub fn socket(&self) -> &Socket {
+    pub fn socket(&self) -> &S {
         &self.socket
     }
 
@@ -65,7 +62,7 @@ impl SendHalf {
     ///
     /// # Errors
     /// They are halves of different sockets.
-    pub fn reunite(self, mut other: ReceiveHalf) -> Result<Socket, ReuniteError> {
+    pub fn reunite(self, mut other: ReceiveHalf<S>) -> Result<S, ReuniteError<S>> {
         if !Arc::ptr_eq(&self.socket, &other.socket) {
             return Err(ReuniteError(Box::new((self, other))));
         }
@@ -73,38 +70,38 @@ impl SendHalf {
         let reading = std::mem::take(&mut other.reading);
         drop(other);
         let mut socket = Arc::into_inner(self.socket).expect("there are two halves");
-        (socket.reading, socket.writing) = (reading, self.writing);
+        *socket.streams() = Streams { reading, writing: self.writing };
         Ok(socket)
     }
 }
 
-/// The receiving half of a [`Socket`]: a [`Stream`] of datagrams.
+/// The receiving half of a socket of one path or of several: a [`Stream`] of datagrams.
 #[derive(Debug)]
-pub struct ReceiveHalf {
-    socket: Arc<Socket>,
+pub struct ReceiveHalf<S: DatagramSocket = Socket> {
+    socket: Arc<S>,
     reading: Reading,
     is_reunited: bool,
 }
 
-impl ReceiveHalf {
+impl<S: DatagramSocket> ReceiveHalf<S> {
     /// As [`Socket::recv`].
     ///
     /// # Errors
     /// As [`Socket::recv`].
-    pub async fn recv(&self) -> Result<Received, NetError> {
-        self.socket.recv().await
+    pub async fn recv(&self) -> Result<S::Received, NetError> {
+        datagrams::taken(&*self.socket, &self.socket.waiters().readable, |unread| unread.pop()).await
     }
 
     /// The whole socket, for events, snapshots and all else.
-    pub fn socket(&self) -> &Socket {
+    pub fn socket(&self) -> &S {
         &self.socket
     }
 }
 
-impl Drop for ReceiveHalf {
+impl<S: DatagramSocket> Drop for ReceiveHalf<S> {
     fn drop(&mut self) {
         if !self.is_reunited {
-            self.socket.stop_receiving();
+            self.socket.end_receiving();
         }
     }
 }
@@ -112,18 +109,18 @@ impl Drop for ReceiveHalf {
 /// The halves of different sockets are no socket. Contains both.
 #[derive(Debug, Error)]
 #[error("the halves are of different sockets")]
-pub struct ReuniteError(pub Box<(SendHalf, ReceiveHalf)>);
+pub struct ReuniteError<S: DatagramSocket = Socket>(pub Box<(SendHalf<S>, ReceiveHalf<S>)>);
 
-impl Stream for ReceiveHalf {
-    type Item = Result<Received, NetError>;
+impl<S: DatagramSocket> Stream for ReceiveHalf<S> {
+    type Item = Result<S::Received, NetError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let half = &mut *self;
-        half.reading.poll_next(cx, &half.socket)
+        half.reading.poll_next(cx, &*half.socket)
     }
 }
 
-impl Sink<Bytes> for SendHalf {
+impl<S: DatagramSocket> Sink<Bytes> for SendHalf<S> {
     type Error = NetError;
 
     fn poll_ready(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), NetError>> {
@@ -132,16 +129,16 @@ impl Sink<Bytes> for SendHalf {
 
     fn start_send(mut self: Pin<&mut Self>, payload: Bytes) -> Result<(), NetError> {
         let half = &mut *self;
-        half.writing.start_send(payload, &half.socket)
+        half.writing.start_send(payload, &*half.socket)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), NetError>> {
         let half = &mut *self;
-        half.writing.poll_queued(cx, &half.socket)
+        half.writing.poll_queued(cx, &*half.socket)
     }
 
     fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), NetError>> {
         let half = &mut *self;
-        half.writing.poll_close(cx, &half.socket)
+        half.writing.poll_close(cx, &*half.socket)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::SocketOptions;
 use crate::carrier::UdpCarrier;
 use crate::driver::Shared;
-use crate::mailbox::wait;
+use crate::waiters::wait;
 use crate::{HostOptions, NetError, Setup, Socket};
 
 /// Accepts DCCP connections on one UDP port, or on one [`Host`](crate::Host): thousands share it.

@@ -8,14 +8,17 @@ use whimbrel_dtls::Fingerprint;
 use whimbrel_proto::{
     Connection, ConnectionError, ConnectionHandle, ConnectionSnapshot, Datagram, Event, SendError,
 };
-use whimbrel_units::{Duration, Instant};
+use whimbrel_units::Instant;
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{Payload, ResetCode};
 
 use crate::carrier::UdpCarrier;
+use crate::datagrams::{Common, Queued, datagram_methods};
 use crate::driver::Shared;
 use crate::mailbox::Mailbox;
-use crate::streams::{Reading, Writing};
+use crate::streams::Streams;
+use crate::unread::Unread;
+use crate::waiters::{Waiters, wait};
 use crate::{HostOptions, NetError, Received, Setup, SocketOptions};
 
 /// One DCCP connection, over UDP unless its [`Host`](crate::Host) uses another carrier.
@@ -27,8 +30,7 @@ pub struct Socket {
     pub(crate) shared: Arc<Shared>,
     pub(crate) handle: ConnectionHandle,
     pub(crate) mailbox: Arc<Mailbox>,
-    pub(crate) reading: Reading,
-    pub(crate) writing: Writing,
+    streams: Streams,
 }
 
 impl Socket {
@@ -144,17 +146,16 @@ impl Socket {
     /// Waits until the handshake is over.
     async fn established(&self) -> Result<(), NetError> {
         let mailbox = &self.mailbox;
-        mailbox
-            .when_happened(|| {
-                let inbox = mailbox.inbox();
-                inbox.end().map(Err).or(inbox.connected.map(|_| Ok(())))
-            })
-            .await
+        wait(&mailbox.waiters.happened, || {
+            let inbox = mailbox.inbox();
+            inbox.unread.end().map(Err).or(inbox.connected.map(|_| Ok(())))
+        })
+        .await
     }
 
     /// A handle for a connection of the driver; it is counted already.
     pub(crate) fn new(shared: Arc<Shared>, handle: ConnectionHandle, mailbox: Arc<Mailbox>) -> Self {
-        Self { shared, handle, mailbox, reading: Reading::default(), writing: Writing::default() }
+        Self { shared, handle, mailbox, streams: Streams::default() }
     }
 
     /// The peer's UDP address; without UDP, its IP address with port 0. That of a client may change:
@@ -166,190 +167,6 @@ impl Socket {
     /// This end's UDP address; without UDP, its host's with port 0. See [`Socket::rebind`].
     pub fn local(&self) -> SocketAddr {
         self.shared.local()
-    }
-
-    /// The time on this socket's clock, for deadlines.
-    pub fn now(&self) -> Instant {
-        self.shared.clock.now()
-    }
-
-    /// Queues a datagram. Its arrival is not confirmed: a dead peer is detected after
-    /// [`TimerConfig::idle`](crate::TimerConfig::idle), a minute by default. Where the send queue refuses when full
-    /// ([`whimbrel_proto::OverflowPolicy::Refuse`]), waits for room; otherwise never waits.
-    ///
-    /// # Errors
-    /// The datagram is too large, or the connection is over.
-    pub async fn send(&self, payload: Bytes) -> Result<(), NetError> {
-        self.send_many([payload], None).await
-    }
-
-    /// Queues several datagrams at once, as [`Socket::send`] does one: the pieces of a video frame, say.
-    /// They are not worth sending after `deadline` (on this socket's clock).
-    ///
-    /// # Errors
-    /// As [`Socket::send`]; those before the one that failed are queued.
-    pub async fn send_many(
-        &self,
-        payloads: impl IntoIterator<Item = Bytes>,
-        deadline: Option<Instant>,
-    ) -> Result<(), NetError> {
-        let mut payloads = payloads.into_iter();
-        let mut refused = None;
-        self.mailbox
-            .when_writable(|| match self.queue(&mut refused, &mut payloads, deadline) {
-                Err(NetError::Send(SendError::QueueFull)) => None,
-                result => Some(result),
-            })
-            .await
-    }
-
-    /// Waits until the send queue has room for a datagram of `size` bytes, for an application that decides at the last moment
-    /// what to send. Without [`whimbrel_proto::OverflowPolicy::Refuse`] it makes room, and does not wait.
-    ///
-    /// # Errors
-    /// Such a datagram is too large, or the connection is over.
-    pub async fn writable(&self, size: usize) -> Result<(), NetError> {
-        self.mailbox
-            .when_writable(|| {
-                let mut state = self.shared.lock();
-                if !state.is_current(self.handle, &self.mailbox) || state.stopped {
-                    return Some(Err(self.end()));
-                }
-                match state.make_room(self.now(), self.handle, size) {
-                    Err(SendError::QueueFull) => None,
-                    Err(SendError::Closed) => Some(Err(self.end())),
-                    result => Some(result.map_err(NetError::from)),
-                }
-            })
-            .await
-    }
-
-    /// Queues a datagram that is not worth sending after `deadline` (on this socket's clock). Never waits.
-    ///
-    /// # Errors
-    /// The datagram is too large, the queue is full and refuses, or the connection is over.
-    pub fn try_send(&self, payload: Bytes, deadline: Option<Instant>) -> Result<(), NetError> {
-        self.queue(&mut None, &mut std::iter::once(payload), deadline)
-    }
-
-    /// Queues a datagram that is dropped if it could not be sent until `deadline` (on this socket's clock), and
-    /// [`Event::DatagramDropped`] then reports it. Waits as [`Socket::send`] does.
-    ///
-    /// # Errors
-    /// As [`Socket::send`].
-    pub async fn send_before(&self, payload: Bytes, deadline: Instant) -> Result<(), NetError> {
-        self.send_many([payload], Some(deadline)).await
-    }
-
-    /// As [`Socket::send_before`], with a deadline `lifetime` from now.
-    ///
-    /// # Errors
-    /// As [`Socket::send`].
-    pub async fn send_within(&self, payload: Bytes, lifetime: Duration) -> Result<(), NetError> {
-        self.send_before(payload, self.now() + lifetime).await
-    }
-
-    /// Queues the datagram refused before and those that follow; leaves the one refused now in `refused`.
-    pub(crate) fn queue(
-        &self,
-        refused: &mut Option<Bytes>,
-        payloads: &mut impl Iterator<Item = Bytes>,
-        deadline: Option<Instant>,
-    ) -> Result<(), NetError> {
-        let now = self.now();
-        let mut state = self.shared.lock();
-        if !state.is_current(self.handle, &self.mailbox) || state.stopped {
-            return Err(self.end());
-        }
-        let mut result = Ok(());
-        while let Some(payload) = refused.take().or_else(|| payloads.next()) {
-            let datagram = Datagram { payload: Payload::Bytes(payload.clone()), deadline };
-            match state.send(now, self.handle, datagram) {
-                Ok(()) => {}
-                Err(SendError::Closed) => {
-                    result = Err(self.end());
-                    break;
-                }
-                Err(error) => {
-                    *refused = Some(payload);
-                    result = Err(error.into());
-                    break;
-                }
-            }
-        }
-        self.shared.wake_driver(state);
-        result
-    }
-
-    /// The reason why nothing can be sent.
-    fn end(&self) -> NetError {
-        self.mailbox.inbox().end().unwrap_or(ConnectionError::ClosedLocally.into())
-    }
-
-    /// The next datagram.
-    ///
-    /// # Errors
-    /// The connection is over and all that arrived has been read.
-    pub async fn recv(&self) -> Result<Received, NetError> {
-        self.mailbox
-            .when_readable(|| {
-                let mut inbox = self.mailbox.inbox();
-                inbox.pop().map(Ok).or_else(|| inbox.end().map(Err))
-            })
-            .await
-    }
-
-    /// Waits for at least one datagram and appends up to `limit` to `out`; returns their number.
-    ///
-    /// # Errors
-    /// The connection is over and all that arrived has been read.
-    pub async fn recv_many(&self, out: &mut Vec<Received>, limit: usize) -> Result<usize, NetError> {
-        self.mailbox
-            .when_readable(|| {
-                let mut inbox = self.mailbox.inbox();
-                match inbox.pop_many(out, limit) {
-                    0 if limit > 0 => inbox.end().map(Err),
-                    taken => Some(Ok(taken)),
-                }
-            })
-            .await
-    }
-
-    /// The next datagram if there is one now. Never waits.
-    ///
-    /// # Errors
-    /// As [`Socket::recv`].
-    pub fn try_recv(&self) -> Result<Option<Received>, NetError> {
-        let mut inbox = self.mailbox.inbox();
-        match inbox.pop() {
-            Some(received) => Ok(Some(received)),
-            None => inbox.end().map_or(Ok(None), Err),
-        }
-    }
-
-    /// The next event if there is one now. Never waits.
-    ///
-    /// # Errors
-    /// As [`Socket::event`].
-    pub fn try_event(&self) -> Result<Option<Event>, NetError> {
-        let mut inbox = self.mailbox.inbox();
-        match inbox.pop_event() {
-            Some(event) => Ok(Some(event)),
-            None => inbox.end().map_or(Ok(None), Err),
-        }
-    }
-
-    /// The next event that is not a datagram: drops with their reasons, feature changes, the end.
-    ///
-    /// # Errors
-    /// The connection is over and its last event has been read.
-    pub async fn event(&self) -> Result<Event, NetError> {
-        self.mailbox
-            .when_happened(|| {
-                let mut inbox = self.mailbox.inbox();
-                inbox.pop_event().map(Ok).or_else(|| inbox.end().map(Err))
-            })
-            .await
     }
 
     /// A snapshot of the connection; `None` once its state is removed.
@@ -371,18 +188,6 @@ impl Socket {
         let state = self.shared.lock();
         let layer = state.layer(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox));
         layer.map_or(0, whimbrel_dtls::Layer::ignored)
-    }
-
-    /// Datagrams dropped because the application did not read them in time.
-    pub fn receive_overflows(&self) -> u64 {
-        self.mailbox.inbox().overflowed
-    }
-
-    /// Stops receiving: later arrivals are dropped, and the peer is notified (RFC 4340, Section 11.7.2).
-    /// Datagrams that have arrived can still be read, and sending continues. This cannot be undone.
-    /// Dropping the socket implies it.
-    pub fn stop_receiving(&self) {
-        self.command(|connection, now| connection.stop_receiving(now));
     }
 
     /// Sets or clears the slow-receiver state of the application: while it is set, the peer is asked not to
@@ -426,16 +231,6 @@ impl Socket {
         }
     }
 
-    /// Closes gracefully: sends the queued datagrams, then a Close, and waits until the peer answers or is given up, for no longer
-    /// than the configuration's [`TimerConfig::close`](crate::TimerConfig::close), half a minute by default. Datagrams still
-    /// queued then are dropped and the connection is reset.
-    ///
-    /// Afterwards [`Socket::recv`] still gives what arrived before.
-    pub async fn close(&self) {
-        self.start_closing();
-        self.mailbox.when_happened(|| self.mailbox.inbox().end()).await;
-    }
-
     /// Ends the connection at once with a Reset.
     pub fn abort(&self) {
         let mut state = self.shared.lock();
@@ -444,20 +239,67 @@ impl Socket {
             self.shared.wake_driver(state);
         }
     }
+}
 
-    pub(crate) fn start_closing(&self) {
+datagram_methods!(Socket, Received, Event);
+
+impl Common for Socket {
+    type Received = Received;
+    type Event = Event;
+
+    fn clock(&self) -> Instant {
+        self.shared.clock.now()
+    }
+
+    fn waiters(&self) -> &Waiters {
+        &self.mailbox.waiters
+    }
+
+    fn with_unread<T>(&self, look: impl FnOnce(&mut Unread<Received, Event>) -> T) -> T {
+        look(&mut self.mailbox.inbox().unread)
+    }
+
+    fn queue(&self, next: impl FnMut() -> Option<Bytes>, deadline: Option<Instant>) -> Queued {
+        let now = self.now();
+        let mut state = self.shared.lock();
+        let is_current = state.is_current(self.handle, &self.mailbox) && !state.stopped;
+        let queued = Queued::by(next, |payload| {
+            let datagram = Datagram { payload: Payload::Bytes(payload), deadline };
+            if is_current { state.send(now, self.handle, datagram) } else { Err(SendError::Closed) }
+        });
+        self.shared.wake_driver(state);
+        queued
+    }
+
+    fn make_room(&self, size: usize) -> Result<(), SendError> {
+        let mut state = self.shared.lock();
+        if !state.is_current(self.handle, &self.mailbox) || state.stopped {
+            return Err(SendError::Closed);
+        }
+        state.make_room(self.now(), self.handle, size)
+    }
+
+    fn begin_closing(&self) {
         let mut state = self.shared.lock();
         if state.is_current(self.handle, &self.mailbox) {
             state.close(self.now(), self.handle);
             self.shared.wake_driver(state);
         }
     }
+
+    fn end_receiving(&self) {
+        self.command(|connection, now| connection.stop_receiving(now));
+    }
+
+    fn streams(&mut self) -> &mut Streams {
+        &mut self.streams
+    }
 }
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        self.stop_receiving();
-        self.start_closing();
+        self.end_receiving();
+        self.begin_closing();
         let mut state = self.shared.lock();
         state.handles -= 1;
         // The driver ends if that was the last.

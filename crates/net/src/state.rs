@@ -8,8 +8,8 @@ use std::sync::Arc;
 use whimbrel_dtls::LayerEvent;
 use whimbrel_proto::endpoint::EndpointEvent;
 use whimbrel_proto::{
-    Config, ConnectError, ConnectionHandle, ConnectionSnapshot, Datagram, Endpoint, Event, ListenError,
-    PathMtuDiscovery, SendError,
+    Config, ConnectError, ConnectionHandle, ConnectionSnapshot, Datagram, DatagramId, Endpoint, Event,
+    ListenError, PathMtuDiscovery, SendError,
 };
 use whimbrel_units::Instant;
 
@@ -17,8 +17,9 @@ use crate::carrier::{Carrier, PathError, Quoted};
 use crate::clock::secret;
 use crate::delivery::Delivery;
 use crate::layers::Layers;
-use crate::mailbox::{Mailbox, Wake};
+use crate::mailbox::Mailbox;
 use crate::multipath::Attachment;
+use crate::waiters::Wake;
 use crate::{HostOptions, Setup};
 
 /// The largest datagram for a path with an unknown smaller MTU, in bytes. Every path that carries
@@ -109,7 +110,7 @@ impl State {
         };
         self.layers.insert(handle.0, security);
         let mailbox = self.add_mailbox(handle, remote, false);
-        mailbox.inbox().claim();
+        mailbox.inbox().unread.claim();
         Ok((handle, mailbox))
     }
 
@@ -163,7 +164,7 @@ impl State {
         for index in 0..self.mailboxes.len() {
             let waits = self.mailboxes[index].as_ref().is_some_and(|mailbox| {
                 let inbox = mailbox.inbox();
-                mailbox.is_server && inbox.connected.is_none() && inbox.closed.is_none()
+                mailbox.is_server && inbox.connected.is_none() && inbox.unread.closed().is_none()
             });
             if waits {
                 self.endpoint.abort(now, ConnectionHandle(index));
@@ -174,7 +175,7 @@ impl State {
     /// The next accepted connection.
     pub(crate) fn claim(&mut self) -> Option<(ConnectionHandle, Arc<Mailbox>)> {
         let claimed = self.unclaimed.pop_front()?;
-        claimed.1.inbox().claim();
+        claimed.1.inbox().unread.claim();
         Some(claimed)
     }
 
@@ -252,7 +253,7 @@ impl State {
         let mailbox = mailbox.clone();
         let mut delivery = Delivery::default();
         let mut inbox = mailbox.inbox();
-        let was_open = inbox.closed.is_none();
+        let was_open = inbox.unread.closed().is_none();
         let (mut event, mut acted, mut begins) = (first, false, false);
         let is_secured = self.layers.has(handle.0);
         let mut passed = VecDeque::new();
@@ -271,7 +272,7 @@ impl State {
                 other => break other,
             }
         };
-        self.open -= usize::from(was_open && inbox.closed.is_some());
+        self.open -= usize::from(was_open && inbox.unread.closed().is_some());
         if inbox.has_report()
             && let Some(connection) = self.endpoint.connection_mut(handle)
         {
@@ -290,7 +291,7 @@ impl State {
 
     /// Wakes the tasks that wait for what was delivered.
     fn finish(&mut self, handle: ConnectionHandle, mailbox: &Arc<Mailbox>, delivery: &Delivery) {
-        mailbox.wake(delivery.wake);
+        mailbox.waiters.wake(delivery.wake);
         if delivery.is_connected && mailbox.is_server && self.listening.is_some() {
             self.unclaimed.push_back((handle, mailbox.clone()));
         }
@@ -372,11 +373,11 @@ impl State {
         now: Instant,
         handle: ConnectionHandle,
         datagram: Datagram,
-    ) -> Result<(), SendError> {
+    ) -> Result<DatagramId, SendError> {
         let connection = self.endpoint.connection_mut(handle).ok_or(SendError::Closed)?;
         let sent = self.layers.send(now, handle.0, connection, datagram);
         self.endpoint.wake(handle);
-        sent.map(|_| ())
+        sent
     }
 
     /// Makes room for a datagram of that size, or returns the reason for refusing it.
@@ -480,8 +481,8 @@ impl State {
         self.stopped = true;
         self.multipath = None;
         for mailbox in self.mailboxes.iter().flatten() {
-            mailbox.inbox().stopped = true;
-            mailbox.wake(Wake::ALL);
+            mailbox.inbox().unread.stop();
+            mailbox.waiters.wake(Wake::ALL);
         }
     }
 }

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use futures_core::Stream;
-use futures_sink::Sink;
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
 use whimbrel_proto::{ConnectionError, SendError};
 use whimbrel_units::{Duration, Instant};
 
-use crate::{NetError, Received, Socket};
+use crate::NetError;
+use crate::datagrams::{self, Common};
 
 /// A place among the tasks that a mailbox wakes, for functions that are polled.
 #[derive(Debug, Default)]
@@ -39,6 +38,13 @@ impl Waiter {
     }
 }
 
+/// The state of a socket as a stream and a sink.
+#[derive(Debug, Default)]
+pub struct Streams {
+    pub(crate) reading: Reading,
+    pub(crate) writing: Writing,
+}
+
 /// The state of a stream of received datagrams.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
@@ -47,16 +53,16 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub(crate) fn poll_next(
+    pub(crate) fn poll_next<S: Common>(
         &mut self,
         cx: &mut Context<'_>,
-        socket: &Socket,
-    ) -> Poll<Option<Result<Received, NetError>>> {
+        socket: &S,
+    ) -> Poll<Option<Result<S::Received, NetError>>> {
         if self.has_ended {
             return Poll::Ready(None);
         }
-        let look = || socket.try_recv().transpose();
-        let next = std::task::ready!(self.waiter.poll(cx, &socket.mailbox.readable, look));
+        let look = || datagrams::taken_now(socket, |unread| unread.pop()).transpose();
+        let next = std::task::ready!(self.waiter.poll(cx, &socket.waiters().readable, look));
         self.has_ended = next.is_err();
         Poll::Ready(match next {
             Err(NetError::Connection(ConnectionError::ClosedByPeer | ConnectionError::ClosedLocally)) => None,
@@ -77,92 +83,120 @@ pub(crate) struct Writing {
 }
 
 impl Writing {
+    /// Queues the refused datagram; leaves it if there is still no room. Returns `None` then.
+    fn queue<S: Common>(
+        refused: &mut Option<Bytes>,
+        deadline: Option<Instant>,
+        socket: &S,
+    ) -> Option<Result<(), NetError>> {
+        match socket.queue(|| refused.take(), deadline).refused {
+            None => Some(Ok(())),
+            Some((payload, SendError::QueueFull)) => {
+                *refused = Some(payload);
+                None
+            }
+            Some((_, error)) => Some(Err(datagrams::refusal(socket, error))),
+        }
+    }
+
     /// Queues the refused datagram as soon as there is room.
-    pub(crate) fn poll_queued(
+    pub(crate) fn poll_queued<S: Common>(
         &mut self,
         cx: &mut Context<'_>,
-        socket: &Socket,
+        socket: &S,
     ) -> Poll<Result<(), NetError>> {
         let Self { waiter, refused, deadline, .. } = self;
         if refused.is_none() {
             return Poll::Ready(Ok(()));
         }
-        waiter.poll(cx, &socket.mailbox.writable, || {
-            match socket.queue(refused, &mut std::iter::empty(), *deadline) {
-                Err(NetError::Send(SendError::QueueFull)) => None,
-                result => {
-                    *refused = None;
-                    Some(result)
-                }
-            }
-        })
+        waiter.poll(cx, &socket.waiters().writable, || Self::queue(refused, *deadline, socket))
     }
 
-    pub(crate) fn start_send(&mut self, payload: Bytes, socket: &Socket) -> Result<(), NetError> {
-        self.deadline = self.lifetime.map(|lifetime| socket.now() + lifetime);
+    pub(crate) fn start_send<S: Common>(&mut self, payload: Bytes, socket: &S) -> Result<(), NetError> {
+        self.deadline = self.lifetime.map(|lifetime| socket.clock() + lifetime);
         self.refused = Some(payload);
-        match socket.queue(&mut self.refused, &mut std::iter::empty(), self.deadline) {
-            // It stays in `refused`: `poll_queued` follows.
-            Err(NetError::Send(SendError::QueueFull)) => Ok(()),
-            result => {
-                self.refused = None;
-                result
-            }
-        }
+        // Without room it stays in `refused`: `poll_queued` follows.
+        Self::queue(&mut self.refused, self.deadline, socket).unwrap_or(Ok(()))
     }
 
-    pub(crate) fn poll_close(&mut self, cx: &mut Context<'_>, socket: &Socket) -> Poll<Result<(), NetError>> {
+    pub(crate) fn poll_close<S: Common>(
+        &mut self,
+        cx: &mut Context<'_>,
+        socket: &S,
+    ) -> Poll<Result<(), NetError>> {
         if !self.is_closing {
             std::task::ready!(self.poll_queued(cx, socket))?;
             self.is_closing = true;
             // The next wake-up is another one.
             self.waiter = Waiter::default();
-            socket.start_closing();
+            socket.begin_closing();
         }
-        let mailbox = &socket.mailbox;
-        self.waiter.poll(cx, &mailbox.happened, || mailbox.inbox().end()).map(|_| Ok(()))
+        let end = || socket.with_unread(|unread| unread.end());
+        self.waiter.poll(cx, &socket.waiters().happened, end).map(datagrams::closed)
     }
 }
 
-/// The received datagrams. It ends when either end closes the connection; any other end is an error, which is the last item.
-impl Stream for Socket {
-    type Item = Result<Received, NetError>;
+/// Implements `Stream` and `Sink` for a socket.
+macro_rules! stream_and_sink {
+    ($socket:ty, $received:ty) => {
+        /// The received datagrams. It ends when either end closes the connection; any other end is an error, which is the last
+        /// item.
+        impl futures_core::Stream for $socket {
+            type Item = Result<$received, $crate::NetError>;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let mut reading = std::mem::take(&mut self.reading);
-        let next = reading.poll_next(cx, &self);
-        self.reading = reading;
-        next
-    }
+            fn poll_next(
+                mut self: std::pin::Pin<&mut Self>,
+                cx: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<Option<Self::Item>> {
+                let mut reading = std::mem::take(&mut self.streams.reading);
+                let next = reading.poll_next(cx, &*self);
+                self.streams.reading = reading;
+                next
+            }
+        }
+
+        /// Queues datagrams as its method `send` does. It is flushed when they are in the send queue, and closed as by its method
+        /// `close`. A datagram that is too large is refused by an error, after which others can be sent.
+        impl futures_sink::Sink<$crate::Bytes> for $socket {
+            type Error = $crate::NetError;
+
+            fn poll_ready(
+                self: std::pin::Pin<&mut Self>,
+                cx: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<Result<(), $crate::NetError>> {
+                self.poll_flush(cx)
+            }
+
+            fn start_send(
+                mut self: std::pin::Pin<&mut Self>,
+                payload: $crate::Bytes,
+            ) -> Result<(), $crate::NetError> {
+                let mut writing = std::mem::take(&mut self.streams.writing);
+                let result = writing.start_send(payload, &*self);
+                self.streams.writing = writing;
+                result
+            }
+
+            fn poll_flush(
+                mut self: std::pin::Pin<&mut Self>,
+                cx: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<Result<(), $crate::NetError>> {
+                let mut writing = std::mem::take(&mut self.streams.writing);
+                let result = writing.poll_queued(cx, &*self);
+                self.streams.writing = writing;
+                result
+            }
+
+            fn poll_close(
+                mut self: std::pin::Pin<&mut Self>,
+                cx: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<Result<(), $crate::NetError>> {
+                let mut writing = std::mem::take(&mut self.streams.writing);
+                let result = writing.poll_close(cx, &*self);
+                self.streams.writing = writing;
+                result
+            }
+        }
+    };
 }
-
-/// Queues datagrams as [`Socket::send`] does. It is flushed when they are in the send queue, and closed as by [`Socket::close`]. A
-/// datagram that is too large is refused by an error, after which others can be sent.
-impl Sink<Bytes> for Socket {
-    type Error = NetError;
-
-    fn poll_ready(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), NetError>> {
-        self.poll_flush(cx)
-    }
-
-    fn start_send(mut self: Pin<&mut Self>, payload: Bytes) -> Result<(), NetError> {
-        let mut writing = std::mem::take(&mut self.writing);
-        let result = writing.start_send(payload, &self);
-        self.writing = writing;
-        result
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), NetError>> {
-        let mut writing = std::mem::take(&mut self.writing);
-        let result = writing.poll_queued(cx, &self);
-        self.writing = writing;
-        result
-    }
-
-    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), NetError>> {
-        let mut writing = std::mem::take(&mut self.writing);
-        let result = writing.poll_close(cx, &self);
-        self.writing = writing;
-        result
-    }
-}
+pub(crate) use stream_and_sink;

@@ -69,7 +69,7 @@ async fn the_least_time_between_packets_is_the_networks_where_the_receiver_is_bu
         let mut found = 0;
         while found < 5 {
             tokio::select! {
-                _ = pace.tick() => client.send(Bytes::from_static(&[0; 1000])).await.expect("open"),
+                _ = pace.tick() => drop(client.send(Bytes::from_static(&[0; 1000])).await.expect("open")),
                 event = server.event() => {
                     let Event::LossClassified(verdict) = event.expect("open") else { continue };
                     let Evidence::InterArrival { minimum, .. } = verdict.evidence else { panic!("{verdict:?}") };

@@ -102,7 +102,8 @@ async fn closing_does_not_wait_for_a_dead_peer_beyond_its_limit() {
     for _ in 0..1_000 {
         client.send(Bytes::from_static(&[0; 1_000])).await.expect("open");
     }
-    soon(client.close()).await;
+    let closed = soon(client.close()).await;
+    assert!(matches!(closed, Err(NetError::Connection(ConnectionError::TimedOut))), "{closed:?}");
     assert!(matches!(client.send(Bytes::new()).await, Err(NetError::Connection(ConnectionError::TimedOut))));
 }
 
@@ -157,7 +158,7 @@ async fn sockets_that_the_application_has_opened_are_taken_over() {
     assert_eq!(soon(server.recv()).await.expect("open").payload[..], *b"hello");
     let host = Host::from_std(bind(), HostOptions::default()).await.expect("a host");
     soon(host.connect(there, PORT, Config::default())).await.expect("a handshake");
-    soon(client.close()).await;
+    soon(client.close()).await.expect("in order");
     while let Ok(event) = soon(server.event()).await {
         if event == Event::Closed(ConnectionError::ClosedByPeer) {
             return;

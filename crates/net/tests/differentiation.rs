@@ -62,7 +62,7 @@ async fn a_receiver_negotiates_send_times_and_reports_its_verdicts() {
     let all = async {
         while found < 10 {
             tokio::select! {
-                _ = pace.tick() => client.send(Bytes::from_static(&[0; 1000])).await.expect("open"),
+                _ = pace.tick() => drop(client.send(Bytes::from_static(&[0; 1000])).await.expect("open")),
                 event = server.event() => {
                     let Event::LossClassified(verdict) = event.expect("open") else { continue };
                     found += verdict.count;

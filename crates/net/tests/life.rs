@@ -97,7 +97,7 @@ async fn many_tasks_send_and_receive_on_one_socket_and_none_misses_its_wake_up()
         while let Some(result) = sending.join_next().await {
             result.expect("no panic");
         }
-        client.close().await;
+        client.close().await.expect("in order");
         let mut seen = Vec::new();
         while let Some(result) = receiving.join_next().await {
             seen.extend(result.expect("no panic"));
@@ -139,7 +139,7 @@ async fn all_waiting_tasks_are_notified_of_the_end() {
             Ok(())
         });
         waiting.spawn(async move {
-            c.close().await;
+            c.close().await.expect("in order");
             Ok(())
         });
     }
@@ -234,7 +234,7 @@ async fn a_slow_reader_keeps_the_newest() {
     for n in 0..50 {
         server.send(numbered(n)).await.expect("open");
     }
-    server.close().await;
+    server.close().await.expect("in order");
     let mut unread = Vec::new();
     while let Ok(received) = client.recv().await {
         unread.push(number(&received.payload));
@@ -263,7 +263,7 @@ async fn a_full_queue_refuses_and_then_has_room_again() {
     // The driver does not run meanwhile.
     let refused = loop {
         match client.try_send(numbered(taken), None) {
-            Ok(()) => taken += 1,
+            Ok(_) => taken += 1,
             Err(error) => break error,
         }
     };
@@ -310,7 +310,7 @@ fn a_socket_that_outlives_its_runtime_returns_an_error() {
         assert!(matches!(soon(client.recv()).await, Err(NetError::DriverStopped)));
         assert!(matches!(soon(client.send(numbered(1))).await, Err(NetError::DriverStopped)));
         assert!(matches!(soon(listener.accept()).await, Err(NetError::DriverStopped)));
-        soon(client.close()).await;
+        soon(client.close()).await.expect("in order");
     });
 }
 

@@ -80,7 +80,7 @@ async fn a_bulk_transfer_arrives_in_order_and_close_lets_the_reader_finish() {
                 payload[..4].copy_from_slice(&n.to_be_bytes());
                 client.send(payload.into()).await.expect("open");
             }
-            client.close().await;
+            client.close().await.expect("in order");
         });
         let mut last = None;
         let mut count = 0;
@@ -170,7 +170,7 @@ async fn a_thousand_connections_share_one_udp_port() {
             let socket = Socket::connect(at, PORT, config(Ccid::TFRC)).await.expect("a handshake");
             socket.send(Bytes::copy_from_slice(&n.to_be_bytes())).await.expect("open");
             assert_eq!(socket.recv().await.expect("an echo").payload[..], n.to_be_bytes());
-            socket.close().await;
+            socket.close().await.expect("in order");
         });
     }
     let all = async {

@@ -58,7 +58,7 @@ async fn data_take_both_addresses_and_arrive_in_order() {
     for number in 0..200_u32 {
         let mut bytes = number.to_be_bytes().to_vec();
         bytes.resize(700, 0);
-        connected.send(Bytes::from(bytes)).expect("room");
+        connected.send(Bytes::from(bytes)).await.expect("room");
         if number % 10 == 9 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -72,7 +72,7 @@ async fn data_take_both_addresses_and_arrive_in_order() {
     assert!(received.windows(2).all(|pair| pair[0] < pair[1]), "{received:?}");
     assert!(received.len() >= 195 && (60..=140).contains(&on_second), "{} {on_second}", received.len());
     // And back.
-    accepted.send(&b"thanks"[..]).expect("room");
+    accepted.send(Bytes::from_static(b"thanks")).await.expect("room");
     assert_eq!(&soon(connected.recv()).await.expect("a datagram").payload[..], b"thanks");
     assert_eq!(connected.snapshot().expect("a connection").subflows[1].id, here);
 
@@ -91,7 +91,7 @@ async fn an_address_that_is_withdrawn_leaves_the_other() {
         while !matches!(accepted.event().await, Ok(MultipathEvent::AddressRemoved { address_id: 0 })) {}
     })
     .await;
-    connected.send(&b"by the second address"[..]).expect("room");
+    connected.send(Bytes::from_static(b"by the second address")).await.expect("room");
     let datagram = soon(accepted.recv()).await.expect("a datagram");
     assert_eq!(datagram.subflow, SubflowId(1));
 }
@@ -109,7 +109,7 @@ async fn a_connection_moves_to_an_address_that_appears_later() {
     connected.join(later, there).expect("a subflow");
     joined(&connected).await;
     assert!(connected.close_subflow(SubflowId(0)));
-    connected.send(&b"after the change"[..]).expect("room");
+    connected.send(Bytes::from_static(b"after the change")).await.expect("room");
     assert_eq!(&soon(accepted.recv()).await.expect("a datagram").payload[..], b"after the change");
 }
 
@@ -136,7 +136,7 @@ async fn what_the_other_end_has_sent_arrives_before_the_end() {
         assert_eq!(connected.try_recv().expect("a connection"), None);
         let (closing, answering) = if by_client { (&connected, &accepted) } else { (&accepted, &connected) };
         for number in 0..40_u32 {
-            answering.send(Bytes::copy_from_slice(&number.to_be_bytes())).expect("room");
+            answering.send(Bytes::copy_from_slice(&number.to_be_bytes())).await.expect("room");
         }
         let has_sent = || answering.snapshot().is_some_and(|it| it.statistics.datagrams_sent == 40);
         soon(async {

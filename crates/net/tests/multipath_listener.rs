@@ -80,13 +80,13 @@ async fn a_listener_serves_both_kinds_and_encrypts_over_all_subflows() {
     joined(&connected).await;
     let mut on_second = 0;
     for number in 0..100_u32 {
-        connected.send(Bytes::copy_from_slice(&number.to_be_bytes())).expect("room");
+        connected.send(Bytes::copy_from_slice(&number.to_be_bytes())).await.expect("room");
         let received = soon(accepted.recv()).await.expect("a datagram");
         assert_eq!(received.payload[..], number.to_be_bytes());
         on_second += u32::from(received.subflow == second);
     }
     assert!((30..=70).contains(&on_second), "{on_second} of 100 on the second subflow");
-    accepted.send(&b"back"[..]).expect("room");
+    accepted.send(Bytes::from_static(b"back")).await.expect("room");
     assert_eq!(soon(connected.recv()).await.expect("a datagram").payload[..], *b"back");
     // The handshake's datagrams and the bytes of records are not the application's.
     let sent = connected.snapshot().expect("open").statistics;
@@ -99,7 +99,7 @@ async fn a_listener_serves_both_kinds_and_encrypts_over_all_subflows() {
     assert_eq!(soon(accepted_single.recv()).await.expect("a datagram").payload[..], *b"single");
     // The multipath connections outlive the listener and their host.
     drop((listener, host));
-    connected.send(&b"still"[..]).expect("room");
+    connected.send(Bytes::from_static(b"still")).await.expect("room");
     assert_eq!(soon(accepted.recv()).await.expect("a datagram").payload[..], *b"still");
     soon(connected.close()).await.expect("both ends agree");
     assert!(matches!(soon(accepted.recv()).await, Err(NetError::Connection(_))));
@@ -134,12 +134,16 @@ async fn a_socket_does_not_receive_from_the_next_connection_in_its_place() {
     .await;
     let second = soon(connect()).await.expect("a handshake");
     let new = soon(host.accept()).await.expect("a client");
-    second.send(&b"for the second"[..]).expect("room");
+    second.send(Bytes::from_static(b"for the second")).await.expect("room");
     assert_eq!(soon(new.recv()).await.expect("a datagram").payload[..], *b"for the second");
-    assert!(soon(old.recv()).await.is_err() && old.send(&b"x"[..]).is_err() && old.snapshot().is_none());
+    assert!(
+        soon(old.recv()).await.is_err()
+            && old.try_send(Bytes::from_static(b"x"), None).is_err()
+            && old.snapshot().is_none()
+    );
     // Dropping the old socket does not close the new connection.
     drop(old);
-    second.send(&b"again"[..]).expect("room");
+    second.send(Bytes::from_static(b"again")).await.expect("room");
     assert_eq!(soon(new.recv()).await.expect("a datagram").payload[..], *b"again");
 }
 
@@ -156,7 +160,7 @@ async fn a_host_that_is_gone_accepts_nothing() {
     drop(host);
     assert!(soon(unaccepted.recv()).await.is_err(), "it is closed");
     assert!(soon(connect()).await.is_err());
-    accepted.send(&b"it continues"[..]).expect("room");
+    accepted.send(Bytes::from_static(b"it continues")).await.expect("room");
     assert_eq!(soon(taken.recv()).await.expect("a datagram").payload[..], *b"it continues");
 }
 
@@ -174,13 +178,13 @@ async fn an_address_that_disappears_leaves_the_other_and_may_return() {
     assert_eq!(client.local_addrs(), [second]);
     soon(async { while !matches!(accepted.event().await, Ok(MultipathEvent::AddressRemoved { .. })) {} })
         .await;
-    connected.send(&b"by the second"[..]).expect("room");
+    connected.send(Bytes::from_static(b"by the second")).await.expect("room");
     assert_eq!(soon(accepted.recv()).await.expect("a datagram").subflow, SubflowId(1));
     let back = client.add_local(address("127.0.0.1:0")).expect("loopback");
     let third = connected.join(back, at(&listener)).expect("a subflow");
     assert_eq!(joined(&connected).await, third);
     assert!(client.remove_local(second));
-    connected.send(&b"by the third"[..]).expect("room");
+    connected.send(Bytes::from_static(b"by the third")).await.expect("room");
     assert_eq!(soon(accepted.recv()).await.expect("a datagram").payload[..], *b"by the third");
 }
 
@@ -230,6 +234,6 @@ async fn without_the_extensions_at_the_listener_the_connection_is_a_regular_one(
     let connected = connected.expect("a handshake");
     assert!(!connected.established().await.expect("open"), "a regular connection");
     let accepted = soon(listener.accept()).await.expect("a client");
-    connected.send(&b"regular"[..]).expect("room");
+    connected.send(Bytes::from_static(b"regular")).await.expect("room");
     assert_eq!(soon(accepted.recv()).await.expect("a datagram").payload[..], *b"regular");
 }

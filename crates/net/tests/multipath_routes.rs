@@ -91,7 +91,7 @@ fn echo(ready: &Sender<()>) {
         ready.send(()).expect("the test waits");
         let socket = soon(host.accept()).await.expect("a client");
         while let Ok(received) = soon(socket.recv()).await {
-            let _ = socket.send(received.payload);
+            let _ = socket.send(received.payload).await;
         }
     });
 }
@@ -171,7 +171,7 @@ async fn send_until(
             if is_done(&snapshot) {
                 return snapshot;
             }
-            let _ = socket.send(Bytes::from(vec![7; snapshot.max_datagram]));
+            let _ = socket.send(Bytes::from(vec![7; snapshot.max_datagram])).await;
             sleep(Duration::from_millis(5)).await;
             while let Ok(received) = timeout(Duration::from_millis(1), socket.recv()).await {
                 received.expect("a connection");

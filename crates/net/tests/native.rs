@@ -58,7 +58,7 @@ async fn transfer(client: &Host, server: &Host, at: SocketAddr, port: u16, ccid:
         }
     };
     soon(both).await;
-    soon(client.close()).await;
+    soon(client.close()).await.expect("in order");
     let end = soon(server.recv()).await.expect_err("closed");
     assert!(matches!(end, NetError::Connection(ConnectionError::ClosedByPeer)), "{end}");
 }

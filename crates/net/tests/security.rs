@@ -57,7 +57,7 @@ async fn ends_that_pin_each_other_exchange_datagrams() {
     let statistics = socket.snapshot().expect("open").statistics;
     assert_eq!((statistics.datagrams_sent, statistics.bytes_sent), (4, 2201));
     assert_eq!((statistics.datagrams_received, statistics.bytes_received), (4, 2201));
-    socket.close().await;
+    socket.close().await.expect("in order");
     let end = accepted.recv().await.expect_err("closed");
     assert!(matches!(end, NetError::Connection(ConnectionError::ClosedByPeer)), "{end}");
     assert_eq!(accepted.forgeries(), 0);

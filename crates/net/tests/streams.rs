@@ -37,7 +37,7 @@ async fn a_sink_waits_for_room_and_the_stream_of_the_peer_ends_with_the_connecti
     let mut items = futures_util::stream::iter(sent.clone()).map(Ok);
     let sending = async {
         client.send_all(&mut items).await.expect("open");
-        client.close().await;
+        client.close().await.expect("in order");
     };
     // The queue refuses: nothing is dropped, although it has room for four of 300.
     let receiving = server.map(|item| item.expect("a regular end").payload).collect::<Vec<_>>();
@@ -113,22 +113,23 @@ async fn datagrams_are_dropped_at_their_deadline_and_an_event_says_so() {
     let (client, server) = pair(Config::default()).await;
     // While it is frozen, nothing is sent.
     client.freeze(FreezeScope::Local);
-    client
-        .send_within(Bytes::from_static(b"stale"), whimbrel_net::Duration::from_millis(20))
-        .await
-        .expect("open");
+    let brief = whimbrel_net::Duration::from_millis(20);
+    let stale = client.send_within(Bytes::from_static(b"stale"), brief).await.expect("open");
     let later = client.now() + whimbrel_net::Duration::from_secs(20);
     client.send_before(Bytes::from_static(b"fresh"), later).await.expect("open");
     let (sending, _receiving) = client.split();
-    let mut sending = sending.with_lifetime(whimbrel_net::Duration::from_millis(20));
+    let mut sending = sending.with_lifetime(brief);
     SinkExt::send(&mut sending, Bytes::from_static(b"stale as well")).await.expect("open");
     tokio::time::sleep(Duration::from_millis(60)).await;
     sending.socket().unfreeze(FreezeScope::Local);
     assert_eq!(soon(server.recv()).await.expect("open").payload[..], *b"fresh");
-    let mut expired = 0;
-    while expired < 2 {
+    let mut expired = Vec::new();
+    while expired.len() < 2 {
         let event = soon(sending.socket().event()).await.expect("open");
-        expired += u32::from(matches!(event, Event::DatagramDropped { reason: DropReason::Expired, .. }));
+        if let Event::DatagramDropped { id, reason: DropReason::Expired } = event {
+            expired.push(id);
+        }
     }
+    assert_eq!(expired[0], stale);
     assert_eq!(sending.socket().try_recv().map(|found| found.is_none()).ok(), Some(true));
 }

@@ -62,7 +62,7 @@ async fn a_connection_is_a_span_with_its_events() {
     let server = listener.accept().await.expect("a client");
     client.send(Bytes::from_static(b"seven b")).await.expect("open");
     server.recv().await.expect("open");
-    client.close().await;
+    client.close().await.expect("in order");
 
     let lines = recorder.0.lock().expect("no panic").clone();
     let number = |wanted: &str| {

@@ -257,12 +257,12 @@ impl Socket {
         }))
     }
 
-    /// `False` if the queue is full and refuses.
-    fn try_send(&self, data: &[u8], lifetime_s: Option<f64>) -> PyResult<bool> {
+    /// The datagram's number; `None` if the queue is full and refuses.
+    fn try_send(&self, data: &[u8], lifetime_s: Option<f64>) -> PyResult<Option<u64>> {
         let lifetime = lifetime_s.map(|lifetime| seconds(lifetime, "lifetime")).transpose()?;
         match self.0.try_send(Bytes::copy_from_slice(data), lifetime) {
-            Ok(()) => Ok(true),
-            Err(NetError::Send(SendError::QueueFull)) => Ok(false),
+            Ok(id) => Ok(Some(id.0)),
+            Err(NetError::Send(SendError::QueueFull)) => Ok(None),
             Err(error) => Err(raised(error)),
         }
     }
@@ -354,7 +354,8 @@ fn describe(event: &Event, fields: &Bound<'_, PyDict>) -> PyResult<&'static str>
             fields.set_item("receiver_ccid", receiver_ccid.0)?;
             "connected"
         }
-        Event::DatagramDropped { reason, .. } => {
+        Event::DatagramDropped { id, reason } => {
+            fields.set_item("datagram", id.0)?;
             fields.set_item("reason", snake_case(&format!("{reason:?}")))?;
             "dropped"
         }

@@ -241,8 +241,7 @@ async fn forward(
                 }
                 Some(Err(error)) => return Err(anyhow::Error::new(error).context("standard input").into()),
                 None if ends => {
-                    link.close().await;
-                    break None;
+                    break link.close().await.err();
                 }
                 None => has_input = false,
             },
@@ -259,7 +258,8 @@ async fn forward(
                 watch.apply(change?, link).await.iter().for_each(|line| eprintln!("whimbrel: {line}"));
             }
             () = interrupt.raised() => {
-                link.close().await;
+                // The interruption is the result, however the connection ends.
+                let _ = link.close().await;
                 return Err(Failure::Interrupted);
             }
         }

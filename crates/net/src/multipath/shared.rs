@@ -16,7 +16,7 @@ use super::state::{Outlet, State};
 use crate::NetError;
 use crate::alarm::Alarm;
 use crate::clock::{Clock, secret};
-use crate::mailbox::wait;
+use crate::waiters::wait;
 
 /// State shared by tasks and application.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ impl Shared {
         wait(&self.accepted, || {
             let mut state = self.lock();
             if let Some((handle, mailbox)) = state.unaccepted.pop_front() {
-                mailbox.inbox().is_claimed = true;
+                mailbox.inbox().unread.claim();
                 return Some(Ok((self.handle(&mut state), handle, mailbox)));
             }
             state.is_stopped.then_some(Err(NetError::DriverStopped))

@@ -108,7 +108,7 @@ impl State {
             self.layers.stop_serving(port);
         }
         self.unaccepted.clear();
-        let unclaimed = self.mailboxes.iter().filter(|(_, mailbox)| !mailbox.inbox().is_claimed);
+        let unclaimed = self.mailboxes.iter().filter(|(_, mailbox)| !mailbox.inbox().unread.is_claimed());
         let handles: Vec<_> = unclaimed.map(|(handle, _)| *handle).collect();
         handles.into_iter().for_each(|handle| self.close(now, handle));
     }
@@ -243,8 +243,8 @@ impl State {
         let was_established = mailbox.inbox().is_multipath.is_some();
         mailbox.deliver(now, events.into_iter());
         let inbox = mailbox.inbox();
-        let is_new = !was_established && inbox.is_multipath.is_some() && !inbox.is_claimed;
-        let is_over = inbox.closed.is_some();
+        let is_new = !was_established && inbox.is_multipath.is_some() && !inbox.unread.is_claimed();
+        let is_over = inbox.unread.closed().is_some();
         drop(inbox);
         if is_over {
             self.unaccepted.retain(|(_, waiting)| !Arc::ptr_eq(waiting, &mailbox));
@@ -257,7 +257,7 @@ impl State {
     /// A client has begun the handshake of DTLS: the oldest such handshake may have to end for it.
     fn begin_handshake(&mut self, now: Instant, handle: MultipathHandle) {
         let Some(mailbox) = self.mailboxes.get(&handle).cloned() else { return };
-        if mailbox.inbox().is_claimed {
+        if mailbox.inbox().unread.is_claimed() {
             return;
         }
         let mailboxes = &self.mailboxes;

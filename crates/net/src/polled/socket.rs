@@ -10,11 +10,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
-use whimbrel_proto::{ConnectionError, Event, SendError};
+use whimbrel_proto::{ConnectionError, DatagramId, Event, SendError};
 
 use super::Runtime;
 use super::runtime::waited;
 use super::signal::Signal;
+use crate::waiters::wait;
 use crate::{NetError, Received, Setup, SocketOptions};
 
 /// One connection; see [`crate::Socket`]. Its descriptor is readable while there are datagrams to read, and when the handshake or
@@ -120,22 +121,23 @@ impl Shared {
                     self.has_room.store(true, Ordering::SeqCst);
                     self.events.set();
                 }
-                () = mailbox.when_readable(|| mailbox.inbox().has_datagram().then_some(())), if watches_data => {
+                () = wait(&mailbox.waiters.readable, || mailbox.inbox().unread.has_datagram().then_some(())), if watches_data => {
                     watches_data = false;
                     self.data.set();
                 }
-                () = mailbox.when_happened(|| self.has_event(&socket).then_some(())), if watches_events => {
+                () = wait(&mailbox.waiters.happened, || self.has_event(&socket).then_some(())), if watches_events => {
                     watches_events = false;
                     self.events.set();
                 }
             }
         }
-        socket.close().await;
+        // The reason for the end is the error of reading.
+        let _ = socket.close().await;
         self.signal_end();
     }
 
     fn has_event(&self, socket: &crate::Socket) -> bool {
-        self.has_room.load(Ordering::SeqCst) || socket.mailbox.inbox().has_event()
+        self.has_room.load(Ordering::SeqCst) || socket.mailbox.inbox().unread.has_event()
     }
 }
 
@@ -227,11 +229,11 @@ impl Socket {
     /// # Errors
     /// As [`crate::Socket::try_send`]. If the queue is full and refuses, [`Socket::event_fd`] becomes readable when it has room, and
     /// [`Socket::try_event`] gives [`Event::SendReady`]. During the handshake, the queue counts as full.
-    pub fn try_send(&self, payload: Bytes, lifetime: Option<Duration>) -> Result<(), NetError> {
+    pub fn try_send(&self, payload: Bytes, lifetime: Option<Duration>) -> Result<DatagramId, NetError> {
         let Some(socket) = self.get()? else { return Err(SendError::QueueFull.into()) };
         let deadline = lifetime.map(|lifetime| socket.now() + lifetime.into());
         // Created before the attempt: it receives a wake-up between that and waiting.
-        let room = socket.mailbox.writable.clone().notified_owned();
+        let room = socket.mailbox.waiters.writable.clone().notified_owned();
         let result = socket.try_send(payload, deadline);
         if let Err(NetError::Send(SendError::QueueFull)) = result {
             *self.shared.room.lock().unwrap_or_else(PoisonError::into_inner) = Some(room);

@@ -33,7 +33,7 @@ fn error_after_report(remote: SocketAddr, quoted: Quoted) -> Option<ConnectionEr
     let (mut state, mailbox, ..) = requesting();
     state.handle_report(NOW, remote, quoted, PathError::Unreachable);
     state.deliver_events(NOW);
-    mailbox.inbox().closed
+    mailbox.inbox().unread.closed()
 }
 
 #[test]

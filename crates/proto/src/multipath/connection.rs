@@ -280,7 +280,8 @@ impl MultipathConnection {
     ///
     /// # Errors
     ///
-    /// The connection is closing, the datagram is too large, or the queue is full and its policy is to refuse.
+    /// The connection is closing, the peer no longer listens, the datagram is too large, or the queue is full and its policy is
+    /// to refuse.
     pub fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
         self.check_size(datagram.payload.len())?;
         let result = self.sending.push(now, datagram);
@@ -299,9 +300,18 @@ impl MultipathConnection {
         self.sending.report(&mut self.events.queue);
         result
     }
+    /// Stops delivering datagrams to the application, for good. Data that still arrive, on any path, are dropped and reported to
+    /// the peer (RFC 4340, Section 11.7.2, Drop Code 1), which should then send no more. Events and sending continue.
+    pub fn stop_receiving(&mut self, now: Instant) {
+        self.delivery.end();
+        self.subflows.iter_mut().for_each(|subflow| subflow.connection.stop_receiving(now));
+    }
     fn check_size(&self, size: usize) -> Result<(), SendError> {
         if matches!(self.phase, Phase::Closing { .. } | Phase::Over) {
             return Err(SendError::Closed);
+        }
+        if self.sending.is_over() {
+            return Err(SendError::PeerNotListening);
         }
         let limit = self.max_datagram();
         if size > limit { Err(SendError::TooLarge { size, limit }) } else { Ok(()) }

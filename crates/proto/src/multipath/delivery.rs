@@ -41,6 +41,8 @@ pub(super) struct Delivery {
     late: u64,
     duplicates: u64,
     span: Span,
+    /// The application takes no more datagrams.
+    has_ended: bool,
 }
 
 /// A datagram that leaves, with its number.
@@ -67,7 +69,16 @@ impl Delivery {
             late: 0,
             duplicates: 0,
             span: Span::default(),
+            has_ended: false,
         }
+    }
+    /// The application takes no more datagrams: those that wait are dropped.
+    pub(super) fn end(&mut self) {
+        self.has_ended = true;
+        self.buffer = None;
+    }
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended
     }
     /// Processes an arrived packet with that number. `datagram`: its data, if it has some. Returns the datagram if it is
     /// delivered at once; otherwise it waits, or is a duplicate or too late.
@@ -130,7 +141,7 @@ impl Delivery {
     }
     /// Number of numbers below the greatest that have not arrived: lost, or still under way on a slower path.
     pub(super) fn missing(&self) -> u64 {
-        self.span.missing
+        if self.has_ended { 0 } else { self.span.missing }
     }
     pub(super) fn snapshot(&self) -> Option<ReorderSnapshot> {
         let buffer = self.buffer.as_ref()?;

@@ -50,6 +50,8 @@ pub(super) struct Sending {
     sent_bytes: u64,
     /// Datagrams that will never leave.
     dropped: u64,
+    /// The peer's application no longer listens.
+    is_over: bool,
 }
 
 impl Sending {
@@ -64,6 +66,7 @@ impl Sending {
             sent: 0,
             sent_bytes: 0,
             dropped: 0,
+            is_over: false,
         }
     }
     pub(super) fn push(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
@@ -71,7 +74,13 @@ impl Sending {
     }
     /// A datagram did not leave on its subflow: it is the next to be sent.
     pub(super) fn take_back(&mut self, staged: Staged) {
-        if !staged.is_copy {
+        if staged.is_copy {
+            return;
+        }
+        if self.is_over {
+            let reason = DropReason::PeerNotListening;
+            self.reports.push_back(Event::DatagramDropped { id: staged.id, reason });
+        } else {
             self.returned.push_back(staged);
         }
     }
@@ -188,8 +197,20 @@ impl Sending {
     /// Drops all datagrams: the connection is over.
     pub(super) fn clear(&mut self) {
         self.queue.clear(&mut self.reports);
+        self.drop_returned(DropReason::ConnectionEnded);
+    }
+    /// Drops all datagrams, because the peer's application no longer listens (RFC 4340, Section 11.7.2).
+    pub(super) fn give_up(&mut self) {
+        self.is_over = true;
+        self.queue.give_up(&mut self.reports);
+        self.drop_returned(DropReason::PeerNotListening);
+    }
+    /// `true` if the peer's application no longer listens.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+    fn drop_returned(&mut self, reason: DropReason) {
         while let Some(staged) = self.returned.pop_front() {
-            let reason = DropReason::ConnectionEnded;
             self.reports.push_back(Event::DatagramDropped { id: staged.id, reason });
         }
     }

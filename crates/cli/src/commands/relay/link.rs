@@ -123,7 +123,7 @@ impl Link {
         deadline: Option<Instant>,
     ) -> Result<(), NetError> {
         match self {
-            Self::Single(socket) => socket.try_send(payload, deadline),
+            Self::Single(socket) => socket.try_send(payload, deadline).map(drop),
             Self::Several { socket, .. } => socket.try_send(payload, deadline).map(drop),
         }
     }
@@ -147,10 +147,10 @@ impl Link {
         }
         Ok(())
     }
-    pub(in crate::commands) async fn close(&self) {
+    pub(in crate::commands) async fn close(&self) -> Result<(), NetError> {
         match self {
             Self::Single(socket) => socket.close().await,
-            Self::Several { socket, .. } => drop(socket.close().await),
+            Self::Several { socket, .. } => socket.close().await,
         }
     }
     pub(super) fn abort(&self) {

@@ -99,6 +99,10 @@ impl MultipathConnection {
                     self.sending.drop_larger_than(limit);
                     self.report(id, event);
                 }
+                Event::DataDropped { code: DropCode::ApplicationNotListening, .. } => {
+                    self.sending.give_up();
+                    self.report(id, event);
+                }
                 Event::Connected { .. } | Event::Drained | Event::SendReady => {}
                 event => self.report(id, event),
             }
@@ -121,9 +125,11 @@ impl MultipathConnection {
         self.events.queue.push_back(MultipathEvent::Subflow { subflow, event });
     }
     fn on_datagram(&mut self, now: Instant, index: usize, sequence: Option<SeqNo>, arrived: Arrived) {
-        if self.phase == Phase::Over {
-            let code = DropCode::ApplicationNotListening;
-            self.subflows[index].connection.datagram_discarded(arrived.packet, code);
+        if self.phase == Phase::Over || self.delivery.has_ended() {
+            let connection = &mut self.subflows[index].connection;
+            connection.datagram_discarded(arrived.packet, DropCode::ApplicationNotListening);
+            // This subflow may have joined since.
+            connection.stop_receiving(now);
             return;
         }
         let is_accepted = self.subflows[index].is_established() || self.subflows[index].is_over();

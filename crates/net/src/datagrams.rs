@@ -1,0 +1,337 @@
+//! Sending, receiving, waiting and closing: what sockets of one path and of several have in common.
+
+use std::fmt::Debug;
+
+use bytes::Bytes;
+use tokio::sync::Notify;
+use whimbrel_proto::{ConnectionError, DatagramId, SendError};
+use whimbrel_units::Instant;
+
+use crate::NetError;
+use crate::streams::Streams;
+use crate::unread::Unread;
+use crate::waiters::{Waiters, wait};
+
+/// A socket of one path or of several: [`Socket`](crate::Socket) or [`MultipathSocket`](crate::multipath::MultipathSocket).
+///
+/// It has no methods for applications, and cannot be implemented by them: both types have the same methods of their own.
+pub trait DatagramSocket: Common {}
+
+/// What the common functions need of a socket.
+pub trait Common: Debug + Sized {
+    /// A received datagram.
+    type Received;
+    /// An event that is not a datagram.
+    type Event;
+
+    /// The time on the socket's clock.
+    fn clock(&self) -> Instant;
+    /// The tasks that wait.
+    fn waiters(&self) -> &Waiters;
+    /// Calls `look` with what has arrived.
+    fn with_unread<T>(&self, look: impl FnOnce(&mut Unread<Self::Received, Self::Event>) -> T) -> T;
+    /// Queues the datagrams that `next` returns, until it returns none or one is refused. Returns the last one's identifier.
+    fn queue(&self, next: impl FnMut() -> Option<Bytes>, deadline: Option<Instant>) -> Queued;
+    /// Makes room in the send queue.
+    fn make_room(&self, size: usize) -> Result<(), SendError>;
+    /// Begins to close the connection.
+    fn begin_closing(&self);
+    /// Drops what arrives from now on.
+    fn end_receiving(&self);
+    /// The state of the socket as a stream and a sink.
+    fn streams(&mut self) -> &mut Streams;
+}
+
+/// The outcome of queueing datagrams.
+#[derive(Debug)]
+pub struct Queued {
+    /// The datagram queued last.
+    pub(crate) last: Option<DatagramId>,
+    /// The one that was refused, and why.
+    pub(crate) refused: Option<(Bytes, SendError)>,
+}
+
+impl Queued {
+    /// Queues the datagrams that `next` returns by `send`.
+    pub(crate) fn by(
+        mut next: impl FnMut() -> Option<Bytes>,
+        mut send: impl FnMut(Bytes) -> Result<DatagramId, SendError>,
+    ) -> Self {
+        let mut last = None;
+        while let Some(payload) = next() {
+            match send(payload.clone()) {
+                Ok(id) => last = Some(id),
+                Err(error) => return Self { last, refused: Some((payload, error)) },
+            }
+        }
+        Self { last, refused: None }
+    }
+}
+
+/// The error of a refusal: for a connection that is over, that of its end.
+pub(crate) fn refusal<S: Common>(socket: &S, error: SendError) -> NetError {
+    if error == SendError::Closed {
+        socket.with_unread(|unread| unread.end()).unwrap_or(ConnectionError::ClosedLocally.into())
+    } else {
+        error.into()
+    }
+}
+
+/// Queues datagrams, and waits for room where the queue refuses. Returns the last one's identifier.
+pub(crate) async fn send_all<S: Common>(
+    socket: &S,
+    payloads: impl IntoIterator<Item = Bytes>,
+    deadline: Option<Instant>,
+) -> Result<Option<DatagramId>, NetError> {
+    let mut payloads = payloads.into_iter();
+    let (mut refused, mut last) = (None, None);
+    wait(&socket.waiters().writable, || {
+        let queued = socket.queue(|| refused.take().or_else(|| payloads.next()), deadline);
+        last = queued.last.or(last);
+        match queued.refused {
+            None => Some(Ok(last)),
+            Some((payload, SendError::QueueFull)) => {
+                refused = Some(payload);
+                None
+            }
+            Some((_, error)) => Some(Err(refusal(socket, error))),
+        }
+    })
+    .await
+}
+
+/// Queues a datagram, and waits for room where the queue refuses.
+pub(crate) async fn send<S: Common>(
+    socket: &S,
+    payload: Bytes,
+    deadline: Option<Instant>,
+) -> Result<DatagramId, NetError> {
+    send_all(socket, [payload], deadline).await.map(|last| last.expect("one datagram was queued"))
+}
+
+/// Queues a datagram. Never waits.
+pub(crate) fn try_send<S: Common>(
+    socket: &S,
+    payload: Bytes,
+    deadline: Option<Instant>,
+) -> Result<DatagramId, NetError> {
+    let mut payload = Some(payload);
+    let queued = socket.queue(|| payload.take(), deadline);
+    match queued.refused {
+        None => Ok(queued.last.expect("one datagram was queued")),
+        Some((_, error)) => Err(refusal(socket, error)),
+    }
+}
+
+/// Waits for room for a datagram of that size.
+pub(crate) async fn writable<S: Common>(socket: &S, size: usize) -> Result<(), NetError> {
+    wait(&socket.waiters().writable, || match socket.make_room(size) {
+        Err(SendError::QueueFull) => None,
+        result => Some(result.map_err(|error| refusal(socket, error))),
+    })
+    .await
+}
+
+/// Waits until `take` finds something, or the connection is over.
+pub(crate) async fn taken<S: Common, T>(
+    socket: &S,
+    notify: &Notify,
+    mut take: impl FnMut(&mut Unread<S::Received, S::Event>) -> Option<T>,
+) -> Result<T, NetError> {
+    wait(notify, || socket.with_unread(|unread| take(unread).map(Ok).or_else(|| unread.end().map(Err)))).await
+}
+
+/// What `take` finds now.
+pub(crate) fn taken_now<S: Common, T>(
+    socket: &S,
+    take: impl FnOnce(&mut Unread<S::Received, S::Event>) -> Option<T>,
+) -> Result<Option<T>, NetError> {
+    socket.with_unread(|unread| match take(unread) {
+        Some(found) => Ok(Some(found)),
+        None => unread.end().map_or(Ok(None), Err),
+    })
+}
+
+/// Closes the connection, and waits until it is over.
+pub(crate) async fn close<S: Common>(socket: &S) -> Result<(), NetError> {
+    socket.begin_closing();
+    closed(wait(&socket.waiters().happened, || socket.with_unread(|unread| unread.end())).await)
+}
+
+/// The result of closing a connection that has ended for that reason.
+pub(crate) fn closed(end: NetError) -> Result<(), NetError> {
+    match end {
+        NetError::Connection(ConnectionError::ClosedLocally | ConnectionError::ClosedByPeer) => Ok(()),
+        other => Err(other),
+    }
+}
+
+/// The methods that sockets of one path and of several have in common.
+macro_rules! datagram_methods {
+    ($socket:ty, $received:ty, $event:ty) => {
+        impl $crate::DatagramSocket for $socket {}
+
+        impl $socket {
+            /// The time on this socket's clock, for deadlines.
+            pub fn now(&self) -> $crate::Instant {
+                self.clock()
+            }
+
+            /// Queues a datagram. Its arrival is not confirmed: a dead peer is detected after
+            /// [`TimerConfig::idle`](crate::TimerConfig::idle), a minute by default. Where the send queue refuses when full
+            /// ([`OverflowPolicy::Refuse`](crate::OverflowPolicy::Refuse)), waits for room; otherwise never waits.
+            ///
+            /// Returns its identifier, by which an event reports it if it is dropped before it was sent.
+            ///
+            /// # Errors
+            /// The datagram is too large, the peer no longer receives, or the connection is over.
+            pub async fn send(&self, payload: $crate::Bytes) -> Result<$crate::DatagramId, $crate::NetError> {
+                $crate::datagrams::send(self, payload, None).await
+            }
+
+            /// Queues several datagrams at once, as [`Self::send`] does one: the pieces of a video frame, say.
+            /// They are not worth sending after `deadline` (on this socket's clock).
+            ///
+            /// # Errors
+            /// As [`Self::send`]; those before the one that failed are queued.
+            pub async fn send_many(
+                &self,
+                payloads: impl IntoIterator<Item = $crate::Bytes>,
+                deadline: Option<$crate::Instant>,
+            ) -> Result<(), $crate::NetError> {
+                $crate::datagrams::send_all(self, payloads, deadline).await.map(drop)
+            }
+
+            /// Waits until the send queue has room for a datagram of `size` bytes, for an application that decides at the
+            /// last moment what to send. Without [`OverflowPolicy::Refuse`](crate::OverflowPolicy::Refuse) it makes room, and
+            /// does not wait.
+            ///
+            /// # Errors
+            /// Such a datagram is too large, the peer no longer receives, or the connection is over.
+            pub async fn writable(&self, size: usize) -> Result<(), $crate::NetError> {
+                $crate::datagrams::writable(self, size).await
+            }
+
+            /// Queues a datagram that is not worth sending after `deadline` (on this socket's clock). Never waits.
+            ///
+            /// # Errors
+            /// As [`Self::send`], or the queue is full and refuses.
+            pub fn try_send(
+                &self,
+                payload: $crate::Bytes,
+                deadline: Option<$crate::Instant>,
+            ) -> Result<$crate::DatagramId, $crate::NetError> {
+                $crate::datagrams::try_send(self, payload, deadline)
+            }
+
+            /// Queues a datagram that is dropped if it could not be sent until `deadline` (on this socket's clock), and an
+            /// event then reports it. Waits as [`Self::send`] does.
+            ///
+            /// # Errors
+            /// As [`Self::send`].
+            pub async fn send_before(
+                &self,
+                payload: $crate::Bytes,
+                deadline: $crate::Instant,
+            ) -> Result<$crate::DatagramId, $crate::NetError> {
+                $crate::datagrams::send(self, payload, Some(deadline)).await
+            }
+
+            /// As [`Self::send_before`], with a deadline `lifetime` from now.
+            ///
+            /// # Errors
+            /// As [`Self::send`].
+            pub async fn send_within(
+                &self,
+                payload: $crate::Bytes,
+                lifetime: $crate::Duration,
+            ) -> Result<$crate::DatagramId, $crate::NetError> {
+                self.send_before(payload, self.now() + lifetime).await
+            }
+
+            /// The next datagram.
+            ///
+            /// # Errors
+            /// The connection is over and all that arrived has been read.
+            pub async fn recv(&self) -> Result<$received, $crate::NetError> {
+                $crate::datagrams::taken(self, &self.waiters().readable, |unread| unread.pop()).await
+            }
+
+            /// Waits for at least one datagram and appends up to `limit` to `out`; returns their number.
+            ///
+            /// # Errors
+            /// The connection is over and all that arrived has been read.
+            pub async fn recv_many(
+                &self,
+                out: &mut Vec<$received>,
+                limit: usize,
+            ) -> Result<usize, $crate::NetError> {
+                $crate::datagrams::taken(self, &self.waiters().readable, |unread| {
+                    let taken = unread.pop_many(out, limit);
+                    (taken > 0 || limit == 0).then_some(taken)
+                })
+                .await
+            }
+
+            /// The next datagram if there is one now. Never waits.
+            ///
+            /// # Errors
+            /// As [`Self::recv`].
+            pub fn try_recv(&self) -> Result<Option<$received>, $crate::NetError> {
+                $crate::datagrams::taken_now(self, |unread| unread.pop())
+            }
+
+            /// The next event that is not a datagram: drops with their reasons, changes of paths, the end.
+            ///
+            /// # Errors
+            /// The connection is over and its last event has been read.
+            pub async fn event(&self) -> Result<$event, $crate::NetError> {
+                $crate::datagrams::taken(self, &self.waiters().happened, |unread| unread.pop_event()).await
+            }
+
+            /// The next event if there is one now. Never waits.
+            ///
+            /// # Errors
+            /// As [`Self::event`].
+            pub fn try_event(&self) -> Result<Option<$event>, $crate::NetError> {
+                $crate::datagrams::taken_now(self, |unread| unread.pop_event())
+            }
+
+            /// Datagrams dropped because the application did not read them in time.
+            pub fn receive_overflows(&self) -> u64 {
+                self.with_unread(|unread| unread.overflowed())
+            }
+
+            /// Stops receiving: later arrivals are dropped, and the peer is notified (RFC 4340, Section 11.7.2).
+            /// Datagrams that have arrived can still be read, and sending continues. This cannot be undone.
+            /// Dropping the socket implies it.
+            pub fn stop_receiving(&self) {
+                self.end_receiving();
+            }
+
+            /// Splits the socket into halves for two tasks. (Where a reference suffices, none is needed: all methods take
+            /// `&self`.)
+            ///
+            /// The connection is closed when both are dropped. Dropping the receiving half alone implies
+            /// [`Self::stop_receiving`].
+            pub fn split(self) -> ($crate::SendHalf<Self>, $crate::ReceiveHalf<Self>) {
+                $crate::halves::split(self)
+            }
+
+            /// Closes gracefully: sends the queued datagrams, then a Close, and waits until the peer answers or is given up,
+            /// for no longer than the configuration's [`TimerConfig::close`](crate::TimerConfig::close), half a minute by
+            /// default. Datagrams still queued then are dropped and the connection is reset.
+            ///
+            /// Afterwards [`Self::recv`] still gives what arrived before.
+            ///
+            /// # Errors
+            /// The reason for the end, if it was another than the two ends' agreement: a reset, or a peer that did not answer.
+            pub async fn close(&self) -> Result<(), $crate::NetError> {
+                $crate::datagrams::close(self).await
+            }
+        }
+
+        $crate::streams::stream_and_sink!($socket, $received);
+    };
+}
+pub(crate) use datagram_methods;

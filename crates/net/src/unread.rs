@@ -1,0 +1,158 @@
+//! Received datagrams and events that wait for the application of a socket, and the end of its connection.
+
+use std::collections::VecDeque;
+
+use whimbrel_dtls::SecurityError;
+use whimbrel_proto::ConnectionError;
+
+use crate::NetError;
+
+/// The most unread events kept.
+pub(crate) const MAX_EVENTS: usize = 1024;
+/// Unread datagrams kept for a connection that the application has not accepted yet: peers may open many and send to each.
+pub(crate) const MAX_UNCLAIMED: usize = 64;
+
+/// Datagrams `D` and events `E` that wait for the application.
+#[derive(Debug)]
+pub struct Unread<D, E> {
+    datagrams: VecDeque<D>,
+    /// Unread datagrams kept.
+    limit: usize,
+    /// The application has the socket.
+    is_claimed: bool,
+    events: VecDeque<E>,
+    /// Datagrams that arrived while the application had `limit` unread ones.
+    overflowed: u64,
+    closed: Option<ConnectionError>,
+    /// Reason why the connection is not secured.
+    insecure: Option<SecurityError>,
+    /// The driver has ended: nothing more will arrive.
+    is_stopped: bool,
+}
+
+impl<D, E> Unread<D, E> {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            datagrams: VecDeque::new(),
+            limit: limit.max(1),
+            is_claimed: false,
+            events: VecDeque::new(),
+            overflowed: 0,
+            closed: None,
+            insecure: None,
+            is_stopped: false,
+        }
+    }
+
+    /// Stores a datagram. Live data: of too many the oldest is removed, and returned.
+    pub(crate) fn push(&mut self, datagram: D) -> Option<D> {
+        let oldest = if self.datagrams.len() >= self.limit() { self.datagrams.pop_front() } else { None };
+        self.overflowed += u64::from(oldest.is_some());
+        self.datagrams.push_back(datagram);
+        oldest
+    }
+
+    /// Stores an event; of too many the oldest is lost.
+    pub(crate) fn push_event(&mut self, event: E) {
+        if self.events.len() == MAX_EVENTS {
+            self.events.pop_front();
+        }
+        self.events.push_back(event);
+    }
+
+    /// `true` if three quarters of the room for datagrams are full.
+    pub(crate) fn is_filling(&self) -> bool {
+        self.datagrams.len() >= self.limit() - self.limit() / 4
+    }
+
+    fn limit(&self) -> usize {
+        if self.is_claimed { self.limit } else { self.limit.min(MAX_UNCLAIMED) }
+    }
+
+    /// The application has the socket.
+    pub(crate) fn claim(&mut self) {
+        self.is_claimed = true;
+    }
+
+    pub(crate) fn is_claimed(&self) -> bool {
+        self.is_claimed
+    }
+
+    /// Number of datagrams lost because the application had too many unread ones.
+    pub(crate) fn overflowed(&self) -> u64 {
+        self.overflowed
+    }
+
+    /// The oldest unread datagram.
+    pub(crate) fn pop(&mut self) -> Option<D> {
+        self.datagrams.pop_front()
+    }
+
+    /// Moves up to `limit` datagrams into `out`; returns their number.
+    pub(crate) fn pop_many(&mut self, out: &mut Vec<D>, limit: usize) -> usize {
+        let n = limit.min(self.datagrams.len());
+        out.extend(self.datagrams.drain(..n));
+        n
+    }
+
+    /// The oldest unread event.
+    pub(crate) fn pop_event(&mut self) -> Option<E> {
+        let event = self.events.pop_front();
+        if self.events.is_empty() {
+            // They are rare: a socket that has read them keeps no memory for them.
+            self.events = VecDeque::new();
+        }
+        event
+    }
+
+    /// `true` if there is a datagram to read, or no more will arrive.
+    #[cfg(unix)]
+    pub(crate) fn has_datagram(&self) -> bool {
+        !self.datagrams.is_empty() || self.end().is_some()
+    }
+
+    /// `true` if there is an event to read, or no more will follow.
+    #[cfg(unix)]
+    pub(crate) fn has_event(&self) -> bool {
+        !self.events.is_empty() || self.end().is_some()
+    }
+
+    /// Returns memory that traffic has left behind.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.datagrams.shrink_to_fit();
+    }
+
+    /// The connection is over.
+    pub(crate) fn close(&mut self, why: ConnectionError) {
+        self.closed = Some(why);
+    }
+
+    /// Reason for the connection's end, if it is over.
+    pub(crate) fn closed(&self) -> Option<ConnectionError> {
+        self.closed
+    }
+
+    /// The connection is not secured; its end follows.
+    pub(crate) fn set_insecure(&mut self, error: SecurityError) {
+        self.insecure.get_or_insert(error);
+    }
+
+    /// The driver has ended.
+    pub(crate) fn stop(&mut self) {
+        self.is_stopped = true;
+    }
+
+    /// The reason why nothing more will arrive, if so.
+    pub(crate) fn end(&self) -> Option<NetError> {
+        if let (Some(_), Some(error)) = (self.closed, &self.insecure) {
+            return Some(error.clone().into());
+        }
+        match self.closed {
+            Some(why) => Some(why.into()),
+            None => self.is_stopped.then_some(NetError::DriverStopped),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

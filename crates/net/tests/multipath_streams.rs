@@ -1,0 +1,119 @@
+//! Sockets over several paths as streams and sinks, their halves, and the identifiers of their datagrams.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{SinkExt, StreamExt};
+use tokio::time::timeout;
+use whimbrel_net::multipath::{MultipathConfig, MultipathEvent, MultipathHost, MultipathSocket};
+use whimbrel_net::{Ccid, Config, DropReason, NetError, OverflowPolicy, SendError, SendQueueConfig};
+
+const PORT: u16 = 5001;
+
+async fn soon<T>(what: impl Future<Output = T>) -> T {
+    timeout(Duration::from_secs(20), what).await.expect("done within 20 s")
+}
+
+/// A queue of four datagrams that refuses more.
+fn refusing() -> Config {
+    let queue = SendQueueConfig::default().max_datagrams(4).overflow(OverflowPolicy::Refuse);
+    Config::default().sender_ccids([Ccid::TCP_LIKE]).receiver_ccids([Ccid::TCP_LIKE]).send_queue(queue)
+}
+
+/// A client with two addresses, both in use, and its server with one.
+async fn pair(config: Config) -> (MultipathSocket, MultipathSocket) {
+    let address = |text: &str| text.parse().expect("an address");
+    let settings = MultipathConfig::default();
+    let server = MultipathHost::bind(&[address("127.0.0.1:0")]).expect("loopback");
+    server.listen(PORT, config.clone(), settings.clone()).expect("a free port");
+    let client = MultipathHost::bind(&[address("127.0.0.1:0"), address("127.0.0.2:0")]).expect("loopback");
+    let there = server.local_addrs()[0];
+    let connected = soon(client.connect(there, PORT, config, settings)).await.expect("a handshake");
+    let accepted = soon(server.accept()).await.expect("a handshake");
+    for socket in [&connected, &accepted] {
+        while !matches!(soon(socket.event()).await.expect("an event"), MultipathEvent::SubflowUp(_)) {}
+    }
+    (connected, accepted)
+}
+
+fn numbers(count: u32) -> Vec<Bytes> {
+    (0..count).map(|n| Bytes::copy_from_slice(&n.to_be_bytes())).collect()
+}
+
+#[tokio::test]
+async fn a_sink_waits_for_room_and_the_stream_of_the_peer_ends_with_the_connection() {
+    let (mut client, server) = pair(refusing()).await;
+    let sent = numbers(300);
+    let mut items = futures_util::stream::iter(sent.clone()).map(Ok);
+    let sending = async {
+        client.send_all(&mut items).await.expect("open");
+        client.close().await.expect("in order");
+    };
+    // The queue refuses: nothing is dropped, although it has room for four of 300.
+    let receiving = server.map(|item| item.expect("a regular end").payload).collect::<Vec<_>>();
+    let ((), mut received) = soon(async { tokio::join!(sending, receiving) }).await;
+    // Datagrams of two paths overtake each other.
+    received.sort();
+    assert_eq!(received, sent);
+}
+
+#[tokio::test]
+async fn many_datagrams_wait_for_room_together() {
+    let (client, server) = pair(refusing()).await;
+    let sending = async {
+        client.send_many(numbers(100), None).await.expect("open");
+        client.close().await.expect("in order");
+    };
+    let receiving = server.map(|item| item.expect("a regular end").payload).collect::<Vec<_>>();
+    let ((), received) = soon(async { tokio::join!(sending, receiving) }).await;
+    assert_eq!(received.len(), 100);
+}
+
+#[tokio::test]
+async fn the_sender_is_notified_when_the_receiving_half_is_dropped() {
+    let (client, server) = pair(Config::default()).await;
+    let (sending, receiving) = server.split();
+    drop(receiving);
+    let refused = soon(async {
+        loop {
+            if let Err(error) = client.send(Bytes::from_static(b"to no one")).await {
+                break error;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    });
+    let error = refused.await;
+    assert!(matches!(error, NetError::Send(SendError::PeerNotListening)), "{error}");
+    // The other direction goes on.
+    soon(sending.send(Bytes::from_static(b"news"))).await.expect("open");
+    assert_eq!(&soon(client.recv()).await.expect("a datagram").payload[..], b"news");
+}
+
+#[tokio::test]
+async fn halves_of_one_socket_are_reunited() {
+    let (client, server) = pair(Config::default()).await;
+    let (sending, receiving) = client.split();
+    let (other, theirs) = server.split();
+    let Err(error) = sending.reunite(theirs) else { panic!("the halves of different sockets") };
+    let (sending, theirs) = *error.0;
+    let client = sending.reunite(receiving).expect("halves of one socket");
+    soon(client.send(Bytes::from_static(b"whole"))).await.expect("open");
+    assert_eq!(&soon(theirs.recv()).await.expect("a datagram").payload[..], b"whole");
+    drop(other);
+}
+
+#[tokio::test]
+async fn a_dropped_datagram_is_reported_by_the_identifier_that_sending_returned() {
+    let (client, _server) = pair(Config::default()).await;
+    let kept = soon(client.send(Bytes::from_static(b"kept"))).await.expect("open");
+    let stale = client.try_send(Bytes::from_static(b"stale"), Some(client.now())).expect("open");
+    let reported = soon(async {
+        loop {
+            if let MultipathEvent::DatagramDropped { id, reason } = client.event().await.expect("open") {
+                break (id, reason);
+            }
+        }
+    });
+    assert_eq!(reported.await, (stale, DropReason::Expired));
+    assert_ne!(kept, stale);
+}

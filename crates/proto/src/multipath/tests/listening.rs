@@ -1,0 +1,95 @@
+//! An application that no longer takes datagrams (RFC 4340, Section 11.7.2).
+
+use whimbrel_units::Duration;
+
+use super::world::{End, Line, World, config, datagram, ordered};
+use crate::multipath::{MultipathConfig, MultipathEvent, SubflowId};
+use crate::{DropReason, OverflowPolicy, SendError};
+
+fn lines() -> [Line; 2] {
+    [Line::of(20), Line::of(40)]
+}
+
+/// Number of datagrams that an end has dropped because its peer no longer listens.
+fn given_up(world: &World, end: End) -> usize {
+    let is_meant = |event: &&MultipathEvent| {
+        matches!(event, MultipathEvent::DatagramDropped { reason: DropReason::PeerNotListening, .. })
+    };
+    world.events(end).iter().filter(is_meant).count()
+}
+
+/// `true` if the peer has notified an end on that subflow.
+fn is_notified(world: &World, end: End, subflow: u32) -> bool {
+    let subflow = world.connection(end).subflow(SubflowId(subflow));
+    !subflow.expect("it exists").is_peer_listening()
+}
+
+#[test]
+fn the_sender_gives_up_and_the_other_direction_goes_on() {
+    for mut config in [config(), ordered(100)] {
+        config.send_queue.max_datagrams = 1000;
+        let mut world = World::joined(&lines(), config, MultipathConfig::default());
+        world.stream(End::Client, 0, 50, Duration::from_millis(10));
+        world.run_for(Duration::from_millis(300));
+        assert_eq!(world.received(End::Server).len(), 50);
+        world.command(End::Server, |connection, now| connection.stop_receiving(now));
+        // More than the windows permit at once.
+        (50..250).for_each(|number| world.send(End::Client, number));
+        world.run_for(Duration::from_millis(300));
+        assert_eq!(world.received(End::Server).len(), 50);
+        assert!(is_notified(&world, End::Client, 0));
+        let waiting = world.connection(End::Client).snapshot().queued_datagrams;
+        let sent = world.connection(End::Client).snapshot().statistics.datagrams_sent;
+        let dropped = given_up(&world, End::Client);
+        assert_eq!((waiting, sent as usize + dropped), (0, 250));
+        assert!(dropped > 50, "{dropped}");
+        let refused = world.command(End::Client, |connection, now| connection.send(now, datagram(1)));
+        assert_eq!(refused, Err(SendError::PeerNotListening));
+        world.stream(End::Server, 0, 20, Duration::from_millis(10));
+        world.run_for(Duration::from_millis(300));
+        assert_eq!(world.received(End::Client).len(), 20);
+        world.command(End::Client, |connection, now| connection.close(now));
+        world.run_for(Duration::from_secs(1));
+        for end in [End::Client, End::Server] {
+            assert!(
+                world.events(end).iter().any(|event| matches!(event, MultipathEvent::Closed(_))),
+                "{end:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_subflow_that_joins_later_delivers_nothing_either() {
+    let mut world = World::connected(&lines(), config(), MultipathConfig::default());
+    world.command(End::Server, |connection, now| connection.stop_receiving(now));
+    world.join(1);
+    world.run_for(Duration::from_millis(300));
+    // The first datagrams take one path; the other one is the only one left.
+    world.lines[0].is_dead = true;
+    for number in 0..20 {
+        world.command(End::Client, |connection, now| connection.send(now, datagram(number)).is_ok());
+        world.run_for(Duration::from_millis(100));
+    }
+    assert_eq!(world.received(End::Server), Vec::<u64>::new());
+    assert!(is_notified(&world, End::Client, 1));
+    let refused = world.command(End::Client, |connection, now| connection.send(now, datagram(1)));
+    assert_eq!(refused, Err(SendError::PeerNotListening));
+}
+
+#[test]
+fn a_send_that_waits_for_room_is_woken() {
+    let mut config = config();
+    config.send_queue.max_datagrams = 4;
+    config.send_queue.overflow = OverflowPolicy::Refuse;
+    let mut world = World::joined(&lines(), config, MultipathConfig::default());
+    world.command(End::Server, |connection, now| connection.stop_receiving(now));
+    world.forget();
+    while world.command(End::Client, |connection, now| connection.send(now, datagram(1)).is_ok()) {}
+    world.run_for(Duration::from_millis(5));
+    while world.command(End::Client, |connection, now| connection.send(now, datagram(1)).is_ok()) {}
+    world.run_for(Duration::from_millis(300));
+    assert!(world.events(End::Client).contains(&MultipathEvent::SendReady));
+    let refused = world.command(End::Client, |connection, now| connection.make_room(now, 8));
+    assert_eq!(refused, Err(SendError::PeerNotListening));
+}
