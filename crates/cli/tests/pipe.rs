@@ -1,7 +1,7 @@
 //! `whimbrel pipe`, the built program.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use tempfile::TempDir;
 
@@ -10,9 +10,8 @@ use tempfile::TempDir;
 mod processes;
 use processes::{finish, stderr, whimbrel};
 
-/// Output of the listening end if the connecting end reads `input`.
-fn through(options: &[&str], input: &[u8]) -> Vec<u8> {
-    let folder = TempDir::new().expect("a folder");
+/// A listening end, and one that is connected to it; both have a secret in that folder.
+fn start(folder: &TempDir, options: &[&str]) -> [Child; 2] {
     let secret = folder.path().join("secret").to_str().expect("text").to_owned();
     assert!(whimbrel(&["key", "secret", "--file", &secret]).status().expect("it runs").success());
     let listen = ["pipe", "listen", "--bind", "127.0.0.1:0", "--reorder", "100ms", "--secret-file", &secret];
@@ -22,7 +21,13 @@ fn through(options: &[&str], input: &[u8]) -> Vec<u8> {
     errors.read_line(&mut line).expect("text");
     let at = line.trim().rsplit(' ').next().expect("an address").to_owned();
     let connect = [&["pipe", "connect", &at, "--secret-file", &secret][..], options].concat();
-    let mut connecting = whimbrel(&connect).stdin(Stdio::piped()).spawn().expect("it starts");
+    [listening, whimbrel(&connect).stdin(Stdio::piped()).spawn().expect("it starts")]
+}
+
+/// Output of the listening end if the connecting end reads `input`.
+fn through(options: &[&str], input: &[u8]) -> Vec<u8> {
+    let folder = TempDir::new().expect("a folder");
+    let [listening, mut connecting] = start(&folder, options);
     // The listening end's output is read meanwhile.
     let reading = std::thread::spawn(move || finish(listening));
     connecting.stdin.take().expect("piped").write_all(input).expect("it reads");
@@ -56,4 +61,24 @@ fn lines_arrive_over_two_paths() {
     let text: String = (0..300).map(|n| format!("line {n} of the log\n")).collect();
     let options = ["--lines", "--path", "127.0.0.1", "--path", "127.0.0.2", "--scheduler", "redundant"];
     assert_eq!(String::from_utf8(through(&options, text.as_bytes())).expect("text"), text);
+}
+
+#[test]
+fn an_end_of_the_data_that_the_other_end_does_not_confirm_is_an_error() {
+    let folder = TempDir::new().expect("a folder");
+    let [mut listening, mut connecting] = start(&folder, &["--lines"]);
+    let mut input = connecting.stdin.take().expect("piped");
+    input.write_all(b"first\n").expect("it reads");
+    let mut line = String::new();
+    let mut output = BufReader::new(listening.stdout.take().expect("piped"));
+    output.read_line(&mut line).expect("text");
+    assert_eq!(line, "first\n");
+    listening.kill().expect("it runs");
+    listening.wait().expect("it has ended");
+    input.write_all(b"last\n").expect("it reads");
+    drop(input);
+    // Half a minute later: the limit of closing.
+    let sent = finish(connecting);
+    assert_eq!(sent.status.code(), Some(1), "{sent:?}");
+    assert!(stderr(&sent).contains("the peer does not answer"), "{sent:?}");
 }
