@@ -20,7 +20,7 @@ use crate::commands::{
     run_scenario, schedule, schema,
 };
 use crate::exit::Failure;
-use crate::print::PrintError;
+use crate::print::{self, PrintError};
 
 /// Congestion-controlled datagrams for live media, and a laboratory that shows why they break.
 #[derive(Debug, Parser)]
@@ -110,13 +110,13 @@ pub fn run(args: Vec<String>) -> i32 {
         Err(Failure::Interrupted) => 130,
         Err(Failure::Code(code)) => code,
         Err(Failure::Usage(message)) => {
-            eprintln!("whimbrel: {message}");
+            print::note(format_args!("whimbrel: {message}"));
             2
         }
         // As with other filters, a closed pipe is no error to report.
         Err(Failure::Because(error)) if matches!(error.downcast_ref(), Some(PrintError::NobodyReads)) => 0,
         Err(Failure::Because(error)) => {
-            eprintln!("whimbrel: {error:#}");
+            print::note(format_args!("whimbrel: {error:#}"));
             1
         }
     }

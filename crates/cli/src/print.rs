@@ -1,4 +1,4 @@
-//! Standard output without panics on a closed pipe or a full disk.
+//! Standard output and standard error without panics on a closed pipe or a full disk.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -26,4 +26,9 @@ pub(crate) fn line(text: impl Display) -> Result<(), PrintError> {
         io::ErrorKind::BrokenPipe => PrintError::NobodyReads,
         _ => PrintError::Failed(error),
     })
+}
+
+/// Prints a line to standard error. Without a reader it is lost: a connection must not end because the program that read its notes has.
+pub(crate) fn note(text: impl Display) {
+    let _ = writeln!(io::stderr(), "{text}");
 }

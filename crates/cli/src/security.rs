@@ -11,6 +11,7 @@ use clap::Args;
 use whimbrel_net::{Authorities, Fingerprint, Identity, Role, Security, SharedSecret, Trust};
 
 use crate::exit::Failure;
+use crate::print;
 pub(crate) use files::{default_key, read_key, write_private};
 pub(crate) use known_hosts::KnownHosts;
 
@@ -195,7 +196,7 @@ impl ClientSecurity {
         match (&self.learns, peer) {
             (Some(name), Some(peer)) => {
                 if KnownHosts::learn(name, peer)? {
-                    eprintln!("whimbrel: the key of {name} is {peer}: remembered");
+                    print::note(format_args!("whimbrel: the key of {name} is {peer}: remembered"));
                 }
                 Ok(())
             }

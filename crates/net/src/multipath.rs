@@ -9,7 +9,7 @@
 //! let host = MultipathHost::bind(&["192.0.2.10:0".parse().unwrap(), "198.51.100.10:0".parse().unwrap()])?;
 //! let server = "203.0.113.1:6511".parse().unwrap();
 //! let socket = host.connect(server, 5001, Config::default(), MultipathConfig::default()).await?;
-//! socket.send(Bytes::from_static(b"over either radio"))?;
+//! socket.send(Bytes::from_static(b"over either radio")).await?;
 //! # Ok(())
 //! # }
 //! ```

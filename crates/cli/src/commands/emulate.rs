@@ -18,6 +18,7 @@ use clap::Args;
 use whimbrel_units::Duration;
 
 use crate::exit::Failure;
+use crate::print;
 use crate::quantity::parse_seconds_or_none;
 
 #[derive(Debug, Args)]
@@ -144,12 +145,12 @@ pub(crate) fn run(args: &EmulateArgs) -> Result<(), Failure> {
         stored.write(directory, &outcome.record)?;
     }
     if !args.quiet {
-        eprint!("{}", summary::text(&plan, &outcome, settings.seed)?);
+        print::note(summary::text(&plan, &outcome, settings.seed)?.trim_end());
     }
     if !args.quiet || outcome.events.p99 > args.late {
         summary::warnings(&plan, &outcome, args.late)
             .iter()
-            .for_each(|warning| eprintln!("whimbrel: {warning}"));
+            .for_each(|warning| print::note(format_args!("whimbrel: {warning}")));
     }
     if args.json {
         let mut json = tables::json(&outcome.record, &plan, settings.seed);

@@ -194,13 +194,15 @@ impl Closing {
         fx.outbound.owe_reset(Reset::new(ResetCode::Aborted), ack);
         Some(Ending::AfterReset(error))
     }
-    /// Processes an ICMP message that reports the destination unreachable. It ends an attempt to connect or to close;
-    /// an established connection continues, as the condition may be temporary and the message forged.
+    /// Processes an ICMP message that reports the destination unreachable. It ends an attempt to connect or to close; whether
+    /// the peer has received the last data is then not known. An established connection continues, as the condition may be temporary and the message forged.
     #[must_use]
     pub(super) fn on_unreachable(&self, cx: &Context) -> Option<Ending> {
         match cx.state {
-            State::Request => Some(Ending::Silent(ConnectionError::Unreachable)),
-            State::CloseReq | State::Closing => Some(Ending::Silent(self.error())),
+            State::Closing if self.by_peer => Some(Ending::Silent(self.error())),
+            State::Request | State::CloseReq | State::Closing => {
+                Some(Ending::Silent(ConnectionError::Unreachable))
+            }
             _ => None,
         }
     }

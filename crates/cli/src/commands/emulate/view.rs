@@ -9,6 +9,7 @@ use whimbrel_lab::Plan;
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::EmulateArgs;
+use crate::print;
 
 /// Links and stations that are shown: those with the most packets.
 const SHOWN: usize = 8;
@@ -86,7 +87,7 @@ impl View {
         let text = self.text(driver, now, if is_line { "; " } else { "\n" });
         match &self.form {
             Form::InPlace(bar) => bar.set_message(text),
-            _ => eprintln!("{text}"),
+            _ => print::note(text),
         }
     }
 

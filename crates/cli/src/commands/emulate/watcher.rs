@@ -13,6 +13,7 @@ use whimbrel_lab::runner::Emulation;
 use super::EmulateArgs;
 use super::view::View;
 use crate::commands::run_scenario::capture::CaptureFile;
+use crate::print;
 
 /// Watches an emulation.
 pub(super) struct Watcher {
@@ -52,7 +53,7 @@ impl Watcher {
 impl Observer for Watcher {
     fn start(&mut self, emulation: &mut Emulation<'_>, warnings: &[String]) -> io::Result<()> {
         if !self.is_quiet {
-            warnings.iter().for_each(|warning| eprintln!("whimbrel: {warning}"));
+            warnings.iter().for_each(|warning| print::note(format_args!("whimbrel: {warning}")));
         }
         if let Some(path) = &self.pcap {
             let file = CaptureFile::open(path, emulation.run_mut(), &self.links);

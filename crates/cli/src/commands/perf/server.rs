@@ -30,7 +30,7 @@ use super::test_ports::TestPorts;
 use super::{DCCP_PORT, ServerArgs};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
-use crate::print::PrintError;
+use crate::print::{self, PrintError};
 use crate::quantity::{accepted_ccids, mechanisms};
 use crate::security::is_loopback;
 
@@ -105,7 +105,7 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
                 match result {
                     // Without its output the server is of no use.
                     Err(error) if error.is::<PrintError>() => return Err(error.into()),
-                    Err(error) => eprintln!("whimbrel: {peer}: {error:#}"),
+                    Err(error) => print::note(format_args!("whimbrel: {peer}: {error:#}")),
                     Ok(()) => {}
                 }
                 if args.one_off {

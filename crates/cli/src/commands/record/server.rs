@@ -46,7 +46,7 @@ pub(super) async fn run(args: &ServerArgs) -> Result<(), Failure> {
         };
         match recorded {
             Ok(summary) => print::line(if args.json { summary.to_string() } else { text(&summary) })?,
-            Err(error) => eprintln!("whimbrel: {peer}: {error:#}"),
+            Err(error) => print::note(format_args!("whimbrel: {peer}: {error:#}")),
         }
     }
 }

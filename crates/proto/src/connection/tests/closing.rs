@@ -383,7 +383,7 @@ fn an_unreachable_peer_ends_an_attempt_to_close() {
     pair.drain();
     pair.client.handle_unreachable(pair.now);
     pair.drain();
-    assert_eq!(ending(&pair.client_events), [Event::Closed(ConnectionError::ClosedLocally), Event::Drained]);
+    assert_eq!(ending(&pair.client_events), [Event::Closed(ConnectionError::Unreachable), Event::Drained]);
 }
 
 #[test]
