@@ -20,7 +20,7 @@ use crate::commands::{
     run_scenario, schedule, schema,
 };
 use crate::exit::Failure;
-use crate::print::{self, PrintError};
+use crate::print::PrintError;
 
 /// Congestion-controlled datagrams for live media, and a laboratory that shows why they break.
 #[derive(Debug, Parser)]

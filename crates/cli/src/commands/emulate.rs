@@ -18,7 +18,6 @@ use clap::Args;
 use whimbrel_units::Duration;
 
 use crate::exit::Failure;
-use crate::print;
 use crate::quantity::parse_seconds_or_none;
 
 #[derive(Debug, Args)]
