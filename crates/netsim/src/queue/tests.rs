@@ -42,7 +42,8 @@ impl Agent for Script {
     }
     fn handle_timeout(&mut self, _: Instant) {}
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<u64>> {
-        let (_, size) = self.sends.pop_front_if(|(at, _)| *at <= now)?;
+        self.sends.front().filter(|(at, _)| *at <= now)?;
+        let (_, size) = self.sends.pop_front()?;
         self.sent += 1;
         Some(Packet {
             id: 0,

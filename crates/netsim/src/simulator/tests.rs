@@ -62,7 +62,8 @@ impl Agent for Script {
     }
     fn handle_timeout(&mut self, _: Instant) {}
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<u64>> {
-        let send = self.sends.pop_front_if(|send| send.at <= now)?;
+        self.sends.front().filter(|send| send.at <= now)?;
+        let send = self.sends.pop_front()?;
         Some(Packet {
             id: u64::MAX,
             flow: send.flow,

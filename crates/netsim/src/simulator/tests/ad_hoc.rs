@@ -55,7 +55,8 @@ impl<R: RoutingAgent> Agent for Node<R> {
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Self::Payload>> {
         match self {
             Self::Traffic(script) => {
-                let send = script.sends.pop_front_if(|send| send.at <= now)?;
+                script.sends.front().filter(|send| send.at <= now)?;
+                let send = script.sends.pop_front()?;
                 Some(packet(send.flow, send.to, send.size, Content::Data(send.tag)))
             }
             Self::Router(router) => {
