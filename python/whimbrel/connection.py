@@ -53,10 +53,11 @@ class Datagram:
 class Event:
     """An event of a connection.
 
-    Kinds and their fields: `connected` (sender_ccid, receiver_ccid), `dropped` (datagram, reason: a queued one
-    will not be sent), `data_dropped` (sequence, reason), `loss` (sequence, count, cause), `slow_receiver`,
-    `send_ready`, `frozen` (by_peer), `unfrozen` (by), `feature` (feature, local, value), `error_text` (text),
-    `max_datagram` (max_datagram), `peer_moved` (to), `move_confirmed`, `closed` (reason) and `other` (text).
+    Kinds and their fields: `connected` (sender_ccid, receiver_ccid), `dropped` (datagram, reason: a queued
+    one will not be sent), `data_dropped` (sequence, reason), `loss` (sequence, count, cause),
+    `slow_receiver`, `send_ready`, `frozen` (by_peer), `unfrozen` (by), `feature` (feature, local, value),
+    `error_text` (text), `max_datagram` (max_datagram), `peer_moved` (to), `move_confirmed`, `closed`
+    (reason) and `other` (text).
     """
 
     kind: str

@@ -3,6 +3,7 @@
 //! The Python package's command of the same name calls [`run`] for every verb that is not its own,
 //! so each verb is implemented once.
 
+mod accept;
 mod command_tree;
 mod commands;
 mod exit;

@@ -14,8 +14,9 @@ use tempfile::TempDir;
 mod processes;
 #[path = "support/relay.rs"]
 mod relay;
-use processes::{finish, stderr, stdout, whimbrel};
+use processes::{finish, signal, stderr, stdout, whimbrel};
 use relay::{Path, Relay};
+use rustix::process::Signal;
 
 /// A server on a free port, killed when dropped.
 struct Server {
@@ -214,4 +215,28 @@ fn what_is_missing_is_named() {
     let blocked = run(&["record", &format!("127.0.0.1:{}", deaf.port), "--out", out]);
     assert_eq!(blocked.status.code(), Some(1));
     assert!(stderr(&blocked).contains("received no datagram of this end: UDP may be blocked"), "{blocked:?}");
+}
+
+#[test]
+fn a_gentle_recording_that_is_stopped_is_written() {
+    let directory = TempDir::new().expect("a directory");
+    let server = Server::start(&[]);
+    let (host, out) =
+        (format!("127.0.0.1:{}", server.port), directory.path().to_str().expect("a plain path"));
+    let options =
+        ["record", &host, "--mode", "gentle", "--rate", "1M", "--time", "60s", "--out", out, "--json"];
+    let recording = whimbrel(&options).spawn().expect("it starts");
+    // A second without load, and two with.
+    std::thread::sleep(Duration::from_secs(3));
+    signal(&recording, Signal::INT);
+    let found = json(&finish(recording));
+    let length = number(&found["load_s"]);
+    assert!((2.0..5.0).contains(&length), "{found}");
+    for name in ["up", "down"] {
+        assert_eq!(found[name]["lost"], 0, "{found}");
+        // Probes of 200 bytes, and 28 of headers, for that time.
+        assert_within(number(&found[name]["sent"]) * 228.0 * 8.0 / length, 1e6, 0.03);
+    }
+    // The server is ready for another one.
+    record(server.port, directory.path(), &["--time", "200ms", "--rate", "1M"]);
 }

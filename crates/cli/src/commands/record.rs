@@ -47,7 +47,7 @@ pub(crate) struct RecordArgs {
     /// Load on the path.
     #[arg(long, value_name = "MODE", default_value = "saturate")]
     mode: Mode,
-    /// Time for which each direction is loaded.
+    /// Time for which each direction is loaded. Ctrl-C ends a gentle recording early.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_seconds)]
     time: Duration,
     /// Rate of the probes, with their headers: of `gentle` [default: 200k], at most of `saturate` [default: 100M]

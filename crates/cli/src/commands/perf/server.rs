@@ -28,6 +28,7 @@ use super::tcp::set_congestion;
 use super::test_client::{AcceptedConnection, TestClient};
 use super::test_ports::TestPorts;
 use super::{DCCP_PORT, ServerArgs};
+use crate::accept::accept;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::print::{self, PrintError};
@@ -87,9 +88,7 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     let mut interrupt = Interrupt::listen();
     loop {
         tokio::select! {
-            accepted = control.accept() => {
-                // A connection that failed before it was accepted is no failure of the server.
-                let Ok((stream, peer)) = accepted else { continue };
+            (stream, peer) = accept(&control) => {
                 let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
                 let (args, waiting, done) = (args.clone(), waiting.clone(), done.clone());
                 let (addresses, ports) = (addresses.clone(), ports.clone());

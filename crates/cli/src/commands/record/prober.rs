@@ -1,5 +1,6 @@
 //! One end of a recording: sends probes by the plan, logs and echoes those of the other end.
 
+use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
 
@@ -40,6 +41,8 @@ pub(super) struct Prober<'a> {
     clock: Clock,
     start: Instant,
     plan: Plan,
+    /// Length of the load, which may become shorter.
+    load_ms: &'a Cell<u64>,
     from_server: bool,
     /// Bytes of the headers of UDP and IP.
     headers: usize,
@@ -94,6 +97,7 @@ impl<'a> Prober<'a> {
         socket: &'a UdpSocket,
         peer: SocketAddr,
         (token, plan, from_server): (u64, Plan, bool),
+        load_ms: &'a Cell<u64>,
         clock: Clock,
     ) -> Self {
         let start = clock.now();
@@ -105,6 +109,7 @@ impl<'a> Prober<'a> {
             clock,
             start,
             plan,
+            load_ms,
             from_server,
             headers: if peer.is_ipv4() || mapped { 28 } else { 48 },
             log: Vec::new(),
@@ -119,10 +124,11 @@ impl<'a> Prober<'a> {
 
     /// Sends and receives to the end of the plan; returns the log and the numbers of probes sent by class.
     pub(super) async fn run(mut self) -> io::Result<(Vec<Arrival>, [u64; 3])> {
-        let end = self.start + self.plan.length();
         let mut buffer = [0; 2048];
         loop {
             let now = self.clock.now();
+            self.plan.load_ms = self.load_ms.get();
+            let end = self.start + self.plan.length();
             if now >= end + DRAIN {
                 return Ok((self.log, self.sent));
             }
@@ -146,7 +152,9 @@ impl<'a> Prober<'a> {
                 Ok(received) => received,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 // An ICMP error of an earlier datagram.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused || is_outage(&error) => {
+                    continue;
+                }
                 Err(error) => return Err(error),
             };
             let Some(header) = Header::read(&buffer[..length]) else { continue };
@@ -261,7 +269,18 @@ impl<'a> Prober<'a> {
             {
                 Ok(())
             }
+            // The interface has no network for now: the probe is lost as on the rest of the path.
+            Err(error) if is_outage(&error) => {
+                self.sent[class.index()] += 1;
+                Ok(())
+            }
             Err(error) => Err(error),
         }
     }
+}
+
+/// `true` if the network is gone, as it is during a handover: it may return.
+fn is_outage(error: &io::Error) -> bool {
+    use io::ErrorKind::{AddrNotAvailable, HostUnreachable, NetworkDown, NetworkUnreachable};
+    matches!(error.kind(), AddrNotAvailable | HostUnreachable | NetworkDown | NetworkUnreachable)
 }

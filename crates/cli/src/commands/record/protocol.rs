@@ -11,7 +11,7 @@ use super::Mode;
 use super::probe::{Arrival, Class};
 
 /// The version of the protocol.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 /// The most probes of a direction.
 pub(super) const MAX_PROBES: u64 = 5_000_000;
 /// Arrivals per line.
@@ -34,6 +34,8 @@ impl Plan {
     pub(super) const QUIET: Duration = Duration::from_secs(1);
     /// Time between the loads of the two directions.
     const BETWEEN: Duration = Duration::from_millis(500);
+    /// Time from the request of an early end to that end, which is more than a round-trip time: both ends stop together.
+    const NOTICE: Duration = Duration::from_secs(1);
 
     pub(super) fn rate(&self) -> DataRate {
         DataRate::from_bits_per_second(self.rate_bps)
@@ -47,6 +49,13 @@ impl Plan {
             Mode::Saturate | Mode::Gentle => Self::QUIET,
         };
         (begin, begin + length)
+    }
+
+    /// Length of the load in milliseconds if both ends stop early, by a message that is sent `since` after the start. `None` before
+    /// both directions have a load, or if only one at a time has.
+    pub(super) fn shortened(&self, since: Duration) -> Option<u64> {
+        let begun = since.checked_sub(self.load(true).0).filter(|_| self.mode == Mode::Gentle)?;
+        Some(((begun + Self::NOTICE).as_nanos() / 1_000_000).min(self.load_ms))
     }
 
     /// The whole time in which probes are sent.
@@ -73,6 +82,8 @@ pub(super) enum Message {
     Refused { reason: String },
     /// The server has seen the client's address: the recording starts.
     Start,
+    /// The client's: the load ends earlier than planned.
+    Stop { load_ms: u64 },
     /// A part of the server's log: class, number, times by the clocks of sender and receiver in microseconds, bytes.
     Arrivals { packets: Vec<(usize, u64, i64, i64, u32)> },
     /// The end of the log, and the number of probes that the server sent by class.

@@ -1,6 +1,8 @@
 //! The server: one recording at a time.
 
+use std::cell::Cell;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::pin;
 use std::time::Duration as StdDuration;
 
 use anyhow::{Context, bail};
@@ -14,6 +16,7 @@ use super::probe::{Header, Kind};
 use super::prober::{DRAIN, Prober};
 use super::protocol::{Lines, MAX_PROBES, Message, Plan, VERSION};
 use super::{LONGEST, PORT, ServerArgs};
+use crate::accept::accept;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::print;
@@ -32,11 +35,7 @@ pub(super) async fn run(args: &ServerArgs) -> Result<(), Failure> {
     let mut interrupt = Interrupt::listen();
     loop {
         let (stream, peer) = tokio::select! {
-            accepted = tcp.accept() => match accepted {
-                Ok(accepted) => accepted,
-                // A connection that failed before it was accepted is no failure of the server.
-                Err(_) => continue,
-            },
+            accepted = accept(&tcp) => accepted,
             () = interrupt.raised() => return Err(Failure::Interrupted),
         };
         let recorded = tokio::select! {
@@ -74,12 +73,10 @@ async fn bind(wanted: Option<SocketAddr>) -> anyhow::Result<(TcpListener, UdpSoc
 /// Refuses further clients while one is served.
 async fn refuse_others(tcp: &TcpListener) {
     loop {
-        if let Ok((stream, _)) = tcp.accept().await {
-            let reason = "it is busy with another recording".to_owned();
-            let _ =
-                timeout(StdDuration::from_millis(200), Lines::new(stream).send(&Message::Refused { reason }))
-                    .await;
-        }
+        let (stream, _) = accept(tcp).await;
+        let reason = "it is busy with another recording".to_owned();
+        let refusal = Message::Refused { reason };
+        let _ = timeout(StdDuration::from_millis(200), Lines::new(stream).send(&refusal)).await;
     }
 }
 
@@ -103,14 +100,18 @@ async fn serve(
         .await
         .context("no datagram from the client: UDP may be blocked")??;
     lines.send(&Message::Start).await?;
-    let prober = Prober::new(udp, address, (token, plan, true), Clock::start());
-    // A client that has gone gets no more probes.
-    let (log, sent) = tokio::select! {
-        probed = prober.run() => probed?,
-        end = lines.next() => match end? {
-            None => bail!("the client has gone"),
-            Some(other) => bail!("expected nothing while probes are sent, found {other:?}"),
-        },
+    let load_ms = Cell::new(plan.load_ms);
+    let mut probing = pin!(Prober::new(udp, address, (token, plan, true), &load_ms, Clock::start()).run());
+    let (log, sent) = loop {
+        tokio::select! {
+            probed = &mut probing => break probed?,
+            message = lines.next() => match message? {
+                Some(Message::Stop { load_ms: shorter }) => load_ms.set(shorter.min(load_ms.get())),
+                // It gets no more probes.
+                None => bail!("the client has gone"),
+                Some(other) => bail!("expected nothing but an early end while probes are sent, found {other:?}"),
+            },
+        }
     };
     timeout(REPORT_TIME, lines.send_log(&log, sent)).await.context("the client does not take the log")??;
     Ok(

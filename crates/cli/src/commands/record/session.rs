@@ -1,9 +1,11 @@
 //! The client: runs a recording and writes its results.
 
+use std::cell::Cell;
 use std::net::SocketAddr;
 use std::time::Duration as StdDuration;
 
 use anyhow::{Context, anyhow, bail};
+use indicatif::{ProgressBar, ProgressStyle};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;
 use whimbrel_net::Clock;
@@ -12,7 +14,7 @@ use super::analysis::Direction;
 use super::clocks::ClockFit;
 use super::files::{self, Recording};
 use super::probe::{Arrival, Class, Header, Kind, PING};
-use super::prober::Prober;
+use super::prober::{DRAIN, Prober};
 use super::protocol::{Lines, MAX_PROBES, Message, Plan, VERSION};
 use super::server::patience;
 use super::{PORT, RecordArgs, Target};
@@ -22,6 +24,8 @@ use crate::print;
 
 /// Time limit of the connection and of the server's answers before the start.
 const ANSWER_TIME: StdDuration = StdDuration::from_secs(6);
+/// Time between two updates of the progress.
+const PROGRESS_INTERVAL: StdDuration = StdDuration::from_millis(200);
 /// Time between two datagrams that announce this end's address.
 const HELLO_INTERVAL: StdDuration = StdDuration::from_millis(50);
 
@@ -29,10 +33,7 @@ pub(super) async fn run(args: &RecordArgs, host: &Target) -> Result<(), Failure>
     // An existing file in the way is reported before the path is loaded.
     files::prepare(&args.out)?;
     let mut interrupt = Interrupt::listen();
-    let recording = tokio::select! {
-        recording = record(args, host) => recording?,
-        () = interrupt.raised() => return Err(Failure::Interrupted),
-    };
+    let recording = record(args, host, &mut interrupt).await?;
     files::write(&args.out, &recording)?;
     if args.json {
         print::line(recording.document())?;
@@ -42,7 +43,31 @@ pub(super) async fn run(args: &RecordArgs, host: &Target) -> Result<(), Failure>
     Ok(())
 }
 
-async fn record(args: &RecordArgs, host: &Target) -> anyhow::Result<Recording> {
+/// The token of a recording, its plan, its control connection, its socket and the server's address.
+struct Agreed {
+    name: String,
+    token: u64,
+    plan: Plan,
+    lines: Lines,
+    udp: UdpSocket,
+    peer: SocketAddr,
+}
+
+async fn record(args: &RecordArgs, host: &Target, interrupt: &mut Interrupt) -> Result<Recording, Failure> {
+    let mut agreed = tokio::select! {
+        agreed = agree(args, host) => agreed?,
+        () = interrupt.raised() => return Err(Failure::Interrupted),
+    };
+    let (down, up_sent) = probe(&mut agreed, interrupt).await?;
+    let Agreed { name, plan, mut lines, .. } = agreed;
+    // Ctrl-C no longer stops it; a second one ends the process.
+    let log = timeout(patience(&plan), lines.receive_log(2 * MAX_PROBES)).await;
+    let (up, down_sent) = log.with_context(|| format!("{name}: no log of arrivals"))??;
+    Ok(assemble(&name, &plan, (up, up_sent), (down, down_sent))?)
+}
+
+/// Agrees on a plan with the server, which then knows the address of this end.
+async fn agree(args: &RecordArgs, host: &Target) -> anyhow::Result<Agreed> {
     let plan = Plan {
         version: VERSION,
         mode: args.mode,
@@ -76,18 +101,50 @@ async fn record(args: &RecordArgs, host: &Target) -> anyhow::Result<Recording> {
     timeout(ANSWER_TIME, announce(&udp, peer, token, &mut lines))
         .await
         .with_context(|| format!("{name}: the server receives no datagrams on UDP port {port}"))??;
+    Ok(Agreed { name, token, plan, lines, udp, peer })
+}
+
+/// Sends and receives probes. Ctrl-C ends a load of both directions early; the plan then has its length.
+async fn probe(agreed: &mut Agreed, interrupt: &mut Interrupt) -> Result<Log, Failure> {
+    let Agreed { token, plan, lines, udp, peer, .. } = agreed;
     let clock = Clock::start();
-    let probing = Prober::new(&udp, peer, (token, plan, false), clock).run();
-    let (down, up_sent) = tokio::select! {
-        probed = probing => probed?,
-        // Nothing is expected before the log, which comes after the last probe.
-        early = tokio::time::sleep(patience(&plan)) => bail!("the recording did not end: {early:?}"),
+    let start = clock.now();
+    let load_ms = Cell::new(plan.load_ms);
+    let probing = Prober::new(udp, *peer, (*token, *plan, false), &load_ms, clock).run();
+    let stopping = async {
+        interrupt.raised().await;
+        let Some(shorter) = plan.shortened(clock.now() - start) else { return Failure::Interrupted };
+        load_ms.set(shorter);
+        match lines.send(&Message::Stop { load_ms: shorter }).await {
+            Ok(()) => std::future::pending().await,
+            Err(error) => error.into(),
+        }
     };
-    let most = 2 * MAX_PROBES;
-    let (up, down_sent) = timeout(patience(&plan), lines.receive_log(most))
-        .await
-        .with_context(|| format!("{name}: no log of arrivals"))??;
-    assemble(&name, &plan, (up, up_sent), (down, down_sent))
+    let bar = progress();
+    let showing = async {
+        loop {
+            let length = Plan { load_ms: load_ms.get(), ..*plan }.length() + DRAIN;
+            bar.set_length(length.as_nanos() / 1_000_000);
+            bar.set_position((clock.now() - start).as_nanos() / 1_000_000);
+            tokio::time::sleep(PROGRESS_INTERVAL).await;
+        }
+    };
+    let log = tokio::select! {
+        probed = probing => probed?,
+        failure = stopping => return Err(failure),
+        () = showing => unreachable!("it shows the progress until the end"),
+    };
+    bar.finish_and_clear();
+    plan.load_ms = load_ms.get();
+    Ok(log)
+}
+
+/// The bar on a terminal.
+fn progress() -> ProgressBar {
+    let style = ProgressStyle::with_template(
+        "{elapsed_precise} [{wide_bar}] {percent} % of the recording, {eta} left",
+    );
+    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 /// Announces this end's address until the server starts.

@@ -18,6 +18,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::status::Status;
+use crate::accept::accept;
 
 /// Clients at a time, and the time that each has for its requests.
 const MAX_CLIENTS: usize = 16;
@@ -31,11 +32,7 @@ pub(super) async fn serve(at: SocketAddr, status: Status) -> anyhow::Result<Sock
     tokio::spawn(async move {
         loop {
             let Ok(place) = room.clone().acquire_owned().await else { return };
-            // A client that has gone before it was accepted is no failure; without descriptors it waits.
-            let Ok((stream, _)) = listener.accept().await else {
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                continue;
-            };
+            let (stream, _) = accept(&listener).await;
             let status = status.clone();
             tokio::spawn(async move {
                 let service = service_fn(|request| {
