@@ -54,8 +54,9 @@ impl Plan {
     /// Length of the load in milliseconds if both ends stop early, by a message that is sent `since` after the start. `None` before
     /// both directions have a load, or if only one at a time has.
     pub(super) fn shortened(&self, since: Duration) -> Option<u64> {
-        let begun = since.checked_sub(self.load(true).0).filter(|_| self.mode == Mode::Gentle)?;
-        Some(((begun + Self::NOTICE).as_nanos() / 1_000_000).min(self.load_ms))
+        let (begin, _) = self.load(true);
+        let may_end = self.mode == Mode::Gentle && since >= begin;
+        may_end.then(|| ((since - begin + Self::NOTICE).as_nanos() / 1_000_000).min(self.load_ms))
     }
 
     /// The whole time in which probes are sent.
