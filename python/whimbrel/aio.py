@@ -248,7 +248,8 @@ class Socket:
     async def close(self) -> None:
         """Closes the connection after what is queued was sent, and waits for that.
 
-        Gives up a peer that does not answer after half a minute. What arrived before can still be read.
+        Gives up a peer that does not answer after half a minute. What arrived before can still be read; then
+        `recv` raises `ConnectionClosedError`, or another `SocketError` if the ends did not agree on the end.
         """
         if self._runtime is None:
             return
