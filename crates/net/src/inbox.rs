@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use whimbrel_proto::{Ccid, Connection, Event};
 use whimbrel_units::Instant;
-use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{Ecn, Payload, SeqNo};
 
+use crate::feedback::Feedback;
 use crate::unread::Unread;
 use crate::waiters::Wake;
 
@@ -29,24 +29,13 @@ pub struct Received {
 #[derive(Debug)]
 pub(crate) struct Inbox {
     pub(crate) unread: Unread<Received, Event>,
-    /// Packets whose datagrams were dropped because the application had too many unread ones, not yet reported to the connection.
-    discarded: Vec<SeqNo>,
-    /// The application has declared itself a slow receiver.
-    pub(crate) asked_slow: bool,
-    /// Slow Receiver was reported to the connection.
-    reported_slow: bool,
+    pub(crate) feedback: Feedback<Connection>,
     pub(crate) connected: Option<(Ccid, Ccid)>,
 }
 
 impl Inbox {
     pub(crate) fn new(limit: usize) -> Self {
-        Self {
-            unread: Unread::new(limit),
-            discarded: Vec::new(),
-            asked_slow: false,
-            reported_slow: false,
-            connected: None,
-        }
+        Self { unread: Unread::new(limit), feedback: Feedback::default(), connected: None }
     }
 
     /// Stores an event; adds the waiters concerned to `wake`.
@@ -61,8 +50,10 @@ impl Inbox {
                     Payload::Bytes(bytes) => bytes,
                     Payload::Opaque { .. } => Bytes::new(),
                 };
-                let lost = self.unread.push(Received { payload, sequence, ecn, arrival, corrupt });
-                self.discarded.extend(lost.map(|oldest| oldest.sequence));
+                if let Some(oldest) = self.unread.push(Received { payload, sequence, ecn, arrival, corrupt })
+                {
+                    self.feedback.drop(oldest.sequence);
+                }
                 return;
             }
             Event::SendReady => {
@@ -82,32 +73,20 @@ impl Inbox {
         self.unread.push_event(event);
     }
 
-    /// Reports the state of the receive queue to the connection: datagrams dropped from it, and its filling
-    /// (RFC 4340, Sections 11.6 and 11.7).
+    /// Reports the state of the receive queue to the connection.
     pub(crate) fn report_to(&mut self, connection: &mut Connection) {
-        for sequence in self.discarded.drain(..) {
-            connection.datagram_discarded(sequence, DropCode::ReceiveBuffer);
-        }
-        let is_slow = self.is_slow();
-        if is_slow != self.reported_slow {
-            self.reported_slow = is_slow;
-            connection.set_slow_receiver(is_slow);
-        }
+        self.feedback.report(self.unread.is_filling(), connection);
     }
 
     /// `true` if there is something for [`Inbox::report_to`].
     pub(crate) fn has_report(&self) -> bool {
-        !self.discarded.is_empty() || self.is_slow() != self.reported_slow
-    }
-
-    fn is_slow(&self) -> bool {
-        self.asked_slow || self.unread.is_filling()
+        self.feedback.is_due(self.unread.is_filling())
     }
 
     /// Returns memory that traffic has left behind.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.unread.shrink_to_fit();
-        self.discarded.shrink_to_fit();
+        self.feedback.shrink_to_fit();
     }
 }
 

@@ -60,6 +60,7 @@ mod delivery;
 mod driver;
 mod dscp;
 mod error;
+mod feedback;
 mod freezing;
 mod halves;
 mod host;

@@ -196,7 +196,7 @@ impl Socket {
     pub fn set_slow_receiver(&self, slow: bool) {
         self.command(|connection, _| {
             let mut inbox = self.mailbox.inbox();
-            inbox.asked_slow = slow;
+            inbox.feedback.set_slow(slow);
             inbox.report_to(connection);
         });
     }

@@ -1,12 +1,16 @@
-//! Sockets over several paths as streams and sinks, their halves, and the identifiers of their datagrams.
+//! Sockets over several paths as streams and sinks, their halves, the identifiers of their datagrams, and readers that are slow.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use tokio::time::timeout;
-use whimbrel_net::multipath::{MultipathConfig, MultipathEvent, MultipathHost, MultipathSocket};
-use whimbrel_net::{Ccid, Config, DropReason, NetError, OverflowPolicy, SendError, SendQueueConfig};
+use whimbrel_net::multipath::{
+    MultipathConfig, MultipathEvent, MultipathHost, MultipathOptions, MultipathSocket,
+};
+use whimbrel_net::{
+    Ccid, Config, DropCode, DropReason, Event, NetError, OverflowPolicy, SendError, SendQueueConfig,
+};
 
 const PORT: u16 = 5001;
 
@@ -22,11 +26,17 @@ fn refusing() -> Config {
 
 /// A client with two addresses, both in use, and its server with one.
 async fn pair(config: Config) -> (MultipathSocket, MultipathSocket) {
+    pair_with(config, MultipathOptions::default()).await
+}
+
+/// As [`pair`], with options of the client.
+async fn pair_with(config: Config, options: MultipathOptions) -> (MultipathSocket, MultipathSocket) {
     let address = |text: &str| text.parse().expect("an address");
     let settings = MultipathConfig::default();
     let server = MultipathHost::bind(&[address("127.0.0.1:0")]).expect("loopback");
     server.listen(PORT, config.clone(), settings.clone()).expect("a free port");
-    let client = MultipathHost::bind(&[address("127.0.0.1:0"), address("127.0.0.2:0")]).expect("loopback");
+    let locals = [address("127.0.0.1:0"), address("127.0.0.2:0")];
+    let client = MultipathHost::bind_with(&locals, options).expect("loopback");
     let there = server.local_addrs()[0];
     let connected = soon(client.connect(there, PORT, config, settings)).await.expect("a handshake");
     let accepted = soon(server.accept()).await.expect("a handshake");
@@ -116,4 +126,27 @@ async fn a_dropped_datagram_is_reported_by_the_identifier_that_sending_returned(
     });
     assert_eq!(reported.await, (stale, DropReason::Expired));
     assert_ne!(kept, stale);
+}
+
+#[tokio::test]
+async fn losses_of_a_slow_reader_are_reported_to_the_sender() {
+    let options = MultipathOptions::default().receive_queue(10);
+    let (client, server) = pair_with(Config::default(), options).await;
+    for datagram in numbers(50) {
+        soon(server.send(datagram)).await.expect("open");
+    }
+    let mut codes = Vec::new();
+    while codes.len() < 30 {
+        if let MultipathEvent::Subflow { event: Event::DataDropped { code, .. }, .. } =
+            soon(server.event()).await.expect("open")
+        {
+            codes.push(code);
+        }
+    }
+    assert!(codes.iter().all(|code| *code == DropCode::ReceiveBuffer), "{codes:?}");
+    assert_eq!(client.receive_overflows(), 40);
+    // The application's own report of a datagram that it received.
+    let received = soon(client.recv()).await.expect("open");
+    assert!(client.discarded(&received, DropCode::Corrupt));
+    assert!(!client.discarded(&received, DropCode::Corrupt), "once");
 }

@@ -4,10 +4,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use whimbrel_dtls::LayerEvent;
-use whimbrel_proto::multipath::{MultipathEvent, SubflowId};
+use whimbrel_proto::multipath::{MultipathConnection, MultipathEvent, SubflowId};
 use whimbrel_units::Instant;
 use whimbrel_wire::{Ecn, Payload, SeqNo};
 
+use crate::feedback::Feedback;
 use crate::unread::Unread;
 use crate::waiters::{Waiters, Wake};
 
@@ -20,6 +21,8 @@ pub struct MultipathReceived {
     pub sequence: SeqNo,
     /// The subflow on which it arrived.
     pub subflow: SubflowId,
+    /// The number of its packet on that subflow.
+    pub packet: SeqNo,
     /// The ECN codepoint with which it arrived.
     pub ecn: Ecn,
     /// Time of its reception from the kernel, or of its release by the reorder buffer, on the socket's clock.
@@ -37,6 +40,7 @@ pub(crate) struct Mailbox {
 #[derive(Debug)]
 pub(super) struct Inbox {
     pub(super) unread: Unread<MultipathReceived, MultipathEvent>,
+    pub(super) feedback: Feedback<MultipathConnection>,
     /// `true` once the handshake is complete and the extensions are in use; `false` in a regular connection.
     pub(super) is_multipath: Option<bool>,
 }
@@ -47,7 +51,10 @@ impl Mailbox {
         if is_claimed {
             unread.claim();
         }
-        Self { inbox: Mutex::new(Inbox { unread, is_multipath: None }), waiters: Waiters::default() }
+        Self {
+            inbox: Mutex::new(Inbox { unread, feedback: Feedback::default(), is_multipath: None }),
+            waiters: Waiters::default(),
+        }
     }
     pub(super) fn inbox(&self) -> MutexGuard<'_, Inbox> {
         // A panic elsewhere must not spread: the inbox is consistent between calls.
@@ -76,13 +83,16 @@ impl Inbox {
             _ => return,
         };
         match event {
-            MultipathEvent::Datagram { payload, sequence, subflow, ecn } => {
+            MultipathEvent::Datagram { payload, sequence, subflow, packet, ecn } => {
                 wake.readable = true;
                 let payload = match payload {
                     Payload::Bytes(bytes) => bytes,
                     Payload::Opaque { .. } => Bytes::new(),
                 };
-                self.unread.push(MultipathReceived { payload, sequence, subflow, ecn, arrival: now });
+                let received = MultipathReceived { payload, sequence, subflow, packet, ecn, arrival: now };
+                if let Some(oldest) = self.unread.push(received) {
+                    self.feedback.drop((oldest.subflow, oldest.packet));
+                }
                 return;
             }
             MultipathEvent::SendReady => {
@@ -103,5 +113,14 @@ impl Inbox {
             _ => wake.happened = true,
         }
         self.unread.push_event(event);
+    }
+    /// Reports the state of the receive queue to the connection. Returns `true` if there was something to report.
+    pub(super) fn report_to(&mut self, connection: &mut MultipathConnection) -> bool {
+        let is_filling = self.unread.is_filling();
+        let is_due = self.feedback.is_due(is_filling);
+        if is_due {
+            self.feedback.report(is_filling, connection);
+        }
+        is_due
     }
 }

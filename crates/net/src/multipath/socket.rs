@@ -12,6 +12,7 @@ use whimbrel_proto::multipath::{
 use whimbrel_proto::{Datagram, SendError};
 use whimbrel_units::Instant;
 use whimbrel_wire::Payload;
+use whimbrel_wire::option::data_dropped::DropCode;
 
 use super::mailbox::{Mailbox, MultipathReceived};
 use super::shared::{Handle, Opened};
@@ -107,6 +108,22 @@ impl MultipathSocket {
     /// Closes one subflow in order. Returns `false` if it does not exist.
     pub fn close_subflow(&self, subflow: SubflowId) -> bool {
         self.command(|connection, now| connection.close_subflow(now, subflow)).unwrap_or(false)
+    }
+    /// Sets or clears the slow-receiver state of the application: while it is set, the peer is asked not to send faster on any path
+    /// (RFC 4340, Section 11.6), as it is when three quarters of [`MultipathOptions::receive_queue`](super::MultipathOptions) are full.
+    pub fn set_slow_receiver(&self, slow: bool) {
+        self.command(|connection, _| {
+            let mut inbox = self.mailbox.inbox();
+            inbox.feedback.set_slow(slow);
+            inbox.report_to(connection);
+        });
+    }
+    /// Reports that the application discarded a datagram: its own checksum was wrong ([`DropCode::Corrupt`]), or it had no room
+    /// ([`DropCode::ReceiveBuffer`]). The peer's congestion control of that path counts it. Returns `true` if the peer will be
+    /// notified: see [`whimbrel_proto::Connection::datagram_discarded`].
+    pub fn discarded(&self, received: &MultipathReceived, code: DropCode) -> bool {
+        let (subflow, packet) = (received.subflow, received.packet);
+        self.command(|connection, _| connection.datagram_discarded(subflow, packet, code)).unwrap_or(false)
     }
     /// Ends the connection at once on all subflows.
     pub fn abort(&self) {

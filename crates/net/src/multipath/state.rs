@@ -242,7 +242,12 @@ impl State {
         let Some(mailbox) = self.mailboxes.get(&handle).cloned() else { return };
         let was_established = mailbox.inbox().is_multipath.is_some();
         mailbox.deliver(now, events.into_iter());
-        let inbox = mailbox.inbox();
+        let mut inbox = mailbox.inbox();
+        if let Some(connection) = self.endpoint.connection_mut(handle)
+            && inbox.report_to(connection)
+        {
+            self.endpoint.wake(handle);
+        }
         let is_new = !was_established && inbox.is_multipath.is_some() && !inbox.unread.is_claimed();
         let is_over = inbox.unread.closed().is_some();
         drop(inbox);

@@ -6,6 +6,7 @@ mod incoming;
 mod joins;
 mod outgoing;
 mod paths;
+mod receiving;
 mod signalling;
 
 use std::collections::VecDeque;
@@ -198,7 +199,8 @@ impl MultipathConnection {
         inner.receive.reorder_delay = None;
         Ok(inner)
     }
-    fn add(&mut self, path: Path, connection: Connection, stage: Stage) -> usize {
+    fn add(&mut self, path: Path, mut connection: Connection, stage: Stage) -> usize {
+        connection.set_slow_receiver(self.delivery.is_slow());
         let id = SubflowId(self.next_id);
         self.next_id += 1;
         let watch = PathWatch::new(self.settings.min_path_timeout);
@@ -299,12 +301,6 @@ impl MultipathConnection {
         let result = self.sending.make_room(now, size);
         self.sending.report(&mut self.events.queue);
         result
-    }
-    /// Stops delivering datagrams to the application, for good. Data that still arrive, on any path, are dropped and reported to
-    /// the peer (RFC 4340, Section 11.7.2, Drop Code 1), which should then send no more. Events and sending continue.
-    pub fn stop_receiving(&mut self, now: Instant) {
-        self.delivery.end();
-        self.subflows.iter_mut().for_each(|subflow| subflow.connection.stop_receiving(now));
     }
     fn check_size(&self, size: usize) -> Result<(), SendError> {
         if matches!(self.phase, Phase::Closing { .. } | Phase::Over) {
@@ -450,34 +446,6 @@ impl MultipathConnection {
         let subflow = of(&event);
         self.events.queue.retain(|queued| of(queued).is_none() || of(queued) != subflow);
         self.events.queue.push_back(event);
-    }
-    /// Delivers datagrams that have waited long enough.
-    fn release(&mut self, now: Instant) {
-        while let Some((sequence, arrived)) = self.delivery.poll(now) {
-            self.deliver(sequence, arrived);
-        }
-    }
-    /// Queues a datagram for the application, or drops it if there is no room.
-    fn deliver(&mut self, sequence: SeqNo, arrived: super::delivery::Arrived) {
-        let (limits, size) = (&self.config.receive, arrived.payload.len());
-        if self.events.datagrams >= limits.max_datagrams || self.events.bytes + size > limits.max_bytes {
-            self.events.dropped += 1;
-            if let Some(index) = self.index(arrived.subflow) {
-                let code = whimbrel_wire::option::data_dropped::DropCode::ReceiveBuffer;
-                self.subflows[index].connection.datagram_discarded(arrived.packet, code);
-            }
-            return;
-        }
-        self.events.datagrams += 1;
-        self.events.bytes += size;
-        self.events.delivered += 1;
-        self.events.delivered_bytes += size as u64;
-        self.events.queue.push_back(MultipathEvent::Datagram {
-            payload: arrived.payload,
-            sequence,
-            subflow: arrived.subflow,
-            ecn: arrived.ecn,
-        });
     }
     /// The round-trip time of a subflow, or RFC 4340's default.
     fn rtt(&self, index: usize) -> Duration {

@@ -25,6 +25,8 @@ pub enum MultipathEvent {
         sequence: SeqNo,
         /// The subflow on which it arrived.
         subflow: SubflowId,
+        /// The number of its packet on that subflow.
+        packet: SeqNo,
         /// The ECN codepoint with which it arrived.
         ecn: Ecn,
     },

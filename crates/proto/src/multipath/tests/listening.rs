@@ -1,6 +1,7 @@
-//! An application that no longer takes datagrams (RFC 4340, Section 11.7.2).
+//! An application that no longer takes datagrams, or cannot keep up, or discards some (RFC 4340, Sections 11.6 and 11.7).
 
 use whimbrel_units::Duration;
+use whimbrel_wire::option::data_dropped::DropCode;
 
 use super::world::{End, Line, World, config, datagram, ordered};
 use crate::multipath::{MultipathConfig, MultipathEvent, SubflowId};
@@ -92,4 +93,42 @@ fn a_send_that_waits_for_room_is_woken() {
     assert!(world.events(End::Client).contains(&MultipathEvent::SendReady));
     let refused = world.command(End::Client, |connection, now| connection.make_room(now, 8));
     assert_eq!(refused, Err(SendError::PeerNotListening));
+}
+
+#[test]
+fn a_slow_receiver_is_reported_on_every_path_also_on_one_that_joins_later() {
+    let mut world = World::connected(&lines(), config(), MultipathConfig::default());
+    world.command(End::Server, |connection, _| connection.set_slow_receiver(true));
+    world.join(1);
+    world.stream(End::Client, 0, 50, Duration::from_millis(10));
+    let slow_at = |world: &World, subflow: u32| {
+        let connection = world.connection(End::Client);
+        connection.subflow(SubflowId(subflow)).expect("it exists").snapshot().peer_slow_at
+    };
+    assert!(slow_at(&world, 0).is_some());
+    world.lines[0].is_dead = true;
+    world.stream(End::Client, 50, 100, Duration::from_millis(10));
+    assert!(slow_at(&world, 1).is_some());
+}
+
+#[test]
+fn a_datagram_that_the_application_discards_is_reported_on_its_path() {
+    let mut world = World::joined(&lines(), config(), MultipathConfig::default());
+    world.stream(End::Client, 0, 10, Duration::from_millis(10));
+    let arrived = world.events(End::Server).iter().find_map(|event| match event {
+        MultipathEvent::Datagram { subflow, packet, .. } => Some((*subflow, *packet)),
+        _ => None,
+    });
+    let (subflow, packet) = arrived.expect("a datagram");
+    let discard = |world: &mut World, subflow| {
+        world.command(End::Server, |connection, _| {
+            connection.datagram_discarded(subflow, packet, DropCode::Corrupt)
+        })
+    };
+    assert!(discard(&mut world, subflow));
+    assert!(!discard(&mut world, subflow), "once");
+    assert!(!discard(&mut world, SubflowId(9)), "no such subflow");
+    world.stream(End::Client, 10, 10, Duration::from_millis(10));
+    let connection = world.connection(End::Client).subflow(subflow).expect("it exists");
+    assert_eq!(connection.snapshot().statistics.datagrams_lost_at_peer, 1);
 }
