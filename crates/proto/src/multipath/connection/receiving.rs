@@ -22,7 +22,8 @@ impl MultipathConnection {
         self.subflows.iter_mut().for_each(|subflow| subflow.connection.set_slow_receiver(slow));
     }
     /// Reports that the data of a datagram, with that number of its packet on a subflow, did not reach the application, or were of no
-    /// use to it: as [`Connection::datagram_discarded`](crate::Connection::datagram_discarded). Returns `false` also if the subflow no longer exists.
+    /// use to it: as [`Connection::datagram_discarded`](crate::Connection::datagram_discarded). Returns `false` also if the subflow
+    /// no longer exists.
     pub fn datagram_discarded(&mut self, subflow: SubflowId, packet: SeqNo, code: DropCode) -> bool {
         self.index(subflow)
             .is_some_and(|index| self.subflows[index].connection.datagram_discarded(packet, code))
