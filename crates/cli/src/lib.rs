@@ -9,6 +9,7 @@ mod commands;
 mod exit;
 mod interrupt;
 mod print;
+mod progress;
 mod quantity;
 mod security;
 
@@ -111,13 +112,13 @@ pub fn run(args: Vec<String>) -> i32 {
         Err(Failure::Interrupted) => 130,
         Err(Failure::Code(code)) => code,
         Err(Failure::Usage(message)) => {
-            print::note(format_args!("whimbrel: {message}"));
+            print::note(message);
             2
         }
         // As with other filters, a closed pipe is no error to report.
         Err(Failure::Because(error)) if matches!(error.downcast_ref(), Some(PrintError::NobodyReads)) => 0,
         Err(Failure::Because(error)) => {
-            print::note(format_args!("whimbrel: {error:#}"));
+            print::note(format_args!("{error:#}"));
             1
         }
     }

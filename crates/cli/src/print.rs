@@ -28,7 +28,12 @@ pub(crate) fn line(text: impl Display) -> Result<(), PrintError> {
     })
 }
 
-/// Prints a line to standard error. Without a reader it is lost: a connection must not end because the program that read its notes has.
+/// Prints a note of the program's to standard error, as [`aside`] does.
 pub(crate) fn note(text: impl Display) {
+    aside(format_args!("whimbrel: {text}"));
+}
+
+/// Prints a line to standard error. Without a reader it is lost: a connection must not end because the reader of its notes has.
+pub(crate) fn aside(text: impl Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -196,7 +196,7 @@ impl ClientSecurity {
         match (&self.learns, peer) {
             (Some(name), Some(peer)) => {
                 if KnownHosts::learn(name, peer)? {
-                    print::note(format_args!("whimbrel: the key of {name} is {peer}: remembered"));
+                    print::note(format_args!("the key of {name} is {peer}: remembered"));
                 }
                 Ok(())
             }

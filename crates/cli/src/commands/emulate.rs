@@ -144,12 +144,10 @@ pub(crate) fn run(args: &EmulateArgs) -> Result<(), Failure> {
         stored.write(directory, &outcome.record)?;
     }
     if !args.quiet {
-        print::note(summary::text(&plan, &outcome, settings.seed)?.trim_end());
+        print::aside(summary::text(&plan, &outcome, settings.seed)?.trim_end());
     }
     if !args.quiet || outcome.events.p99 > args.late {
-        summary::warnings(&plan, &outcome, args.late)
-            .iter()
-            .for_each(|warning| print::note(format_args!("whimbrel: {warning}")));
+        summary::warnings(&plan, &outcome, args.late).iter().for_each(print::note);
     }
     if args.json {
         let mut json = tables::json(&outcome.record, &plan, settings.seed);

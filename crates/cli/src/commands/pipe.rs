@@ -175,7 +175,7 @@ async fn open(args: &ConnectArgs, at: SocketAddr, setup: Setup) -> anyhow::Resul
     });
     let (settings, options) = (several_paths(scheduler), MultipathOptions::default());
     let (mut paths, socket) = Paths::connect(&args.path, at, DCCP_PORT, setup, settings, options).await?;
-    paths.join_all(&socket).iter().for_each(|line| print::note(format_args!("whimbrel: {line}")));
+    paths.join_all(&socket).iter().for_each(print::note);
     Ok((Link::several(socket, scheduler), Watch::Paths(Box::new(paths))))
 }
 
@@ -198,7 +198,7 @@ async fn listen(args: ListenArgs) -> Result<(), Failure> {
     let several = listener.multipath(MultipathOptions::default())?;
     let scheduler = args.common.scheduler;
     several.listen(DCCP_PORT, Setup::new(over_paths, security), several_paths(scheduler))?;
-    print::note(format_args!("whimbrel: listening at UDP {}", listener.local()));
+    print::note(format_args!("listening at UDP {}", listener.local()));
     let link = tokio::select! {
         accepted = accept(&listener, &several, scheduler) => accepted?,
         () = interrupt.raised() => return Err(Failure::Interrupted),
@@ -256,7 +256,7 @@ async fn forward(
                 }
             }
             change = watch.next(link) => {
-                watch.apply(change?, link).await.iter().for_each(|line| print::note(format_args!("whimbrel: {line}")));
+                watch.apply(change?, link).await.iter().for_each(print::note);
             }
             () = interrupt.raised() => {
                 // The interruption is the result, however the connection ends.
@@ -272,7 +272,7 @@ async fn forward(
         }
     }
     if args.json {
-        print::note(json!({ "sent": sent, "received": received_here }));
+        print::aside(json!({ "sent": sent, "received": received_here }));
     }
     drop(output);
     match writer.await.context("the writer")? {

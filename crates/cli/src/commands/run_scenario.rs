@@ -14,11 +14,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use whimbrel_lab::{Document, Plan, Record, Run};
 
 use crate::exit::Failure;
 use crate::print;
+use crate::progress;
 use capture::CaptureFile;
 use output::OutputDirectory;
 use qlog::Qlogs;
@@ -187,10 +188,5 @@ fn progress_bar(args: &RunArgs, plan: &Plan) -> ProgressBar {
     if args.quiet || args.json {
         return ProgressBar::hidden();
     }
-    // Hidden automatically if stderr is not a terminal.
-    let bar = ProgressBar::new(plan.end.as_nanos() / 1_000_000);
-    let style = ProgressStyle::with_template(
-        "{elapsed_precise} [{wide_bar}] {percent} % of the simulated time, {eta} left",
-    );
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    progress::bar(plan.end.as_nanos() / 1_000_000, "the simulated time")
 }

@@ -87,7 +87,7 @@ impl View {
         let text = self.text(driver, now, if is_line { "; " } else { "\n" });
         match &self.form {
             Form::InPlace(bar) => bar.set_message(text),
-            _ => print::note(text),
+            _ => print::aside(text),
         }
     }
 

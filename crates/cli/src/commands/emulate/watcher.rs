@@ -53,7 +53,7 @@ impl Watcher {
 impl Observer for Watcher {
     fn start(&mut self, emulation: &mut Emulation<'_>, warnings: &[String]) -> io::Result<()> {
         if !self.is_quiet {
-            warnings.iter().for_each(|warning| print::note(format_args!("whimbrel: {warning}")));
+            warnings.iter().for_each(print::note);
         }
         if let Some(path) = &self.pcap {
             let file = CaptureFile::open(path, emulation.run_mut(), &self.links);

@@ -104,7 +104,7 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
                 match result {
                     // Without its output the server is of no use.
                     Err(error) if error.is::<PrintError>() => return Err(error.into()),
-                    Err(error) => print::note(format_args!("whimbrel: {peer}: {error:#}")),
+                    Err(error) => print::note(format_args!("{peer}: {error:#}")),
                     Ok(()) => {}
                 }
                 if args.one_off {

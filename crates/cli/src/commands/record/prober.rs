@@ -40,9 +40,8 @@ pub(super) struct Prober<'a> {
     token: u64,
     clock: Clock,
     start: Instant,
-    plan: Plan,
-    /// Length of the load, which may become shorter.
-    load_ms: &'a Cell<u64>,
+    /// Its load may become shorter.
+    plan: &'a Cell<Plan>,
     from_server: bool,
     /// Bytes of the headers of UDP and IP.
     headers: usize,
@@ -96,8 +95,8 @@ impl<'a> Prober<'a> {
     pub(super) fn new(
         socket: &'a UdpSocket,
         peer: SocketAddr,
-        (token, plan, from_server): (u64, Plan, bool),
-        load_ms: &'a Cell<u64>,
+        (token, from_server): (u64, bool),
+        plan: &'a Cell<Plan>,
         clock: Clock,
     ) -> Self {
         let start = clock.now();
@@ -109,7 +108,6 @@ impl<'a> Prober<'a> {
             clock,
             start,
             plan,
-            load_ms,
             from_server,
             headers: if peer.is_ipv4() || mapped { 28 } else { 48 },
             log: Vec::new(),
@@ -127,8 +125,7 @@ impl<'a> Prober<'a> {
         let mut buffer = [0; 2048];
         loop {
             let now = self.clock.now();
-            self.plan.load_ms = self.load_ms.get();
-            let end = self.start + self.plan.length();
+            let end = self.start + self.plan.get().length();
             if now >= end + DRAIN {
                 return Ok((self.log, self.sent));
             }
@@ -169,7 +166,7 @@ impl<'a> Prober<'a> {
                     let sent = Instant::from_nanos(header.sent_us.saturating_mul(1000));
                     // Only numbers that were sent, so that a wrong echo cannot open the window.
                     if header.number < self.sent[Class::Load.index()] && sent <= now {
-                        let most = self.plan.rate_bps / 8.0 / FULL as f64;
+                        let most = self.plan.get().rate_bps / 8.0 / FULL as f64;
                         self.window.on_echo(header.number, now - sent, most.max(LEAST_WINDOW));
                     }
                 }
@@ -191,7 +188,7 @@ impl<'a> Prober<'a> {
             bytes: (length + self.headers) as u32,
         });
         // The load of a constant rate needs no echoes.
-        if class == Class::Load && self.plan.mode == Mode::Saturate {
+        if class == Class::Load && self.plan.get().mode == Mode::Saturate {
             let mut echo = [0; ECHO];
             Header { kind: Kind::Echo(class), ..*header }.write(&mut echo);
             let _ = self.socket.try_send_to(&echo, self.peer);
@@ -200,7 +197,7 @@ impl<'a> Prober<'a> {
 
     fn send_due(&mut self, now: Instant) -> io::Result<()> {
         let since = now - self.start;
-        let (begin, end) = self.plan.load(self.from_server);
+        let (begin, end) = self.plan.get().load(self.from_server);
         if self.last_ping.is_none_or(|last| now - last >= PING_INTERVAL) {
             self.last_ping = Some(now);
             self.send(Class::Ping, PING)?;
@@ -209,11 +206,11 @@ impl<'a> Prober<'a> {
             self.last_load = now;
             return Ok(());
         }
-        match self.plan.mode {
+        match self.plan.get().mode {
             Mode::Saturate => self.send_window(now),
             Mode::Gentle => {
                 let bits = 8.0 * (GENTLE + self.headers) as f64;
-                let due = ((since - begin).as_secs_f64() * self.plan.rate_bps / bits) as u64;
+                let due = ((since - begin).as_secs_f64() * self.plan.get().rate_bps / bits) as u64;
                 // After a pause of this process probes are left out, instead of a burst; numbers are not.
                 for _ in self.due.max(due.saturating_sub(8))..due {
                     self.send(Class::Load, GENTLE)?;
@@ -233,7 +230,7 @@ impl<'a> Prober<'a> {
     /// Fills the window, at most at the plan's rate.
     fn send_window(&mut self, now: Instant) -> io::Result<()> {
         let sent = self.sent[Class::Load.index()];
-        let spacing = 8.0 * (FULL + self.headers) as f64 / self.plan.rate_bps;
+        let spacing = 8.0 * (FULL + self.headers) as f64 / self.plan.get().rate_bps;
         let allowed = ((now - self.last_load).as_secs_f64() / spacing) as u64;
         let in_flight = sent.saturating_sub(self.window.echoed) as f64;
         let room = (self.window.size - in_flight).max(0.0) as u64;

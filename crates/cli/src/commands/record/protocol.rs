@@ -51,12 +51,17 @@ impl Plan {
         (begin, begin + length)
     }
 
-    /// Length of the load in milliseconds if both ends stop early, by a message that is sent `since` after the start. `None` before
-    /// both directions have a load, or if only one at a time has.
-    pub(super) fn shortened(&self, since: Duration) -> Option<u64> {
+    /// The plan if both ends stop early, by a message that is sent `since` after the start. `None` before both directions have a
+    /// load, or if only one at a time has.
+    pub(super) fn shortened(&self, since: Duration) -> Option<Self> {
         let (begin, _) = self.load(true);
         let may_end = self.mode == Mode::Gentle && since >= begin;
-        may_end.then(|| ((since - begin + Self::NOTICE).as_nanos() / 1_000_000).min(self.load_ms))
+        may_end.then(|| self.limited((since - begin + Self::NOTICE).as_nanos() / 1_000_000))
+    }
+
+    /// The plan with a load of at most `load_ms` milliseconds.
+    pub(super) fn limited(&self, load_ms: u64) -> Self {
+        Self { load_ms: self.load_ms.min(load_ms), ..*self }
     }
 
     /// The whole time in which probes are sent.

@@ -45,7 +45,7 @@ pub(super) async fn run(args: &ServerArgs) -> Result<(), Failure> {
         };
         match recorded {
             Ok(summary) => print::line(if args.json { summary.to_string() } else { text(&summary) })?,
-            Err(error) => print::note(format_args!("whimbrel: {peer}: {error:#}")),
+            Err(error) => print::note(format_args!("{peer}: {error:#}")),
         }
     }
 }
@@ -100,13 +100,13 @@ async fn serve(
         .await
         .context("no datagram from the client: UDP may be blocked")??;
     lines.send(&Message::Start).await?;
-    let load_ms = Cell::new(plan.load_ms);
-    let mut probing = pin!(Prober::new(udp, address, (token, plan, true), &load_ms, Clock::start()).run());
+    let plan = Cell::new(plan);
+    let mut probing = pin!(Prober::new(udp, address, (token, true), &plan, Clock::start()).run());
     let (log, sent) = loop {
         tokio::select! {
             probed = &mut probing => break probed?,
             message = lines.next() => match message? {
-                Some(Message::Stop { load_ms: shorter }) => load_ms.set(shorter.min(load_ms.get())),
+                Some(Message::Stop { load_ms }) => plan.set(plan.get().limited(load_ms)),
                 // It gets no more probes.
                 None => bail!("the client has gone"),
                 Some(other) => bail!("expected nothing but an early end while probes are sent, found {other:?}"),

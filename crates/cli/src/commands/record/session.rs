@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::time::Duration as StdDuration;
 
 use anyhow::{Context, anyhow, bail};
-use indicatif::{ProgressBar, ProgressStyle};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;
 use whimbrel_net::Clock;
@@ -21,6 +20,7 @@ use super::{PORT, RecordArgs, Target};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::print;
+use crate::progress;
 
 /// Time limit of the connection and of the server's answers before the start.
 const ANSWER_TIME: StdDuration = StdDuration::from_secs(6);
@@ -106,24 +106,23 @@ async fn agree(args: &RecordArgs, host: &Target) -> anyhow::Result<Agreed> {
 
 /// Sends and receives probes. Ctrl-C ends a load of both directions early; the plan then has its length.
 async fn probe(agreed: &mut Agreed, interrupt: &mut Interrupt) -> Result<Log, Failure> {
-    let Agreed { token, plan, lines, udp, peer, .. } = agreed;
-    let clock = Clock::start();
+    let Agreed { token, lines, udp, peer, .. } = agreed;
+    let (clock, plan) = (Clock::start(), Cell::new(agreed.plan));
     let start = clock.now();
-    let load_ms = Cell::new(plan.load_ms);
-    let probing = Prober::new(udp, *peer, (*token, *plan, false), &load_ms, clock).run();
+    let probing = Prober::new(udp, *peer, (*token, false), &plan, clock).run();
     let stopping = async {
         interrupt.raised().await;
-        let Some(shorter) = plan.shortened(clock.now() - start) else { return Failure::Interrupted };
-        load_ms.set(shorter);
-        match lines.send(&Message::Stop { load_ms: shorter }).await {
+        let Some(shorter) = plan.get().shortened(clock.now() - start) else { return Failure::Interrupted };
+        plan.set(shorter);
+        match lines.send(&Message::Stop { load_ms: shorter.load_ms }).await {
             Ok(()) => std::future::pending().await,
             Err(error) => error.into(),
         }
     };
-    let bar = progress();
+    let bar = progress::bar(plan.get().length().as_nanos() / 1_000_000, "the recording");
     let showing = async {
         loop {
-            let length = Plan { load_ms: load_ms.get(), ..*plan }.length() + DRAIN;
+            let length = plan.get().length() + DRAIN;
             bar.set_length(length.as_nanos() / 1_000_000);
             bar.set_position((clock.now() - start).as_nanos() / 1_000_000);
             tokio::time::sleep(PROGRESS_INTERVAL).await;
@@ -135,16 +134,8 @@ async fn probe(agreed: &mut Agreed, interrupt: &mut Interrupt) -> Result<Log, Fa
         () = showing => unreachable!("it shows the progress until the end"),
     };
     bar.finish_and_clear();
-    plan.load_ms = load_ms.get();
+    agreed.plan = plan.get();
     Ok(log)
-}
-
-/// The bar on a terminal.
-fn progress() -> ProgressBar {
-    let style = ProgressStyle::with_template(
-        "{elapsed_precise} [{wide_bar}] {percent} % of the recording, {eta} left",
-    );
-    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 /// Announces this end's address until the server starts.

@@ -1,6 +1,5 @@
 //! The lines that relays print.
 
-use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -107,7 +106,7 @@ impl Lines {
 
     /// Prints a warning to standard error, if it can be written.
     pub(super) fn warn(&self, text: &str) {
-        let _ = writeln!(std::io::stderr(), "whimbrel: {text}");
+        print::note(text);
     }
 
     /// Prints a line. One that does not fit the disk is lost: the relay does not end with its log.

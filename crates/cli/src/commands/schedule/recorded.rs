@@ -31,7 +31,7 @@ fn flows<R: Read>(args: &ScheduleArgs, mut reader: CaptureReader<R>) -> anyhow::
     };
     if datagrams.ignored() > 0 {
         print::note(format_args!(
-            "whimbrel: the capture has too many flows: {} datagrams were left out",
+            "the capture has too many flows: {} datagrams were left out",
             datagrams.ignored()
         ));
     }
@@ -75,7 +75,7 @@ pub(super) fn read<R: Read>(args: &ScheduleArgs, reader: CaptureReader<R>) -> an
         }
         None => {
             if flows.len() > 1 {
-                print::note(format_args!("whimbrel: the largest of {} flows: {}", flows.len(), flows[0].0));
+                print::note(format_args!("the largest of {} flows: {}", flows.len(), flows[0].0));
             }
             &flows[0]
         }
