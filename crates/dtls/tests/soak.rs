@@ -17,7 +17,7 @@ const PER_HOUR: u32 = 2 * HOUR as u32;
 /// Time between two events of the link.
 const CALM: u64 = 300;
 
-/// What happens to the path, and for how long.
+/// The condition of the path, and its duration.
 fn disturb(world: &mut World, n: u64) -> Duration {
     let clean = Path::clean();
     let seconds = world.roll(20) + 1;

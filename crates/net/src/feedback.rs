@@ -1,5 +1,4 @@
-//! What a connection reports to its peer about the application: datagrams that it did not get, and that it cannot keep up (RFC 4340,
-//! Sections 11.6 and 11.7).
+//! Reports to the peer about the application: it did not receive a datagram, or cannot keep up (RFC 4340, Sections 11.6 and 11.7).
 
 use whimbrel_proto::Connection;
 use whimbrel_proto::multipath::{MultipathConnection, SubflowId};

@@ -195,7 +195,8 @@ impl Closing {
         Some(Ending::AfterReset(error))
     }
     /// Processes an ICMP message that reports the destination unreachable. It ends an attempt to connect or to close; whether
-    /// the peer has received the last data is then not known. An established connection continues, as the condition may be temporary and the message forged.
+    /// the peer has received the last data is then not known. An established connection continues, as the condition may be temporary
+    /// and the message forged.
     #[must_use]
     pub(super) fn on_unreachable(&self, cx: &Context) -> Option<Ending> {
         match cx.state {

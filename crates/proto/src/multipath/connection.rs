@@ -306,7 +306,7 @@ impl MultipathConnection {
         if matches!(self.phase, Phase::Closing { .. } | Phase::Over) {
             return Err(SendError::Closed);
         }
-        if self.sending.is_over() {
+        if self.sending.has_peer_stopped() {
             return Err(SendError::PeerNotListening);
         }
         let limit = self.max_datagram();

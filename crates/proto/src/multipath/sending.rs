@@ -51,7 +51,7 @@ pub(super) struct Sending {
     /// Datagrams that will never leave.
     dropped: u64,
     /// The peer's application no longer listens.
-    is_over: bool,
+    has_peer_stopped: bool,
 }
 
 impl Sending {
@@ -66,7 +66,7 @@ impl Sending {
             sent: 0,
             sent_bytes: 0,
             dropped: 0,
-            is_over: false,
+            has_peer_stopped: false,
         }
     }
     pub(super) fn push(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
@@ -77,7 +77,7 @@ impl Sending {
         if staged.is_copy {
             return;
         }
-        if self.is_over {
+        if self.has_peer_stopped {
             let reason = DropReason::PeerNotListening;
             self.reports.push_back(Event::DatagramDropped { id: staged.id, reason });
         } else {
@@ -201,13 +201,13 @@ impl Sending {
     }
     /// Drops all datagrams, because the peer's application no longer listens (RFC 4340, Section 11.7.2).
     pub(super) fn give_up(&mut self) {
-        self.is_over = true;
+        self.has_peer_stopped = true;
         self.queue.give_up(&mut self.reports);
         self.drop_returned(DropReason::PeerNotListening);
     }
     /// `true` if the peer's application no longer listens.
-    pub(super) fn is_over(&self) -> bool {
-        self.is_over
+    pub(super) fn has_peer_stopped(&self) -> bool {
+        self.has_peer_stopped
     }
     fn drop_returned(&mut self, reason: DropReason) {
         while let Some(staged) = self.returned.pop_front() {

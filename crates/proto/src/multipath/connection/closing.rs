@@ -92,7 +92,8 @@ impl MultipathConnection {
     }
     /// Time from which a Close on one subflow cannot arrive before data on another. The first Close ends the connection at the
     /// peer (Section 3.2.11), which then has no use for what is still under way. Without an acknowledgement, data count as lost
-    /// after a retransmission timeout. A subflow whose join is almost complete is waited for, too. `None` unless the connection is to be closed next.
+    /// after a retransmission timeout. A subflow whose join is almost complete is waited for, too. `None` unless the connection is to
+    /// be closed next.
     fn overtaking_limit(&self) -> Option<Instant> {
         let is_meant = match self.phase {
             Phase::Closing { step: ClosingStep::Finishing, .. } => {

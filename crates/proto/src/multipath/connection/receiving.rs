@@ -1,4 +1,4 @@
-//! Datagrams on their way to the application, and what the peer is told of them.
+//! Delivery of datagrams to the application, and the reports to the peer about those that it does not take.
 
 use whimbrel_units::Instant;
 use whimbrel_wire::SeqNo;
