@@ -10,7 +10,7 @@ use futures_sink::Sink;
 use thiserror::Error;
 use whimbrel_units::{Duration, Instant};
 
-use crate::datagrams;
+use crate::datagram_socket;
 use crate::streams::{Reading, Streams, Writing};
 use crate::{DatagramId, DatagramSocket, NetError, Socket};
 
@@ -42,7 +42,7 @@ impl<S: DatagramSocket> SendHalf<S> {
     /// # Errors
     /// As [`Socket::send`].
     pub async fn send(&self, payload: Bytes) -> Result<DatagramId, NetError> {
-        datagrams::send(&*self.socket, payload, None).await
+        datagram_socket::send(&*self.socket, payload, None).await
     }
 
     /// As [`Socket::send_before`].
@@ -50,7 +50,7 @@ impl<S: DatagramSocket> SendHalf<S> {
     /// # Errors
     /// As [`Socket::send`].
     pub async fn send_before(&self, payload: Bytes, deadline: Instant) -> Result<DatagramId, NetError> {
-        datagrams::send(&*self.socket, payload, Some(deadline)).await
+        datagram_socket::send(&*self.socket, payload, Some(deadline)).await
     }
 
     /// The whole socket, for events, snapshots and all else.
@@ -89,7 +89,7 @@ impl<S: DatagramSocket> ReceiveHalf<S> {
     /// # Errors
     /// As [`Socket::recv`].
     pub async fn recv(&self) -> Result<S::Received, NetError> {
-        datagrams::taken(&*self.socket, &self.socket.waiters().readable, |unread| unread.pop()).await
+        datagram_socket::taken(&*self.socket, &self.socket.waiters().readable, |unread| unread.pop()).await
     }
 
     /// The whole socket, for events, snapshots and all else.
@@ -101,7 +101,7 @@ impl<S: DatagramSocket> ReceiveHalf<S> {
 impl<S: DatagramSocket> Drop for ReceiveHalf<S> {
     fn drop(&mut self) {
         if !self.is_reunited {
-            self.socket.end_receiving();
+            datagram_socket::stop_receiving(&*self.socket);
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Received data and events of one socket that wait for its application.
 
 use bytes::Bytes;
-use whimbrel_proto::{Ccid, Connection, Event};
+use whimbrel_proto::{Ccid, Event};
 use whimbrel_units::Instant;
 use whimbrel_wire::{Ecn, Payload, SeqNo};
 
-use crate::feedback::Feedback;
+use crate::feedback::Delivered;
 use crate::unread::Unread;
 use crate::waiters::Wake;
 
@@ -25,17 +25,24 @@ pub struct Received {
     pub corrupt: bool,
 }
 
+impl Delivered for Received {
+    type Packet = SeqNo;
+
+    fn packet(&self) -> SeqNo {
+        self.sequence
+    }
+}
+
 /// The receive side of one socket.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     pub(crate) unread: Unread<Received, Event>,
-    pub(crate) feedback: Feedback<Connection>,
     pub(crate) connected: Option<(Ccid, Ccid)>,
 }
 
 impl Inbox {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { unread: Unread::new(limit), feedback: Feedback::default(), connected: None }
+        Self { unread: Unread::new(limit), connected: None }
     }
 
     /// Stores an event; adds the waiters concerned to `wake`.
@@ -50,10 +57,7 @@ impl Inbox {
                     Payload::Bytes(bytes) => bytes,
                     Payload::Opaque { .. } => Bytes::new(),
                 };
-                if let Some(oldest) = self.unread.push(Received { payload, sequence, ecn, arrival, corrupt })
-                {
-                    self.feedback.drop(oldest.sequence);
-                }
+                self.unread.push(Received { payload, sequence, ecn, arrival, corrupt });
                 return;
             }
             Event::SendReady => {
@@ -71,22 +75,6 @@ impl Inbox {
             _ => wake.happened = true,
         }
         self.unread.push_event(event);
-    }
-
-    /// Reports the state of the receive queue to the connection.
-    pub(crate) fn report_to(&mut self, connection: &mut Connection) {
-        self.feedback.report(self.unread.is_filling(), connection);
-    }
-
-    /// `true` if there is something for [`Inbox::report_to`].
-    pub(crate) fn has_report(&self) -> bool {
-        self.feedback.is_due(self.unread.is_filling())
-    }
-
-    /// Returns memory that traffic has left behind.
-    pub(crate) fn shrink_to_fit(&mut self) {
-        self.unread.shrink_to_fit();
-        self.feedback.shrink_to_fit();
     }
 }
 

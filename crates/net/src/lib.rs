@@ -55,7 +55,7 @@ mod alarm;
 mod arrival_times;
 mod carrier;
 mod clock;
-mod datagrams;
+mod datagram_socket;
 mod delivery;
 mod driver;
 mod dscp;
@@ -87,7 +87,7 @@ mod waiters;
 
 pub use bytes::Bytes;
 pub use clock::{Clock, entropy};
-pub use datagrams::DatagramSocket;
+pub use datagram_socket::DatagramSocket;
 pub use dscp::Dscp;
 pub use error::NetError;
 pub use halves::{ReceiveHalf, ReuniteError, SendHalf};

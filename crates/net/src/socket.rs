@@ -9,11 +9,10 @@ use whimbrel_proto::{
     Connection, ConnectionError, ConnectionHandle, ConnectionSnapshot, Datagram, Event, SendError,
 };
 use whimbrel_units::Instant;
-use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{Payload, ResetCode};
 
 use crate::carrier::UdpCarrier;
-use crate::datagrams::{Common, Queued, datagram_methods};
+use crate::datagram_socket::{self, Queued, SocketCore, datagram_methods};
 use crate::driver::Shared;
 use crate::mailbox::Mailbox;
 use crate::streams::Streams;
@@ -190,36 +189,16 @@ impl Socket {
         layer.map_or(0, whimbrel_dtls::Layer::ignored)
     }
 
-    /// Sets or clears the slow-receiver state of the application: while it is set, the peer is asked not to
-    /// send faster (RFC 4340, Section 11.6), as it is when three quarters of [`SocketOptions::receive_queue`]
-    /// are full.
-    pub fn set_slow_receiver(&self, slow: bool) {
-        self.command(|connection, _| {
-            let mut inbox = self.mailbox.inbox();
-            inbox.feedback.set_slow(slow);
-            inbox.report_to(connection);
-        });
-    }
-
-    /// Reports that the application discarded a datagram: its own checksum was wrong ([`DropCode::Corrupt`]),
-    /// or it had no room ([`DropCode::ReceiveBuffer`]). The peer's congestion control counts it. Returns `true`
-    /// if the peer will be notified: see [`whimbrel_proto::Connection::datagram_discarded`].
-    pub fn discarded(&self, received: &Received, code: DropCode) -> bool {
-        let mut is_told = false;
-        self.command(|connection, _| is_told = connection.datagram_discarded(received.sequence, code));
-        is_told
-    }
-
     /// Gives the connection a command, if it still exists.
-    pub(crate) fn command(&self, command: impl FnOnce(&mut Connection, Instant)) {
+    pub(crate) fn command<T>(&self, command: impl FnOnce(&mut Connection, Instant) -> T) -> Option<T> {
         let mut state = self.shared.lock();
-        if state.is_current(self.handle, &self.mailbox)
-            && let Some(connection) = state.endpoint.connection_mut(self.handle)
-        {
-            command(connection, self.shared.clock.now());
-            state.endpoint.wake(self.handle);
-            self.shared.wake_driver(state);
+        if !state.is_current(self.handle, &self.mailbox) {
+            return None;
         }
+        let result = command(state.endpoint.connection_mut(self.handle)?, self.shared.clock.now());
+        state.endpoint.wake(self.handle);
+        self.shared.wake_driver(state);
+        Some(result)
     }
 
     /// Returns memory that the handshake, or traffic, has left behind: a quarter of what a connection takes. It is allocated again when
@@ -243,9 +222,10 @@ impl Socket {
 
 datagram_methods!(Socket, Received, Event);
 
-impl Common for Socket {
+impl SocketCore for Socket {
     type Received = Received;
     type Event = Event;
+    type Connection = Connection;
 
     fn clock(&self) -> Instant {
         self.shared.clock.now()
@@ -287,8 +267,8 @@ impl Common for Socket {
         }
     }
 
-    fn end_receiving(&self) {
-        self.command(|connection, now| connection.stop_receiving(now));
+    fn with_connection<T>(&self, command: impl FnOnce(&mut Self::Connection, Instant) -> T) -> Option<T> {
+        self.command(command)
     }
 
     fn streams(&mut self) -> &mut Streams {
@@ -298,7 +278,7 @@ impl Common for Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        self.end_receiving();
+        datagram_socket::stop_receiving(self);
         self.begin_closing();
         let mut state = self.shared.lock();
         state.handles -= 1;

@@ -273,10 +273,10 @@ impl State {
             }
         };
         self.open -= usize::from(was_open && inbox.unread.closed().is_some());
-        if inbox.has_report()
+        if inbox.unread.has_report()
             && let Some(connection) = self.endpoint.connection_mut(handle)
         {
-            inbox.report_to(connection);
+            inbox.unread.report_to(connection);
         }
         drop(inbox);
         if acted {
@@ -415,7 +415,7 @@ impl State {
         }
         self.layers.shrink_to_fit(handle.0);
         if let Some(Some(mailbox)) = self.mailboxes.get(handle.0) {
-            mailbox.inbox().shrink_to_fit();
+            mailbox.inbox().unread.shrink_to_fit();
         }
     }
 

@@ -11,7 +11,7 @@ use whimbrel_proto::{ConnectionError, SendError};
 use whimbrel_units::{Duration, Instant};
 
 use crate::NetError;
-use crate::datagrams::{self, Common};
+use crate::datagram_socket::{self, SocketCore};
 
 /// A place among the tasks that a mailbox wakes, for functions that are polled.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub(crate) fn poll_next<S: Common>(
+    pub(crate) fn poll_next<S: SocketCore>(
         &mut self,
         cx: &mut Context<'_>,
         socket: &S,
@@ -61,7 +61,7 @@ impl Reading {
         if self.has_ended {
             return Poll::Ready(None);
         }
-        let look = || datagrams::taken_now(socket, |unread| unread.pop()).transpose();
+        let look = || datagram_socket::taken_now(socket, |unread| unread.pop()).transpose();
         let next = std::task::ready!(self.waiter.poll(cx, &socket.waiters().readable, look));
         self.has_ended = next.is_err();
         Poll::Ready(match next {
@@ -84,7 +84,7 @@ pub(crate) struct Writing {
 
 impl Writing {
     /// Queues the refused datagram; leaves it if there is still no room. Returns `None` then.
-    fn queue<S: Common>(
+    fn queue<S: SocketCore>(
         refused: &mut Option<Bytes>,
         deadline: Option<Instant>,
         socket: &S,
@@ -95,12 +95,12 @@ impl Writing {
                 *refused = Some(payload);
                 None
             }
-            Some((_, error)) => Some(Err(datagrams::refusal(socket, error))),
+            Some((_, error)) => Some(Err(datagram_socket::refusal(socket, error))),
         }
     }
 
     /// Queues the refused datagram as soon as there is room.
-    pub(crate) fn poll_queued<S: Common>(
+    pub(crate) fn poll_queued<S: SocketCore>(
         &mut self,
         cx: &mut Context<'_>,
         socket: &S,
@@ -112,14 +112,14 @@ impl Writing {
         waiter.poll(cx, &socket.waiters().writable, || Self::queue(refused, *deadline, socket))
     }
 
-    pub(crate) fn start_send<S: Common>(&mut self, payload: Bytes, socket: &S) -> Result<(), NetError> {
+    pub(crate) fn start_send<S: SocketCore>(&mut self, payload: Bytes, socket: &S) -> Result<(), NetError> {
         self.deadline = self.lifetime.map(|lifetime| socket.clock() + lifetime);
         self.refused = Some(payload);
         // Without room it stays in `refused`: `poll_queued` follows.
         Self::queue(&mut self.refused, self.deadline, socket).unwrap_or(Ok(()))
     }
 
-    pub(crate) fn poll_close<S: Common>(
+    pub(crate) fn poll_close<S: SocketCore>(
         &mut self,
         cx: &mut Context<'_>,
         socket: &S,
@@ -132,8 +132,16 @@ impl Writing {
             socket.begin_closing();
         }
         let end = || socket.with_unread(|unread| unread.end());
-        self.waiter.poll(cx, &socket.waiters().happened, end).map(datagrams::closed)
+        self.waiter.poll(cx, &socket.waiters().happened, end).map(datagram_socket::closed)
     }
+}
+
+/// Calls `poll` with the state of a socket as a stream and a sink, and the socket.
+pub(crate) fn with_streams<S: SocketCore, T>(socket: &mut S, poll: impl FnOnce(&mut Streams, &S) -> T) -> T {
+    let mut streams = std::mem::take(socket.streams());
+    let result = poll(&mut streams, socket);
+    *socket.streams() = streams;
+    result
 }
 
 /// Implements `Stream` and `Sink` for a socket.
@@ -148,10 +156,9 @@ macro_rules! stream_and_sink {
                 mut self: std::pin::Pin<&mut Self>,
                 cx: &mut std::task::Context<'_>,
             ) -> std::task::Poll<Option<Self::Item>> {
-                let mut reading = std::mem::take(&mut self.streams.reading);
-                let next = reading.poll_next(cx, &*self);
-                self.streams.reading = reading;
-                next
+                $crate::streams::with_streams(&mut *self, |streams, socket| {
+                    streams.reading.poll_next(cx, socket)
+                })
             }
         }
 
@@ -171,30 +178,27 @@ macro_rules! stream_and_sink {
                 mut self: std::pin::Pin<&mut Self>,
                 payload: $crate::Bytes,
             ) -> Result<(), $crate::NetError> {
-                let mut writing = std::mem::take(&mut self.streams.writing);
-                let result = writing.start_send(payload, &*self);
-                self.streams.writing = writing;
-                result
+                $crate::streams::with_streams(&mut *self, |streams, socket| {
+                    streams.writing.start_send(payload, socket)
+                })
             }
 
             fn poll_flush(
                 mut self: std::pin::Pin<&mut Self>,
                 cx: &mut std::task::Context<'_>,
             ) -> std::task::Poll<Result<(), $crate::NetError>> {
-                let mut writing = std::mem::take(&mut self.streams.writing);
-                let result = writing.poll_queued(cx, &*self);
-                self.streams.writing = writing;
-                result
+                $crate::streams::with_streams(&mut *self, |streams, socket| {
+                    streams.writing.poll_queued(cx, socket)
+                })
             }
 
             fn poll_close(
                 mut self: std::pin::Pin<&mut Self>,
                 cx: &mut std::task::Context<'_>,
             ) -> std::task::Poll<Result<(), $crate::NetError>> {
-                let mut writing = std::mem::take(&mut self.streams.writing);
-                let result = writing.poll_close(cx, &*self);
-                self.streams.writing = writing;
-                result
+                $crate::streams::with_streams(&mut *self, |streams, socket| {
+                    streams.writing.poll_close(cx, socket)
+                })
             }
         }
     };

@@ -6,6 +6,7 @@ use whimbrel_dtls::SecurityError;
 use whimbrel_proto::ConnectionError;
 
 use crate::NetError;
+use crate::feedback::{Delivered, Feedback, Reports};
 
 /// The most unread events kept.
 pub(crate) const MAX_EVENTS: usize = 1024;
@@ -14,7 +15,7 @@ pub(crate) const MAX_UNCLAIMED: usize = 64;
 
 /// Datagrams `D` and events `E` that wait for the application.
 #[derive(Debug)]
-pub struct Unread<D, E> {
+pub struct Unread<D: Delivered, E> {
     datagrams: VecDeque<D>,
     /// Unread datagrams kept.
     limit: usize,
@@ -23,6 +24,7 @@ pub struct Unread<D, E> {
     events: VecDeque<E>,
     /// Datagrams that arrived while the application had `limit` unread ones.
     overflowed: u64,
+    feedback: Feedback<D::Packet>,
     closed: Option<ConnectionError>,
     /// Reason why the connection is not secured.
     insecure: Option<SecurityError>,
@@ -30,7 +32,7 @@ pub struct Unread<D, E> {
     is_stopped: bool,
 }
 
-impl<D, E> Unread<D, E> {
+impl<D: Delivered, E> Unread<D, E> {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             datagrams: VecDeque::new(),
@@ -38,18 +40,22 @@ impl<D, E> Unread<D, E> {
             is_claimed: false,
             events: VecDeque::new(),
             overflowed: 0,
+            feedback: Feedback::new(),
             closed: None,
             insecure: None,
             is_stopped: false,
         }
     }
 
-    /// Stores a datagram. Live data: of too many the oldest is removed, and returned.
-    pub(crate) fn push(&mut self, datagram: D) -> Option<D> {
-        let oldest = if self.datagrams.len() >= self.limit() { self.datagrams.pop_front() } else { None };
-        self.overflowed += u64::from(oldest.is_some());
+    /// Stores a datagram. Live data: of too many the oldest is lost.
+    pub(crate) fn push(&mut self, datagram: D) {
+        if self.datagrams.len() >= self.limit()
+            && let Some(oldest) = self.datagrams.pop_front()
+        {
+            self.overflowed += 1;
+            self.feedback.discard(oldest.packet());
+        }
         self.datagrams.push_back(datagram);
-        oldest
     }
 
     /// Stores an event; of too many the oldest is lost.
@@ -60,8 +66,23 @@ impl<D, E> Unread<D, E> {
         self.events.push_back(event);
     }
 
+    /// The application's own declaration that it cannot keep up.
+    pub(crate) fn set_slow(&mut self, is_slow: bool) {
+        self.feedback.set_slow(is_slow);
+    }
+
+    /// `true` if there is something for [`Unread::report_to`].
+    pub(crate) fn has_report(&self) -> bool {
+        self.feedback.is_due(self.is_filling())
+    }
+
+    /// Reports datagrams that were lost, and the filling of the queue, to the connection.
+    pub(crate) fn report_to(&mut self, connection: &mut impl Reports<D::Packet>) {
+        self.feedback.report(self.is_filling(), connection);
+    }
+
     /// `true` if three quarters of the room for datagrams are full.
-    pub(crate) fn is_filling(&self) -> bool {
+    fn is_filling(&self) -> bool {
         self.datagrams.len() >= self.limit() - self.limit() / 4
     }
 
@@ -120,6 +141,7 @@ impl<D, E> Unread<D, E> {
     /// Returns memory that traffic has left behind.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.datagrams.shrink_to_fit();
+        self.feedback.shrink_to_fit();
     }
 
     /// The connection is over.

@@ -4,11 +4,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use whimbrel_dtls::LayerEvent;
-use whimbrel_proto::multipath::{MultipathConnection, MultipathEvent, SubflowId};
+use whimbrel_proto::multipath::{MultipathEvent, SubflowId};
 use whimbrel_units::Instant;
 use whimbrel_wire::{Ecn, Payload, SeqNo};
 
-use crate::feedback::Feedback;
+use crate::feedback::Delivered;
 use crate::unread::Unread;
 use crate::waiters::{Waiters, Wake};
 
@@ -29,6 +29,14 @@ pub struct MultipathReceived {
     pub arrival: Instant,
 }
 
+impl Delivered for MultipathReceived {
+    type Packet = (SubflowId, SeqNo);
+
+    fn packet(&self) -> (SubflowId, SeqNo) {
+        (self.subflow, self.packet)
+    }
+}
+
 /// State shared by the tasks and one socket besides the protocol.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
@@ -40,7 +48,6 @@ pub(crate) struct Mailbox {
 #[derive(Debug)]
 pub(super) struct Inbox {
     pub(super) unread: Unread<MultipathReceived, MultipathEvent>,
-    pub(super) feedback: Feedback<MultipathConnection>,
     /// `true` once the handshake is complete and the extensions are in use; `false` in a regular connection.
     pub(super) is_multipath: Option<bool>,
 }
@@ -51,10 +58,7 @@ impl Mailbox {
         if is_claimed {
             unread.claim();
         }
-        Self {
-            inbox: Mutex::new(Inbox { unread, feedback: Feedback::default(), is_multipath: None }),
-            waiters: Waiters::default(),
-        }
+        Self { inbox: Mutex::new(Inbox { unread, is_multipath: None }), waiters: Waiters::default() }
     }
     pub(super) fn inbox(&self) -> MutexGuard<'_, Inbox> {
         // A panic elsewhere must not spread: the inbox is consistent between calls.
@@ -89,10 +93,7 @@ impl Inbox {
                     Payload::Bytes(bytes) => bytes,
                     Payload::Opaque { .. } => Bytes::new(),
                 };
-                let received = MultipathReceived { payload, sequence, subflow, packet, ecn, arrival: now };
-                if let Some(oldest) = self.unread.push(received) {
-                    self.feedback.drop((oldest.subflow, oldest.packet));
-                }
+                self.unread.push(MultipathReceived { payload, sequence, subflow, packet, ecn, arrival: now });
                 return;
             }
             MultipathEvent::SendReady => {
@@ -113,14 +114,5 @@ impl Inbox {
             _ => wake.happened = true,
         }
         self.unread.push_event(event);
-    }
-    /// Reports the state of the receive queue to the connection. Returns `true` if there was something to report.
-    pub(super) fn report_to(&mut self, connection: &mut MultipathConnection) -> bool {
-        let is_filling = self.unread.is_filling();
-        let is_due = self.feedback.is_due(is_filling);
-        if is_due {
-            self.feedback.report(is_filling, connection);
-        }
-        is_due
     }
 }

@@ -12,12 +12,11 @@ use whimbrel_proto::multipath::{
 use whimbrel_proto::{Datagram, SendError};
 use whimbrel_units::Instant;
 use whimbrel_wire::Payload;
-use whimbrel_wire::option::data_dropped::DropCode;
 
 use super::mailbox::{Mailbox, MultipathReceived};
 use super::shared::{Handle, Opened};
 use crate::NetError;
-use crate::datagrams::{Common, Queued, datagram_methods};
+use crate::datagram_socket::{self, Queued, SocketCore, datagram_methods};
 use crate::streams::Streams;
 use crate::unread::Unread;
 use crate::waiters::{Waiters, wait};
@@ -109,22 +108,6 @@ impl MultipathSocket {
     pub fn close_subflow(&self, subflow: SubflowId) -> bool {
         self.command(|connection, now| connection.close_subflow(now, subflow)).unwrap_or(false)
     }
-    /// Sets or clears the slow-receiver state of the application: while it is set, the peer is asked not to send faster on any path
-    /// (RFC 4340, Section 11.6), as it is when three quarters of [`MultipathOptions::receive_queue`](super::MultipathOptions) are full.
-    pub fn set_slow_receiver(&self, slow: bool) {
-        self.command(|connection, _| {
-            let mut inbox = self.mailbox.inbox();
-            inbox.feedback.set_slow(slow);
-            inbox.report_to(connection);
-        });
-    }
-    /// Reports that the application discarded a datagram: its own checksum was wrong ([`DropCode::Corrupt`]), or it had no room
-    /// ([`DropCode::ReceiveBuffer`]). The peer's congestion control of that path counts it. Returns `true` if the peer will be
-    /// notified: see [`whimbrel_proto::Connection::datagram_discarded`].
-    pub fn discarded(&self, received: &MultipathReceived, code: DropCode) -> bool {
-        let (subflow, packet) = (received.subflow, received.packet);
-        self.command(|connection, _| connection.datagram_discarded(subflow, packet, code)).unwrap_or(false)
-    }
     /// Ends the connection at once on all subflows.
     pub fn abort(&self) {
         self.command(|connection, now| connection.abort(now));
@@ -141,9 +124,10 @@ impl MultipathSocket {
 
 datagram_methods!(MultipathSocket, MultipathReceived, MultipathEvent);
 
-impl Common for MultipathSocket {
+impl SocketCore for MultipathSocket {
     type Received = MultipathReceived;
     type Event = MultipathEvent;
+    type Connection = MultipathConnection;
 
     fn clock(&self) -> Instant {
         self.shared.get().clock.now()
@@ -177,8 +161,8 @@ impl Common for MultipathSocket {
             }
         });
     }
-    fn end_receiving(&self) {
-        self.command(|connection, now| connection.stop_receiving(now));
+    fn with_connection<T>(&self, command: impl FnOnce(&mut Self::Connection, Instant) -> T) -> Option<T> {
+        self.command(command)
     }
     fn streams(&mut self) -> &mut Streams {
         &mut self.streams
@@ -187,7 +171,7 @@ impl Common for MultipathSocket {
 
 impl Drop for MultipathSocket {
     fn drop(&mut self) {
-        self.end_receiving();
+        datagram_socket::stop_receiving(self);
         self.begin_closing();
     }
 }

@@ -243,9 +243,10 @@ impl State {
         let was_established = mailbox.inbox().is_multipath.is_some();
         mailbox.deliver(now, events.into_iter());
         let mut inbox = mailbox.inbox();
-        if let Some(connection) = self.endpoint.connection_mut(handle)
-            && inbox.report_to(connection)
+        if inbox.unread.has_report()
+            && let Some(connection) = self.endpoint.connection_mut(handle)
         {
+            inbox.unread.report_to(connection);
             self.endpoint.wake(handle);
         }
         let is_new = !was_established && inbox.is_multipath.is_some() && !inbox.unread.is_claimed();

@@ -1,4 +1,4 @@
-//! Sending, receiving, waiting and closing: what sockets of one path and of several have in common.
+//! The methods that sockets of one path and of several share: sending, receiving, waiting and closing.
 
 use std::fmt::Debug;
 
@@ -6,8 +6,10 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 use whimbrel_proto::{ConnectionError, DatagramId, SendError};
 use whimbrel_units::Instant;
+use whimbrel_wire::option::data_dropped::DropCode;
 
 use crate::NetError;
+use crate::feedback::{Delivered, Reports};
 use crate::streams::Streams;
 use crate::unread::Unread;
 use crate::waiters::{Waiters, wait};
@@ -15,14 +17,16 @@ use crate::waiters::{Waiters, wait};
 /// A socket of one path or of several: [`Socket`](crate::Socket) or [`MultipathSocket`](crate::multipath::MultipathSocket).
 ///
 /// It has no methods for applications, and cannot be implemented by them: both types have the same methods of their own.
-pub trait DatagramSocket: Common {}
+pub trait DatagramSocket: SocketCore {}
 
-/// What the common functions need of a socket.
-pub trait Common: Debug + Sized {
+/// The operations of a socket by which the shared methods are implemented.
+pub trait SocketCore: Debug + Sized {
     /// A received datagram.
-    type Received;
+    type Received: Delivered;
     /// An event that is not a datagram.
     type Event;
+    /// The protocol's end of the connection.
+    type Connection: Reports<<Self::Received as Delivered>::Packet>;
 
     /// The time on the socket's clock.
     fn clock(&self) -> Instant;
@@ -36,8 +40,8 @@ pub trait Common: Debug + Sized {
     fn make_room(&self, size: usize) -> Result<(), SendError>;
     /// Begins to close the connection.
     fn begin_closing(&self);
-    /// Drops what arrives from now on.
-    fn end_receiving(&self);
+    /// Gives the connection a command, if it still exists.
+    fn with_connection<T>(&self, command: impl FnOnce(&mut Self::Connection, Instant) -> T) -> Option<T>;
     /// The state of the socket as a stream and a sink.
     fn streams(&mut self) -> &mut Streams;
 }
@@ -69,7 +73,7 @@ impl Queued {
 }
 
 /// The error of a refusal: for a connection that is over, that of its end.
-pub(crate) fn refusal<S: Common>(socket: &S, error: SendError) -> NetError {
+pub(crate) fn refusal<S: SocketCore>(socket: &S, error: SendError) -> NetError {
     if error == SendError::Closed {
         socket.with_unread(|unread| unread.end()).unwrap_or(ConnectionError::ClosedLocally.into())
     } else {
@@ -78,7 +82,7 @@ pub(crate) fn refusal<S: Common>(socket: &S, error: SendError) -> NetError {
 }
 
 /// Queues datagrams, and waits for room where the queue refuses. Returns the last one's identifier.
-pub(crate) async fn send_all<S: Common>(
+pub(crate) async fn send_all<S: SocketCore>(
     socket: &S,
     payloads: impl IntoIterator<Item = Bytes>,
     deadline: Option<Instant>,
@@ -101,7 +105,7 @@ pub(crate) async fn send_all<S: Common>(
 }
 
 /// Queues a datagram, and waits for room where the queue refuses.
-pub(crate) async fn send<S: Common>(
+pub(crate) async fn send<S: SocketCore>(
     socket: &S,
     payload: Bytes,
     deadline: Option<Instant>,
@@ -110,7 +114,7 @@ pub(crate) async fn send<S: Common>(
 }
 
 /// Queues a datagram. Never waits.
-pub(crate) fn try_send<S: Common>(
+pub(crate) fn try_send<S: SocketCore>(
     socket: &S,
     payload: Bytes,
     deadline: Option<Instant>,
@@ -124,7 +128,7 @@ pub(crate) fn try_send<S: Common>(
 }
 
 /// Waits for room for a datagram of that size.
-pub(crate) async fn writable<S: Common>(socket: &S, size: usize) -> Result<(), NetError> {
+pub(crate) async fn writable<S: SocketCore>(socket: &S, size: usize) -> Result<(), NetError> {
     wait(&socket.waiters().writable, || match socket.make_room(size) {
         Err(SendError::QueueFull) => None,
         result => Some(result.map_err(|error| refusal(socket, error))),
@@ -133,7 +137,7 @@ pub(crate) async fn writable<S: Common>(socket: &S, size: usize) -> Result<(), N
 }
 
 /// Waits until `take` finds something, or the connection is over.
-pub(crate) async fn taken<S: Common, T>(
+pub(crate) async fn taken<S: SocketCore, T>(
     socket: &S,
     notify: &Notify,
     mut take: impl FnMut(&mut Unread<S::Received, S::Event>) -> Option<T>,
@@ -142,7 +146,7 @@ pub(crate) async fn taken<S: Common, T>(
 }
 
 /// What `take` finds now.
-pub(crate) fn taken_now<S: Common, T>(
+pub(crate) fn taken_now<S: SocketCore, T>(
     socket: &S,
     take: impl FnOnce(&mut Unread<S::Received, S::Event>) -> Option<T>,
 ) -> Result<Option<T>, NetError> {
@@ -152,8 +156,29 @@ pub(crate) fn taken_now<S: Common, T>(
     })
 }
 
+/// Drops what arrives from now on, and reports it to the peer.
+pub(crate) fn stop_receiving<S: SocketCore>(socket: &S) {
+    socket.with_connection(|connection, now| connection.end_receiving(now));
+}
+
+/// Sets whether the application cannot keep up.
+pub(crate) fn set_slow_receiver<S: SocketCore>(socket: &S, slow: bool) {
+    socket.with_connection(|connection, _| {
+        socket.with_unread(|unread| {
+            unread.set_slow(slow);
+            unread.report_to(connection);
+        });
+    });
+}
+
+/// Reports that the application has discarded a datagram.
+pub(crate) fn discarded<S: SocketCore>(socket: &S, received: &S::Received, code: DropCode) -> bool {
+    let report = |connection: &mut S::Connection, _| connection.report_discarded(received.packet(), code);
+    socket.with_connection(report).unwrap_or(false)
+}
+
 /// Closes the connection, and waits until it is over.
-pub(crate) async fn close<S: Common>(socket: &S) -> Result<(), NetError> {
+pub(crate) async fn close<S: SocketCore>(socket: &S) -> Result<(), NetError> {
     socket.begin_closing();
     closed(wait(&socket.waiters().happened, || socket.with_unread(|unread| unread.end())).await)
 }
@@ -186,7 +211,7 @@ macro_rules! datagram_methods {
             /// # Errors
             /// The datagram is too large, the peer no longer receives, or the connection is over.
             pub async fn send(&self, payload: $crate::Bytes) -> Result<$crate::DatagramId, $crate::NetError> {
-                $crate::datagrams::send(self, payload, None).await
+                $crate::datagram_socket::send(self, payload, None).await
             }
 
             /// Queues several datagrams at once, as [`Self::send`] does one: the pieces of a video frame, say.
@@ -199,7 +224,7 @@ macro_rules! datagram_methods {
                 payloads: impl IntoIterator<Item = $crate::Bytes>,
                 deadline: Option<$crate::Instant>,
             ) -> Result<(), $crate::NetError> {
-                $crate::datagrams::send_all(self, payloads, deadline).await.map(drop)
+                $crate::datagram_socket::send_all(self, payloads, deadline).await.map(drop)
             }
 
             /// Waits until the send queue has room for a datagram of `size` bytes, for an application that decides at the
@@ -209,7 +234,7 @@ macro_rules! datagram_methods {
             /// # Errors
             /// Such a datagram is too large, the peer no longer receives, or the connection is over.
             pub async fn writable(&self, size: usize) -> Result<(), $crate::NetError> {
-                $crate::datagrams::writable(self, size).await
+                $crate::datagram_socket::writable(self, size).await
             }
 
             /// Queues a datagram that is not worth sending after `deadline` (on this socket's clock). Never waits.
@@ -221,7 +246,7 @@ macro_rules! datagram_methods {
                 payload: $crate::Bytes,
                 deadline: Option<$crate::Instant>,
             ) -> Result<$crate::DatagramId, $crate::NetError> {
-                $crate::datagrams::try_send(self, payload, deadline)
+                $crate::datagram_socket::try_send(self, payload, deadline)
             }
 
             /// Queues a datagram that is dropped if it could not be sent until `deadline` (on this socket's clock), and an
@@ -234,7 +259,7 @@ macro_rules! datagram_methods {
                 payload: $crate::Bytes,
                 deadline: $crate::Instant,
             ) -> Result<$crate::DatagramId, $crate::NetError> {
-                $crate::datagrams::send(self, payload, Some(deadline)).await
+                $crate::datagram_socket::send(self, payload, Some(deadline)).await
             }
 
             /// As [`Self::send_before`], with a deadline `lifetime` from now.
@@ -254,7 +279,7 @@ macro_rules! datagram_methods {
             /// # Errors
             /// The connection is over and all that arrived has been read.
             pub async fn recv(&self) -> Result<$received, $crate::NetError> {
-                $crate::datagrams::taken(self, &self.waiters().readable, |unread| unread.pop()).await
+                $crate::datagram_socket::taken(self, &self.waiters().readable, |unread| unread.pop()).await
             }
 
             /// Waits for at least one datagram and appends up to `limit` to `out`; returns their number.
@@ -266,7 +291,7 @@ macro_rules! datagram_methods {
                 out: &mut Vec<$received>,
                 limit: usize,
             ) -> Result<usize, $crate::NetError> {
-                $crate::datagrams::taken(self, &self.waiters().readable, |unread| {
+                $crate::datagram_socket::taken(self, &self.waiters().readable, |unread| {
                     let taken = unread.pop_many(out, limit);
                     (taken > 0 || limit == 0).then_some(taken)
                 })
@@ -278,7 +303,7 @@ macro_rules! datagram_methods {
             /// # Errors
             /// As [`Self::recv`].
             pub fn try_recv(&self) -> Result<Option<$received>, $crate::NetError> {
-                $crate::datagrams::taken_now(self, |unread| unread.pop())
+                $crate::datagram_socket::taken_now(self, |unread| unread.pop())
             }
 
             /// The next event that is not a datagram: drops with their reasons, changes of paths, the end.
@@ -286,7 +311,8 @@ macro_rules! datagram_methods {
             /// # Errors
             /// The connection is over and its last event has been read.
             pub async fn event(&self) -> Result<$event, $crate::NetError> {
-                $crate::datagrams::taken(self, &self.waiters().happened, |unread| unread.pop_event()).await
+                $crate::datagram_socket::taken(self, &self.waiters().happened, |unread| unread.pop_event())
+                    .await
             }
 
             /// The next event if there is one now. Never waits.
@@ -294,7 +320,7 @@ macro_rules! datagram_methods {
             /// # Errors
             /// As [`Self::event`].
             pub fn try_event(&self) -> Result<Option<$event>, $crate::NetError> {
-                $crate::datagrams::taken_now(self, |unread| unread.pop_event())
+                $crate::datagram_socket::taken_now(self, |unread| unread.pop_event())
             }
 
             /// Datagrams dropped because the application did not read them in time.
@@ -306,7 +332,23 @@ macro_rules! datagram_methods {
             /// Datagrams that have arrived can still be read, and sending continues. This cannot be undone.
             /// Dropping the socket implies it.
             pub fn stop_receiving(&self) {
-                self.end_receiving();
+                $crate::datagram_socket::stop_receiving(self);
+            }
+
+            /// Sets or clears the slow-receiver state of the application: while it is set, the peer is asked not to send
+            /// faster (RFC 4340, Section 11.6), as it is when three quarters of the receive queue
+            /// ([`SocketOptions::receive_queue`](crate::SocketOptions::receive_queue),
+            /// [`MultipathOptions::receive_queue`](crate::multipath::MultipathOptions::receive_queue)) are full.
+            pub fn set_slow_receiver(&self, slow: bool) {
+                $crate::datagram_socket::set_slow_receiver(self, slow);
+            }
+
+            /// Reports that the application discarded a datagram: its own checksum was wrong
+            /// ([`DropCode::Corrupt`](crate::DropCode::Corrupt)), or it had no room
+            /// ([`DropCode::ReceiveBuffer`](crate::DropCode::ReceiveBuffer)). The peer's congestion control counts it.
+            /// Returns `true` if the peer will be notified: see [`whimbrel_proto::Connection::datagram_discarded`].
+            pub fn discarded(&self, received: &$received, code: $crate::DropCode) -> bool {
+                $crate::datagram_socket::discarded(self, received, code)
             }
 
             /// Splits the socket into halves for two tasks. (Where a reference suffices, none is needed: all methods take
@@ -327,7 +369,7 @@ macro_rules! datagram_methods {
             /// # Errors
             /// The reason for the end, if it was another than the two ends' agreement: a reset, or a peer that did not answer.
             pub async fn close(&self) -> Result<(), $crate::NetError> {
-                $crate::datagrams::close(self).await
+                $crate::datagram_socket::close(self).await
             }
         }
 
