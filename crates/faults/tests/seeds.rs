@@ -1,7 +1,7 @@
 //! Trials that once broke a law, by number, with the reason. Laws that were wrong have tests beside them
 //! (`src/watch`), and so has code that was wrong (`whimbrel-proto`); these check the same in whole trials.
 
-use whimbrel_faults::{Plan, run_plan};
+use whimbrel_faults::{Plan, run_multipath_trial, run_plan};
 
 const ONCE_BROKEN: &[(u64, &str)] = &[
     (24_713, "a tampered Request had a newer number than the data that followed, though order was wanted"),
@@ -68,6 +68,17 @@ const EXTENDED_ONCE_BROKEN: &[(u64, &str)] = &[
         "a client came back to where an old Request had made another connection: its data counted as sent on that",
     ),
 ];
+
+/// Of multipath connections.
+const MULTIPATH_ONCE_BROKEN: &[(u64, &str)] =
+    &[(990_001_884, "the limit for closing was shorter than four MSL of closing and two of TIMEWAIT")];
+
+#[test]
+fn a_multipath_trial_that_broke_a_law_once_does_not_again() {
+    for &(seed, law) in MULTIPATH_ONCE_BROKEN {
+        assert_eq!(run_multipath_trial(seed, false).broken, None, "{seed}: {law}");
+    }
+}
 
 #[test]
 fn an_extended_trial_that_broke_a_law_once_does_not_again() {

@@ -20,7 +20,7 @@ use crate::plan::Dice;
 use crate::tally::Tally;
 
 const PORT: u16 = 5_001;
-/// Steps of the world in one call, which has 700 s of timers at most.
+/// Steps of the world in one call, which has `CLOSING_TIME` of timers at most.
 const MAX_STEPS: u64 = 100_000;
 /// Packets that a host may send at one instant.
 const MAX_BURST: usize = 600;
@@ -31,8 +31,11 @@ const MAX_SUBFLOWS: usize = 32;
 /// The longest time without a datagram at the receiver of a stream whose first path is clean. Data on a path that fails are lost for
 /// a retransmission timeout, which is a second before the first measurement and doubles with the variation of a bad path.
 const LONGEST_GAP: Duration = Duration::from_secs(4);
-/// Time for a close to complete, TIMEWAIT and the timers of a dead path included.
-const CLOSING_TIME: Duration = Duration::from_secs(700);
+/// Time for a close to complete: closing takes four MSL at most (`TimerConfig::rfc4340`), TIMEWAIT two (RFC 4340, Section 8.3), and
+/// the rest is the longest time on a path.
+const CLOSING_TIME: Duration = Duration::from_secs(4 * MSL + 2 * MSL + 10);
+/// The maximum segment lifetime in seconds (RFC 4340, Section 3.4).
+const MSL: u64 = 120;
 
 /// One of the hosts: 0 is the client, 1 the server.
 #[derive(Debug)]
