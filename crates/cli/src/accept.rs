@@ -1,9 +1,12 @@
-//! Accepting TCP connections.
+//! Accepting TCP connections, and the places that they hold.
 
-use std::net::SocketAddr;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
 
 /// Time after which a connection is accepted again if one could not be.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -16,5 +19,112 @@ pub(crate) async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
             Ok(accepted) => return accepted,
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
+    }
+}
+
+/// A number of places for connections. Who comes when all are held takes the oldest place of the source that holds the most, so that
+/// a source can only shut out itself. A source is an IPv4 address, or a /64 network of IPv6.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    limit: usize,
+    held: Arc<Mutex<Held>>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    next: u64,
+    /// In the order of arrival.
+    places: BTreeMap<u64, (u64, oneshot::Sender<()>)>,
+}
+
+/// A place, free again when dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    number: u64,
+    held: Arc<Mutex<Held>>,
+    taken: oneshot::Receiver<()>,
+}
+
+impl Places {
+    /// That number of places.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit, held: Arc::default() }
+    }
+
+    /// A place for a connection from that address.
+    pub(crate) fn take(&self, source: IpAddr) -> Place {
+        let source = source_of(source);
+        let (owner, taken) = oneshot::channel();
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = held.next;
+        held.next += 1;
+        held.places.insert(number, (source, owner));
+        if held.places.len() > self.limit {
+            held.evict();
+        }
+        drop(held);
+        Place { number, held: self.held.clone(), taken }
+    }
+}
+
+impl Held {
+    /// Takes the oldest place of the source that holds the most.
+    fn evict(&mut self) {
+        let mut counts = BTreeMap::<u64, usize>::new();
+        for (source, _) in self.places.values() {
+            *counts.entry(*source).or_default() += 1;
+        }
+        let most = counts.values().max().copied().unwrap_or(0);
+        let oldest = self.places.iter().find(|(_, (source, _))| counts.get(source) == Some(&most));
+        if let Some(number) = oldest.map(|(number, _)| *number)
+            && let Some((_, owner)) = self.places.remove(&number)
+        {
+            let _ = owner.send(());
+        }
+    }
+}
+
+impl Place {
+    /// Returns when another connection has taken the place. Cancel safe.
+    pub(crate) async fn taken(&mut self) {
+        let _ = (&mut self.taken).await;
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).places.remove(&self.number);
+    }
+}
+
+/// The source to which an address belongs.
+fn source_of(address: IpAddr) -> u64 {
+    match address.to_canonical() {
+        // ::/8 is no network of hosts.
+        IpAddr::V4(address) => u64::from(u32::from(address)),
+        IpAddr::V6(address) => (u128::from(address) >> 64) as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_fills_the_places_loses_its_own() {
+        let places = Places::new(4);
+        let address = |text: &str| text.parse::<IpAddr>().expect("an address");
+        let mut viewer = places.take(address("192.0.2.1"));
+        // One host of IPv6 has 2^64 addresses.
+        let mut flood: Vec<Place> =
+            (0..64).map(|host| places.take(address(&format!("2001:db8::{host:x}")))).collect();
+        let mut second = places.take(address("192.0.2.2"));
+        let held = |place: &mut Place| place.taken.try_recv() == Err(oneshot::error::TryRecvError::Empty);
+        assert!(held(&mut viewer) && held(&mut second));
+        let left = flood.iter_mut().map(held).collect::<Vec<_>>();
+        assert_eq!(left.iter().filter(|held| **held).count(), 2, "{left:?}");
+        assert!(left[62] && left[63], "{left:?}");
+        drop(flood);
+        assert_eq!(places.held.lock().expect("sound").places.len(), 2);
     }
 }

@@ -191,6 +191,27 @@ fn the_exit_code_is_that_of_the_command() {
     assert_eq!(stderr(&output), expected);
 }
 
+/// A program of an emulation that reads and writes what the system shows of devices.
+#[test]
+fn programs_see_and_change_no_device_of_the_host() {
+    let Some(directory) = directory() else { return };
+    let output = emulate(&directory, &["two.toml", "-q", "--", "ls", "/sys/class/net"]);
+    let seen = stdout(&output);
+    // Some kernels give each namespace devices of tunnels, which /proc shows as well.
+    let devices = emulate(&directory, &["two.toml", "-q", "--", "cat", "/proc/net/dev"]);
+    let devices = stdout(&devices);
+    let own: Vec<&str> = devices.lines().filter_map(|line| Some(line.split_once(':')?.0.trim())).collect();
+    assert!(own.contains(&"emu0"), "{devices}");
+    assert!(seen.split_whitespace().all(|device| own.contains(&device) || device == "bonding_masters"), "{seen}");
+    let length = || fs::read_to_string("/sys/class/net/lo/tx_queue_len").unwrap_or_default();
+    let before = length();
+    let change = "echo 1234 > /sys/class/net/lo/tx_queue_len";
+    emulate(&directory, &["two.toml", "-q", "--", "sh", "-c", change]);
+    let after = length();
+    let _ = fs::write("/sys/class/net/lo/tx_queue_len", &before);
+    assert_eq!(after, before, "the host's device was changed");
+}
+
 #[test]
 fn a_record_has_the_tables_of_a_run() {
     let Some(directory) = directory() else { return };

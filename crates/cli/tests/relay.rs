@@ -17,7 +17,7 @@ mod processes;
 use processes::{finish, signal, stderr, whimbrel};
 #[path = "support/relays.rs"]
 mod relays;
-use relays::{Relay, get, receive, secret, socket};
+use relays::{Relay, get, receive, request, secret, socket};
 
 /// Both ends: of two ports, with the state at the near one. Returns them, the near ports and the address of the state.
 fn pair(secret: &str, targets: [&UdpSocket; 2]) -> (Relay, Relay, Vec<SocketAddr>, SocketAddr) {
@@ -87,6 +87,13 @@ fn several_programs_talk_through_one_connection_and_answers_find_their_way() {
         assert!(metrics.lines().any(|each| each == line), "{line}: {metrics}");
     }
     assert!(get(state, "/secret").0.starts_with("HTTP/1.1 404"));
+    let idle: Vec<_> = (0..64).map(|_| std::net::TcpStream::connect(state).expect("it listens")).collect();
+    assert!(get(state, "/rate").0.starts_with("HTTP/1.1 200"), "with clients that send nothing");
+    drop(idle);
+    let (head, body) = request(state, "HEAD", "/rate", "127.0.0.1");
+    assert!(head.starts_with("HTTP/1.1 200") && head.contains("content-length") && body.is_empty(), "{head}");
+    assert!(request(state, "POST", "/rate", "127.0.0.1").0.contains("allow: GET, HEAD"));
+    assert!(request(state, "GET", "/rate", "rebound.example").0.starts_with("HTTP/1.1 421"));
     drop(near);
 }
 

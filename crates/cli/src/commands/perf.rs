@@ -10,6 +10,7 @@ mod control_channel;
 mod datagram;
 mod dscp;
 pub(super) mod handover;
+mod limits;
 mod link;
 mod meter;
 mod native;
@@ -25,6 +26,7 @@ pub(super) mod target;
 mod tcp;
 mod test_client;
 mod test_ports;
+mod udp;
 
 use std::net::SocketAddr;
 
@@ -94,6 +96,8 @@ pub(crate) struct ServerArgs {
     dscp: Dscp,
     #[command(flatten)]
     security: SecurityArgs,
+    #[command(flatten)]
+    limits: limits::Limits,
     /// End after one client.
     #[arg(long)]
     one_off: bool,

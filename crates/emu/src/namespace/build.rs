@@ -217,10 +217,26 @@ fn make_namespaces() -> Result<(), Failed> {
     unshare(CloneFlags::CLONE_NEWNS).map_err(|error| (Step::Mount, error))?;
     mount(c"none", c"/", None, libc::MS_REC | libc::MS_PRIVATE, None)
         .map_err(|error| (Step::Mount, error))?;
+    show_own_devices().map_err(|error| (Step::Mount, error))?;
     for (setting, value) in SETTINGS {
         let _ = write(setting, value);
     }
     Ok(())
+}
+
+/// Mounts a `/sys` of the new network namespace, as `ip netns exec` does: that of the host would show the host's devices to programs,
+/// and let them change these. Where the system allows no such mount, `/sys` is empty.
+fn show_own_devices() -> Result<(), Errno> {
+    const PLACE: &CStr = c"/sys";
+    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+    // SAFETY: a system call with a constant path. In a user namespace it fails: the new mount then covers the old one.
+    unsafe { libc::umount2(PLACE.as_ptr(), libc::MNT_DETACH) };
+    mount(c"sysfs", PLACE, Some(c"sysfs"), flags, None)
+        // The kernel does not let a user namespace cover a read-only one with a writable one.
+        .or_else(|_| mount(c"sysfs", PLACE, Some(c"sysfs"), flags | libc::MS_RDONLY, None))
+        .or_else(|_| mount(c"none", PLACE, Some(c"tmpfs"), flags | libc::MS_RDONLY, Some(c"size=4k")))
+        // There is no such directory.
+        .or_else(|error| if error == Errno::ENOENT { Ok(()) } else { Err(error) })
 }
 
 /// A socket for requests to the kernel, on the devices of the present network namespace for good.

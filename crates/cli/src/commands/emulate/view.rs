@@ -48,6 +48,7 @@ struct Row<'a> {
 }
 
 impl View {
+    #[allow(clippy::disallowed_methods, reason = "it only asks what they are")]
     pub(super) fn new(args: &EmulateArgs, plan: &Plan) -> Self {
         let is_alone = !args.command.is_empty() && !std::io::stdout().is_terminal();
         let form = if args.quiet {
@@ -86,7 +87,7 @@ impl View {
         }
         let text = self.text(driver, now, if is_line { "; " } else { "\n" });
         match &self.form {
-            Form::InPlace(bar) => bar.set_message(text),
+            Form::InPlace(bar) => bar.set_message(print::printable(&text).into_owned()),
             _ => print::aside(text),
         }
     }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
@@ -16,11 +16,13 @@ use whimbrel_lab::record::{Column, Table, Words};
 use zip::ZipArchive;
 
 use crate::commands::run_scenario::tables;
+use crate::print::quoted;
 
 /// The beginning of a zip file.
 const MAGIC: &[u8] = b"PK\x03\x04";
-/// The most bytes of a member: more than a record of hours of packets has.
-const LONGEST: u64 = 4 << 30;
+/// The most bytes of a member, beside the file's own size and by that: a file that promises more is no record of a run.
+const LEAST_ROOM: u64 = 64 << 20;
+const ROOM_BY_SIZE: u64 = 32;
 
 /// A record with its description.
 #[derive(Debug)]
@@ -64,13 +66,20 @@ pub(super) fn open(path: &Path) -> anyhow::Result<Option<StoredRecord>> {
 }
 
 fn read(file: impl Read + Seek) -> anyhow::Result<StoredRecord> {
+    read_within(file, LEAST_ROOM)
+}
+
+/// Reads a record whose members have at most `least_room` bytes more than the file's size allows.
+fn read_within(mut file: impl Read + Seek, least_room: u64) -> anyhow::Result<StoredRecord> {
+    let size = file.seek(SeekFrom::End(0))?;
+    let room = least_room.saturating_add(size.saturating_mul(ROOM_BY_SIZE));
     let mut archive = ZipArchive::new(file)?;
     let mut member = |name: &str| -> anyhow::Result<Vec<u8>> {
         let member = archive.by_name(name).with_context(|| format!("`{name}`"))?;
         let mut content = Vec::new();
-        member.take(LONGEST + 1).read_to_end(&mut content).with_context(|| format!("`{name}`"))?;
-        if content.len() as u64 > LONGEST {
-            bail!("`{name}` has more than {LONGEST} bytes");
+        member.take(room.saturating_add(1)).read_to_end(&mut content).with_context(|| format!("`{name}`"))?;
+        if content.len() as u64 > room {
+            bail!("`{name}` has more than {room} bytes, where the file has {size}");
         }
         Ok(content)
     };
@@ -141,7 +150,7 @@ impl StoredRecord {
         // An emulation has the name of its scenario, a campaign's run the scenario itself.
         let scenario = &self.about["scenario"];
         if let Some(name) = scenario.as_str().or_else(|| scenario["title"].as_str()) {
-            write!(out, ", scenario \"{name}\"")?;
+            write!(out, ", scenario \"{}\"", quoted(name))?;
         }
         if let Some(seed) = self.about["seed"].as_u64() {
             write!(out, ", seed {seed}")?;

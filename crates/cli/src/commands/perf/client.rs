@@ -14,7 +14,7 @@ use super::ClientArgs;
 use super::connect::open_links;
 use super::control::{Message, Reader, VERSION, Writer, halves};
 use super::control_channel::ControlChannel;
-use super::datagram::Head;
+use super::datagram::{Head, Kind};
 use super::handover::{Consequence, Handover};
 use super::link::Link;
 use super::outcome::Outcome;
@@ -23,14 +23,16 @@ use super::plan::{DccpUse, Direction, Load, MIN_SIZE, Plan, Reception, Times, Tr
 use super::stream::Streams;
 use super::target::Target;
 use super::tcp::write_size;
+use super::udp::{GREETING_INTERVAL, Greeter};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
+use crate::print::quoted;
 use crate::security::{ClientSecurity, is_loopback, required};
 
 /// Time limit for the server's answers.
 pub(super) const ANSWER_TIME: StdDuration = StdDuration::from_secs(5);
-/// Interval between repetitions of a greeting until the test starts.
-const GREETING_INTERVAL: StdDuration = StdDuration::from_millis(100);
+/// Silence of a server that sends a number of bytes, after which the test is over, besides the time for which the link may be down.
+const STALL_TIME: Duration = Duration::from_secs(60);
 /// Application data per datagram, in bytes, unless another size is asked for.
 const DEFAULT_SIZE: u32 = 1200;
 /// Duration of a test, and that of one that ends with its data.
@@ -222,7 +224,7 @@ async fn agree((host, port): &(String, u16), plan: &Plan) -> anyhow::Result<(Rea
         Some(Message::Welcome { udp_ports, dccp_port, native }) => {
             Ok((reader, writer, Server { address, port: *port, udp_ports, dccp_port, native, local }))
         }
-        Some(Message::Refusal { reason }) => bail!("{name} refuses the test: {reason}"),
+        Some(Message::Refusal { reason }) => bail!("{name} refuses the test: {}", quoted(&reason)),
         Some(_) => bail!("{name} sends an unexpected message: not a whimbrel perf server of this version"),
         None => bail!("{name} hung up"),
     }
@@ -234,15 +236,19 @@ async fn greet_until_start(plan: &Plan, links: &[Link], reader: &mut Reader) -> 
     let mut repeat = tokio::time::interval(GREETING_INTERVAL);
     let limit = tokio::time::sleep(2 * ANSWER_TIME);
     tokio::pin!(limit);
+    let greeter = Greeter::start(plan, links)?;
     let mut greetings = 0;
     loop {
         tokio::select! {
             message = reader.next() => match message? {
-                Some(Message::Start) => return Ok(greetings),
-                Some(_) => {}
+                Some(Message::Start) => {
+                    greeter.finish()?;
+                    return Ok(greetings);
+                }
+                Some(_) => bail!("the server sends an unexpected message before the test"),
                 None => bail!("the server closed the connection before the test began"),
             },
-            _ = repeat.tick() => if plan.transport != Transport::Tcp {
+            _ = repeat.tick() => if plan.transport == Transport::Dccp {
                 for (stream, link) in (0..).zip(links) {
                     link.send(&greeting(plan, stream)).await?;
                 }
@@ -255,7 +261,7 @@ async fn greet_until_start(plan: &Plan, links: &[Link], reader: &mut Reader) -> 
 
 fn greeting(plan: &Plan, stream: u16) -> Bytes {
     let mut bytes = BytesMut::zeroed(Head::LEN);
-    Head { token: plan.token, stream, greeting: true, sequence: 0, sent: 0 }.write(&mut bytes);
+    Head { token: plan.token, stream, kind: Kind::Greeting, sequence: 0, sent: 0 }.write(&mut bytes);
     bytes.freeze()
 }
 
@@ -276,12 +282,21 @@ async fn follow(
     let mut is_omitted = plan.times.omit_s > 0.0;
     let mut sending = plan.direction.client_sends();
     let mut is_over = false;
+    // A server cannot extend the test, nor print without end: it has an interval's figures for each interval, and two answers' time
+    // for the report.
+    let mut intervals = plan.times.ticks() + 1;
+    let last_words = tokio::time::sleep(2 * ANSWER_TIME);
+    tokio::pin!(last_words);
+    let stall_time = STALL_TIME.max(3 * plan.load.spacing().unwrap_or_default()) + plan.times.patience();
+    let mut stalled = tokio::time::interval(stall_time.into());
+    let mut moved = None;
     loop {
         let ends = tokio::select! {
             message = channel.next() => {
                 let mut ends = false;
                 match message? {
                     Message::Interval { received, sent } => {
+                        intervals = intervals.checked_sub(1).context("the server reports more intervals than the test has")?;
                         let is_measured = !is_omitted;
                         let (here, there) = (streams.take_interval(), (received, sent));
                         printer.row(outcome.push_interval(plan, here, there, is_measured))?;
@@ -310,11 +325,23 @@ async fn follow(
             }
             ended = streams.ended(sending), if !is_over => { ended?; sending = false; plan.load.bytes.is_some() }
             () = &mut end, if !is_over => true,
+            () = &mut last_words, if is_over => bail!("the server does not report"),
+            _ = stalled.tick(), if plan.load.bytes.is_some() && !is_over => {
+                let (received, sent) = streams.totals();
+                let bytes = received.iter().map(|figures| figures.bytes).chain(sent.iter().map(|figures| figures.bytes));
+                let now = Some(bytes.sum::<u64>());
+                if std::mem::replace(&mut moved, now) == now {
+                    bail!("no data have moved for {} s", stall_time.as_secs_f64());
+                }
+                false
+            }
             () = interrupt.raised(), if !is_over => true,
         };
         if ends {
             is_over = true;
             streams.stop_sending();
+            let limit = 2 * ANSWER_TIME + plan.times.patience().into();
+            last_words.as_mut().reset(tokio::time::Instant::now() + limit);
             channel.stop().await?;
         }
     }

@@ -1,21 +1,26 @@
 //! Control messages between the two ends, as JSON lines over TCP.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::time::timeout;
 
 use super::meter::ReceiverFigures;
 use super::plan::Plan;
 use super::sender::SenderFigures;
 
 /// The version of the messages; a change of them changes it.
-pub(crate) const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 7;
 /// The longest line accepted: a report of a thousand streams fits.
 const LONGEST_LINE: u64 = 1 << 20;
+
+/// Time limit for sending a message: an end that does not read must not hold the other.
+const SEND_TIME: Duration = Duration::from_secs(5);
 
 /// One line.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -90,17 +95,19 @@ impl Reader {
 
 impl Writer {
     /// Sends a message.
+    ///
+    /// # Errors
+    /// The connection is broken, or the other end does not read.
     pub(crate) async fn send(&mut self, message: &Message) -> anyhow::Result<()> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
-        self.half.write_all(&line).await.context("the control connection broke")
+        let sending = timeout(SEND_TIME, self.half.write_all(&line));
+        sending.await.context("the other end does not read the control connection")?.context("the control connection broke")
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use tokio::net::TcpListener;
 
     use super::*;

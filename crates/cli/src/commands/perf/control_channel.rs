@@ -14,6 +14,7 @@ use whimbrel_units::{Duration, Instant};
 use super::client::ANSWER_TIME;
 use super::control::{Message, Reader, Writer, halves};
 use super::plan::Plan;
+use crate::print::quoted;
 
 /// Time limit of one attempt to reach the server again, and the pause after one that failed.
 const ATTEMPT: StdDuration = StdDuration::from_secs(1);
@@ -78,7 +79,7 @@ impl ControlChannel {
                     self.lost = None;
                     self.intervals += u64::from(matches!(message, Message::Interval { .. }));
                     if let Message::Refusal { reason } = message {
-                        bail!("the server does not continue: {reason}");
+                        bail!("the server does not continue: {}", quoted(&reason));
                     }
                     return Ok(message);
                 }

@@ -10,12 +10,29 @@ pub(crate) struct Head {
     pub(crate) token: u64,
     /// The stream of the test.
     pub(crate) stream: u16,
-    /// A greeting that only identifies the stream of the connection, not measured.
-    pub(crate) greeting: bool,
-    /// Number of the datagram in its stream, from 0 in the order in which the application made them.
+    /// What it is for.
+    pub(crate) kind: Kind,
+    /// Number of the datagram in its stream, from 0 in the order in which the application made them. Of a greeting and its
+    /// answer: the nonce of the client.
     pub(crate) sequence: u64,
-    /// Time at which it was made, in nanoseconds on the sender's clock.
+    /// Time at which it was made, in nanoseconds on the sender's clock. Of a greeting and its answer: the nonce of the server,
+    /// 0 while the client does not know it.
     pub(crate) sent: u64,
+}
+
+/// The purpose of a datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// Measured data.
+    Data,
+    /// Of a client: identifies the stream of the connection, not measured.
+    Greeting,
+    /// Of a server over plain UDP: the answer to a greeting, not measured.
+    Answer,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::Data, Self::Greeting, Self::Answer];
 }
 
 impl Head {
@@ -27,7 +44,7 @@ impl Head {
         out[0..4].copy_from_slice(&MAGIC.to_be_bytes());
         out[4..12].copy_from_slice(&self.token.to_be_bytes());
         out[12..14].copy_from_slice(&self.stream.to_be_bytes());
-        out[14..16].copy_from_slice(&u16::from(self.greeting).to_be_bytes());
+        out[14..16].copy_from_slice(&(self.kind as u16).to_be_bytes());
         out[16..24].copy_from_slice(&self.sequence.to_be_bytes());
         out[24..32].copy_from_slice(&self.sent.to_be_bytes());
     }
@@ -37,10 +54,11 @@ impl Head {
         let head: &[u8; Self::LEN] = datagram.first_chunk()?;
         let word = |at: usize| u64::from_be_bytes(std::array::from_fn(|i| head[at + i]));
         let short = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+        let kind = *Kind::ALL.get(usize::from(short(14)))?;
         (head[0..4] == MAGIC.to_be_bytes()).then(|| Self {
             token: word(4),
             stream: short(12),
-            greeting: short(14) != 0,
+            kind,
             sequence: word(16),
             sent: word(24),
         })
@@ -49,14 +67,16 @@ impl Head {
 
 #[cfg(test)]
 mod tests {
-    use super::Head;
+    use super::{Head, Kind};
 
     #[test]
     fn a_head_reads_as_it_was_written_and_other_datagrams_do_not() {
-        let head = Head { token: 1 << 60, stream: 7, greeting: true, sequence: 9, sent: u64::MAX };
         let mut bytes = [0; 40];
-        head.write(&mut bytes);
-        assert_eq!(Head::read(&bytes), Some(head));
+        for kind in Kind::ALL {
+            let head = Head { token: 1 << 60, stream: 7, kind, sequence: 9, sent: u64::MAX };
+            head.write(&mut bytes);
+            assert_eq!(Head::read(&bytes), Some(head));
+        }
         assert_eq!(Head::read(&bytes[..31]), None);
         bytes[0] ^= 1;
         assert_eq!(Head::read(&bytes), None);

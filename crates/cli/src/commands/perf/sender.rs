@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use whimbrel_net::Clock;
 use whimbrel_units::{Duration, Instant};
 
-use super::datagram::Head;
+use super::datagram::{Head, Kind};
 use super::link::Link;
 use super::pace;
 use super::plan::{Plan, Transport};
@@ -203,7 +203,7 @@ impl StreamSender {
                 block.resize(64 * size, 0);
             }
             let mut datagram = block.split_to(size);
-            Head { token: plan.token, stream, greeting: false, sequence, sent: now.as_nanos() }
+            Head { token: plan.token, stream, kind: Kind::Data, sequence, sent: now.as_nanos() }
                 .write(&mut datagram);
             let mut datagram = datagram.freeze();
             let taken = loop {

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration as StdDuration;
 
 use anyhow::{Context, bail};
-use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use whimbrel_net::{
-    Clock, Config, Dscp, Duration, HostOptions, Listener, OverflowPolicy, Security, SendQueueConfig, Setup,
+    Clock, Config, Duration, HostOptions, Listener, OverflowPolicy, Security, SendQueueConfig, Setup,
     TimerConfig,
 };
 
@@ -24,28 +24,20 @@ use super::output;
 use super::plan::{Plan, Transport};
 use super::sender::lock;
 use super::stream::Streams;
-use super::tcp::set_congestion;
 use super::test_client::{AcceptedConnection, TestClient};
 use super::test_ports::TestPorts;
+use super::udp;
 use super::{DCCP_PORT, ServerArgs};
-use crate::accept::accept;
+use crate::accept::{Place, Places, accept};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::print::{self, PrintError};
 use crate::quantity::{accepted_ccids, mechanisms};
-use crate::security::is_loopback;
 
 /// Time limit for the first message of a new connection.
 const GREETING_TIME: StdDuration = StdDuration::from_secs(10);
-/// Reason for refusing a client that requests DCCP without UDP.
-const NO_NATIVE: &str = "it serves DCCP inside UDP only: start it with --native or --tun";
-/// Reasons for refusing a client that wants encryption, or does not.
-const NO_KEYS: &str = "it has no keys for encryption: start it with --secret-file or --peer-fingerprint, or the client \
-                       with --insecure-plaintext as well";
-const ENCRYPTED_ONLY: &str = "it serves encrypted tests only: give this end the same --secret-file, or \
-                              --peer-fingerprint, or neither end a key";
-const NOT_PLAIN: &str = "it serves tests in plaintext to its own host only: give both ends the same --secret-file, or \
-                         start it with --insecure-plaintext";
+/// Connections whose first message has not come yet.
+const MAX_GREETINGS: usize = 1024;
 /// Time after the last datagram was sent for which others may still be in transit.
 const DRAIN_TIME: StdDuration = StdDuration::from_millis(300);
 
@@ -85,6 +77,7 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
         tokio::spawn(accept_dccp(listener, waiting.clone()));
     }
     let (done, mut finished) = mpsc::unbounded_channel();
+    let places = Places::new(MAX_GREETINGS);
     let mut interrupt = Interrupt::listen();
     loop {
         tokio::select! {
@@ -92,9 +85,10 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
                 let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
                 let (args, waiting, done) = (args.clone(), waiting.clone(), done.clone());
                 let (addresses, ports) = (addresses.clone(), ports.clone());
+                let place = places.take(peer.ip());
                 tokio::spawn(async move {
                     let secured = fingerprint.is_some();
-                    match greet(stream, peer, (&args, secured), (&addresses, &ports), &waiting).await {
+                    match greet(stream, (peer, place), (&args, secured), (&addresses, &ports), &waiting).await {
                         Ok(false) => {}
                         result => { let _ = done.send((peer, result.map(drop))); }
                     }
@@ -154,22 +148,23 @@ async fn accept_dccp(listener: Arc<Listener>, waiting: Waiting) {
 /// Handles a TCP connection by its first message. Returns `true` if it was a test, which is over.
 async fn greet(
     stream: TcpStream,
-    peer: SocketAddr,
+    (peer, mut place): (SocketAddr, Place),
     (args, is_secured): (&ServerArgs, bool),
     (addresses, ports): (&[IpAddr], &TestPorts),
     waiting: &Waiting,
 ) -> anyhow::Result<bool> {
     let local = stream.local_addr()?.ip().to_canonical();
     let (mut reader, mut writer) = halves(stream);
-    let first = timeout(GREETING_TIME, reader.next()).await.context("no message for 10 s")??;
+    let first = tokio::select! {
+        first = timeout(GREETING_TIME, reader.next()) => first.context("no message for 10 s")??,
+        () = place.taken() => return Ok(false),
+    };
+    drop(place);
     match first {
         Some(Message::Hello { version, plan }) => {
             let objection = if version == VERSION {
-                let has_native = args.native.is_wanted();
-                plan.objection()
-                    .or_else(|| (plan.dccp.native && !has_native).then(|| NO_NATIVE.to_owned()))
-                    .or_else(|| security_objection(&plan, is_secured, args, peer.ip()))
-                    .or_else(|| congestion_objection(&plan))
+                let served = (is_secured, args.native.is_wanted());
+                args.limits.objection(&plan, peer.ip(), &args.security, served)
             } else {
                 Some(format!(
                     "this server has version {VERSION} of whimbrel perf, the client version {version}"
@@ -179,12 +174,18 @@ async fn greet(
                 writer.send(&Message::Refusal { reason: reason.clone() }).await?;
                 bail!("refused: {reason}");
             }
-            let (sender, receiver) = mpsc::unbounded_channel();
             let token = plan.token;
-            let test_port = ports.open(&plan)?;
-            lock(waiting).insert(token, sender);
-            let places = (addresses, test_port.port);
-            let result = test((reader, writer), &plan, receiver, (local, peer), places, args).await;
+            let Some(receiver) = register(waiting, token, args.limits.max_tests) else {
+                let reason = format!("it runs {} tests already: --max-tests at the server", args.limits.max_tests);
+                writer.send(&Message::Refusal { reason }).await?;
+                return Ok(false);
+            };
+            let result = async {
+                let test_port = ports.open(&plan)?;
+                let places = (addresses, test_port.port);
+                test((reader, writer), &plan, receiver, (local, peer), places, args).await
+            };
+            let result = result.await;
             lock(waiting).remove(&token);
             result.map(|()| true)
         }
@@ -210,6 +211,17 @@ async fn greet(
     }
 }
 
+/// Registers a test for its connections; `None` if there are `most`, or one with its token.
+fn register(waiting: &Waiting, token: u64, most: u16) -> Option<mpsc::UnboundedReceiver<AcceptedConnection>> {
+    let mut tests = lock(waiting);
+    if tests.len() >= usize::from(most) || tests.contains_key(&token) {
+        return None;
+    }
+    let (sender, receiver) = mpsc::unbounded_channel();
+    tests.insert(token, sender);
+    Some(receiver)
+}
+
 async fn test(
     (reader, mut writer): (Reader, Writer),
     plan: &Plan,
@@ -219,14 +231,13 @@ async fn test(
     args: &ServerArgs,
 ) -> anyhow::Result<()> {
     let clock = Clock::start();
-    let udp =
-        if plan.transport == Transport::Udp { bind_udp(plan, local, args.dscp).await? } else { Vec::new() };
+    let udp = udp::bind(plan, local, args.dscp).await?;
     let udp_ports =
         udp.iter().map(|socket| Ok(socket.local_addr()?.port())).collect::<anyhow::Result<_>>()?;
     writer.send(&Message::Welcome { udp_ports, dccp_port, native: addresses.to_vec() }).await?;
     let gathered = async {
         match plan.transport {
-            Transport::Udp => gather_udp(udp, plan.token).await,
+            Transport::Udp => udp::gather(udp, plan.token, peer.ip()).await,
             Transport::Dccp | Transport::Tcp => gather(plan, &mut arriving).await,
         }
     };
@@ -248,8 +259,11 @@ async fn test(
     tokio::pin!(omitted);
     let mut is_omitted = plan.times.omit_s > 0.0;
     let mut sending = sends;
+    let limit = tokio::time::sleep(StdDuration::from(args.limits.longest(plan)) + GREETING_TIME);
+    tokio::pin!(limit);
     let vanished = loop {
         tokio::select! {
+            () = &mut limit => break true,
             message = client.next() => match message {
                 Some(Message::Stop) => break false,
                 Some(_) => {}
@@ -289,26 +303,6 @@ async fn test(
     Ok(())
 }
 
-/// The reason why the ends do not agree on encryption, if they do not.
-fn security_objection(plan: &Plan, is_secured: bool, args: &ServerArgs, peer: IpAddr) -> Option<String> {
-    if plan.transport != Transport::Dccp {
-        return None;
-    }
-    match (plan.dccp.secured, is_secured) {
-        (true, false) => Some(NO_KEYS.to_owned()),
-        (false, true) => Some(ENCRYPTED_ONLY.to_owned()),
-        (false, false) if !args.security.is_insecure() && !is_loopback(peer) => Some(NOT_PLAIN.to_owned()),
-        _ => None,
-    }
-}
-
-/// The reason why this end cannot send with the TCP congestion control of the plan, if any.
-fn congestion_objection(plan: &Plan) -> Option<String> {
-    let name = plan.congestion.as_ref().filter(|_| plan.direction.server_sends())?;
-    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).ok()?;
-    set_congestion(&socket, name).err().map(|error| error.to_string())
-}
-
 /// Waits for one data connection per stream.
 async fn gather(
     plan: &Plan,
@@ -324,32 +318,4 @@ async fn gather(
         }
     }
     Ok(links.into_iter().flatten().collect())
-}
-
-/// A UDP socket per stream, at the address to which the client connected.
-async fn bind_udp(plan: &Plan, local: IpAddr, dscp: Dscp) -> anyhow::Result<Vec<UdpSocket>> {
-    let mut sockets = Vec::new();
-    for _ in 0..plan.streams {
-        let socket = UdpSocket::bind((local, 0)).await.context("binding a UDP port")?;
-        mark(&socket, socket.local_addr()?, dscp)?;
-        sockets.push(socket);
-    }
-    Ok(sockets)
-}
-
-/// Waits for a greeting on each socket and connects it to the sender.
-async fn gather_udp(sockets: Vec<UdpSocket>, token: u64) -> anyhow::Result<Vec<Link>> {
-    let mut links = Vec::new();
-    let mut buffer = [0; 2048];
-    for socket in sockets {
-        loop {
-            let (taken, from) = socket.recv_from(&mut buffer).await?;
-            if Head::read(&buffer[..taken]).is_some_and(|head| head.token == token) {
-                socket.connect(from).await?;
-                break;
-            }
-        }
-        links.push(Link::Udp(Arc::new(socket)));
-    }
-    Ok(links)
 }

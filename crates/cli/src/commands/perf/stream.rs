@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use whimbrel_net::{Clock, Instant};
 
-use super::datagram::Head;
+use super::datagram::{Head, Kind};
 use super::link::{Link, ReceiveBuffer};
 use super::meter::{Meter, ReceiverFigures};
 use super::plan::{Plan, Transport};
@@ -177,7 +177,7 @@ async fn receive(clock: Clock, link: Link, plan: Plan, meter: Arc<Mutex<Meter>>)
                 lock(&meter).record_bytes(arrival.bytes.len(), arrival.at);
             } else if let Some(head) = Head::read(&arrival.bytes)
                 && head.token == plan.token
-                && !head.greeting
+                && head.kind == Kind::Data
             {
                 lock(&meter).record(head, arrival.bytes.len(), arrival.at, arrival.marked);
             }

@@ -61,6 +61,22 @@ mod linux {
         })
     }
 
+    /// The reason why this end does not send by the congestion control that a client names, if any. The kernel would load a module of
+    /// that name for a privileged process.
+    pub(crate) fn objection_to_congestion(name: Option<&str>) -> Option<String> {
+        let name = name?;
+        let loaded = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+        let loaded = loaded.unwrap_or_default();
+        if loaded.split_ascii_whitespace().all(|known| known != name) {
+            let loaded = loaded.trim().replace(' ', ", ");
+            return Some(format!(
+                "TCP congestion control {name:?} is not loaded in its kernel: expected one of {loaded}"
+            ));
+        }
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).ok()?;
+        set_congestion(&socket, name).err().map(|error| error.to_string())
+    }
+
     /// Selects the kernel's congestion control of a connection.
     ///
     /// # Errors
@@ -84,12 +100,16 @@ mod linux {
         None
     }
 
+    pub(crate) fn objection_to_congestion(name: Option<&str>) -> Option<String> {
+        name.map(|name| format!("TCP congestion control {name:?}: only Linux can select it"))
+    }
+
     pub(crate) fn set_congestion<S>(_: S, name: &str) -> anyhow::Result<()> {
         anyhow::bail!("TCP congestion control {name:?}: only Linux can select it")
     }
 }
 
-pub(crate) use linux::{figures, set_congestion};
+pub(crate) use linux::{figures, objection_to_congestion, set_congestion};
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,9 @@ pub(super) const PING: usize = 64;
 /// Bytes of the probes that load a path: with their headers less than 1500.
 pub(super) const FULL: usize = 1400;
 
+/// Bytes of the smallest probes that load a path, those of a constant rate.
+pub(super) const LEAST: usize = 200;
+
 const MAGIC: [u8; 4] = *b"WhRc";
 
 /// Purpose of a datagram.
@@ -90,6 +93,11 @@ impl Header {
     }
 }
 
+/// The latest time of a clock that started with a recording, in microseconds: more than a day.
+const MAX_TIME_US: i64 = 100_000_000_000;
+/// The most bytes of a probe with its headers.
+const MAX_BYTES: u32 = 2_048 + 48;
+
 /// A probe that arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Arrival {
@@ -102,6 +110,16 @@ pub(super) struct Arrival {
     pub(super) arrived_us: i64,
     /// Bytes with the headers of UDP and IP.
     pub(super) bytes: u32,
+}
+
+impl Arrival {
+    /// `false` if no end can have sent or received such a probe, with `numbers` as the bound of its plan. All of this is a peer's
+    /// word, and the losses between two numbers are written one by one.
+    pub(super) fn is_plausible(&self, numbers: u64) -> bool {
+        self.number < numbers
+            && self.bytes <= MAX_BYTES
+            && [self.sent_us, self.arrived_us].iter().all(|at| (0..MAX_TIME_US).contains(at))
+    }
 }
 
 #[cfg(test)]

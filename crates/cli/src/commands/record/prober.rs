@@ -9,7 +9,7 @@ use whimbrel_net::Clock;
 use whimbrel_units::{Duration, Instant};
 
 use super::Mode;
-use super::probe::{Arrival, Class, ECHO, FULL, HEADER, Header, Kind, PING};
+use super::probe::{Arrival, Class, ECHO, FULL, HEADER, Header, Kind, LEAST, PING};
 use super::protocol::{MAX_PROBES, Plan};
 
 /// Time between pings.
@@ -21,8 +21,6 @@ pub(super) const DRAIN: Duration = Duration::from_millis(1_500);
 /// Packets of a train.
 const TRAIN: u64 = 16;
 const TRAIN_INTERVAL: Duration = Duration::from_secs(1);
-/// Bytes of application data of the probes of a constant rate.
-const GENTLE: usize = 200;
 /// Queueing delay below which the window grows, and above which it shrinks.
 const LOW_QUEUE: Duration = Duration::from_millis(150);
 const HIGH_QUEUE: Duration = Duration::from_millis(600);
@@ -46,6 +44,8 @@ pub(super) struct Prober<'a> {
     /// Bytes of the headers of UDP and IP.
     headers: usize,
     log: Vec<Arrival>,
+    /// Numbers of probes are below this.
+    numbers: u64,
     sent: [u64; 3],
     window: Window,
     last_ping: Option<Instant>,
@@ -111,6 +111,7 @@ impl<'a> Prober<'a> {
             from_server,
             headers: if peer.is_ipv4() || mapped { 28 } else { 48 },
             log: Vec::new(),
+            numbers: plan.get().numbers(),
             sent: [0; 3],
             window: Window { size: LEAST_WINDOW, echoed: 0, base_rtt: None, epoch: (0, 0) },
             last_ping: None,
@@ -180,13 +181,17 @@ impl<'a> Prober<'a> {
         if self.log.len() as u64 >= 2 * MAX_PROBES {
             return;
         }
-        self.log.push(Arrival {
+        let arrival = Arrival {
             class,
             number: header.number,
             sent_us: i64::try_from(header.sent_us).unwrap_or(i64::MAX),
             arrived_us: (now.as_nanos() / 1000).cast_signed(),
             bytes: (length + self.headers) as u32,
-        });
+        };
+        if !arrival.is_plausible(self.numbers) {
+            return;
+        }
+        self.log.push(arrival);
         // The load of a constant rate needs no echoes.
         if class == Class::Load && self.plan.get().mode == Mode::Saturate {
             let mut echo = [0; ECHO];
@@ -209,11 +214,11 @@ impl<'a> Prober<'a> {
         match self.plan.get().mode {
             Mode::Saturate => self.send_window(now),
             Mode::Gentle => {
-                let bits = 8.0 * (GENTLE + self.headers) as f64;
+                let bits = 8.0 * (LEAST + self.headers) as f64;
                 let due = ((since - begin).as_secs_f64() * self.plan.get().rate_bps / bits) as u64;
                 // After a pause of this process probes are left out, instead of a burst; numbers are not.
                 for _ in self.due.max(due.saturating_sub(8))..due {
-                    self.send(Class::Load, GENTLE)?;
+                    self.send(Class::Load, LEAST)?;
                 }
                 self.due = due;
                 if self.last_train.is_none_or(|last| now - last >= TRAIN_INTERVAL) {

@@ -74,6 +74,14 @@ impl Plan {
         let bytes = super::probe::FULL as f64;
         (self.rate_bps / 8.0 / bytes * self.load_ms as f64 / 1e3) as u64
     }
+
+    /// A number that no probe of any class reaches.
+    pub(super) fn numbers(&self) -> u64 {
+        /// More than the pings, and than the packets of trains, of a second.
+        const OTHERS: f64 = 100.0;
+        let load = self.rate_bps / 8.0 / super::probe::LEAST as f64 * self.load_ms as f64 / 1e3;
+        (load + OTHERS * (self.length().as_secs_f64() + 1.0)) as u64
+    }
 }
 
 /// A message.
@@ -145,15 +153,20 @@ impl Lines {
         self.send(&Message::Done { sent }).await
     }
 
-    /// Receives a log of at most `most` arrivals.
-    pub(super) async fn receive_log(&mut self, most: u64) -> anyhow::Result<(Vec<Arrival>, [u64; 3])> {
+    /// Receives the log of a recording by this plan.
+    pub(super) async fn receive_log(&mut self, plan: &Plan) -> anyhow::Result<(Vec<Arrival>, [u64; 3])> {
+        let (numbers, most) = (plan.numbers(), 2 * MAX_PROBES);
         let mut log = Vec::new();
         loop {
             match self.next().await? {
                 Some(Message::Arrivals { packets }) => {
                     for (class, number, sent_us, arrived_us, bytes) in packets {
                         let class = *Class::ALL.get(class).context("the server sent an unknown class")?;
-                        log.push(Arrival { class, number, sent_us, arrived_us, bytes });
+                        let arrival = Arrival { class, number, sent_us, arrived_us, bytes };
+                        if !arrival.is_plausible(numbers) {
+                            bail!("the server reports a probe that cannot have arrived: {arrival:?}");
+                        }
+                        log.push(arrival);
                     }
                     if log.len() as u64 > most {
                         bail!("the server reports more than the {most} probes that can have arrived");

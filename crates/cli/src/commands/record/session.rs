@@ -61,7 +61,7 @@ async fn record(args: &RecordArgs, host: &Target, interrupt: &mut Interrupt) -> 
     let (down, up_sent) = probe(&mut agreed, interrupt).await?;
     let Agreed { name, plan, mut lines, .. } = agreed;
     // Ctrl-C no longer stops it; a second one ends the process.
-    let log = timeout(patience(&plan), lines.receive_log(2 * MAX_PROBES)).await;
+    let log = timeout(patience(&plan), lines.receive_log(&plan)).await;
     let (up, down_sent) = log.with_context(|| format!("{name}: no log of arrivals"))??;
     Ok(assemble(&name, &plan, (up, up_sent), (down, down_sent))?)
 }
@@ -89,7 +89,7 @@ async fn agree(args: &RecordArgs, host: &Target) -> anyhow::Result<Agreed> {
     let token =
         match timeout(ANSWER_TIME, lines.next()).await.with_context(|| format!("{name}: no answer"))?? {
             Some(Message::Accepted { token }) => token,
-            Some(Message::Refused { reason }) => bail!("{name} refuses: {reason}"),
+            Some(Message::Refused { reason }) => bail!("{name} refuses: {}", print::quoted(&reason)),
             Some(other) => bail!("{name}: expected an answer to the plan, found {other:?}"),
             None => bail!("{name} has closed the connection"),
         };
@@ -170,7 +170,9 @@ fn assemble(name: &str, plan: &Plan, up: Log, down: Log) -> anyhow::Result<Recor
         anyhow!("no probe has passed {silent} {name}: UDP may be blocked")
     })?;
     // The server's time of an event less its lead at that event; the lead changes by nanoseconds within a packet's delay.
-    let micros = |time_us: i64, at_us: i64| time_us - (clocks.ahead(seconds(at_us)) * 1e6).round() as i64;
+    // A peer's times may be any.
+    let ahead = |at_us: i64| (clocks.ahead(seconds(at_us)) * 1e6).clamp(-1e15, 1e15).round() as i64;
+    let micros = |time_us: i64, at_us: i64| time_us - ahead(at_us);
     let up_packets =
         up.0.iter()
             .map(|packet| Arrival { arrived_us: micros(packet.arrived_us, packet.sent_us), ..*packet });

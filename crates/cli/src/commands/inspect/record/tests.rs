@@ -79,3 +79,12 @@ fn a_damaged_record_is_refused_with_its_column() {
     let error = read(archive(&[("record.json", HEAD.as_bytes())])).expect_err("a member is missing");
     assert!(format!("{error:#}").starts_with("`columns`: "), "{error:#}");
 }
+
+#[test]
+fn a_small_file_does_not_fill_the_memory() {
+    let zeros = vec![0; 1 << 20];
+    let bomb = archive(&[("record.json", HEAD.as_bytes()), ("columns", &zeros)]);
+    assert!(bomb.get_ref().len() < 8_192);
+    let error = read_within(bomb, 1 << 16).expect_err("refused").to_string();
+    assert!(error.contains("`columns` has more than"), "{error}");
+}

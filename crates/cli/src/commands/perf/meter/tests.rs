@@ -1,9 +1,10 @@
 use whimbrel_units::Instant;
 
+use super::super::datagram::Kind;
 use super::*;
 
 fn head(sequence: u64, sent_ms: u64) -> Head {
-    Head { token: 0, stream: 0, greeting: false, sequence, sent: sent_ms * 1_000_000 }
+    Head { token: 0, stream: 0, kind: Kind::Data, sequence, sent: sent_ms * 1_000_000 }
 }
 
 fn at(ms: u64) -> Instant {

@@ -1,3 +1,5 @@
+use super::super::Mode;
+use super::super::protocol::{MAX_PROBES, Plan};
 use super::*;
 
 #[test]
@@ -19,4 +21,27 @@ fn headers_survive_the_way_and_nothing_else_is_one() {
             assert_eq!(Header::read(&other), None, "byte {position}");
         }
     }
+}
+
+/// Two datagrams of a peer: without a bound of their numbers, the losses between them would be a text of a terabyte.
+#[test]
+fn a_peer_cannot_report_probes_that_its_plan_does_not_have() {
+    let plan = Plan { version: 2, mode: Mode::Gentle, load_ms: 10_000, rate_bps: 200e3 };
+    let numbers = plan.numbers();
+    // 228 bytes at 200 kbit/s are 110 per second.
+    assert!((1_096..4_000).contains(&numbers), "{numbers}");
+    let arrival = Arrival { class: Class::Load, number: 0, sent_us: 5, arrived_us: 9, bytes: 228 };
+    assert!(arrival.is_plausible(numbers));
+    for wrong in [
+        Arrival { number: 1 << 40, ..arrival },
+        Arrival { number: numbers, ..arrival },
+        Arrival { bytes: u32::MAX, ..arrival },
+        Arrival { sent_us: i64::MIN, ..arrival },
+        Arrival { arrived_us: i64::MAX, ..arrival },
+    ] {
+        assert!(!wrong.is_plausible(numbers), "{wrong:?}");
+    }
+    // The longest plan of small probes.
+    let longest = Plan { load_ms: 600_000, rate_bps: 93e6, ..plan };
+    assert!(longest.probes() < MAX_PROBES && longest.numbers() > 93_000_000 / 8 / 228 * 600);
 }
