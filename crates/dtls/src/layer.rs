@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use whimbrel_proto::multipath::{MultipathConnection, MultipathSnapshot};
 use whimbrel_proto::{
-    Connection, ConnectionError, ConnectionSnapshot, Datagram, DatagramId, Event, SendError,
+    Connection, ConnectionError, ConnectionSnapshot, Datagram, DatagramId, Event, Role, SendError,
 };
 use whimbrel_units::Instant;
 use whimbrel_wire::Payload;
@@ -52,6 +52,10 @@ pub struct Layer<C: Transport = Connection> {
     is_over: bool,
     /// The connection was given a command.
     has_acted: bool,
+    /// Probes of path MTU discovery wait for the end of the handshake.
+    holds_probes: bool,
+    /// Others needed its place.
+    is_evicted: bool,
 }
 
 /// Datagrams and their bytes.
@@ -88,6 +92,8 @@ impl<C: Transport> Layer<C> {
             has_failed: false,
             is_over: false,
             has_acted: false,
+            holds_probes: false,
+            is_evicted: false,
         }
     }
 
@@ -116,6 +122,11 @@ impl<C: Transport> Layer<C> {
                 let session = Session::new(now, connection.role(), self.security.clone(), connection.rtt());
                 self.session = Some(Box::new(session));
                 self.opened = Some(event);
+                // Probes are larger than what a client has to send for them.
+                if connection.role() == Role::Server {
+                    connection.hold_path_probes(now, true);
+                    self.holds_probes = true;
+                }
             }
             Step::Datagram(payload) => {
                 let record = core::mem::replace(payload, Payload::Bytes(Bytes::new()));
@@ -137,7 +148,9 @@ impl<C: Transport> Layer<C> {
             Step::Closed(why) => {
                 let by_peer = matches!(why, ConnectionError::Reset(_) | ConnectionError::ClosedByPeer);
                 if self.is_shaking_hands() && by_peer {
-                    self.events.push_back(LayerEvent::Failed(SecurityError::EndedByPeer));
+                    let is_busy = matches!(why, ConnectionError::Reset(reset) if reset.is_busy());
+                    let error = if is_busy { SecurityError::Busy } else { SecurityError::EndedByPeer };
+                    self.events.push_back(LayerEvent::Failed(error));
                 }
                 self.is_over = true;
                 self.pass(event);
@@ -235,6 +248,7 @@ impl<C: Transport> Layer<C> {
     pub fn evict(&mut self, now: Instant, connection: &mut C) {
         if let Some(session) = self.session.as_mut().filter(|session| !session.is_established()) {
             session.fail(SecurityError::Evicted);
+            self.is_evicted = true;
             self.settle(now, connection);
         }
     }
@@ -298,9 +312,17 @@ impl<C: Transport> Layer<C> {
         // Data come only with a datagram: see `receive`.
         self.take_events(|_| None);
         self.flush(now, connection);
+        if self.holds_probes && self.session.as_ref().is_some_and(|session| session.is_established()) {
+            (self.holds_probes, self.has_acted) = (false, true);
+            connection.hold_path_probes(now, false);
+        }
         if self.has_failed && !self.is_over {
             (self.is_over, self.has_acted) = (true, true);
-            connection.abort(now);
+            if self.is_evicted {
+                connection.abort_as_busy(now);
+            } else {
+                connection.abort(now);
+            }
         }
         let waits = !self.queued.is_empty() || self.refused.is_some();
         if let Some(session) = &mut self.session {

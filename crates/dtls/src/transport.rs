@@ -25,6 +25,12 @@ pub trait Transport: sealed::Sealed {
     /// Ends the connection at once.
     #[doc(hidden)]
     fn abort(&mut self, now: Instant);
+    /// Ends the connection at once, because this end is too busy.
+    #[doc(hidden)]
+    fn abort_as_busy(&mut self, now: Instant);
+    /// Holds the probes of path MTU discovery, or releases them.
+    #[doc(hidden)]
+    fn hold_path_probes(&mut self, now: Instant, holds: bool);
     /// The meaning of an event for a layer.
     #[doc(hidden)]
     fn step(event: &mut Self::Event) -> Step<'_>;
@@ -76,6 +82,12 @@ impl Transport for Connection {
     fn abort(&mut self, now: Instant) {
         self.abort(now);
     }
+    fn abort_as_busy(&mut self, now: Instant) {
+        self.abort_as_busy(now);
+    }
+    fn hold_path_probes(&mut self, now: Instant, holds: bool) {
+        self.hold_path_probes(now, holds);
+    }
     fn step(event: &mut Event) -> Step<'_> {
         match event {
             Event::Connected { .. } => Step::Opened,
@@ -108,6 +120,12 @@ impl Transport for MultipathConnection {
     }
     fn abort(&mut self, now: Instant) {
         self.abort(now);
+    }
+    fn abort_as_busy(&mut self, now: Instant) {
+        self.abort_as_busy(now);
+    }
+    fn hold_path_probes(&mut self, now: Instant, holds: bool) {
+        self.hold_path_probes(now, holds);
     }
     fn step(event: &mut MultipathEvent) -> Step<'_> {
         match event {

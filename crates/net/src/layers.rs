@@ -1,6 +1,7 @@
 //! The security layers of a host's connections.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use whimbrel_dtls::{Layer, LayerEvent, Security, Transport};
@@ -10,7 +11,8 @@ use whimbrel_wire::ServiceCode;
 
 use crate::mailbox::Mailbox;
 
-/// Handshakes of clients in progress; a further one takes the place of the oldest.
+/// Handshakes of clients in progress. A further one takes the place of the oldest of the source that has the most, so that a source
+/// can only shut out itself: one that completes DCCP's handshakes has proven its address.
 const MAX_HANDSHAKES: usize = 1024;
 
 /// The security layers of a host's connections, which have numbers, and mailboxes of type `M`.
@@ -23,7 +25,16 @@ pub(crate) struct Layers<C: Transport = Connection, M = Mailbox> {
     /// Security of the connections to a port and Service Code.
     listening: Vec<(u16, ServiceCode, Security)>,
     /// Handshakes of clients, the oldest first, and some that are over.
-    handshakes: VecDeque<(usize, Arc<M>)>,
+    handshakes: VecDeque<Handshake<M>>,
+}
+
+/// A handshake in progress.
+#[derive(Debug)]
+struct Handshake<M> {
+    number: usize,
+    mailbox: Arc<M>,
+    /// An IPv4 address, or a /64 network of IPv6.
+    source: u64,
 }
 
 /// The layer of one connection.
@@ -164,26 +175,38 @@ impl<C: Transport, M> Layers<C, M> {
         acted.is_some_and(|((), acted)| acted)
     }
 
-    /// Counts a handshake that has begun at this server. Returns the one that is to be abandoned for it, if any.
+    /// Counts a handshake that a client at `remote` has begun with this server. Returns the one that is to be abandoned for it, if any.
     pub(crate) fn begin_handshake(
         &mut self,
         number: usize,
         mailbox: &Arc<M>,
+        remote: IpAddr,
         is_current: impl Fn(usize, &Arc<M>) -> bool,
     ) -> Option<usize> {
-        self.handshakes.push_back((number, mailbox.clone()));
+        let source = match remote.to_canonical() {
+            IpAddr::V4(address) => u64::from(u32::from(address)),
+            IpAddr::V6(address) => (u128::from(address) >> 64) as u64,
+        };
+        self.handshakes.push_back(Handshake { number, mailbox: mailbox.clone(), source });
         if self.handshakes.len() <= MAX_HANDSHAKES {
             return None;
         }
-        let handshakes = std::mem::take(&mut self.handshakes);
-        self.handshakes = handshakes
-            .into_iter()
-            .filter(|(number, mailbox)| {
-                is_current(*number, mailbox) && self.get(*number).is_some_and(Layer::is_shaking_hands)
-            })
-            .collect();
-        let is_full = self.handshakes.len() > MAX_HANDSHAKES;
-        if is_full { self.handshakes.pop_front().map(|(oldest, _)| oldest) } else { None }
+        let mut handshakes = std::mem::take(&mut self.handshakes);
+        handshakes.retain(|each| {
+            is_current(each.number, &each.mailbox)
+                && self.get(each.number).is_some_and(Layer::is_shaking_hands)
+        });
+        self.handshakes = handshakes;
+        if self.handshakes.len() <= MAX_HANDSHAKES {
+            return None;
+        }
+        let mut counts = BTreeMap::<u64, usize>::new();
+        for each in &self.handshakes {
+            *counts.entry(each.source).or_default() += 1;
+        }
+        let most = counts.values().max();
+        let oldest = self.handshakes.iter().position(|each| counts.get(&each.source) == most)?;
+        self.handshakes.remove(oldest).map(|evicted| evicted.number)
     }
 
     /// Earliest deadline of a layer.

@@ -424,11 +424,12 @@ impl State {
         self.layers.get(handle.0)
     }
 
-    /// A client has begun the handshake of DTLS: the oldest such handshake may have to end for it.
+    /// A client has begun the handshake of DTLS: another such handshake may have to end for it.
     fn begin_handshake(&mut self, now: Instant, handle: ConnectionHandle, mailbox: &Arc<Mailbox>) {
         let mailboxes = &self.mailboxes;
         let is_current = |number: usize, mailbox: &Arc<Mailbox>| matches!(mailboxes.get(number), Some(Some(known)) if Arc::ptr_eq(known, mailbox));
-        if let Some(oldest) = self.layers.begin_handshake(handle.0, mailbox, is_current) {
+        let remote = mailbox.remote().ip();
+        if let Some(oldest) = self.layers.begin_handshake(handle.0, mailbox, remote, is_current) {
             self.use_layer(now, ConnectionHandle(oldest), |layer, connection| layer.evict(now, connection));
         }
     }

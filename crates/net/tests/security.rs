@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tokio::time::timeout;
 use whimbrel_net::{
     Config, ConnectionError, FreezeScope, Host, Identity, Listener, MobilityConfig, NetError, OverflowPolicy,
-    PathChange, ResetCode, Role, Security, SecurityError, SendError, SendQueueConfig, ServiceCode, Setup,
+    PathChange, PathMtuDiscovery, ResetCode, Role, Security, SecurityError, SendError, SendQueueConfig, ServiceCode, Setup,
     SharedSecret, Socket, Trust,
 };
 
@@ -216,22 +216,79 @@ async fn dropped_sockets_and_listeners_close_secured_connections() {
     assert!(matches!(end, NetError::Connection(_)), "{end}");
 }
 
+/// One address fills the places for handshakes. A client at another one is slow: its handshake has begun before, and takes longer than
+/// the flood.
+#[cfg(target_os = "linux")]
 #[tokio::test]
-async fn clients_that_never_finish_their_handshake_give_way_to_others() {
+async fn clients_that_never_finish_their_handshake_only_displace_those_of_their_address() {
     let (client, server) = pair();
     let listener = listener(server).await;
+    let slow = Host::udp("127.0.0.2:0".parse().expect("an address")).await.expect("loopback");
+    let slow = slow.connect(listener.local(), PORT, config()).await.expect("DCCP connects");
     // Each completes the handshake of DCCP, sends nothing and waits; one more than is kept.
     let host = Host::udp(any()).await.expect("loopback");
     let mut idle = Vec::new();
-    for _ in 0..1025 {
+    for _ in 0..1024 {
         idle.push(host.connect(listener.local(), PORT, config()).await.expect("DCCP connects"));
     }
-    // An honest client still connects, and only the oldest others have ended.
+    // An honest client still connects, and only the oldest of the others have ended.
     let honest = timeout(Duration::from_secs(10), connect(&listener, client)).await.expect("in time");
     honest.expect("it is trusted");
     let oldest =
         timeout(Duration::from_secs(5), idle[0].recv()).await.expect("in time").expect_err("evicted");
-    assert!(matches!(oldest, NetError::Connection(ConnectionError::Reset(_))), "{oldest}");
-    let newest = timeout(Duration::from_millis(50), idle[1024].recv()).await;
-    assert!(newest.is_err(), "it is still open");
+    assert!(
+        matches!(oldest, NetError::Connection(ConnectionError::Reset(reset)) if reset.is_busy()),
+        "it is told why: {oldest}"
+    );
+    for open in [&idle[1023], &slow] {
+        let newest = timeout(Duration::from_millis(50), open.recv()).await;
+        assert!(newest.is_err(), "it is still open");
+    }
+}
+
+/// A client that proves its address and no more: probes of the path MTU would be a multiple of what it sends.
+#[tokio::test]
+async fn a_server_probes_no_path_before_the_handshake_is_complete() {
+    let (client, server) = pair();
+    let listener = listener(server).await;
+    let front = tokio::net::UdpSocket::bind(any()).await.expect("loopback");
+    let back = tokio::net::UdpSocket::bind(any()).await.expect("loopback");
+    back.connect(listener.local()).await.expect("loopback");
+    let at = front.local_addr().expect("bound");
+    let largest = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let seen = largest.clone();
+    tokio::spawn(async move {
+        let (mut up, mut down, mut client) = ([0; 2048], [0; 2048], None);
+        loop {
+            tokio::select! {
+                received = front.recv_from(&mut up) => {
+                    let (taken, from) = received.expect("loopback");
+                    client = Some(from);
+                    back.send(&up[..taken]).await.expect("loopback");
+                }
+                taken = back.recv(&mut down) => {
+                    let taken = taken.expect("loopback");
+                    seen.fetch_max(taken, std::sync::atomic::Ordering::Relaxed);
+                    if let Some(client) = client {
+                        front.send_to(&down[..taken], client).await.expect("loopback");
+                    }
+                }
+            }
+        }
+    });
+    let largest = || largest.load(std::sync::atomic::Ordering::Relaxed);
+    // Its own probes would be answered by packets as large.
+    let quiet = config().path_mtu(PathMtuDiscovery::Off);
+    let idle = Socket::connect(at, PORT, quiet.clone()).await.expect("DCCP connects");
+    let nothing = timeout(Duration::from_millis(1_500), idle.recv()).await;
+    assert!(nothing.is_err() && largest() > 0 && largest() < 400, "{nothing:?}: {}", largest());
+    drop(idle);
+    let honest = Socket::connect(at, PORT, Setup::secured(quiet, client)).await.expect("it is trusted");
+    let probed = async {
+        while largest() < 1_300 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(Duration::from_secs(10), probed).await.expect("an authenticated client's path is probed");
+    drop(honest);
 }

@@ -73,7 +73,7 @@ use whimbrel_control::capacity::Estimate;
 use whimbrel_control::loss_differentiation::LossClass;
 use whimbrel_units::Instant;
 use whimbrel_wire::option::data_dropped::DropCode;
-use whimbrel_wire::{Packet, SeqNo, ServiceCode};
+use whimbrel_wire::{Packet, Reset, ResetCode, SeqNo, ServiceCode};
 
 use crate::feature::Negotiation;
 use crate::mobility::MobilitySecret;
@@ -306,6 +306,16 @@ impl Connection {
     pub fn abort(&mut self, now: Instant) {
         let _ = now;
         self.abort_with(ConnectionError::AbortedLocally);
+    }
+    /// As [`abort`](Self::abort), with Reset 9, "Too Busy": the peer may try again later.
+    pub fn abort_as_busy(&mut self, now: Instant) {
+        let _ = now;
+        self.reset_with(Reset::new(ResetCode::TooBusy));
+    }
+    /// Holds the probes of path MTU discovery, or releases them. A server that has not authenticated its client yet should not
+    /// send it large packets: the size of datagrams stays that of the configuration.
+    pub fn hold_path_probes(&mut self, now: Instant, holds: bool) {
+        self.mtu.hold(now, holds, &mut self.fx);
     }
 
     /// Stops delivering datagrams to the application, for good. Data that still arrive are dropped and reported to the

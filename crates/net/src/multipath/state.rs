@@ -260,7 +260,7 @@ impl State {
             self.unaccepted.push_back((handle, mailbox));
         }
     }
-    /// A client has begun the handshake of DTLS: the oldest such handshake may have to end for it.
+    /// A client has begun the handshake of DTLS: another such handshake may have to end for it.
     fn begin_handshake(&mut self, now: Instant, handle: MultipathHandle) {
         let Some(mailbox) = self.mailboxes.get(&handle).cloned() else { return };
         if mailbox.inbox().unread.is_claimed() {
@@ -270,7 +270,11 @@ impl State {
         let is_current = |number: usize, mailbox: &Arc<Mailbox>| {
             mailboxes.get(&MultipathHandle(number)).is_some_and(|known| Arc::ptr_eq(known, mailbox))
         };
-        if let Some(oldest) = self.layers.begin_handshake(handle.0, &mailbox, is_current) {
+        let Some((_, path)) = self.endpoint.connection(handle).and_then(|connection| connection.subflows().next()) else {
+            return;
+        };
+        let remote = path.remote.ip();
+        if let Some(oldest) = self.layers.begin_handshake(handle.0, &mailbox, remote, is_current) {
             self.use_layer(now, MultipathHandle(oldest), |layer, connection| layer.evict(now, connection));
         }
     }

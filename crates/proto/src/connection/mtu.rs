@@ -42,11 +42,13 @@ pub(super) struct Mtu {
     probe: Option<(usize, bool)>,
     /// Information about the path MTU from before the connection was open.
     early_advice: Option<EarlyAdvice>,
+    /// No probes are sent.
+    is_held: bool,
 }
 
 impl Mtu {
     pub(super) fn new(config: &Config) -> Self {
-        Self { max_datagram: config.max_datagram, discovery: None, probe: None, early_advice: None }
+        Self { max_datagram: config.max_datagram, discovery: None, probe: None, early_advice: None, is_held: false }
     }
     /// The largest datagram that `send` accepts now, in bytes.
     pub(super) fn max_datagram(&self) -> usize {
@@ -211,7 +213,8 @@ impl Mtu {
     /// Runs the discovery's timer, if packets may be sent.
     #[must_use]
     pub(super) fn on_timer(&mut self, now: Instant, cx: &Context, fx: &mut Effects) -> Option<usize> {
-        let discovery = self.discovery.as_mut().filter(|_| cx.state.may_send_data())?;
+        let is_held = self.is_held;
+        let discovery = self.discovery.as_mut().filter(|_| cx.state.may_send_data() && !is_held)?;
         discovery.on_progress(now, cx.sequence.numbers.gar());
         self.probe = discovery.handle_timeout(now);
         let size = self.adopt(fx);
@@ -220,9 +223,17 @@ impl Mtu {
         }
         size
     }
+    /// Holds the discovery, or releases it.
+    pub(super) fn hold(&mut self, now: Instant, holds: bool, fx: &mut Effects) {
+        self.is_held = holds;
+        if holds {
+            self.probe = None;
+        }
+        self.resume(now, fx);
+    }
     /// Resumes the discovery after a freeze.
     pub(super) fn resume(&self, now: Instant, fx: &mut Effects) {
-        if self.discovery.is_some() && !fx.timers.is_running(Timer::PathMtu) {
+        if !self.is_held && self.discovery.is_some() && !fx.timers.is_running(Timer::PathMtu) {
             fx.timers.set(Timer::PathMtu, now);
         }
     }

@@ -127,6 +127,8 @@ pub struct MultipathConnection {
     settings: MultipathConfig,
     entropy: Entropy,
     phase: Phase,
+    /// Subflows do not probe the path MTU.
+    holds_probes: bool,
     identity: Identity,
     subflows: Vec<Subflow>,
     /// The number of the next subflow.
@@ -184,6 +186,7 @@ impl MultipathConnection {
             settings,
             entropy,
             phase,
+            holds_probes: false,
             identity,
         }
     }
@@ -204,6 +207,8 @@ impl MultipathConnection {
         let id = SubflowId(self.next_id);
         self.next_id += 1;
         let watch = PathWatch::new(self.settings.min_path_timeout);
+        // It is not open yet: there is nothing to resume.
+        connection.hold_path_probes(Instant::ZERO, self.holds_probes);
         self.subflows.push(Subflow::new(id, path, connection, stage, watch));
         self.subflows.len() - 1
     }
@@ -237,6 +242,14 @@ impl MultipathConnection {
     /// `true` once the connection is over and all packets are sent: only events remain.
     pub fn is_drained(&self) -> bool {
         self.events.is_drained
+    }
+    /// Holds the probes of path MTU discovery on all subflows, or releases them, as
+    /// [`Connection::hold_path_probes`] does.
+    pub fn hold_path_probes(&mut self, now: Instant, holds: bool) {
+        self.holds_probes = holds;
+        for subflow in &mut self.subflows {
+            subflow.connection.hold_path_probes(now, holds);
+        }
     }
     /// The subflows that are not over, with their paths.
     pub fn subflows(&self) -> impl Iterator<Item = (SubflowId, Path)> + '_ {

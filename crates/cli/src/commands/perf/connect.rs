@@ -112,6 +112,9 @@ fn refused(error: NetError, at: SocketAddr, service_code: ServiceCode) -> anyhow
         NetError::Security(SecurityError::EndedByPeer) => {
             anyhow!("{at} has refused this end's key, or the secrets of the two ends differ")
         }
+        NetError::Security(SecurityError::Busy) => {
+            anyhow!("{at} is busy with the handshakes of others: a later attempt may succeed")
+        }
         NetError::Security(error @ SecurityError::UntrustedKey(_)) => {
             anyhow!(
                 "{at}: {error}: another host answers there, it has a new key, or the secrets of the two ends differ"

@@ -196,6 +196,9 @@ fn refused(error: NetError, at: SocketAddr) -> anyhow::Error {
         NetError::Security(SecurityError::EndedByPeer) => {
             anyhow!("{at} has refused this end's key, or the secrets of the two ends differ")
         }
+        NetError::Security(SecurityError::Busy) => {
+            anyhow!("{at} is busy with the handshakes of others: a later attempt may succeed")
+        }
         _ => anyhow::Error::new(error).context(format!("DCCP connection to {at}")),
     }
 }

@@ -48,6 +48,13 @@ impl MultipathConnection {
     }
     /// Ends the connection at once, on all subflows, and discards the send queue.
     pub fn abort(&mut self, now: Instant) {
+        self.abort_with(now, ABRUPT);
+    }
+    /// As [`abort`](Self::abort), because this end is too busy: the peer may try again later.
+    pub fn abort_as_busy(&mut self, now: Instant) {
+        self.abort_with(now, Reset::busy_multipath());
+    }
+    fn abort_with(&mut self, now: Instant, reset: Reset) {
         if self.phase == Phase::Over {
             return;
         }
@@ -60,7 +67,7 @@ impl MultipathConnection {
                 if let Some(out) = subflow.connection.multipath_options() {
                     out.reset = Options::from_iter([MultipathOption::FastClose(key.clone()).into()]);
                 }
-                subflow.connection.reset_with(ABRUPT);
+                subflow.connection.reset_with(reset);
             } else {
                 subflow.connection.abort(now);
             }
