@@ -63,6 +63,7 @@ check: tools
 	$(CARGO) fmt --all --check
 	$(PYTHON) scripts/check_layout.py
 	$(PYTHON) scripts/check_rings.py
+	$(PYTHON) scripts/authority.py
 	$(CARGO) clippy --quiet $(SANS_IO) --lib -- -D warnings
 	$(CARGO) test --quiet $(SANS_IO) --lib
 	echo "== make check: all passed"
@@ -72,6 +73,7 @@ lint: tools
 	$(CARGO) fmt --all --check
 	$(PYTHON) scripts/check_layout.py
 	$(PYTHON) scripts/check_rings.py
+	$(PYTHON) scripts/authority.py
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 
 # Licences, sources and banned crates of the dependency tree.

@@ -74,8 +74,11 @@ fn a_shared_secret_encrypts_and_another_one_is_refused() {
     assert!(error.contains("it serves encrypted tests only"), "{error}");
     let error = fail(home.path(), &client(&port, &["--insecure-plaintext"]), 1);
     assert!(error.contains("it serves encrypted tests only"), "{error}");
-    // The kernel's transports are measured as they are.
-    succeed(home.path(), &client(&port, &["--tcp"]));
+    // The kernel's transports are measured as they are, if the server permits that to everyone.
+    let error = fail(home.path(), &client(&port, &["--tcp"]), 1);
+    assert!(error.contains("it has keys and serves encrypted DCCP only"), "{error}");
+    let server = Server::start(&["--secret-file", text(&ours), "--allow-kernel-transports"]);
+    succeed(home.path(), &client(&server.port.to_string(), &["--tcp"]));
 }
 
 #[test]

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Checks compliance/authority/surfaces.toml against the source, and writes its part of docs/security.md.
+
+Usage: scripts/authority.py [--write]
+
+A surface is a place where a stranger's bytes enter: a listener, a reader of files, a page, a program inside an emulation. For each
+actor and each effect that this actor could have, a row names the bound and the test that plays the attacker, which must exist, or
+the reason why there is none (`none`). All files of the source that open a listener or read a file must belong to a surface: a new
+one without rows is an offence, as is a surface without a row for an actor of its kind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from rust_paths import Source, blank
+
+ROOT = Path(__file__).resolve().parent.parent
+ACTORS = {
+    "unproven address": "anyone who can send a datagram, with a forged source address",
+    "proven address": "a host that has answered at its address, without a key",
+    "authenticated peer": "the other end, with a key that is trusted",
+    "author of a file": "who made a file that the user opens",
+    "program inside an emulation": "a program that the user runs in an emulated network",
+    "reader of a page": "a web site in the browser of someone who can reach the page",
+}
+EFFECTS = (
+    "bytes sent",
+    "processor time",
+    "memory",
+    "places held",
+    "characters printed",
+    "files",
+    "host state",
+)
+# The actors for whom each kind of surface must have at least one row.
+KINDS = {
+    "listener": ("unproven address", "proven address"),
+    "client": ("proven address",),
+    "reader": ("author of a file",),
+    "page": ("proven address", "reader of a page"),
+    "program": ("program inside an emulation",),
+    "system": (),
+}
+# Code by which a stranger's bytes enter. Tests are left out, as are comments and strings.
+RUST = re.compile(
+    r"\b(?:TcpListener|UdpSocket|TcpStream)::(?:bind|connect)\b|\bListener::(?:bind|bind_with|from_std)\b|"
+    r"\bSocket::(?:new|new_raw|connect|connect_with)\b|\bHost::(?:udp|raw|raw_with|tun|tun_with)\b|\bFile::open\b|\bfs::read(?:_to_string)?\b|\bstdin\(\)|\bhttp1::Builder\b"
+)
+PYTHON = re.compile(
+    r"\bsocket\.socket\(|\bcreate_server\(|\bHTTPServer\b|\bZipFile\(|\bnp\.load\(|\bpickle\b|\btarfile\b"
+)
+RUST_FOLDERS = ("cli", "net", "emu", "inspect", "capi", "python", "lab", "scenario", "dtls", "rtp", "proto")
+BEGIN, END = "<!-- authority.py: begin -->", "<!-- authority.py: end -->"
+
+
+def entrances(root: Path) -> Iterator[str]:
+    """The source files by which a stranger's bytes enter."""
+    for crate in RUST_FOLDERS:
+        for file in sorted((root / "crates" / crate / "src").rglob("*.rs")):
+            if "tests" in file.parts or file.name == "tests.rs":
+                continue
+            # Inline tests follow the code.
+            if RUST.search(blank(file.read_text()).split("\nmod tests {")[0]):
+                yield str(file.relative_to(root))
+    for file in sorted((root / "python" / "whimbrel").rglob("*.py")):
+        if PYTHON.search(file.read_text()):
+            yield str(file.relative_to(root))
+
+
+def check(root: Path, document: dict[str, object]) -> Iterator[str]:
+    """All offences."""
+    source = Source(root)
+    surfaces = document.get("surface", [])
+    assert isinstance(surfaces, list)
+    covered: dict[str, str] = {}
+    for surface in surfaces:
+        name, kind = surface.get("name"), surface.get("kind")
+        label = f"surface {name!r}"
+        if kind not in KINDS:
+            yield f"{label}: kind {kind!r}: expected one of {', '.join(KINDS)}"
+            continue
+        for key in sorted(surface.keys() - {"name", "kind", "files", "bound", "note"}):
+            yield f"{label}: unknown key {key!r}"
+        for file in surface.get("files", []):
+            if file in covered:
+                yield f"{label}: {file} belongs to {covered[file]!r} already"
+            covered[file] = str(name)
+            if not (root / file).is_file():
+                yield f"{label}: {file} does not exist"
+        rows = surface.get("bound", [])
+        for actor in KINDS[kind]:
+            if not any(row.get("actor") == actor for row in rows):
+                yield f"{label}: no row for the actor {actor!r}"
+        if kind == "system" and not str(surface.get("note", "")).strip():
+            yield f"{label}: note must say why no stranger is concerned"
+        for row in rows:
+            where = f"{label}, {row.get('actor')} x {row.get('effect')}"
+            if row.get("actor") not in ACTORS:
+                yield f"{where}: actor: expected one of {', '.join(ACTORS)}"
+            if row.get("effect") not in EFFECTS:
+                yield f"{where}: effect: expected one of {', '.join(EFFECTS)}"
+            if not str(row.get("limit", "")).strip():
+                yield f"{where}: limit must say what bounds it"
+            if ("test" in row) == ("none" in row):
+                yield f"{where}: expected test, or none with the reason"
+            tests = row.get("test", [])
+            for path in [tests] if isinstance(tests, str) else tests:
+                if reason := source.missing_test(path):
+                    moved = source.candidates(path)
+                    hint = f" (now {' or '.join(moved[:3])}?)" if moved else ""
+                    yield f"{where}: test {path}: {reason}{hint}"
+    found = set(entrances(root))
+    for file in sorted(found - covered.keys()):
+        yield f"{file} listens or reads, and belongs to no surface: who can do what through it?"
+    for file in sorted(covered.keys() - found):
+        if (root / file).is_file():
+            yield f"surface {covered[file]!r}: {file} neither listens nor reads any more"
+
+
+def page(document: dict[str, object]) -> str:
+    """The part of docs/security.md."""
+    lines = [BEGIN, ""]
+    lines += ["| who | |", "|---|---|"]
+    lines += [f"| {actor} | {text} |" for actor, text in ACTORS.items()]
+    lines.append("")
+    surfaces = document.get("surface", [])
+    assert isinstance(surfaces, list)
+    for surface in surfaces:
+        rows = surface.get("bound", [])
+        if not rows:
+            continue
+        lines += [f"### {surface['name'][0].upper()}{surface['name'][1:]}", ""]
+        lines += ["| who | can cause | at most |", "|---|---|---|"]
+        for row in sorted(rows, key=lambda row: (list(ACTORS).index(row["actor"]), EFFECTS.index(row["effect"]))):
+            untested = f" (not tested: {row['none']})" if "none" in row else ""
+            text = " ".join(f"{row['limit']}{untested}".split()).replace("|", "\\|")
+            lines.append(f"| {row['actor']} | {row['effect']} | {text} |")
+        lines.append("")
+    lines.append(END)
+    return "\n".join(lines)
+
+
+def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--write", action="store_true", help="write the part of docs/security.md")
+    options = parser.parse_args(arguments)
+    document = tomllib.loads((root / "compliance" / "authority" / "surfaces.toml").read_text())
+    offences = list(check(root, document))
+    target = root / "docs" / "security.md"
+    text = target.read_text()
+    if offences:
+        pass
+    elif BEGIN not in text or END not in text:
+        offences.append(f"docs/security.md: the marks {BEGIN} and {END} are missing")
+    else:
+        before, rest = text.split(BEGIN, 1)
+        after = rest.split(END, 1)[1]
+        wanted = before + page(document) + after
+        if options.write:
+            target.write_text(wanted)
+        elif wanted != text:
+            offences.append("docs/security.md is stale: run scripts/authority.py --write")
+    for offence in offences:
+        print(offence, file=sys.stderr)
+    print(f"authority: {f'{len(offences)} offence(s)' if offences else 'ok'}")
+    return 1 if offences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
