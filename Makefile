@@ -75,6 +75,7 @@ lint: tools
 	$(PYTHON) scripts/check_rings.py
 	$(PYTHON) scripts/authority.py
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --quiet -p whimbrel-net --no-default-features -- -D warnings
 
 # Licences, sources and banned crates of the dependency tree.
 deny: tools
@@ -83,6 +84,16 @@ deny: tools
 	$(CARGO) fetch --quiet --locked
 	scripts/optional_tool.sh cargo-deny "cargo install cargo-deny --locked" -- \
 	  $(CARGO) deny --offline --log-level error check bans licenses sources
+	# Known vulnerabilities, where the database is to be had.
+	if ! command -v cargo-deny >/dev/null; then
+	  :
+	elif $(CARGO) deny --log-level off fetch db >/dev/null 2>&1; then
+	  $(CARGO) deny --log-level error check --disable-fetch advisories
+	elif [ "$${REQUIRE_ALL:-0}" = 1 ]; then
+	  echo "the database of advisories (github.com/rustsec/advisory-db) cannot be reached" >&2; exit 1
+	else
+	  echo "advisories: skipped, because their database (github.com/rustsec/advisory-db) cannot be reached" >&2
+	fi
 
 # Every requirement names existing code and an existing test, or a reason; docs/compliance.md is up to date.
 compliance:

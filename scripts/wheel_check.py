@@ -11,6 +11,7 @@ required packages, numpy and rich, are taken from the environment that runs this
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -32,6 +33,9 @@ NEEDED = (
     "licenses/LICENSE-APACHE",
     "licenses/LICENSE-MIT",
 )
+# The end of the name of the bill of materials, and crates that it must have.
+SBOM = ".cyclonedx.json"
+SBOM_CRATES = {"whimbrel-net", "whimbrel-dtls", "tokio"}
 COMMANDS = (
     ("whimbrel", "--version"),
     ("whimbrel", "examples", "--copy"),
@@ -60,6 +64,18 @@ def content_offences(wheel: Path) -> list[str]:
     }
     found += [f"{wheel.name}: no paper {paper}" for paper in sorted(papers - packaged)]
     return found
+
+
+def sbom_offences(wheel: Path) -> list[str]:
+    """Checks the bill of materials in the wheel, and writes it beside the wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        bills = [name for name in archive.namelist() if "/sboms/" in name and name.endswith(SBOM)]
+        if len(bills) != 1:
+            return [f"{wheel.name}: {len(bills)} bills of materials (*{SBOM}): expected one"]
+        text = archive.read(bills[0])
+    crates = {component["name"] for component in json.loads(text)["components"]}
+    wheel.with_name(wheel.name + SBOM).write_bytes(text)
+    return [f"{wheel.name}: the bill of materials has no {name}" for name in sorted(SBOM_CRATES - crates)]
 
 
 def use_offences(wheel: Path, folder: Path) -> list[str]:
@@ -97,7 +113,7 @@ def main() -> int:
         "wheel", type=Path, help="such as out/wheels/whimbrel-0.1.0-cp311-abi3-manylinux_2_34_x86_64.whl"
     )
     wheel: Path = parser.parse_args().wheel.resolve()
-    found = content_offences(wheel)
+    found = content_offences(wheel) + sbom_offences(wheel)
     if not found:
         with tempfile.TemporaryDirectory() as folder:
             found = use_offences(wheel, Path(os.path.realpath(folder)))

@@ -202,7 +202,10 @@ fn programs_see_and_change_no_device_of_the_host() {
     let devices = stdout(&devices);
     let own: Vec<&str> = devices.lines().filter_map(|line| Some(line.split_once(':')?.0.trim())).collect();
     assert!(own.contains(&"emu0"), "{devices}");
-    assert!(seen.split_whitespace().all(|device| own.contains(&device) || device == "bonding_masters"), "{seen}");
+    assert!(
+        seen.split_whitespace().all(|device| own.contains(&device) || device == "bonding_masters"),
+        "{seen}"
+    );
     let length = || fs::read_to_string("/sys/class/net/lo/tx_queue_len").unwrap_or_default();
     let before = length();
     let change = "echo 1234 > /sys/class/net/lo/tx_queue_len";

@@ -64,7 +64,8 @@ fn a_server_sends_nothing_to_an_address_that_has_not_asked_for_it() {
     let (_control, answer) = Control::request(server.port, 77);
     let port = answer["udp_ports"][0].as_u64().unwrap_or_else(|| panic!("{answer}")) as u16;
     // The source addresses of datagrams are easily forged: that of another host, and that of the client itself.
-    let (third, own) = (UdpSocket::bind("127.0.0.2:0").expect("bound"), UdpSocket::bind("127.0.0.1:0").expect("bound"));
+    let (third, own) =
+        (UdpSocket::bind("127.0.0.2:0").expect("bound"), UdpSocket::bind("127.0.0.1:0").expect("bound"));
     for _ in 0..5 {
         for victim in [&third, &own] {
             victim.send_to(&greeting(77, 0), ("127.0.0.1", port)).expect("sent");
@@ -118,16 +119,23 @@ fn hostile(after: impl FnOnce(&mut Control) + Send + 'static) -> SocketAddr {
 }
 
 fn client(at: SocketAddr) -> (Option<i32>, String, String) {
-    let output = finish(whimbrel(&["perf", "client", &at.to_string(), "--tcp", "--time", "0.2"]).spawn().expect("it starts"));
+    let output = finish(
+        whimbrel(&["perf", "client", &at.to_string(), "--tcp", "--time", "0.2"]).spawn().expect("it starts"),
+    );
     (output.status.code(), stdout(&output), stderr(&output))
 }
 
 #[test]
 fn a_server_neither_commands_the_terminal_of_a_client_nor_fills_nor_keeps_it() {
-    let at = hostile(|control| control.send(&json!({ "is": "refusal", "reason": "\u{1b}]0;owned\u{7}\nwhimbrel: forged" })));
+    let at = hostile(|control| {
+        control.send(&json!({ "is": "refusal", "reason": "\u{1b}]0;owned\u{7}\nwhimbrel: forged" }))
+    });
     let (code, _, error) = client(at);
     assert_eq!(code, Some(1));
-    assert!(!error.contains('\u{1b}') && error.contains("\\u001b]0;owned") && error.lines().count() == 1, "{error:?}");
+    assert!(
+        !error.contains('\u{1b}') && error.contains("\\u001b]0;owned") && error.lines().count() == 1,
+        "{error:?}"
+    );
 
     let figures = json!({ "datagrams": 1, "bytes": 1, "lost": 0, "out_of_order": 0, "duplicates": 0, "ecn_marked": 0,
         "jitter_s": 0.0, "delay_variation_p50_s": 0.0, "delay_variation_p99_s": 0.0, "seconds": 0.1 });

@@ -234,6 +234,31 @@ fn a_relay_connects_again_after_the_other_end_was_killed() {
     sending.join().expect("no panic");
 }
 
+/// Two cameras with the secret of one.
+#[test]
+fn senders_that_take_turns_because_they_share_a_secret_are_told_so_at_both_ends() {
+    let folder = TempDir::new().expect("a folder");
+    let secret = secret(&folder);
+    let program = socket();
+    let to = program.local_addr().expect("bound").to_string();
+    let mut far =
+        Relay::start(&["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to, "--secret-file", &secret]);
+    let at = far.address("at UDP ").to_string();
+    let arguments = ["relay", "connect", &at, "--from", "127.0.0.1:0", "--secret-file", &secret];
+    let mut first = Relay::start(&arguments);
+    first.event("connected");
+    let mut second = Relay::start(&arguments);
+    second.event("connected");
+    let ended = first.event("ended");
+    assert!(ended.contains("another sender has connected in its place"), "{ended}");
+    // The first connects again, and ends the second.
+    second.event("ended");
+    let _ = far.child.kill();
+    let mut notes = String::new();
+    far.child.stderr.take().expect("piped").read_to_string(&mut notes).expect("text");
+    assert!(notes.contains("give each a key of its own"), "{notes}");
+}
+
 #[test]
 fn a_client_without_the_secret_is_refused_and_a_stranger_learns_nothing() {
     let folder = TempDir::new().expect("a folder");

@@ -18,7 +18,7 @@ mod ip;
 mod marked;
 #[cfg(target_os = "linux")]
 mod raw;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "tun"))]
 mod tun;
 
 use std::io;
@@ -32,7 +32,7 @@ use whimbrel_wire::{Ecn, Packet, SeqNo};
 
 #[cfg(target_os = "linux")]
 pub(crate) use raw::RawCarrier;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "tun"))]
 pub(crate) use tun::TunCarrier;
 pub(crate) use udp::UdpCarrier;
 
@@ -71,7 +71,7 @@ enum Medium {
     Udp(UdpCarrier),
     #[cfg(target_os = "linux")]
     Raw(Box<RawCarrier>),
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "tun"))]
     Tun(Box<TunCarrier>),
 }
 
@@ -118,7 +118,7 @@ macro_rules! on_medium {
             Medium::Udp($carrier) => $call,
             #[cfg(target_os = "linux")]
             Medium::Raw($carrier) => $call,
-            #[cfg(target_os = "linux")]
+            #[cfg(all(target_os = "linux", feature = "tun"))]
             Medium::Tun($carrier) => $call,
         }
     };
@@ -183,7 +183,9 @@ impl Carrier {
         match &self.medium {
             Medium::Udp(carrier) => carrier.has_route(destination),
             #[cfg(target_os = "linux")]
-            Medium::Raw(_) | Medium::Tun(_) => true,
+            Medium::Raw(_) => true,
+            #[cfg(all(target_os = "linux", feature = "tun"))]
+            Medium::Tun(_) => true,
         }
     }
 
@@ -226,7 +228,7 @@ impl From<RawCarrier> for Carrier {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "tun"))]
 impl From<TunCarrier> for Carrier {
     fn from(carrier: TunCarrier) -> Self {
         Self { medium: Medium::Tun(Box::new(carrier)), malformed: 0 }

@@ -1,9 +1,9 @@
 //! Delivery of events to a mailbox.
 
-use whimbrel_dtls::LayerEvent;
 use whimbrel_proto::Event;
 use whimbrel_units::Instant;
 
+use crate::dtls::LayerEvent;
 use crate::inbox::Inbox;
 use crate::mailbox::Mailbox;
 use crate::waiters::Wake;

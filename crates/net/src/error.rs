@@ -3,8 +3,9 @@
 use std::io;
 
 use thiserror::Error;
-use whimbrel_dtls::SecurityError;
 use whimbrel_proto::{ConnectionError, SendError};
+
+use crate::dtls::SecurityError;
 
 /// Errors of sockets.
 #[derive(Debug, Error)]

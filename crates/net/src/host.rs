@@ -72,7 +72,7 @@ impl Host {
 
     /// DCCP as IP protocol 33, with addresses of this process's own behind the TUN device `name`: at most one
     /// IPv4 and one IPv6 address. The device is created if it does not exist; the system needs a route to
-    /// the addresses through it, as by `ip route add ADDRESS dev NAME`. Only on Linux.
+    /// the addresses through it, as by `ip route add ADDRESS dev NAME`. Only on Linux, with the feature `tun`.
     ///
     /// # Errors
     /// The privilege is missing (`CAP_NET_ADMIN`, unless the device was made for this user), the device is
@@ -94,12 +94,12 @@ impl Host {
             ));
         }
         let action = "opening the TUN device (needs root or CAP_NET_ADMIN, or a device made for this user)";
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", feature = "tun"))]
         return Self::start(
             crate::carrier::TunCarrier::open(name, addresses.to_vec()).map_err(NetError::io(action))?,
             &options,
         );
-        #[cfg(not(target_os = "linux"))]
+        #[cfg(not(all(target_os = "linux", feature = "tun")))]
         return Err(NetError::io(action)(unsupported((name, options))));
     }
 
@@ -151,7 +151,7 @@ impl Drop for Host {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", feature = "tun")))]
 fn unsupported<T>(_: T) -> std::io::Error {
     std::io::ErrorKind::Unsupported.into()
 }

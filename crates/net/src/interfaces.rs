@@ -1,8 +1,8 @@
 //! The addresses of this host's network interfaces, with a notification of each change.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "netlink"))]
 mod system;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", feature = "netlink")))]
 #[path = "interfaces/unsupported.rs"]
 mod system;
 

@@ -59,6 +59,7 @@ mod datagram_socket;
 mod delivery;
 mod driver;
 mod dscp;
+mod dtls;
 mod error;
 mod feedback;
 mod freezing;
@@ -89,6 +90,7 @@ pub use bytes::Bytes;
 pub use clock::{Clock, entropy};
 pub use datagram_socket::DatagramSocket;
 pub use dscp::Dscp;
+pub use dtls::*;
 pub use error::NetError;
 pub use halves::{ReceiveHalf, ReuniteError, SendHalf};
 pub use host::Host;
@@ -100,10 +102,6 @@ pub use listener::Listener;
 pub use options::{HostOptions, SocketOptions};
 pub use setup::Setup;
 pub use socket::Socket;
-pub use whimbrel_dtls::{
-    Authorities, Fingerprint, Identity, KeyError, ParseFingerprintError, Security, SecurityError,
-    SharedSecret, Trust,
-};
 pub use whimbrel_proto::ccid::{Mechanism, Registry};
 pub use whimbrel_proto::config::{
     BufferSize, CcidPreference, ComparedTrip, DataChecksumUse, Differentiation, FreezeConfig, GuardConfig,

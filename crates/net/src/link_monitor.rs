@@ -4,9 +4,9 @@
 //! address was added or removed, a route changed. After each notification [`LinkMonitor`] queries the kernel
 //! for the present route, so that default routes, metrics and policies are all respected.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "netlink"))]
 pub(crate) mod netlink;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", feature = "netlink")))]
 #[path = "link_monitor/unsupported.rs"]
 mod netlink;
 

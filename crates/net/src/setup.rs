@@ -1,7 +1,8 @@
 //! The configuration of a connection and what secures it.
 
-use whimbrel_dtls::Security;
 use whimbrel_proto::Config;
+
+use crate::dtls::Security;
 
 /// The configuration of a connection, or of a listener's connections, and what secures them.
 ///

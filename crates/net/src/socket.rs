@@ -4,7 +4,6 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use whimbrel_dtls::Fingerprint;
 use whimbrel_proto::{
     Connection, ConnectionError, ConnectionHandle, ConnectionSnapshot, Datagram, Event, SendError,
 };
@@ -14,6 +13,7 @@ use whimbrel_wire::{Payload, ResetCode};
 use crate::carrier::UdpCarrier;
 use crate::datagram_socket::{self, Queued, SocketCore, datagram_methods};
 use crate::driver::Shared;
+use crate::dtls::Fingerprint;
 use crate::mailbox::Mailbox;
 use crate::streams::Streams;
 use crate::unread::Unread;
@@ -186,7 +186,7 @@ impl Socket {
     pub fn forgeries(&self) -> u64 {
         let state = self.shared.lock();
         let layer = state.layer(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox));
-        layer.map_or(0, whimbrel_dtls::Layer::ignored)
+        layer.map_or(0, crate::dtls::Layer::ignored)
     }
 
     /// Gives the connection a command, if it still exists.

@@ -5,7 +5,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use whimbrel_dtls::LayerEvent;
 use whimbrel_proto::endpoint::EndpointEvent;
 use whimbrel_proto::{
     Config, ConnectError, ConnectionHandle, ConnectionSnapshot, Datagram, DatagramId, Endpoint, Event,
@@ -16,6 +15,7 @@ use whimbrel_units::Instant;
 use crate::carrier::{Carrier, PathError, Quoted};
 use crate::clock::secret;
 use crate::delivery::Delivery;
+use crate::dtls::LayerEvent;
 use crate::layers::Layers;
 use crate::mailbox::Mailbox;
 use crate::multipath::Attachment;
@@ -420,7 +420,7 @@ impl State {
     }
 
     /// The layer that secures a connection.
-    pub(crate) fn layer(&self, handle: ConnectionHandle) -> Option<&whimbrel_dtls::Layer> {
+    pub(crate) fn layer(&self, handle: ConnectionHandle) -> Option<&crate::dtls::Layer> {
         self.layers.get(handle.0)
     }
 
@@ -455,7 +455,7 @@ impl State {
         &mut self,
         now: Instant,
         handle: ConnectionHandle,
-        use_it: impl FnOnce(&mut whimbrel_dtls::Layer, &mut whimbrel_proto::Connection),
+        use_it: impl FnOnce(&mut crate::dtls::Layer, &mut whimbrel_proto::Connection),
     ) {
         let Some(Some(mailbox)) = self.mailboxes.get(handle.0) else { return };
         let mailbox = mailbox.clone();

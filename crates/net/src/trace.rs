@@ -2,8 +2,9 @@
 
 use std::net::SocketAddr;
 
-use whimbrel_dtls::SecurityError;
 use whimbrel_proto::Event;
+
+use crate::dtls::SecurityError;
 
 /// The span of a connection; nothing without the feature `tracing`.
 #[derive(Debug)]

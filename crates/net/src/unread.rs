@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use whimbrel_dtls::SecurityError;
 use whimbrel_proto::ConnectionError;
 
 use crate::NetError;
+use crate::dtls::SecurityError;
 use crate::feedback::{Delivered, Feedback, Reports};
 
 /// The most unread events kept.

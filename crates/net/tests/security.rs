@@ -7,8 +7,8 @@ use bytes::Bytes;
 use tokio::time::timeout;
 use whimbrel_net::{
     Config, ConnectionError, FreezeScope, Host, Identity, Listener, MobilityConfig, NetError, OverflowPolicy,
-    PathChange, PathMtuDiscovery, ResetCode, Role, Security, SecurityError, SendError, SendQueueConfig, ServiceCode, Setup,
-    SharedSecret, Socket, Trust,
+    PathChange, PathMtuDiscovery, ResetCode, Role, Security, SecurityError, SendError, SendQueueConfig,
+    ServiceCode, Setup, SharedSecret, Socket, Trust,
 };
 
 const PORT: u16 = 5001;

@@ -82,7 +82,8 @@ pub(crate) fn get(at: SocketAddr, path: &str) -> (String, String) {
 /// The head and the body of an answer to a request.
 pub(crate) fn request(at: SocketAddr, method: &str, path: &str, host: &str) -> (String, String) {
     let mut stream = TcpStream::connect(at).expect("it listens");
-    write!(stream, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").expect("it reads");
+    write!(stream, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+        .expect("it reads");
     let mut text = String::new();
     stream.read_to_string(&mut text).expect("text");
     let (head, body) = text.split_once("\r\n\r\n").expect("a head and a body");

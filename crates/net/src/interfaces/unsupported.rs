@@ -5,7 +5,8 @@ use std::convert::Infallible;
 use super::InterfaceAddress;
 use crate::NetError;
 
-const UNSUPPORTED: &str = "the addresses of network interfaces are known on Linux only";
+const UNSUPPORTED: &str =
+    "the addresses of network interfaces are known on Linux only, with the feature `netlink`";
 
 pub(super) fn addresses() -> Result<Vec<InterfaceAddress>, NetError> {
     Err(NetError::Config(UNSUPPORTED.into()))

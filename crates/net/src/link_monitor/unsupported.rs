@@ -12,7 +12,9 @@ pub(super) struct LinkEvents(Infallible);
 
 impl LinkEvents {
     pub(super) fn open(_remote: IpAddr, _interface: Option<&str>) -> Result<Self, NetError> {
-        Err(NetError::Config("following a link is not supported here: only on Linux".into()))
+        Err(NetError::Config(
+            "following a link is not supported here: only on Linux, with the feature `netlink`".into(),
+        ))
     }
 
     pub(super) fn route(&mut self) -> Result<Option<Route>, NetError> {

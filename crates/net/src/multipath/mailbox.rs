@@ -3,11 +3,11 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use whimbrel_dtls::LayerEvent;
 use whimbrel_proto::multipath::{MultipathEvent, SubflowId};
 use whimbrel_units::Instant;
 use whimbrel_wire::{Ecn, Payload, SeqNo};
 
+use crate::dtls::LayerEvent;
 use crate::feedback::Delivered;
 use crate::unread::Unread;
 use crate::waiters::{Waiters, Wake};

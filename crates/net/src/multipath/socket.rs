@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use whimbrel_dtls::Fingerprint;
 use whimbrel_proto::multipath::{
     JoinError, MultipathConnection, MultipathEvent, MultipathHandle, MultipathSnapshot, Path, PathPriority,
     SubflowId,
@@ -17,6 +16,7 @@ use super::mailbox::{Mailbox, MultipathReceived};
 use super::shared::{Handle, Opened};
 use crate::NetError;
 use crate::datagram_socket::{self, Queued, SocketCore, datagram_methods};
+use crate::dtls::Fingerprint;
 use crate::streams::Streams;
 use crate::unread::Unread;
 use crate::waiters::{Waiters, wait};
@@ -73,7 +73,7 @@ impl MultipathSocket {
     pub fn forgeries(&self) -> u64 {
         let state = self.shared.get().lock();
         let layer = state.layer(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox));
-        layer.map_or(0, whimbrel_dtls::Layer::ignored)
+        layer.map_or(0, crate::dtls::Layer::ignored)
     }
     /// Adds a subflow from a local address to an address of the peer. Its outcome is an event.
     ///

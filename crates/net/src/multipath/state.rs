@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tokio::sync::Notify;
-use whimbrel_dtls::LayerEvent;
 use whimbrel_proto::multipath::{
     MultipathConfig, MultipathConnection, MultipathEndpoint, MultipathEndpointEvent, MultipathEvent,
     MultipathHandle, MultipathSnapshot, Path,
@@ -16,6 +15,7 @@ use whimbrel_units::Instant;
 use super::mailbox::Mailbox;
 use crate::Setup;
 use crate::carrier::{PathError, Quoted};
+use crate::dtls::LayerEvent;
 use crate::layers::Layers;
 use crate::state::{NARROW_PATH, on_a_real_path};
 
@@ -154,10 +154,7 @@ impl State {
         })
     }
     /// The layer that secures a connection.
-    pub(super) fn layer(
-        &self,
-        handle: MultipathHandle,
-    ) -> Option<&whimbrel_dtls::Layer<MultipathConnection>> {
+    pub(super) fn layer(&self, handle: MultipathHandle) -> Option<&crate::dtls::Layer<MultipathConnection>> {
         self.layers.get(handle.0)
     }
 
@@ -270,7 +267,9 @@ impl State {
         let is_current = |number: usize, mailbox: &Arc<Mailbox>| {
             mailboxes.get(&MultipathHandle(number)).is_some_and(|known| Arc::ptr_eq(known, mailbox))
         };
-        let Some((_, path)) = self.endpoint.connection(handle).and_then(|connection| connection.subflows().next()) else {
+        let Some((_, path)) =
+            self.endpoint.connection(handle).and_then(|connection| connection.subflows().next())
+        else {
             return;
         };
         let remote = path.remote.ip();
@@ -283,7 +282,7 @@ impl State {
         &mut self,
         now: Instant,
         handle: MultipathHandle,
-        use_it: impl FnOnce(&mut whimbrel_dtls::Layer<MultipathConnection>, &mut MultipathConnection),
+        use_it: impl FnOnce(&mut crate::dtls::Layer<MultipathConnection>, &mut MultipathConnection),
     ) {
         let Some(connection) = self.endpoint.connection_mut(handle) else {
             self.layers.remove(handle.0);

@@ -1,9 +1,9 @@
 //! A choice of security that holds for both roles.
 
-use whimbrel_dtls::{Security, SharedSecret};
 use whimbrel_proto::{Config, Role};
 
 use crate::Setup;
+use crate::dtls::{Security, SharedSecret};
 
 /// The protection of connections, as applications choose it before the roles are settled.
 #[derive(Clone, Debug)]

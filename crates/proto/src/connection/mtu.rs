@@ -48,7 +48,13 @@ pub(super) struct Mtu {
 
 impl Mtu {
     pub(super) fn new(config: &Config) -> Self {
-        Self { max_datagram: config.max_datagram, discovery: None, probe: None, early_advice: None, is_held: false }
+        Self {
+            max_datagram: config.max_datagram,
+            discovery: None,
+            probe: None,
+            early_advice: None,
+            is_held: false,
+        }
     }
     /// The largest datagram that `send` accepts now, in bytes.
     pub(super) fn max_datagram(&self) -> usize {

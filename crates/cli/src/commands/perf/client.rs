@@ -287,7 +287,7 @@ async fn follow(
     let mut intervals = plan.times.ticks() + 1;
     let last_words = tokio::time::sleep(2 * ANSWER_TIME);
     tokio::pin!(last_words);
-    let stall_time = STALL_TIME.max(3 * plan.load.spacing().unwrap_or_default()) + plan.times.patience();
+    let stall_time = STALL_TIME.max(plan.load.spacing().unwrap_or_default() * 3) + plan.times.patience();
     let mut stalled = tokio::time::interval(stall_time.into());
     let mut moved = None;
     loop {

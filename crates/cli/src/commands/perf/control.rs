@@ -102,7 +102,10 @@ impl Writer {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
         let sending = timeout(SEND_TIME, self.half.write_all(&line));
-        sending.await.context("the other end does not read the control connection")?.context("the control connection broke")
+        sending
+            .await
+            .context("the other end does not read the control connection")?
+            .context("the control connection broke")
     }
 }
 

@@ -20,8 +20,8 @@ const NOT_PLAIN: &str = "it serves tests in plaintext to its own host only: give
 const NO_KERNEL: &str = "it has keys and serves encrypted DCCP only: start it with --allow-kernel-transports for tests of UDP and TCP";
 /// Reason for refusing a client that requests DCCP without UDP.
 const NO_NATIVE: &str = "it serves DCCP inside UDP only: start it with --native or --tun";
-/// The rate of plain UDP, which nothing else limits.
-const UDP_RATE: DataRate = DataRate::from_bits_per_second(1e9);
+/// The rate of plain UDP in bit/s, which nothing else limits.
+const UDP_RATE: f64 = 1e9;
 /// Intervals of a test, whose figures are kept for a client that loses its connection.
 const MAX_INTERVALS: u64 = 100_000;
 
@@ -63,7 +63,9 @@ impl Limits {
             .or_else(|| self.objection_to_plain(plan, is_secured, security, peer))
             .or_else(|| self.objection_to_times(plan))
             .or_else(|| self.objection_to_rate(plan))
-            .or_else(|| plan.direction.server_sends().then(|| objection_to_congestion(plan.congestion.as_deref()))?)
+            .or_else(|| {
+                plan.direction.server_sends().then(|| objection_to_congestion(plan.congestion.as_deref()))?
+            })
     }
 
     /// The reason why the ends do not agree on encryption, if they do not.
@@ -92,7 +94,9 @@ impl Limits {
         } else if plan.times.patience() > self.max_time {
             Some(format!("it waits {most} s at most for a client: --max-time at the server"))
         } else if plan.times.patience_s > 0.0 && !ends_with_data && plan.times.ticks() > MAX_INTERVALS {
-            Some(format!("a test with patience has {MAX_INTERVALS} intervals at most: choose a longer --interval"))
+            Some(format!(
+                "a test with patience has {MAX_INTERVALS} intervals at most: choose a longer --interval"
+            ))
         } else {
             None
         }
@@ -100,14 +104,14 @@ impl Limits {
 
     fn objection_to_rate(&self, plan: &Plan) -> Option<String> {
         let most = match (self.max_rate, plan.transport) {
-            (Some(most), _) => most,
+            (Some(most), _) => most.as_bits_per_second(),
             (None, Transport::Udp) => UDP_RATE,
             (None, _) => return None,
         };
         let wanted = plan.load.rate_bps.unwrap_or(f64::INFINITY) * f64::from(plan.streams);
-        let is_too_much = plan.direction.server_sends() && wanted > most.as_bits_per_second();
+        let is_too_much = plan.direction.server_sends() && wanted > most;
         is_too_much.then(|| {
-            let most = most.as_megabits_per_second();
+            let most = most * 1e-6;
             format!("it sends at most {most} Mbit/s in a test, all streams together: choose a lower --rate, or --max-rate at the server")
         })
     }

@@ -63,17 +63,17 @@ impl ReceiverFigures {
 
     /// Adds a parallel stream's figures: counts add up, times take the worse.
     pub(crate) fn add(&mut self, other: &Self) {
-        self.datagrams += other.datagrams;
-        self.bytes += other.bytes;
-        self.lost += other.lost;
-        self.out_of_order += other.out_of_order;
-        self.duplicates += other.duplicates;
-        self.ecn_marked += other.ecn_marked;
-        self.packets_lost += other.packets_lost;
-        self.packets_lost_wireless += other.packets_lost_wireless;
-        self.packets_held += other.packets_held;
-        self.packets_given_up += other.packets_given_up;
-        self.datagrams_too_late += other.datagrams_too_late;
+        self.datagrams = self.datagrams.saturating_add(other.datagrams);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.lost = self.lost.saturating_add(other.lost);
+        self.out_of_order = self.out_of_order.saturating_add(other.out_of_order);
+        self.duplicates = self.duplicates.saturating_add(other.duplicates);
+        self.ecn_marked = self.ecn_marked.saturating_add(other.ecn_marked);
+        self.packets_lost = self.packets_lost.saturating_add(other.packets_lost);
+        self.packets_lost_wireless = self.packets_lost_wireless.saturating_add(other.packets_lost_wireless);
+        self.packets_held = self.packets_held.saturating_add(other.packets_held);
+        self.packets_given_up = self.packets_given_up.saturating_add(other.packets_given_up);
+        self.datagrams_too_late = self.datagrams_too_late.saturating_add(other.datagrams_too_late);
         self.lateness_p50_s = self.lateness_p50_s.max(other.lateness_p50_s);
         self.lateness_p95_s = self.lateness_p95_s.max(other.lateness_p95_s);
         self.lateness_p99_s = self.lateness_p99_s.max(other.lateness_p99_s);

@@ -1,6 +1,6 @@
 //! Generates one stream's datagrams and sends them on its link.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,7 @@ use super::link::Link;
 use super::pace;
 use super::plan::{Plan, Transport};
 use super::size::DatagramSize;
+use super::tcp::LARGEST_WRITE;
 
 /// Figures of one stream at its sender, over an interval or the whole test.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -55,15 +56,15 @@ impl SenderFigures {
                 (a, b) => a.or(b),
             }
         }
-        self.datagrams += other.datagrams;
-        self.bytes += other.bytes;
-        self.dropped += other.dropped;
-        self.expired += other.expired;
+        self.datagrams = self.datagrams.saturating_add(other.datagrams);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.dropped = self.dropped.saturating_add(other.dropped);
+        self.expired = self.expired.saturating_add(other.expired);
         self.rtt_s = join(self.rtt_s, other.rtt_s, f64::max);
         self.loss_event_rate = join(self.loss_event_rate, other.loss_event_rate, f64::max);
         self.allowed_rate_bps = join(self.allowed_rate_bps, other.allowed_rate_bps, |a, b| a + b);
-        self.cwnd = join(self.cwnd, other.cwnd, |a, b| a + b);
-        self.retransmits = join(self.retransmits, other.retransmits, |a, b| a + b);
+        self.cwnd = join(self.cwnd, other.cwnd, u32::saturating_add);
+        self.retransmits = join(self.retransmits, other.retransmits, u64::saturating_add);
         self.seconds = self.seconds.max(other.seconds);
     }
 
@@ -82,6 +83,8 @@ impl SenderFigures {
     }
 }
 
+/// What is written: one block for all streams, of which a client may request a thousand.
+static BLOCK: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![0; LARGEST_WRITE as usize]));
 /// At a given rate, data that waited this long is not worth sending any more.
 const STALE_AFTER: Duration = Duration::from_millis(200);
 
@@ -164,7 +167,7 @@ impl StreamSender {
     async fn write(&self, plan: &Plan) -> anyhow::Result<()> {
         let start = self.clock.now();
         let end = start + plan.times.total();
-        let block = Bytes::from(vec![0; plan.load.size as usize]);
+        let block = BLOCK.slice(..plan.load.size.min(LARGEST_WRITE) as usize);
         for number in 0.. {
             if let Some(spacing) = plan.load.spacing() {
                 self.clock.sleep_until(start + spacing * number).await;

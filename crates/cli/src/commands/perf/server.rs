@@ -176,7 +176,8 @@ async fn greet(
             }
             let token = plan.token;
             let Some(receiver) = register(waiting, token, args.limits.max_tests) else {
-                let reason = format!("it runs {} tests already: --max-tests at the server", args.limits.max_tests);
+                let reason =
+                    format!("it runs {} tests already: --max-tests at the server", args.limits.max_tests);
                 writer.send(&Message::Refusal { reason }).await?;
                 return Ok(false);
             };

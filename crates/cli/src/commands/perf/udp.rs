@@ -91,7 +91,8 @@ impl Greeter {
         let mut greeting = JoinSet::new();
         for (stream, link) in (0..).zip(links) {
             let Link::Udp(socket) = link else { continue };
-            let head = Head { token: plan.token, stream, kind: Kind::Greeting, sequence: entropy()?, sent: 0 };
+            let head =
+                Head { token: plan.token, stream, kind: Kind::Greeting, sequence: entropy()?, sent: 0 };
             greeting.spawn(greet(socket.clone(), head, answered.clone()));
         }
         Ok(Self { unanswered: greeting.len(), _greeting: greeting, answers })

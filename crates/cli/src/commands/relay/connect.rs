@@ -104,7 +104,7 @@ pub(in crate::commands) async fn connect(near: Near) -> Result<(), Failure> {
                 lines.end()?;
                 return Err(Failure::Interrupted);
             }
-            Ending::Over(error) => lines.ended(&error.to_string())?,
+            Ending::Over(error) => lines.ended(&over(&error))?,
             Ending::Replaced => {}
         }
         // An end that accepts and ends connections at once is not asked all the time.
@@ -182,6 +182,18 @@ fn watch(
         lines.path(&line)?;
     }
     Ok(Watch::Paths(Box::new(paths)))
+}
+
+/// Reason why a connection is over. A relay aborts one only to give its place to another.
+fn over(error: &NetError) -> String {
+    match error {
+        NetError::Connection(ConnectionError::Reset(reset))
+            if matches!(reset.code, ResetCode::Aborted | ResetCode::AbruptMultipathTermination) =>
+        {
+            format!("{error}: another sender has connected in its place, perhaps with the same key or secret")
+        }
+        _ => error.to_string(),
+    }
 }
 
 /// Reason why DCCP did not connect.

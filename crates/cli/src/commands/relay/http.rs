@@ -108,7 +108,8 @@ fn objection(uri: &Uri, headers: &HeaderMap) -> Option<(StatusCode, &'static str
         ));
     };
     let origin = headers.get(ORIGIN)?;
-    let is_same = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://")) == Some(named.as_str());
+    let is_same =
+        origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://")) == Some(named.as_str());
     (!is_same).then_some((StatusCode::FORBIDDEN, "pages of other origins cannot read the state\n"))
 }
 
@@ -121,7 +122,8 @@ fn is_own(name: &str) -> bool {
     }
     let system = rustix::system::uname();
     let own = system.nodename().to_string_lossy().to_ascii_lowercase();
-    !own.is_empty() && name.strip_suffix(".local").unwrap_or(&name) == own.strip_suffix(".local").unwrap_or(&own)
+    !own.is_empty()
+        && name.strip_suffix(".local").unwrap_or(&name) == own.strip_suffix(".local").unwrap_or(&own)
 }
 
 #[cfg(test)]
@@ -141,7 +143,9 @@ mod tests {
     #[test]
     fn a_site_of_the_web_does_not_read_the_state_through_a_browser() {
         let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        for good in ["127.0.0.1:9611", "[::1]:9611", "192.0.2.7", "localhost:9611", &own, &format!("{own}.local:1")] {
+        for good in
+            ["127.0.0.1:9611", "[::1]:9611", "192.0.2.7", "localhost:9611", &own, &format!("{own}.local:1")]
+        {
             assert_eq!(code(Some(good), None), 200, "{good}");
         }
         for bad in ["rebound.example:9611", "127.0.0.1.example", "localhost.example", "a b", ""] {

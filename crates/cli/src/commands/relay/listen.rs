@@ -44,8 +44,25 @@ pub(in crate::commands) struct Far {
 struct Served {
     id: u64,
     key: Option<Fingerprint>,
+    /// The host that it comes from.
+    from: IpAddr,
+    /// It took the place of one with the same key.
+    is_successor: bool,
     /// Ends it, as a newer one takes its place.
     replace: oneshot::Sender<()>,
+}
+
+/// Of a connection that takes the place of another with the same key, what its user should know. A camera that was switched off and on
+/// is no news; two of them with one key end each other in turns.
+fn shared_key(old: &Served, new: SocketAddr) -> Option<String> {
+    let is_news = old.from != new.ip() || old.is_successor;
+    is_news.then(|| {
+        format!(
+            "{new} has the same key as the sender at {}, whose connection ends: two senders with one key or secret take turns; \
+             give each a key of its own",
+            old.from
+        )
+    })
 }
 
 /// Runs the far end until it is interrupted, or its only connection has ended.
@@ -105,11 +122,15 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
                 let key = link.peer();
                 // A camera that was switched off and on has the same key, and its old connection has not ended yet.
                 let old = served.iter().position(|each| key.is_some() && each.key == key);
+                let (is_successor, from) = (old.is_some(), link.remote());
+                if let Some(warning) = old.and_then(|old| shared_key(&served[old], from)) {
+                    lines.warn(&warning);
+                }
                 if let Some(old) = old.or((served.len() >= far.max_peers).then_some(0)) {
                     let _ = served.remove(old).replace.send(());
                 }
                 let (replace, replaced) = oneshot::channel();
-                served.push(Served { id: next_id, key, replace });
+                served.push(Served { id: next_id, key, from: from.ip(), is_successor, replace });
                 let ports = Ports::Far(FarPorts::new(Arc::clone(&targets), options.flows));
                 running.spawn(serve(
                     next_id, link, ports, options.clone(), status.clone(), lines.clone(), interrupt.clone(), replaced,

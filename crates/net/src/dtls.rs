@@ -1,0 +1,16 @@
+//! DTLS, as the rest of the crate sees it: `whimbrel-dtls`, or its absence.
+
+#[cfg(not(feature = "dtls"))]
+mod absent;
+
+#[cfg(not(feature = "dtls"))]
+pub use absent::{Fingerprint, Security, SecurityError};
+#[cfg(not(feature = "dtls"))]
+pub(crate) use absent::{Layer, LayerEvent, SharedSecret, Transport};
+#[cfg(feature = "dtls")]
+pub use whimbrel_dtls::{
+    Authorities, Fingerprint, Identity, KeyError, ParseFingerprintError, Security, SecurityError,
+    SharedSecret, Trust,
+};
+#[cfg(feature = "dtls")]
+pub(crate) use whimbrel_dtls::{Layer, LayerEvent, Transport};
