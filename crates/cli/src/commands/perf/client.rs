@@ -340,8 +340,8 @@ async fn follow(
         if ends {
             is_over = true;
             streams.stop_sending();
-            let limit = 2 * ANSWER_TIME + plan.times.patience().into();
-            last_words.as_mut().reset(tokio::time::Instant::now() + limit);
+            let limit = 2 * ANSWER_TIME + StdDuration::from(plan.times.patience());
+            last_words.set(tokio::time::sleep(limit));
             channel.stop().await?;
         }
     }
