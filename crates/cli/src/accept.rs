@@ -22,6 +22,17 @@ pub(crate) async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     }
 }
 
+/// Raises the number of descriptors to what the system allows: each flow and each stream has a socket. If it cannot, those
+/// beyond it are not served.
+pub(crate) fn allow_descriptors() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let limit = getrlimit(Resource::Nofile);
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    }
+}
+
 /// A number of places for connections. Who comes when all are held takes the oldest place of the source that holds the most, so that
 /// a source can only shut out itself. A source is an IPv4 address, or a /64 network of IPv6.
 #[derive(Clone, Debug)]

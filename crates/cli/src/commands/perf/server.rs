@@ -28,7 +28,7 @@ use super::test_client::{AcceptedConnection, TestClient};
 use super::test_ports::TestPorts;
 use super::udp;
 use super::{DCCP_PORT, ServerArgs};
-use crate::accept::{Place, Places, accept};
+use crate::accept::{Place, Places, accept, allow_descriptors};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::print::{self, PrintError};
@@ -49,6 +49,7 @@ type Waiting = Arc<Mutex<BTreeMap<u64, mpsc::UnboundedSender<AcceptedConnection>
 
 pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     let security = args.security.server()?;
+    allow_descriptors();
     let (control, bind) = bind_control(args.bind).await?;
     // The client's plan chooses; the last one listed is used if nothing else is offered.
     let config = willing(

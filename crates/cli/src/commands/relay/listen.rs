@@ -18,6 +18,7 @@ use super::output::Lines;
 use super::ports::{FarPorts, Ports};
 use super::status::Status;
 use super::{ACROSS_PATHS, DCCP_PORT, Options, config, http, several_paths};
+use crate::accept::allow_descriptors;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::quantity::accepted_ccids;
@@ -163,17 +164,6 @@ pub(in crate::commands) async fn accept(
     tokio::select! {
         accepted = listener.accept() => accepted.map(Link::Single),
         accepted = several.accept() => accepted.map(|socket| Link::several(socket, scheduler)),
-    }
-}
-
-/// Raises the number of descriptors to what the system allows: each flow has a socket. If it cannot, flows beyond it are not
-/// served.
-fn allow_descriptors() {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-        let limit = getrlimit(Resource::Nofile);
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
     }
 }
 
