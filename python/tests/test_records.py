@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whimbrel.errors import CampaignError, RecordError
-from whimbrel.records import Records, encode
+from whimbrel.records import Records, decode, encode
 from whimbrel.result import Result
 
 RESULT = Result(
@@ -83,6 +83,16 @@ def test_a_renamed_record_is_not_another_run(tmp_path: Path) -> None:
     records.path("a").rename(records.path("b"))
     with pytest.raises(RecordError, match="the record of a"):
         records.load("b")
+
+
+def test_a_small_file_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whimbrel.records._LEAST_ROOM", 1 << 16)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("record.json", '{"key": "a", "tables": []}')
+        archive.writestr("columns", bytes(1 << 20))
+    with pytest.raises(RecordError, match="columns has 1048576 bytes"):
+        decode(buffer.getvalue(), "a")
 
 
 @given(st.data())

@@ -30,6 +30,9 @@ _SUFFIX = ".record"
 _PARTIAL = ".partial-"
 _HEAD = "record.json"
 _COLUMNS = "columns"
+# The most bytes of a member: a small file must not fill the memory.
+_LEAST_ROOM = 64 << 20
+_ROOM_BY_SIZE = 32
 _KINDS = "fiubU"
 """Numpy's kinds of columns: float, int, unsigned, bool, text."""
 
@@ -151,6 +154,12 @@ def decode(content: bytes, key: str) -> Result:
         Exception: any error of zipfile, json and numpy for invalid content.
     """
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        room = _LEAST_ROOM + _ROOM_BY_SIZE * len(content)
+        for member in archive.infolist():
+            if member.file_size > room:
+                raise RecordError(
+                    f"{member.filename} has {member.file_size} bytes, where the file has {len(content)}"
+                )
         head = json.loads(archive.read(_HEAD))
         # Writable arrays.
         values = bytearray(archive.read(_COLUMNS))
