@@ -1,9 +1,12 @@
 //! Secured connections on the loopback interface.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::net::UdpSocket;
 use tokio::time::timeout;
 use whimbrel_net::{
     Config, ConnectionError, FreezeScope, Host, Identity, Listener, MobilityConfig, NetError, OverflowPolicy,
@@ -216,6 +219,37 @@ async fn dropped_sockets_and_listeners_close_secured_connections() {
     assert!(matches!(end, NetError::Connection(_)), "{end}");
 }
 
+/// A path to `to` that carries datagrams of up to `most` bytes there. Returns its near address, and the size of the largest datagram that
+/// has come back.
+async fn path_to(to: SocketAddr, most: usize) -> (SocketAddr, Arc<AtomicUsize>) {
+    let front = UdpSocket::bind(any()).await.expect("loopback");
+    let back = UdpSocket::bind(any()).await.expect("loopback");
+    back.connect(to).await.expect("loopback");
+    let at = front.local_addr().expect("bound");
+    let largest = Arc::new(AtomicUsize::new(0));
+    let seen = largest.clone();
+    tokio::spawn(async move {
+        let (mut up, mut down, mut client) = ([0; 2048], [0; 2048], None);
+        loop {
+            tokio::select! {
+                Ok((taken, from)) = front.recv_from(&mut up) => {
+                    client = Some(from);
+                    if taken <= most {
+                        let _ = back.send(&up[..taken]).await;
+                    }
+                }
+                Ok(taken) = back.recv(&mut down) => {
+                    seen.fetch_max(taken, Ordering::Relaxed);
+                    if let Some(client) = client {
+                        let _ = front.send_to(&down[..taken], client).await;
+                    }
+                }
+            }
+        }
+    });
+    (at, largest)
+}
+
 /// One address fills the places for handshakes. A client at another one is slow: its handshake has begun before, and takes longer than
 /// the flood.
 #[cfg(target_os = "linux")]
@@ -225,7 +259,11 @@ async fn clients_that_never_finish_their_handshake_only_displace_those_of_their_
     let listener = listener(server).await;
     let slow = Host::udp("127.0.0.2:0".parse().expect("an address")).await.expect("loopback");
     let slow = slow.connect(listener.local(), PORT, config()).await.expect("DCCP connects");
-    // Each completes the handshake of DCCP, sends nothing and waits; one more than is kept.
+    // A client at the address of the flood, whose part of the handshake of DTLS does not arrive.
+    let (at, _) = path_to(listener.local(), 300).await;
+    let displaced = tokio::spawn(Socket::connect(at, PORT, Setup::secured(config(), client.clone())));
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    // Each completes the handshake of DCCP, sends nothing and waits.
     let host = Host::udp(any()).await.expect("loopback");
     let mut idle = Vec::new();
     for _ in 0..1024 {
@@ -235,11 +273,14 @@ async fn clients_that_never_finish_their_handshake_only_displace_those_of_their_
     let honest = timeout(Duration::from_secs(10), connect(&listener, client)).await.expect("in time");
     honest.expect("it is trusted");
     let oldest =
-        timeout(Duration::from_secs(5), idle[0].recv()).await.expect("in time").expect_err("evicted");
+        timeout(Duration::from_secs(5), idle[0].recv()).await.expect("in time").expect_err("displaced");
     assert!(
         matches!(oldest, NetError::Connection(ConnectionError::Reset(reset)) if reset.is_busy()),
         "it is told why: {oldest}"
     );
+    let error = timeout(Duration::from_secs(5), displaced).await.expect("in time").expect("no panic");
+    let error = error.expect_err("displaced");
+    assert!(matches!(error, NetError::Security(SecurityError::Busy)), "not its key: {error}");
     for open in [&idle[1023], &slow] {
         let newest = timeout(Duration::from_millis(50), open.recv()).await;
         assert!(newest.is_err(), "it is still open");
@@ -251,32 +292,8 @@ async fn clients_that_never_finish_their_handshake_only_displace_those_of_their_
 async fn a_server_probes_no_path_before_the_handshake_is_complete() {
     let (client, server) = pair();
     let listener = listener(server).await;
-    let front = tokio::net::UdpSocket::bind(any()).await.expect("loopback");
-    let back = tokio::net::UdpSocket::bind(any()).await.expect("loopback");
-    back.connect(listener.local()).await.expect("loopback");
-    let at = front.local_addr().expect("bound");
-    let largest = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
-    let seen = largest.clone();
-    tokio::spawn(async move {
-        let (mut up, mut down, mut client) = ([0; 2048], [0; 2048], None);
-        loop {
-            tokio::select! {
-                received = front.recv_from(&mut up) => {
-                    let (taken, from) = received.expect("loopback");
-                    client = Some(from);
-                    back.send(&up[..taken]).await.expect("loopback");
-                }
-                taken = back.recv(&mut down) => {
-                    let taken = taken.expect("loopback");
-                    seen.fetch_max(taken, std::sync::atomic::Ordering::Relaxed);
-                    if let Some(client) = client {
-                        front.send_to(&down[..taken], client).await.expect("loopback");
-                    }
-                }
-            }
-        }
-    });
-    let largest = || largest.load(std::sync::atomic::Ordering::Relaxed);
+    let (at, largest) = path_to(listener.local(), 2048).await;
+    let largest = || largest.load(Ordering::Relaxed);
     // Its own probes would be answered by packets as large.
     let quiet = config().path_mtu(PathMtuDiscovery::Off);
     let idle = Socket::connect(at, PORT, quiet.clone()).await.expect("DCCP connects");
