@@ -3,7 +3,8 @@
 
 Usage: scripts/authority.py [--write]
 
-A surface is a place where a stranger's bytes enter: a listener, a reader of files, a page, a program inside an emulation. For each
+A surface is a place where a stranger's bytes enter, or are shown: a listener, a reader of files, a page, a document for a browser,
+a program inside an emulation. For each
 actor and each effect that this actor could have, a row names the bound and the test that plays the attacker, which must exist, or
 the reason why there is none (`none`). All files of the source that open a listener or read a file must belong to a surface: a new
 one without rows is an offence, as is a surface without a row for an actor of its kind.
@@ -45,6 +46,7 @@ KINDS = {
     "client": ("proven address",),
     "reader": ("author of a file",),
     "page": ("proven address", "reader of a page"),
+    "document": ("author of a file",),
     "program": ("program inside an emulation",),
     "system": (),
 }
@@ -56,21 +58,25 @@ RUST = re.compile(
 PYTHON = re.compile(
     r"\bsocket\.socket\(|\bcreate_server\(|\bHTTPServer\b|\bZipFile\(|\bnp\.load\(|\bpickle\b|\btarfile\b"
 )
+# Documents for browsers: these are strings.
+HTML = re.compile(r"<!doctype html|include_str!\([^)]*\.html\"", re.IGNORECASE)
 RUST_FOLDERS = ("cli", "net", "emu", "inspect", "capi", "python", "lab", "scenario", "dtls", "rtp", "proto")
 BEGIN, END = "<!-- authority.py: begin -->", "<!-- authority.py: end -->"
 
 
 def entrances(root: Path) -> Iterator[str]:
-    """The source files by which a stranger's bytes enter."""
+    """The source files by which a stranger's bytes enter, or are shown."""
     for crate in RUST_FOLDERS:
         for file in sorted((root / "crates" / crate / "src").rglob("*.rs")):
             if "tests" in file.parts or file.name == "tests.rs":
                 continue
             # Inline tests follow the code.
-            if RUST.search(blank(file.read_text()).split("\nmod tests {")[0]):
+            text = file.read_text()
+            if RUST.search(blank(text).split("\nmod tests {")[0]) or HTML.search(text):
                 yield str(file.relative_to(root))
     for file in sorted((root / "python" / "whimbrel").rglob("*.py")):
-        if PYTHON.search(file.read_text()):
+        text = file.read_text()
+        if PYTHON.search(text) or HTML.search(text):
             yield str(file.relative_to(root))
 
 
