@@ -1,6 +1,6 @@
 //! `whimbrel relay` and `whimbrel carry`, the built program, between programs on the loopback interface.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::process::{Command, Stdio};
