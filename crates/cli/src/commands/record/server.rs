@@ -157,3 +157,27 @@ async fn client_address(udp: &UdpSocket, token: u64, peer: SocketAddr) -> anyhow
 pub(super) fn patience(plan: &Plan) -> StdDuration {
     StdDuration::from(plan.length() + DRAIN) + REPORT_TIME
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::super::probe::PING;
+    use super::*;
+
+    /// A datagram with the token, but from another host than the control connection: an address that may be forged.
+    #[tokio::test]
+    async fn probes_go_to_no_host_but_that_of_the_control_connection() {
+        let socket = |at| async move { UdpSocket::bind(at).await.expect("loopback") };
+        let (udp, third, client) =
+            (socket("127.0.0.1:0").await, socket("127.0.0.2:0").await, socket("127.0.0.1:0").await);
+        let at = udp.local_addr().expect("bound");
+        let mut hello = [0; PING];
+        for (from, token) in [(&third, 7), (&client, 8), (&client, 7)] {
+            Header { kind: Kind::Hello, token, number: 0, sent_us: 0 }.write(&mut hello);
+            from.send_to(&hello, at).await.expect("loopback");
+        }
+        let peer = "127.0.0.1:9".parse().expect("an address");
+        let found = client_address(&udp, 7, peer).await.expect("no error");
+        assert_eq!(found, client.local_addr().expect("bound"));
+        assert!(udp.try_recv(&mut hello).is_err(), "all three were read");
+    }
+}
