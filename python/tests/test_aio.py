@@ -72,6 +72,18 @@ def test_datagrams_cross_and_iteration_ends_with_the_connection() -> None:
     assert _run(work()) == [bytes([number]) * 100 for number in range(200)]
 
 
+def test_all_addresses_of_a_name_are_tried() -> None:
+    async def work() -> None:
+        # It listens at 127.0.0.1 alone, and localhost may be ::1 first.
+        async with aio.listen("127.0.0.1:0", PORT, protection=PLAINTEXT) as listener:
+            name = ("localhost", listener.address[1])
+            async with await aio.connect(name, PORT, protection=PLAINTEXT) as client:
+                assert client.remote == listener.address
+                assert client.stats().kernel_drops == 0
+
+    _run(work())
+
+
 def test_a_cancelled_recv_loses_nothing() -> None:
     async def work() -> list[bytes]:
         received: list[bytes] = []
@@ -204,7 +216,11 @@ def test_errors_have_their_class_and_message(tmp_path: Path) -> None:
         await listener.close()
         await accepting
 
+    async def unknown() -> None:
+        await aio.connect("no-such-host.invalid:6511", PORT, protection=PLAINTEXT)
+
     for work, error, message in [
+        (unknown, OSError, "no-such-host.invalid cannot be resolved: "),
         (refused, aio.SocketError, "reset by the peer"),
         (too_large, ValueError, "exceeds the limit"),
         (aborted, aio.SocketError, "reset by the peer"),

@@ -23,7 +23,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import socket as addresses
 import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -400,17 +399,11 @@ def _config(protection: Protection, options: _Options) -> _core.SocketConfig:
     )
 
 
-def _joined(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _parts(address: Address) -> tuple[str, int]:
-    if isinstance(address, tuple):
+def _text(address: Address) -> str:
+    if isinstance(address, str):
         return address
-    host, colon, port = address.rpartition(":")
-    if not colon or not port.isdecimal():
-        raise ValueError(f"{address}: expected an address and a port, such as 127.0.0.1:6511")
-    return host.removeprefix("[").removesuffix("]"), int(port)
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 async def connect(
@@ -419,7 +412,8 @@ async def connect(
     """Opens a connection to the DCCP `port` behind a UDP address, and waits for the handshake.
 
     Args:
-        address: of the listener, such as `host:6511` or a pair; names are resolved.
+        address: of the listener, such as `host:6511` or a pair. Of a name all addresses are tried, 250 ms after each other, and the
+            first that answers is used.
         port: the DCCP port.
         protection: of the data; both ends have to agree.
         **options: `service_code` (0), `ccid` (3), `send_queue` (datagrams), `refuse` (False), `receive_queue`
@@ -432,12 +426,9 @@ async def connect(
         ValueError: an option is invalid.
     """
     config = _config(protection, options)
-    host, udp_port = _parts(address)
-    found = await asyncio.get_running_loop().getaddrinfo(host, udp_port, type=addresses.SOCK_DGRAM)
     runtime = _shared_runtime()
-    address = _joined(str(found[0][4][0]), udp_port)
     with converted_errors():
-        socket = Socket(_core.Socket(runtime, address, port, config), runtime)
+        socket = Socket(_core.Socket(runtime, _text(address), port, config), runtime)
     await socket._opened()
     return socket
 
@@ -446,7 +437,7 @@ def listen(address: Address, port: int, *, protection: Protection, **options: Un
     """Listens for connections to the DCCP `port` at a UDP address; `async with` closes the listener.
 
     Args:
-        address: an IP address and a UDP port, such as `0.0.0.0:6511`; with port 0, the system chooses one.
+        address: an address of this host and a UDP port, such as `0.0.0.0:6511` or `:6511`; with port 0, the system chooses one.
         port: the DCCP port.
         protection: of the data; both ends have to agree.
         **options: as for `connect`.
@@ -457,7 +448,5 @@ def listen(address: Address, port: int, *, protection: Protection, **options: Un
     """
     runtime = _shared_runtime()
     with converted_errors():
-        listener = _core.SocketListener(
-            runtime, _joined(*_parts(address)), port, _config(protection, options)
-        )
+        listener = _core.SocketListener(runtime, _text(address), port, _config(protection, options))
     return Listener(listener, runtime)

@@ -55,7 +55,7 @@ impl Failure {
 impl From<NetError> for Failure {
     fn from(error: NetError) -> Self {
         let code = match &error {
-            NetError::Io { .. } => WHIMBREL_ERROR_SYSTEM,
+            NetError::Io { .. } | NetError::Name { .. } => WHIMBREL_ERROR_SYSTEM,
             NetError::Connection(ConnectionError::ClosedLocally | ConnectionError::ClosedByPeer)
             | NetError::Send(SendError::Closed) => WHIMBREL_CLOSED,
             NetError::Connection(_) => WHIMBREL_ERROR_CONNECTION,
@@ -66,7 +66,7 @@ impl From<NetError> for Failure {
             NetError::Config(_) => WHIMBREL_ERROR_CONFIG,
             _ => WHIMBREL_ERROR_INTERNAL,
         };
-        Self { code, message: error.to_string() }
+        Self { code, message: error.chain() }
     }
 }
 

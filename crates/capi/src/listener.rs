@@ -10,13 +10,13 @@ use whimbrel_net::polled::Listener;
 use crate::config::whimbrel_config;
 use crate::failure::Failure;
 use crate::runtime::whimbrel_runtime;
-use crate::socket::{resolve, whimbrel_socket};
+use crate::socket::{host_port, whimbrel_socket};
 use crate::{failure, pointers};
 
 /// Accepts connections at one UDP port.
 pub struct whimbrel_listener(Listener);
 
-/// Listens at the UDP address `address`, such as "0.0.0.0:6511" or "[::]:6511", for connections to the DCCP port `port`. With the
+/// Listens at the UDP address `address`, such as "0.0.0.0:6511", "[::]:6511" or ":6511", for connections to the DCCP port `port`. With the
 /// UDP port 0, whimbrel_listener_address gives the one that the system has chosen.
 ///
 /// # Safety
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn whimbrel_listen(
             (runtime, pointers::object(config, "config")?, pointers::text(address, "address")?)
         };
         let (setup, options) = (config.setup(Role::Server)?, config.host_options());
-        Ok(whimbrel_listener(Listener::bind(&runtime.0, resolve(address)?, port, setup, options)?))
+        Ok(whimbrel_listener(Listener::bind(&runtime.0, host_port(address)?, port, setup, options)?))
     })
 }
 

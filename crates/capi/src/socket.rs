@@ -1,13 +1,12 @@
 //! Sockets.
 
 use std::ffi::{c_char, c_int};
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
 use whimbrel_net::polled::Socket;
-use whimbrel_net::{Bytes, FreezeScope, PathChange, Role};
+use whimbrel_net::{Bytes, FreezeScope, HostPort, ParseHostPortError, PathChange, Role};
 
 use crate::config::whimbrel_config;
 use crate::failure::{Failure, WHIMBREL_AGAIN};
@@ -35,15 +34,17 @@ pub struct whimbrel_datagram {
     pub ecn: u8,
 }
 
-/// The first address of a text such as "127.0.0.1:6511", "[::1]:6511" or "localhost:6511".
-pub(crate) fn resolve(address: &str) -> Result<SocketAddr, Failure> {
-    let found = address.to_socket_addrs();
-    let mut found = found.map_err(|error| {
-        Failure::argument(format!(
-            "{address}: {error}: expected an address and a port, such as 127.0.0.1:6511"
-        ))
-    })?;
-    found.next().ok_or_else(|| Failure::argument(format!("{address} has no address")))
+/// The host and port of a text such as "127.0.0.1:6511", "[::1]:6511" or "localhost:6511".
+pub(crate) fn host_port(text: &str) -> Result<HostPort, Failure> {
+    let host: HostPort =
+        text.parse().map_err(|error: ParseHostPortError| Failure::argument(error.to_string()))?;
+    if host.port().is_none() {
+        return Err(Failure::argument(format!(
+            "{text}: expected a port as well, such as {}",
+            host.or_port(6511)
+        )));
+    }
+    Ok(host)
 }
 
 /// The socket behind a pointer.
@@ -84,7 +85,7 @@ pub unsafe extern "C" fn whimbrel_connect(
             (runtime, pointers::object(config, "config")?, pointers::text(address, "address")?)
         };
         let (setup, options) = (config.setup(Role::Client)?, config.socket_options());
-        Ok(whimbrel_socket(Socket::connect(&runtime.0, resolve(address)?, port, setup, options)?))
+        Ok(whimbrel_socket(Socket::connect(&runtime.0, host_port(address)?, port, setup, options)?))
     })
 }
 

@@ -41,6 +41,9 @@ pub struct whimbrel_stats {
     pub packets_lost_here: u64,
     /// Received datagrams that were dropped because the application has not read them in time.
     pub receive_overflows: u64,
+    /// Datagrams that the kernel dropped at this end's UDP socket, as they came faster than they were read or had a wrong checksum;
+    /// connections of one listener share it. 0 on systems other than Linux.
+    pub kernel_drops: u64,
     /// Received datagrams that were not authentic, and discarded.
     pub forgeries: u64,
     /// This end is frozen, by its application or by the peer.
@@ -62,6 +65,7 @@ pub unsafe extern "C" fn whimbrel_get_stats(
         let snapshot = socket.snapshot().ok_or_else(|| Failure::closed("the connection is over"))?;
         *stats = converted(&snapshot);
         stats.receive_overflows = socket.receive_overflows();
+        stats.kernel_drops = socket.kernel_drops();
         stats.forgeries = socket.forgeries();
         Ok(0)
     })
@@ -86,6 +90,7 @@ fn converted(snapshot: &ConnectionSnapshot) -> whimbrel_stats {
         packets_lost: sender.lost,
         packets_lost_here: snapshot.receiver.lost,
         receive_overflows: 0,
+        kernel_drops: 0,
         forgeries: 0,
         is_frozen: snapshot.freeze.local || snapshot.freeze.by_peer,
     }

@@ -102,6 +102,14 @@ int main(void) {
     CHECK(whimbrel_config_plaintext(config) == 0);
     CHECK(whimbrel_connect(runtime, config, "no address", 1) == NULL);
     CHECK(whimbrel_last_error_code() == WHIMBREL_ERROR_ARGUMENT);
+    /* A name is resolved in the background. */
+    whimbrel_socket *unknown = whimbrel_connect(runtime, config, "no-such-host.invalid:9", 1);
+    CHECK(unknown);
+    while (whimbrel_state(unknown) == WHIMBREL_AGAIN)
+        CHECK(whimbrel_wait(unknown, 20000) == 1);
+    CHECK(whimbrel_state(unknown) == WHIMBREL_ERROR_SYSTEM);
+    CHECK(strstr(whimbrel_last_error(), "no-such-host.invalid cannot be resolved: "));
+    whimbrel_free(unknown);
 
     whimbrel_listener *listener = whimbrel_listen(runtime, config, "127.0.0.1:0", 5001);
     CHECK(listener);

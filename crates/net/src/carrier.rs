@@ -37,9 +37,8 @@ pub(crate) use tun::TunCarrier;
 pub(crate) use udp::UdpCarrier;
 
 use crate::Dscp;
+use crate::socket_buffers::DropCounter;
 
-/// Socket buffers requested, in bytes; the system may give less.
-const SOCKET_BUFFER: usize = 4 << 20;
 /// Number of consecutive errors after which the socket counts as broken.
 const MAX_ERRORS: u32 = 1000;
 /// The most peers with a stored local address.
@@ -207,6 +206,17 @@ impl Carrier {
         }
         on_medium!(&mut self.medium, carrier => carrier.set_dscp(dscp));
         Ok(())
+    }
+
+    /// Reads what the kernel dropped instead of passing it to this carrier; `None` for one without a socket.
+    pub(crate) fn drop_counter(&self) -> Option<DropCounter> {
+        match &self.medium {
+            Medium::Udp(carrier) => Some(carrier.drop_counter()),
+            #[cfg(target_os = "linux")]
+            Medium::Raw(carrier) => Some(carrier.drop_counter()),
+            #[cfg(target_os = "linux")]
+            Medium::Tun(_) => None,
+        }
     }
 
     /// The errors of sending since the last call.

@@ -58,7 +58,7 @@ impl Shared {
             clock: Clock::start(),
             is_one_sockets,
             dscp: options.dscp,
-            state: Mutex::new(State::new(options, is_alone, local)?),
+            state: Mutex::new(State::new(options, is_alone, local, carrier.drop_counter())?),
             commanded: Arc::default(),
             accepted: Notify::new(),
         });
@@ -83,7 +83,8 @@ impl Shared {
         if state.multipath.is_some() {
             return Err(NetError::Config("this listener has multipath connections already".into()));
         }
-        let attachment = Attachment::new(connections, state.local, self.commanded.clone());
+        let drops = state.kernel_drops.counter();
+        let attachment = Attachment::new(connections, state.local, drops, self.commanded.clone());
         state.multipath = Some(Arc::new(attachment));
         state.handles += 1;
         Ok(())
@@ -206,6 +207,7 @@ fn change_carrier(shared: &Shared, carrier: &mut Carrier, previous: &mut Option<
         state.measure_all();
     }
     if let Some(next) = state.next_carrier.take() {
+        state.kernel_drops.replace(next.drop_counter());
         let _ = carrier.flush();
         let until = shared.clock.now() + DRAIN_TIME;
         *previous = Some(PreviousCarriers { carrier: std::mem::replace(carrier, next), until });

@@ -7,15 +7,24 @@ use whimbrel_proto::{ConnectionError, SendError};
 
 use crate::dtls::SecurityError;
 
-/// Errors of sockets.
+/// Errors of sockets. The system's own error, where there is one, is the [`source`](std::error::Error::source), and no part of
+/// the text: [`NetError::chain`] has both.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NetError {
     /// The operating system refused.
-    #[error("{action}: {source}")]
+    #[error("{action}")]
     Io {
         /// The action that failed.
         action: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The addresses of a host are unknown.
+    #[error("{name} cannot be resolved")]
+    Name {
+        /// The host's name.
+        name: String,
         /// The system's error.
         source: io::Error,
     },
@@ -37,6 +46,17 @@ pub enum NetError {
 }
 
 impl NetError {
+    /// The error with what has caused it.
+    pub fn chain(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            text = format!("{text}: {error}");
+            cause = error.source();
+        }
+        text
+    }
+
     pub(crate) fn io(action: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, source }
     }
@@ -45,11 +65,8 @@ impl NetError {
     #[cfg(unix)]
     pub(crate) fn repeated(&self) -> Self {
         match self {
-            Self::Io { action, source } => {
-                let code = source.raw_os_error().map(io::Error::from_raw_os_error);
-                let source = code.unwrap_or_else(|| io::Error::new(source.kind(), source.to_string()));
-                Self::Io { action, source }
-            }
+            Self::Io { action, source } => Self::Io { action, source: again(source) },
+            Self::Name { name, source } => Self::Name { name: name.clone(), source: again(source) },
             Self::Connection(error) => Self::Connection(*error),
             Self::Security(error) => Self::Security(error.clone()),
             Self::Send(error) => Self::Send(*error),
@@ -57,4 +74,10 @@ impl NetError {
             Self::DriverStopped => Self::DriverStopped,
         }
     }
+}
+
+#[cfg(unix)]
+fn again(error: &io::Error) -> io::Error {
+    let code = error.raw_os_error().map(io::Error::from_raw_os_error);
+    code.unwrap_or_else(|| io::Error::new(error.kind(), error.to_string()))
 }

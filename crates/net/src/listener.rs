@@ -8,7 +8,7 @@ use crate::SocketOptions;
 use crate::carrier::UdpCarrier;
 use crate::driver::Shared;
 use crate::waiters::wait;
-use crate::{HostOptions, NetError, Setup, Socket};
+use crate::{DCCP_UDP_PORT, HostOptions, HostPort, NetError, Setup, Socket};
 
 /// Accepts DCCP connections on one UDP port, or on one [`Host`](crate::Host): thousands share it.
 ///
@@ -39,6 +39,28 @@ impl Listener {
     ) -> Result<Self, NetError> {
         let carrier = UdpCarrier::bind(local, None).map_err(NetError::io("binding the UDP port"))?;
         Self::through(carrier, port, setup.into(), options)
+    }
+
+    /// As [`Listener::bind_with`], on the first address of a name that this host has. Without a host, it listens on all addresses;
+    /// without a port, on 6511.
+    ///
+    /// # Errors
+    /// The name cannot be resolved; otherwise as [`Listener::bind`].
+    pub async fn bind_host(
+        local: &HostPort,
+        port: u16,
+        setup: impl Into<Setup>,
+        options: HostOptions,
+    ) -> Result<Self, NetError> {
+        let setup = setup.into();
+        let mut refused = None;
+        for address in local.resolve_local(DCCP_UDP_PORT).await? {
+            match Self::bind_with(address, port, setup.clone(), options).await {
+                Ok(listener) => return Ok(listener),
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+        Err(refused.unwrap_or(NetError::Config(format!("{local} has no address"))))
     }
 
     /// As [`Listener::bind_with`], on a UDP socket that the application has opened and bound, as one that systemd hands over

@@ -14,11 +14,12 @@ use crate::carrier::UdpCarrier;
 use crate::datagram_socket::{self, Queued, SocketCore, datagram_methods};
 use crate::driver::Shared;
 use crate::dtls::Fingerprint;
+use crate::host_port::most_telling;
 use crate::mailbox::Mailbox;
 use crate::streams::Streams;
 use crate::unread::Unread;
 use crate::waiters::{Waiters, wait};
-use crate::{HostOptions, NetError, Received, Setup, SocketOptions};
+use crate::{DCCP_UDP_PORT, HostOptions, HostPort, NetError, Received, Setup, SocketOptions, connect_any};
 
 /// One DCCP connection, over UDP unless its [`Host`](crate::Host) uses another carrier.
 ///
@@ -63,6 +64,23 @@ impl Socket {
             }
         }
         Self::connect_once(remote, port, setup, options).await
+    }
+
+    /// As [`Socket::connect_with`], to a host whose name is resolved first. All its addresses are tried, and the connection is the one
+    /// that is established first ([`connect_any`](crate::connect_any)). Without a port, it is 6511.
+    ///
+    /// # Errors
+    /// The name cannot be resolved; otherwise as [`Socket::connect`], for the address that has said most.
+    pub async fn connect_host(
+        remote: &HostPort,
+        port: u16,
+        setup: impl Into<Setup>,
+        options: SocketOptions,
+    ) -> Result<Self, NetError> {
+        let setup = setup.into();
+        let addresses = remote.resolve(DCCP_UDP_PORT).await?;
+        let attempt = |at| Self::connect_with(at, port, setup.clone(), options);
+        connect_any(&addresses, attempt).await.map(|(_, socket)| socket).map_err(most_telling)
     }
 
     async fn connect_once(
@@ -187,6 +205,13 @@ impl Socket {
         let state = self.shared.lock();
         let layer = state.layer(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox));
         layer.map_or(0, crate::dtls::Layer::ignored)
+    }
+
+    /// Number of datagrams that the kernel dropped at this end's UDP or raw socket: they came faster than they were read, or
+    /// their checksum was wrong. All connections of a [`Listener`](crate::Listener) or [`Host`](crate::Host) share one
+    /// socket. 0 on systems other than Linux.
+    pub fn kernel_drops(&self) -> u64 {
+        self.shared.lock().kernel_drops.total()
     }
 
     /// Gives the connection a command, if it still exists.

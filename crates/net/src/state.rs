@@ -19,6 +19,7 @@ use crate::dtls::LayerEvent;
 use crate::layers::Layers;
 use crate::mailbox::Mailbox;
 use crate::multipath::Attachment;
+use crate::socket_buffers::{DropCounter, KernelDrops};
 use crate::waiters::Wake;
 use crate::{HostOptions, Setup};
 
@@ -64,13 +65,20 @@ pub(crate) struct State {
     pub(crate) path_changed: bool,
     /// Connections on paths with a packet size not yet queried from the system, and their peers.
     pub(crate) unmeasured: Vec<(ConnectionHandle, SocketAddr)>,
+    /// What the kernel dropped at this host's socket.
+    pub(crate) kernel_drops: KernelDrops,
     layers: Layers,
     /// Multipath connections at the same address.
     pub(crate) multipath: Option<Arc<Attachment>>,
 }
 
 impl State {
-    pub(crate) fn new(options: &HostOptions, is_alone: bool, local: SocketAddr) -> io::Result<Self> {
+    pub(crate) fn new(
+        options: &HostOptions,
+        is_alone: bool,
+        local: SocketAddr,
+        drops: Option<DropCounter>,
+    ) -> io::Result<Self> {
         let config = options.endpoint.is_alone(is_alone && options.endpoint.is_alone);
         let mut endpoint = Endpoint::with_secret(config, secret()?);
         endpoint.set_mobility_secret(secret()?);
@@ -88,6 +96,7 @@ impl State {
             next_carrier: None,
             path_changed: false,
             unmeasured: Vec::new(),
+            kernel_drops: KernelDrops::of(drops),
             layers: Layers::default(),
             multipath: None,
         })

@@ -11,8 +11,8 @@ use pyo3::types::{PyBytes, PyDict};
 use whimbrel_net::polled::{self, Protection, Runtime};
 use whimbrel_net::{
     Authorities, Bytes, Ccid, Config, ConnectionError, Event, Fingerprint, FreezeScope, HostOptions,
-    Identity, KeyError, MobilityConfig, NetError, OverflowPolicy, PathChange, Role, Security, SendError,
-    ServiceCode, SharedSecret, SocketOptions, Trust,
+    HostPort, Identity, KeyError, MobilityConfig, NetError, OverflowPolicy, ParseHostPortError, PathChange,
+    Role, Security, SendError, ServiceCode, SharedSecret, SocketOptions, Trust,
 };
 
 use crate::{detached, errors};
@@ -25,9 +25,9 @@ pyo3::create_exception!(
 );
 
 fn raised(error: NetError) -> PyErr {
-    let message = error.to_string();
+    let message = error.chain();
     let kind = match error {
-        NetError::Io { .. } => return PyOSError::new_err(message),
+        NetError::Io { .. } | NetError::Name { .. } => return PyOSError::new_err(message),
         NetError::Config(_) | NetError::Send(SendError::TooLarge { .. }) => {
             return PyValueError::new_err(message);
         }
@@ -44,8 +44,16 @@ fn key_error(error: KeyError) -> PyErr {
     errors::argument(error.to_string())
 }
 
-fn address(text: &str) -> PyResult<SocketAddr> {
-    text.parse().map_err(|_| errors::argument(format!("{text}: expected an IP address and a port")))
+fn address(text: &str) -> PyResult<HostPort> {
+    let host: HostPort =
+        text.parse().map_err(|error: ParseHostPortError| errors::argument(error.to_string()))?;
+    if host.port().is_none() {
+        return Err(errors::argument(format!(
+            "{text}: expected a port as well, such as {}",
+            host.or_port(6511)
+        )));
+    }
+    Ok(host)
 }
 
 /// The thread that drives sockets.
@@ -296,6 +304,7 @@ impl Socket {
         fields.set_item("packets_lost", sender.lost)?;
         fields.set_item("packets_lost_here", snapshot.receiver.lost)?;
         fields.set_item("receive_overflows", socket.receive_overflows())?;
+        fields.set_item("kernel_drops", socket.kernel_drops())?;
         fields.set_item("forgeries", socket.forgeries())?;
         fields.set_item("is_frozen", snapshot.freeze.local || snapshot.freeze.by_peer)?;
         Ok(Some(fields))

@@ -9,6 +9,7 @@ mod error_queue;
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use nix::sys::socket::{setsockopt, sockopt::ReceiveTimestampns};
 use noq_udp::{EcnCodepoint, RecvMeta, UdpSocketState};
@@ -20,16 +21,15 @@ use whimbrel_proto::Transmit;
 use whimbrel_wire::Ecn;
 use whimbrel_wire::checksum::{PROTOCOL, PseudoHeader};
 
-use super::{
-    Arrival, INCOMING, MAX_ERRORS, MAX_PEERS, PathError, SOCKET_BUFFER, ip, path_error, would_block,
-};
+use super::{Arrival, INCOMING, MAX_ERRORS, MAX_PEERS, PathError, ip, path_error, would_block};
 use crate::Dscp;
 use crate::receive_buffers::ReceiveBuffers;
+use crate::socket_buffers::{DropCounter, enlarge_buffers};
 
 /// One raw socket.
 #[derive(Debug)]
 pub(crate) struct RawCarrier {
-    socket: AsyncFd<Socket>,
+    socket: Arc<AsyncFd<Socket>>,
     state: UdpSocketState,
     dscp: Dscp,
     buffers: ReceiveBuffers,
@@ -61,10 +61,9 @@ impl RawCarrier {
         let _ = setsockopt(&socket, ReceiveTimestampns, &true);
         // Paces nothing, names no port: what it does for ECN and the addresses is the same for raw sockets.
         let state = UdpSocketState::new((&socket).into())?;
-        let _ = state.set_recv_buffer_size((&socket).into(), SOCKET_BUFFER);
-        let _ = state.set_send_buffer_size((&socket).into(), SOCKET_BUFFER);
+        enlarge_buffers(&socket)?;
         Ok(Self {
-            socket: watch(socket)?,
+            socket: Arc::new(watch(socket)?),
             state,
             dscp: Dscp::DEFAULT,
             buffers: ReceiveBuffers::new(),
@@ -236,6 +235,10 @@ impl RawCarrier {
     pub(crate) fn datagram_limit(&self, destination: SocketAddr) -> Option<usize> {
         let mtu = super::mtu::path_mtu(SocketAddr::new(self.local, 0), destination)?;
         super::icmp::fits(destination.is_ipv4(), mtu)
+    }
+
+    pub(crate) fn drop_counter(&self) -> DropCounter {
+        DropCounter::of(&self.socket)
     }
 
     /// The errors of sending since the last call.

@@ -11,6 +11,7 @@ mod receive;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration as SystemTime;
 
 use noq_udp::{EcnCodepoint, UdpSocketState};
@@ -20,16 +21,17 @@ use tokio::net::UdpSocket;
 use whimbrel_proto::Transmit;
 use whimbrel_wire::Ecn;
 
-use super::{Arrival, INCOMING, MAX_ERRORS, MAX_PEERS, PathError, SOCKET_BUFFER, path_error, would_block};
+use super::{Arrival, INCOMING, MAX_ERRORS, MAX_PEERS, PathError, path_error, would_block};
 use crate::Dscp;
 use crate::receive_buffers::{ReceiveBuffers, with_buffers};
+use crate::socket_buffers::{DropCounter, enlarge_buffers};
 use batch::Batch;
 use receive::Receiver;
 
 /// One UDP socket.
 #[derive(Debug)]
 pub(crate) struct UdpCarrier {
-    socket: UdpSocket,
+    socket: Arc<UdpSocket>,
     state: UdpSocketState,
     dscp: Dscp,
     receiver: Receiver,
@@ -88,14 +90,13 @@ impl UdpCarrier {
         }
         let socket = UdpSocket::from_std(socket)?;
         let state = UdpSocketState::new((&socket).into())?;
-        let _ = state.set_recv_buffer_size((&socket).into(), SOCKET_BUFFER);
-        let _ = state.set_send_buffer_size((&socket).into(), SOCKET_BUFFER);
+        enlarge_buffers(&socket)?;
         #[cfg(target_os = "linux")]
         filter::drop_without_checksum((&socket).into())?;
         let has_many_addresses = local.ip().is_unspecified() && connected.is_none();
         Ok(Self {
             receiver: Receiver::new(&socket),
-            socket,
+            socket: Arc::new(socket),
             state,
             dscp: Dscp::DEFAULT,
             batch: Batch::new(),
@@ -138,7 +139,7 @@ impl UdpCarrier {
         let Self { socket, state, receiver, .. } = self;
         let mut result = Err(io::ErrorKind::WouldBlock.into());
         for interest in INCOMING {
-            result = socket.try_io(*interest, || receiver.receive(socket, state, buffers.current()));
+            result = socket.try_io(*interest, || receiver.receive(&**socket, state, buffers.current()));
             if !would_block(&result) {
                 break;
             }
@@ -194,9 +195,9 @@ impl UdpCarrier {
             let sent = socket.try_io(Interest::WRITABLE, || {
                 #[cfg(target_os = "linux")]
                 if !dscp.is_default() {
-                    return super::marked::send(socket, &transmit, dscp.traffic_class(ecn));
+                    return super::marked::send(&**socket, &transmit, dscp.traffic_class(ecn));
                 }
-                state.try_send((&*socket).into(), &transmit)
+                state.try_send((&**socket).into(), &transmit)
             });
             match sent {
                 Ok(()) => {}
@@ -236,6 +237,10 @@ impl UdpCarrier {
         if let Some(known) = &mut self.local_addresses {
             known.clear();
         }
+    }
+
+    pub(crate) fn drop_counter(&self) -> DropCounter {
+        DropCounter::of(&self.socket)
     }
 
     /// The errors of sending since the last call.

@@ -12,6 +12,7 @@ use super::carriers::measure;
 use super::shared::Shared;
 use crate::carrier::{Carrier, PathError};
 use crate::driver::LoopExit;
+use crate::socket_buffers::DropCounter;
 
 /// Packets sent between two rounds of receiving.
 const PACKETS_PER_ROUND: usize = 1024;
@@ -26,8 +27,13 @@ pub(crate) struct Attachment {
 
 impl Attachment {
     /// Attaches the connections to a driver at that address. `pending` wakes the driver.
-    pub(crate) fn new(shared: &Arc<Shared>, local: SocketAddr, pending: Arc<Notify>) -> Self {
-        let number = shared.add_outlet(local, pending);
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        local: SocketAddr,
+        drops: Option<DropCounter>,
+        pending: Arc<Notify>,
+    ) -> Self {
+        let number = shared.add_outlet(local, drops, pending);
         Self { shared: shared.clone(), local, number }
     }
     /// `true` once no connection and nothing that could open one is left.

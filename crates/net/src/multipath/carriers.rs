@@ -26,7 +26,7 @@ pub(super) fn add(
     carrier.set_dscp(shared.options.dscp)?;
     let local = carrier.local_addr()?;
     let pending = Arc::new(Notify::new());
-    let number = shared.add_outlet(local, pending.clone());
+    let number = shared.add_outlet(local, carrier.drop_counter(), pending.clone());
     let task = Task { shared: shared.clone(), carrier, local, number, waiting: VecDeque::new() };
     tokio::spawn(task.run(pending));
     Ok(local)
@@ -43,7 +43,10 @@ struct Task {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        self.shared.lock().outlets.remove(&self.number);
+        let mut state = self.shared.lock();
+        if let Some(mut outlet) = state.outlets.remove(&self.number) {
+            state.earlier_drops += outlet.drops.total();
+        }
     }
 }
 

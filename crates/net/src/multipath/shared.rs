@@ -16,6 +16,7 @@ use super::state::{Outlet, State};
 use crate::NetError;
 use crate::alarm::Alarm;
 use crate::clock::{Clock, secret};
+use crate::socket_buffers::{DropCounter, KernelDrops};
 use crate::waiters::wait;
 
 /// State shared by tasks and application.
@@ -71,11 +72,22 @@ impl Shared {
         self.lock().outlets.values().filter(|outlet| !outlet.is_removed).map(|outlet| outlet.local).collect()
     }
     /// Adds an outlet, of which `pending` announces packets. Returns its number.
-    pub(super) fn add_outlet(&self, local: SocketAddr, pending: Arc<Notify>) -> u64 {
+    pub(super) fn add_outlet(
+        &self,
+        local: SocketAddr,
+        drops: Option<DropCounter>,
+        pending: Arc<Notify>,
+    ) -> u64 {
         let mut state = self.lock();
         let number = state.outlets.last_key_value().map_or(0, |(last, _)| last + 1);
-        let outlet =
-            Outlet { local, outbox: Default::default(), unmeasured: Vec::new(), is_removed: false, pending };
+        let outlet = Outlet {
+            local,
+            outbox: Default::default(),
+            unmeasured: Vec::new(),
+            is_removed: false,
+            drops: KernelDrops::of(drops),
+            pending,
+        };
         state.outlets.insert(number, outlet);
         number
     }

@@ -75,6 +75,12 @@ impl MultipathSocket {
         let layer = state.layer(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox));
         layer.map_or(0, crate::dtls::Layer::ignored)
     }
+    /// Number of datagrams that the kernel dropped at the UDP sockets of this end's addresses: they came faster than they were
+    /// read, or their checksum was wrong. All connections of a [`MultipathHost`](super::MultipathHost) share the sockets. 0 on
+    /// systems other than Linux.
+    pub fn kernel_drops(&self) -> u64 {
+        self.shared.get().lock().kernel_drops()
+    }
     /// Adds a subflow from a local address to an address of the peer. Its outcome is an event.
     ///
     /// # Errors

@@ -17,6 +17,7 @@ use crate::Setup;
 use crate::carrier::{PathError, Quoted};
 use crate::dtls::LayerEvent;
 use crate::layers::Layers;
+use crate::socket_buffers::KernelDrops;
 use crate::state::{NARROW_PATH, on_a_real_path};
 
 /// Packets that wait for one carrier. Further ones are dropped, as by a full queue of an interface.
@@ -31,6 +32,8 @@ pub(super) struct Outlet {
     pub(super) unmeasured: Vec<SocketAddr>,
     /// It is to end once its packets are sent.
     pub(super) is_removed: bool,
+    /// What the kernel dropped at its socket.
+    pub(super) drops: KernelDrops,
     pub(super) pending: Arc<Notify>,
 }
 
@@ -40,6 +43,8 @@ pub(super) struct State {
     pub(super) endpoint: MultipathEndpoint,
     layers: Layers<MultipathConnection, Mailbox>,
     pub(super) outlets: BTreeMap<u64, Outlet>,
+    /// What the kernel dropped at the sockets of outlets that have ended.
+    pub(super) earlier_drops: u64,
     /// By handle.
     mailboxes: BTreeMap<MultipathHandle, Arc<Mailbox>>,
     /// Established connections that the application has not accepted.
@@ -60,6 +65,7 @@ impl State {
             endpoint,
             layers: Layers::default(),
             outlets: BTreeMap::new(),
+            earlier_drops: 0,
             mailboxes: BTreeMap::new(),
             unaccepted: VecDeque::new(),
             listening: Vec::new(),
@@ -318,6 +324,10 @@ impl State {
             }
         }
         true
+    }
+    /// What the kernel dropped at the sockets of all outlets.
+    pub(super) fn kernel_drops(&mut self) -> u64 {
+        self.earlier_drops + self.outlets.values_mut().map(|outlet| outlet.drops.total()).sum::<u64>()
     }
     /// The outlet at a local address.
     pub(super) fn outlet(&mut self, local: SocketAddr) -> Option<&mut Outlet> {

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use super::runtime::waited;
 use super::signal::Signal;
 use super::{Runtime, Socket};
-use crate::{HostOptions, NetError, Setup};
+use crate::{HostOptions, HostPort, NetError, Setup};
 
 /// Accepted connections that wait for the application here; further ones wait in the listener.
 const ACCEPTED: usize = 16;
@@ -71,22 +71,22 @@ impl Shared {
 }
 
 impl Listener {
-    /// Listens, as [`crate::Listener::bind_with`] does.
+    /// Listens, as [`crate::Listener::bind_host`] does.
     ///
     /// # Errors
-    /// The system refuses the address; the configuration is invalid.
+    /// As there.
     ///
     /// # Panics
     /// If called by an asynchronous task of `tokio`.
     pub fn bind(
         runtime: &Runtime,
-        local: SocketAddr,
+        local: impl Into<HostPort>,
         port: u16,
         setup: impl Into<Setup>,
         options: HostOptions,
     ) -> Result<Self, NetError> {
         let signal = Signal::new().map_err(NetError::io("opening a descriptor"))?;
-        let listener = runtime.within(crate::Listener::bind_with(local, port, setup, options))?;
+        let listener = runtime.within(crate::Listener::bind_host(&local.into(), port, setup, options))?;
         let local = listener.local();
         let (accepted, taken, dropped) = Default::default();
         let shared = Arc::new(Shared { signal, accepted, taken, dropped });

@@ -16,7 +16,7 @@ use super::Runtime;
 use super::runtime::waited;
 use super::signal::Signal;
 use crate::waiters::wait;
-use crate::{NetError, Received, Setup, SocketOptions};
+use crate::{HostPort, NetError, Received, Setup, SocketOptions};
 
 /// One connection; see [`crate::Socket`]. Its descriptor is readable while there are datagrams to read, and when the handshake or
 /// the connection is over; that of [`Socket::event_fd`] while there are events to read. An application that is not interested in events
@@ -150,22 +150,22 @@ async fn woken(room: &mut Option<Pin<Box<OwnedNotified>>>) {
 }
 
 impl Socket {
-    /// Begins to open a connection, as [`crate::Socket::connect_with`] does; does not wait for the handshake. The descriptor is
-    /// readable when it has succeeded or failed.
+    /// Begins to open a connection, as [`crate::Socket::connect_host`] does; waits neither for the addresses of a name nor for the
+    /// handshake. The descriptor is readable when it has succeeded or failed.
     ///
     /// # Errors
     /// The system refuses a descriptor.
     pub fn connect(
         runtime: &Runtime,
-        remote: SocketAddr,
+        remote: impl Into<HostPort>,
         port: u16,
         setup: impl Into<Setup>,
         options: SocketOptions,
     ) -> Result<Self, NetError> {
-        let (shared, setup) = (Shared::new(Phase::Connecting)?, setup.into());
+        let (shared, setup, remote) = (Shared::new(Phase::Connecting)?, setup.into(), remote.into());
         let task = shared.clone();
         runtime.spawn(async move {
-            task.connect(crate::Socket::connect_with(remote, port, setup, options)).await;
+            task.connect(crate::Socket::connect_host(&remote, port, setup, options)).await;
         });
         Ok(Self { handle: runtime.handle().clone(), shared })
     }
