@@ -149,8 +149,8 @@ def test_a_second_sender_replaces_the_first() -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["send", "127.0.0.1:9", "--from", "127.0.0.1:0"], "DCCP connection to 127.0.0.1:9"),
-        (["send", "no-such-host.invalid", "--from", "127.0.0.1:0"], "cannot be resolved"),
+        (["send", "127.0.0.1:9", "--from", "192.0.2.1:5004"], "UDP 192.0.2.1:5004"),
+        (["receive", "--to", "no-such-host.invalid:5004", "--bind", "127.0.0.1:0"], "cannot be resolved"),
         (["receive", "--to", "127.0.0.1:5004", "--bind", "192.0.2.1:6511"], "UDP 192.0.2.1:6511"),
     ],
 )

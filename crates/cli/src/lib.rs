@@ -6,12 +6,14 @@
 mod accept;
 mod command_tree;
 mod commands;
+mod edge;
 mod exit;
 mod interrupt;
 mod print;
 mod progress;
 mod quantity;
 mod security;
+mod service;
 
 pub use quantity::parse_quantity;
 

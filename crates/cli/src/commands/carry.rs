@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 
 use clap::{Args, Subcommand};
 use whimbrel_net::multipath::SchedulerKind;
-use whimbrel_net::{Dscp, Scheme};
+use whimbrel_net::{Dscp, HostPort, Scheme};
 use whimbrel_units::Duration;
 
 use super::perf::handover::RestartRule;
-use super::perf::target::{Target, parse_target};
 use super::relay::{Far, LinkArgs, Near, Options, connect, listen};
+use crate::edge::address::{Place, parse_from, parse_own, parse_server, parse_to};
 use crate::exit::Failure;
 use crate::quantity::{parse_ccid, parse_delay, parse_seconds};
 use crate::security::{ClientSecurityArgs, SecurityArgs};
@@ -37,17 +37,17 @@ enum End {
 #[command(
     after_help = "Examples:\n  whimbrel carry send 192.0.2.7 --from 127.0.0.1:5004 --secret-file camera.secret\n  \
                   whimbrel carry send 192.0.2.7 --from 127.0.0.1:5004 --stale 100ms --freeze-on-link-loss --secret-file camera.secret\n\n\
-                  Datagrams that come back are sent to the program whose datagrams they answer. After a lost connection it\n\
-                  connects again. SIGUSR1, sent a round-trip time before an outage, freezes both directions; SIGUSR2, or the\n\
+                  Datagrams that come back are sent to the program whose datagrams they answer. It waits for the receiver, and\n\
+                  connects again after a lost connection. SIGUSR1, sent a round-trip time before an outage, freezes both directions; SIGUSR2, or the\n\
                   link's return, unfreezes them. docs/carry.md has complete commands for a camera."
 )]
 struct SendArgs {
     /// The receiver's name or address, with or without its port: host, 192.0.2.7:6511, [2001:db8::7]:6511.
-    #[arg(value_name = "HOST[:PORT]", value_parser = parse_target)]
-    host: Target,
+    #[arg(value_name = "HOST[:PORT]", value_parser = parse_server)]
+    host: HostPort,
     /// The address and port at which the program's datagrams arrive.
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    from: SocketAddr,
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_from)]
+    from: Place,
     /// Congestion control: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets), or an experiment: cubic, veno, westwood, prague, delay-aware.
     #[arg(long, default_value_t = 3, value_parser = parse_ccid)]
     ccid: u8,
@@ -67,10 +67,10 @@ struct SendArgs {
 )]
 struct ReceiveArgs {
     /// The address and port of the program that takes the datagrams.
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    to: SocketAddr,
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_to)]
+    to: Place,
     /// Address and port for UDP; port 0: any free one [default: port 6511 of all addresses]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
     bind: Option<SocketAddr>,
     /// Distinguish losses on a radio from congestion losses, and slow down for the latter only (CCIDs 3 and 4):
     /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits its effect.
@@ -134,7 +134,6 @@ pub(crate) fn run(args: CarryArgs) -> Result<(), Failure> {
             freezes: args.link.freeze_on_link_loss,
             follows: args.link.follow_link,
             paths: Vec::new(),
-            is_persistent: false,
             security: args.security,
         })),
         End::Receive(args) => runtime.block_on(listen(Far {

@@ -22,7 +22,6 @@ mod sender;
 mod server;
 mod size;
 mod stream;
-pub(super) mod target;
 mod tcp;
 mod test_client;
 mod test_ports;
@@ -32,9 +31,10 @@ use std::net::SocketAddr;
 
 use clap::{Args, Subcommand};
 use whimbrel_lab::traffic::Schedule;
-use whimbrel_net::{Dscp, Scheme, ServiceCode};
+use whimbrel_net::{Dscp, HostPort, Scheme, ServiceCode};
 use whimbrel_units::{DataRate, Duration};
 
+use crate::edge::address::{parse_own, parse_server};
 use crate::exit::Failure;
 use crate::quantity::{
     parse_bytes, parse_ccid, parse_delay, parse_rate, parse_seconds, parse_seconds_or_none,
@@ -84,7 +84,7 @@ enum Role {
 )]
 pub(crate) struct ServerArgs {
     /// Address and port for UDP and TCP; port 0: any free one [default: port 6511 of all addresses]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
     bind: Option<SocketAddr>,
     /// The DCCP Service Code to serve: a number, up to four letters, or as SC:RTPV.
     #[arg(long, default_value = SERVICE_CODE, value_parser = parse_service_code)]
@@ -121,8 +121,8 @@ pub(crate) struct ServerArgs {
 )]
 pub(crate) struct ClientArgs {
     /// The server's name or address, with or without its port: host, 192.0.2.7:6511, [2001:db8::7]:6511.
-    #[arg(value_name = "HOST[:PORT]", value_parser = target::parse_target)]
-    host: target::Target,
+    #[arg(value_name = "HOST[:PORT]", value_parser = parse_server)]
+    host: HostPort,
     /// The server's port [default: 6511]
     #[arg(long, short = 'p')]
     port: Option<u16>,
@@ -217,17 +217,17 @@ pub(crate) struct ClientArgs {
 }
 
 impl ClientArgs {
-    /// The server's name or address, and its port.
+    /// The server's name or address, with its port.
     ///
     /// # Errors
     /// Both `HOST:PORT` and `--port` name a port, and not the same.
-    fn server(&self) -> Result<(&str, u16), Failure> {
-        match (self.host.port, self.port) {
+    fn server(&self) -> Result<HostPort, Failure> {
+        match (self.host.port(), self.port) {
             (Some(first), Some(second)) if first != second => Err(Failure::Usage(format!(
                 "{} names port {first}, --port {second}: give the port once",
                 self.host
             ))),
-            (first, second) => Ok((&self.host.host, first.or(second).unwrap_or(whimbrel_net::DCCP_UDP_PORT))),
+            (_, second) => Ok(self.host.or_port(second.unwrap_or(whimbrel_net::DCCP_UDP_PORT))),
         }
     }
 }

@@ -4,25 +4,24 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration as StdDuration;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use bytes::Bytes;
 use clap::{Args, Subcommand};
 use serde_json::json;
-use tokio::net::lookup_host;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use whimbrel_net::multipath::{MultipathOptions, SchedulerKind};
 use whimbrel_net::{
-    Ccid, Config, ConnectionError, Listener, NetError, OverflowPolicy, SendError, SendQueueConfig,
-    ServiceCode, Setup, Socket, TimerConfig,
+    Ccid, Config, ConnectionError, HostPort, Listener, NetError, OverflowPolicy, SendError, SendQueueConfig,
+    ServiceCode, Setup, Socket, TimerConfig, connect_any,
 };
 use whimbrel_units::Duration;
 
 use super::perf::handover::willing;
-use super::perf::target::{Target, parse_target};
 use super::relay::{
     ACROSS_PATHS, Link, PathSpec, Paths, Watch, accept, check, parse_scheduler, several_paths,
 };
+use crate::edge::address::{joined, parse_own, parse_server, resolve};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::print;
@@ -63,8 +62,8 @@ enum End {
 )]
 struct ConnectArgs {
     /// The listening pipe's name or address, with or without its port: host, 192.0.2.7:6511, [2001:db8::7]:6511.
-    #[arg(value_name = "HOST[:PORT]", value_parser = parse_target)]
-    host: Target,
+    #[arg(value_name = "HOST[:PORT]", value_parser = parse_server)]
+    host: HostPort,
     /// Use several paths at a time (MP-DCCP): the name or an address of a network interface; may be repeated, and may have
     /// priority=, weight= and cost=, as for whimbrel relay (Linux).
     #[arg(long, value_name = "INTERFACE|ADDRESS")]
@@ -84,7 +83,7 @@ struct ConnectArgs {
 )]
 struct ListenArgs {
     /// Address and port for UDP; port 0: any free one [default: port 6511 of all IPv4 addresses]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
     bind: Option<SocketAddr>,
     /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this time
     /// [default: 150ms if the other end has several paths, otherwise no order]
@@ -137,28 +136,30 @@ fn config(is_secured: bool) -> Config {
 
 async fn connect(args: ConnectArgs) -> Result<(), Failure> {
     let mut interrupt = Interrupt::listen_as_service()?;
-    let host = args.host.host.as_str();
+    let host = args.host.host();
     if !args.path.is_empty() {
         check(&args.path)?;
     }
-    let port = args.host.port.unwrap_or(whimbrel_net::DCCP_UDP_PORT);
-    let found = lookup_host((host, port)).await.with_context(|| format!("{host} cannot be resolved"))?.next();
-    let at = found.ok_or_else(|| anyhow!("{host} has no address"))?;
-    let security = args.security.client(host, port, is_loopback(at.ip()))?;
-    if security.security.is_none() && !args.security.both.is_insecure() && !is_loopback(at.ip()) {
+    let port = args.host.port().unwrap_or(whimbrel_net::DCCP_UDP_PORT);
+    let addresses = resolve(&args.host, port).await?;
+    let is_local = addresses.iter().all(|at| is_loopback(at.ip()));
+    let security = args.security.client(host, port, is_local)?;
+    if security.security.is_none() && !args.security.both.is_insecure() && !is_local {
         return Err(Failure::Usage(required(host)));
     }
     let ccid = Ccid(args.ccid);
     let config = config(security.security.is_some()).sender_ccids([ccid]).receiver_ccids([ccid]);
     let setup = Setup::new(config, security.security.clone());
-    let opening = open(&args, at, setup);
+    let opening = connect_any(&addresses, |at| open(&args, at, setup.clone()));
     let opened = tokio::select! {
         opened = timeout(ANSWER_TIME, opening) => opened,
         () = interrupt.raised() => return Err(Failure::Interrupted),
     };
-    let no_answer = || NetError::Connection(ConnectionError::TimedOut).into();
-    let (link, watch) =
-        opened.unwrap_or_else(|_| Err(no_answer())).with_context(|| format!("no pipe at {at}"))?;
+    let opened = match opened {
+        Ok(opened) => opened.map_err(joined),
+        Err(_) => Err(NetError::Connection(ConnectionError::TimedOut).into()),
+    };
+    let (_, (link, watch)) = opened.with_context(|| format!("no pipe at {}", args.host.or_port(port)))?;
     security.established(link.peer())?;
     forward(&link, watch, args.common, true, &mut interrupt).await
 }

@@ -17,9 +17,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use whimbrel_net::HostPort;
 use whimbrel_units::{DataRate, Duration};
 
-use super::perf::target::{Target, parse_target};
+use crate::edge::address::{parse_own, parse_server};
 use crate::exit::Failure;
 use crate::quantity::{parse_rate, parse_seconds};
 
@@ -42,8 +43,8 @@ pub(crate) struct RecordArgs {
     #[command(subcommand)]
     role: Option<Role>,
     /// The host of a `whimbrel record server`: a name or address, with or without a port.
-    #[arg(required = true, value_name = "HOST", value_parser = parse_target)]
-    host: Option<Target>,
+    #[arg(required = true, value_name = "HOST", value_parser = parse_server)]
+    host: Option<HostPort>,
     /// Load on the path.
     #[arg(long, value_name = "MODE", default_value = "saturate")]
     mode: Mode,
@@ -83,7 +84,7 @@ enum Role {
 #[derive(Debug, Args)]
 struct ServerArgs {
     /// Address and port of TCP and UDP [default: all addresses, port 6512]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
     bind: Option<SocketAddr>,
     /// The highest rate of probes that a client may request.
     #[arg(long, value_name = "RATE", default_value = "1G", value_parser = parse_rate)]

@@ -5,9 +5,8 @@ use std::time::Duration as StdDuration;
 
 use anyhow::{Context, bail};
 use bytes::{Bytes, BytesMut};
-use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
-use whimbrel_net::Clock;
+use whimbrel_net::{Clock, HostPort};
 use whimbrel_units::{DataRate, Duration};
 
 use super::ClientArgs;
@@ -21,9 +20,9 @@ use super::outcome::Outcome;
 use super::output::Printer;
 use super::plan::{DccpUse, Direction, Load, MIN_SIZE, Plan, Reception, Times, Transport};
 use super::stream::Streams;
-use super::target::Target;
 use super::tcp::write_size;
 use super::udp::{GREETING_INTERVAL, Greeter};
+use crate::edge::address::{connect_tcp, resolve};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::print::quoted;
@@ -40,14 +39,13 @@ const DEFAULT_TIME: Duration = Duration::from_secs(10);
 const LONGEST_TEST: Duration = Duration::from_secs(1_000_000);
 
 pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
-    let (host, port) = args.server()?;
-    let at = (host.to_owned(), port);
-    let security = security(&args, host, port).await?;
+    let server = args.server()?;
+    let security = security(&args, &server).await?;
     let plan = plan(&args, security.security.is_some())?;
     let printer = Printer::new(&args, &plan);
     let mut outcome = Outcome::default();
     let interrupt = Interrupt::listen();
-    let result = measure((&args, &security), at, &plan, &printer, &mut outcome, interrupt.clone()).await;
+    let result = measure((&args, &security), server, &plan, &printer, &mut outcome, interrupt.clone()).await;
     outcome.interrupted = interrupt.is_raised();
     if let Err(error) = &result {
         outcome.error = Some(format!("{error:#}"));
@@ -61,16 +59,17 @@ pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
 }
 
 /// The security of the data connections; none for TCP and UDP.
-async fn security(args: &ClientArgs, host: &str, port: u16) -> Result<ClientSecurity, Failure> {
+async fn security(args: &ClientArgs, server: &HostPort) -> Result<ClientSecurity, Failure> {
     if args.udp || args.tcp {
         return Ok(ClientSecurity::default());
     }
     // A name that cannot be resolved is reported when it is connected to.
-    let is_local = match lookup_host((host, port)).await {
-        Ok(mut addresses) => addresses.all(|address| is_loopback(address.ip())),
+    let port = server.port().unwrap_or_default();
+    let is_local = match server.resolve(port).await {
+        Ok(addresses) => addresses.iter().all(|address| is_loopback(address.ip())),
         Err(_) => true,
     };
-    args.security.client(host, port, is_local)
+    args.security.client(server.host(), port, is_local)
 }
 
 fn plan(args: &ClientArgs, is_secured: bool) -> Result<Plan, Failure> {
@@ -149,8 +148,8 @@ struct Ready {
 
 /// The addresses of the server.
 pub(super) struct Server {
-    pub(super) address: IpAddr,
-    pub(super) port: u16,
+    /// That of its TCP port, and of UDP for DCCP.
+    pub(super) at: SocketAddr,
     pub(super) udp_ports: Vec<u16>,
     pub(super) dccp_port: u16,
     /// Addresses of DCCP without UDP.
@@ -161,7 +160,7 @@ pub(super) struct Server {
 
 async fn measure(
     (args, security): (&ClientArgs, &ClientSecurity),
-    at: (String, u16),
+    at: HostPort,
     plan: &Plan,
     printer: &Printer,
     outcome: &mut Outcome,
@@ -172,9 +171,9 @@ async fn measure(
         () = interrupt.raised() => return Ok(()),
     };
     let Ready { mut channel, server, links, greetings, clock } = ready;
-    printer.started(SocketAddr::new(server.address, server.port), &links)?;
+    printer.started(server.at, &links)?;
     let (sends, receives) = (plan.direction.client_sends(), plan.direction.server_sends());
-    let mut handover = Handover::start(&args.handover, plan, clock, server.address, &links)?;
+    let mut handover = Handover::start(&args.handover, plan, clock, server.at.ip(), &links)?;
     let mut streams = Streams::start(clock, links, greetings, plan, sends, receives);
     let result =
         follow(plan, &mut streams, &mut channel, &mut handover, printer, outcome, &mut interrupt).await;
@@ -190,14 +189,14 @@ async fn measure(
 async fn prepare(
     args: &ClientArgs,
     security: &ClientSecurity,
-    at: (String, u16),
+    at: HostPort,
     plan: &Plan,
 ) -> anyhow::Result<Ready> {
     let (mut reader, writer, server) = agree(&at, plan).await?;
     let may_be_plain = plan.transport != Transport::Dccp || args.security.both.is_insecure();
     // The name was resolved anew.
-    if !plan.dccp.secured && !may_be_plain && !is_loopback(server.address) {
-        bail!(required(&at.0));
+    if !plan.dccp.secured && !may_be_plain && !is_loopback(server.at.ip()) {
+        bail!(required(at.host()));
     }
     let clock = Clock::start();
     let links = open_links((args, security), plan, &server).await?;
@@ -207,13 +206,13 @@ async fn prepare(
 }
 
 /// Opens the control connection and agrees on the plan.
-async fn agree((host, port): &(String, u16), plan: &Plan) -> anyhow::Result<(Reader, Writer, Server)> {
-    let name = Target { host: host.clone(), port: Some(*port) };
-    let stream = timeout(ANSWER_TIME, TcpStream::connect((host.as_str(), *port)))
+async fn agree(name: &HostPort, plan: &Plan) -> anyhow::Result<(Reader, Writer, Server)> {
+    let addresses = resolve(name, whimbrel_net::DCCP_UDP_PORT).await?;
+    let stream = timeout(ANSWER_TIME, connect_tcp(&addresses))
         .await
         .with_context(|| format!("{name} does not answer (TCP, {} s)", ANSWER_TIME.as_secs()))?
         .with_context(|| format!("no whimbrel perf server at {name}"))?;
-    let address = stream.peer_addr()?.ip();
+    let at = stream.peer_addr()?;
     let local = stream.local_addr()?.ip();
     let (mut reader, mut writer) = halves(stream);
     writer.send(&Message::Hello { version: VERSION, plan: plan.clone() }).await?;
@@ -222,7 +221,7 @@ async fn agree((host, port): &(String, u16), plan: &Plan) -> anyhow::Result<(Rea
     })??;
     match answer {
         Some(Message::Welcome { udp_ports, dccp_port, native }) => {
-            Ok((reader, writer, Server { address, port: *port, udp_ports, dccp_port, native, local }))
+            Ok((reader, writer, Server { at, udp_ports, dccp_port, native, local }))
         }
         Some(Message::Refusal { reason }) => bail!("{name} refuses the test: {}", quoted(&reason)),
         Some(_) => bail!("{name} sends an unexpected message: not a whimbrel perf server of this version"),

@@ -29,8 +29,8 @@ pub(super) async fn open_links(
     let mut links = Vec::new();
     // All streams share one device or raw socket.
     let native_host = if plan.dccp.native {
-        let at = args.native.destination(&server.native, server.address)?;
-        let known = (at == server.address).then_some(server.local);
+        let at = args.native.destination(&server.native, server.at.ip())?;
+        let known = (at == server.at.ip()).then_some(server.local);
         Some((args.native.client(at, known, args.dscp).await?, at))
     } else {
         None
@@ -57,7 +57,7 @@ async fn dccp(
     server: &Server,
 ) -> anyhow::Result<Link> {
     let setup = Setup::new(args.handover.configure(plan.dccp_config()), security.security.clone());
-    let at = SocketAddr::new(server.address, server.port);
+    let at = server.at;
     let socket = timeout(
         // The link may be down at present.
         ANSWER_TIME + std::time::Duration::from(plan.times.patience()),
@@ -129,20 +129,22 @@ fn refused(error: NetError, at: SocketAddr, service_code: ServiceCode) -> anyhow
 
 async fn udp(args: &ClientArgs, server: &Server, stream: u16) -> anyhow::Result<Link> {
     let port = server.udp_ports.get(usize::from(stream)).context("the server named too few UDP ports")?;
-    let any = match server.address {
-        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    let any = match server.at {
+        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
     };
+    let mut at = server.at;
+    at.set_port(*port);
     let socket = UdpSocket::bind((any, 0)).await.context("opening a UDP socket")?;
-    socket.connect((server.address, *port)).await.context("opening a UDP socket")?;
+    socket.connect(at).await.context("opening a UDP socket")?;
     mark(&socket, socket.local_addr()?, args.dscp)?;
     Ok(Link::Udp(Arc::new(socket)))
 }
 
 async fn tcp(args: &ClientArgs, plan: &Plan, server: &Server, stream: u16) -> anyhow::Result<Link> {
-    let connection = TcpStream::connect((args.host.host.as_str(), server.port))
+    let connection = TcpStream::connect(server.at)
         .await
-        .with_context(|| format!("TCP connection {stream} to {} at port {}", args.host.host, server.port))?;
+        .with_context(|| format!("TCP connection {stream} to {}", server.at))?;
     mark(&connection, connection.local_addr()?, args.dscp)?;
     if let Some(name) = plan.congestion.as_ref().filter(|_| plan.direction.client_sends()) {
         set_congestion(&connection, name)?;

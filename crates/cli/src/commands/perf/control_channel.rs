@@ -8,12 +8,13 @@ use std::time::Duration as StdDuration;
 use anyhow::{Context, anyhow, bail};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use whimbrel_net::Clock;
+use whimbrel_net::{Clock, HostPort};
 use whimbrel_units::{Duration, Instant};
 
 use super::client::ANSWER_TIME;
 use super::control::{Message, Reader, Writer, halves};
 use super::plan::Plan;
+use crate::edge::address::{connect_tcp, resolve};
 use crate::print::quoted;
 
 /// Time limit of one attempt to reach the server again, and the pause after one that failed.
@@ -25,7 +26,7 @@ const PAUSE: StdDuration = StdDuration::from_millis(100);
 pub(super) struct ControlChannel {
     clock: Clock,
     /// The server's name and port.
-    at: (String, u16),
+    at: HostPort,
     token: u64,
     /// Time for which the link may be down.
     patience: Duration,
@@ -44,7 +45,7 @@ pub(super) struct ControlChannel {
 
 impl ControlChannel {
     /// Continues the connection of `reader` and `writer`.
-    pub(super) fn new(clock: Clock, at: (String, u16), plan: &Plan, reader: Reader, writer: Writer) -> Self {
+    pub(super) fn new(clock: Clock, at: HostPort, plan: &Plan, reader: Reader, writer: Writer) -> Self {
         Self {
             clock,
             at,
@@ -132,17 +133,14 @@ impl ControlChannel {
     /// Retries until the server is reached.
     async fn resume(&mut self) -> anyhow::Result<()> {
         loop {
-            let name = format!("{}:{}", self.at.0, self.at.1);
-            let attempt = timeout(ATTEMPT, TcpStream::connect((self.at.0.as_str(), self.at.1)));
+            let attempt = timeout(ATTEMPT, async { connect_tcp(&resolve(&self.at, 0).await?).await });
             let result = match attempt.await.context("no answer") {
-                Ok(stream) => match stream {
-                    Ok(stream) => self.greet(stream).await,
-                    Err(error) => Err(error.into()),
-                },
-                Err(error) => Err(error),
+                Ok(Ok(stream)) => self.greet(stream).await,
+                Ok(Err(error)) | Err(error) => Err(error),
             };
             let Err(error) = result else { return Ok(()) };
-            self.give_up_unless_patient(error.context(format!("{name} cannot be reached any more")))?;
+            let text = format!("{} cannot be reached any more", self.at);
+            self.give_up_unless_patient(error.context(text))?;
             tokio::time::sleep(PAUSE).await;
         }
     }

@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 use clap::Args;
-use whimbrel_net::{Dscp, Host, HostOptions, Listener, NetError, Setup};
+use whimbrel_net::{Dscp, Host, HostOptions, Listener, Setup};
 
 use super::DCCP_PORT;
 
@@ -100,12 +100,7 @@ impl NativeArgs {
 }
 
 async fn raw(local: IpAddr, dscp: Dscp) -> anyhow::Result<Host> {
-    Host::raw_with(local, HostOptions::default().dscp(dscp)).await.map_err(flattened)
-}
-
-/// The error's message includes that of its cause: flattened, so that it is not printed twice.
-fn flattened(error: NetError) -> anyhow::Error {
-    anyhow!("{error}")
+    Host::raw_with(local, HostOptions::default().dscp(dscp)).await.map_err(Into::into)
 }
 
 fn any(like: IpAddr) -> IpAddr {
@@ -114,7 +109,7 @@ fn any(like: IpAddr) -> IpAddr {
 
 async fn open(tun: &Tun, dscp: Dscp) -> anyhow::Result<Host> {
     let options = HostOptions::default().dscp(dscp);
-    let host = Host::tun_with(&tun.name, &tun.addresses, options).await.map_err(flattened);
+    let host = Host::tun_with(&tun.name, &tun.addresses, options).await;
     host.with_context(|| format!("{} with {}", tun.name, list(&tun.addresses)))
 }
 

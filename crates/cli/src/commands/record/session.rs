@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::time::Duration as StdDuration;
 
 use anyhow::{Context, anyhow, bail};
-use tokio::net::{TcpStream, UdpSocket};
+use tokio::net::UdpSocket;
 use tokio::time::timeout;
-use whimbrel_net::Clock;
+use whimbrel_net::{Clock, HostPort};
 
 use super::analysis::Direction;
 use super::clocks::ClockFit;
@@ -16,7 +16,8 @@ use super::probe::{Arrival, Class, Header, Kind, PING};
 use super::prober::{DRAIN, Prober};
 use super::protocol::{Lines, MAX_PROBES, Message, Plan, VERSION};
 use super::server::patience;
-use super::{PORT, RecordArgs, Target};
+use super::{PORT, RecordArgs};
+use crate::edge::address::{connect_tcp, resolve};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::print;
@@ -29,7 +30,7 @@ const PROGRESS_INTERVAL: StdDuration = StdDuration::from_millis(200);
 /// Time between two datagrams that announce this end's address.
 const HELLO_INTERVAL: StdDuration = StdDuration::from_millis(50);
 
-pub(super) async fn run(args: &RecordArgs, host: &Target) -> Result<(), Failure> {
+pub(super) async fn run(args: &RecordArgs, host: &HostPort) -> Result<(), Failure> {
     // An existing file in the way is reported before the path is loaded.
     files::prepare(&args.out)?;
     let mut interrupt = Interrupt::listen();
@@ -53,7 +54,7 @@ struct Agreed {
     peer: SocketAddr,
 }
 
-async fn record(args: &RecordArgs, host: &Target, interrupt: &mut Interrupt) -> Result<Recording, Failure> {
+async fn record(args: &RecordArgs, host: &HostPort, interrupt: &mut Interrupt) -> Result<Recording, Failure> {
     let mut agreed = tokio::select! {
         agreed = agree(args, host) => agreed?,
         () = interrupt.raised() => return Err(Failure::Interrupted),
@@ -67,7 +68,7 @@ async fn record(args: &RecordArgs, host: &Target, interrupt: &mut Interrupt) -> 
 }
 
 /// Agrees on a plan with the server, which then knows the address of this end.
-async fn agree(args: &RecordArgs, host: &Target) -> anyhow::Result<Agreed> {
+async fn agree(args: &RecordArgs, host: &HostPort) -> anyhow::Result<Agreed> {
     let plan = Plan {
         version: VERSION,
         mode: args.mode,
@@ -77,9 +78,10 @@ async fn agree(args: &RecordArgs, host: &Target) -> anyhow::Result<Agreed> {
     if plan.probes() > MAX_PROBES {
         bail!("{} probes are more than {MAX_PROBES}: choose a lower --rate or --time", plan.probes());
     }
-    let port = host.port.unwrap_or(PORT);
+    let port = host.port().unwrap_or(PORT);
     let name = format!("{host}");
-    let stream = timeout(ANSWER_TIME, TcpStream::connect((host.host.as_str(), port)))
+    let addresses = resolve(host, PORT).await?;
+    let stream = timeout(ANSWER_TIME, connect_tcp(&addresses))
         .await
         .with_context(|| format!("{name}: no answer on TCP port {port}"))?
         .with_context(|| format!("{name}: TCP port {port}: is `whimbrel record server` running there?"))?;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use clap::Args;
 use whimbrel_net::multipath::SchedulerKind;
-use whimbrel_net::{Dscp, Scheme};
+use whimbrel_net::{Dscp, HostPort, Scheme};
 use whimbrel_rtp::Codec;
 use whimbrel_units::Duration;
 
@@ -12,7 +12,7 @@ use super::follow::LinkArgs;
 use super::ports::{MAX_FLOWS, MAX_PORTS};
 use super::{Far, Near, Options, PathSpec, check, parse_codec, parse_scheduler};
 use crate::commands::perf::handover::RestartRule;
-use crate::commands::perf::target::{Target, parse_target};
+use crate::edge::address::{Place, parse_from, parse_own, parse_server, parse_to};
 use crate::exit::Failure;
 use crate::quantity::{parse_ccid, parse_delay, parse_seconds};
 use crate::security::{ClientSecurityArgs, SecurityArgs};
@@ -28,12 +28,13 @@ use crate::security::{ClientSecurityArgs, SecurityArgs};
 )]
 pub(super) struct ConnectArgs {
     /// The listening relay's name or address, with or without its port: host, 192.0.2.7:6511, [2001:db8::7]:6511.
-    #[arg(value_name = "HOST[:PORT]", value_parser = parse_target)]
-    host: Target,
+    #[arg(value_name = "HOST[:PORT]", value_parser = parse_server)]
+    host: HostPort,
     /// The address and port at which a program's datagrams arrive; may be repeated. The first goes to the first --to of the
-    /// listening relay, and so on.
-    #[arg(long, value_name = "ADDRESS:PORT", required = true)]
-    from: Vec<SocketAddr>,
+    /// listening relay, and so on. A multicast group is joined, and may have interface= and source=:
+    /// 239.1.2.3:5004,interface=eth0,source=192.0.2.9.
+    #[arg(long, value_name = "ADDRESS:PORT", required = true, value_parser = parse_from)]
+    from: Vec<Place>,
     /// Congestion control: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets), or an experiment: cubic, veno, westwood, prague, delay-aware.
     #[arg(long, default_value_t = 3, value_parser = parse_ccid)]
     ccid: u8,
@@ -57,11 +58,12 @@ pub(super) struct ConnectArgs {
                   --key viewer.pem --peers cameras"
 )]
 pub(super) struct ListenArgs {
-    /// The address and port of a program that takes datagrams; may be repeated.
-    #[arg(long, value_name = "ADDRESS:PORT", required = true)]
-    to: Vec<SocketAddr>,
+    /// The address and port of a program that takes datagrams; may be repeated. A multicast group may have interface= and
+    /// ttl=: 239.1.2.3:5004,interface=eth0,ttl=4.
+    #[arg(long, value_name = "ADDRESS:PORT", required = true, value_parser = parse_to)]
+    to: Vec<Place>,
     /// Address and port for UDP; port 0: any free one [default: port 6511 of all addresses]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
     bind: Option<SocketAddr>,
     /// Distinguish losses on a radio from congestion losses, and slow down for the latter only (CCIDs 3 and 4):
     /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits its effect.
@@ -99,7 +101,7 @@ struct CommonArgs {
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u8).range(1..))]
     transport_cc: Option<u8>,
     /// Serve the state by HTTP at this address: /rate for encoders, /metrics for Prometheus, / for all of it.
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
     http: Option<SocketAddr>,
     /// Chooses the path of each datagram of this end, if there are several.
     #[arg(long, value_name = "NAME", default_value = "lowest-rtt", value_parser = parse_scheduler())]
@@ -140,8 +142,8 @@ impl CommonArgs {
 }
 
 /// A port is one byte on the connection.
-fn few(option: &str, addresses: &[SocketAddr]) -> Result<(), Failure> {
-    match addresses.len() {
+fn few(option: &str, places: &[Place]) -> Result<(), Failure> {
+    match places.len() {
         0..=MAX_PORTS => Ok(()),
         n => Err(Failure::Usage(format!("{option}: {n} ports, expected {MAX_PORTS} at most"))),
     }
@@ -161,7 +163,6 @@ impl ConnectArgs {
             freezes: self.link.freeze_on_link_loss,
             follows: self.link.follow_link,
             paths: self.path,
-            is_persistent: true,
             security: self.security,
         })
     }

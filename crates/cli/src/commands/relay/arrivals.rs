@@ -8,13 +8,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::net::UdpSocket;
 use tokio::sync::Notify;
+use whimbrel_net::SOCKET_BUFFER;
+
+use crate::edge::local_socket::LocalSocket;
 
 /// The largest UDP datagram.
 const LARGEST: usize = 1 << 16;
-/// The most datagrams that wait.
-const ARRIVING: usize = 1024;
+/// The most datagrams that wait, and the most bytes: what the kernel's buffers hold.
+const ARRIVING: usize = 8192;
+const ARRIVING_BYTES: usize = SOCKET_BUFFER;
+/// Datagrams of a socket that are read before another one has its turn.
+const BATCH: usize = 64;
 /// Room that is kept when nothing waits.
 const KEPT: usize = 4;
 /// Time before a socket is read again that could not be read.
@@ -31,6 +36,8 @@ pub(super) struct Arrived {
     /// The port's number, and at the far end the flow.
     pub(super) port: u8,
     pub(super) number: Option<u8>,
+    /// The socket's place among those of the near end.
+    pub(super) socket: usize,
     pub(super) source: SocketAddr,
     pub(super) payload: Bytes,
 }
@@ -45,8 +52,17 @@ pub(super) struct Arrivals {
 #[derive(Debug, Default)]
 struct Waiting {
     datagrams: VecDeque<Arrived>,
+    bytes: usize,
     /// Those for which there was no room.
     lost: u64,
+}
+
+impl Waiting {
+    fn pop(&mut self) -> Option<Arrived> {
+        let datagram = self.datagrams.pop_front()?;
+        self.bytes -= datagram.payload.len();
+        Some(datagram)
+    }
 }
 
 impl Arrivals {
@@ -55,33 +71,41 @@ impl Arrivals {
     }
 
     /// Reads a socket until the task is aborted.
-    pub(super) async fn read(arrivals: Arc<Self>, socket: Arc<UdpSocket>, port: u8, number: Option<u8>) {
+    pub(super) async fn read(
+        arrivals: Arc<Self>,
+        socket: Arc<LocalSocket>,
+        (port, number, place): (u8, Option<u8>, usize),
+    ) {
         loop {
             if socket.readable().await.is_err() {
                 return;
             }
-            match read_one(&socket) {
-                Ok((source, payload)) => arrivals.push(Arrived { port, number, source, payload }),
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionRefused
-                    ) =>
-                {
-                    // Nothing more, or an ICMP message about an earlier datagram: its receiver is not running yet.
+            for _ in 0..BATCH {
+                match read_one(&socket) {
+                    Ok((source, payload)) => {
+                        arrivals.push(Arrived { port, number, socket: place, source, payload });
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    // An ICMP message about an earlier datagram: its receiver is not running yet.
+                    Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+                    // Other ICMP messages, such as a route that is missing for now, and a lack of memory pass.
+                    Err(_) => {
+                        tokio::time::sleep(RETRY_TIME).await;
+                        break;
+                    }
                 }
-                // Other ICMP messages, such as a route that is missing for now, and a lack of memory pass.
-                Err(_) => tokio::time::sleep(RETRY_TIME).await,
             }
+            tokio::task::yield_now().await;
         }
     }
 
     fn push(&self, datagram: Arrived) {
         let mut queue = self.lock();
-        if queue.datagrams.len() >= ARRIVING {
+        if queue.datagrams.len() >= ARRIVING || queue.bytes + datagram.payload.len() > ARRIVING_BYTES {
             queue.lost += 1;
             return;
         }
+        queue.bytes += datagram.payload.len();
         queue.datagrams.push_back(datagram);
         drop(queue);
         self.arrived.notify_one();
@@ -90,7 +114,7 @@ impl Arrivals {
     /// The oldest datagram. Cancel safe; for one task.
     pub(super) async fn next(&self) -> Arrived {
         loop {
-            if let Some(datagram) = self.lock().datagrams.pop_front() {
+            if let Some(datagram) = self.lock().pop() {
                 return datagram;
             }
             self.arrived.notified().await;
@@ -99,7 +123,9 @@ impl Arrivals {
 
     /// Discards all that wait.
     pub(super) fn clear(&self) {
-        self.lock().datagrams.clear();
+        let mut queue = self.lock();
+        queue.datagrams.clear();
+        queue.bytes = 0;
     }
     /// Number of datagrams for which there was no room.
     pub(super) fn lost(&self) -> u64 {
@@ -112,9 +138,9 @@ impl Arrivals {
 }
 
 /// Reads a datagram of a socket that is ready.
-fn read_one(socket: &UdpSocket) -> io::Result<(SocketAddr, Bytes)> {
+fn read_one(socket: &LocalSocket) -> io::Result<(SocketAddr, Bytes)> {
     ROOM.with_borrow_mut(|room| {
-        let (size, source) = socket.try_recv_from(room)?;
+        let (size, source) = socket.try_recv(room)?;
         Ok((source, Bytes::copy_from_slice(&room[..size])))
     })
 }

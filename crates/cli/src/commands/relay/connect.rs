@@ -3,12 +3,14 @@
 use std::net::SocketAddr;
 use std::time::Duration as StdDuration;
 
-use anyhow::{Context, anyhow};
-use tokio::net::lookup_host;
+use anyhow::anyhow;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 use whimbrel_net::multipath::MultipathOptions;
-use whimbrel_net::{Ccid, ConnectionError, NetError, ResetCode, SecurityError, Setup, Socket, SocketOptions};
+use whimbrel_net::{
+    Ccid, ConnectionError, DCCP_UDP_PORT, HostPort, NetError, ResetCode, SecurityError, Setup, Socket,
+    SocketOptions, connect_any,
+};
 
 use super::engine::{Ending, Engine, Watch, close};
 use super::follow::Follow;
@@ -18,10 +20,12 @@ use super::paths::{PathSpec, Paths};
 use super::ports::{NearPorts, Ports};
 use super::status::Status;
 use super::{ACROSS_PATHS, DCCP_PORT, Options, config, http, several_paths};
-use crate::commands::perf::target::Target;
+use crate::edge::address::{Place, joined, resolve};
+use crate::edge::local_socket::note_small_buffers;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::security::{ClientSecurity, ClientSecurityArgs, is_loopback, required};
+use crate::service;
 
 /// Time limit for both handshakes.
 const ANSWER_TIME: StdDuration = StdDuration::from_secs(35);
@@ -32,9 +36,9 @@ const LAST_RETRY: StdDuration = StdDuration::from_secs(30);
 /// The near end of a relay.
 pub(in crate::commands) struct Near {
     pub(in crate::commands) options: Options,
-    pub(in crate::commands) host: Target,
+    pub(in crate::commands) host: HostPort,
     /// Addresses at which programs' datagrams arrive.
-    pub(in crate::commands) from: Vec<SocketAddr>,
+    pub(in crate::commands) from: Vec<Place>,
     pub(in crate::commands) ccid: u8,
     /// Freeze while there is no route.
     pub(in crate::commands) freezes: bool,
@@ -42,45 +46,40 @@ pub(in crate::commands) struct Near {
     pub(in crate::commands) follows: bool,
     /// The paths to use at a time; none: that of the system's route.
     pub(in crate::commands) paths: Vec<PathSpec>,
-    /// Connect again also if the first attempt fails.
-    pub(in crate::commands) is_persistent: bool,
     pub(in crate::commands) security: ClientSecurityArgs,
 }
 
 /// Runs the near end until it is interrupted.
 ///
 /// # Errors
-/// A port, a key or the output cannot be used; or the first attempt fails and it is not persistent.
+/// A port, a key or the output cannot be used.
 pub(in crate::commands) async fn connect(near: Near) -> Result<(), Failure> {
     let mut interrupt = Interrupt::listen_as_service()?;
-    let port = near.host.port.unwrap_or(whimbrel_net::DCCP_UDP_PORT);
-    let resolved = resolve(&near.host, port).await;
-    let is_local = resolved.as_ref().is_ok_and(|at| is_loopback(at.ip()));
-    if !near.is_persistent {
-        resolved?;
-    }
-    let security = near.security.client(&near.host.host, port, is_local)?;
+    let name = near.host.or_port(DCCP_UDP_PORT);
+    // The name may be unknown as yet, as while the host starts.
+    let resolved = resolve(&name, DCCP_UDP_PORT).await;
+    let is_local = resolved.is_ok_and(|all| all.iter().all(|at| is_loopback(at.ip())));
+    let security = near.security.client(name.host(), name.port().unwrap_or(DCCP_UDP_PORT), is_local)?;
     let near_ports = NearPorts::bind(&near.from, near.options.flows).await?;
     let addresses: Vec<_> = near_ports.addresses()?.iter().map(ToString::to_string).collect();
     let mut ports = Ports::Near(near_ports);
     let status = Status::default();
     let mut lines = Lines::new(near.options.json, near.options.interval, false);
-    let name = Target { host: near.host.host.clone(), port: Some(port) };
+    note_small_buffers();
     lines.waiting(&format!("datagrams at UDP {} go to {name}", addresses.join(", ")))?;
     if let Some(at) = near.options.http {
         let at = http::serve(at, status.clone()).await?;
         lines.waiting(&format!("state at http://{at}/"))?;
     }
-    let mut has_connected = false;
+    service::ready();
     let mut retry = FIRST_RETRY;
     loop {
         let opened = tokio::select! {
-            opened = open(&near, &security, port) => opened,
+            opened = open_any(&near, &security) => opened,
             () = interrupt.raised() => return Err(Failure::Interrupted),
         };
         let (link, at, paths) = match opened {
             Ok(opened) => opened,
-            Err(error) if !has_connected && !near.is_persistent => return Err(error.into()),
             Err(error) => {
                 lines.ended(&format!("{error:#}"))?;
                 tokio::select! {
@@ -91,7 +90,6 @@ pub(in crate::commands) async fn connect(near: Near) -> Result<(), Failure> {
                 continue;
             }
         };
-        has_connected = true;
         retry = FIRST_RETRY;
         lines.connected(at, link.peer())?;
         let watch = watch(&near, &lines, &link, at, paths)?;
@@ -115,25 +113,29 @@ pub(in crate::commands) async fn connect(near: Near) -> Result<(), Failure> {
     }
 }
 
-async fn resolve(host: &Target, port: u16) -> anyhow::Result<SocketAddr> {
-    lookup_host((host.host.as_str(), port))
-        .await
-        .with_context(|| format!("{} cannot be resolved", host.host))?
-        .next()
-        .ok_or_else(|| anyhow!("{} has no address", host.host))
+/// Opens a connection to whichever address of the other end answers first.
+async fn open_any(
+    near: &Near,
+    security: &ClientSecurity,
+) -> anyhow::Result<(Link, SocketAddr, Option<Paths>)> {
+    // The name may have other addresses by now.
+    let addresses = resolve(&near.host, DCCP_UDP_PORT).await?;
+    let is_local = addresses.iter().all(|at| is_loopback(at.ip()));
+    if security.security.is_none() && !near.security.both.is_insecure() && !is_local {
+        return Err(anyhow!(required(near.host.host())));
+    }
+    let opened = connect_any(&addresses, |at| open(near, security, at)).await;
+    let (at, (link, paths)) = opened.map_err(joined)?;
+    security.established(link.peer())?;
+    Ok((link, at, paths))
 }
 
-/// Opens a connection.
+/// Opens a connection to that address.
 async fn open(
     near: &Near,
     security: &ClientSecurity,
-    port: u16,
-) -> anyhow::Result<(Link, SocketAddr, Option<Paths>)> {
-    // The name may have another address by now.
-    let at = resolve(&near.host, port).await?;
-    if security.security.is_none() && !near.security.both.is_insecure() && !is_loopback(at.ip()) {
-        return Err(anyhow!(required(&near.host.host)));
-    }
+    at: SocketAddr,
+) -> anyhow::Result<(Link, Option<Paths>)> {
     let ccid = Ccid(near.ccid);
     let mut config =
         config(security.security.is_some(), near.options.restart).sender_ccids([ccid]).receiver_ccids([ccid]);
@@ -149,8 +151,7 @@ async fn open(
                 Ok(error) => refused(error, at),
                 Err(error) => error.context(format!("DCCP connection to {at}")),
             })?;
-        security.established(socket.peer())?;
-        return Ok((Link::several(socket, scheduler), at, Some(paths)));
+        return Ok((Link::several(socket, scheduler), Some(paths)));
     }
     let setup = Setup::new(config, security.security.clone());
     let options = SocketOptions::default().dscp(near.options.dscp);
@@ -159,8 +160,7 @@ async fn open(
         .await
         .unwrap_or(Err(NetError::Connection(ConnectionError::TimedOut)))
         .map_err(|error| refused(error, at))?;
-    security.established(socket.peer())?;
-    Ok((Link::Single(socket), at, None))
+    Ok((Link::Single(socket), None))
 }
 
 /// Follows the link of a connection, or its paths, which join now.
@@ -172,7 +172,7 @@ fn watch(
     paths: Option<Paths>,
 ) -> anyhow::Result<Watch> {
     let (Some(mut paths), Link::Several { socket, .. }) = (paths, link) else {
-        return Ok(Watch::Link(Box::new(Follow::start(at.ip(), near.freezes, near.follows)?)));
+        return Ok(Watch::Link(Box::new(Follow::start(at, near.freezes, near.follows)?)));
     };
     if socket.snapshot().is_some_and(|snapshot| !snapshot.is_multipath) {
         lines.warn(&format!("{at} does not take part in MP-DCCP: one path is used"));

@@ -243,10 +243,15 @@ impl<'a> Engine<'a> {
         self.link.shrink();
     }
 
+    /// Datagrams of local programs that were faster than this program, dropped by the kernel or here.
+    fn overrun(&self) -> u64 {
+        self.ports.lost() + self.ports.kernel_drops()
+    }
+
     fn counts(&self) -> Counts {
         Counts {
             drops: self.queue.drops(),
-            overrun: self.ports.lost(),
+            overrun: self.overrun(),
             too_large: self.totals.too_large,
             forged: self.link.forgeries(),
         }
@@ -263,7 +268,7 @@ impl<'a> Engine<'a> {
             datagrams_received: view.datagrams_received,
             bytes_received: view.bytes_received,
             lost: view.lost,
-            overrun: self.ports.lost(),
+            overrun: self.overrun(),
             forged: self.link.forgeries(),
             dropped: self.queue.drops(),
             ..self.totals

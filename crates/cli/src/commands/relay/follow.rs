@@ -1,11 +1,12 @@
 //! The sender's reaction to its link: freezes, moves, and unfreezes the connection.
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 
 use anyhow::Context;
 use clap::Args;
 use whimbrel_net::{Event, FreezeScope, LinkEvent, LinkMonitor, PathChange, Socket};
 
+use crate::edge::address::zone_of;
 use crate::interrupt::{Signal, Signals};
 
 /// A change of the link.
@@ -51,10 +52,13 @@ impl Follow {
     ///
     /// # Errors
     /// The link cannot be followed.
-    pub(super) fn start(remote: IpAddr, freezes: bool, moves: bool) -> anyhow::Result<Self> {
+    pub(super) fn start(remote: SocketAddr, freezes: bool, moves: bool) -> anyhow::Result<Self> {
         let signals = Signals::listen()?;
         let monitor = match freezes || moves {
-            true => Some(LinkMonitor::open(remote, None).context("following the link")?),
+            true => {
+                let monitor = LinkMonitor::open(remote.ip(), zone_of(remote).as_deref());
+                Some(monitor.context("following the link")?)
+            }
             false => None,
         };
         Ok(Self { monitor, signals, freezes, frozen: None, is_moving: false, is_back: false })

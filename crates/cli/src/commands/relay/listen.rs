@@ -19,10 +19,13 @@ use super::ports::{FarPorts, Ports};
 use super::status::Status;
 use super::{ACROSS_PATHS, DCCP_PORT, Options, config, http, several_paths};
 use crate::accept::allow_descriptors;
+use crate::edge::address::{Place, Program};
+use crate::edge::local_socket::note_small_buffers;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::quantity::accepted_ccids;
 use crate::security::{SecurityArgs, is_loopback};
+use crate::service;
 
 /// Connections beyond those that are served: handshakes, and connections whose place others have taken.
 const REPLACED: usize = 2048;
@@ -31,7 +34,7 @@ const REPLACED: usize = 2048;
 pub(in crate::commands) struct Far {
     pub(in crate::commands) options: Options,
     /// The programs that take the datagrams, by port.
-    pub(in crate::commands) to: Vec<SocketAddr>,
+    pub(in crate::commands) to: Vec<Place>,
     pub(in crate::commands) bind: Option<SocketAddr>,
     pub(in crate::commands) lda: Option<Scheme>,
     pub(in crate::commands) reorder: Option<Duration>,
@@ -84,11 +87,17 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
     config.receive.reorder_delay = far.reorder;
     let mut over_paths = config.clone();
     over_paths.receive.reorder_delay = Some(far.reorder.unwrap_or(ACROSS_PATHS));
+    let mut programs = Vec::new();
+    for place in &far.to {
+        programs.push(place.resolve_to().await?);
+    }
+    let programs: Arc<[Program]> = programs.into();
     let key = security.as_ref().map(|security| security.fingerprint());
     let listener = bind(&far, Setup::new(config, security.clone()), local_only).await?;
     let several = listener.multipath(MultipathOptions::default())?;
     let scheduler = far.options.scheduler;
     several.listen(DCCP_PORT, Setup::new(over_paths, security), several_paths(scheduler))?;
+    note_small_buffers();
     let status = Status::default();
     let lines = Lines::new(far.options.json, far.options.interval, far.max_peers > 1);
     let targets: Vec<_> = far.to.iter().map(ToString::to_string).collect();
@@ -108,7 +117,8 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
         let at = http::serve(at, status.clone()).await?;
         lines.waiting(&format!("state at http://{at}/"))?;
     }
-    let (targets, options) = (Arc::from(&far.to[..]), Arc::new(far.options.clone()));
+    let options = Arc::new(far.options.clone());
+    service::ready();
     let mut served: Vec<Served> = Vec::new();
     let mut running = JoinSet::new();
     let mut next_id = 0;
@@ -132,7 +142,7 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
                 }
                 let (replace, replaced) = oneshot::channel();
                 served.push(Served { id: next_id, key, from: from.ip(), is_successor, replace });
-                let ports = Ports::Far(FarPorts::new(Arc::clone(&targets), options.flows));
+                let ports = Ports::Far(FarPorts::new(programs.clone(), options.flows));
                 running.spawn(serve(
                     next_id, link, ports, options.clone(), status.clone(), lines.clone(), interrupt.clone(), replaced,
                 ));
@@ -191,7 +201,7 @@ fn serve(
                 lines.end()?;
                 return Ok((id, true));
             }
-            Ending::Over(error) => lines.ended(&error.to_string())?,
+            Ending::Over(error) => lines.ended(&error.chain())?,
             Ending::Replaced => {
                 lines.ended("another sender has connected")?;
                 link.abort();
@@ -201,8 +211,8 @@ fn serve(
     }
 }
 
-/// Listens at the requested address, by default at any address of either family, or of IPv4 if there is no IPv6.
-async fn bind(far: &Far, setup: Setup, local_only: bool) -> anyhow::Result<Listener> {
+/// Listens at the socket of the service manager or at the requested address, by default at any address of either family, or of IPv4 if there is no IPv6.
+async fn bind(far: &Far, setup: Setup, local_only: bool) -> Result<Listener, Failure> {
     let port = whimbrel_net::DCCP_UDP_PORT;
     let most = far.max_peers + REPLACED;
     let limits = EndpointConfig::default();
@@ -211,6 +221,13 @@ async fn bind(far: &Far, setup: Setup, local_only: bool) -> anyhow::Result<Liste
         .max_accepted(most.max(limits.max_accepted))
         .max_accepted_per_source(most.max(limits.max_accepted_per_source));
     let options = HostOptions::default().dscp(far.options.dscp).endpoint(limits);
+    if let Some(socket) = service::socket()? {
+        if let Some(at) = far.bind {
+            let message = format!("--bind {at}: the service manager has bound a socket already");
+            return Err(Failure::Usage(message));
+        }
+        return Ok(Listener::from_std(socket, DCCP_PORT, setup, options).await?);
+    }
     let bind = |at: SocketAddr| {
         let setup = setup.clone();
         async move {
@@ -218,12 +235,12 @@ async fn bind(far: &Far, setup: Setup, local_only: bool) -> anyhow::Result<Liste
             bound.with_context(|| format!("UDP {at}"))
         }
     };
-    match far.bind {
-        Some(at) => bind(at).await,
-        None if local_only => bind((Ipv4Addr::LOCALHOST, port).into()).await,
+    Ok(match far.bind {
+        Some(at) => bind(at).await?,
+        None if local_only => bind((Ipv4Addr::LOCALHOST, port).into()).await?,
         None => match bind((IpAddr::from(Ipv6Addr::UNSPECIFIED), port).into()).await {
-            Ok(listener) => Ok(listener),
-            Err(_) => bind((Ipv4Addr::UNSPECIFIED, port).into()).await,
+            Ok(listener) => listener,
+            Err(_) => bind((Ipv4Addr::UNSPECIFIED, port).into()).await?,
         },
-    }
+    })
 }

@@ -1,7 +1,7 @@
 //! The local addresses of a multipath connection, which come and go with their interfaces.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::str::FromStr;
 use std::time::Duration as StdDuration;
 
@@ -17,6 +17,7 @@ use whimbrel_net::{
 
 use whimbrel_units::{Duration, Instant};
 
+use crate::edge::address::{index_of, interface_of};
 use crate::exit::Failure;
 
 /// Time limit for the handshakes over one path before the next one is tried, and over the last one.
@@ -40,6 +41,39 @@ pub(in crate::commands) struct PathSpec {
 pub(super) enum Place {
     Interface(String),
     Address(IpAddr),
+    /// A link-local address, and the interface by which it leads to a neighbour.
+    Zoned(Ipv6Addr, String),
+}
+
+/// The network that an address reaches, and in which the peer is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reach {
+    V4,
+    V6,
+    /// The hosts of one link, by link-local addresses of IPv6.
+    Link,
+}
+
+impl Reach {
+    const ALL: [Self; 3] = [Self::V4, Self::V6, Self::Link];
+
+    fn of(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(_) => Self::V4,
+            IpAddr::V6(v6) if v6.is_unicast_link_local() => Self::Link,
+            IpAddr::V6(_) => Self::V6,
+        }
+    }
+}
+
+impl fmt::Display for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V4 => "IPv4",
+            Self::V6 => "IPv6",
+            Self::Link => "link-local IPv6",
+        })
+    }
 }
 
 impl fmt::Display for Place {
@@ -47,6 +81,7 @@ impl fmt::Display for Place {
         match self {
             Self::Interface(name) => f.write_str(name),
             Self::Address(address) => address.fmt(f),
+            Self::Zoned(address, interface) => write!(f, "{address}%{interface}"),
         }
     }
 }
@@ -57,13 +92,15 @@ impl FromStr for PathSpec {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut parts = text.split(',');
         let name = parts.next().unwrap_or_default();
-        let place = match name.parse() {
-            Ok(address) => Place::Address(address),
+        let zoned = name.split_once('%').and_then(|(number, zone)| Some((number.parse().ok()?, zone)));
+        let place = match (name.parse(), zoned) {
+            (Ok(address), _) => Place::Address(address),
+            (_, Some((address, zone))) => Place::Zoned(address, interface_named(zone)?),
             // The kernel's rule for names (dev_valid_name).
-            Err(_) if (1..16).contains(&name.len()) && !name.contains(['/', ':', ' ']) => {
+            _ if (1..16).contains(&name.len()) && !name.contains(['/', ':', ' ']) => {
                 Place::Interface(name.to_owned())
             }
-            Err(_) => {
+            _ => {
                 return Err(format!("{name:?} is neither a network interface's name nor an address"));
             }
         };
@@ -86,19 +123,28 @@ impl FromStr for PathSpec {
 }
 
 impl PathSpec {
-    /// The address that the path has now, for a peer of that family; `None` if there is none that can be used.
-    fn address(&self, addresses: &[InterfaceAddress], is_v4: bool) -> Option<IpAddr> {
+    /// The address that the path has now, and of a link-local one the interface, for a peer in that network; `None` if there is none
+    /// that can be used.
+    fn address<'a>(
+        &'a self,
+        addresses: &'a [InterfaceAddress],
+        reach: Reach,
+    ) -> Option<(IpAddr, Option<&'a str>)> {
         let is_usable = |each: &&InterfaceAddress| {
-            each.is_up && each.address.is_some_and(|address| address.is_ipv4() == is_v4 && has_scope(address))
+            each.is_up && each.address.is_some_and(|address| Reach::of(address) == reach)
         };
         let mut usable = addresses.iter().filter(is_usable);
-        match &self.place {
-            Place::Interface(name) => usable.find(|each| each.interface == *name)?.address,
+        let found = match &self.place {
+            Place::Interface(name) => usable.find(|each| each.interface == *name)?,
             Place::Address(address) if is_every_hosts(*address) => {
-                Some(*address).filter(|it| it.is_ipv4() == is_v4)
+                return Some((*address, None)).filter(|_| reach == Reach::V4);
             }
-            Place::Address(address) => usable.find(|each| each.address == Some(*address))?.address,
-        }
+            Place::Address(address) => usable.find(|each| each.address == Some(*address))?,
+            Place::Zoned(address, interface) => {
+                usable.find(|each| each.address == Some((*address).into()) && each.interface == *interface)?
+            }
+        };
+        Some((found.address?, (reach == Reach::Link).then_some(found.interface.as_str())))
     }
 }
 
@@ -107,12 +153,22 @@ fn is_every_hosts(address: IpAddr) -> bool {
     address.is_ipv4() && address.is_loopback()
 }
 
-/// `false` for link-local addresses of IPv6, by which no other network is reached.
-fn has_scope(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(_) => true,
-        IpAddr::V6(address) => !address.is_unicast_link_local(),
+/// The interface that a zone names, by its name or its number.
+fn interface_named(zone: &str) -> Result<String, String> {
+    match zone.parse() {
+        Ok(number) => {
+            interface_of(number).ok_or_else(|| format!("no network interface has the number {number}"))
+        }
+        Err(_) => Ok(zone.to_owned()),
     }
+}
+
+/// An address with any port; with an interface, a link-local one of that.
+fn any_port(address: IpAddr, interface: Option<&str>) -> std::io::Result<SocketAddr> {
+    Ok(match (address, interface) {
+        (IpAddr::V6(v6), Some(interface)) => SocketAddrV6::new(v6, 0, 0, index_of(interface)?).into(),
+        _ => SocketAddr::new(address, 0),
+    })
 }
 
 /// Checks paths before a connection is attempted.
@@ -120,7 +176,8 @@ fn has_scope(address: IpAddr) -> bool {
 /// # Errors
 /// An interface does not exist, an address is not this host's, or two paths are one.
 pub(in crate::commands) fn check(specs: &[PathSpec]) -> Result<(), Failure> {
-    let addresses = interface_addresses().map_err(|error| Failure::Usage(format!("--path: {error}")))?;
+    let addresses =
+        interface_addresses().map_err(|error| Failure::Usage(format!("--path: {}", error.chain())))?;
     check_among(specs, &addresses).map_err(Failure::Usage)
 }
 
@@ -131,7 +188,7 @@ fn check_among(specs: &[PathSpec], addresses: &[InterfaceAddress]) -> Result<(),
     for (index, spec) in specs.iter().enumerate() {
         let place = &spec.place;
         match place {
-            Place::Interface(name) if !names.contains(&name.as_str()) => {
+            Place::Interface(name) | Place::Zoned(_, name) if !names.contains(&name.as_str()) => {
                 return Err(format!(
                     "--path {place}: there is no such network interface; there are {}",
                     names.join(", ")
@@ -143,12 +200,19 @@ fn check_among(specs: &[PathSpec], addresses: &[InterfaceAddress]) -> Result<(),
             {
                 return Err(format!("--path {place}: no network interface has this address"));
             }
+            Place::Zoned(address, name)
+                if !addresses
+                    .iter()
+                    .any(|each| each.address == Some((*address).into()) && each.interface == *name) =>
+            {
+                return Err(format!("--path {place}: {name} does not have this address"));
+            }
             _ => {}
         }
         for other in &specs[..index] {
-            let shared = [true, false].into_iter().find_map(|is_v4| {
-                let address = spec.address(addresses, is_v4)?;
-                (other.address(addresses, is_v4) == Some(address)).then_some(address)
+            let shared = Reach::ALL.into_iter().find_map(|reach| {
+                let address = spec.address(addresses, reach)?;
+                (other.address(addresses, reach) == Some(address)).then_some(address.0)
             });
             if *place == other.place || shared.is_some() {
                 let address = shared.map_or(String::new(), |address| format!(", {address}"));
@@ -238,7 +302,7 @@ impl Paths {
             pause: FIRST_RETRY,
         });
         let mut all = Self { host, monitor, server, clock: Clock::start(), paths: paths.collect() };
-        let family = if server.is_ipv4() { "IPv4" } else { "IPv6" };
+        let family = Reach::of(server.ip());
         let mut failure = None;
         for index in 0..all.paths.len() {
             let place = all.paths[index].spec.place.clone();
@@ -280,18 +344,26 @@ impl Paths {
     /// address has changed.
     fn bind(&mut self, index: usize) -> Result<Option<bool>, NetError> {
         let path = &mut self.paths[index];
-        let address = path.spec.address(self.monitor.addresses(), self.server.is_ipv4());
-        if address.is_some() && path.local.map(|local| local.ip()) == address {
+        let address = path.spec.address(self.monitor.addresses(), Reach::of(self.server.ip()));
+        let binding = |source| NetError::Io { action: "binding the address of a network interface", source };
+        let address = match address {
+            Some((address, interface)) => Some(any_port(address, interface).map_err(binding)?),
+            None => None,
+        };
+        let without_port = |mut local: SocketAddr| {
+            local.set_port(0);
+            local
+        };
+        if address.is_some() && path.local.map(without_port) == address {
             return Ok(Some(false));
         }
         if let Some(old) = path.local.take() {
             path.subflow = None;
             self.host.remove_local(old);
         }
-        let Some(address) = address else { return Ok(None) };
-        let any_port = SocketAddr::new(address, 0);
+        let Some(any_port) = address else { return Ok(None) };
         path.local = Some(match &path.spec.place {
-            Place::Interface(name) => self.host.add_local_on(any_port, name)?,
+            Place::Interface(name) | Place::Zoned(_, name) => self.host.add_local_on(any_port, name)?,
             Place::Address(_) => self.host.add_local(any_port)?,
         });
         path.pause = FIRST_RETRY;
@@ -359,7 +431,7 @@ impl Paths {
                 Ok(Some(_)) => {}
                 Err(error) => {
                     if !was_retried {
-                        lines.push(format!("path {place}: {error}"));
+                        lines.push(format!("path {place}: {}", error.chain()));
                     }
                     self.retry_later(index);
                     continue;

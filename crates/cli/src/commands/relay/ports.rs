@@ -5,17 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::Context;
 use bytes::{BufMut, Bytes, BytesMut};
-use socket2::SockRef;
-use tokio::net::UdpSocket;
 use tokio::task::AbortHandle;
 use whimbrel_units::Instant;
 
 use super::arrivals::{Arrivals, Arrived};
+use crate::edge::address::{Place, Program};
+use crate::edge::local_socket::{LocalSocket, Reader};
 
 /// Bytes that precede a datagram on the connection: the port's number, and the flow's at this port.
 pub(super) const HEADER: usize = 2;
@@ -62,46 +61,59 @@ pub(super) enum Ports {
 /// The near end: it listens at ports, and answers to the programs whose datagrams arrived there.
 #[derive(Debug)]
 pub(super) struct NearPorts {
-    sockets: Vec<Arc<UdpSocket>>,
+    sockets: Vec<Arc<LocalSocket>>,
     arrivals: Arc<Arrivals>,
-    /// The program of each flow, and the time of its last datagram.
-    programs: BTreeMap<Flow, (SocketAddr, Instant)>,
+    programs: BTreeMap<Flow, NearProgram>,
     limit: usize,
+}
+
+/// The program of a flow at the near end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct NearProgram {
+    address: SocketAddr,
+    /// The place of the socket at which its datagrams arrive.
+    socket: usize,
+    /// The time of its last datagram.
+    used: Instant,
 }
 
 /// The far end: it sends to programs, each flow from a socket of its own.
 #[derive(Debug)]
 pub(super) struct FarPorts {
-    targets: Arc<[SocketAddr]>,
+    targets: Arc<[Program]>,
     arrivals: Arc<Arrivals>,
     /// By flow. Most connections have few.
     sockets: Vec<(Flow, FarFlow)>,
+    /// What the kernel dropped at the sockets of flows that have ended.
+    earlier_drops: u64,
     limit: usize,
 }
 
 #[derive(Debug)]
 struct FarFlow {
-    socket: Arc<UdpSocket>,
-    reader: AbortHandle,
+    socket: Arc<LocalSocket>,
+    reader: Option<AbortHandle>,
     used: Instant,
 }
 
 impl Drop for FarFlow {
     fn drop(&mut self) {
-        self.reader.abort();
+        self.reader.iter().for_each(AbortHandle::abort);
     }
 }
 
 impl NearPorts {
-    /// Listens at these addresses.
-    pub(super) async fn bind(addresses: &[SocketAddr], limit: usize) -> anyhow::Result<Self> {
-        let arrivals = Arc::new(Arrivals::default());
+    /// Listens at these places.
+    pub(super) async fn bind(places: &[Place], limit: usize) -> anyhow::Result<Self> {
+        let (arrivals, reader) = (Arc::new(Arrivals::default()), Reader::get()?);
         let mut sockets = Vec::new();
-        for (port, address) in (0..).zip(addresses) {
-            let socket = UdpSocket::bind(address).await.with_context(|| format!("UDP {address}"))?;
-            let socket = Arc::new(socket);
-            tokio::spawn(Arrivals::read(arrivals.clone(), socket.clone(), port, None));
-            sockets.push(socket);
+        for (port, place) in (0..).zip(places) {
+            for socket in LocalSocket::open_from(place, &reader).await? {
+                let socket = Arc::new(socket);
+                let source = (port, None, sockets.len());
+                reader.spawn(Arrivals::read(arrivals.clone(), socket.clone(), source));
+                sockets.push(socket);
+            }
         }
         Ok(Self { sockets, arrivals, programs: BTreeMap::new(), limit })
     }
@@ -111,11 +123,12 @@ impl NearPorts {
     }
     /// The flow of a program at a port: a new one takes the number of the one that was silent for longest, if there are
     /// too many.
-    fn flow_of(&mut self, now: Instant, port: u8, source: SocketAddr) -> Flow {
-        if let Some((flow, (_, used))) =
-            self.programs.iter_mut().find(|(flow, (known, _))| flow.port == port && *known == source)
-        {
-            *used = now;
+    fn flow_of(&mut self, now: Instant, port: u8, (socket, source): (usize, SocketAddr)) -> Flow {
+        let mut known = self.programs.iter_mut();
+        let is_its =
+            |flow: &Flow, it: &NearProgram| flow.port == port && it.address == source && it.socket == socket;
+        if let Some((flow, program)) = known.find(|(flow, program)| is_its(flow, program)) {
+            program.used = now;
             return *flow;
         }
         let free =
@@ -123,24 +136,24 @@ impl NearPorts {
         let flow = match free.filter(|_| self.programs.len() < self.limit) {
             Some(flow) => flow,
             None => {
-                let oldest = self.programs.iter().min_by_key(|(_, (_, used))| *used).map(|(flow, _)| *flow);
+                let oldest = self.programs.iter().min_by_key(|(_, it)| it.used).map(|(flow, _)| *flow);
                 let oldest = oldest.unwrap_or(Flow { port, number: 0 });
                 self.programs.remove(&oldest);
                 if oldest.port == port { oldest } else { free.unwrap_or(Flow { port, number: 0 }) }
             }
         };
-        self.programs.insert(flow, (source, now));
+        self.programs.insert(flow, NearProgram { address: source, socket, used: now });
         flow
     }
 }
 
 impl FarPorts {
-    /// Sends to these addresses.
-    pub(super) fn new(targets: Arc<[SocketAddr]>, limit: usize) -> Self {
-        Self { targets, arrivals: Arc::default(), sockets: Vec::new(), limit }
+    /// Sends to these programs.
+    pub(super) fn new(targets: Arc<[Program]>, limit: usize) -> Self {
+        Self { targets, arrivals: Arc::default(), sockets: Vec::new(), earlier_drops: 0, limit }
     }
     /// The socket of a flow; `None` if there is no such port here.
-    fn socket(&mut self, now: Instant, flow: Flow) -> io::Result<Option<Arc<UdpSocket>>> {
+    fn socket(&mut self, now: Instant, flow: Flow) -> io::Result<Option<Arc<LocalSocket>>> {
         let Some(target) = self.targets.get(usize::from(flow.port)) else { return Ok(None) };
         if let Ok(place) = self.place(flow) {
             let known = &mut self.sockets[place].1;
@@ -150,20 +163,16 @@ impl FarPorts {
         if self.sockets.len() >= self.limit {
             let flows = self.sockets.iter().enumerate();
             if let Some((oldest, _)) = flows.min_by_key(|(_, (_, known))| known.used) {
-                self.sockets.remove(oldest);
+                self.earlier_drops += self.sockets.remove(oldest).1.socket.kernel_drops();
             }
         }
-        let any: SocketAddr = match target {
-            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-        };
-        let socket = std::net::UdpSocket::bind(any)?;
-        // Only the program's answers are let in.
-        socket.connect(target)?;
-        socket.set_nonblocking(true)?;
-        let socket = Arc::new(UdpSocket::from_std(socket)?);
-        let reader = Arrivals::read(self.arrivals.clone(), socket.clone(), flow.port, Some(flow.number));
-        let reader = tokio::spawn(reader).abort_handle();
+        let reader = Reader::get()?;
+        let socket = Arc::new(LocalSocket::open_to(target, &reader)?);
+        // The members of a group answer from addresses of their own, to which the socket is not connected.
+        let reader = (!target.is_group()).then(|| {
+            let source = (flow.port, Some(flow.number), 0);
+            reader.spawn(Arrivals::read(self.arrivals.clone(), socket.clone(), source))
+        });
         // The first is alone in most cases: a vector would take room for four.
         if self.sockets.is_empty() {
             self.sockets.reserve_exact(1);
@@ -181,9 +190,9 @@ impl FarPorts {
 impl Ports {
     /// The next datagram of a local program, and its flow. Cancel safe.
     pub(super) async fn next(&mut self, now: impl Fn() -> Instant) -> (Flow, Bytes) {
-        let Arrived { port, number, source, payload } = self.arrivals().next().await;
+        let Arrived { port, number, socket, source, payload } = self.arrivals().next().await;
         let flow = match (self, number) {
-            (Self::Near(near), _) => near.flow_of(now(), port, source),
+            (Self::Near(near), _) => near.flow_of(now(), port, (socket, source)),
             (Self::Far(_), number) => Flow { port, number: number.unwrap_or_default() },
         };
         (flow, payload)
@@ -199,14 +208,14 @@ impl Ports {
     pub(super) fn deliver(&mut self, now: Instant, flow: Flow, payload: &[u8]) -> bool {
         match self {
             Self::Near(near) => {
-                let Some((program, _)) = near.programs.get(&flow) else { return false };
-                let Some(socket) = near.sockets.get(usize::from(flow.port)) else { return false };
-                let _ = SockRef::from(&**socket).send_to(payload, &(*program).into());
+                let Some(program) = near.programs.get(&flow) else { return false };
+                let Some(socket) = near.sockets.get(program.socket) else { return false };
+                let _ = socket.send_to(payload, program.address);
                 true
             }
             Self::Far(far) => match far.socket(now, flow) {
                 Ok(Some(socket)) => {
-                    let _ = SockRef::from(&*socket).send(payload);
+                    let _ = socket.send(payload);
                     true
                 }
                 Ok(None) | Err(_) => false,
@@ -224,6 +233,16 @@ impl Ports {
     /// Datagrams of local programs for which there was no room.
     pub(super) fn lost(&self) -> u64 {
         self.arrivals().lost()
+    }
+    /// Datagrams of local programs that the kernel dropped: they came faster than they were read.
+    pub(super) fn kernel_drops(&self) -> u64 {
+        match self {
+            Self::Near(near) => near.sockets.iter().map(|socket| socket.kernel_drops()).sum(),
+            Self::Far(far) => {
+                let present = far.sockets.iter().map(|(_, flow)| flow.socket.kernel_drops());
+                far.earlier_drops + present.sum::<u64>()
+            }
+        }
     }
     /// Returns memory that a burst has left behind.
     pub(super) fn shrink(&self) {
@@ -257,25 +276,26 @@ mod tests {
 
     #[tokio::test]
     async fn programs_keep_their_flows_and_the_silent_ones_give_way() {
-        let mut near = NearPorts::bind(&[address(0), address(0)], 2).await.expect("loopback");
+        let mut near = NearPorts::bind(&[address(0).into(), address(0).into()], 2).await.expect("loopback");
         let at = Instant::from_secs;
-        let first = near.flow_of(at(1), 0, address(1));
-        let second = near.flow_of(at(2), 0, address(2));
+        let first = near.flow_of(at(1), 0, (0, address(1)));
+        let second = near.flow_of(at(2), 0, (0, address(2)));
         assert_ne!(first, second);
-        assert_eq!(near.flow_of(at(3), 0, address(1)), first);
+        assert_eq!(near.flow_of(at(3), 0, (0, address(1))), first);
         // The second was silent for longest.
-        assert_eq!(near.flow_of(at(4), 0, address(3)), second);
+        assert_eq!(near.flow_of(at(4), 0, (0, address(3))), second);
         assert_eq!(near.programs.len(), 2);
-        let other_port = near.flow_of(at(5), 1, address(1));
+        let other_port = near.flow_of(at(5), 1, (1, address(1)));
         assert_eq!((other_port.port, near.programs.len()), (1, 2));
         assert!(!near.programs.contains_key(&first));
     }
 
     #[tokio::test]
     async fn a_far_end_opens_no_more_sockets_than_it_may_and_only_to_its_targets() {
-        let program = UdpSocket::bind(address(0)).await.expect("loopback");
+        let program = tokio::net::UdpSocket::bind(address(0)).await.expect("loopback");
         let target = program.local_addr().expect("bound");
-        let mut ports = Ports::Far(FarPorts::new([target].into(), 3));
+        let known = Program { addresses: vec![target], interface: None, ttl: None };
+        let mut ports = Ports::Far(FarPorts::new([known].into(), 3));
         let now = Instant::from_secs(1);
         for number in 0..=u8::MAX {
             assert!(ports.deliver(now, Flow { port: 0, number }, b"x"));

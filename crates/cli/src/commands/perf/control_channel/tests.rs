@@ -24,7 +24,7 @@ async fn pair(
     let at = listener.local_addr().expect("an address");
     let (reader, writer) = halves(TcpStream::connect(at).await.expect("it listens"));
     let clock = Clock::start();
-    let channel = ControlChannel::new(clock, ("127.0.0.1".into(), at.port()), plan, reader, writer);
+    let channel = ControlChannel::new(clock, at.into(), plan, reader, writer);
     let (connections, arriving) = mpsc::unbounded_channel();
     let accepted = halves(listener.accept().await.expect("a connection").0);
     (channel, TestClient::new(clock, accepted, arriving, plan), connections, listener)

@@ -1,12 +1,17 @@
 //! Tests of the queue of local datagrams.
 
+use tokio::net::UdpSocket;
 use tokio::time::timeout;
+use whimbrel_net::{Clock, Instant};
+
+use crate::edge::address::{Program, parse_from};
+use crate::edge::local_socket::Reader;
 
 use super::*;
 
 fn datagram(n: u32) -> Arrived {
     let source = SocketAddr::from(([127, 0, 0, 1], 1));
-    Arrived { port: 0, number: None, source, payload: Bytes::copy_from_slice(&n.to_be_bytes()) }
+    Arrived { port: 0, number: None, socket: 0, source, payload: Bytes::copy_from_slice(&n.to_be_bytes()) }
 }
 
 #[tokio::test]
@@ -25,20 +30,63 @@ async fn a_burst_is_limited_and_its_memory_is_returned() {
 }
 
 #[tokio::test]
+async fn large_datagrams_are_limited_by_their_bytes() {
+    let arrivals = Arrivals::default();
+    let large = Bytes::from(vec![0; 60_000]);
+    for _ in 0..100 {
+        arrivals.push(Arrived { payload: large.clone(), ..datagram(0) });
+    }
+    let fit = ARRIVING_BYTES / 60_000;
+    assert_eq!(arrivals.lost(), 100 - fit as u64);
+    for _ in 0..fit {
+        arrivals.next().await;
+    }
+    arrivals.push(datagram(7));
+    assert_eq!(arrivals.next().await.payload[..], 7_u32.to_be_bytes());
+}
+
+#[tokio::test]
 async fn a_socket_is_read_on_after_a_report_of_the_network() {
     // A socket that has sent to a closed port gets an error with the next call, as it does of a missing route.
     let closed = std::net::UdpSocket::bind("127.0.0.1:0").expect("loopback").local_addr().expect("bound");
-    let socket = Arc::new(UdpSocket::bind("127.0.0.1:0").await.expect("loopback"));
-    socket.connect(closed).await.expect("an address");
+    let program = Program { addresses: vec![closed], interface: None, ttl: None };
+    let thread = Reader::get().expect("a thread");
+    let socket = Arc::new(LocalSocket::open_to(&program, &thread).expect("loopback"));
     let arrivals = Arc::new(Arrivals::default());
-    let reader = tokio::spawn(Arrivals::read(arrivals.clone(), socket.clone(), 3, Some(4)));
+    let reader = thread.spawn(Arrivals::read(arrivals.clone(), socket.clone(), (3, Some(4), 0)));
     for _ in 0..3 {
-        let _ = socket.send(b"x").await;
+        let _ = socket.send(b"x");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let program = UdpSocket::bind(closed).await.expect("it is free");
-    program.send_to(b"answer", socket.local_addr().expect("bound")).await.expect("loopback");
+    assert!(socket.refusals() > 0);
+    let at = SocketAddr::from(([127, 0, 0, 1], socket.local_addr().expect("bound").port()));
+    program.send_to(b"answer", at).await.expect("loopback");
     let arrived = timeout(Duration::from_secs(5), arrivals.next()).await.expect("the reader goes on");
     assert_eq!((arrived.port, arrived.number, &arrived.payload[..]), (3, Some(4), &b"answer"[..]));
     reader.abort();
+}
+
+#[tokio::test]
+async fn sockets_are_read_while_the_connections_thread_is_busy() {
+    let thread = Reader::get().expect("a thread");
+    let place = parse_from("127.0.0.1:0").expect("an address");
+    let socket = LocalSocket::open_from(&place, &thread).await.expect("loopback").swap_remove(0);
+    let (at, socket) = (socket.local_addr().expect("bound"), Arc::new(socket));
+    let arrivals = Arc::new(Arrivals::default());
+    thread.spawn(Arrivals::read(arrivals.clone(), socket.clone(), (0, None, 0)));
+    // Four times what the kernel's buffer holds, and this task does not give up its thread.
+    let camera = std::net::UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    let (clock, read) = (Clock::start(), || arrivals.lock().datagrams.len() as u64 + arrivals.lost());
+    for burst in 1..=20 {
+        for _ in 0..334 {
+            camera.send_to(&[7; 1200], at).expect("loopback");
+        }
+        while read() < burst * 334 {
+            assert!(clock.now() < Instant::from_secs(30), "{} datagrams were read", read());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    assert_eq!(socket.kernel_drops(), 0);
+    assert_eq!(arrivals.lock().datagrams.len(), ARRIVING_BYTES / 1200);
 }

@@ -49,8 +49,8 @@ fn a_path_is_an_interface_or_an_address_with_properties() {
 
 #[test]
 fn the_address_of_a_path_is_of_the_peers_family_and_reaches_other_networks() {
-    let v4 = |text: &str| spec(text).address(&addresses(), true).map(|address| address.to_string());
-    let v6 = |text: &str| spec(text).address(&addresses(), false).map(|address| address.to_string());
+    let v4 = |text: &str| spec(text).address(&addresses(), Reach::V4).map(|(address, _)| address.to_string());
+    let v6 = |text: &str| spec(text).address(&addresses(), Reach::V6).map(|(address, _)| address.to_string());
     assert_eq!(v4("wlan0").as_deref(), Some("192.0.2.10"));
     assert_eq!(v6("wlan0").as_deref(), Some("2001:db8::10"));
     assert_eq!(v6("wwan0"), None);
@@ -58,6 +58,25 @@ fn the_address_of_a_path_is_of_the_peers_family_and_reaches_other_networks() {
     assert_eq!(v6("198.51.100.10"), None);
     assert_eq!(v4("wwan1"), None, "it is down");
     assert_eq!(v4("127.0.0.9").as_deref(), Some("127.0.0.9"), "every host has it");
+}
+
+#[test]
+fn a_neighbour_is_reached_from_a_link_local_address_of_the_named_interface() {
+    let link =
+        |text: &str| spec(text).address(&addresses(), Reach::Link).map(|(at, on)| format!("{at} on {on:?}"));
+    let expected = Some("fe80::1 on Some(\"wlan0\")");
+    assert_eq!(link("wlan0").as_deref(), expected);
+    assert_eq!(link("fe80::1%wlan0").as_deref(), expected);
+    assert_eq!(link("fe80::1%wwan0"), None);
+    assert_eq!(spec("fe80::1%wlan0").address(&addresses(), Reach::V6), None);
+    assert_eq!(link("2001:db8::10"), None);
+    // A number is that of an interface of this host.
+    let error = "fe80::1%999999".parse::<PathSpec>().expect_err("refused");
+    assert!(error.contains("no network interface has the number 999999"), "{error}");
+    let unknown = refusal(&["fe80::1%wlan9"]);
+    assert!(unknown.contains("there is no such network interface"), "{unknown}");
+    let foreign = refusal(&["fe80::1%wwan0"]);
+    assert!(foreign.contains("--path fe80::1%wwan0: wwan0 does not have this address"), "{foreign}");
 }
 
 #[test]

@@ -1,0 +1,330 @@
+//! Addresses on the command line: of servers, of this host, and of the programs whose datagrams are carried.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::str::FromStr;
+
+use anyhow::{Context, anyhow};
+use tokio::net::TcpStream;
+use whimbrel_net::{HostPort, NetError, connect_any, interface_addresses};
+
+/// Reads the name or address of a server, with or without its port.
+pub(crate) fn parse_server(text: &str) -> Result<HostPort, String> {
+    let host: HostPort = text.parse().map_err(|error| format!("{error}"))?;
+    if host.port() == Some(0) {
+        return Err("no server listens at port 0".into());
+    }
+    if let Ok(address) = host.host().parse() {
+        destination(address)?;
+    }
+    Ok(host)
+}
+
+/// Checks that a connection can be opened to an address.
+pub(crate) fn destination(address: IpAddr) -> Result<(), String> {
+    match address.to_canonical() {
+        address if address.is_unspecified() => Err(format!(
+            "{address} is no host's address, expected that of one host, such as 127.0.0.1 for this one"
+        )),
+        address if is_group(address) => {
+            Err(format!("{address} is the address of several hosts, expected that of one"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `true` for multicast addresses and the broadcast address of every network.
+fn is_group(address: IpAddr) -> bool {
+    address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST)
+}
+
+/// Reads an address of this host with a port, at which a server listens. Of a name, it is the first address that this host has.
+pub(crate) fn parse_own(text: &str) -> Result<SocketAddr, String> {
+    let host: HostPort = text.parse().map_err(|error| format!("{error}"))?;
+    let Some(port) = host.port() else { return Err(format!("{text}: expected a port, as in {text}:6511")) };
+    // The command line is read before there is a runtime.
+    let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(|error| error.to_string())?;
+    let found = runtime.block_on(host.resolve_local(port)).map_err(|error| error.chain())?;
+    if let Some(group) = found.iter().find(|address| is_group(address.ip())) {
+        return Err(format!("{} is the address of several hosts, expected one of this host", group.ip()));
+    }
+    let is_ours = |address: &&SocketAddr| {
+        let mut any_port = **address;
+        any_port.set_port(0);
+        UdpSocket::bind(any_port).is_ok()
+    };
+    let ours = found.iter().find(is_ours).or(found.first());
+    ours.copied().ok_or_else(|| format!("{text} has no address"))
+}
+
+/// Resolves a server's name.
+///
+/// # Errors
+/// It cannot be resolved, or is none of a single host.
+pub(crate) async fn resolve(server: &HostPort, default_port: u16) -> anyhow::Result<Vec<SocketAddr>> {
+    let addresses = server.resolve(default_port).await?;
+    for address in &addresses {
+        destination(address.ip()).map_err(|error| anyhow!("{server}: {error}"))?;
+    }
+    Ok(addresses)
+}
+
+/// Opens a TCP connection to whichever address of a server answers first.
+///
+/// # Errors
+/// None does.
+pub(crate) async fn connect_tcp(addresses: &[SocketAddr]) -> anyhow::Result<TcpStream> {
+    let attempt = |at| async move { TcpStream::connect(at).await.map_err(anyhow::Error::new) };
+    connect_any(addresses, attempt).await.map(|(_, stream)| stream).map_err(joined)
+}
+
+/// The failures of all addresses of a server as one: the only one as it is, otherwise each with its address.
+pub(crate) fn joined(mut failures: Vec<(SocketAddr, anyhow::Error)>) -> anyhow::Error {
+    // What the user can change: a refusal of keys rather than an address that is not reached.
+    let telling = |error: &anyhow::Error| {
+        error.chain().any(|cause| matches!(cause.downcast_ref(), Some(NetError::Security(_))))
+    };
+    if let Some(index) = failures.iter().position(|(_, error)| telling(error)) {
+        return failures.swap_remove(index).1;
+    }
+    if failures.len() < 2 {
+        return failures.pop().map_or_else(|| anyhow!("the name has no address"), |(_, error)| error);
+    }
+    let each: Vec<_> = failures
+        .iter()
+        .map(|(at, error)| {
+            let (at, text) = (at.to_string(), format!("{error:#}"));
+            if text.contains(&at) { text } else { format!("{at}: {text}") }
+        })
+        .collect();
+    anyhow!("{}", each.join("; "))
+}
+
+/// The place at which a program's datagrams arrive, or to which they go: an address and a port, and for multicast groups, behind commas,
+/// `interface=`, `source=` (where they arrive) and `ttl=` (where they go).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    at: HostPort,
+    /// The network interface of a group.
+    interface: Option<String>,
+    /// The only host whose datagrams to the group are taken.
+    source: Option<Ipv4Addr>,
+    /// The number of networks that datagrams to the group may pass.
+    ttl: Option<u8>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.at.fmt(f)
+    }
+}
+
+impl From<SocketAddr> for Place {
+    fn from(at: SocketAddr) -> Self {
+        Self { at: at.into(), interface: None, source: None, ttl: None }
+    }
+}
+
+/// Reads a place at which datagrams arrive.
+pub(crate) fn parse_from(text: &str) -> Result<Place, String> {
+    let place = parse_place(text, &["interface", "source"])?;
+    if let Ok(address) = place.at.host().parse() {
+        place.check_from(address)?;
+    }
+    Ok(place)
+}
+
+/// Reads a place to which datagrams go.
+pub(crate) fn parse_to(text: &str) -> Result<Place, String> {
+    let place = parse_place(text, &["interface", "ttl"])?;
+    if place.at.port() == Some(0) {
+        return Err("no program takes datagrams at port 0".into());
+    }
+    if let Ok(address) = place.at.host().parse() {
+        place.check_to(address)?;
+    }
+    Ok(place)
+}
+
+fn parse_place(text: &str, keys: &[&str]) -> Result<Place, String> {
+    let mut parts = text.split(',');
+    let at: HostPort =
+        HostPort::from_str(parts.next().unwrap_or_default()).map_err(|error| format!("{error}"))?;
+    if at.port().is_none() {
+        return Err(format!("{at}: expected a port, as in {}", at.or_port(5004)));
+    }
+    let mut place = Place { at, interface: None, source: None, ttl: None };
+    for part in parts {
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        match key {
+            _ if !keys.contains(&key) => {
+                return Err(format!("{part:?}: expected {}=", keys.join("= or ")));
+            }
+            "interface" if !value.is_empty() => place.interface = Some(value.to_owned()),
+            "source" => {
+                let source = value
+                    .parse()
+                    .ok()
+                    .filter(|it: &Ipv4Addr| !is_group((*it).into()) && !it.is_unspecified());
+                place.source =
+                    Some(source.ok_or_else(|| format!("{part}: expected the IPv4 address of a host"))?);
+            }
+            "ttl" => {
+                let ttl = value.parse().ok().filter(|ttl| *ttl > 0);
+                place.ttl = Some(ttl.ok_or_else(|| format!("{part}: expected a number from 1 to 255"))?);
+            }
+            _ => return Err(format!("{part:?}: expected a value")),
+        }
+    }
+    Ok(place)
+}
+
+impl Place {
+    /// Checks an address at which datagrams are to arrive.
+    fn check_from(&self, address: IpAddr) -> Result<(), String> {
+        self.check_group_options(address)?;
+        match self.source {
+            Some(_) if address.is_ipv6() => Err("source= needs a group of IPv4".into()),
+            _ if is_group(address) && self.at.port() == Some(0) => {
+                Err("the datagrams of a group have a certain port: expected another one than 0".into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks an address to which datagrams are to go.
+    fn check_to(&self, address: IpAddr) -> Result<(), String> {
+        self.check_group_options(address)?;
+        match address {
+            address if address.is_unspecified() => Err(format!(
+                "{address} is no program's address: expected that of one, such as 127.0.0.1 for a program of this host"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_group_options(&self, address: IpAddr) -> Result<(), String> {
+        let option = [
+            self.interface.as_ref().map(|_| "interface="),
+            self.source.map(|_| "source="),
+            self.ttl.map(|_| "ttl="),
+        ];
+        match option.into_iter().flatten().next() {
+            Some(option) if !address.is_multicast() => {
+                Err(format!("{option} is for multicast groups, and {address} is none"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The addresses at which datagrams arrive.
+    ///
+    /// # Errors
+    /// The name cannot be resolved, or nothing can arrive at one of its addresses.
+    pub(crate) async fn resolve_from(&self) -> anyhow::Result<Vec<SocketAddr>> {
+        let found = self.at.resolve_local(0).await?;
+        for address in &found {
+            self.check_from(address.ip()).map_err(|error| anyhow!("{self}: {error}"))?;
+        }
+        Ok(found)
+    }
+
+    /// The program to which datagrams go, with all addresses of its name.
+    ///
+    /// # Errors
+    /// The name cannot be resolved, or nothing can go to one of its addresses.
+    pub(crate) async fn resolve_to(&self) -> anyhow::Result<Program> {
+        let addresses = self.at.resolve(0).await?;
+        for address in &addresses {
+            self.check_to(address.ip()).map_err(|error| anyhow!("{self}: {error}"))?;
+        }
+        let interface = match addresses.iter().find(|address| address.ip().is_multicast()) {
+            Some(group) => Some(self.interface(*group)?),
+            None => None,
+        };
+        Ok(Program { addresses, interface, ttl: self.ttl })
+    }
+
+    /// The interface of a group.
+    pub(crate) fn interface(&self, group: SocketAddr) -> anyhow::Result<Interface> {
+        let zone = match group {
+            SocketAddr::V6(v6) => v6.scope_id(),
+            SocketAddr::V4(_) => 0,
+        };
+        let Some(name) = &self.interface else {
+            return Ok(Interface { index: zone, v4: None });
+        };
+        let index = index_of(name).with_context(|| format!("{self}: interface={name}"))?;
+        let all = interface_addresses().unwrap_or_default();
+        let v4 = all.iter().filter(|each| each.interface == *name).find_map(|each| match each.address? {
+            IpAddr::V4(v4) => Some(v4),
+            IpAddr::V6(_) => None,
+        });
+        if v4.is_none() && group.is_ipv4() {
+            return Err(anyhow!("{self}: the interface {name} has no IPv4 address"));
+        }
+        Ok(Interface { index, v4 })
+    }
+
+    /// The only host whose datagrams to the group are taken.
+    pub(crate) fn source(&self) -> Option<Ipv4Addr> {
+        self.source
+    }
+}
+
+/// The index of a network interface.
+#[cfg(target_os = "linux")]
+pub(crate) fn index_of(name: &str) -> std::io::Result<u32> {
+    nix::net::if_::if_nametoindex(name).map_err(Into::into)
+}
+
+/// The name of the network interface with an index.
+#[cfg(target_os = "linux")]
+pub(crate) fn interface_of(index: u32) -> Option<String> {
+    nix::net::if_::if_indextoname(index).ok()?.into_string().ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn index_of(_name: &str) -> std::io::Result<u32> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn interface_of(_index: u32) -> Option<String> {
+    None
+}
+
+/// The interface that the zone of an address names.
+pub(crate) fn zone_of(address: SocketAddr) -> Option<String> {
+    match address {
+        SocketAddr::V6(v6) if v6.scope_id() != 0 => interface_of(v6.scope_id()),
+        _ => None,
+    }
+}
+
+/// A network interface of a multicast group; index 0: the system's choice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Interface {
+    pub(crate) index: u32,
+    pub(crate) v4: Option<Ipv4Addr>,
+}
+
+/// A program to which datagrams go.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Program {
+    /// All addresses of its name, at least one.
+    pub(crate) addresses: Vec<SocketAddr>,
+    /// The interface, if it is a multicast group.
+    pub(crate) interface: Option<Interface>,
+    pub(crate) ttl: Option<u8>,
+}
+
+impl Program {
+    /// `true` if any program of several hosts may take the datagrams: none of them answers.
+    pub(crate) fn is_group(&self) -> bool {
+        self.addresses.iter().any(|address| is_group(address.ip()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,313 @@
+//! The sockets of this host by which other programs' datagrams come and go.
+//!
+//! A thread of its own reads them: a frame arrives in one burst, and must not wait in the kernel while the previous one is
+//! encrypted.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::Context;
+use socket2::{Domain, InterfaceIndexOrAddress, SockRef, Socket, Type};
+use tokio::net::UdpSocket;
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+use whimbrel_net::{SOCKET_BUFFER, enlarge_buffers, kernel_drops};
+
+use super::address::{Interface, Place, Program};
+use crate::print;
+
+/// The thread that reads local sockets, for the whole process: it ends with it.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader(Handle);
+
+impl Reader {
+    /// The thread, which is started by the first call.
+    ///
+    /// # Errors
+    /// The system refuses a thread or the descriptors of its event loop.
+    pub(crate) fn get() -> io::Result<Self> {
+        static READER: Mutex<Option<Reader>> = Mutex::new(None);
+        let mut started = READER.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reader) = &*started {
+            return Ok(reader.clone());
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let reader = Self(runtime.handle().clone());
+        let run = move || runtime.block_on(std::future::pending::<()>());
+        std::thread::Builder::new().name("local sockets".into()).spawn(run)?;
+        Ok(started.insert(reader).clone())
+    }
+
+    /// Runs a task in the thread.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+        self.0.spawn(task).abort_handle()
+    }
+
+    fn watch(&self, socket: Socket) -> io::Result<UdpSocket> {
+        socket.set_nonblocking(true)?;
+        let _context = self.0.enter();
+        UdpSocket::from_std(socket.into())
+    }
+}
+
+/// A socket by which a program's datagrams come and go.
+#[derive(Debug)]
+pub(crate) struct LocalSocket {
+    socket: UdpSocket,
+    /// The addresses of the program to which it is connected, and the one in use; none if it takes datagrams of any program.
+    targets: Vec<SocketAddr>,
+    target: AtomicUsize,
+    /// The system's messages that nothing listens where datagrams were sent to.
+    refusals: AtomicU64,
+}
+
+impl LocalSocket {
+    fn new(socket: UdpSocket, targets: Vec<SocketAddr>) -> Self {
+        Self { socket, targets, target: AtomicUsize::new(0), refusals: AtomicU64::new(0) }
+    }
+
+    /// Opens the sockets of a place at which datagrams arrive: one for each address of its name that this host has.
+    ///
+    /// # Errors
+    /// None of the addresses can be bound, another program uses one of them, or a group cannot be joined.
+    pub(crate) async fn open_from(place: &Place, reader: &Reader) -> anyhow::Result<Vec<Self>> {
+        let mut sockets = Vec::new();
+        let mut missing = None;
+        for mut address in place.resolve_from().await? {
+            if let Some(port) = first_port(&sockets) {
+                address.set_port(port);
+            }
+            let opened = bind(place, address).and_then(|socket| Ok(reader.watch(socket)?));
+            match opened.with_context(|| format!("UDP {address}")) {
+                Ok(socket) => sockets.push(Self::new(socket, Vec::new())),
+                // A name such as localhost has addresses of families that the host need not have.
+                Err(error) if is_missing(&error) => missing = missing.or(Some(error)),
+                Err(error) => return Err(error),
+            }
+            if address.ip().is_unspecified() && !sockets.is_empty() {
+                // It serves both families.
+                break;
+            }
+        }
+        match missing.filter(|_| sockets.is_empty()) {
+            Some(error) => Err(error),
+            None => Ok(sockets),
+        }
+    }
+
+    /// Opens a socket to a program.
+    ///
+    /// # Errors
+    /// The system refuses it.
+    pub(crate) fn open_to(program: &Program, reader: &Reader) -> io::Result<Self> {
+        let (socket, targets) = socket_towards(&program.addresses)?;
+        let is_ipv6 = targets.iter().all(SocketAddr::is_ipv6);
+        enlarge_buffers(&socket)?;
+        if let Some(interface) = program.interface {
+            send_by(&socket, interface, program.ttl.unwrap_or(1), is_ipv6)?;
+        }
+        if !is_ipv6 {
+            // For the broadcast address of a network, which looks like a host's.
+            socket.set_broadcast(true)?;
+        }
+        let any = if is_ipv6 { IpAddr::from(Ipv6Addr::UNSPECIFIED) } else { Ipv4Addr::UNSPECIFIED.into() };
+        socket.bind(&SocketAddr::new(any, 0).into())?;
+        // Only the program's answers are let in.
+        let first = connect_to_first(&socket, &targets, 0)?;
+        let opened = Self::new(reader.watch(socket)?, targets);
+        opened.target.store(first, Ordering::Relaxed);
+        Ok(opened)
+    }
+
+    /// The address at which it listens.
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// Waits until there is something to read, on the [`Reader`].
+    pub(crate) async fn readable(&self) -> io::Result<()> {
+        self.socket.readable().await
+    }
+
+    /// Reads a datagram.
+    ///
+    /// # Errors
+    /// There is none now, or an earlier datagram was not delivered.
+    pub(crate) fn try_recv(&self, room: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.noted(self.socket.try_recv_from(room))
+    }
+
+    /// Sends a datagram to the program to which the socket is connected. It does not wait.
+    ///
+    /// # Errors
+    /// The system refuses it.
+    pub(crate) fn send(&self, payload: &[u8]) -> io::Result<()> {
+        let socket = SockRef::from(&self.socket);
+        match self.noted(socket.send(payload)) {
+            // The system's message is about an earlier datagram; this one was not sent.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                self.noted(socket.send(payload)).map(drop)
+            }
+            sent => sent.map(drop),
+        }
+    }
+
+    /// Sends a datagram to a program. It does not wait.
+    ///
+    /// # Errors
+    /// The system refuses it.
+    pub(crate) fn send_to(&self, payload: &[u8], program: SocketAddr) -> io::Result<()> {
+        SockRef::from(&self.socket).send_to(payload, &program.into()).map(drop)
+    }
+
+    /// Datagrams that the kernel dropped here, for lack of room.
+    pub(crate) fn kernel_drops(&self) -> u64 {
+        kernel_drops(&self.socket).unwrap_or_default()
+    }
+
+    /// Number of the system's messages that nothing listens where datagrams were sent to. There may be fewer of them than datagrams.
+    #[cfg_attr(not(test), expect(dead_code, reason = "a count for the state of relays"))]
+    pub(crate) fn refusals(&self) -> u64 {
+        self.refusals.load(Ordering::Relaxed)
+    }
+
+    /// Counts a refusal, which whatever call comes first returns, and turns to the program's next address.
+    fn noted<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &result
+            && error.kind() == io::ErrorKind::ConnectionRefused
+        {
+            self.refusals.fetch_add(1, Ordering::Relaxed);
+            self.try_next_target();
+        }
+        result
+    }
+
+    fn try_next_target(&self) {
+        if self.targets.len() > 1 {
+            let next = self.target.load(Ordering::Relaxed) + 1;
+            if let Ok(next) = connect_to_first(&SockRef::from(&self.socket), &self.targets, next) {
+                self.target.store(next, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// A socket that can send to the addresses, and these as it takes them: those of both families, if the host has both.
+fn socket_towards(addresses: &[SocketAddr]) -> io::Result<(Socket, Vec<SocketAddr>)> {
+    if addresses.iter().any(SocketAddr::is_ipv6)
+        && let Ok(socket) = Socket::new(Domain::IPV6, Type::DGRAM, None)
+    {
+        socket.set_only_v6(false)?;
+        return Ok((socket, addresses.iter().copied().map(mapped).collect()));
+    }
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;
+    Ok((socket, addresses.iter().copied().filter(SocketAddr::is_ipv4).collect()))
+}
+
+/// Connects to the first of the addresses from `start` on to which there is a route, and returns its index.
+fn connect_to_first(socket: &Socket, targets: &[SocketAddr], start: usize) -> io::Result<usize> {
+    let mut refused = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for index in (start..start + targets.len()).map(|index| index % targets.len()) {
+        match socket.connect(&targets[index].into()) {
+            Ok(()) => return Ok(index),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
+}
+
+fn first_port(sockets: &[LocalSocket]) -> Option<u16> {
+    sockets.first()?.local_addr().ok().map(|address| address.port())
+}
+
+/// `true` if this host does not have the address.
+fn is_missing(error: &anyhow::Error) -> bool {
+    let system = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
+    system.is_some_and(|error| {
+        matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
+            || error.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error())
+    })
+}
+
+/// Binds an address at which datagrams arrive, and joins it if it is a group.
+fn bind(place: &Place, address: SocketAddr) -> anyhow::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, None)?;
+    if address.is_ipv6() {
+        // All addresses are those of both families.
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    enlarge_buffers(&socket)?;
+    if !address.ip().is_multicast() {
+        socket.bind(&address.into())?;
+        return Ok(socket);
+    }
+    // Each program of this host that has joined the group gets its datagrams.
+    socket.set_reuse_address(true)?;
+    socket.bind(&group_address(address).into()).context("binding a multicast group")?;
+    let interface = place.interface(address)?;
+    let joined = match (address.ip(), place.source()) {
+        (IpAddr::V4(group), Some(source)) => {
+            socket.join_ssm_v4(&source, &group, &interface.v4.unwrap_or(Ipv4Addr::UNSPECIFIED))
+        }
+        (IpAddr::V4(group), None) => {
+            let by = match interface.index {
+                0 => InterfaceIndexOrAddress::Address(Ipv4Addr::UNSPECIFIED),
+                index => InterfaceIndexOrAddress::Index(index),
+            };
+            socket.join_multicast_v4_n(&group, &by)
+        }
+        (IpAddr::V6(group), _) => socket.join_multicast_v6(&group, interface.index),
+    };
+    joined.with_context(|| {
+        let hint = if interface.index == 0 { ": name the interface with ,interface=" } else { "" };
+        format!("joining the multicast group{hint}")
+    })?;
+    Ok(socket)
+}
+
+/// The address to bind for a group: other systems than Unix do not bind groups themselves.
+fn group_address(group: SocketAddr) -> SocketAddr {
+    match group {
+        _ if cfg!(unix) => group,
+        SocketAddr::V4(v4) => SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), v4.port()),
+        SocketAddr::V6(v6) => SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), v6.port()),
+    }
+}
+
+/// Sends to groups by that interface, over as many networks.
+fn send_by(socket: &Socket, interface: Interface, ttl: u8, is_ipv6: bool) -> io::Result<()> {
+    if is_ipv6 {
+        socket.set_multicast_hops_v6(ttl.into())?;
+        return socket.set_multicast_if_v6(interface.index);
+    }
+    socket.set_multicast_ttl_v4(ttl.into())?;
+    match interface.v4 {
+        Some(address) => socket.set_multicast_if_v4(&address),
+        None => Ok(()),
+    }
+}
+
+/// A socket of both families takes IPv4 addresses as mapped ones.
+fn mapped(address: SocketAddr) -> SocketAddr {
+    match address {
+        SocketAddr::V4(v4) => SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port()),
+        SocketAddr::V6(_) => address,
+    }
+}
+
+/// Reports that the kernel gives sockets less room than a burst may need.
+pub(crate) fn note_small_buffers() {
+    let probe = Socket::new(Domain::IPV4, Type::DGRAM, None);
+    let Ok(granted) = probe.and_then(|socket| enlarge_buffers(&socket)) else { return };
+    if granted < SOCKET_BUFFER {
+        print::note(format_args!(
+            "the kernel gives sockets {granted} bytes of the {SOCKET_BUFFER} requested for what arrives: bursts may be dropped, and \
+             are counted; sysctl net.core.rmem_max={SOCKET_BUFFER} permits them"
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! The service manager of the host, such as systemd: the socket that it hands over, and what it is told.
+
+use std::net::UdpSocket;
+
+use crate::exit::Failure;
+
+/// The UDP socket that the service manager has opened for this program (`LISTEN_FDS`), if it has.
+///
+/// # Errors
+/// It has opened another kind of socket, or several.
+#[cfg(unix)]
+pub(crate) fn socket() -> Result<Option<UdpSocket>, Failure> {
+    let mut handed_over = listenfd::ListenFd::from_env();
+    if handed_over.len() > 1 {
+        let message = format!("{} sockets of the service manager: expected one, for UDP", handed_over.len());
+        return Err(Failure::Usage(message));
+    }
+    let taken = handed_over.take_udp_socket(0);
+    taken.map_err(|error| {
+        Failure::Usage(format!("the socket of the service manager: expected one for UDP: {error}"))
+    })
+}
+
+#[cfg(not(unix))]
+pub(crate) fn socket() -> Result<Option<UdpSocket>, Failure> {
+    Ok(None)
+}
+
+/// Tells the service manager that the program serves, and from now on that its event loop runs, if it wants to know.
+#[cfg(unix)]
+pub(crate) fn ready() {
+    use sd_notify::{NotifyState, notify};
+    // Without a service manager nobody listens.
+    let _ = notify(&[NotifyState::Ready]);
+    let Some(limit) = sd_notify::watchdog_enabled() else { return };
+    tokio::spawn(async move {
+        let mut due = tokio::time::interval(limit / 2);
+        loop {
+            due.tick().await;
+            let _ = notify(&[NotifyState::Watchdog]);
+        }
+    });
+}
+
+#[cfg(not(unix))]
+pub(crate) fn ready() {}

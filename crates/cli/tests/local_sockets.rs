@@ -1,0 +1,278 @@
+//! The sockets of relays: names for addresses, multicast groups, bursts, and what a service manager hands over.
+#![allow(clippy::disallowed_types, reason = "it measures real time")]
+
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "support/processes.rs"]
+mod processes;
+use processes::{finish, signal, stderr, whimbrel};
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "support/relays.rs"]
+mod relays;
+use relays::{Relay, get, receive, secret, socket};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn addresses_may_be_names_at_both_ends() {
+    let folder = TempDir::new().expect("a folder");
+    let (secret, program) = (secret(&folder), socket());
+    // The program and the listening relay are at 127.0.0.1 alone, and localhost may be ::1 first.
+    let to = format!("localhost:{}", program.local_addr().expect("bound").port());
+    let mut far =
+        Relay::start(&["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to, "--secret-file", &secret]);
+    let at = format!("localhost:{}", far.address("at UDP ").port());
+    let mut near = Relay::start(&["carry", "send", &at, "--from", "localhost:0", "--secret-file", &secret]);
+    let text = near.event("ready");
+    let own = text.split("at UDP ").nth(1).and_then(|text| text.split(" go to").next()).expect("addresses");
+    let own: Vec<SocketAddr> = own.split(", ").map(|address| address.parse().expect("an address")).collect();
+    assert!(own.iter().any(SocketAddr::is_ipv4), "{text}");
+    assert!(near.event("connected").contains("127.0.0.1"));
+    for address in own {
+        let camera = UdpSocket::bind((address.ip(), 0)).expect("loopback");
+        camera.set_read_timeout(Some(PATIENCE)).expect("a time");
+        // The first one may be refused at ::1.
+        program.set_read_timeout(Some(Duration::from_millis(100))).expect("a time");
+        let (mut room, began) = ([0; 16], Instant::now());
+        let source = loop {
+            camera.send_to(b"frame", address).expect("loopback");
+            if let Ok((_, source)) = program.recv_from(&mut room) {
+                break source;
+            }
+            assert!(began.elapsed() < PATIENCE, "nothing arrives from {address}");
+        };
+        program.send_to(b"answer", source).expect("loopback");
+        assert_eq!(receive(&camera), (b"answer".to_vec(), address));
+    }
+}
+
+#[test]
+fn the_sender_of_carry_waits_for_its_receiver() {
+    let folder = TempDir::new().expect("a folder");
+    let (secret, program) = (secret(&folder), socket());
+    let to = program.local_addr().expect("bound").to_string();
+    let at = socket().local_addr().expect("bound").to_string();
+    let mut near = Relay::start(&["carry", "send", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
+    let port = near.address("at UDP ");
+    let reason = near.event("ended");
+    assert!(reason.contains(&at), "{reason}");
+    let mut far = Relay::start(&["carry", "receive", "--bind", &at, "--to", &to, "--secret-file", &secret]);
+    far.event("ready");
+    near.event("connected");
+    socket().send_to(b"frame", port).expect("loopback");
+    assert_eq!(receive(&program).0, b"frame");
+    // A name that is unknown as yet is waited for, too.
+    let unknown =
+        ["carry", "send", "no-such-host.invalid", "--from", "127.0.0.1:0", "--secret-file", &secret];
+    let mut near = Relay::start(&unknown);
+    for _ in 0..2 {
+        let reason = near.event("ended");
+        assert!(reason.starts_with("no-such-host.invalid cannot be resolved: "), "{reason}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_multicast_group_is_carried_to_another_one() {
+    let folder = TempDir::new().expect("a folder");
+    let secret = secret(&folder);
+    let ports = [socket(), socket()].map(|free| free.local_addr().expect("bound").port());
+    let groups = ports.map(|port| format!("239.255.77.6:{port}"));
+    let [from, to] = groups.each_ref().map(|group| format!("{group},interface=lo"));
+    let viewers = [(); 2].map(|()| {
+        let viewer =
+            socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::DGRAM, None).expect("a socket");
+        viewer.set_reuse_address(true).expect("an option");
+        viewer.bind(&groups[1].parse::<SocketAddr>().expect("an address").into()).expect("free");
+        viewer.join_multicast_v4(&[239, 255, 77, 6].into(), &[127, 0, 0, 1].into()).expect("loopback");
+        let viewer = UdpSocket::from(viewer);
+        viewer.set_read_timeout(Some(PATIENCE)).expect("a time");
+        viewer
+    });
+    let mut far =
+        Relay::start(&["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to, "--secret-file", &secret]);
+    let at = far.address("at UDP ").to_string();
+    // Two relays on one host join the same group.
+    let mut nears = [(); 2].map(|()| {
+        let mut near = Relay::start(&["relay", "connect", &at, "--from", &from, "--secret-file", &secret]);
+        near.event("connected");
+        near
+    });
+    let camera = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    socket2::SockRef::from(&camera).set_multicast_if_v4(&[127, 0, 0, 1].into()).expect("loopback");
+    let began = Instant::now();
+    // The second relay has replaced the first, which has the same secret and thus the same key, and has connected again or will.
+    let mut room = [0; 16];
+    viewers[0].set_read_timeout(Some(Duration::from_millis(100))).expect("a time");
+    while viewers[0].recv(&mut room).is_err() {
+        assert!(began.elapsed() < PATIENCE, "nothing arrives");
+        camera.send_to(b"frame", &groups[0]).expect("loopback");
+    }
+    assert_eq!(receive(&viewers[1]).0, b"frame");
+    nears.iter_mut().for_each(|near| drop(near.child.kill()));
+}
+
+#[test]
+fn places_that_cannot_work_are_refused_at_the_start() {
+    let near = |from: &str| {
+        vec!["relay".to_owned(), "connect".into(), "127.0.0.1:9".into(), "--from".into(), from.into()]
+    };
+    let far = |to: &str| ["relay", "listen", "--bind", "127.0.0.1:0", "--to", to].map(str::to_owned).to_vec();
+    let server = |host: &str| ["carry", "send", host, "--from", "127.0.0.1:0"].map(str::to_owned).to_vec();
+    for (arguments, expected) in [
+        (far("127.0.0.1:0"), "port 0"),
+        (far("0.0.0.0:5004"), "no program's address"),
+        (far("no-such-host.invalid:5004"), "no-such-host.invalid cannot be resolved"),
+        (far("239.1.2.3:5004,interface=nowhere0"), "interface=nowhere0"),
+        (near("239.1.2.3:0"), "another one than 0"),
+        (near("239.1.2.3:5004,interface=nowhere0"), "interface=nowhere0"),
+        (near("239.1.2.3:5004,source=239.1.2.4"), "IPv4 address of a host"),
+        (near("127.0.0.1:5004,interface=lo"), "multicast groups"),
+        (near("192.0.2.1:5004"), "UDP 192.0.2.1:5004"),
+        (server("239.1.2.3"), "several hosts"),
+        (server("0.0.0.0:6511"), "no host's address"),
+        (server("127.0.0.1:0"), "port 0"),
+        (
+            ["relay", "listen", "--bind", "239.1.2.3:6511", "--to", "127.0.0.1:9"]
+                .map(str::to_owned)
+                .to_vec(),
+            "several hosts",
+        ),
+    ] {
+        let texts: Vec<_> = arguments.iter().map(String::as_str).collect();
+        let output = finish(whimbrel(&texts).spawn().expect("it starts"));
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+/// Asserts that no part of an error message is there twice.
+fn assert_says_it_once(text: &str) {
+    let parts: Vec<_> = text.trim().split(": ").collect();
+    for (index, part) in parts.iter().enumerate() {
+        assert!(!parts[..index].contains(part), "{part:?} is there twice: {text}");
+    }
+    assert!(text.matches("os error").count() <= 1, "{text}");
+}
+
+#[test]
+fn an_error_of_the_system_is_said_once() {
+    let udp = socket();
+    let tcp = std::net::TcpListener::bind(udp.local_addr().expect("bound")).expect("free");
+    let (busy, tcp_busy) =
+        (udp.local_addr().expect("bound").to_string(), tcp.local_addr().expect("bound").to_string());
+    let near = ["relay", "connect", "127.0.0.1:9", "--from"];
+    for arguments in [
+        &["relay", "listen", "--to", "127.0.0.1:9", "--bind", &busy][..],
+        &["relay", "listen", "--to", "127.0.0.1:9", "--bind", "127.0.0.1:0", "--http", &tcp_busy],
+        &[&near[..], &[&busy]].concat(),
+        &["carry", "receive", "--to", "127.0.0.1:9", "--bind", &busy],
+        &["pipe", "listen", "--bind", &busy],
+        &["perf", "server", "--bind", &busy],
+        &["record", "server", "--bind", &busy],
+        &["perf", "client", "127.0.0.1:1"],
+        &["perf", "client", "no-such-host.invalid"],
+        &["record", "127.0.0.1:1", "--out", "/nonexistent/whimbrel"],
+        &["pipe", "connect", "127.0.0.1:1"],
+        &["pipe", "connect", "no-such-host.invalid", "--insecure-plaintext"],
+        &["run", "/nonexistent/scenario.toml"],
+        &["inspect", "/nonexistent/capture.pcap"],
+        &["key", "show", "--key", "/nonexistent/key.pem"],
+    ] {
+        let output = finish(whimbrel(arguments).spawn().expect("it starts"));
+        assert!(!output.status.success(), "{arguments:?}");
+        stderr(&output).lines().for_each(assert_says_it_once);
+    }
+    drop((udp, tcp));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_kernel_drops_is_counted() {
+    let folder = TempDir::new().expect("a folder");
+    let (secret, program) = (secret(&folder), socket());
+    let to = program.local_addr().expect("bound").to_string();
+    let mut far =
+        Relay::start(&["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to, "--secret-file", &secret]);
+    let at = far.address("at UDP ").to_string();
+    let options = ["--http", "127.0.0.1:0", "--secret-file", &secret];
+    let mut near =
+        Relay::start(&[&["relay", "connect", &at, "--from", "127.0.0.1:0"][..], &options].concat());
+    let (port, state) = (near.address("at UDP "), near.address("http://"));
+    near.event("connected");
+    // Nothing reads while it is suspended: more than any buffer holds.
+    const SENT: u64 = 6000;
+    signal(&near.child, Signal::STOP);
+    let camera = socket();
+    for _ in 0..SENT {
+        camera.send_to(&[7; 1200], port).expect("loopback");
+    }
+    signal(&near.child, Signal::CONT);
+    let began = Instant::now();
+    loop {
+        let all: Value = serde_json::from_str(&get(state, "/").1).expect("JSON");
+        let connection = &all["connections"][0];
+        let count = |value: &Value| value.as_u64().unwrap_or_default();
+        let dropped = ["stale", "disposable", "overflow"].map(|reason| count(&connection["dropped"][reason]));
+        let counted = count(&connection["overrun"])
+            + count(&connection["datagrams_sent"])
+            + dropped.iter().sum::<u64>();
+        if counted == SENT {
+            assert!(count(&connection["overrun"]) > 0, "{connection}");
+            return;
+        }
+        assert!(began.elapsed() < PATIENCE, "{counted} of {SENT}: {connection}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_service_manager_hands_over_the_socket_and_learns_that_the_relay_serves() {
+    let folder = TempDir::new().expect("a folder");
+    let (secret, program) = (secret(&folder), socket());
+    let to = program.local_addr().expect("bound").to_string();
+    let manager = UnixDatagram::bind(folder.path().join("notify")).expect("a socket");
+    manager.set_read_timeout(Some(PATIENCE)).expect("a time");
+    let opened = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    let at = opened.local_addr().expect("bound").to_string();
+    // systemd passes sockets from descriptor 3 on, and names the process.
+    let script = "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\"";
+    let start = |arguments: &[&str]| {
+        let mut command = Command::new("sh");
+        command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_whimbrel")]).args(arguments);
+        command.stdin(OwnedFd::from(opened.try_clone().expect("a descriptor")));
+        command.env("NOTIFY_SOCKET", folder.path().join("notify")).env("WATCHDOG_USEC", "200000");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let listen = ["relay", "listen", "--to", &to, "--secret-file", &secret];
+    let mut far = start(&listen).spawn().expect("it starts");
+    let told = || {
+        let mut room = [0; 256];
+        let size = manager.recv(&mut room).expect("a message in time");
+        String::from_utf8_lossy(&room[..size]).trim().to_owned()
+    };
+    assert_eq!([told(), told(), told()], ["READY=1", "WATCHDOG=1", "WATCHDOG=1"]);
+    let mut near =
+        Relay::start(&["relay", "connect", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
+    let port = near.address("at UDP ");
+    near.event("connected");
+    socket().send_to(b"frame", port).expect("loopback");
+    assert_eq!(receive(&program).0, b"frame");
+    drop(near);
+    signal(&far, Signal::TERM);
+    assert_eq!(far.wait().expect("it ran").code(), Some(130));
+    let both = [&listen[..], &["--bind", "127.0.0.1:0"]].concat();
+    let output = finish(start(&both).spawn().expect("it starts"));
+    assert!(stderr(&output).contains("has bound a socket already"), "{output:?}");
+}
