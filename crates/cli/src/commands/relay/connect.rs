@@ -192,7 +192,7 @@ fn over(error: &NetError) -> String {
         {
             format!("{error}: another sender has connected in its place, perhaps with the same key or secret")
         }
-        _ => error.to_string(),
+        _ => error.chain(),
     }
 }
 
