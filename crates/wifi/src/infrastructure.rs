@@ -22,6 +22,8 @@ pub use distribution::DistributionSystem;
 pub use message::{Announcement, ErpInformation, InvalidSsid, ManagementMessage, Ssid, Status};
 pub use station::{HandoverReport, Station, StationEvent};
 
+use whimbrel_units::Instant;
+
 use crate::frame::MacAddress;
 
 /// A management message to be sent.
@@ -33,10 +35,12 @@ pub struct ManagementTransmit {
     pub message: ManagementMessage,
     /// Bytes of the frame's body, without header and frame check sequence.
     pub size: u32,
+    /// Time at which nobody waits for the message any more: from then on it need not be sent.
+    pub expires: Instant,
 }
 
 impl ManagementTransmit {
     fn new(to: MacAddress, message: ManagementMessage) -> Self {
-        Self { to, size: message.size(), message }
+        Self { to, size: message.size(), message, expires: Instant::FAR_FUTURE }
     }
 }

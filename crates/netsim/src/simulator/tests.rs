@@ -3,6 +3,7 @@ mod agents;
 mod arp;
 mod commands;
 mod control;
+mod crowd;
 mod damage;
 mod determinism;
 mod handover;

@@ -8,6 +8,10 @@ use super::{Announcement, ErpInformation, ManagementMessage, ManagementTransmit,
 use crate::frame::MacAddress;
 use crate::phy::Rate;
 
+/// Time after which an access point drops an answer that it has not sent. Stations wait for a few tens of milliseconds for
+/// answers, and a frame to one that has gone to another channel takes all retries.
+const ANSWER_LIFETIME: Duration = Duration::from_micros(102_400);
+
 /// Parameters of an [`AccessPoint`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccessPointConfig {
@@ -111,10 +115,10 @@ impl AccessPoint {
     }
 
     /// A message arrived from a station.
-    pub fn handle_packet(&mut self, _: Instant, from: MacAddress, message: &ManagementMessage) {
+    pub fn handle_packet(&mut self, now: Instant, from: MacAddress, message: &ManagementMessage) {
         match *message {
             ManagementMessage::ProbeRequest { ssid } if ssid.is_none_or(|ssid| ssid == self.config.ssid) => {
-                self.send(from, ManagementMessage::ProbeResponse(self.announcement()));
+                self.answer(now, from, ManagementMessage::ProbeResponse(self.announcement()));
             }
             ManagementMessage::AuthenticationRequest => {
                 // A station that authenticates anew has lost its association.
@@ -126,14 +130,14 @@ impl AccessPoint {
                     self.stations.insert(from, None);
                 }
                 let status = if is_full { Status::TooManyStations } else { Status::Success };
-                self.send(from, ManagementMessage::AuthenticationResponse(status));
+                self.answer(now, from, ManagementMessage::AuthenticationResponse(status));
             }
             ManagementMessage::AssociationRequest { ssid, previous, is_erp } if ssid == self.config.ssid => {
-                self.associate(from, previous, is_erp);
+                self.associate(now, from, previous, is_erp);
             }
             ManagementMessage::AssociationRequest { .. } => {
                 let message = ManagementMessage::AssociationResponse { status: Status::Failure, id: 0 };
-                self.send(from, message);
+                self.answer(now, from, message);
             }
             ManagementMessage::Disassociation => self.leave(from),
             ManagementMessage::Deauthentication => {
@@ -144,10 +148,10 @@ impl AccessPoint {
         }
     }
 
-    fn associate(&mut self, station: MacAddress, previous: Option<MacAddress>, is_erp: bool) {
+    fn associate(&mut self, now: Instant, station: MacAddress, previous: Option<MacAddress>, is_erp: bool) {
         let Some(&state) = self.stations.get(&station) else {
             // Class 2 frame of a station that is not authenticated (section 11.3).
-            return self.send(station, ManagementMessage::Deauthentication);
+            return self.answer(now, station, ManagementMessage::Deauthentication);
         };
         let free = || (1..=2_007u16).find(|id| !self.stations.values().any(|other| *other == Some(*id)));
         let has_room = self.associated().count() < self.config.max_stations;
@@ -155,14 +159,14 @@ impl AccessPoint {
         let id = state.or_else(|| if has_room { free() } else { None });
         let Some(id) = id else {
             let message = ManagementMessage::AssociationResponse { status: Status::TooManyStations, id: 0 };
-            return self.send(station, message);
+            return self.answer(now, station, message);
         };
         if state.is_none() {
             self.stations.insert(station, Some(id));
             self.events.push_back(AccessPointEvent::Associated { station, previous });
         }
         self.note_erp(station, is_erp);
-        self.send(station, ManagementMessage::AssociationResponse { status: Status::Success, id });
+        self.answer(now, station, ManagementMessage::AssociationResponse { status: Status::Success, id });
     }
 
     /// The station is associated with another access point, as the distribution system reports.
@@ -233,6 +237,12 @@ impl AccessPoint {
 
     fn send(&mut self, to: MacAddress, message: ManagementMessage) {
         self.outgoing.push_back(ManagementTransmit::new(to, message));
+    }
+
+    /// Sends the answer to a request.
+    fn answer(&mut self, now: Instant, to: MacAddress, message: ManagementMessage) {
+        let expires = now + ANSWER_LIFETIME;
+        self.outgoing.push_back(ManagementTransmit { expires, ..ManagementTransmit::new(to, message) });
     }
 
     /// The deadline last returned by [`poll_timeout`](Self::poll_timeout) was reached.

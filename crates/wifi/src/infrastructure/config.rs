@@ -33,7 +33,8 @@ pub enum Scan {
 pub struct HandoverTrigger {
     /// Number of consecutive attempts to send data that got no acknowledgement; `None` to ignore them.
     pub failed_attempts: Option<u32>,
-    /// Number of consecutive beacons that were not received; `None` to ignore them.
+    /// Number of consecutive beacons that were not received, without data or acknowledgements of the access point in the
+    /// meantime; `None` to ignore them.
     pub missed_beacons: Option<u32>,
     /// Power of a beacon in watts below which the station looks for another access point, and the ratio by which that must
     /// be stronger; `None` to ignore the power.
@@ -57,6 +58,9 @@ pub struct StationConfig {
     pub response_timeout: Duration,
     /// Repetitions of such a request, after which the next access point is tried.
     pub retries: u32,
+    /// Bounds of the pause after a search that led to no association: its length is uniform from zero to a bound, which is the
+    /// first value, doubles with each further search in vain, and does not exceed the second value. Zero for no pause.
+    pub search_pause: (Duration, Duration),
     /// The conditions for leaving an access point.
     pub trigger: HandoverTrigger,
     /// Shortest time between two searches because of a weak signal.
@@ -78,6 +82,7 @@ impl StationConfig {
                 max_channel_time: Duration::from_millis(11),
             },
             switch_time: Duration::ZERO,
+            search_pause: (Duration::ZERO, Duration::ZERO),
             trigger: HandoverTrigger { failed_attempts: Some(3), missed_beacons: None, weak_signal: None },
             scans_once: true,
             ..Self::new(address, ssid, channels)
@@ -87,8 +92,9 @@ impl StationConfig {
     /// ns-2.35's passive scanning: 120 ms per channel.
     pub const NS2_PASSIVE: Scan = Scan::Passive { channel_time: Duration::from_millis(120) };
 
-    /// A station that scans actively (20 ms to 40 ms per channel), changes channels in 2 ms and leaves an access point after
-    /// 20 failed attempts or 7 missed beacons.
+    /// A station that scans actively (20 ms to 40 ms per channel), changes channels in 2 ms, and leaves an access point after
+    /// 20 failed attempts, or a silence of 7 beacons. It pauses between searches in vain for up to 0.1 s at first, and up to 5 s in the
+    /// end, the pauses of `wpa_supplicant` after a failed connection and after a scan that has found nothing.
     pub fn new(address: MacAddress, ssid: Ssid, channels: Vec<u8>) -> Self {
         Self {
             address,
@@ -102,6 +108,7 @@ impl StationConfig {
             switch_time: Duration::from_millis(2),
             response_timeout: Duration::from_millis(50),
             retries: 3,
+            search_pause: (Duration::from_millis(100), Duration::from_secs(5)),
             trigger: HandoverTrigger {
                 failed_attempts: Some(20),
                 missed_beacons: Some(7),

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use whimbrel_units::{Duration, Instant};
 
 use super::{Announcement, ManagementMessage, ManagementTransmit, Scan, StationConfig, Status};
+use crate::Random;
 use crate::frame::MacAddress;
 
 /// The phases of a hand-over, or of joining a network, as times.
@@ -15,7 +16,7 @@ pub struct HandoverReport {
     pub from: Option<MacAddress>,
     /// The access point now.
     pub to: MacAddress,
-    /// Last sign of the access point before: a beacon or an acknowledged frame. Without one, as `detected`.
+    /// Last sign of the access point before: a beacon, data, or an acknowledgement. Without one, as `detected`.
     pub last_contact: Instant,
     /// The station gave the access point up, or began to join: end of the detection phase.
     pub detected: Instant,
@@ -106,6 +107,8 @@ enum ScanStep {
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum State {
     Idle,
+    /// A search has led to no association; the next one follows.
+    Pausing,
     Scanning {
         position: usize,
         step: ScanStep,
@@ -120,8 +123,9 @@ enum State {
 
 /// The management of a station: scanning, authentication, association, and the decision to leave an access point.
 #[derive(Clone, Debug)]
-pub struct Station {
+pub struct Station<R> {
     config: StationConfig,
+    random: R,
     state: State,
     deadline: Option<Instant>,
     /// The access points found, the one to be tried next at the end.
@@ -133,6 +137,8 @@ pub struct Station {
     keeps_previous: bool,
     last_contact: Instant,
     failures: u32,
+    /// Searches without success since the last association.
+    fruitless_searches: u32,
     /// The station protects its OFDM frames.
     protects: bool,
     detected: Instant,
@@ -142,11 +148,12 @@ pub struct Station {
     events: VecDeque<StationEvent>,
 }
 
-impl Station {
-    /// A station that does nothing until [`join`](Self::join).
-    pub fn new(config: StationConfig) -> Self {
+impl<R: Random + Clone> Station<R> {
+    /// A station that does nothing until [`join`](Self::join). The pauses between its searches are drawn from `random`.
+    pub fn new(config: StationConfig, random: R) -> Self {
         Self {
             config,
+            random,
             state: State::Idle,
             deadline: None,
             candidates: Vec::new(),
@@ -155,6 +162,7 @@ impl Station {
             keeps_previous: false,
             last_contact: Instant::ZERO,
             failures: 0,
+            fruitless_searches: 0,
             protects: false,
             detected: Instant::ZERO,
             scanned: Instant::ZERO,
@@ -192,8 +200,8 @@ impl Station {
         if self.protects {
             events.push_back(StationEvent::Protection { is_used: false });
         }
-        let config = self.config.clone();
-        *self = Self { events, ..Self::new(config) };
+        let (config, random) = (self.config.clone(), self.random.clone());
+        *self = Self { events, ..Self::new(config, random) };
     }
 
     /// A message arrived from an access point with this power in watts.
@@ -260,6 +268,13 @@ impl Station {
         }
     }
 
+    /// A data frame of the access point arrived.
+    pub fn handle_data(&mut self, now: Instant) {
+        if let State::Associated(_) = self.state {
+            self.last_contact = now;
+        }
+    }
+
     /// An attempt to send a data frame to the access point got no acknowledgement.
     pub fn handle_failure(&mut self, now: Instant) {
         if let State::Associated(candidate) = self.state {
@@ -278,6 +293,7 @@ impl Station {
         self.deadline = None;
         match self.state {
             State::Idle => {}
+            State::Pausing => self.begin_channel(now, 0),
             State::Scanning { position, step, .. } => self.continue_scan(now, position, step),
             State::Tuning(candidate) => self.request(now, State::Authenticating(candidate, 0)),
             State::Authenticating(candidate, tries) if tries < self.config.retries => {
@@ -287,8 +303,12 @@ impl Station {
                 self.request(now, State::Associating(candidate, tries + 1));
             }
             State::Authenticating(..) | State::Associating(..) => self.try_next(now),
-            // The beacons have failed to arrive.
-            State::Associated(candidate) => self.leave(now, candidate, false),
+            // The beacons have failed to arrive. Data and acknowledgements show as well that the access point is in reach: in a
+            // crowded cell, beacons collide for longer than that.
+            State::Associated(candidate) => match self.silence_ends(candidate) {
+                Some(end) if end > now => self.deadline = Some(end),
+                _ => self.leave(now, candidate, false),
+            },
         }
     }
 
@@ -331,7 +351,7 @@ impl Station {
         self.state = State::Associated(candidate);
         self.protect(candidate.uses_protection);
         self.last_contact = now;
-        self.await_beacons(now, candidate);
+        self.deadline = self.silence_ends(candidate);
         let is_weak = self.config.trigger.weak_signal.is_some_and(|(threshold, _)| power < threshold);
         if is_weak && self.detected + self.config.search_interval <= now {
             self.leave(now, candidate, true);
@@ -346,11 +366,11 @@ impl Station {
         }
     }
 
-    fn await_beacons(&mut self, now: Instant, candidate: Candidate) {
-        let missed = self.config.trigger.missed_beacons;
+    /// The time at which the access point has been silent for as many beacons as the station waits for.
+    fn silence_ends(&self, Candidate { beacon_interval, .. }: Candidate) -> Option<Instant> {
+        let missed = self.config.trigger.missed_beacons?;
         // Half an interval more: beacons are delayed by a busy medium.
-        self.deadline =
-            missed.map(|n| now + candidate.beacon_interval * u64::from(n) + candidate.beacon_interval / 2);
+        Some(self.last_contact + beacon_interval * u64::from(missed) + beacon_interval / 2)
     }
 
     /// Leaves an access point; `keeps` if the station returns to it unless it finds a better one.
@@ -425,9 +445,22 @@ impl Station {
     fn stay(&mut self, now: Instant, previous: Candidate) {
         self.events.push_back(StationEvent::SwitchChannel { channel: previous.channel });
         self.events.push_back(StationEvent::Stayed { access_point: previous.address });
-        (self.state, self.previous) = (State::Associated(previous), None);
-        self.deadline = None;
-        self.await_beacons(now, previous);
+        (self.state, self.previous, self.last_contact) = (State::Associated(previous), None, now);
+        self.deadline = self.silence_ends(previous);
+    }
+
+    /// Searches again after a pause, which grows with the searches in vain: stations that ask at the same times, again and again,
+    /// leave no time on the channel for answers.
+    fn pause(&mut self, now: Instant) {
+        let (first, longest) = self.config.search_pause;
+        let doublings = self.fruitless_searches.min(31);
+        let bound = Duration::from_nanos(first.as_nanos().saturating_mul(1 << doublings)).min(longest);
+        if bound.is_zero() {
+            return self.begin_channel(now, 0);
+        }
+        self.fruitless_searches += 1;
+        self.state = State::Pausing;
+        self.deadline = Some(now + Duration::from_nanos(1) + self.random.duration_below(bound));
     }
 
     /// Tries the next access point found, or scans again.
@@ -436,7 +469,7 @@ impl Station {
             // Nothing found, or none of those found answers: what was learnt before is out of date.
             self.known.clear();
             self.keeps_previous = false;
-            return self.begin_channel(now, 0);
+            return self.pause(now);
         };
         self.events.push_back(StationEvent::SwitchChannel { channel: candidate.channel });
         if self.config.switch_time.is_zero() {
@@ -476,8 +509,8 @@ impl Station {
         self.events.push_back(StationEvent::LinkUp(report));
         self.protect(candidate.uses_protection);
         (self.state, self.previous, self.keeps_previous) = (State::Associated(candidate), None, false);
-        (self.failures, self.last_contact, self.deadline) = (0, now, None);
-        self.await_beacons(now, candidate);
+        (self.failures, self.fruitless_searches, self.last_contact) = (0, 0, now);
+        self.deadline = self.silence_ends(candidate);
     }
 }
 

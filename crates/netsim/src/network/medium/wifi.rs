@@ -150,7 +150,7 @@ impl WifiMedium {
         infrastructure: &InfrastructureConfig,
     ) -> Result<Self, InvalidRole> {
         infrastructure.check(site.stations())?;
-        let infrastructure = Infrastructure::new(infrastructure, &site);
+        let infrastructure = Infrastructure::new(infrastructure, &site, &SplitMix64::new(config.seed));
         let mut medium = Self::new(site, config);
         medium.stations.infrastructure = Some(Box::new(infrastructure));
         Ok(medium)

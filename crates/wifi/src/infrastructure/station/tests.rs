@@ -1,4 +1,5 @@
 use super::*;
+use crate::SplitMix64;
 use crate::infrastructure::{AccessPoint, AccessPointConfig, HandoverTrigger, Ssid};
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ fn at(micros: u64) -> Instant {
 
 /// A station and access points with ideal links of given power; 0 for none.
 struct Cell {
-    station: Station,
+    station: Station<SplitMix64>,
     aps: Vec<AccessPoint>,
     power: Vec<f64>,
     channel: u8,
@@ -39,7 +40,7 @@ impl Cell {
             })
         };
         Self {
-            station: Station::new(config),
+            station: Station::new(config, SplitMix64::new(7)),
             aps: aps.iter().enumerate().map(ap).collect(),
             power: aps.iter().map(|&(_, power)| power).collect(),
             channel: 0,
@@ -205,6 +206,67 @@ fn missed_beacons_lead_to_a_hand_over_whose_phases_add_up() {
     assert_eq!(report.outage(), report.associated - report.detected);
     let down = StationEvent::LinkDown { access_point: MacAddress::station(0) };
     assert!(cell.events.contains(&(report.detected, down)));
+}
+
+/// A cell without beacons, in which the station hears of its access point every 50 ms until 10 s.
+#[test]
+fn data_and_acknowledgements_are_contact_as_beacons_are() {
+    type Contact = fn(&mut Station<SplitMix64>, Instant);
+    let contacts: [Contact; 2] = [Station::handle_success, Station::handle_data];
+    for contact in contacts {
+        let mut cell = Cell::join(config(), &[(1, 2e-9)], at(10_000));
+        cell.run_until(at(1_000_000));
+        cell.power[0] = 0.0;
+        while cell.now < at(10_000_000) {
+            contact(&mut cell.station, cell.now);
+            cell.run_until(cell.now + Duration::from_millis(50));
+        }
+        let last = at(10_000_000 - 50_000);
+        cell.run_until(last + Duration::from_micros(7 * 102_400 + 51_199));
+        assert_eq!(cell.station.access_point(), Some(MacAddress::station(0)));
+        cell.run_until(last + Duration::from_micros(7 * 102_400 + 51_200));
+        assert_eq!(cell.station.access_point(), None);
+    }
+}
+
+/// The times of the probe requests of a station that nothing answers.
+fn probes_in_vain(mut station: Station<SplitMix64>, end: Instant) -> Vec<Instant> {
+    station.join(Instant::ZERO);
+    let mut probes = Vec::new();
+    while let Some(now) = station.poll_timeout().filter(|&now| now < end) {
+        station.handle_timeout(now);
+        while station.poll_transmit().is_some() {
+            probes.push(now);
+        }
+        while station.poll_event().is_some() {}
+    }
+    probes
+}
+
+#[test]
+fn searches_in_vain_are_followed_by_random_pauses_that_grow() {
+    let config = StationConfig { channels: std::vec![1], ..config() };
+    let probes = |seed| {
+        let station = Station::new(config.clone(), SplitMix64::new(seed));
+        probes_in_vain(station, Instant::from_secs(1_000))
+    };
+    let times = probes(1);
+    // From a probe request to the next one: 20 ms of waiting, the pause, 2 ms to change the channel and 0.1 ms of ProbeDelay.
+    let pauses: Vec<f64> =
+        times.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64() - 0.0221).collect();
+    let bounds = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2];
+    assert!(pauses.iter().zip(bounds).all(|(pause, bound)| *pause > 0.0 && *pause <= bound + 1e-8));
+    let late = &pauses[6..];
+    assert!(late.iter().all(|pause| *pause <= 5.0 + 1e-8), "{late:?}");
+    // Uniform between 0 and 5 s: the mean of 390 pauses is known to 0.07 s.
+    let mean = late.iter().sum::<f64>() / late.len() as f64;
+    assert!((mean - 2.5).abs() < 0.25, "{mean}");
+    // Two stations that start together do not stay together.
+    assert_ne!(times[1], probes(2)[1]);
+    // ns-2's station does not pause: 5 ms and 0.1 ms.
+    let ns2 = StationConfig { channels: std::vec![1], ..StationConfig::ns2(STATION, ssid(), std::vec![1]) };
+    let times = probes_in_vain(Station::new(ns2, SplitMix64::new(1)), Instant::from_secs(1));
+    assert!(times.windows(2).all(|pair| pair[1] - pair[0] == Duration::from_micros(5_100)));
 }
 
 #[test]

@@ -12,15 +12,18 @@ use whimbrel_wifi::infrastructure::{
     AccessPointEvent, DistributionSystem, HandoverReport, ManagementMessage, StationEvent,
 };
 use whimbrel_wifi::site::Site;
-use whimbrel_wifi::{Frame as MacFrame, MacAddress, Rate};
+use whimbrel_wifi::{Frame as MacFrame, MacAddress, Rate, SplitMix64};
 
 use super::in_flight::InFlight;
 use super::managed::{Machine, Managed};
-use super::role::InfrastructureConfig;
+use super::role::{InfrastructureConfig, StationRole};
 use crate::medium::{Handover, MediumIo, Observation};
 
 /// The bit of a frame's handle that distinguishes messages from packets.
 pub(super) const MESSAGE: u64 = 1 << 63;
+
+/// Number of the stream of a station's management among those derived from that of its MAC.
+const MANAGEMENT_STREAM: u64 = 0;
 
 /// An update of the distribution system.
 #[derive(Clone, Copy)]
@@ -53,15 +56,20 @@ pub(super) struct Infrastructure {
 }
 
 impl Infrastructure {
-    pub(super) fn new(config: &InfrastructureConfig, site: &Site) -> Self {
+    /// `streams` has a stream for each station, from which those of their management are derived.
+    pub(super) fn new(config: &InfrastructureConfig, site: &Site, streams: &SplitMix64) -> Self {
         let roles = config.roles.iter().enumerate();
         let addresses: Vec<MacAddress> = roles.clone().map(|(number, role)| role.address(number)).collect();
         let mut deadlines = Deadlines::default();
         for _ in 0..=addresses.len() {
             deadlines.add();
         }
+        let managed = |(number, role): (usize, &StationRole)| {
+            let random = streams.stream(number as u64).stream(MANAGEMENT_STREAM);
+            Managed::new(role, site.presence(number), random)
+        };
         Self {
-            stations: roles.map(|(number, role)| Managed::new(role, site.presence(number))).collect(),
+            stations: roles.map(managed).collect(),
             numbers: addresses.iter().copied().zip(0..).collect(),
             addresses,
             deadlines,
@@ -192,7 +200,12 @@ impl Infrastructure {
         let managed = &mut self.stations[station];
         match &mut managed.machine {
             Machine::None => is_from_ad_hoc,
-            Machine::Client(_) => managed.accepted == Some(frame.transmitter),
+            Machine::Client(client) => {
+                if client.access_point() == Some(frame.transmitter) {
+                    client.handle_data(now);
+                }
+                managed.accepted == Some(frame.transmitter)
+            }
             Machine::AccessPoint(_) if frame.receiver.is_group() => false,
             Machine::AccessPoint(access_point) => {
                 let is_accepted = access_point.handle_data(frame.transmitter);

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wifi::MacAddress;
 use whimbrel_wifi::dcf::Outgoing;
-use whimbrel_wifi::infrastructure::{AccessPoint, ManagementMessage, ManagementTransmit, Station as Client};
+use whimbrel_wifi::infrastructure::{AccessPoint, ManagementTransmit, Station as Client};
 use whimbrel_wifi::mobility::Presence;
+use whimbrel_wifi::{MacAddress, SplitMix64};
 
 use super::role::StationRole;
 
@@ -17,7 +17,8 @@ pub struct ManagementStats {
     pub sent: u64,
     /// Beacons sent.
     pub beacons_sent: u64,
-    /// Management frames given up after their last retry, or because the station left the channel.
+    /// Management frames given up: after their last retry, because the station left the channel, or because nobody waited for
+    /// them any more.
     pub dropped: u64,
     /// Management frames received. Without beacons.
     pub received: u64,
@@ -35,7 +36,7 @@ pub struct ManagementStats {
 pub(super) enum Machine {
     None,
     AccessPoint(AccessPoint),
-    Client(Box<Client>),
+    Client(Box<Client<SplitMix64>>),
 }
 
 /// A change of the channel.
@@ -77,7 +78,7 @@ pub(super) struct Managed {
 }
 
 impl Managed {
-    pub(super) fn new(role: &StationRole, presence: &Presence) -> Self {
+    pub(super) fn new(role: &StationRole, presence: &Presence, random: SplitMix64) -> Self {
         let (machine, channel) = match role {
             StationRole::AdHoc { channel } => (Machine::None, *channel),
             StationRole::AccessPoint(config) => {
@@ -85,7 +86,7 @@ impl Managed {
             }
             StationRole::Client { config, .. } => {
                 let channel = config.channels.first().copied().unwrap_or_default();
-                (Machine::Client(Box::new(Client::new(config.clone()))), channel)
+                (Machine::Client(Box::new(Client::new(config.clone(), random))), channel)
             }
         };
         let joins_at = if let StationRole::Client { joins_at, .. } = role { Some(*joins_at) } else { None };
@@ -107,9 +108,9 @@ impl Managed {
         }
     }
 
-    /// Queues the messages of the machine. A beacon that still waits is not repeated.
+    /// Queues the messages of the machine. A message takes the place of one to the same receiver that still waits: the answer to
+    /// a request that was repeated, a beacon, or the answer to a request that the station has left behind.
     pub(super) fn collect(&mut self) {
-        let is_beacon = |message: &ManagementMessage| matches!(message, ManagementMessage::Beacon(_));
         loop {
             let transmit = match &mut self.machine {
                 Machine::None => None,
@@ -117,10 +118,22 @@ impl Managed {
                 Machine::Client(client) => client.poll_transmit(),
             };
             let Some(transmit) = transmit else { return };
-            if !is_beacon(&transmit.message) || !self.messages.iter().any(|other| is_beacon(&other.message)) {
-                self.messages.push_back(transmit);
+            match self.messages.iter_mut().find(|waiting| waiting.to == transmit.to) {
+                Some(waiting) => *waiting = transmit,
+                None => self.messages.push_back(transmit),
             }
         }
+    }
+
+    /// The next message for the MAC.
+    pub(super) fn next_message(&mut self, now: Instant) -> Option<ManagementTransmit> {
+        while let Some(message) = self.messages.pop_front() {
+            if message.expires > now {
+                return Some(message);
+            }
+            self.stats.dropped += 1;
+        }
+        None
     }
 
     /// The time at which something is due: for the machine, the radio, or because the station is switched on or off.

@@ -62,7 +62,7 @@ impl Supply<'_> {
         if managed.change.is_some() {
             return None;
         }
-        if let Some(transmit) = managed.messages.pop_front() {
+        if let Some(transmit) = managed.next_message(now) {
             let own = infrastructure.address(station);
             let is_access_point = matches!(infrastructure.stations[station].machine, Machine::AccessPoint(_));
             let bssid = if is_access_point { own } else { transmit.to };
