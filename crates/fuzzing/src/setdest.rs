@@ -16,20 +16,22 @@ pub fn check(data: &[u8]) {
         // A message does not repeat a long line.
         assert!(error.to_string().len() < 1_000, "{error}");
     }
-    let Ok(paths) = setdest::parse(&text, None) else {
+    let Ok(nodes) = setdest::parse(&text, None) else {
         assert!(within.is_err());
         return;
     };
     if let Ok(within) = within {
-        assert_eq!(within, paths);
-        assert!(paths.iter().all(|path| path.leaves(map).is_none()));
+        assert_eq!(within, nodes);
+        assert!(nodes.iter().all(|(_, path)| path.leaves(map).is_none()));
     }
+    assert!(nodes.is_sorted_by_key(|&(number, _)| number));
+    let paths: Vec<Path> = nodes.into_iter().map(|(_, path)| path).collect();
     for path in &paths {
         check_continuity(path);
     }
     let again = setdest::parse(&setdest::write(&paths), None).expect("what was written");
     assert_eq!(again.len(), paths.len());
-    for (path, again) in paths.iter().zip(&again) {
+    for (path, (_, again)) in paths.iter().zip(&again) {
         assert_eq!(path.position(Instant::ZERO), again.position(Instant::ZERO));
     }
 }

@@ -56,7 +56,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let started = cpu_seconds();
     let paths = match mobility.parse::<u32>() {
         Ok(nodes) => random_waypoints(nodes, duration, seed)?,
-        Err(_) => setdest::parse(&fs::read_to_string(mobility)?, None)?,
+        Err(_) => {
+            let nodes = setdest::parse(&fs::read_to_string(mobility)?, None)?;
+            nodes.into_iter().map(|(_, path)| path).collect()
+        }
     };
     let network = Manet {
         paths,

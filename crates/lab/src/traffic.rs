@@ -1,4 +1,4 @@
-//! Traffic of applications: bulk data, constant rates, bursts, recorded videos.
+//! Traffic of applications: bulk data, constant rates, Poisson processes, bursts, recorded videos.
 //!
 //! A [`TrafficSource`] reports the time of its next datagram and then emits it as an [`Emission`]. It is
 //! independent of transports; sizes are application data without headers.
@@ -9,6 +9,7 @@ mod downloads;
 mod on_off;
 mod pairs;
 mod playback;
+mod renewal;
 mod transfer;
 
 pub use bulk::Bulk;
@@ -17,6 +18,7 @@ pub use downloads::Downloads;
 pub use on_off::OnOff;
 pub use pairs::Pairs;
 pub use playback::Playback;
+pub use renewal::Renewal;
 pub use transfer::Transfer;
 pub use whimbrel_scenario::schedule::{Entry, Schedule, ScheduleError};
 
@@ -55,6 +57,8 @@ pub enum Pattern {
     Pairs(Pairs),
     /// A datagram at every interval.
     Cbr(Cbr),
+    /// Datagrams at random intervals.
+    Renewal(Renewal),
     /// Bursts and pauses.
     OnOff(OnOff),
     /// A recorded schedule.
@@ -105,6 +109,7 @@ impl TrafficSource {
             Pattern::Downloads(downloads) => Some(downloads.next()),
             Pattern::Pairs(pairs) => Some(pairs.next()),
             Pattern::Cbr(cbr) => Some(cbr.next()),
+            Pattern::Renewal(renewal) => Some(renewal.next()),
             Pattern::OnOff(on_off) => Some(on_off.next()),
             Pattern::Playback(playback) => playback.next(),
         }
@@ -121,6 +126,7 @@ impl TrafficSource {
             Pattern::Downloads(downloads) => downloads.emit(),
             Pattern::Pairs(pairs) => pairs.emit(),
             Pattern::Cbr(cbr) => cbr.emit(),
+            Pattern::Renewal(renewal) => renewal.emit(),
             Pattern::OnOff(on_off) => on_off.emit(),
             Pattern::Playback(playback) => playback.emit(),
         })

@@ -8,7 +8,7 @@ mod manet;
 use manet::{Figures, Manet};
 use whimbrel_lab::routing::Protocol;
 use whimbrel_netsim::medium::ArpConfig;
-use whimbrel_wifi::mobility::setdest;
+use whimbrel_wifi::mobility::{Path, setdest};
 use whimbrel_wifi::routing::aodv::AodvConfig;
 use whimbrel_wifi::routing::dsdv::DsdvConfig;
 
@@ -38,7 +38,8 @@ const LOADED: f64 = 0.064;
 
 /// Figures of runs with the seeds from 1 to `seeds`, with ns-2's address resolution.
 fn runs(protocol: Protocol, interval: f64, duration: f64, seeds: u64) -> Vec<Figures> {
-    let paths = setdest::parse(include_str!("../../../benches/peers/mob50.tcl"), None).unwrap();
+    let nodes = setdest::parse(include_str!("../../../benches/peers/mob50.tcl"), None).unwrap();
+    let paths: Vec<Path> = nodes.into_iter().map(|(_, path)| path).collect();
     let run = |seed| {
         let (paths, arp) = (paths.clone(), Some(ArpConfig::NS2));
         let manet = Manet {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use whimbrel_units::ByteCount;
 
-use super::quantity::{Rate, Size, Time};
+use super::quantity::{Rate, Size, Time, Variation};
 use super::transport::Settings;
 
 /// Data that one node sends to another.
@@ -109,6 +109,15 @@ pub enum Traffic {
     /// A packet at every interval.
     Cbr {
         /// Data on the link per second, headers included.
+        rate: Rate,
+        /// The most by which an interval may be longer or shorter, drawn for each of them: a part of the interval or a time, at
+        /// most the interval. None by default; `0.5` is ns-2's `random_`.
+        #[serde(default)]
+        jitter: Option<Variation>,
+    },
+    /// Packets at exponentially distributed intervals.
+    Poisson {
+        /// Mean of the data on the link per second, headers included.
         rate: Rate,
     },
     /// Bursts of packets at a constant rate, with pauses; the durations of both are exponentially distributed.

@@ -168,6 +168,9 @@ pub struct Node {
     /// The physical layer of the station, if it is not that of the medium: `802.11b` or `802.11` beside `802.11bg` stations.
     #[serde(default)]
     pub standard: Option<wifi::Standard>,
+    /// Parameters of the station's MAC, where they are not those of the medium.
+    #[serde(default)]
+    pub station: Option<wifi::Station>,
     /// Makes the station an access point.
     #[serde(default)]
     pub access_point: Option<AccessPoint>,

@@ -7,11 +7,14 @@ mod handovers;
 mod hosts;
 mod links;
 mod losses;
+mod mac;
 mod netem;
 mod notes;
 mod pairs;
+mod phases;
 mod physical_layers;
 mod randomness;
+mod reach;
 mod roles;
 mod routes;
 mod signals;
@@ -21,7 +24,6 @@ mod wifi;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use whimbrel_netsim::Topology;
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_units::{DataRate, Duration, Instant};
 
@@ -35,6 +37,7 @@ pub use signals::{FlowEventPlan, FreezePlan};
 pub use stations::{Movement, StationPlan};
 pub use wifi::{RoutingPlan, WifiPlan};
 
+use self::reach::Reach;
 use super::error::ScenarioError;
 use super::transport::{TransportPlan, Transports};
 use super::{Record, Scenario};
@@ -90,11 +93,9 @@ impl<P: TransportPlan> Plan<P> {
             Names::collect("node", scenario.node.iter().map(|node| (node.name.as_str(), node.count)))?;
         let mut notes = Vec::new();
         let links = links::plan(scenario, &nodes, base, &mut notes)?;
-        let mut topology = Topology::new(nodes.list.len());
-        links.iter().for_each(|link| topology.add_link(link.from, link.to));
-        let wifi = wifi::plan(scenario, base)?;
-        wifi.iter().for_each(|wifi| wifi.add_hops(&nodes.list, &mut topology));
-        let flows = flows::plan(transports, scenario, &nodes, &links, &topology, base)?;
+        let wifi = wifi::plan(scenario, base, &mut notes)?;
+        let reach = Reach::new(&nodes.list, &links, &wifi);
+        let flows = flows::plan(transports, scenario, &nodes, &links, &reach, base, &mut notes)?;
         let events = links::plan_events(scenario, &links, base, &mut notes)?;
         let flow_events = signals::plan_events(transports, scenario, &flows)?;
         let handovers = handovers::plan(transports, scenario, &links, &flows)?;

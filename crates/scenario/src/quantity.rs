@@ -42,6 +42,15 @@ pub enum QueueLimit {
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Default)]
 pub struct Probability(pub f64);
 
+/// The variation of a time: a part of it, such as `0.5` or `"50 %"`, or another time, such as `"1 ms"`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Variation {
+    /// A part of the time, 0 to 1.
+    Share(f64),
+    /// A time.
+    Time(Duration),
+}
+
 /// A length: `"250 m"`. Units: `m km`.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
 pub struct Length(pub f64);
@@ -79,6 +88,8 @@ const POWER: &str = "a power with its unit (dBm, W, mW), such as \"20 dBm\"";
 const DECIBELS: &str = "a ratio with its unit (dB), such as \"10 dB\"";
 const SIZE: &str = "an amount of data with its unit (B, kB, MB, KiB, MiB), such as \"762 B\"";
 const QUEUE: &str = "a queue limit in packets or bytes, such as \"6 packets\" or \"64 kB\", or \"unlimited\"";
+const VARIATION: &str =
+    "a part of the interval from 0 to 1, a percentage such as \"50 %\", or a time such as \"1 ms\"";
 const PROBABILITY: &str = "a probability from 0 to 1, or a percentage such as \"7.8 %\"";
 
 impl Time {
@@ -242,6 +253,54 @@ impl JsonSchema for Probability {
         json_schema!({
             "description": PROBABILITY,
             "anyOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "type": "string", "examples": ["7.8 %"] }]
+        })
+    }
+}
+
+impl Variation {
+    fn parse(text: &str) -> Option<Self> {
+        let time = Time::parse(text).map(|Time(time)| Self::Time(time));
+        time.or_else(|| quantity::share(text).map(Self::Share))
+    }
+}
+
+struct VariationVisitor;
+
+impl Visitor<'_> for VariationVisitor {
+    type Value = Variation;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(VARIATION)
+    }
+    fn visit_str<E: Error>(self, text: &str) -> Result<Variation, E> {
+        Variation::parse(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+    }
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Variation, E> {
+        if (0.0..=1.0).contains(&value) {
+            return Ok(Variation::Share(value));
+        }
+        Err(E::invalid_value(Unexpected::Float(value), &self))
+    }
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Variation, E> {
+        self.visit_f64(value as f64)
+    }
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Variation, E> {
+        self.visit_f64(value as f64)
+    }
+}
+
+impl<'de> Deserialize<'de> for Variation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(VariationVisitor)
+    }
+}
+impl JsonSchema for Variation {
+    fn schema_name() -> Cow<'static, str> {
+        "Variation".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": VARIATION,
+            "anyOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "type": "string", "examples": ["50 %", "1 ms"] }]
         })
     }
 }

@@ -97,6 +97,24 @@ impl Wifi {
     pub const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(50);
 }
 
+/// Parameters of a station's MAC that differ from those of its medium.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Station {
+    /// Rate of the unicast data frames that it sends, without adaptation.
+    pub rate: Option<Rate>,
+    /// Its smallest contention window in slots, a power of two minus one: a backoff is uniform from 0 to the window.
+    pub cw_min: Option<u16>,
+    /// Its largest contention window, a power of two minus one.
+    pub cw_max: Option<u16>,
+    /// Slots between SIFS and its backoff; 2 by default, which is DIFS.
+    pub aifsn: Option<u8>,
+    /// Its attempts for RTS frames and for data frames without RTS.
+    pub short_retries: Option<u16>,
+    /// Its attempts for data frames after RTS and CTS.
+    pub long_retries: Option<u16>,
+}
+
 /// Probe frames of rt-Winf: data frames of the reserved subtype 1001, which their receiver acknowledges and discards.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

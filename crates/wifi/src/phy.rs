@@ -29,6 +29,9 @@ pub enum Preamble {
     Short,
 }
 
+/// Slots of DIFS after SIFS.
+const DIFS_SLOTS: u8 = 2;
+
 /// A physical layer: its rates, and the times and contention windows that it prescribes to the MAC.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Phy {
@@ -40,6 +43,8 @@ pub struct Phy {
     pub cw_min: u16,
     /// The largest contention window: a power of two minus one.
     pub cw_max: u16,
+    /// Slots between SIFS and the backoff: 2 for DIFS, others for the AIFS of a class of traffic.
+    pub aifsn: u8,
     /// Preamble of DSSS and HR/DSSS frames.
     pub preamble: Preamble,
     /// Silence after each OFDM frame that counts as part of it: 6 us in the 2.4 GHz band (19.3.2.4), else zero.
@@ -59,6 +64,7 @@ impl Phy {
             sifs: Duration::from_micros(10),
             cw_min: 31,
             cw_max: 1023,
+            aifsn: DIFS_SLOTS,
             preamble: Preamble::Long,
             signal_extension: Duration::ZERO,
             supported: rates,
@@ -79,6 +85,7 @@ impl Phy {
             sifs: Duration::from_micros(16),
             cw_min: 15,
             cw_max: 1023,
+            aifsn: DIFS_SLOTS,
             preamble: Preamble::Long,
             signal_extension: Duration::ZERO,
             supported: RateSet::of(Modulation::Ofdm),
@@ -104,9 +111,9 @@ impl Phy {
         }
     }
 
-    /// DCF interframe space: SIFS and two slots (9.3.7).
+    /// DCF interframe space: SIFS and two slots (9.3.7), or as many as there are in [`aifsn`](Self::aifsn).
     pub fn difs(&self) -> Duration {
-        self.sifs + self.slot * 2
+        self.sifs + self.slot * u64::from(self.aifsn)
     }
 
     /// Extended interframe space: SIFS, the time of an acknowledgement at the lowest basic rate, and DIFS (9.3.7).

@@ -1,5 +1,6 @@
 //! The results of a run, as tables.
 
+mod associations;
 mod capacity;
 mod channels;
 mod hosts;
@@ -33,7 +34,7 @@ pub(super) fn record(run: Run<'_>) -> Record {
             record.add(table);
         }
         if run.plan.wifi.iter().any(|wifi| wifi.infrastructure.is_some()) {
-            record.add(stations::associations(&run));
+            record.add(associations::associations(&run));
         }
     }
     if !run.plan.hosts.is_empty() {
@@ -72,7 +73,7 @@ fn notes(run: &Run<'_>) -> Vec<Note> {
             "its recorded losses have come to an end: nothing is lost any more (`repeat` starts them again)";
         ended.map(|at| Note::since(at, &link.name, text))
     });
-    run.plan.notes.iter().cloned().chain(ended).collect()
+    run.plan.notes.iter().cloned().chain(ended).chain(associations::notes(run)).collect()
 }
 
 fn bits_per_second(bytes: u64, time: Duration) -> f64 {

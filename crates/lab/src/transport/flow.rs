@@ -8,7 +8,9 @@ use whimbrel_units::{ByteCount, Duration, Instant};
 
 use crate::metrics::{Meter, Recording};
 use crate::scenario::{FlowPlan, Plan, WifiPlan};
-use crate::traffic::{Bulk, Cbr, Downloads, OnOff, Pairs, Pattern, Playback, TrafficSource, Transfer};
+use crate::traffic::{
+    Bulk, Cbr, Downloads, OnOff, Pairs, Pattern, Playback, Renewal, TrafficSource, Transfer,
+};
 use crate::transport::explicit::CrossLayer;
 
 /// The parameters of a flow's ends.
@@ -105,7 +107,21 @@ impl<'a> FlowSetup<'a> {
                 Pattern::Downloads(Downloads::new(start, *least, *most, *idle, *begins_idle, random))
             }
             TrafficPlan::ProbePairs { interval } => Pattern::Pairs(Pairs::new(start, *interval, size)),
-            TrafficPlan::Cbr { interval } => Pattern::Cbr(Cbr::new(start, *interval, size)),
+            // Nothing before the stop, which is the start.
+            TrafficPlan::Silence => {
+                let pattern = Pattern::Cbr(Cbr::new(start, Duration::from_secs(1), size));
+                return TrafficSource::new(pattern, start);
+            }
+            TrafficPlan::Cbr { interval, jitter } if jitter.is_zero() => {
+                Pattern::Cbr(Cbr::new(start, *interval, size))
+            }
+            TrafficPlan::Cbr { interval, jitter } => {
+                let random = self.random("traffic");
+                Pattern::Renewal(Renewal::jittered(start, *interval, *jitter, size, random))
+            }
+            TrafficPlan::Poisson { interval } => {
+                Pattern::Renewal(Renewal::poisson(start, *interval, size, self.random("traffic")))
+            }
             TrafficPlan::OnOff { interval, burst, idle } => {
                 let random = self.random("traffic");
                 Pattern::OnOff(OnOff::new(start, *interval, size, *burst, *idle, random))

@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
-use whimbrel_netsim::Topology;
 use whimbrel_units::{ByteCount, Duration, Instant};
 
-use super::{Names, copies, fill, pairs, quoted, read};
+use super::phases::Phases;
+use super::reach::Reach;
+use super::{Names, Note, copies, fill, pairs, quoted, read};
 use crate::Scenario;
 use crate::error::ScenarioError;
 use crate::flow::{Flow, Traffic};
 use crate::plan::LinkPlan;
-use crate::quantity::{Rate, Size};
+use crate::quantity::{Rate, Size, Time, Variation};
 use crate::schedule::{Schedule, ScheduleError};
 use crate::transport::{self, TransportPlan, Transports};
 
@@ -73,9 +74,18 @@ pub enum TrafficPlan {
         /// The time between pairs.
         interval: Duration,
     },
+    /// No data: a constant rate of 0.
+    Silence,
     /// A packet at every interval.
     Cbr {
         /// The time between packets.
+        interval: Duration,
+        /// The most by which it varies.
+        jitter: Duration,
+    },
+    /// Packets at exponentially distributed intervals.
+    Poisson {
+        /// The mean time between packets.
         interval: Duration,
     },
     /// Bursts and pauses.
@@ -108,11 +118,13 @@ pub(super) fn plan<T: Transports>(
     scenario: &Scenario,
     nodes: &Names,
     links: &[LinkPlan],
-    topology: &Topology,
+    reach: &Reach<'_>,
     base: &Path,
+    notes: &mut Vec<Note>,
 ) -> Result<Vec<FlowPlan<T::Plan>>, ScenarioError> {
     let mut names = Names { list: Vec::new(), index: std::collections::BTreeMap::new() };
     let mut plans = Vec::new();
+    let mut phases = Phases::default();
     for (position, flow) in scenario.flow.iter().enumerate() {
         let key = format!("flow[{position}]");
         let mut transport = transport::plan(transports, &key, &flow.transport, &flow.settings)?;
@@ -135,7 +147,10 @@ pub(super) fn plan<T: Transports>(
         };
         let packet_size = payload + headers;
         transport.fit(&key, payload, traffic == TrafficPlan::Bulk)?;
-        let (start, stop) = times(&key, flow, scenario)?;
+        if traffic == TrafficPlan::Silence {
+            notes.push(Note::of_plan(&format!("{traffic_key}.rate"), "a rate of 0: the flow sends nothing"));
+        }
+        let (start, stop) = times(&key, flow, scenario, notes)?;
         let ends = pairs::ends(scenario, &key, flow, nodes)?;
         for (copy, (from, to)) in copies(flow.count).zip(ends) {
             let name = fill(&flow.name, copy);
@@ -145,21 +160,15 @@ pub(super) fn plan<T: Transports>(
             if from == to {
                 return Err(ScenarioError::invalid(to_key, quoted(to_name), "another node"));
             }
-            let unreachable = |from: usize, to: usize| {
-                let expected = format!(
-                    "a node that can be reached: there is no path from \"{}\" to \"{}\"",
-                    nodes.list[from], nodes.list[to]
-                );
-                ScenarioError::invalid(&to_key, quoted(to_name), expected)
-            };
-            let mut path = topology.path(from, to).ok_or_else(|| unreachable(from, to))?;
-            if transport.has_feedback() && topology.path(to, from).is_none() {
-                return Err(unreachable(to, from));
+            let mut path = reach.path(&to_key, from, to, notes)?;
+            if transport.has_feedback() {
+                reach.path(&to_key, to, from, notes)?;
             }
             let hops = path.len();
             path.retain(|&hop| hop < links.len());
             let is_wired = path.len() == hops;
             let bottleneck = bottleneck(&key, flow, copy, &path, links, is_wired)?;
+            phases.add(position, &traffic, packet_size, &path);
             plans.push(FlowPlan {
                 name,
                 from,
@@ -178,6 +187,7 @@ pub(super) fn plan<T: Transports>(
             });
         }
     }
+    phases.note(links, notes);
     Ok(plans)
 }
 
@@ -264,7 +274,23 @@ fn traffic(
             return Err(ScenarioError::invalid(format!("{key}.interval"), "\"0 s\"", "a time above zero"));
         }
         Traffic::ProbePairs { interval } => TrafficPlan::ProbePairs { interval: interval.0 },
-        Traffic::Cbr { rate } => TrafficPlan::Cbr { interval: interval(*rate)? },
+        Traffic::Cbr { rate: Rate(rate), .. } | Traffic::Poisson { rate: Rate(rate) } if rate.is_zero() => {
+            TrafficPlan::Silence
+        }
+        Traffic::Cbr { rate, jitter } => {
+            let interval = interval(*rate)?;
+            let jitter = match *jitter {
+                None => Duration::ZERO,
+                Some(Variation::Share(share)) => interval.mul_f64(share),
+                Some(Variation::Time(time)) => time,
+            };
+            if jitter > interval {
+                let expected = format!("at most the interval between packets, {interval}");
+                return Err(ScenarioError::invalid(format!("{key}.jitter"), jitter, expected));
+            }
+            TrafficPlan::Cbr { interval, jitter }
+        }
+        Traffic::Poisson { rate } => TrafficPlan::Poisson { interval: interval(*rate)? },
         Traffic::OnOff { rate, burst, idle } => {
             TrafficPlan::OnOff { interval: interval(*rate)?, burst: burst.0, idle: idle.0 }
         }
@@ -287,13 +313,18 @@ fn traffic(
     Ok(plan)
 }
 
-fn times(key: &str, flow: &Flow, scenario: &Scenario) -> Result<(Instant, Instant), ScenarioError> {
+fn times(
+    key: &str,
+    flow: &Flow,
+    scenario: &Scenario,
+    notes: &mut Vec<Note>,
+) -> Result<(Instant, Instant), ScenarioError> {
     let end = scenario.simulation.duration;
     if flow.start.0 >= end.0 {
-        let expected = format!("a time before the simulation's end at {}", end.0);
-        return Err(ScenarioError::invalid(format!("{key}.start"), flow.start.0, expected));
+        let text = format!("the flow never starts: the simulation ends at {}", end.0);
+        notes.push(Note::of_plan(&format!("{key}.start"), text));
     }
-    let stop = flow.stop.unwrap_or(end);
+    let stop = flow.stop.unwrap_or(Time(end.0.max(flow.start.0 + Duration::from_nanos(1))));
     if stop.0 <= flow.start.0 {
         let expected = format!("a time after the flow's start at {}", flow.start.0);
         return Err(ScenarioError::invalid(format!("{key}.stop"), stop.0, expected));

@@ -1,16 +1,16 @@
-//! Stations with a physical layer of their own.
+//! Stations with a physical layer, or with parameters of the MAC, of their own.
 
 use whimbrel_netsim::medium::{InfrastructureConfig, StationRole};
 use whimbrel_wifi::dcf::{self, MacConfig};
 use whimbrel_wifi::phy::{Modulation, Rate, RateSet};
 
-use super::stations::StationPlan;
-use super::wifi::mac;
+use super::mac::{mac, own_mac};
+use super::stations;
 use crate::error::ScenarioError;
 use crate::wifi::{MacRules, Standard, Wifi};
 use crate::{Scenario, ScenarioError as Error};
 
-/// The MACs of a medium: that of its stations, and those of stations with other physical layers.
+/// The MACs of a medium: that of its stations, and those of stations that differ.
 pub(super) struct Macs {
     pub(super) common: MacConfig,
     /// By station.
@@ -69,12 +69,7 @@ const fn companions(standard: Standard) -> &'static [Standard] {
 }
 
 /// Resolves the MACs of the stations of a medium.
-pub(super) fn macs(
-    scenario: &Scenario,
-    key: &str,
-    wifi: &Wifi,
-    stations: &[StationPlan],
-) -> Result<Macs, ScenarioError> {
+pub(super) fn macs(scenario: &Scenario, key: &str, wifi: &Wifi) -> Result<Macs, ScenarioError> {
     for (position, node) in scenario.node.iter().enumerate() {
         if node.wifi.as_deref() == Some(&*wifi.name)
             && let Some(standard) = node.standard
@@ -82,11 +77,11 @@ pub(super) fn macs(
             check(&format!("node[{position}].standard"), standard, wifi)?;
         }
     }
-    let others = |station: &StationPlan| station.standard.filter(|&standard| standard != wifi.standard);
+    let members = stations::members(scenario, &wifi.name);
     let mut common = mac(key, wifi)?;
     let mut own = Vec::new();
-    for (number, station) in stations.iter().enumerate() {
-        let Some(standard) = others(station) else { continue };
+    for (number, (_, node)) in members.iter().enumerate() {
+        let Some(standard) = node.standard.filter(|&standard| standard != wifi.standard) else { continue };
         // The highest rate of the station, if that of the medium is above.
         let keys = Wifi { standard, rate: None, group_rate: None, control_rate: None, ..wifi.clone() };
         let mut config = mac(key, &keys)?;
@@ -119,6 +114,14 @@ pub(super) fn macs(
         wifi.protection.is_none() && wifi.standard == Standard::ErpMixed && own.iter().any(lacks_ofdm);
     if is_protection_derived {
         common.protection = dcf::Protection::CtsToSelf { rate: common.phy.basic.lowest() };
+    }
+    for (number, &(position, node)) in members.iter().enumerate() {
+        let Some(keys) = &node.station else { continue };
+        let key = format!("node[{position}].station");
+        match own.iter_mut().find(|(station, _)| *station == number) {
+            Some((_, config)) => *config = own_mac(&key, keys, config.clone())?,
+            None => own.push((number, own_mac(&key, keys, common.clone())?)),
+        }
     }
     Ok(Macs { common, own, is_protection_derived })
 }

@@ -9,9 +9,9 @@ use whimbrel_wifi::infrastructure::{
 use whimbrel_wifi::phy::RateSet;
 use whimbrel_wifi::propagation::from_decibels;
 
-use super::stations::StationPlan;
-use super::wifi::phy_rate;
-use super::{copies, quoted};
+use super::stations::{self, StationPlan};
+use super::mac::phy_rate;
+use super::{Note, quoted};
 use crate::error::ScenarioError;
 use crate::infrastructure::{self as keys, AccessPoint, Client};
 use crate::{Node, Scenario};
@@ -26,14 +26,9 @@ pub(super) fn plan(
     stations: &[StationPlan],
     distribution_delay: Duration,
     rates: RateSet,
+    notes: &mut Vec<Note>,
 ) -> Result<Option<InfrastructureConfig>, ScenarioError> {
-    let members: Vec<(usize, &Node)> = scenario
-        .node
-        .iter()
-        .enumerate()
-        .filter(|(_, node)| node.wifi.as_deref() == Some(wifi))
-        .flat_map(|member| copies(member.1.count).map(move |_| member))
-        .collect();
+    let members = stations::members(scenario, wifi);
     if members.iter().all(|(_, node)| node.access_point.is_none() && node.client.is_none()) {
         return Ok(None);
     }
@@ -54,7 +49,25 @@ pub(super) fn plan(
     let config = InfrastructureConfig { distribution_delay, ..InfrastructureConfig::new(roles) };
     let config = config.with_staggered_beacons();
     config.check(stations.len()).map_err(|error| explain(error, &members))?;
+    note_channels(&config, &members, notes);
     Ok(Some(config))
+}
+
+/// Notes the entries of clients that do not scan the channels of their network's access points.
+fn note_channels(config: &InfrastructureConfig, members: &[(usize, &Node)], notes: &mut Vec<Note>) {
+    let mut noted = None;
+    for (role, &(position, _)) in config.roles.iter().zip(members) {
+        if let StationRole::Client { config: client, .. } = role
+            && !config.serves(client)
+            && noted.replace(position) != Some(position)
+        {
+            let text = format!(
+                "no access point of its network is on a channel that it scans ({}): it is never associated",
+                client.channels.iter().map(u8::to_string).collect::<Vec<_>>().join(" ")
+            );
+            notes.push(Note::of_plan(&format!("node[{position}].client.channels"), text));
+        }
+    }
 }
 
 /// The same error, with the key of the station at fault.

@@ -7,10 +7,9 @@ use whimbrel_units::Instant;
 use whimbrel_wifi::Random;
 use whimbrel_wifi::mobility::{Area, Path, Position, Presence, RandomWaypoint, Start, setdest};
 
-use super::{copies, quoted, read};
+use super::{Note, copies, quoted, read};
 use crate::error::ScenarioError;
 use crate::place::{self, Layout, Mobility};
-use crate::wifi::Standard;
 use crate::{Node, Scenario};
 
 /// A station of a medium.
@@ -22,8 +21,6 @@ pub struct StationPlan {
     pub movement: Movement,
     /// The intervals in which it is on.
     pub presence: Presence,
-    /// Its physical layer; `None` for that of the medium.
-    pub standard: Option<Standard>,
 }
 
 /// The movement of a station.
@@ -64,6 +61,7 @@ pub(super) fn plan(
     wifi: &str,
     map: Option<Area>,
     base: &FilePath,
+    notes: &mut Vec<Note>,
 ) -> Result<Vec<StationPlan>, ScenarioError> {
     let mut stations = Vec::new();
     let mut first = 0;
@@ -72,18 +70,24 @@ pub(super) fn plan(
         let count = copies(node.count).len();
         if node.wifi.as_deref() == Some(wifi) {
             let presence = presence(&key, node)?;
-            let movements = movements(&key, node, count, map, base)?;
+            let movements = movements(&key, node, count, map, base, notes)?;
             for (copy, movement) in movements.into_iter().enumerate() {
                 if let (Some(map), Some(path)) = (map, movement.fixed()) {
                     check_inside(&key, node, path, map)?;
                 }
-                let (presence, standard) = (presence.clone(), node.standard);
-                stations.push(StationPlan { node: first + copy, movement, presence, standard });
+                stations.push(StationPlan { node: first + copy, movement, presence: presence.clone() });
             }
         }
         first += count;
     }
     Ok(stations)
+}
+
+/// The entry of each station on the medium of this name, with its position, in the order of [`plan`].
+pub(super) fn members<'a>(scenario: &'a Scenario, wifi: &str) -> Vec<(usize, &'a Node)> {
+    let entries = scenario.node.iter().enumerate();
+    let own = entries.filter(|(_, node)| node.wifi.as_deref() == Some(wifi));
+    own.flat_map(|member| copies(member.1.count).map(move |_| member)).collect()
 }
 
 /// Refuses keys of stations at nodes that have none.
@@ -100,6 +104,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
                     ("client", node.client.is_some()),
                     ("off", !node.off.is_empty()),
                     ("standard", node.standard.is_some()),
+                    ("station", node.station.is_some()),
                 ];
                 if let Some((name, _)) = given.into_iter().find(|(_, given)| *given) {
                     let expected =
@@ -137,6 +142,7 @@ fn movements(
     count: usize,
     map: Option<Area>,
     base: &FilePath,
+    notes: &mut Vec<Note>,
 ) -> Result<Vec<Movement>, ScenarioError> {
     let position = node.position.map(|point| finite(&format!("{key}.position"), point)).transpose()?;
     match (&node.mobility, &node.layout, position) {
@@ -148,7 +154,7 @@ fn movements(
             let expected = "either `position` or `mobility`: a movement has positions of its own";
             Err(ScenarioError::invalid(format!("{key}.position"), point, expected))
         }
-        (Some(mobility), None, None) => mobile(&format!("{key}.mobility"), mobility, count, map, base),
+        (Some(mobility), None, None) => mobile(&format!("{key}.mobility"), mobility, count, map, base, notes),
         (None, Some(layout), position) => {
             layout_of(&format!("{key}.layout"), layout, position.unwrap_or_default(), count, map)
         }
@@ -196,6 +202,7 @@ fn mobile(
     count: usize,
     map: Option<Area>,
     base: &FilePath,
+    notes: &mut Vec<Note>,
 ) -> Result<Vec<Movement>, ScenarioError> {
     match mobility {
         Mobility::Waypoints { points } => {
@@ -229,13 +236,22 @@ fn mobile(
             let paths = setdest::parse(&read(&file_key, base, file)?, map).map_err(|error| {
                 ScenarioError::invalid(&file_key, name(), format!("a movement file ({error})"))
             })?;
-            let first = *first as usize;
-            let wanted = paths.get(first..first.saturating_add(count)).ok_or_else(|| {
+            let from = paths.partition_point(|(number, _)| number < first);
+            let wanted = paths.get(from..from.saturating_add(count)).ok_or_else(|| {
                 let expected =
-                    format!("a file with {} nodes; it has {}", first.saturating_add(count), paths.len());
+                    format!("a file with {count} nodes from number {first} on; it has {}", paths.len() - from);
                 ScenarioError::invalid(&file_key, name(), expected)
             })?;
-            Ok(wanted.iter().cloned().map(Movement::Path).collect())
+            let is_consecutive = wanted.iter().map(|&(number, _)| number).eq((*first..).take(count));
+            if !is_consecutive {
+                let numbers: Vec<String> = wanted.iter().map(|(number, _)| number.to_string()).collect();
+                let text = format!(
+                    "the numbers of the file's nodes are not consecutive: the copies move as the nodes {}",
+                    super::abridged(&numbers)
+                );
+                notes.push(Note::of_plan(&file_key, text));
+            }
+            Ok(wanted.iter().map(|(_, path)| Movement::Path(path.clone())).collect())
         }
     }
 }

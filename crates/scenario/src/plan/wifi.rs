@@ -5,13 +5,12 @@ use std::path::Path as FilePath;
 use whimbrel_netsim::medium::{ArpConfig, InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{FlowId, LinkRate, Topology, queue};
-use whimbrel_units::{DataRate, Duration, Instant};
-use whimbrel_wifi::dcf::{self, MacConfig, ProbeConfig};
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wifi::dcf::{MacConfig, ProbeConfig};
 use whimbrel_wifi::medium::CaptureRule;
 use whimbrel_wifi::mobility::Presence;
-use whimbrel_wifi::phy::{self, Phy, Rate, RateSet};
+use whimbrel_wifi::phy::{Rate, RateSet};
 use whimbrel_wifi::propagation::{self, BlockFading, ChannelConfig, PathLoss, Radio, Ranges};
-use whimbrel_wifi::rate_control::{self, Arf, Minstrel};
 use whimbrel_wifi::routing::aodv::AodvConfig;
 use whimbrel_wifi::routing::dsdv::DsdvConfig;
 use whimbrel_wifi::site::Site;
@@ -20,14 +19,13 @@ use super::discipline::discipline;
 use super::physical_layers;
 use super::roles;
 use super::stations::{self, StationPlan};
-use super::{Names, quoted};
+use super::{Names, Note, quoted};
 use crate::Scenario;
 use crate::controller::{self, ControllerPlan};
 use crate::error::ScenarioError;
 use crate::quantity;
 use crate::wifi::{
-    Antenna, AodvRules, Fading, Interference, MacRules, Preamble, Propagation, Protection, RateControl,
-    Routing, RoutingTiming, Standard, Wifi,
+    Antenna, AodvRules, Fading, Interference, MacRules, Propagation, Routing, RoutingTiming, Wifi,
 };
 
 /// A coherence time that never ends.
@@ -46,7 +44,7 @@ pub struct WifiPlan {
     pub fading: (propagation::Fading, Duration),
     /// Receivers and MACs, without a seed.
     pub config: WifiConfig,
-    /// MACs of stations with a physical layer of their own, by station.
+    /// MACs of stations with a physical layer or parameters of their own, by station.
     pub own_macs: Vec<(usize, MacConfig)>,
     /// The roles of the stations; `None` if all are ad hoc.
     pub infrastructure: Option<InfrastructureConfig>,
@@ -102,10 +100,11 @@ impl WifiPlan {
         WifiConfig { seed: streams.stream(&self.name, "mac").next_u64(), ..self.config.clone() }
     }
 
-    /// Adds the hops between the stations: those in range of each other where this is the same at all times and in all runs, else
-    /// all of them.
-    pub(super) fn add_hops(&self, nodes: &[String], topology: &mut Topology) {
-        let constant = self.is_constant().then(|| self.site(nodes, RandomStreams::new(0, 0), Instant::ZERO));
+    /// Adds the hops between the stations: those in range of each other where this is the same at all times and in all runs, and if
+    /// ranges are to count, else all of them.
+    pub(super) fn add_hops(&self, nodes: &[String], has_ranges: bool, topology: &mut Topology) {
+        let constant = (has_ranges && self.is_constant())
+            .then(|| self.site(nodes, RandomStreams::new(0, 0), Instant::ZERO));
         for (from, sender) in self.stations.iter().enumerate() {
             for (to, receiver) in self.stations.iter().enumerate() {
                 if from != to
@@ -162,21 +161,31 @@ impl WifiPlan {
     }
 }
 
-pub(super) fn plan(scenario: &Scenario, base: &FilePath) -> Result<Vec<WifiPlan>, ScenarioError> {
+pub(super) fn plan(
+    scenario: &Scenario,
+    base: &FilePath,
+    notes: &mut Vec<Note>,
+) -> Result<Vec<WifiPlan>, ScenarioError> {
     stations::check(scenario)?;
     Names::collect("wifi", scenario.wifi.iter().map(|wifi| (wifi.name.as_str(), None)))?;
-    let plan = |(position, wifi)| one(scenario, &format!("wifi[{position}]"), wifi, base);
+    let plan = |(position, wifi)| one(scenario, &format!("wifi[{position}]"), wifi, base, notes);
     scenario.wifi.iter().enumerate().map(plan).collect()
 }
 
-fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<WifiPlan, ScenarioError> {
+fn one(
+    scenario: &Scenario,
+    key: &str,
+    wifi: &Wifi,
+    base: &FilePath,
+    notes: &mut Vec<Note>,
+) -> Result<WifiPlan, ScenarioError> {
     let map = wifi.area.map(|size| stations::area(&format!("{key}.area"), Some(size), None)).transpose()?;
-    let stations = stations::plan(scenario, &wifi.name, map, base)?;
+    let stations = stations::plan(scenario, &wifi.name, map, base, notes)?;
     if stations.is_empty() {
         let expected = format!("the name of a medium that nodes join by `wifi = \"{}\"`", wifi.name);
         return Err(ScenarioError::invalid(format!("{key}.name"), quoted(&wifi.name), expected));
     }
-    let macs = physical_layers::macs(scenario, key, wifi, &stations)?;
+    let macs = physical_layers::macs(scenario, key, wifi)?;
     let path_loss = path_loss(&format!("{key}.propagation"), &wifi.propagation)?;
     let radio = radio(&format!("{key}.radio"), &wifi.radio, &path_loss)?;
     let (fading, coherence, fading_margin) = fading(&format!("{key}.fading"), &wifi.fading)?;
@@ -217,7 +226,8 @@ fn one(scenario: &Scenario, key: &str, wifi: &Wifi, base: &FilePath) -> Result<W
     // Rates that all stations support.
     let is_common = |rate: &Rate| own_macs.iter().all(|(_, mac)| mac.phy.supported.contains(*rate));
     let rates = RateSet::new(&rules.mac.phy.supported.iter().filter(is_common).collect::<Vec<_>>());
-    let mut infrastructure = roles::plan(scenario, &wifi.name, &stations, wifi.distribution_delay.0, rates)?;
+    let delay = wifi.distribution_delay.0;
+    let mut infrastructure = roles::plan(scenario, &wifi.name, &stations, delay, rates, notes)?;
     if let Some(infrastructure) = &mut infrastructure {
         macs.announce(infrastructure);
     }
@@ -292,83 +302,6 @@ fn noise(key: &str, wifi: &Wifi) -> Result<Option<f64>, ScenarioError> {
         }
         power => Ok(power.map(|power| power.0)),
     }
-}
-
-pub(super) fn mac(key: &str, wifi: &Wifi) -> Result<MacConfig, ScenarioError> {
-    let preamble = match wifi.preamble {
-        Preamble::Long => phy::Preamble::Long,
-        Preamble::Short => phy::Preamble::Short,
-    };
-    let phy = match wifi.standard {
-        Standard::Dsss => Phy::dsss(),
-        Standard::HrDsss => Phy::hr_dsss(preamble),
-        Standard::Ofdm => Phy::ofdm(),
-        Standard::ErpOfdm => Phy::erp_ofdm(),
-        Standard::ErpMixed => Phy::erp_mixed(preamble),
-    };
-    let supported = phy.supported;
-    let rate = |name: &str, rate: Option<quantity::Rate>| {
-        rate.map(|rate| phy_rate(&format!("{key}.{name}"), rate.0, supported)).transpose()
-    };
-    let data_rate = rate("rate", wifi.rate)?;
-    let group_rate = rate("group_rate", wifi.group_rate)?;
-    let control_rate = rate("control_rate", wifi.control_rate)?;
-    let highest = supported.iter().max_by_key(|rate| rate.bits_per_second()).unwrap_or(Rate::Dsss1);
-    let lowest = phy.basic.lowest();
-    let rules = match wifi.mac {
-        MacRules::Standard => MacConfig::standard(phy, highest),
-        MacRules::Ns2 => {
-            let phy = Phy { basic: RateSet::new(&[lowest]), ..phy };
-            MacConfig { phy, data_rate: lowest, group_rate: lowest, ..MacConfig::ns2() }
-        }
-    };
-    let retries = |name: &str, given: Option<u16>, default: Option<u16>| match given {
-        Some(0) => {
-            Err(ScenarioError::invalid(format!("{key}.{name}"), 0, "at least 1: the first attempt counts"))
-        }
-        Some(limit) => Ok(Some(limit)),
-        None => Ok(default),
-    };
-    let threshold = |quantity::Size(size): quantity::Size| u32::try_from(size.as_u64()).unwrap_or(u32::MAX);
-    let config = MacConfig {
-        rate_control: match wifi.rate_control {
-            RateControl::Fixed => rate_control::RateControl::Fixed,
-            RateControl::Arf => rate_control::RateControl::Arf(Arf::default()),
-            RateControl::Minstrel => rate_control::RateControl::Minstrel(Minstrel::default()),
-        },
-        protection: match wifi.protection {
-            None | Some(Protection::None) => dcf::Protection::None,
-            Some(Protection::CtsToSelf) => dcf::Protection::CtsToSelf { rate: lowest },
-            Some(Protection::RtsCts) => dcf::Protection::RtsCts { rate: lowest },
-        },
-        data_rate: data_rate.unwrap_or(rules.data_rate),
-        group_rate: group_rate.unwrap_or(rules.group_rate),
-        control_rate: control_rate.or(rules.control_rate),
-        rts_threshold: wifi.rts_threshold.map_or(rules.rts_threshold, threshold),
-        short_retry_limit: retries("short_retries", wifi.short_retries, rules.short_retry_limit)?,
-        long_retry_limit: retries("long_retries", wifi.long_retries, rules.long_retry_limit)?,
-        ..rules
-    };
-    config.check().map(|()| config).map_err(|error| {
-        let name = match error.field {
-            "short_retry_limit" => "short_retries",
-            "long_retry_limit" => "long_retries",
-            "data_rate" => "rate",
-            other => other,
-        };
-        ScenarioError::invalid(format!("{key}.{name}"), error.value, error.expected)
-    })
-}
-
-/// The rate of a physical layer with that number of bits per second.
-pub(super) fn phy_rate(key: &str, rate: DataRate, supported: RateSet) -> Result<Rate, ScenarioError> {
-    let megabits = rate.as_bits_per_second() / 1e6;
-    supported.iter().find(|other| other.data_rate() == rate).ok_or_else(|| {
-        let rates: Vec<String> =
-            supported.iter().map(|rate| (rate.bits_per_second() as f64 / 1e6).to_string()).collect();
-        let expected = format!("a rate of the physical layer: {} Mbit/s", rates.join(", "));
-        ScenarioError::invalid(key, quoted(&format!("{megabits} Mbit/s")), expected)
-    })
 }
 
 fn path_loss(key: &str, propagation: &Propagation) -> Result<PathLoss, ScenarioError> {

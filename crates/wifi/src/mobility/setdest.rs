@@ -9,8 +9,11 @@
 //!
 //! A node rests at its initial position until its first `setdest`, moves to the target at the given speed in metres per
 //! second, and rests there. A `setdest` during a movement gives the movement up; one with speed 0 stops the node.
-//! Comments (`#`), blank lines and the statements about `$god_`, which hold hop counts, are skipped. Everything else is an
-//! error with its line.
+//! Files are Tcl: statements have any order and end with a line or a semicolon, words may be quoted or in braces, and numbers may
+//! be expressions (`[expr 2 * $step]`) of variables that the file sets. Comments and the statements about `$god_`, which hold hop
+//! counts, are skipped. Everything else is an error with its line.
+
+mod tcl;
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -20,6 +23,7 @@ use core::fmt::{self, Write};
 
 use whimbrel_units::{Duration, Instant};
 
+use self::tcl::{Malformed, Script, Variables};
 use super::{Area, Path, PathBuilder, Position, Velocity};
 use crate::propagation::SPEED_OF_LIGHT;
 
@@ -65,7 +69,7 @@ pub enum Problem {
         /// The map.
         area: Area,
     },
-    /// A node that moves, or that a higher number implies, lacks an initial coordinate.
+    /// A node that moves lacks an initial coordinate.
     NoPosition {
         /// The node.
         node: u32,
@@ -125,28 +129,23 @@ struct Node {
     commands: Vec<Command>,
 }
 
-/// The paths of nodes 0, 1, 2, ... of a movement file.
+/// The paths of the nodes of a movement file, in the order of their numbers, which may have gaps: a file may describe a part of
+/// the nodes.
 ///
 /// # Errors
 /// The first statement that is malformed, an initial position or a target outside `area` (if given), a coordinate set
 /// twice or during the run, and nodes without a position.
-pub fn parse(text: &str, area: Option<Area>) -> Result<Vec<Path>, SetdestError> {
-    let mut nodes: BTreeMap<u32, Node> = BTreeMap::new();
-    for (index, text) in text.lines().enumerate() {
-        let line = index + 1;
-        statement(text, line, &mut nodes).map_err(|problem| SetdestError { line, problem })?;
-    }
-    let mut paths = Vec::with_capacity(nodes.len());
-    for (expected, (&number, node)) in (0..).zip(&mut nodes) {
-        let missing =
-            |node, line, coordinate| SetdestError { line, problem: Problem::NoPosition { node, coordinate } };
-        if number != expected {
-            return Err(missing(expected, 0, "X_"));
-        }
+pub fn parse(text: &str, area: Option<Area>) -> Result<Vec<(u32, Path)>, SetdestError> {
+    let mut file = File::default();
+    file.run(text, 1, None)?;
+    let mut paths = Vec::with_capacity(file.nodes.len());
+    for (&number, node) in &mut file.nodes {
         let line = node.commands.first().map_or(node.line, |command| command.line);
-        let x = node.x.ok_or_else(|| missing(number, line, "X_"))?;
-        let y = node.y.ok_or_else(|| missing(number, line, "Y_"))?;
-        paths.push(path(number, node, Position { x, y }, area)?);
+        let missing =
+            |coordinate| SetdestError { line, problem: Problem::NoPosition { node: number, coordinate } };
+        let x = node.x.ok_or_else(|| missing("X_"))?;
+        let y = node.y.ok_or_else(|| missing("Y_"))?;
+        paths.push((number, path(number, node, Position { x, y }, area)?));
     }
     Ok(paths)
 }
@@ -169,80 +168,134 @@ fn path(number: u32, node: &mut Node, start: Position, area: Option<Area>) -> Re
     Ok(builder.build())
 }
 
-/// Reads one line.
-fn statement(text: &str, line: usize, nodes: &mut BTreeMap<u32, Node>) -> Result<(), Problem> {
-    let text = text.trim().trim_end_matches(';').trim_end();
-    if text.is_empty() || text.starts_with('#') || text.starts_with("$god_ ") {
-        return Ok(());
-    }
-    let unknown = || Problem::UnknownStatement { statement: shortened(text) };
-    if let Some(rest) = text.strip_prefix("$ns_ at ") {
-        let (time, command) = rest.trim_start().split_once(char::is_whitespace).ok_or_else(unknown)?;
-        let command = command.trim();
-        let command = command.strip_prefix('"').and_then(|command| command.strip_suffix('"'));
-        let command = command.ok_or_else(unknown)?.trim();
-        if command.starts_with("$god_ ") {
-            return Ok(());
+/// What has been read of a file.
+#[derive(Default)]
+struct File {
+    nodes: BTreeMap<u32, Node>,
+    variables: Variables,
+}
+
+/// A command that is executed during the run.
+#[derive(Clone, Copy)]
+struct Scheduled<'a> {
+    at: Instant,
+    /// The statement that schedules it.
+    statement: &'a str,
+}
+
+impl File {
+    /// Executes the commands of a text that begins at this line.
+    fn run(&mut self, text: &str, line: usize, during: Option<Scheduled<'_>>) -> Result<(), SetdestError> {
+        let mut script = Script::new(text, line);
+        while let Some(command) = script.next(&self.variables) {
+            let unknown = |line, text| {
+                let statement = shortened(during.map_or(text, |scheduled| scheduled.statement));
+                SetdestError { line, problem: Problem::UnknownStatement { statement } }
+            };
+            let command = command.map_err(|(line, text, Malformed)| unknown(line, text))?;
+            match self.execute(&command, during)? {
+                Known::Yes => {}
+                Known::No => return Err(unknown(command.line, command.text)),
+            }
         }
-        let at = Instant::from_secs_f64(number("TIME", time, "seconds, 0 to 1e9", |time| {
-            (0.0..=1e9).contains(&time)
-        })?);
-        let (node, words) = node_statement(command)?.ok_or_else(unknown)?;
-        let words: Vec<&str> = words.split_whitespace().collect();
+        Ok(())
+    }
+
+    fn execute(
+        &mut self,
+        command: &tcl::Command<'_>,
+        during: Option<Scheduled<'_>>,
+    ) -> Result<Known, SetdestError> {
+        let tcl::Command { line, words, text } = command;
+        let (line, text) = (*line, *text);
+        let fault = |problem| SetdestError { line, problem };
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words[..] {
+            ["set", name, value] => {
+                self.variables.insert(name.to_owned(), value.to_owned());
+            }
+            // Hop counts, and the display of nodes.
+            [god, ..] if god.starts_with("$god") => {}
+            [simulator, "initial_node_pos", _, _] if simulator.starts_with('$') => {}
+            [simulator, "at", time, script] if simulator.starts_with('$') && during.is_none() => {
+                let is_valid = |time| (0.0..=1e9).contains(&time);
+                let seconds = number("TIME", time, "seconds, 0 to 1e9", is_valid).map_err(fault)?;
+                let scheduled = Scheduled { at: Instant::from_secs_f64(seconds), statement: text };
+                self.run(script, line, Some(scheduled))?;
+            }
+            [object, ref words @ ..] => {
+                let Some(node) = node_number(object).map_err(fault)? else { return Ok(Known::No) };
+                return self.node(node, words, line, text, during).map_err(fault);
+            }
+            [] => return Ok(Known::No),
+        }
+        Ok(Known::Yes)
+    }
+
+    /// Executes a command of a node.
+    fn node(
+        &mut self,
+        node: u32,
+        words: &[&str],
+        line: usize,
+        text: &str,
+        during: Option<Scheduled<'_>>,
+    ) -> Result<Known, Problem> {
+        match *words {
             ["setdest", x, y, speed] => {
                 let target = Position { x: coordinate("X", x)?, y: coordinate("Y", y)? };
                 let speed = number("SPEED", speed, "metres per second, 0 to the speed of light", |speed| {
                     (0.0..=SPEED_OF_LIGHT).contains(&speed)
                 })?;
-                nodes.entry(node).or_default().commands.push(Command { line, at, target, speed });
-                Ok(())
+                let at = during.map_or(Instant::ZERO, |scheduled| scheduled.at);
+                self.nodes.entry(node).or_default().commands.push(Command { line, at, target, speed });
             }
-            ["set", name, _] => {
-                Err(Problem::Teleport { node, coordinate: coordinate_name(name).ok_or_else(unknown)? })
+            ["set", name, value] => {
+                let Some(name) = coordinate_name(name) else { return Ok(Known::No) };
+                if during.is_some() {
+                    return Err(Problem::Teleport { node, coordinate: name });
+                }
+                let value = coordinate(name, value)?;
+                let state = self.nodes.entry(node).or_default();
+                if name != "Z_" {
+                    state.line = line;
+                }
+                let slot = match name {
+                    "X_" => &mut state.x,
+                    "Y_" => &mut state.y,
+                    _ => &mut state.z,
+                };
+                if slot.replace(value).is_some() {
+                    return Err(Problem::Teleport { node, coordinate: name });
+                }
+                if name == "Z_" && value != 0.0 {
+                    let expected = "0, as positions lie in the plane";
+                    return Err(Problem::Value { name, found: shortened(text), expected });
+                }
             }
-            _ => Err(unknown()),
+            ["random-motion", "0"] => {}
+            _ => return Ok(Known::No),
         }
-    } else {
-        let (number, words) = node_statement(text)?.ok_or_else(unknown)?;
-        let words: Vec<&str> = words.split_whitespace().collect();
-        let ["set", name, value] = words[..] else { return Err(unknown()) };
-        let name = coordinate_name(name).ok_or_else(unknown)?;
-        let value = coordinate(name, value)?;
-        let node = nodes.entry(number).or_default();
-        if name != "Z_" {
-            node.line = line;
-        }
-        let slot = match name {
-            "X_" => &mut node.x,
-            "Y_" => &mut node.y,
-            _ => &mut node.z,
-        };
-        if slot.replace(value).is_some() {
-            return Err(Problem::Teleport { node: number, coordinate: name });
-        }
-        if name == "Z_" && value != 0.0 {
-            return Err(Problem::Value {
-                name,
-                found: shortened(text),
-                expected: "0, as positions lie in the plane",
-            });
-        }
-        Ok(())
+        Ok(Known::Yes)
     }
 }
 
-/// Splits `$node_(N) REST`; `None` if the text is not of this form.
-fn node_statement(text: &str) -> Result<Option<(u32, &str)>, Problem> {
-    let Some((node, rest)) = text.strip_prefix("$node_(").and_then(|text| text.split_once(')')) else {
-        return Ok(None);
-    };
-    let number = node.trim().parse().map_err(|_| Problem::Value {
-        name: "$node_(N)",
-        found: shortened(node),
-        expected: "a node number from 0",
-    })?;
-    Ok(Some((number, rest.trim())))
+/// Whether a command is one of a movement file.
+enum Known {
+    Yes,
+    No,
+}
+
+/// The number of a node `$node_(N)`; `None` for another object.
+fn node_number(object: &str) -> Result<Option<u32>, Problem> {
+    let index = object
+        .strip_prefix('$')
+        .and_then(|name| name.strip_suffix(')'))
+        .and_then(|name| name.split_once('('));
+    let Some((_, index)) = index else { return Ok(None) };
+    let invalid =
+        |_| Problem::Value { name: "$node_(N)", found: shortened(index), expected: "a node number from 0" };
+    index.parse().map(Some).map_err(invalid)
 }
 
 fn coordinate_name(name: &str) -> Option<&'static str> {
@@ -277,7 +330,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// The movement file of these paths. Reading it gives the same positions but for rounding of arrival times to the
+/// The movement file of these paths, of the nodes 0, 1, 2, ... Reading it gives the same positions but for rounding of arrival times to the
 /// nanosecond.
 pub fn write(paths: &[Path]) -> String {
     let mut text = String::new();

@@ -2,10 +2,8 @@
 
 use whimbrel_netsim::medium::{StationStats, WifiMedium};
 use whimbrel_netsim::{AgentId, Simulator, StationId};
-use whimbrel_units::{Duration, Instant};
-use whimbrel_wifi::MacAddress;
+use whimbrel_units::Duration;
 use whimbrel_wifi::dcf::DcfCounters;
-use whimbrel_wifi::infrastructure::HandoverReport;
 
 use super::super::{Parts, Run};
 use crate::metrics::seconds;
@@ -84,39 +82,5 @@ pub(super) fn stations(run: &Run<'_>) -> Table {
     let air_time = count(|s| s.mac.air_time.as_nanos()).map(Duration::from_nanos);
     table.floats("air_time", air_time.map(|own| seconds(own) / seconds(time)));
     table.floats("queue_mean_packets", run.samples.station_queues.iter().map(|mean| mean.value()));
-    table
-}
-
-type Phase = (&'static str, fn(&HandoverReport) -> Duration);
-
-/// A row for each association of a client, in the order of time: the phases of a hand-over, or of joining.
-pub(super) fn associations(run: &Run<'_>) -> Table {
-    let mut rows: Vec<(usize, Option<usize>, Option<usize>, HandoverReport)> = Vec::new();
-    for (wifi, ids) in run.plan.wifi.iter().zip(&run.parts.stations) {
-        let Some(medium) = ids.first().and_then(|id| run.simulator.medium::<WifiMedium>(id.medium())) else {
-            continue;
-        };
-        let node = |address: MacAddress| medium.station(address).map(|station| wifi.stations[station].node);
-        rows.extend(medium.handovers().iter().map(|&(client, report)| {
-            (wifi.stations[client].node, report.from.and_then(node), node(report.to), report)
-        }));
-    }
-    rows.sort_by_key(|(.., report)| report.associated);
-    let name = |node: Option<usize>| node.map_or("", |node| run.plan.nodes[node].as_str());
-    let phases: [Phase; 5] = [
-        ("detection_s", HandoverReport::detection),
-        ("search_s", HandoverReport::search),
-        ("authentication_s", HandoverReport::authentication),
-        ("association_s", HandoverReport::association),
-        ("outage_s", HandoverReport::outage),
-    ];
-    let mut table = Table::new("associations");
-    table.floats("time_s", rows.iter().map(|(.., report)| seconds(report.associated - Instant::ZERO)));
-    table.words("client", rows.iter().map(|&(client, ..)| name(Some(client))));
-    table.words("from", rows.iter().map(|&(_, from, ..)| name(from)));
-    table.words("to", rows.iter().map(|&(_, _, to, _)| name(to)));
-    for (column, phase) in phases {
-        table.floats(column, rows.iter().map(|(.., report)| seconds(phase(report))));
-    }
     table
 }

@@ -3,7 +3,6 @@
 use whimbrel_wifi::mobility::{Path, Position, Presence};
 
 use super::wireless::{Campus, access_point, client, mac, site};
-use super::*;
 use crate::medium::{InfrastructureConfig, StationRole, WifiConfig};
 
 /// An access point in the middle of that many clients.
@@ -30,18 +29,19 @@ fn fifty_clients_that_start_together_associate_within_seconds() {
     // Each once: no answer came too late.
     assert_eq!(campus.wifi().handovers().len(), 50);
     // Afterwards, beacons have the channel for themselves.
-    let sent = |campus: &Campus| (0..=50).map(|station| campus.wifi().management_stats(station).sent).sum::<u64>();
+    let sent =
+        |campus: &Campus| (0..=50).map(|station| campus.wifi().management_stats(station).sent).sum::<u64>();
     let before = sent(&campus);
     campus.run(8);
     assert_eq!(sent(&campus), before);
 }
 
-/// A client leaves after one missed beacon, and half of them collide with the clients' data.
+/// Clients leave after a silence of three beacons, and half of the beacons collide with their data.
 #[test]
 fn clients_whose_data_are_acknowledged_stay_without_beacons() {
     let mut campus = crowd(20, |role| {
         if let StationRole::Client { config, .. } = role {
-            config.trigger.missed_beacons = Some(1);
+            config.trigger.missed_beacons = Some(3);
         }
     });
     campus.run(2);

@@ -84,6 +84,9 @@ impl MacConfig {
                 return invalid(field, window, "a power of two minus one");
             }
         }
+        if phy.aifsn == 0 {
+            return invalid("phy.aifsn", 0, "at least 1 slot after SIFS, in which responses begin");
+        }
         if phy.cw_min > phy.cw_max {
             return invalid("phy.cw_min", phy.cw_min, format!("at most phy.cw_max, {}", phy.cw_max));
         }

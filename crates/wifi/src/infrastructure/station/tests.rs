@@ -252,8 +252,7 @@ fn searches_in_vain_are_followed_by_random_pauses_that_grow() {
     };
     let times = probes(1);
     // From a probe request to the next one: 20 ms of waiting, the pause, 2 ms to change the channel and 0.1 ms of ProbeDelay.
-    let pauses: Vec<f64> =
-        times.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64() - 0.0221).collect();
+    let pauses: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64() - 0.0221).collect();
     let bounds = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2];
     assert!(pauses.iter().zip(bounds).all(|(pause, bound)| *pause > 0.0 && *pause <= bound + 1e-8));
     let late = &pauses[6..];

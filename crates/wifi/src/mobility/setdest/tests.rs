@@ -4,6 +4,11 @@ use crate::SplitMix64;
 use proptest::prelude::*;
 use std::string::ToString;
 
+/// The paths without the numbers of their nodes.
+fn paths(text: &str, area: Option<Area>) -> Vec<Path> {
+    parse(text, area).unwrap().into_iter().map(|(_, path)| path).collect()
+}
+
 /// The form of ns-2's `setdest` (version 2), with its comments and hop counts.
 const FILE: &str = r##"#
 # nodes: 2, speed type: 1, min speed: 1.00, max speed: 20.00
@@ -27,7 +32,7 @@ fn at(seconds: f64) -> Instant {
 
 #[test]
 fn a_file_of_ns2_is_read() {
-    let paths = parse(FILE, Some(Area::new(500.0, 500.0))).unwrap();
+    let paths = paths(FILE, Some(Area::new(500.0, 500.0)));
     assert_eq!(paths.len(), 2);
     assert_eq!(paths[0].position(at(10.0)), Position::new(100.0, 200.0));
     assert!(paths[0].position(at(15.0)).distance(Position::new(100.0, 250.0)) < 1e-9);
@@ -55,7 +60,7 @@ $ns_ at 19.765591627979 "$node_(0) setdest 273.948188633943 291.292302913219 4.2
 #
 # Destination Unreachables: 4
 #"#;
-    let paths = parse(text, Some(Area::new(500.0, 400.0))).unwrap();
+    let paths = paths(text, Some(Area::new(500.0, 400.0)));
     // The tool stops each node where and when it arrives.
     assert!(
         paths[1].position(at(4.978_561_546)).distance(Position::new(186.022_607_538, 236.807_800_749)) < 1e-6
@@ -75,7 +80,7 @@ fn the_links_of_a_file_change_as_often_as_setdest_itself_counts() {
     // `setdest -v 2 -n 8 -s 1 -m 1 -M 20 -t 100 -P 1 -p 2 -x 900 -y 900` of Debian's ns-2.35, without hop counts. The
     // numbers of changes of links of 250 m within the 100 s stand at its end.
     let text = include_str!("eight_nodes.txt");
-    let paths = parse(text, Some(Area::new(900.0, 900.0))).unwrap();
+    let paths = paths(text, Some(Area::new(900.0, 900.0)));
     let mut changes = [0; 8];
     for a in 0..8 {
         for b in 0..a {
@@ -97,12 +102,81 @@ fn the_links_of_a_file_change_as_often_as_setdest_itself_counts() {
     assert_eq!(changes.iter().sum::<u32>(), 2 * 30);
 }
 
+/// A file of a part of the nodes, such as those on one side of a wired network.
+const GAP: &str = "
+$node_(0) set X_ 10.0
+$node_(0) set Y_ 0.0
+$node_(0) set Z_ 0
+$ns_ at 1.0 \"$node_(0) setdest 12.0 0.0 2.00\"
+$node_(3) set X_ 100.0
+$node_(3) set Y_ 0.0
+$node_(3) set Z_ 0
+$ns_ at 1.0 \"$node_(3) setdest 100.0 10.0 0.00\"
+$ns_ at 2.0 \"$node_(3) setdest 100.0 10.0 5.00\"
+";
+
+#[test]
+fn node_numbers_may_have_gaps() {
+    let paths = parse(GAP, None).unwrap();
+    let numbers: Vec<u32> = paths.iter().map(|&(number, _)| number).collect();
+    assert_eq!(numbers, [0, 3]);
+    assert_eq!(paths[0].1.position(at(2.0)), Position::new(12.0, 0.0));
+    assert_eq!(paths[1].1.position(at(2.0)), Position::new(100.0, 0.0));
+    assert_eq!(paths[1].1.position(at(4.0)), Position::new(100.0, 10.0));
+}
+
+/// The same movements as `GAP`, as other programs and people write them.
+#[test]
+fn a_file_is_read_as_tcl_reads_it() {
+    for text in [
+        // Any order, several commands in a line, comments after them, tabs, carriage returns.
+        "$ns_ at 1.0 \"$node_(0) setdest 12.0 0.0 2.00\"\r\n$node_(0) set X_ 10.0; $node_(0) set Y_ 0.0 ;# comment\r\n\
+         \t$node_(3)\tset  X_ 100; $node_(3) set Y_ 0;;\n\
+         $ns_ at 1 \"$node_(3) setdest 100 10 0\"; $ns_ at 2 \"$node_(3) setdest 100 10 5\"",
+        // Quotes, braces, other names, and a line that is continued.
+        "$n(0) set X_ \"10.0\"\n$n(0) set Y_ {0}\n$n(3) set X_ 1e2\n$n(3) set Y_ +0.\n\
+         $ns at 1.0 {$n(0) setdest 12.0 \\\n 0.0 2.00}\n\
+         $ns at 1.0 \\\n  \"$n(3) setdest 100 10 0; $n(3) setdest 100 10 0\"\n\
+         $ns at 2.0 \"${n(3)} setdest 100 10 5\"\n$ns initial_node_pos $n(0) 20\n$n(0) random-motion 0",
+        // Variables and expressions; integers are divided as integers.
+        "set x 10.0\nset far(x) [expr {$x * 10}]\nset last 3\n# a comment that goes on \\\n $node_(7) set X_ 1\n\
+         $node_(0) set X_ $x\n$node_(0) set Y_ [expr 7/8]\n\
+         $node_($last) set X_ $far(x)\n$node_([expr $last]) set Y_ [expr -(1 - 1)]\n\
+         $ns_ at [expr 0.5 + .5] \"$node_(0) setdest [expr $x + 2] 0 [expr sqrt(4)]\"\n\
+         $ns_ at 1.0 \"$node_($last) setdest $far(x) $x 0\"\n$ns_ at 2 \"$node_($last) setdest $far(x) $x [expr 11 / 2]\"",
+    ] {
+        let (expected, read) = (parse(GAP, None).unwrap(), parse(text, None));
+        let read = read.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(read.len(), 2, "{text}");
+        for ((number, path), (other, expected)) in read.iter().zip(&expected) {
+            assert_eq!(number, other);
+            for tenth in 0..60 {
+                let now = at(f64::from(tenth) / 10.0);
+                assert!(
+                    path.position(now).distance(expected.position(now)) < 1e-9,
+                    "{number} at {now}: {text}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn variables_that_double_do_not_fill_the_memory() {
+    let mut text = std::string::String::from("set a xxxxxxxxxxxxxxxx\n");
+    (0..60).for_each(|_| text.push_str("set a $a$a\n"));
+    assert!(error(&text).starts_with("line 10: `set a $a$a`"), "{}", error(&text));
+    assert!(error(&std::format!("$node_(0) set X_ [expr {}1]", "(".repeat(100_000))).starts_with("line 1: "));
+    assert!(error(&std::format!("$node_(0) set X_ {}1", "[expr ".repeat(100_000))).starts_with("line 1: "));
+    assert!(error(&"$a(".repeat(100_000)).starts_with("line 1: "));
+}
+
 #[test]
 fn a_movement_is_given_up_for_the_next() {
     let text = "$node_(0) set X_ 0\n$node_(0) set Y_ 0\n\
                 $ns_ at 5.0 \"$node_(0) setdest 50 100 10\"\n\
                 $ns_ at 0.0 \"$node_(0) setdest 100 0 10\"\n";
-    let path = &parse(text, None).unwrap()[0];
+    let path = &paths(text, None)[0];
     assert!(path.position(at(5.0)).distance(Position::new(50.0, 0.0)) < 1e-9);
     assert_eq!(path.position(at(15.0)), Position::new(50.0, 100.0));
 }
@@ -157,7 +231,12 @@ fn every_error_names_the_line_the_value_and_what_was_expected() {
         (11, "$ns_ at 10", "line 11: `$ns_ at 10`: expected"),
         (7, "# nothing", "line 14: $node_(1) has no initial X_; expected `$node_(1) set X_ VALUE`"),
         (5, "", "line 11: $node_(0) has no initial Y_"),
-        (1, "$node_(9) set X_ 1", "$node_(2) has no initial X_"),
+        (1, "$node_(9) set X_ 1", "line 1: $node_(9) has no initial Y_"),
+        (4, "$node_(0) set X_ [exec rm]", "line 4: `$node_(0) set X_ [exec rm]`: expected"),
+        (4, "$node_(0) set X_ [expr 1 +]", "line 4: `$node_(0) set X_ [expr 1 +]`: expected"),
+        (4, "$node_(0) set X_ [expr 1 / 0]", "line 4: `$node_(0) set X_ [expr 1 / 0]`: expected"),
+        (4, "$node_(0) set X_ \"100.0", "line 4: `$node_(0) set X_ \"100.0`: expected"),
+        (11, "$ns_ at 10 {$node_(0) halt}", "line 11: `$ns_ at 10 {$node_(0) halt}`: expected"),
     ] {
         let message = error(&with(number, line));
         assert!(message.starts_with(parts), "{message}\nexpected: {parts}");
@@ -171,7 +250,9 @@ fn an_error_repeats_the_beginning_of_a_long_line_only() {
 
 #[test]
 fn an_enormous_node_number_costs_nothing() {
-    assert!(error("$node_(4294967295) set X_ 1\n").starts_with("$node_(0) has no initial X_"));
+    let text = "$node_(4294967295) set X_ 1\n$node_(4294967295) set Y_ 2\n";
+    let numbers: Vec<u32> = parse(text, None).unwrap().iter().map(|&(number, _)| number).collect();
+    assert_eq!(numbers, [4_294_967_295]);
 }
 
 #[test]
@@ -194,7 +275,8 @@ proptest! {
         let mut random = SplitMix64::new(seed);
         let paths: Vec<Path> =
             (0..nodes).map(|_| model.path(Instant::from_secs(200), &mut random).unwrap()).collect();
-        let read = parse(&write(&paths), Some(model.area)).unwrap();
+        let read: Vec<Path> =
+            parse(&write(&paths), Some(model.area)).unwrap().into_iter().map(|(_, path)| path).collect();
         prop_assert_eq!(read.len(), paths.len());
         for (read, path) in read.iter().zip(&paths) {
             prop_assert_eq!(read.position(Instant::ZERO), path.position(Instant::ZERO));
@@ -213,6 +295,8 @@ proptest! {
         lines in prop::collection::vec(
             prop_oneof![
                 "[ -~]{0,60}",
+                r#"[$\[\]{}"\\();# a-cö]{0,30}"#,
+                r#"set [ab] \[expr [-+*/%() 0-9.e]{0,12}\]"#,
                 r#"\$node_\([0-9]{1,3}\) set [XYZ]_ -?[0-9.e]{1,6}"#,
                 r#"\$ns_ at [0-9.]{1,4} "\$node_\([0-3]\) setdest [0-9.]{1,4} [0-9.]{1,4} [0-9.]{1,4}""#,
             ],
