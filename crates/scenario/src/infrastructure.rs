@@ -44,8 +44,8 @@ pub struct Client {
     /// The time to change the channel; 2 ms by default.
     #[serde(default)]
     pub switch_time: Option<Time>,
-    /// The client leaves its access point after that many consecutive beacons that were not received; 7 by default, 0 to ignore
-    /// beacons.
+    /// The client leaves its access point after that many consecutive beacons that were not received, if no data or acknowledgements
+    /// came from it either; 7 by default, 0 to ignore beacons.
     #[serde(default)]
     pub missed_beacons: Option<u32>,
     /// The client leaves its access point after that many consecutive attempts without an acknowledgement; 20 by default, 0 to

@@ -101,7 +101,7 @@ impl Wifi {
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Station {
-    /// Rate of the unicast data frames that it sends, without adaptation.
+    /// Rate of the unicast data frames that it sends, without adaptation. The rate of an access point precedes it in that cell.
     pub rate: Option<Rate>,
     /// Its smallest contention window in slots, a power of two minus one: a backoff is uniform from 0 to the window.
     pub cw_min: Option<u16>,
@@ -323,8 +323,8 @@ pub enum AodvRules {
 /// The timing of DSDV.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 pub enum RoutingTiming {
-    /// New and broken routes are advertised at once, a full update follows every 15 s, and links are lost when the MAC gives a
-    /// packet up.
+    /// New and broken routes are advertised at once, though no station sends more than one such update per second; a full update
+    /// follows every 15 s, and links are lost when the MAC gives a packet up.
     #[default]
     #[serde(rename = "sane")]
     Sane,

@@ -1,5 +1,6 @@
 mod document;
 mod hosts;
+mod limits;
 mod losses;
 mod probes;
 mod protection;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use whimbrel_netsim::{LinkRate, QueueLimit, queue};
-use whimbrel_units::{ByteCount, Duration};
+use whimbrel_units::Duration;
 
 use super::{LinkPlan, Note, TrafficPlan};
 
@@ -61,7 +61,7 @@ fn is_regular(link: &LinkPlan) -> bool {
     let config = &link.config;
     matches!(config.rate, LinkRate::Constant(_))
         && matches!(config.discipline, queue::Discipline::DropTail)
-        && config.queue != QueueLimit::Unlimited
+        && config.limit != QueueLimit::Unlimited
         && link.controller.is_none()
 }
 

@@ -9,8 +9,8 @@ use whimbrel_wifi::infrastructure::{
 use whimbrel_wifi::phy::RateSet;
 use whimbrel_wifi::propagation::from_decibels;
 
-use super::stations::{self, StationPlan};
 use super::mac::phy_rate;
+use super::stations::{self, StationPlan};
 use super::{Note, quoted};
 use crate::error::ScenarioError;
 use crate::infrastructure::{self as keys, AccessPoint, Client};

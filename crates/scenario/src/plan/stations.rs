@@ -238,8 +238,10 @@ fn mobile(
             })?;
             let from = paths.partition_point(|(number, _)| number < first);
             let wanted = paths.get(from..from.saturating_add(count)).ok_or_else(|| {
-                let expected =
-                    format!("a file with {count} nodes from number {first} on; it has {}", paths.len() - from);
+                let expected = format!(
+                    "a file with {count} nodes from number {first} on; it has {}",
+                    paths.len() - from
+                );
                 ScenarioError::invalid(&file_key, name(), expected)
             })?;
             let is_consecutive = wanted.iter().map(|&(number, _)| number).eq((*first..).take(count));

@@ -105,6 +105,11 @@ impl<R: Random> Dsdv<R> {
         self.config.period.mul_f64(1.0 - spread + spread * self.random.uniform())
     }
 
+    /// The earliest time of an update that is not planned.
+    fn next_update(&self, now: Instant) -> Instant {
+        self.last_update.map_or(now, |last| now.max(last + self.config.trigger_interval))
+    }
+
     /// Queues an update: a full one if requested or if much has changed. Returns `true` if it was a full one.
     fn send_update(&mut self, now: Instant, full: bool) -> bool {
         let (changed, total) = self.table.changes(now);
@@ -134,10 +139,9 @@ impl<R: Random> Dsdv<R> {
 
     /// Sends the incremental update that is due, or postpones it for the shortest interval between updates.
     fn send_triggered_update(&mut self, now: Instant) {
-        if let Some(last) = self.last_update
-            && last + self.config.trigger_interval > now
-        {
-            self.table.postpone_triggers(now, last + self.config.trigger_interval);
+        let next = self.next_update(now);
+        if next > now {
+            self.table.postpone_triggers(now, next);
             return;
         }
         self.table.clear_triggers(now);
@@ -165,7 +169,8 @@ impl<R: Random> Dsdv<R> {
         if destination == self.address {
             if metric >= INFINITY {
                 // A node reports this node as unreachable: only a fresh number of its own corrects that.
-                self.full_update_at = now;
+                let at = if self.config.corrects_at_once { now } else { self.next_update(now) };
+                self.full_update_at = self.full_update_at.min(at);
             }
             return;
         }

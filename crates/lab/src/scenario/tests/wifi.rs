@@ -157,10 +157,6 @@ fn mistakes_are_named_with_their_keys() {
         "node[0].layout = (600, 0): expected positions within the map, (0, 0) to (500, 100)"
     );
     assert_eq!(
-        mistake(MESH, &[("node[0].layout.spacing", json!("300 m"))]),
-        "flow[0].to = \"n3\": expected a node that can be reached: there is no path from \"n0\" to \"n3\""
-    );
-    assert_eq!(
         mistake(MESH, &[("wifi.air.radio", json!({ "range": "600 m" }))]),
         "wifi[0].radio.carrier_sense_range = \"...\": expected a range of carrier sense that is not below that of reception"
     );

@@ -29,6 +29,8 @@ pub struct DsdvConfig {
     pub triggers_on_broken: bool,
     /// The shortest interval from an update to a triggered one.
     pub trigger_interval: Duration,
+    /// `true` if a node that is reported as unreachable sends its correction, a full update, without regard to that interval.
+    pub corrects_at_once: bool,
     /// A neighbour is lost after this number of periods of silence.
     pub neighbour_periods: u64,
     /// `true` if a neighbour is lost as well when the link layer gives up a packet to it. The packet, and those queued for
@@ -58,6 +60,7 @@ impl DsdvConfig {
         settles_all: true,
         triggers_on_broken: false,
         trigger_interval: Duration::from_secs(1),
+        corrects_at_once: true,
         neighbour_periods: 3,
         link_layer_feedback: false,
         entries_per_packet: usize::MAX,
@@ -73,6 +76,7 @@ impl Default for DsdvConfig {
             initial_settling_time: Duration::from_secs(1),
             settles_all: false,
             triggers_on_broken: true,
+            corrects_at_once: false,
             link_layer_feedback: true,
             // 20 bytes of header and 12 bytes per entry: within 1500 bytes.
             entries_per_packet: 120,

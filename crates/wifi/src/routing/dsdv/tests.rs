@@ -111,6 +111,34 @@ fn settled(config: DsdvConfig) -> (Agent, f64) {
     (agent, now)
 }
 
+/// Neighbours report the node as unreachable, and new routes come and go, ten times a second.
+#[test]
+fn whatever_happens_an_agent_sends_one_update_per_second_by_default() {
+    for (config, limit) in
+        [(DsdvConfig::default(), 22), (DsdvConfig { corrects_at_once: true, ..DsdvConfig::default() }, 1_000)]
+    {
+        let (mut agent, start) = settled(config);
+        let mut sent = Vec::new();
+        for step in 1..=200u32 {
+            let now = start + 0.1 * f64::from(step);
+            sent.append(&mut run(&mut agent, now));
+            let metric = if step % 2 == 0 { INFINITY } else { 3 };
+            let update =
+                [entry(0, INFINITY, 2 * step + 1_001), entry(9, metric, step), entry(10 + step, 2, 2)];
+            agent.handle_packet(at(now), Address(1), DsdvUpdate::new(&update));
+        }
+        assert!(sent.len() <= limit, "{} updates", sent.len());
+        // One each second: nothing is suppressed for longer.
+        assert!(sent.len() >= 19, "{} updates", sent.len());
+        if limit < 100 {
+            // The jitter of either is up to 10 ms.
+            assert!(sent.windows(2).all(|pair| pair[1].0 - pair[0].0 > 0.98), "{sent:?}");
+        } else {
+            assert!(sent.len() > 100, "without the limit, {} updates", sent.len());
+        }
+    }
+}
+
 #[test]
 fn a_fresh_sequence_number_triggers_no_update_in_ns2() {
     let (mut agent, now) = settled(DsdvConfig::NS2);
