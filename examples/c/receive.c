@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
     if (!runtime || !config)
         fail("starting");
     if (strcmp(argv[2], "plaintext") == 0 ? whimbrel_config_plaintext(config)
-                                          : whimbrel_config_secret(config, (const uint8_t *)argv[2], strlen(argv[2])))
+                                          : whimbrel_config_secret(config, argv[2], strlen(argv[2])))
         fail("the secret");
     whimbrel_listener *listener = whimbrel_listen(runtime, config, argv[1], DCCP_PORT);
     if (!listener)
@@ -75,6 +75,6 @@ int main(int argc, char **argv) {
         fail("receiving");
     whimbrel_free(socket);
     whimbrel_listener_free(listener);
-    whimbrel_runtime_free(runtime, 2000);
+    whimbrel_runtime_free(runtime);
     return 0;
 }

@@ -101,7 +101,7 @@ int main(int argc, char **argv) {
     }
     whimbrel_runtime *runtime = whimbrel_runtime_new();
     whimbrel_config *config = whimbrel_config_new();
-    if (!runtime || !config || whimbrel_config_secret(config, (const uint8_t *)argv[3], strlen(argv[3])))
+    if (!runtime || !config || whimbrel_config_secret(config, argv[3], strlen(argv[3])))
         fail("the secret");
     int udp = socket(AF_INET, SOCK_DGRAM, 0);
     struct sockaddr_in address = loopback(argv[4]);

@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
     if (!runtime || !config)
         fail("starting");
     if (strcmp(argv[2], "plaintext") == 0 ? whimbrel_config_plaintext(config)
-                                          : whimbrel_config_secret(config, (const uint8_t *)argv[2], strlen(argv[2])))
+                                          : whimbrel_config_secret(config, argv[2], strlen(argv[2])))
         fail("the secret");
     /* A file, not live data: nothing is dropped from the queue, and send waits. */
     if (whimbrel_config_send_queue(config, 64, 1 << 20, true))
@@ -67,5 +67,5 @@ int main(int argc, char **argv) {
             (unsigned long long)stats.queued_datagrams);
     /* Closes after the last datagram was sent; freeing the runtime waits for that. */
     whimbrel_free(socket);
-    return whimbrel_runtime_free(runtime, 20000) == 1 ? 0 : 1;
+    return whimbrel_runtime_close(runtime, 20000) == 1 ? 0 : 1;
 }

@@ -21,6 +21,7 @@ if __name__ == "__main__":
         "background": [False],
         "metrics": ["goodput_bps", "delay_mean_s"],
         "is_random": True,
+        "fixed_recordings": [],
     }
     core = SimpleNamespace(run=slow_run, examine=lambda *_: found, __file__=__file__)
     simulation.core = lambda: core  # type: ignore[assignment]

@@ -4,6 +4,7 @@ import json
 import math
 from itertools import combinations
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -150,3 +151,15 @@ def test_a_chart_that_vega_refuses_is_named(tmp_path: Path) -> None:
     with pytest.raises(WhimbrelError, match="figure odd"):
         figures.write_chart({"mark": 7}, tmp_path, "odd")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_control_character_in_a_name_leaves_a_picture(tmp_path: Path) -> None:
+    made = Sheet("s", "a\x07 title\x1b[2J", ["row\ufffe"], ["a\x00b", "c"], [Metric("x", "ms", "X")])
+    for column in made.columns:
+        made.values["row\ufffe", column, "x"] = value_of([1.0, 2.0])
+    (chart,) = figures.usual_charts(made).values()
+    figures.write_chart(chart, tmp_path, "s", formats=("svg", "png"))
+    svg = (tmp_path / "s.svg").read_text(encoding="utf-8")
+    ElementTree.fromstring(svg)  # noqa: S314 - our own picture
+    assert "\ufffd" in svg
+    assert (tmp_path / "s.png").stat().st_size > 0

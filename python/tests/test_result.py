@@ -1,6 +1,10 @@
 """Tables, and the input they refuse."""
 
+import pickle
+
 import numpy as np
+import pandas
+import polars
 import pytest
 
 from whimbrel.errors import WhimbrelError
@@ -52,6 +56,42 @@ def test_data_frames_have_the_same_columns() -> None:
         assert list(frame.columns) == ["flow", "goodput_bps", "lost"]
         assert list(frame["flow"]) == ["video", "tcp", "video"]
         assert list(frame["lost"]) == [5, 6, 7]
+
+
+def test_a_table_is_a_data_frame_to_others() -> None:
+    table = flows()
+    assert len(table) == 3
+    assert list(table) == ["flow", "goodput_bps", "lost"]
+    for frame in (pandas.DataFrame(table), polars.DataFrame(table)):
+        assert frame.shape == (3, 3)
+        assert list(frame["lost"]) == [5, 6, 7]
+
+    class Stream:
+        """Anything but a dict: only the protocol remains."""
+
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            return table.__arrow_c_stream__(requested_schema)
+
+    read = polars.DataFrame(Stream())
+    assert read.schema == {"flow": polars.String, "goodput_bps": polars.Float64, "lost": polars.UInt64}
+    assert read.rows() == [("video", 3.0, 5), ("tcp", 1.0, 6), ("video", 2.0, 7)]
+    assert pickle.loads(pickle.dumps(table)).where(flow="tcp").rows == 1  # noqa: S301
+
+
+def test_the_representation_has_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    text = repr(flows())
+    assert [line.split() for line in text.splitlines()[:4]] == [
+        ["flow", "goodput_bps", "lost"],
+        ["video", "3", "5"],
+        ["tcp", "1", "6"],
+        ["video", "2", "7"],
+    ]
+    assert text.endswith("3 rows")
+    wide = repr(Table({f"column{number}": np.arange(100.0) for number in range(9)}))
+    assert all(len(line) <= 30 for line in wide.splitlines())
+    assert "90 more rows" in wide
+    assert "6 more columns: column3" in " ".join(wide.split())
 
 
 def test_arrivals_are_in_the_order_of_the_schedule() -> None:

@@ -220,3 +220,16 @@ def test_the_repetitions_do_not_depend_on_the_unit(sample: list[float], unit: fl
     needed = statistics.repetitions_needed(sample)
     scaled = statistics.repetitions_needed([value * unit for value in sample])
     assert abs(scaled - needed) <= 1
+
+
+def test_identical_runs_have_no_interval_to_show() -> None:
+    same = statistics.student_interval([3.5, 3.5, 3.5])
+    assert same.is_identical
+    assert same.spread(1) == same.bounds() == "(identical in 3 runs)"
+    varied = statistics.student_interval([3.0, 4.0, 3.5])
+    assert not varied.is_identical
+    assert varied.spread(1) == "± 1.2"
+    assert varied.bounds(".2f") == "[2.26, 4.74]"
+    single = statistics.student_interval([3.5])
+    assert not single.is_identical
+    assert single.spread(1) == single.bounds() == ""

@@ -16,7 +16,7 @@ import pytest
 
 from whimbrel import output
 from whimbrel.__main__ import main
-from whimbrel.errors import UsageError
+from whimbrel.errors import OutputError
 from whimbrel.sheet import read_sheet
 
 SCENARIO = """
@@ -230,9 +230,111 @@ def test_errors_are_reported_before_the_first_run(
 def test_a_read_only_directory_is_reported_before_the_first_run(sweep: Sweep) -> None:
     Path("out").write_text("a file")
     status, _, said = sweep(DELAY)
-    assert status == 2
+    # As of `whimbrel run --out`.
+    assert status == 1
     assert "--out out: cannot write results there" in said
     assert Path("out").read_text() == "a file"
+
+
+RECORDED = SCENARIO.replace(
+    'rate = "2 Mbit/s"', 'trace = { file = "rates.csv", format = "rate", start = "%s" }'
+).replace('loss = { model = "bernoulli", rate = "1 %" }', 'reverse = { rate = "1 Mbit/s" }')
+RECORDED = RECORDED[: RECORDED.index('[[flow]]\nname = "scenery"')] + "[sweep]\n"
+
+
+def test_seeds_over_a_recording_are_repetitions_if_it_starts_at_random(sweep: Sweep) -> None:
+    Path("rates.csv").write_text(
+        "time_s,rate_kbps\n" + "".join(f"{at},{500 + 40 * at}\n" for at in range(60))
+    )
+    options = ("--max-runs", "4", "--precision", "0.001")
+    # A random start makes the runs random, within a nanosecond; the recording is the same in all of them.
+    fixed = (RECORDED % "beginning").replace("ccid = 3", 'ccid = 3\nstart_jitter = "1 ns"')
+    status, actual, said = sweep(DELAY, *options, text=fixed)
+    assert status == 0, said
+    note = " ".join(actual.split())
+    assert "identical in 3 runs" in note
+    assert "± 0.0" not in note
+    assert "Every run meets the recording link.radio.trace from its beginning" in note
+    assert "identical in 3 runs" in Path("out/index.html").read_text()
+    status, actual, said = sweep(DELAY, *options, text=RECORDED % "random")
+    assert status == 0, said
+    assert "identical" not in actual
+    assert "from its beginning" not in actual
+    spread = [float(line["ci_high"]) - float(line["ci_low"]) for line in rows("sweep.csv")]
+    assert all(each > 0 for each in spread), spread
+
+
+def test_json_contains_the_results(sweep: Sweep) -> None:
+    status, actual, _ = sweep(DELAY, "--max-runs", "3", "--precision", "0.5", "--json")
+    assert status == 0
+    found = json.loads(actual)["results"]
+    assert [each["settings"] for each in found[::2]] == [
+        {"link.radio.delay": delay} for delay in ("10 ms", "40 ms")
+    ]
+    for each, line in zip(found, rows("sweep.csv"), strict=True):
+        assert (each["flow"], each["metric"], each["unit"]) == (line["flow"], line["metric"], line["unit"])
+        assert each["mean"] == float(line["ours"])
+        assert (each["low"], each["high"]) == (float(line["ci_low"]), float(line["ci_high"]))
+        assert (each["runs"], each["identical"]) == (3, False)
+
+
+def test_an_error_names_the_value_at_fault_and_no_other_case(sweep: Sweep) -> None:
+    axes = """case = [
+        { name = "first", "flow.call.transport" = "tcp" },
+        { name = "second", "flow.call.ccid" = 9 },
+    ]"""
+    status, _, said = sweep(axes, "--quick", "--json")
+    assert status == 1
+    assert "sweep.case[1].flow[0].ccid = 9" in said, said
+    assert "first" not in said
+    # A combination is at fault where each of its values is right.
+    axes = '"link.radio.trace" = [{ file = "none.csv", format = "rate" }]\n'
+    status, _, said = sweep(axes, "--quick", "--json")
+    assert status == 1
+    assert "link[0].trace" in said, said
+
+
+def test_a_sweep_of_millions_is_refused(sweep: Sweep) -> None:
+    values = ", ".join(f'"{value} us"' for value in range(3500))
+    status, _, said = sweep(
+        f'"link.radio.delay" = [{values}]\n"flow.call.start" = [{values}]\n', "--quick", "--json"
+    )
+    assert status == 1
+    assert "12250000 combinations" in said
+    assert not Path("out").exists()
+
+
+def test_text_that_no_figure_can_have_is_refused_before_the_first_run(sweep: Sweep) -> None:
+    for text in (SCENARIO.replace("A call", "A \\u0007call"), SCENARIO.replace("A call", "A\\uFFFEcall")):
+        status, _, said = sweep(DELAY, "--quick", "--json", text=text)
+        assert status == 1
+        assert "title = " in said
+        assert not Path("out").exists()
+
+
+def test_results_print_in_any_encoding(sweep: Sweep, tmp_path: Path) -> None:
+    (tmp_path / "call.toml").write_text(SCENARIO.replace("A call", "Gespräch") + DELAY)
+    done = subprocess.run(
+        [sys.executable, "-m", "whimbrel", "sweep", "call.toml", "--max-runs", "3", "--precision", "0.0001"],
+        env={**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"+-" in done.stdout
+    assert b"wider than +-0.01 %" in b" ".join(done.stdout.split())
+
+
+def test_a_narrow_terminal_shows_whole_numbers(sweep: Sweep, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    status, actual, _ = sweep(DELAY + LOSS, "--quick")
+    assert status == 0
+    assert max(map(len, actual.splitlines()[:-3])) <= 60
+    found = "".join(actual.split())
+    assert all(
+        f"{float(line['ours']):.1f}" in found for line in rows("sweep.csv") if line["metric"] == "goodput"
+    )
 
 
 def test_notes_of_the_runs_reach_the_table(sweep: Sweep) -> None:
@@ -278,7 +380,7 @@ def test_a_directory_of_results_has_one_writer(tmp_path: Path, sweep: Sweep) -> 
         try:
             with output.claimed(tmp_path / "out"):
                 break
-        except UsageError:
+        except OutputError:
             time.sleep(0.05)
     status, _, said = sweep(DELAY, "--quick", "--json")
     assert status == 0, said

@@ -47,7 +47,9 @@ class FakeCore(SimpleNamespace):
             raise ValueError("wrong is true, expected false")
         flows = ["a", "b"] if document.get("two") else ["a"]
         scenery = [False] * len(flows)
-        return {"flows": flows, "background": scenery, "metrics": ["goodput_bps", "lost"], "is_random": True}
+        metrics = ["goodput_bps", "lost"]
+        found = {"flows": flows, "background": scenery, "metrics": metrics, "is_random": True}
+        return {**found, "fixed_recordings": []}
 
     def cli(self, argv: Sequence[str]) -> int:
         return len(argv)

@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from whimbrel import texts
 from whimbrel.errors import CampaignInterrupted, WhimbrelError
 
 _PYTHON_COMMANDS = ("reproduce", "sweep", "report", "compare", "quality", "testbed", "examples")
@@ -72,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0, 1 for a failure, 2 for a wrong command line, 130 after Ctrl-C.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    texts.make_printable()
     try:
         return _dispatch(given)
     except CampaignInterrupted as stop:
@@ -85,12 +87,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complain(error)
         return error.exit_code
     except KeyboardInterrupt:
+        print("whimbrel: interrupted", file=sys.stderr)
         return CampaignInterrupted.exit_code
     except BrokenPipeError:
-        # The reader has closed the pipe, as with `| head`; Python would report it again at exit.
+        # The reader has closed the pipe, as `head` does: no failure. Python would report it again at exit.
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return 0
     except OSError as error:
         # A full disk or a read-only directory: an expected error that needs no traceback.
         print(f"whimbrel: {_what_failed(error)}", file=sys.stderr)

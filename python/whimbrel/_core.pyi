@@ -37,6 +37,7 @@ def examine(
     scenario: str,
     set: list[str] = ...,  # noqa: A002 - the name of the command's option
     base: str = ...,
+    case: bool = ...,
 ) -> dict[str, Any]:
     """Checks a scenario as far as possible without running it.
 
@@ -44,10 +45,12 @@ def examine(
         scenario: as for `run`.
         set: as for `run`.
         base: as for `run`.
+        case: it is one of the combinations of its sweep, whose other values are not checked.
 
     Returns:
         `flows` and `background` (lists of a name and a flag for each flow), `metrics` (the numeric columns of
-        the table `flows`), `is_random` (true if runs with different seeds may differ).
+        the table `flows`), `is_random` (true if runs with different seeds may differ), `fixed_recordings`
+        (keys of the recordings that every run meets from their beginning).
 
     Raises:
         ValueError: the scenario is invalid; the message names the key, the value and what was expected.

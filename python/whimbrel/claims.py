@@ -386,6 +386,10 @@ def _suffix(unit: str) -> str:
     return f" {unit}" if unit else ""
 
 
+def _before(words: str) -> str:
+    return f" {words}" if words else ""
+
+
 def _labels(a: Value, b: Value) -> tuple[str, str]:
     """Two values, with their sheets if their names are the same."""
     same = a.name == b.name and a.source != b.source
@@ -398,9 +402,7 @@ def _label(value: Value, *, with_source: bool = False) -> str:
     if interval is None:
         return f"{name} undefined"
     text = f"{name} {interval.mean:.3g}"
-    if interval.n > 1:
-        text += f" [{interval.low:.3g}, {interval.high:.3g}]"
-    text += _suffix(value.unit)
+    text += _before(interval.bounds()) + _suffix(value.unit)
     if interval.n < value.sample.size:
         return f"{text} (defined in {interval.n} of {value.sample.size} runs)"
     return text if interval.n > 1 or value.is_exact else f"{text} (one run)"
@@ -409,17 +411,12 @@ def _label(value: Value, *, with_source: bool = False) -> str:
 def _signed(found: Interval | None, unit: str) -> str:
     if found is None:
         return "no difference defined"
-    text = f"difference {found.mean:+.3g}"
-    if found.n > 1 and not math.isnan(found.low):
-        text += f" [{found.low:+.3g}, {found.high:+.3g}]"
-    return text + _suffix(unit)
+    return f"difference {found.mean:+.3g}{_before(found.bounds('+.3g'))}{_suffix(unit)}"
 
 
 def _multiple(found: Interval | None) -> str:
     if found is None:
         return "no ratio defined"
-    if found.n < 2 or math.isnan(found.low):
-        return f"{found.mean:.3g} times as much"
     if math.isinf(found.high):
         return f"{found.mean:.3g} times as much, the interval unbounded"
-    return f"{found.mean:.3g} [{found.low:.3g}, {found.high:.3g}] times as much"
+    return f"{found.mean:.3g}{_before(found.bounds())} times as much"

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from whimbrel import extras, figures, output, paper, paper_folders, quantities, rebuild
+from whimbrel import extras, figures, output, paper, paper_folders, quantities, rebuild, terminal
 from whimbrel import reproduce as paper_runs
 from whimbrel import sweep as sweep_runs
 from whimbrel.errors import InputError
@@ -155,7 +155,8 @@ def sweep(arguments: Sequence[str]) -> int:
     }
     if given.json:
         wide = sum(sweep_runs.wide(plan, line, metric) for line in swept.lines for metric in line.values)
-        _say({**summary, "wide": wide}, as_json=True)
+        about = {"wide": wide, "results": sweep_runs.document(plan, swept), "note": swept.sheet.note}
+        _say({**summary, **about}, as_json=True)
         return 0
     _print_sweep(plan, swept)
     _say(summary, as_json=False)
@@ -318,7 +319,7 @@ def _print_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
             each.key: {"title": each.title, "items": {item.key: item.title for item in each.items}}
             for each in papers
         }
-        print(json.dumps(listed, ensure_ascii=False))
+        print(json.dumps(listed))
         return
     for each in papers:
         _print(f"[bold]{each.key}[/]  {escape(each.title)} ({escape(each.credit)})")
@@ -366,17 +367,14 @@ def _print_sweep(plan: Plan, swept: sweep_runs.Swept) -> None:
             interval = value.interval
             summary = "-" if interval is None else f"{interval.mean:.{metric.digits}f}"
             if interval is not None and interval.n > 1:
-                summary += f" ± {interval.half_width:.{metric.digits}f}"
+                summary += f" {interval.spread(metric.digits)}"
             if interval is not None and interval.n < len(value.seeds):
                 # The other runs leave it undefined, so the mean covers these alone.
                 summary += f" (of {interval.n})"
             cells.append(summary + ("*" if sweep_runs.wide(plan, line, name) else ""))
         runs = max(len(value.seeds) for value in line.values.values())
         table.add_row(*map(escape, [*line.settings.values(), line.flow, *cells]), str(runs))
-    # Full width: a narrower terminal or file must not truncate numbers.
-    console = Console(highlight=False)
-    widest = console.measure(table, options=console.options.update(width=1000)).maximum
-    console.print(table, width=max(console.width, widest), no_wrap=True, overflow="ignore", crop=False)
+    terminal.print_table(table)
     if swept.sheet.note:
         star = "* " if sweep_runs.unreached(plan, swept.lines) else ""
         _print(escape(f"{star}{swept.sheet.note}"))
@@ -384,7 +382,7 @@ def _print_sweep(plan: Plan, swept: sweep_runs.Swept) -> None:
 
 def _say(summary: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(summary, ensure_ascii=False))
+        print(json.dumps(summary))
     else:
         for name, value in summary.items():
             _print(f"{name}: {escape(str(value))}")

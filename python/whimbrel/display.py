@@ -5,12 +5,14 @@ Tables need nothing but this package; figures need the extra `charts`.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.console import Console
 
 from whimbrel.errors import UsageError
 
@@ -112,6 +114,32 @@ def table_html(table: Table, caption: str = "", columns: Sequence[str] | None = 
     )
 
 
+def table_text(table: Table) -> str:
+    """The rows of a table, or its first and last, in the columns that fit into the terminal."""
+    width = Console().width
+    half = _ROWS // 2
+    rows = [*range(table.rows)]
+    gap = table.rows > _ROWS
+    shown = [*rows[:half], *rows[-half:]] if gap else rows
+    columns: dict[str, list[str]] = {}
+    room = width
+    for name, values in table.items():
+        cells = [name, *(_plain(values[row]) for row in shown)]
+        size = max(map(len, cells))
+        if columns and size > room:
+            break
+        room -= size + 2
+        left = values.dtype.kind == "U"
+        columns[name] = [cell.ljust(size) if left else cell.rjust(size) for cell in cells]
+    lines = ["  ".join(cells).rstrip() for cells in zip(*columns.values(), strict=True)]
+    if gap:
+        lines.insert(1 + half, f"… {table.rows - 2 * half} more rows")
+    more = [name for name in table if name not in columns]
+    names = f", and {len(more)} more columns: {', '.join(more)}" if more else ""
+    size = f"{table.rows} row{'' if table.rows == 1 else 's'}"
+    return "\n".join([*lines, *textwrap.wrap(f"{size}{names}", max(width, 20))])
+
+
 def _plain(value: Any) -> str:  # noqa: ANN401 - a numpy scalar or a word
     if isinstance(value, np.floating):
         return "–" if np.isnan(value) else f"{value:.5g}"
@@ -143,7 +171,7 @@ def result_html(result: Result) -> str:
             hidden = len([column for column in table if column not in _MAIN_COLUMNS])
             parts.append(f"<p>and {hidden} more columns: <code>result.flows</code></p>" if hidden else "")
         else:
-            parts.append(f"<p><b>{escape(name)}</b>: {table.rows} rows, {len(table)} columns</p>")
+            parts.append(f"<p><b>{escape(name)}</b>: {table.rows} rows, {len(list(table))} columns</p>")
     return framed("".join(parts))
 
 

@@ -28,6 +28,10 @@ class InputError(WhimbrelError):
     """An input file or directory does not exist or cannot be read."""
 
 
+class OutputError(WhimbrelError):
+    """A directory of results cannot be written, or another command writes there."""
+
+
 class ScenarioError(WhimbrelError):
     """A scenario cannot be read or applied; the message names the file and the key."""
 

@@ -106,7 +106,7 @@ def main(arguments: Sequence[str]) -> int:
             )
         return 0
     if given.json:
-        print(json.dumps({each.name: each.about for each in known()}, ensure_ascii=False))
+        print(json.dumps({each.name: each.about for each in known()}))
         return 0
     width = max(len(each.name) for each in known())
     for each in known():

@@ -157,4 +157,6 @@ def _shown(interval: Interval | None) -> str:
         return "–"
     if math.isnan(interval.low):
         return f"{interval.mean:.3g} (one run)"
+    if interval.is_identical:
+        return f"{interval.mean:.3g} {interval.bounds()}"
     return f"{interval.mean:.3g} ({interval.low:.3g} to {interval.high:.3g})"

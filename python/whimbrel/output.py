@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from whimbrel.errors import UsageError
+from whimbrel.errors import OutputError
 
 try:
     import fcntl
@@ -25,7 +25,7 @@ def claimed(out: Path) -> Iterator[None]:
     Directories that were created and stayed empty are removed again.
 
     Raises:
-        UsageError: nothing can be written there, or another command writes there.
+        OutputError: nothing can be written there, or another command writes there.
     """
     missing = [path for path in (out, *out.parents) if not path.exists()]
     try:
@@ -33,7 +33,7 @@ def claimed(out: Path) -> Iterator[None]:
         with tempfile.TemporaryFile(dir=out):
             pass
     except OSError as error:
-        raise UsageError(f"--out {out}: cannot write results there: {error.strerror or error}") from error
+        raise OutputError(f"--out {out}: cannot write results there: {error.strerror or error}") from error
     try:
         with _locked(out):
             yield
@@ -53,7 +53,7 @@ def _locked(out: Path) -> Iterator[None]:
         try:
             fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UsageError(
+            raise OutputError(
                 f"--out {out}: another whimbrel{_holder(directory)} writes there; wait for it to end, "
                 f"or choose another directory"
             ) from None

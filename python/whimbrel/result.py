@@ -16,7 +16,7 @@ Undefined values, such as the delay of a flow that received nothing, are NaN.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,46 +35,47 @@ if TYPE_CHECKING:
 Column = npt.NDArray[Any]
 
 
-class Table(Mapping[str, Column]):
+class Table(dict[str, Column]):
     """Named columns of one length, in order.
 
     Columns are one-dimensional arrays of float64, int64, uint64, bool or str; strings may also be given as a
     list, or as a pair of codes and categories.
+
+    It is a dict of its columns, so that `pandas.DataFrame(table)` and `polars.DataFrame(table)` are data
+    frames, and has Arrow's PyCapsule interface for other libraries. As of a data frame, iteration is over the
+    columns' names, and `len` is the number of rows.
 
     Raises:
         WhimbrelError: columns of several lengths, or not one-dimensional.
     """
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
-        self._columns = {name: _as_column(values) for name, values in columns.items()}
-        sizes = {name: column.shape for name, column in self._columns.items()}
+        super().__init__({name: _as_column(values) for name, values in columns.items()})
+        sizes = {name: column.shape for name, column in self.items()}
         if any(len(shape) != 1 for shape in sizes.values()) or len(set(sizes.values())) > 1:
             raise WhimbrelError(f"the columns of a table have one length: {sizes}")
 
-    def __getitem__(self, name: str) -> Column:
-        try:
-            return self._columns[name]
-        except KeyError:
-            raise KeyError(f"no column {name!r}; there are {', '.join(self._columns)}") from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
+    def __missing__(self, name: str) -> Column:
+        raise KeyError(f"no column {name!r}; there are {', '.join(self)}")
 
     def __len__(self) -> int:
-        """The number of columns, as of any mapping; see also `rows`."""
-        return len(self._columns)
+        """The number of rows."""
+        return self.rows
+
+    def __bool__(self) -> bool:
+        return self.rows > 0
 
     @property
     def rows(self) -> int:
         """The number of rows."""
-        return next((int(column.size) for column in self._columns.values()), 0)
+        return next((int(column.size) for column in self.values()), 0)
 
     def where(self, **equal: object) -> Table:
         """The rows in which every named column has the given value: `flows.where(flow="video")`."""
         keep = np.ones(self.rows, dtype=np.bool_)
         for name, value in equal.items():
             keep &= np.asarray(self[name] == value)
-        return Table({name: column[keep] for name, column in self._columns.items()})
+        return Table({name: column[keep] for name, column in self.items()})
 
     def only(self) -> dict[str, float]:
         """The only row of a table, by column.
@@ -99,13 +100,21 @@ class Table(Mapping[str, Column]):
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a pandas data frame; needs pandas (`pip install whimbrel[tables]`)."""
-        frame: pandas.DataFrame = extras.load("pandas", "tables", "to_pandas").DataFrame(dict(self._columns))
+        frame: pandas.DataFrame = extras.load("pandas", "tables", "to_pandas").DataFrame(dict(self))
         return frame
 
     def to_polars(self) -> polars.DataFrame:
         """The table as a polars data frame; needs polars (`pip install whimbrel[tables]`)."""
-        frame: polars.DataFrame = extras.load("polars", "tables", "to_polars").DataFrame(dict(self._columns))
+        frame: polars.DataFrame = extras.load("polars", "tables", "to_polars").DataFrame(dict(self))
         return frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows as a stream of Arrow's PyCapsule interface, which DuckDB, PyArrow and others read.
+
+        Raises:
+            MissingExtra: polars, which converts them, is not installed (`pip install whimbrel[tables]`).
+        """
+        return self.to_polars().__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
         from whimbrel import display
@@ -113,7 +122,9 @@ class Table(Mapping[str, Column]):
         return display.framed(display.table_html(self))
 
     def __repr__(self) -> str:
-        return f"Table({self.rows} rows: {', '.join(self._columns)})"
+        from whimbrel import display
+
+        return display.table_text(self)
 
 
 class Result:

@@ -9,13 +9,21 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from whimbrel import texts
 from whimbrel.errors import ScenarioError
+
+_MOST_BYTES = 16 << 20
+"""The largest scenario file, as of the simulator."""
+_MOST_COMBINATIONS = 100_000
+"""The largest sweep."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ class Scenario:
             ScenarioError: it cannot be read, or is not TOML.
         """
         try:
-            return cls(tomllib.loads(path.read_text(encoding="utf-8")), base=path.parent)
+            return cls(tomllib.loads(texts.read(path, _MOST_BYTES)), base=path.parent)
         except (OSError, ValueError) as error:
             raise ScenarioError(f"{path}: {error}") from error
 
@@ -84,11 +92,11 @@ class Scenario:
     def files(self) -> Iterator[str]:
         """Files named by strings of the scenario, as given there: their content is a part of it."""
         values = (override_value(override) for override in self.overrides)
-        for text in itertools.chain(_strings(self.document), *map(_strings, values)):
+        for name in itertools.chain(_strings(self.document), *map(_strings, values)):
             # Only the simulator knows which keys name files; any string that names one counts.
             try:
-                if text and (self.base / text).is_file():
-                    yield text
+                if name and (self.base / name).is_file():
+                    yield name
             except (OSError, ValueError):
                 continue
 
@@ -103,16 +111,22 @@ class Scenario:
             one empty combination.
 
         Raises:
-            ScenarioError: a key of `[sweep]` that is not a list of at least one value, or lists one twice.
+            ScenarioError: a key of `[sweep]` that is not a list of at least one value, or lists one twice; or
+                too many combinations.
         """
         lists = self.document.get("sweep", {})
         for key, values in lists.items():
             if not isinstance(values, Sequence) or isinstance(values, str) or not values:
                 raise ScenarioError(f"sweep.{key} is {values!r}, not a list of at least one value")
+        combinations = math.prod(map(len, lists.values()))
+        if combinations > _MOST_COMBINATIONS:
+            raise ScenarioError(
+                f"sweep has {combinations} combinations of values: expected at most {_MOST_COMBINATIONS}"
+            )
         axes = [[_setting(key, value) for value in values] for key, values in lists.items()]
         for key, axis in zip(lists, axes, strict=True):
-            labels = [str(label) for label, _ in axis]
-            if twice := next((label for label in labels if labels.count(label) > 1), None):
+            counted = Counter(str(label) for label, _ in axis)
+            if twice := next((label for label, count in counted.items() if count > 1), None):
                 raise ScenarioError(f"sweep.{key} lists {twice} twice")
         return [
             (
@@ -140,12 +154,12 @@ def _json(document: Mapping[str, Any]) -> str:
 
 def override_value(override: str) -> Any:  # noqa: ANN401 - any TOML value
     """The value of a `key=value`: TOML, or otherwise a plain string, as the simulator reads it."""
-    text = override.partition("=")[2].strip()
+    given = override.partition("=")[2].strip()
     try:
-        table = tomllib.loads(f"value = {text}")
+        table = tomllib.loads(f"value = {given}")
     except tomllib.TOMLDecodeError:
-        return text
-    return table["value"] if len(table) == 1 else text
+        return given
+    return table["value"] if len(table) == 1 else given
 
 
 def toml_value(value: Any) -> str:  # noqa: ANN401 - any TOML value

@@ -88,12 +88,14 @@ class Examined:
         background: those of them that are background traffic.
         metrics: the numeric columns of the table `flows`.
         is_random: true if runs with different seeds may differ.
+        fixed_recordings: keys of recordings of links that every run meets from their beginning.
     """
 
     flows: tuple[str, ...]
     background: frozenset[str]
     metrics: tuple[str, ...]
     is_random: bool
+    fixed_recordings: tuple[str, ...] = ()
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -101,19 +103,24 @@ class Examined:
         return tuple(flow for flow in self.flows if flow not in self.background)
 
 
-def examine(scenario: Scenario) -> Examined:
-    """Checks a scenario as `run` does before it runs it.
+def examine(scenario: Scenario, *, case: bool = False) -> Examined:
+    """Checks a scenario as `run` does before it runs it, and the values of its `[sweep]`.
+
+    Args:
+        scenario: the scenario.
+        case: it is one of the combinations of a sweep, whose other values do not matter.
 
     Raises:
         ScenarioError: it is invalid; the message states what was expected.
     """
     try:
-        found = core().examine(scenario.whole_text(), list(scenario.overrides), str(scenario.base))
+        found = core().examine(scenario.whole_text(), list(scenario.overrides), str(scenario.base), case)
     except ValueError as error:
         raise ScenarioError(str(error)) from error
     flows = tuple(found["flows"])
     scenery = frozenset(flow for flow, back in zip(flows, found["background"], strict=True) if back)
-    return Examined(flows, scenery, tuple(found["metrics"]), bool(found["is_random"]))
+    metrics, fixed = tuple(found["metrics"]), tuple(found["fixed_recordings"])
+    return Examined(flows, scenery, metrics, bool(found["is_random"]), fixed)
 
 
 def engine_of(function: Callable[..., Any]) -> str:

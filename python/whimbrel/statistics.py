@@ -7,7 +7,8 @@ prints and stops by Student's t interval; skewed metrics have the BCa bootstrap.
 
 Every function takes a one-dimensional sample with one value per repetition, in the metric's own unit.
 An empty sample, a NaN or an infinity raises `StatisticsError`. A single value has a mean but no spread:
-its interval has NaN for bounds. A sample without spread has an interval of width zero.
+its interval has NaN for bounds. A sample without spread has an interval of width zero, which is shown as
+"identical in n runs": such runs are one measurement, and say nothing about chance.
 """
 
 from __future__ import annotations
@@ -64,6 +65,33 @@ class Interval:
     def half_width(self) -> float:
         """Half the distance between the bounds; NaN for a single value."""
         return (self.high - self.low) / 2
+
+    @property
+    def is_identical(self) -> bool:
+        """True if several values are all the same."""
+        return self.n > 1 and self.low == self.high
+
+    def spread(self, digits: int) -> str:
+        """Half the width, as shown behind the mean: `± 1.2`; empty for a single value.
+
+        Args:
+            digits: decimal places.
+        """
+        if self.is_identical:
+            return f"(identical in {self.n} runs)"
+        return f"± {self.half_width:.{digits}f}" if self.n > 1 else ""
+
+    def bounds(self, form: str = ".3g") -> str:
+        """The bounds, as shown behind the mean: `[1.1, 1.3]`; empty if there are none.
+
+        Args:
+            form: format of a number.
+        """
+        if self.is_identical:
+            return f"(identical in {self.n} runs)"
+        if self.n < 2 or math.isnan(self.low):
+            return ""
+        return f"[{self.low:{form}}, {self.high:{form}}]"
 
     def contains(self, value: float) -> bool:
         """True if `value` lies between the bounds, which are part of the interval."""

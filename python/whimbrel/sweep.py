@@ -74,6 +74,11 @@ def simulate(
     """
     scenario = Scenario.from_file(file).changed(*overrides)
     combinations = scenario.sweep()
+    # An error in a value of the sweep names it; one of a combination is that of the combination.
+    try:
+        simulation.examine(scenario)
+    except ScenarioError as error:
+        raise ScenarioError(f"{file}: {error}") from error
     names = [case_name(values) for values, _ in combinations]
     examined = [_examined(each, metrics, name) for name, (_, each) in zip(names, combinations, strict=True)]
     name = file.stem
@@ -98,6 +103,7 @@ def simulate(
         "command": command or shlex.join(["whimbrel", "sweep", str(file)]),
         "settings": [{key: str(value) for key, value in values.items()} for values, _ in combinations],
         "random": [known.is_random for known in examined],
+        "fixed_recordings": list(dict.fromkeys(key for known in examined for key in known.fixed_recordings)),
         "precision": None if options.quick else wanted.relative_error,
         "maximum": wanted.maximum,
     }
@@ -184,7 +190,8 @@ def read(plan: Plan, out: Path) -> Swept:
                 values[name] = Value(sample, seeds=each.seeds, name=label, unit=unit.unit)
             lines.append(Line(setting, flow, values, varies))
     sheet = _sheet(plan, lines, wanted)
-    sheet.note = " ".join([*filter(None, [unreached(plan, lines), _once(lines)]), *notes])
+    about = [unreached(plan, lines), _once(lines), _one_path(plan, lines)]
+    sheet.note = " ".join([*filter(None, about), *notes])
     return Swept(sheet, tuple(lines), text.getvalue(), tuple(notes))
 
 
@@ -219,6 +226,35 @@ def write_parquet(swept: Swept, directory: Path) -> None:
         begun.replace(directory / RUNS_PARQUET)
     except OSError as error:
         raise UsageError(f"{directory / RUNS_PARQUET} cannot be written: {error}") from error
+
+
+def document(plan: Plan, swept: Swept) -> list[dict[str, Any]]:
+    """The results as JSON: an entry for each combination, flow and metric.
+
+    `mean`, `low` and `high` (the bounds of the 95 % interval) are null where they are not defined, and the
+    bounds also where all runs are identical.
+    """
+    found = []
+    for line in swept.lines:
+        for name, value in line.values.items():
+            metric, interval = metric_of(name), value.interval
+            bounds = interval is not None and interval.n > 1 and not interval.is_identical
+            found.append(
+                {
+                    "settings": dict(line.settings),
+                    "flow": line.flow,
+                    "metric": metric.key,
+                    "unit": metric.unit,
+                    "mean": None if interval is None else interval.mean,
+                    "low": interval.low if interval is not None and bounds else None,
+                    "high": interval.high if interval is not None and bounds else None,
+                    "runs": len(value.seeds),
+                    "defined": 0 if interval is None else interval.n,
+                    "identical": interval is not None and interval.is_identical,
+                    "wide": wide(plan, line, name),
+                }
+            )
+    return found
 
 
 def wide(plan: Plan, line: Line, metric: str) -> bool:
@@ -299,7 +335,7 @@ def _sheet(plan: Plan, lines: Sequence[Line], wanted: Sequence[str]) -> Sheet:
 def _examined(scenario: Scenario, metrics: Sequence[str], name: str) -> Examined:
     """Checks a combination: the scenario, and the metrics of its flows."""
     try:
-        found = simulation.examine(scenario)
+        found = simulation.examine(scenario, case=True)
     except ScenarioError as error:
         raise ScenarioError(f"{name}: {error}") from error
     for metric in metrics:
@@ -345,8 +381,19 @@ def _once(lines: Sequence[Line]) -> str:
     return f"{which}: they were run once, and their numbers have no interval."
 
 
+def _one_path(plan: Plan, lines: Sequence[Line]) -> str:
+    """A sentence on recordings that all repetitions meet alike; empty without any, or without repetitions."""
+    fixed = plan.details.get("fixed_recordings")
+    if not fixed or not any(line.random for line in lines):
+        return ""
+    return (
+        f"Every run meets the recording {' and '.join(fixed)} from its beginning, so that the intervals say"
+        ' nothing about other parts of it; start = "random" varies it.'
+    )
+
+
 def _plain(value: Any) -> str:  # noqa: ANN401 - a numpy scalar or a word
-    """The shortest digits that read back as the same number; empty for NaN."""
+    """The shortest digits that read back as the same number; `NaN` for none."""
     if isinstance(value, np.floating):
-        return "" if np.isnan(value) else repr(float(value))
+        return "NaN" if np.isnan(value) else repr(float(value))
     return str(value)

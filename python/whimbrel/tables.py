@@ -40,8 +40,8 @@ FILE = "tables.toml"
 _BLOCK = re.compile(r"<!-- results (\S+) (\S+) -->\n.*?<!-- end of results -->", re.DOTALL)
 _KEYS = {"head", "item", "row", "column", "metric", "digits", "printed", "scale", "interval"}
 
-Number = tuple[float, float, float | None]
-"""Mean, half of the 95 % interval (NaN without one), and the paper's printed number."""
+Number = tuple[float, float, float | None, int]
+"""Mean, half of the 95 % interval (NaN without one), the paper's printed number, and the number of runs."""
 Numbers = Mapping[tuple[str, str, str, str], Number]
 """By item, row, column and metric."""
 
@@ -86,7 +86,7 @@ def numbers(directory: Path, items: Sequence[str]) -> Numbers:
                 )
                 half = (high - low) / 2
                 place = (item, line["row"], line["column"], line["metric"])
-                found[place] = (mean, half, None if math.isnan(printed) else printed)
+                found[place] = (mean, half, None if math.isnan(printed) else printed, int(line["n"]))
     return found
 
 
@@ -164,7 +164,8 @@ def _cell(each: Mapping[str, Any], known: Numbers) -> str:
     text = f"{scale * sum(value[0] for value in values) / len(values):,.{digits}f}"
     text = re.sub(r"^-(?=[0.]*$)", "", text)
     if each.get("interval") and len(values) == 1 and not math.isnan(values[0][1]):
-        text += f" ± {scale * values[0][1]:,.{digits}f}"
+        half, runs = scale * values[0][1], values[0][3]
+        text += f" ± {half:,.{digits}f}" if half or runs < 2 else f" (identical in {runs} runs)"
     return f"{text} ({printed:,g})" if each.get("printed") and printed is not None else text
 
 

@@ -2,7 +2,7 @@
 //
 // This file is generated from the Rust sources (crates/capi). docs/embed.md is the guide.
 //
-// Every function returns at once, except for whimbrel_wait..., whimbrel_listener_wait, whimbrel_runtime_free and, where a
+// Every function returns at once, except for whimbrel_wait..., whimbrel_listener_wait, whimbrel_runtime_close, whimbrel_runtime_free and, where a
 // name has to be resolved or an address bound, whimbrel_connect and whimbrel_listen. Descriptors are for poll, epoll or
 // select: whimbrel_fd is readable while there is a datagram to read and at the end of the handshake and of the connection,
 // whimbrel_event_fd while there is an event, whimbrel_listener_fd while there is a connection to accept. They stay so until the
@@ -195,7 +195,7 @@ int whimbrel_config_plaintext(whimbrel_config *config);
 // Secures connections by a secret that both ends have: 20 random bytes or more. Both ends derive keys from it; a passphrase
 // could be guessed from recorded handshakes.
 int whimbrel_config_secret(whimbrel_config *config,
-                           const uint8_t *secret,
+                           const void *secret,
                            size_t size);
 
 // Authenticates this end by the private key in a file: PEM (PKCS #8) of the curve P-256 or P-384, as `whimbrel key`,
@@ -285,11 +285,14 @@ int whimbrel_listener_wait(const whimbrel_listener *listener,
 // Starts the thread that drives sockets. A program needs one.
 whimbrel_runtime *whimbrel_runtime_new(void);
 
+// Frees a runtime, which may be NULL, as whimbrel_runtime_close does within two seconds.
+void whimbrel_runtime_free(whimbrel_runtime *runtime);
+
 // Frees a runtime, which may be NULL. Waits for at most timeout_ms milliseconds until the connections of freed sockets are closed,
 // with all that was sent. Returns 1 if they are, and 0 if some are not, or if some sockets are not freed: the thread then ends
 // after the last of them.
-int whimbrel_runtime_free(whimbrel_runtime *runtime,
-                          uint32_t timeout_ms);
+int whimbrel_runtime_close(whimbrel_runtime *runtime,
+                           uint32_t timeout_ms);
 
 // Begins to connect to the DCCP port `port` behind the UDP address `address`, such as "192.0.2.1:6511" or "host:6511". The
 // descriptor is readable when the handshake is over; whimbrel_state returns its result.
@@ -299,7 +302,7 @@ whimbrel_socket *whimbrel_connect(const whimbrel_runtime *runtime,
                                   uint16_t port);
 
 // Closes the connection in good order, after what is queued was sent, and frees the socket, which may be NULL. Does not wait:
-// whimbrel_runtime_free does.
+// whimbrel_runtime_close does.
 void whimbrel_free(whimbrel_socket *socket);
 
 // Begins to close the connection in good order. Received data can still be read; at the end whimbrel_recv returns
@@ -327,7 +330,7 @@ int whimbrel_wait_event(const whimbrel_socket *socket, int64_t timeout_ms);
 // unless that is NULL, gets the number by which the event WHIMBREL_EVENT_DROPPED names it. Returns 0, or WHIMBREL_AGAIN if the queue
 // is full and refuses (whimbrel_config_send_queue): the event WHIMBREL_EVENT_SEND_READY follows.
 int whimbrel_send(const whimbrel_socket *socket,
-                  const uint8_t *data,
+                  const void *data,
                   size_t size,
                   int64_t lifetime_ms,
                   uint64_t *number);
@@ -335,7 +338,7 @@ int whimbrel_send(const whimbrel_socket *socket,
 // Reads a datagram: copies up to `size` bytes of it to `buffer` and fills `datagram`, unless that is NULL. Returns its size,
 // which is more than `size` if it was cut off, or WHIMBREL_AGAIN if there is none.
 int64_t whimbrel_recv(const whimbrel_socket *socket,
-                      uint8_t *buffer,
+                      void *buffer,
                       size_t size,
                       whimbrel_datagram *datagram);
 

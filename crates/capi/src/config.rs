@@ -1,6 +1,6 @@
 //! Configurations.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 
 use whimbrel_net::polled::Protection;
 use whimbrel_net::{
@@ -137,13 +137,13 @@ pub unsafe extern "C" fn whimbrel_config_plaintext(config: *mut whimbrel_config)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whimbrel_config_secret(
     config: *mut whimbrel_config,
-    secret: *const u8,
+    secret: *const c_void,
     size: usize,
 ) -> c_int {
     // SAFETY: the caller's promise.
     unsafe {
         change(config, |config| {
-            config.secret = Some(SharedSecret::new(pointers::bytes(secret, size, "secret")?)?);
+            config.secret = Some(SharedSecret::new(pointers::bytes(secret.cast(), size, "secret")?)?);
             Ok(())
         })
     }

@@ -1,6 +1,6 @@
 //! Sockets.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn whimbrel_connect(
 }
 
 /// Closes the connection in good order, after what is queued was sent, and frees the socket, which may be NULL. Does not wait:
-/// whimbrel_runtime_free does.
+/// whimbrel_runtime_close does.
 ///
 /// # Safety
 /// Nothing uses the socket any more.
@@ -180,14 +180,14 @@ pub unsafe extern "C" fn whimbrel_wait_event(socket: *const whimbrel_socket, tim
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whimbrel_send(
     socket: *const whimbrel_socket,
-    data: *const u8,
+    data: *const c_void,
     size: usize,
     lifetime_ms: i64,
     number: *mut u64,
 ) -> c_int {
     failure::number(|| {
         // SAFETY: the caller's promise.
-        let (socket, data) = unsafe { (borrowed(socket)?, pointers::bytes(data, size, "data")?) };
+        let (socket, data) = unsafe { (borrowed(socket)?, pointers::bytes(data.cast(), size, "data")?) };
         let lifetime = u64::try_from(lifetime_ms).ok().map(Duration::from_millis);
         let id = socket.try_send(Bytes::copy_from_slice(data), lifetime)?;
         // SAFETY: the caller's promise.
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn whimbrel_send(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whimbrel_recv(
     socket: *const whimbrel_socket,
-    buffer: *mut u8,
+    buffer: *mut c_void,
     size: usize,
     datagram: *mut whimbrel_datagram,
 ) -> i64 {
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn whimbrel_recv(
             return Ok(WHIMBREL_AGAIN.into());
         };
         // SAFETY: the caller's promise.
-        unsafe { pointers::copy(&received.payload, buffer, size, "buffer") }?;
+        unsafe { pointers::copy(&received.payload, buffer.cast(), size, "buffer") }?;
         // SAFETY: the caller's promise.
         if let Some(datagram) = unsafe { datagram.as_mut() } {
             let (sequence, arrival_ns) = (received.sequence.value(), received.arrival.as_nanos());

@@ -85,7 +85,7 @@ int main(void) {
     CHECK(whimbrel_connect(NULL, NULL, NULL, 1) == NULL);
     whimbrel_free(NULL);
     whimbrel_config_free(NULL);
-    CHECK(whimbrel_runtime_free(NULL, 0) == 1);
+    CHECK(whimbrel_runtime_close(NULL, 0) == 1);
 
     whimbrel_runtime *runtime = whimbrel_runtime_new();
     whimbrel_config *config = whimbrel_config_new();
@@ -163,7 +163,7 @@ int main(void) {
     whimbrel_free(server);
     whimbrel_listener_free(listener);
     whimbrel_config_free(config);
-    CHECK(whimbrel_runtime_free(runtime, 20000) == 1);
+    CHECK(whimbrel_runtime_close(runtime, 20000) == 1);
     return 0;
 }
 "#;

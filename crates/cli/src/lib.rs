@@ -14,6 +14,7 @@ mod progress;
 mod quantity;
 mod security;
 mod service;
+mod table;
 
 pub use quantity::parse_quantity;
 

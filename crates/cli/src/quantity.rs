@@ -31,7 +31,7 @@ pub(crate) fn parse_rate(text: &str) -> Result<DataRate, String> {
     match rate(text) {
         Some(rate) if rate.is_zero() => Ok(DataRate::INFINITE),
         Some(rate) if rate < DataRate::INFINITE => Ok(rate),
-        _ => Err(format!("{text:?} is not a rate: expected {RATE}")),
+        _ => Err(format!("{text:?} is not a rate: expected {RATE}{}", meant(text, quantity::RATE_UNITS))),
     }
 }
 
@@ -62,14 +62,20 @@ fn time(text: &str) -> Option<Duration> {
 /// Reads a time above zero, such as `500ms` or `2min`, or a number of seconds.
 pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
     time(text).filter(|time| !time.is_zero()).ok_or_else(|| {
-        format!("{text:?} is not a length of time: expected a time above 0, such as 500ms, 2min or seconds such as 10")
+        format!(
+            "{text:?} is not a length of time: expected a time above 0, such as 500ms, 2min or seconds such as 10{}",
+            meant(text, quantity::TIME_UNITS)
+        )
     })
 }
 
 /// Reads a time that may be zero, such as `500ms`, or a number of seconds.
 pub(crate) fn parse_seconds_or_none(text: &str) -> Result<Duration, String> {
     time(text).ok_or_else(|| {
-        format!("{text:?} is not a length of time: expected a time such as 500ms or 2min, or seconds such as 0 or 10")
+        format!(
+            "{text:?} is not a length of time: expected a time such as 500ms or 2min, or seconds such as 0 or 10{}",
+            meant(text, quantity::TIME_UNITS)
+        )
     })
 }
 
@@ -77,9 +83,16 @@ pub(crate) fn parse_seconds_or_none(text: &str) -> Result<Duration, String> {
 pub(crate) fn parse_delay(text: &str) -> Result<Duration, String> {
     quantity::time(text).filter(|time| !time.is_zero() && *time <= LONGEST_DELAY).ok_or_else(|| {
         format!(
-            "{text:?} is not a delay: expected a time above 0 with its unit, such as 50ms or 0.1s, a minute at most"
+            "{text:?} is not a delay: expected a time above 0 with its unit, such as 50ms or 0.1s, a minute at most{}",
+            meant(text, quantity::TIME_UNITS)
         )
     })
+}
+
+/// The end of a message for a text whose unit is of another notation: `; did you mean 2Mbit/s?`, or nothing.
+fn meant(text: &str, units: &[quantity::Unit]) -> String {
+    let found = quantity::meant(text, units);
+    found.map_or_else(String::new, |(number, unit)| format!("; did you mean {number}{unit}?"))
 }
 
 const TIME: &str = "a time with its unit (ns, us, ms, s, min, h), such as 50ms";
@@ -91,14 +104,17 @@ const SHARE: &str = "a share from 0 to 1, such as 1% or 0.01";
 /// # Errors
 /// The text is no `kind` (`time`, `rate` or `share`), or the kind is unknown; the message states what was expected.
 pub fn parse_quantity(kind: &str, text: &str) -> Result<f64, String> {
-    let (value, expected) = match kind {
+    let (value, expected, units) = match kind {
         // Not rounded to nanoseconds: 150ms are 0.15.
-        "time" => (quantity::in_units(text, quantity::TIME_UNITS), TIME),
-        "rate" => (rate(text).map(DataRate::as_bits_per_second).filter(|rate| rate.is_finite()), RATE),
-        "share" => (quantity::share(text), SHARE),
+        "time" => (quantity::in_units(text, quantity::TIME_UNITS), TIME, quantity::TIME_UNITS),
+        "rate" => {
+            let rate = rate(text).map(DataRate::as_bits_per_second).filter(|rate| rate.is_finite());
+            (rate, RATE, quantity::RATE_UNITS)
+        }
+        "share" => (quantity::share(text), SHARE, &[] as &[quantity::Unit]),
         _ => return Err(format!("{kind:?} is no kind of quantity: expected time, rate or share")),
     };
-    value.ok_or_else(|| format!("{text:?} is not {expected}"))
+    value.ok_or_else(|| format!("{text:?} is not {expected}{}", meant(text, units)))
 }
 
 /// The congestion controls of commands: the standard CCIDs, and the experiments but CCID 250.

@@ -309,6 +309,9 @@ fn ctrl_c_ends_a_run_and_removes_what_is_unfinished() {
     signal(&child, Signal::INT);
     let output = finish(child);
     assert_eq!((output.status.code(), stdout(&output)), (Some(130), String::new()), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("interrupted at") && said.contains("of 10000000.0 s simulated"), "{said}");
+    assert!(said.contains("nothing was written"), "{said}");
     assert!(files(directory.path()).is_empty());
 }
 

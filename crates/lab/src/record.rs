@@ -11,7 +11,7 @@
 //! | `packets` | a packet with data, or a datagram that was given up (`record.packets`) |
 //! | `notes` | a note on the results: keys without effect, losses that came to an end; only if there are any |
 //!
-//! A value that does not exist (the delay of a flow that received nothing) is NaN, and an empty field in CSV.
+//! A value that does not exist (the delay of a flow that received nothing) is NaN.
 
 mod csv;
 mod table;

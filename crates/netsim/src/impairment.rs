@@ -148,6 +148,30 @@ impl Impairment {
         Self::Mask { lost: lost.into(), length: u64::MAX, repeats: false }
     }
 
+    /// The time after which recorded losses start again; `None` if there are none or they do not.
+    pub fn period(&self) -> Option<Duration> {
+        match self {
+            Self::Trace(trace) if trace.repeats() => Some(trace.length()),
+            _ => None,
+        }
+    }
+
+    /// The same losses from another part of their recording on, which repeats: from the time `start` of a trace, or after that
+    /// `share` of the packets of a mask.
+    pub fn started_at(&self, start: Duration, share: f64) -> Self {
+        match self {
+            Self::Trace(trace) => Self::Trace(trace.started_at(start)),
+            Self::Mask { lost, length, repeats: true } => {
+                let first = ((*length as f64 * share) as u64).min(length - 1);
+                let (before, after) = lost.split_at(lost.partition_point(|&packet| packet < first));
+                let ahead = after.iter().map(|packet| packet - first);
+                let again = before.iter().map(|packet| packet + (length - first));
+                Self::Mask { lost: ahead.chain(again).collect(), length: *length, repeats: true }
+            }
+            other => other.clone(),
+        }
+    }
+
     /// `true` if losses are drawn at random: two runs with different seeds differ.
     pub fn is_random(&self) -> bool {
         match self {

@@ -7,6 +7,7 @@ mod deliveries;
 mod load_dependent;
 mod losses;
 mod rate_steps;
+mod rate_table;
 
 pub(crate) use deliveries::DeliveryCursor;
 pub use deliveries::DeliveryTrace;
@@ -43,7 +44,16 @@ pub enum TraceError {
 
 impl TraceError {
     fn line(index: usize, expected: &'static str, found: &str) -> Self {
-        Self::Line { line: index + 1, expected, found: found.to_owned() }
+        Self::Line { line: index + 1, expected, found: beginning(found) }
+    }
+}
+
+/// The beginning of a line, for a message.
+fn beginning(line: &str) -> String {
+    const SHOWN: usize = 80;
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line.to_owned(),
     }
 }
 

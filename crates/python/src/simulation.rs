@@ -38,17 +38,22 @@ pub(crate) fn run<'py>(
 /// Checks a scenario as far as is possible without running it.
 ///
 /// Returns `flows` and `background`, a word and a flag for each flow, `metrics`, the numeric columns of the table `flows`,
-/// and `is_random`, `true` if runs with different seeds may differ. Arguments are those of [`run`].
+/// `is_random`, `true` if runs with different seeds may differ, and `fixed_recordings`, the keys of recordings that every run
+/// meets from their beginning. `case` says that the scenario is one combination of its sweep, whose other values are not
+/// checked. Other arguments are those of [`run`].
 #[pyfunction]
-#[pyo3(signature = (scenario, set = Vec::new(), base = String::new()))]
+#[pyo3(signature = (scenario, set = Vec::new(), base = String::new(), case = false))]
 pub(crate) fn examine<'py>(
     py: Python<'py>,
     scenario: &str,
     set: Vec<String>,
     base: String,
+    case: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (plan, record) = detached::run(py, || {
-        let plan = plan(scenario, &set, false, base)?;
+        let document = document(scenario, &set, false, base)?;
+        let document = if case { document.without_sweep() } else { document };
+        let plan = document.plan().map_err(errors::scenario)?;
         // A run that has not begun has the tables of one that has ended.
         let record = Run::new(&plan, plan.seed).into_record();
         Ok::<_, PyErr>((plan, record))
@@ -66,10 +71,16 @@ pub(crate) fn examine<'py>(
     found.set_item("background", plan.flows.iter().map(|flow| flow.background).collect::<Vec<_>>())?;
     found.set_item("metrics", metrics)?;
     found.set_item("is_random", plan.is_random())?;
+    found.set_item("fixed_recordings", plan.fixed_recordings.clone())?;
     Ok(found)
 }
 
+/// The plan of a scenario, which is one run: its `[sweep]` does not matter.
 pub(crate) fn plan(scenario: &str, set: &[String], packets: bool, base: String) -> PyResult<Plan> {
+    document(scenario, set, packets, base)?.without_sweep().plan().map_err(errors::scenario)
+}
+
+fn document(scenario: &str, set: &[String], packets: bool, base: String) -> PyResult<Document> {
     let json = scenario.trim_start().starts_with('{');
     let document = if json { Document::from_json(scenario) } else { Document::from_toml(scenario) };
     let mut document = document.map_err(errors::scenario)?.relative_to(base);
@@ -82,7 +93,7 @@ pub(crate) fn plan(scenario: &str, set: &[String], packets: bool, base: String) 
     if packets {
         document.set_value("record.packets", Value::Bool(true)).map_err(errors::scenario)?;
     }
-    document.plan().map_err(errors::scenario)
+    Ok(document)
 }
 
 pub(crate) fn tables(py: Python<'_>, record: Record) -> PyResult<Bound<'_, PyDict>> {

@@ -1,7 +1,6 @@
 //! The text of a scenario: read, changed by overrides, and decoded.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -9,7 +8,7 @@ use serde_json::{Map, Value};
 use super::decode::decode;
 use super::error::ScenarioError;
 use super::transport::{self, Transports};
-use super::{Plan, Scenario, idle, sweep};
+use super::{Plan, Scenario, idle, sweep, text};
 
 /// A scenario as tables of values, before decoding.
 #[derive(Clone, Debug)]
@@ -30,7 +29,8 @@ impl<T: Transports> Document<T> {
     pub fn from_file(file: impl AsRef<Path>) -> Result<Self, ScenarioError> {
         let file = file.as_ref();
         let named = |error: ScenarioError| error.in_file(Some(file.to_owned()));
-        let text = fs::read_to_string(file).map_err(|error| named(ScenarioError::unreadable(error)))?;
+        let text = text::read(file, text::MAX_SCENARIO_BYTES);
+        let text = text.map_err(|error| named(ScenarioError::unreadable(error)))?;
         let json = file.extension().is_some_and(|extension| extension == "json");
         let mut document =
             if json { Self::from_json(&text) } else { Self::from_toml(&text) }.map_err(named)?;
@@ -53,6 +53,14 @@ impl<T: Transports> Document<T> {
             return Err(ScenarioError::invalid("", &root, "a table (a JSON object)"));
         }
         Ok(Self::of(root))
+    }
+
+    /// The scenario without its `[sweep]`, for one of the combinations.
+    pub fn without_sweep(mut self) -> Self {
+        if let Value::Object(tables) = &mut self.root {
+            tables.remove("sweep");
+        }
+        self
     }
 
     fn of(root: Value) -> Self {
@@ -143,8 +151,12 @@ impl<T: Transports> Document<T> {
     /// variable.
     pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
         let scenario = self.decoded().map_err(|error| error.in_file(self.file.clone()))?;
-        for (key, settings) in sweep::settings(&scenario.sweep)? {
-            let mut changed = Self { file: None, ..self.clone() };
+        // Each setting is tried on a copy, which need not contain all of them.
+        let one = Self { file: None, ..self.clone() }.without_sweep();
+        for (key, settings) in
+            sweep::settings(&scenario.sweep).map_err(|error| error.in_file(self.file.clone()))?
+        {
+            let mut changed = one.clone();
             let tried = settings.into_iter().try_for_each(|(key, value)| changed.set_value(&key, value));
             tried
                 .and_then(|()| changed.decoded().map(drop))

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::de::{Expected, Unexpected};
 
+use crate::text::{excerpt, excerpt_of_lines};
+
 /// Reason for refusing a scenario. It prints as
 /// ``FILE: link[0].rate = "fast": expected a rate with its unit ...``.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,7 +56,7 @@ pub enum Problem {
 impl ScenarioError {
     /// The value of `key` is invalid.
     pub fn invalid(key: impl Into<String>, value: impl fmt::Display, expected: impl Into<String>) -> Self {
-        let problem = Problem::Invalid { value: value.to_string(), expected: expected.into() };
+        let problem = Problem::Invalid { value: excerpt(&value.to_string()), expected: expected.into() };
         Self { file: None, key: key.into(), problem }
     }
     /// The variable of that name is unused; `used` are those in use.
@@ -70,7 +72,7 @@ impl ScenarioError {
         Self {
             file: None,
             key: String::new(),
-            problem: Problem::Unreadable { message: message.to_string().trim_end().to_owned() },
+            problem: Problem::Unreadable { message: excerpt_of_lines(message.to_string().trim_end()) },
         }
     }
     /// The same, in a scenario file.
@@ -94,7 +96,7 @@ impl ScenarioError {
         if let Problem::Invalid { value, .. } = &mut self.problem
             && value.is_empty()
         {
-            *value = found.to_string();
+            *value = excerpt(&found.to_string());
         }
         self
     }
@@ -105,11 +107,11 @@ impl fmt::Display for ScenarioError {
         if let Some(file) = &self.file {
             write!(f, "{}: ", file.display())?;
         }
-        let key = if self.key.is_empty() { "the scenario" } else { &self.key };
+        let key = if self.key.is_empty() { "the scenario".to_owned() } else { excerpt(&self.key) };
         match &self.problem {
             Problem::UnknownKey { expected } => {
                 write!(f, "{key}: unknown key, ")?;
-                let last = key.rsplit('.').next().unwrap_or(key);
+                let last = key.rsplit('.').next().unwrap_or(&key);
                 match nearest(last, expected) {
                     Some(guess) => write!(f, "did you mean `{guess}`? Expected {}", Alternatives(expected)),
                     None => write!(f, "expected {}", Alternatives(expected)),
@@ -117,7 +119,7 @@ impl fmt::Display for ScenarioError {
             }
             Problem::UnusedVariable { used } => {
                 write!(f, "{key}: nothing uses this variable, ")?;
-                let last = key.rsplit('.').next().unwrap_or(key);
+                let last = key.rsplit('.').next().unwrap_or(&key);
                 match nearest(last, used) {
                     Some(guess) => write!(f, "did you mean `{guess}`? Expected {}", Alternatives(used)),
                     None if used.is_empty() => write!(f, "expected \"${last}\" somewhere in the scenario"),

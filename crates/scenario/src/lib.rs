@@ -55,6 +55,7 @@ pub mod schedule;
 mod schema;
 pub mod signals;
 mod sweep;
+pub mod text;
 pub mod transport;
 pub mod wifi;
 
@@ -76,7 +77,7 @@ pub use network::Network;
 use place::{Layout, Mobility};
 pub use plan::{
     EventPlan, FlowEventPlan, FlowPlan, FreezePlan, Gap, HandoverPlan, HostPlan, LinkPlan, Movement, Note,
-    Plan, RoutePlan, RoutingPlan, StationPlan, TrafficPlan, WifiPlan,
+    Plan, RandomStart, RoutePlan, RoutingPlan, StationPlan, TrafficPlan, WifiPlan,
 };
 use quantity::Time;
 pub use route::Route;

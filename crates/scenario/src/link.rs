@@ -123,6 +123,9 @@ pub struct RateTrace {
     /// If true, the trace repeats; otherwise the last rate stays.
     #[serde(default = "yes")]
     pub repeat: bool,
+    /// The part of it that a run meets first.
+    #[serde(default)]
+    pub start: RecordingStart,
     /// With `mahimahi`: a recording of short trains after pauses, whose base delays and opportunities the first packets after a
     /// pause have; `file` holds for those behind them. A line per train: its time, its base delay and its opportunities, all in
     /// milliseconds.
@@ -131,6 +134,18 @@ pub struct RateTrace {
     /// With `light`: a train starts if nothing has left for longer than this; as soon as the link is idle by default.
     #[serde(default)]
     pub idle: Option<Time>,
+}
+
+/// The part of a recording that a run meets first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecordingStart {
+    /// Its beginning, in every run: seeds do not vary it.
+    #[default]
+    Beginning,
+    /// A part that is drawn for each run from its seed; the recording repeats. The recordings of one link, in both directions and in
+    /// its events, start at one time, as if they had been made together.
+    Random,
 }
 
 fn yes() -> bool {
@@ -143,7 +158,8 @@ fn yes() -> bool {
 pub enum TraceFormat {
     /// A line is a millisecond at which 1500 bytes may leave.
     Mahimahi,
-    /// A line is a time in seconds and the rate in Mbit/s from then on.
+    /// A line is a time in seconds and the rate in Mbit/s from then on; or comma-separated values with a header such as
+    /// `time_s,rate_kbps`.
     Rate,
 }
 
@@ -231,6 +247,9 @@ pub enum Loss {
         /// its end.
         #[serde(default)]
         repeat: bool,
+        /// The packet of it that a run meets first.
+        #[serde(default)]
+        start: RecordingStart,
     },
     /// Losses at recorded times, however many packets there are.
     Trace {
@@ -245,6 +264,9 @@ pub enum Loss {
         /// of its end.
         #[serde(default)]
         repeat: bool,
+        /// The part of it that a run meets first.
+        #[serde(default)]
+        start: RecordingStart,
     },
     /// The losses of a captured DCCP or RTP stream, in time: each missing packet stands for the time until the next one.
     Capture {
@@ -256,7 +278,22 @@ pub enum Loss {
         /// If true, it repeats. Otherwise there are no further losses, and a note of the run gives the time of its end.
         #[serde(default)]
         repeat: bool,
+        /// The part of it that a run meets first.
+        #[serde(default)]
+        start: RecordingStart,
     },
+}
+
+impl Loss {
+    /// Where a recording starts, and whether it repeats; `None` for other models.
+    pub(crate) fn recording(&self) -> Option<(RecordingStart, bool)> {
+        match self {
+            Self::Mask { start, repeat, .. }
+            | Self::Trace { start, repeat, .. }
+            | Self::Capture { start, repeat, .. } => Some((*start, *repeat)),
+            _ => None,
+        }
+    }
 }
 
 fn certain() -> Probability {

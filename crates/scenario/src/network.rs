@@ -10,7 +10,7 @@ use whimbrel_netsim::{
 use whimbrel_units::Instant;
 
 use crate::link::WhenDown;
-use crate::{EventPlan, Plan, StationPlan, TransportPlan, WifiPlan};
+use crate::{EventPlan, Plan, RandomStart, StationPlan, TransportPlan, WifiPlan};
 
 /// A simulator with the nodes and links of a plan.
 pub struct Network<A: Agent> {
@@ -33,7 +33,7 @@ impl<A: Agent> Network<A> {
         let links: Vec<LinkId> = plan
             .links
             .iter()
-            .map(|link| simulator.add_link(nodes[link.from], nodes[link.to], link.config.clone()))
+            .map(|link| simulator.add_link(nodes[link.from], nodes[link.to], link.config_for(seed)))
             .collect();
         for host in &plan.hosts {
             simulator.set_host(nodes[host.node], host.config);
@@ -53,7 +53,7 @@ impl<A: Agent> Network<A> {
             }
         }
         for event in events {
-            for command in commands(event, links[event.link]) {
+            for command in commands(event, links[event.link], &plan.links[event.link].random_start, seed) {
                 simulator.schedule(event.at, command);
             }
         }
@@ -109,7 +109,12 @@ fn add_wifi<A: Agent, P: TransportPlan>(
     wifi.stations.iter().map(add).collect()
 }
 
-fn commands<A: Agent>(event: &EventPlan, link: LinkId) -> Vec<Command<A>> {
+fn commands<A: Agent>(
+    event: &EventPlan,
+    link: LinkId,
+    random_start: &RandomStart,
+    seed: u64,
+) -> Vec<Command<A>> {
     let mut commands = Vec::new();
     if let Some(rate) = event.rate {
         commands.push(Command::SetRate { link, rate: LinkRate::Constant(rate) });
@@ -118,7 +123,11 @@ fn commands<A: Agent>(event: &EventPlan, link: LinkId) -> Vec<Command<A>> {
         commands.push(Command::SetDelay { link, delay });
     }
     if let Some(impairment) = &event.impairment {
-        commands.push(Command::SetImpairment { link, impairment: impairment.clone() });
+        let impairment = match event.losses_start_anywhere {
+            true => random_start.impairment(impairment, seed),
+            false => impairment.clone(),
+        };
+        commands.push(Command::SetImpairment { link, impairment });
     }
     match event.up {
         Some(true) => commands.push(Command::LinkUp { link }),

@@ -15,6 +15,7 @@ mod phases;
 mod physical_layers;
 mod randomness;
 mod reach;
+mod recordings;
 mod roles;
 mod routes;
 mod signals;
@@ -32,6 +33,7 @@ pub use handovers::{Gap, HandoverPlan};
 pub use hosts::HostPlan;
 pub use links::{EventPlan, LinkPlan};
 pub use notes::Note;
+pub use recordings::RandomStart;
 pub use routes::RoutePlan;
 pub use signals::{FlowEventPlan, FreezePlan};
 pub use stations::{Movement, StationPlan};
@@ -40,7 +42,7 @@ pub use wifi::{RoutingPlan, WifiPlan};
 use self::reach::Reach;
 use super::error::ScenarioError;
 use super::transport::{TransportPlan, Transports};
-use super::{Record, Scenario};
+use super::{Record, Scenario, text};
 
 /// A scenario made ready to run. Runs share it; each adds a seed.
 #[derive(Clone, Debug)]
@@ -75,6 +77,8 @@ pub struct Plan<P> {
     pub record: Record,
     /// `true` if the packets of flows are logged, for a program that takes the log during the run; `false` in a new plan.
     pub log_packets: bool,
+    /// The keys of recordings of links that every run meets from their beginning.
+    pub fixed_recordings: Vec<String>,
     /// Notes for a reader of the results, in the order of the document.
     pub notes: Vec<Note>,
 }
@@ -92,11 +96,12 @@ impl<P: TransportPlan> Plan<P> {
         let nodes =
             Names::collect("node", scenario.node.iter().map(|node| (node.name.as_str(), node.count)))?;
         let mut notes = Vec::new();
-        let links = links::plan(scenario, &nodes, base, &mut notes)?;
+        let mut links = links::plan(scenario, &nodes, base, &mut notes)?;
         let wifi = wifi::plan(scenario, base, &mut notes)?;
         let reach = Reach::new(&nodes.list, &links, &wifi);
         let flows = flows::plan(transports, scenario, &nodes, &links, &reach, base, &mut notes)?;
         let events = links::plan_events(scenario, &links, base, &mut notes)?;
+        recordings::set_range(&mut links, &events);
         let flow_events = signals::plan_events(transports, scenario, &flows)?;
         let handovers = handovers::plan(transports, scenario, &links, &flows)?;
         let hosts = hosts::plan(scenario)?;
@@ -119,6 +124,7 @@ impl<P: TransportPlan> Plan<P> {
             routes,
             record: scenario.record.clone(),
             log_packets: false,
+            fixed_recordings: recordings::fixed(scenario),
             notes,
         })
     }
@@ -167,9 +173,9 @@ impl<P: TransportPlan> Plan<P> {
         !self.flow_events.is_empty() || self.handovers.iter().any(|handover| handover.freeze.is_some())
     }
 
-    /// Mean capacity of a link while the totals are counted, with the rate changes and interruptions among
-    /// `events`.
-    pub fn mean_capacity(&self, link: usize, events: &[EventPlan]) -> DataRate {
+    /// Mean capacity of a link while the totals of a run with this seed are counted, with the rate changes and interruptions
+    /// among `events`.
+    pub fn mean_capacity(&self, link: usize, events: &[EventPlan], seed: u64) -> DataRate {
         let mut up = true;
         let mut rate = None;
         let mut from = Instant::ZERO;
@@ -178,7 +184,7 @@ impl<P: TransportPlan> Plan<P> {
         let mut add = |from: Instant, to: Instant, up: bool, rate: Option<DataRate>| {
             let from = from.max(self.measured_from);
             if up && from < to {
-                let mean = rate.unwrap_or_else(|| self.links[link].mean_rate(from, to));
+                let mean = rate.unwrap_or_else(|| self.links[link].mean_rate_for(seed, from, to));
                 bits += mean.as_bits_per_second() * (to - from).as_secs_f64();
             }
         };
@@ -196,11 +202,18 @@ impl<P: TransportPlan> Plan<P> {
 /// Rows that the table of intervals may have: some gigabytes.
 const MAX_INTERVAL_ROWS: f64 = 2e7;
 
+/// The most bytes of a text that a scenario names, such as a trace.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+
 /// The most copies of one entry.
 const MAX_COPIES: u32 = 100_000;
 
 /// Checks a scenario as far as is possible before its names are resolved.
 fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+    if scenario.title.chars().any(|character| !text::is_printable(character)) {
+        let expected = "one line without control characters";
+        return Err(ScenarioError::invalid("title", quoted(&scenario.title), expected));
+    }
     let simulation = &scenario.simulation;
     let (duration, warm_up) = (simulation.duration.0, simulation.warm_up.0);
     if duration.is_zero() {
@@ -274,8 +287,8 @@ impl Names {
     }
 
     fn add(&mut self, key: &str, name: String, count: Option<u32>) -> Result<(), ScenarioError> {
-        if name.is_empty() || name.contains(',') || name.contains('"') || name.chars().any(char::is_control) {
-            return Err(ScenarioError::invalid(key, quoted(&name), "a name without commas and quotes"));
+        if name.is_empty() || !text::is_cell(&name) {
+            return Err(ScenarioError::invalid(key, quoted(&name), text::CELL));
         }
         if self.index.insert(name.clone(), self.list.len()).is_some() {
             let expected = match count {
@@ -327,7 +340,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> String {
 /// A file that the scenario names, as text.
 fn read(key: &str, base: &Path, file: &Path) -> Result<String, ScenarioError> {
     let path: PathBuf = base.join(file);
-    std::fs::read_to_string(&path).map_err(|error| {
+    text::read(&path, MAX_FILE_BYTES).map_err(|error| {
         ScenarioError::invalid(key, quoted(&file.display().to_string()), unreadable(&path, &error))
     })
 }

@@ -184,8 +184,20 @@ impl<T> Visitor<'_> for TextVisitor<T> {
         f.write_str(self.expected)
     }
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-        (self.parse)(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+        (self.parse)(text).ok_or_else(|| match meant(text) {
+            Some((number, unit)) if (self.parse)(&format!("{number} {unit}")).is_some() => {
+                E::custom(format_args!("{}; did you mean \"{number} {unit}\"?", self.expected))
+            }
+            _ => E::invalid_value(Unexpected::Str(text), &self),
+        })
     }
+}
+
+/// The number and the unit that a text in another notation probably means.
+fn meant(text: &str) -> Option<(&str, &'static str)> {
+    [quantity::RATE_UNITS, quantity::TIME_UNITS, quantity::SIZE_UNITS]
+        .into_iter()
+        .find_map(|units| quantity::meant(text, units))
 }
 
 macro_rules! textual {

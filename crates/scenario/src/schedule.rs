@@ -5,6 +5,8 @@ use std::sync::Arc;
 use thiserror::Error;
 use whimbrel_units::Duration;
 
+use crate::text::excerpt;
+
 /// One datagram of a schedule.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
@@ -72,12 +74,11 @@ impl Schedule {
         let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
         let found = lines.next().map_or("", |(_, line)| line);
         if found != header {
-            return Err(ScheduleError::Header { expected: header, found: found.to_owned() });
+            return Err(ScheduleError::Header { expected: header, found: excerpt(found) });
         }
         let mut entries: Vec<Entry> = Vec::new();
         for (line, text) in lines.filter(|(_, text)| !text.is_empty()) {
-            let wrong =
-                |expected, found: &str| ScheduleError::Line { line, expected, found: found.to_owned() };
+            let wrong = |expected, found: &str| ScheduleError::Line { line, expected, found: excerpt(found) };
             let fields: Vec<&str> = text.split(',').map(str::trim).collect();
             if fields.len() != header.split(',').count() {
                 return Err(wrong("as many fields as the header has", text));

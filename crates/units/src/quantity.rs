@@ -83,16 +83,47 @@ fn number(text: &str) -> Option<f64> {
     core::str::from_utf8(&digits[..length]).ok()?.parse().ok()
 }
 
-/// A quantity with one of `units`, in the base unit; `None` if it is not one.
+/// A quantity with one of `units`, in the base unit, in which it is finite; `None` if it is not one.
 pub fn in_units(text: &str, units: &[Unit]) -> Option<f64> {
     let (number, unit) = split(text)?;
     let (_, scale) = units.iter().find(|(name, _)| *name == unit)?;
-    Some(number * scale)
+    Some(number * scale).filter(|value| value.is_finite())
 }
 
-/// A time with its unit, such as `50ms`; `None` if it is not one.
+/// Units of other notations, in lower case, with those that are meant.
+const OTHER_NOTATIONS: &[(&[&str], &str)] = &[
+    (&["bps", "bit", "bits/s", "b/s"], "bit/s"),
+    (&["kbps", "kbit", "kbit/s", "kbits/s", "kb/s"], "kbit/s"),
+    (&["mbps", "mbit", "mbit/s", "mbits/s", "mb/s"], "Mbit/s"),
+    (&["gbps", "gbit", "gbit/s", "gbits/s", "gb/s"], "Gbit/s"),
+    (&["msec", "msecs", "millis", "ms"], "ms"),
+    (&["usec", "usecs", "\u{b5}s", "\u{3bc}s", "us"], "us"),
+    (&["sec", "secs", "second", "seconds", "s"], "s"),
+    (&["mins", "minute", "minutes"], "min"),
+    (&["hour", "hours", "hr"], "h"),
+    (&["byte", "bytes", "octets"], "B"),
+    (&["kb", "kbyte", "kbytes"], "kB"),
+    (&["mb", "mbyte", "mbytes"], "MB"),
+    (&["gb", "gbyte", "gbytes"], "GB"),
+    (&["kib"], "KiB"),
+    (&["mib"], "MiB"),
+    (&["gib"], "GiB"),
+];
+
+/// The number and the unit of `units` that a text probably means by another notation: `1Gbps` is 1 Gbit/s.
+pub fn meant<'a>(text: &'a str, units: &[Unit]) -> Option<(&'a str, &'static str)> {
+    let (_, unit) = split(text)?;
+    let number = text.trim().strip_suffix(unit)?.trim_end();
+    let is_meant =
+        |names: &[&str]| names.iter().any(|name| name.chars().eq(unit.chars().flat_map(char::to_lowercase)));
+    let known = |unit: &str| units.iter().any(|(name, _)| *name == unit);
+    let (_, unit) = OTHER_NOTATIONS.iter().find(|(names, unit)| is_meant(names) && known(unit))?;
+    Some((number, unit))
+}
+
+/// A time with its unit, such as `50ms`; `None` if it is not one, or above 584 years.
 pub fn time(text: &str) -> Option<Duration> {
-    in_units(text, TIME_UNITS).map(Duration::from_secs_f64)
+    in_units(text, TIME_UNITS).map(Duration::from_secs_f64).filter(|time| *time < Duration::MAX)
 }
 
 /// A rate with its unit, such as `150 kbit/s`, `1.2MB/s` or `2M`; `None` if it is not one.

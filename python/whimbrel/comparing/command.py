@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     if given.html:
         replace_text(given.html, shown.page(comparison))
     if given.json:
-        print(json.dumps(shown.document(comparison), ensure_ascii=False))
+        print(json.dumps(shown.document(comparison)))
     else:
         shown.print_text(comparison, every=given.all)
     failed = given.fail_on != "never" and comparison.changed(given.fail_on)

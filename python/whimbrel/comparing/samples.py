@@ -7,6 +7,7 @@ seeds; those of measurements have none.
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import zipfile
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from whimbrel import plan as plans
+from whimbrel import texts
 from whimbrel.errors import InputError
 from whimbrel.records import Records
 from whimbrel.result import Result
@@ -182,9 +184,8 @@ def _read_run_tables(samples: Samples, path: Path, repetition: int) -> None:
 
 def _csv_rows(file: Path) -> list[dict[str, Any]]:
     try:
-        with file.open(newline="", encoding="utf-8") as lines:
-            return [dict(row) for row in csv.DictReader(lines)]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        return [dict(row) for row in csv.DictReader(io.StringIO(texts.read(file)))]
+    except (OSError, ValueError, csv.Error) as error:
         raise InputError(f"{file} cannot be read: {error}") from error
 
 
@@ -198,8 +199,8 @@ def _add_rows(
         if table == "flows" and str(row.get("background", "0")) in ("1", "1.0", "True", "true"):
             continue
         place = ", ".join(part for part in (where, str(row.get(named, ""))) if part)
-        for column, text in row.items():
-            if column in _LABELS or (value := _number(text)) is None:
+        for column, cell in row.items():
+            if column in _LABELS or (value := _number(cell)) is None:
                 continue
             samples.add(place, prefix + column, repetition, value)
         parts = [_number(row.get(column)) for column in _LOST]
@@ -268,8 +269,8 @@ def _read_sweep_runs(samples: Samples, file: Path) -> None:
 
 def _json(file: Path) -> Any:  # noqa: ANN401 - any JSON value
     try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = texts.read(file)
+    except (OSError, ValueError) as error:
         raise InputError(f"{file} cannot be read: {error}") from error
     try:
         return json.loads(text)

@@ -15,6 +15,7 @@ from whimbrel.columns import metric as metric_of
 from whimbrel.columns import unit as unit_of
 from whimbrel.comparing.decide import Change, Comparison
 from whimbrel.page.sections import asset
+from whimbrel.terminal import print_table
 
 _COLOURS = {"better": "green", "worse": "red", "different": "yellow"}
 _MOST_MISSING = 10
@@ -106,9 +107,7 @@ def print_text(comparison: Comparison, *, every: bool) -> None:
             colour = _COLOURS.get(word)
             cells[-1] = f"[{colour}]{word}[/]" if colour else word
             table.add_row(*map(plain, cells[:-1]), cells[-1])
-        # Full width: a narrower terminal or file must not truncate numbers.
-        widest = console.measure(table, options=console.options.update(width=10_000)).maximum
-        Console(highlight=False, width=max(console.width, widest)).print(table, crop=False)
+        print_table(table)
     lines = [summary(comparison)]
     for name, missing in (("A", comparison.only_a), ("B", comparison.only_b)):
         if missing:
@@ -131,7 +130,9 @@ def _cells(each: Change) -> list[str]:
     relative = "" if math.isnan(each.relative) else f" ({100 * each.relative:+.1f} %)"
     low, high = (unit.factor * bound for bound in (each.difference.low, each.difference.high))
     change = f"{_number(unit.factor * each.difference.mean, signed=True)}{relative}"
-    if not math.isnan(low):
+    if each.difference.is_identical:
+        change += f" {each.difference.bounds()}"
+    elif not math.isnan(low):
         change += f" [{_number(low, signed=True)}, {_number(high, signed=True)}]"
     runs = f"{each.pairs} pairs" if each.pairs else f"{each.n_a}, {each.n_b}"
     probability = "-" if math.isnan(each.probability) else f"{each.probability:.2g}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from whimbrel import extras
 from whimbrel.errors import WhimbrelError
@@ -36,7 +36,7 @@ def write_chart(chart: Chart, directory: Path, name: str, formats: Collection[st
     Raises:
         WhimbrelError: Vega refuses the chart.
     """
-    text = json.dumps(chart, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(_printable(chart), sort_keys=True, ensure_ascii=False, allow_nan=False)
     svg = svg_of(chart, name)
     drawn = {kind: convert(svg, kind, name) for kind in FORMATS[1:] if kind in formats}
     replace_text(directory / f"{name}.svg", svg)
@@ -61,11 +61,27 @@ def svg_of(chart: Chart, name: str) -> str:
         WhimbrelError: Vega refuses the chart.
     """
     vl_convert = extras.load("vl_convert", "charts", "a figure")
-    still = {**copy.deepcopy(dict(chart)), "config": _PRINT}
+    plain = _printable(dict(chart))
     try:
-        return _described(_renumbered(vl_convert.vegalite_to_svg(still)), str(chart.get("description", "")))
+        drawn = vl_convert.vegalite_to_svg({**plain, "config": _PRINT})
+        return _described(_renumbered(drawn), str(plain.get("description", "")))
     except (ValueError, RuntimeError) as error:
         raise WhimbrelError(f"figure {name}: {error}") from error
+
+
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+"""Characters that XML, and so SVG, does not allow (XML 1.0, Section 2.2), and further controls."""
+
+
+def _printable(part: Any) -> Any:  # noqa: ANN401 - a part of a chart
+    """A part of a chart without what a picture cannot have: names come from the files of users."""
+    if isinstance(part, str):
+        return _UNPRINTABLE.sub("\ufffd", part)
+    if isinstance(part, Mapping):
+        return {_printable(key): _printable(value) for key, value in part.items()}
+    if isinstance(part, (list, tuple)):
+        return [_printable(each) for each in part]
+    return part
 
 
 def convert(svg: str, kind: str, name: str) -> bytes:

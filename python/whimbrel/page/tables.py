@@ -98,7 +98,8 @@ def _cell(entry: Entry | None, metric: Metric) -> str:
     parts = [f'<span class="ours">{text}</span>']
     if not math.isnan(entry.low):
         half = (entry.high - entry.low) / 2
-        parts.append(f'<span class="half">±{half:.{digits}f}</span>')
+        spread = f"identical in {entry.n} runs" if half == 0 and entry.n > 1 else f"±{half:.{digits}f}"
+        parts.append(f'<span class="half">{spread}</span>')
     if not math.isnan(entry.paper):
         inside = entry.low <= entry.paper <= entry.high
         mark = '<i title="inside our interval">✓</i>' if inside else ""

@@ -52,7 +52,7 @@ def main(words: Sequence[str]) -> int:
     video_command.add_frames(kinds.add_parser)
     given = parser.parse_args(words)
     report, lines = given.run(given)
-    print(json.dumps(report, ensure_ascii=False) if given.json else "\n".join(lines))
+    print(json.dumps(report) if given.json else "\n".join(lines))
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from whimbrel import records
+from whimbrel import records, texts
 from whimbrel.errors import InputError, MediaError, UsageError
 from whimbrel.result import Table, arrivals
 
@@ -202,10 +203,9 @@ def _schedule(path: Path) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float
 
 def _from_csv(path: Path, columns: tuple[str, ...] = ("flow", "tag", *_COLUMNS)) -> Table:
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-            header = rows[0].keys() if rows else columns
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        rows = list(csv.DictReader(io.StringIO(texts.read(path))))
+        header = rows[0].keys() if rows else columns
+    except (OSError, ValueError, csv.Error) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
     for name in columns:
         if name not in header:

@@ -157,7 +157,7 @@ def _walk(given: argparse.Namespace, words: Sequence[str]) -> int:
         index, claims, sheets = report.write(viewed, visits, out, command, quick=given.quick)
     if given.json:
         tables = {key: _plain(sheet) for key, sheet in sheets.items()}
-        print(json.dumps({"page": str(index), "tables": tables, "claims": claims}, ensure_ascii=False))
+        print(json.dumps({"page": str(index), "tables": tables, "claims": claims}))
         return 0
     for key in ("walk", report.PAPER_SHEET):
         _print(sheets[key])

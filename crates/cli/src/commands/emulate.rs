@@ -130,7 +130,7 @@ pub(crate) fn run(args: &EmulateArgs) -> Result<(), Failure> {
     let outcome = session::emulate(&plan, &settings, &mut watcher)?;
     watcher.finish()?;
     if let Some(output) = output {
-        output.write(&outcome.record)?;
+        output.write(&outcome.record, false)?;
     }
     if let Some(directory) = &args.out {
         let group = args.scenario.file_stem().unwrap_or_default().to_string_lossy();

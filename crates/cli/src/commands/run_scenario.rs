@@ -3,6 +3,7 @@
 mod account;
 pub(crate) mod capture;
 pub(crate) mod output;
+mod parquet;
 mod qlog;
 pub(crate) mod tables;
 mod watch;
@@ -16,6 +17,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use indicatif::ProgressBar;
 use whimbrel_lab::{Document, Plan, Record, Run};
+use whimbrel_units::Instant;
 
 use crate::exit::Failure;
 use crate::print;
@@ -59,6 +61,9 @@ pub(crate) struct RunArgs {
     /// Write the record's tables as CSV files into this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Write them as Parquet files, too.
+    #[arg(long, requires = "out")]
+    parquet: bool,
     /// Print all tables as JSON.
     #[arg(long)]
     json: bool,
@@ -77,7 +82,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let page = args.watch.as_deref().map(WatchPage::claim).transpose()?;
     let Some(record) = simulate(args, &plan, seed, page.as_ref())? else { return Err(Failure::Interrupted) };
     if let Some(output) = output {
-        output.write(&record)?;
+        output.write(&record, args.parquet)?;
     }
     if args.json {
         print::line(serde_json::to_string(&tables::json(&record, &plan, seed))?)?;
@@ -99,7 +104,7 @@ pub(crate) fn read_plan(scenario: &Path, settings: &[String]) -> anyhow::Result<
     Ok(document.plan()?)
 }
 
-/// Runs the plan; `None` if Ctrl-C was pressed.
+/// Runs the plan; `None` if Ctrl-C was pressed, which a note has said.
 fn simulate(
     args: &RunArgs,
     plan: &Plan,
@@ -153,6 +158,13 @@ fn simulate(
         return Err(error);
     }
     if interrupted.load(Ordering::Relaxed) {
+        let done = run.simulator().now() - Instant::ZERO;
+        let kept = match &args.qlog {
+            Some(directory) => format!("the logs in {} end there", directory.display()),
+            None => "nothing was written".to_owned(),
+        };
+        let (done, end) = (done.as_secs_f64(), plan.end.as_secs_f64());
+        print::note(format_args!("interrupted at {done:.1} s of {end:.1} s simulated; {kept}"));
         return Ok(None);
     }
     if let Some(file) = capture {

@@ -13,7 +13,11 @@ fn table() -> Table {
 #[test]
 fn csv_reads_back_as_the_same_values() {
     let text = csv(&table());
-    assert_eq!(text, "flow,rate_bps,packets\na,0.1,0\nb,,18446744073709551615\na,1000000000000000000000,7\n");
+    assert_eq!(text, "flow,rate_bps,packets\na,0.1,0\nb,NaN,18446744073709551615\na,1e21,7\n");
+    // Readers infer the type of a column from its first rows: whole numbers are real ones all the same.
+    let mut whole = Table::new("whole");
+    whole.floats("x", [3.0, -0.0, 1e16, f64::INFINITY].into_iter());
+    assert_eq!(csv(&whole), "x\n3.0\n-0.0\n1e16\ninf\n");
     let value = 2.0f64 / 3.0 * 1e6;
     let mut table = Table::new("one");
     table.floats("x", [value].into_iter());

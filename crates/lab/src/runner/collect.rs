@@ -253,7 +253,7 @@ fn links(run: &Run<'_>) -> Table {
         .map(|(link, before)| since(run.simulator.link_stats(*link), before))
         .collect();
     let capacity: Vec<f64> = (0..run.parts.links.len())
-        .map(|link| run.plan.mean_capacity(link, &run.events).as_bits_per_second())
+        .map(|link| run.plan.mean_capacity(link, &run.events, run.seed).as_bits_per_second())
         .collect();
     let throughput: Vec<f64> =
         stats.iter().map(|stats| bits_per_second(stats.departed.bytes, time)).collect();

@@ -1,3 +1,4 @@
+mod bounds;
 mod document;
 mod hosts;
 mod limits;
@@ -5,6 +6,7 @@ mod losses;
 mod probes;
 mod protection;
 mod randomness;
+mod recordings;
 mod wifi;
 
 use std::fs;
@@ -282,9 +284,9 @@ fn capacity_follows_the_events() {
     document.set_value("event", events).unwrap();
     let plan = document.plan().unwrap();
     // From 2 s to 10 s: 2 s at 1, 2 s at 3, 2 s down, 2 s at 3 Mbit/s; in the other direction 1 Mbit/s while up.
-    assert_eq!(plan.mean_capacity(2, &plan.events).as_bits_per_second(), 14e6 / 8.0);
-    assert_eq!(plan.mean_capacity(3, &plan.events).as_bits_per_second(), 6e6 / 8.0);
-    assert_eq!(plan.mean_capacity(0, &plan.events).as_bits_per_second(), 10e6);
+    assert_eq!(plan.mean_capacity(2, &plan.events, 1).as_bits_per_second(), 14e6 / 8.0);
+    assert_eq!(plan.mean_capacity(3, &plan.events, 1).as_bits_per_second(), 6e6 / 8.0);
+    assert_eq!(plan.mean_capacity(0, &plan.events, 1).as_bits_per_second(), 10e6);
 }
 
 #[test]
@@ -311,7 +313,7 @@ fn files_are_found_beside_the_scenario() {
         plan.links[2].config.impairment,
         Impairment::Mask { lost: vec![1, 2], length: 3, repeats: false }
     );
-    assert_eq!(plan.mean_capacity(2, &plan.events).as_bits_per_second().round(), 3e6);
+    assert_eq!(plan.mean_capacity(2, &plan.events, 1).as_bits_per_second().round(), 3e6);
     assert_eq!(plan.flows[0].payload, 1000);
     fs::write(directory.path().join("clip.csv"), "time_s,size_bytes\n0,1000\n").unwrap();
     let error = Document::from_file(&scenario).unwrap().plan().unwrap_err().to_string();

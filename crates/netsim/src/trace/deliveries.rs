@@ -17,8 +17,10 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 /// The times at which a recorded link could deliver 1500 bytes. Cheap to clone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeliveryTrace {
-    /// Milliseconds, ascending; the last one is the period and not 0.
+    /// Milliseconds, ascending, none above the period.
     stamps: Arc<[u64]>,
+    /// Milliseconds, not 0.
+    period: u64,
 }
 
 impl DeliveryTrace {
@@ -61,12 +63,24 @@ impl DeliveryTrace {
         if last > u64::MAX / NANOS_PER_MILLI {
             return Err(TraceError::Whole { expected: "stamps within 584 years" });
         }
-        Ok(Self { stamps: stamps.into() })
+        Ok(Self { stamps: stamps.into(), period: last })
     }
 
     /// The time after which the trace starts again.
     pub fn period(&self) -> Duration {
-        Duration::from_millis(self.stamps[self.stamps.len() - 1])
+        Duration::from_millis(self.period)
+    }
+
+    /// The trace whose time 0 is the millisecond `start` of this one, which repeats.
+    pub fn started_at(&self, start: Duration) -> Self {
+        let start = start.as_millis() % self.period;
+        if start == 0 {
+            return self.clone();
+        }
+        let (before, after) = self.stamps.split_at(self.stamps.partition_point(|&stamp| stamp <= start));
+        let ahead = after.iter().map(|stamp| stamp - start);
+        let again = before.iter().map(|stamp| stamp + self.period - start);
+        Self { stamps: ahead.chain(again).collect(), period: self.period }
     }
 
     /// Mean rate of the link.

@@ -37,6 +37,8 @@ pub struct LoadDependentTrace {
     heavy: DeliveryTrace,
     /// At least two, at ascending times; the time of the last one is the period, at which they start again.
     light: Arc<[Train]>,
+    /// The time of the light recording at time 0.
+    light_start: u64,
     idle: Duration,
 }
 
@@ -72,7 +74,7 @@ impl LoadDependentTrace {
         }
         // The first one describes the time before it, too.
         trains[0].at = 0;
-        Ok(Self { heavy, light: trains.into(), idle })
+        Ok(Self { heavy, light: trains.into(), light_start: 0, idle })
     }
 
     /// Mean rate under saturation.
@@ -80,10 +82,25 @@ impl LoadDependentTrace {
         self.heavy.mean_rate()
     }
 
+    /// The time after which the longer of the two recordings starts again.
+    pub fn period(&self) -> Duration {
+        self.heavy.period().max(Duration::from_nanos(self.light_period()))
+    }
+
+    /// The recordings whose time 0 is the time `start` of these, which repeat.
+    pub fn started_at(&self, start: Duration) -> Self {
+        let light_start = (self.light_start + start.as_nanos() % self.light_period()) % self.light_period();
+        Self { heavy: self.heavy.started_at(start), light_start, ..self.clone() }
+    }
+
+    fn light_period(&self) -> u64 {
+        self.light[self.light.len() - 1].at
+    }
+
     /// The train in force at a time, and the base delay then.
     fn train_at(&self, now: u64) -> (usize, u64) {
-        let period = self.light[self.light.len() - 1].at;
-        let within = now % period;
+        let period = self.light_period();
+        let within = (now % period + self.light_start) % period;
         let index = self.light.partition_point(|train| train.at <= within) - 1;
         let (train, next) = (&self.light[index], &self.light[index + 1]);
         let share = (within - train.at) as f64 / (next.at - train.at) as f64;

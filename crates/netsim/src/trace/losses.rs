@@ -136,6 +136,30 @@ impl LossTrace {
         Duration::from_nanos(self.length)
     }
 
+    /// The trace whose time 0 is the time `start` of this one, if it repeats. Otherwise it stays as it is.
+    pub fn started_at(&self, start: Duration) -> Self {
+        if !self.repeats {
+            return self.clone();
+        }
+        let start = start.as_nanos() % self.length;
+        let rest = self.length - start;
+        let losses = match &self.losses {
+            Losses::Times(times) => {
+                let (before, after) = times.split_at(times.partition_point(|&time| time < start));
+                let ahead = after.iter().map(|time| time - start);
+                Losses::Times(ahead.chain(before.iter().map(|time| time + rest)).collect())
+            }
+            Losses::Spans(spans) => {
+                let ahead = spans.iter().filter(|(_, to)| *to > start);
+                let ahead = ahead.map(|(from, to)| (from.saturating_sub(start), to - start));
+                let again = spans.iter().filter(|(from, _)| *from < start);
+                let again = again.map(|(from, to)| (from + rest, (*to).min(start) + rest));
+                Losses::Spans(ahead.chain(again).collect())
+            }
+        };
+        Self { losses, length: self.length, repeats: true }
+    }
+
     /// `true` if it starts again at its end.
     pub fn repeats(&self) -> bool {
         self.repeats

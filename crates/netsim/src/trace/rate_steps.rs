@@ -1,13 +1,14 @@
 //! Rates that change in steps.
 //!
 //! One line is `seconds<TAB>Mbit/s`: from that time on the link has that rate, until the next line's
-//! time. The first line's rate also holds before its time. Any white space separates the two numbers.
+//! time. The first line's rate also holds before its time. Any white space separates the two numbers. A table of
+//! comma-separated values with a header is read, too ([`rate_table`](super::rate_table)).
 
 use std::sync::Arc;
 
 use whimbrel_units::{DataRate, Duration, Instant};
 
-use super::TraceError;
+use super::{TraceError, rate_table};
 
 /// Continuation after the last step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,34 +29,27 @@ pub struct RateSteps {
 }
 
 impl RateSteps {
-    /// Reads lines of seconds and Mbit/s; blank lines and lines that begin with `#` are skipped.
+    /// Reads lines of seconds and Mbit/s, or a table with a header; blank lines and lines that begin with `#` are skipped.
     ///
     /// # Errors
     /// If a line is not two numbers, times do not ascend, a rate is negative or not finite, there is no
     /// step, or a trace to be repeated never has a rate above 0.
     pub fn parse(text: &str, at_end: AtEnd) -> Result<Self, TraceError> {
         let mut steps = Vec::new();
-        for (index, line) in text.lines().enumerate() {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
+        let lines = || {
+            let lines = text.lines().map(str::trim).enumerate();
+            lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+        };
+        if lines().next().is_some_and(|(_, line)| line.contains([',', ';'])) {
+            return Self::from_steps(&rate_table::parse(lines())?, at_end);
+        }
+        for (index, line) in lines() {
             let mut numbers = line.split_whitespace().map(str::parse::<f64>);
             let (Some(Ok(time)), Some(Ok(rate)), None) = (numbers.next(), numbers.next(), numbers.next())
             else {
                 return Err(TraceError::line(index, "seconds and Mbit/s", line));
             };
-            if !(0.0..1e10).contains(&time) {
-                return Err(TraceError::line(index, "a time between 0 and 10^10 s", line));
-            }
-            if !(0.0..f64::INFINITY).contains(&rate) {
-                return Err(TraceError::line(index, "a finite rate of at least 0", line));
-            }
-            let time = Instant::from_secs_f64(time);
-            if steps.last().is_some_and(|&(last, _)| last >= time) {
-                return Err(TraceError::line(index, "a time after the previous line's", line));
-            }
-            steps.push((time, DataRate::from_megabits_per_second(rate)));
+            add(&mut steps, index, line, time, rate * 1e6)?;
         }
         Self::from_steps(&steps, at_end)
     }
@@ -93,12 +87,50 @@ impl RateSteps {
         Duration::from_nanos(self.period)
     }
 
+    /// The steps whose time 0 is the time `start` of these, which repeat. Steps that do not repeat stay as they are.
+    pub fn started_at(&self, start: Duration) -> Self {
+        if self.period == u64::MAX {
+            return self.clone();
+        }
+        let start = start.as_nanos() % self.period;
+        let current = self.steps.partition_point(|&(begin, _)| begin <= start) - 1;
+        let (before, after) = self.steps.split_at(current + 1);
+        let again = before.iter().map(|&(begin, rate)| (begin + self.period - start, rate));
+        let steps = std::iter::once((0, before[current].1))
+            .chain(after.iter().map(|&(begin, rate)| (begin - start, rate)))
+            // The part of the current step before `start` comes last; it is empty if the step begins there.
+            .chain(again.filter(|&(begin, _)| begin < self.period));
+        Self { steps: steps.collect(), period: self.period }
+    }
+
     /// The rate at this time.
     pub fn rate_at(&self, time: Instant) -> DataRate {
         let mut cursor = StepCursor::new(self.clone());
         cursor.seek(time.as_nanos());
         DataRate::from_bits_per_second(cursor.rate())
     }
+}
+
+/// Adds a step that line `index` describes, of a time in seconds and a rate in bit/s.
+pub(super) fn add(
+    steps: &mut Vec<(Instant, DataRate)>,
+    index: usize,
+    line: &str,
+    time: f64,
+    rate: f64,
+) -> Result<(), TraceError> {
+    if !(0.0..1e10).contains(&time) {
+        return Err(TraceError::line(index, "a time between 0 and 10^10 s", line));
+    }
+    if !(0.0..f64::INFINITY).contains(&rate) {
+        return Err(TraceError::line(index, "a finite rate of at least 0", line));
+    }
+    let time = Instant::from_secs_f64(time);
+    if steps.last().is_some_and(|&(last, _)| last >= time) {
+        return Err(TraceError::line(index, "a time after the previous line's", line));
+    }
+    steps.push((time, DataRate::from_bits_per_second(rate)));
+    Ok(())
 }
 
 /// The step in force at the time a link has planned up to.

@@ -1,7 +1,10 @@
 use proptest::prelude::*;
 use whimbrel_units::{DataRate, Duration, Instant};
 
-use super::{AtEnd, DeliveryCursor, DeliveryTrace, RateSteps, StepCursor, TraceError};
+use super::{
+    AtEnd, DeliveryCursor, DeliveryTrace, LoadDependentCursor, LoadDependentTrace, LossCursor, LossTrace,
+    RateSteps, StepCursor, TraceError,
+};
 
 fn micros(n: u64) -> Instant {
     Instant::from_nanos(n * 1_000)
@@ -216,4 +219,114 @@ fn a_packet_may_take_several_turns_of_a_trace() {
     // 1 Mbit per turn of 2 s.
     let mut cursor = StepCursor::new(RateSteps::parse("0 1\n1 0\n", AtEnd::Repeat).unwrap());
     assert_eq!(cursor.departure(Instant::from_millis(500), 3e6), Instant::from_millis(6_500));
+}
+
+proptest! {
+    /// A recording from its time `start` on is the recording, read that much later.
+    #[test]
+    fn a_recording_may_start_anywhere(
+        gaps in prop::collection::vec(0u64..9, 1..12),
+        start in 0u64..200,
+        wait in 0u64..100,
+        sizes in prop::collection::vec(1u32..4_000, 1..8),
+    ) {
+        let shift = Duration::from_millis(start);
+        let times: Vec<u64> = gaps.iter().scan(0, |sum, gap| { *sum += gap; Some(*sum) }).collect();
+        let now = Instant::from_millis(wait);
+
+        // An opportunity of its own at the end, so that the trace lasts.
+        let stamps = times.iter().copied().chain([times[times.len() - 1] + 3]).collect();
+        let trace = DeliveryTrace::from_millis(stamps).unwrap();
+        prop_assert_eq!(trace.started_at(shift).mean_rate(), trace.mean_rate());
+        let (mut early, mut late) = (DeliveryCursor::new(trace.started_at(shift)), DeliveryCursor::new(trace));
+        for &size in &sizes {
+            prop_assert_eq!(early.departure(now, size) + shift, late.departure(now + shift, size));
+        }
+
+        let mut starts: Vec<u64> = times.clone();
+        starts.dedup();
+        let steps: Vec<(Instant, DataRate)> =
+            starts.iter().map(|&time| (Instant::from_millis(time), mbit(1.0 + time as f64))).collect();
+        let steps = RateSteps::from_steps(&steps, AtEnd::Repeat).unwrap();
+        let shifted = steps.started_at(shift);
+        prop_assert_eq!(shifted.period(), steps.period());
+        for millis in 0..150 {
+            let time = micros(millis * 1_000 + 500);
+            if steps.period() != Duration::MAX {
+                prop_assert_eq!(shifted.rate_at(time), steps.rate_at(time + shift));
+            }
+        }
+        let held = RateSteps::from_steps(&[(Instant::ZERO, mbit(1.0)), (now, mbit(2.0))][..1], AtEnd::Hold).unwrap();
+        prop_assert_eq!(held.started_at(shift), held);
+
+        let length = Duration::from_millis(times[times.len() - 1] + 5);
+        let spans: Vec<(Instant, Instant)> = starts
+            .iter()
+            .map(|&time| (micros(time * 1_000), micros(time * 1_000 + 400)))
+            .collect();
+        let points: Vec<Instant> = spans.iter().map(|(from, _)| *from).collect();
+        for trace in [
+            LossTrace::from_spans(&spans, Some(length), true).unwrap(),
+            LossTrace::from_times(&points, Some(length), true).unwrap(),
+        ] {
+            let (mut early, mut late) = (LossCursor::new(trace.started_at(shift)), LossCursor::new(trace));
+            // Times before `start` have passed: no packet has taken them.
+            late.loses(Instant::ZERO + shift);
+            early.loses(Instant::ZERO);
+            for tenth in 1..600 {
+                let time = micros(tenth * 100);
+                prop_assert_eq!(early.loses(time), late.loses(time + shift), "at {:?}", time);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_table_of_rates_is_a_trace_in_the_units_of_its_header() {
+    let rates = |text: &str| {
+        let steps = RateSteps::parse(text, AtEnd::Hold).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let rate = |second| steps.rate_at(Instant::from_millis(second * 1_000 + 500));
+        [0, 1, 2].map(|second| rate(second).as_bits_per_second().round())
+    };
+    let expected = [8_082_000.0, 9_078_000.0, 0.0];
+    // The data set of the LTE measurements of the beginning, other units, a further column, times of the day.
+    for text in [
+        "Timestamp,DL_bitrate_kbps\n0,8082\n1,9078\n2,0\n",
+        "time_ms, \"rate (Mbit/s)\"\n0,8.082\n1000,9.078\n2000,0\n",
+        "seconds;cell;throughput bps\n1700000000;7;8082000\n1700000001;7;9078000\n1700000002;7;0\n",
+    ] {
+        assert_eq!(rates(text), expected, "{text}");
+    }
+    let error = |text| RateSteps::parse(text, AtEnd::Hold).unwrap_err().to_string();
+    for unclear in ["0,8082\n1,9078\n", "time,rate\n0,1\n", "time,a_bps,b_bps\n0,1,2\n", "rate_bps\n1\n"] {
+        assert!(error(unclear).contains("line 1: expected a header"), "{}", error(unclear));
+    }
+    assert!(error("t,x_bps\n0,1\n1,fast\n").contains("line 3: expected numbers"));
+    assert!(error("t,x_bps\n1,1\n1,1\n").contains("line 3: expected a time after"));
+    assert!(error("t,x_bps\n1,-1\n").contains("a finite rate"));
+    // A message quotes the beginning of a line only.
+    assert!(error(&"x,".repeat(1_000_000)).len() < 400);
+}
+
+#[test]
+fn a_load_dependent_recording_may_start_anywhere() {
+    let heavy = DeliveryTrace::parse("5\n9\n20\n").unwrap();
+    let trace = LoadDependentTrace::parse(heavy, "0 10 0\n100 20 0 4\n150 5 0\n", Duration::ZERO).unwrap();
+    assert_eq!(trace.period(), Duration::from_millis(150));
+    for start in [0, 3, 120, 149, 151, 400] {
+        let shift = Duration::from_millis(start);
+        for wait in [1, 60, 130] {
+            let now = Instant::from_millis(wait);
+            let mut early = LoadDependentCursor::new(trace.started_at(shift));
+            let mut late = LoadDependentCursor::new(trace.clone());
+            for _ in 0..4 {
+                assert_eq!(
+                    early.departure(now, 1_500) + shift,
+                    late.departure(now + shift, 1_500),
+                    "{start}"
+                );
+                assert_eq!(early.base_delay(), late.base_delay(), "{start} {wait}");
+            }
+        }
+    }
 }

@@ -65,6 +65,7 @@ impl HandoverPlan {
             rate: None,
             delay: None,
             impairment: None,
+            losses_start_anywhere: false,
             up: None,
             when_down: self.when_down,
         };

@@ -8,14 +8,15 @@ use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::delay_variation::delay_variation;
 use super::discipline::discipline;
-use super::losses::impairment;
+use super::losses::{check_start, impairment};
 use super::netem::netem;
 use super::notes::Note;
+use super::recordings::{self, RandomStart};
 use super::{Names, copies, fill, quoted, read};
 use crate::controller::{self, ControllerPlan};
 use crate::discipline::Discipline;
 use crate::error::ScenarioError;
-use crate::link::{Direction, RateTrace, TraceFormat, WhenDown};
+use crate::link::{Direction, Loss, RateTrace, TraceFormat, WhenDown};
 use crate::quantity::{self, Rate};
 use crate::{Event, Link, Scenario};
 
@@ -28,28 +29,34 @@ pub struct LinkPlan {
     pub from: usize,
     /// The position of its last node.
     pub to: usize,
-    /// The configuration of the link.
+    /// The configuration of the link, with its recordings from their beginning on ([`config_for`](Self::config_for)).
     pub config: LinkConfig,
+    /// The recordings that start elsewhere in each run.
+    pub random_start: RandomStart,
     /// Its explicit rate control.
     pub controller: Option<ControllerPlan>,
 }
 
 impl LinkPlan {
-    /// The mean rate between two times.
+    /// The mean rate between two times, with its recording from the beginning on.
     pub fn mean_rate(&self, from: Instant, to: Instant) -> DataRate {
-        match &self.config.rate {
-            LinkRate::Constant(rate) => *rate,
-            LinkRate::Deliveries(trace) => trace.mean_rate(),
-            LinkRate::LoadDependent(trace) => trace.mean_rate(),
-            LinkRate::Steps(steps) => {
-                // Steps are about a second long; a thousand points sample them all in a simulation of minutes.
-                let points = 1_000;
-                let step = (to - from) / points;
-                let sum: f64 = (0..points)
-                    .map(|point| steps.rate_at(from + step * point + step / 2).as_bits_per_second())
-                    .sum();
-                DataRate::from_bits_per_second(sum / points as f64)
-            }
+        mean_rate(&self.config.rate, from, to)
+    }
+}
+
+pub(super) fn mean_rate(rate: &LinkRate, from: Instant, to: Instant) -> DataRate {
+    match rate {
+        LinkRate::Constant(rate) => *rate,
+        LinkRate::Deliveries(trace) => trace.mean_rate(),
+        LinkRate::LoadDependent(trace) => trace.mean_rate(),
+        LinkRate::Steps(steps) => {
+            // Steps are about a second long; a thousand points sample them all in a simulation of minutes.
+            let points = 1_000;
+            let step = (to - from) / points;
+            let sum: f64 = (0..points)
+                .map(|point| steps.rate_at(from + step * point + step / 2).as_bits_per_second())
+                .sum();
+            DataRate::from_bits_per_second(sum / points as f64)
         }
     }
 }
@@ -65,8 +72,11 @@ pub struct EventPlan {
     pub rate: Option<DataRate>,
     /// The new delay.
     pub delay: Option<Duration>,
-    /// Losses behind the queue from now on.
+    /// Losses behind the queue from now on, with a recording from its beginning on
+    /// ([`RandomStart::impairment`](RandomStart::impairment)).
     pub impairment: Option<Impairment>,
+    /// `true` if that recording starts elsewhere in each run.
+    pub losses_start_anywhere: bool,
     /// `true` if the link goes up, `false` if it goes down.
     pub up: Option<bool>,
     /// Handling of the packets of a link that goes down.
@@ -128,10 +138,15 @@ pub(super) fn plan(
             }
             names.add(&format!("{key}.name"), name.clone(), link.count)?;
             let (config, controller) = (forward.clone(), forward_controller);
-            plans.push(LinkPlan { name: name.clone(), from, to, config, controller });
+            let random_start = RandomStart::of(&name, link.trace.as_ref(), &link.loss);
+            plans.push(LinkPlan { name: name.clone(), from, to, config, random_start, controller });
             if let Some(config) = &backward {
+                let random_start = match &link.reverse {
+                    Some(reverse) => RandomStart::of(&name, reverse.trace.as_ref(), &reverse.loss),
+                    None => RandomStart::of(&name, None, &Loss::None),
+                };
                 let (name, config, controller) = (name + REVERSE, config.clone(), reverse_controller);
-                plans.push(LinkPlan { name, from: to, to: from, config, controller });
+                plans.push(LinkPlan { name, from: to, to: from, config, random_start, controller });
             }
         }
     }
@@ -266,9 +281,11 @@ fn rate(
             let text = read(&key, base, &trace.file)?;
             let wrong = |error| {
                 let file = quoted(&trace.file.display().to_string());
-                ScenarioError::invalid(&key, file, format!("a trace in the format named ({error})"))
+                let hint = other_format(trace.format, &text);
+                ScenarioError::invalid(&key, file, format!("a trace in the format named ({error}){hint}"))
             };
             check_light(&key, trace)?;
+            check_start(&key.replace("file", "start"), Some((trace.start, trace.repeat)))?;
             Ok(Some(match trace.format {
                 TraceFormat::Mahimahi if !trace.repeat => {
                     let expected = "true: a mahimahi trace starts again at its end";
@@ -292,6 +309,17 @@ fn rate(
         (Some(_), Some(_)) => {
             Err(ScenarioError::invalid(format!("{key}.trace"), "{...}", "either `rate` or `trace`, not both"))
         }
+    }
+}
+
+/// The end of a message on a trace that seems to be in the other format.
+fn other_format(format: TraceFormat, text: &str) -> &'static str {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let has_columns = lines.next().is_some_and(|line| line.contains([',', ';', '\t', ' ']));
+    match (format, has_columns) {
+        (TraceFormat::Mahimahi, true) => "; a table of times and rates is of format = \"rate\"",
+        (TraceFormat::Rate, false) => "; lines of one number each are of format = \"mahimahi\"",
+        _ => "",
     }
 }
 
@@ -408,6 +436,7 @@ pub(super) fn plan_events(
         let at = event.time.after_start();
         let delay = event.delay.map(|delay| delay.0);
         let loss = event.loss.as_ref();
+        let losses_start_anywhere = loss.is_some_and(recordings::starts_anywhere);
         let loss = loss.map(|loss| impairment(&format!("{key}.loss"), loss, base, notes)).transpose()?;
         let (up, when_down) = (event.up, event.when_down);
         plans.extend(targets.into_iter().map(|link| EventPlan {
@@ -416,6 +445,7 @@ pub(super) fn plan_events(
             rate,
             delay,
             impairment: loss.clone(),
+            losses_start_anywhere,
             up,
             when_down,
         }));

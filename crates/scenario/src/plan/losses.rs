@@ -13,7 +13,7 @@ use whimbrel_units::{Duration, Instant};
 use super::notes::Note;
 use super::{quoted, read, unreadable};
 use crate::error::ScenarioError;
-use crate::link::Loss;
+use crate::link::{Loss, RecordingStart};
 
 /// The impairment that `loss`, at `key`, describes; notes for a reader of the results go to `notes`.
 pub(super) fn impairment(
@@ -22,6 +22,7 @@ pub(super) fn impairment(
     base: &Path,
     notes: &mut Vec<Note>,
 ) -> Result<Impairment, ScenarioError> {
+    check_start(&format!("{key}.start"), loss.recording())?;
     let impairment = match loss {
         Loss::None => Impairment::None,
         Loss::Bernoulli { rate } => Impairment::Bernoulli { loss: rate.0 },
@@ -52,14 +53,14 @@ pub(super) fn impairment(
             Impairment::RunLength { loss_rate: rate.0, runs: runs.iter().map(|run| run.0).collect() }
         }
         Loss::Rayleigh(radio) => Impairment::Rayleigh(radio.model()),
-        Loss::Mask { packets: Some(packets), file: None, length, repeat } => {
+        Loss::Mask { packets: Some(packets), file: None, length, repeat, .. } => {
             if *repeat && length.is_none() {
                 let expected = "the number of packets that the list covers, needed to repeat it";
                 return Err(ScenarioError::missing(format!("{key}.length"), expected));
             }
             Impairment::Mask { lost: packets.clone(), length: length.unwrap_or(u64::MAX), repeats: *repeat }
         }
-        Loss::Mask { packets: None, file: Some(file), length, repeat } => {
+        Loss::Mask { packets: None, file: Some(file), length, repeat, .. } => {
             if let Some(length) = length {
                 let expected = "nothing: a file covers as many packets as it has marks";
                 return Err(ScenarioError::invalid(format!("{key}.length"), length, expected));
@@ -70,7 +71,7 @@ pub(super) fn impairment(
         Loss::Mask { .. } => {
             return Err(ScenarioError::missing(format!("{key}.packets"), "either `packets` or `file`"));
         }
-        Loss::Trace { file, length, repeat } => {
+        Loss::Trace { file, length, repeat, .. } => {
             let key = format!("{key}.file");
             let text = read(&key, base, file)?;
             let trace = LossTrace::parse(&text, length.map(|length| length.0), *repeat);
@@ -79,13 +80,24 @@ pub(super) fn impairment(
                 ScenarioError::invalid(key, file, format!("a trace of losses ({error})"))
             })?)
         }
-        Loss::Capture { file, port, repeat } => {
+        Loss::Capture { file, port, repeat, .. } => {
             Impairment::Trace(captured(&format!("{key}.file"), base, file, *port, *repeat, notes)?)
         }
     };
     match impairment.check() {
         Ok(()) => Ok(impairment),
         Err(error) => Err(ScenarioError::invalid(key, "{...}", format!("a valid loss model ({error})"))),
+    }
+}
+
+/// Refuses a random start of a recording that ends: a part of the run would meet none of it.
+pub(super) fn check_start(key: &str, recording: Option<(RecordingStart, bool)>) -> Result<(), ScenarioError> {
+    match recording {
+        Some((RecordingStart::Random, false)) => {
+            let expected = "\"beginning\", unless the recording repeats (`repeat = true`)";
+            Err(ScenarioError::invalid(key, "\"random\"", expected))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -3,7 +3,7 @@
 use whimbrel_netsim::netem::NetemConfig;
 use whimbrel_netsim::{LinkConfig, SpreadBy};
 
-use super::{FlowPlan, HandoverPlan, Plan, TrafficPlan};
+use super::{EventPlan, FlowPlan, HandoverPlan, Plan, TrafficPlan};
 use crate::TransportPlan;
 use crate::handover::HandoverDuration;
 
@@ -11,14 +11,18 @@ impl<P: TransportPlan> Plan<P> {
     /// `true` if runs with different seeds may differ in more than initial sequence numbers. Without randomness, one
     /// run suffices, and its numbers have no confidence interval.
     pub fn is_random(&self) -> bool {
-        self.links.iter().any(|link| link_is_random(&link.config))
-            || self.events.iter().any(|event| event.impairment.as_ref().is_some_and(|loss| loss.is_random()))
+        self.links.iter().any(|link| link.random_start.is_used() || link_is_random(&link.config))
+            || self.events.iter().any(event_is_random)
             || self.handovers.iter().any(handover_is_random)
             || self.routes.iter().any(|route| route.by == SpreadBy::Chance && route.links.len() > 1)
             || self.flows.iter().any(flow_is_random)
             // Backoffs of 802.11 stations are drawn.
             || !self.wifi.is_empty()
     }
+}
+
+fn event_is_random(event: &EventPlan) -> bool {
+    event.losses_start_anywhere || event.impairment.as_ref().is_some_and(|loss| loss.is_random())
 }
 
 fn link_is_random(config: &LinkConfig) -> bool {

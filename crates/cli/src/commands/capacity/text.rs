@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use whimbrel_inspect::capacity::{CapacityReport, ChannelReport, EstimateReport, StationReport};
 
+use crate::table::Table;
+
 /// The estimates of the capture called `name`.
 pub(super) fn report(name: &str, report: &CapacityReport) -> String {
     let mut out = Text(String::new());
@@ -76,18 +78,22 @@ impl Text {
         if channel.intervals.is_empty() {
             return;
         }
-        self.line(format_args!(
-            "  {:>10}{:>32}{:>32}{:>32}",
-            "time", "rt-Winf, onlooker", "rt-Winf, data and ACK", "IdleGap"
-        ));
+        self.line("  capacity and available, Mbit/s");
+        let mut table =
+            Table::new(&["time", "rt-Winf, onlooker", "rt-Winf, data and ACK", "IdleGap", "sender"], &[4])
+                .indented("  ");
         for interval in &channel.intervals {
-            let estimates = [&interval.onlooker, &interval.data_ack, &interval.idle_gap];
-            let columns: String = estimates.iter().map(|estimate| pair(estimate.as_ref())).collect();
-            self.line(format_args!("  {:>8.3} s{columns}", interval.time_s));
-            for (address, estimate) in &interval.senders {
-                self.line(format_args!("    sender {address:<26}{}", pair(Some(estimate))));
-            }
+            let [onlooker, data_ack, idle_gap] =
+                [&interval.onlooker, &interval.data_ack, &interval.idle_gap].map(|one| short(one.as_ref()));
+            let senders: Vec<String> = interval
+                .senders
+                .iter()
+                .map(|(address, estimate)| format!("{address} {}", short(Some(estimate))))
+                .collect();
+            let time = format!("{:.3} s", interval.time_s);
+            table.row([time, onlooker, data_ack, idle_gap, senders.join(", ")]);
         }
+        self.line(table.for_stdout().trim_end());
     }
 
     fn station(&mut self, station: &StationReport) {
@@ -110,6 +116,16 @@ impl Text {
                 self.line(format_args!("    {name:<30}{}", pair(estimate.as_ref())));
             }
         }
+    }
+}
+
+/// Capacity and available bandwidth in Mbit/s, in one column.
+fn short(estimate: Option<&EstimateReport>) -> String {
+    match estimate {
+        Some(EstimateReport { capacity_bps, available_bps }) => {
+            format!("{:.3} {:.3}", capacity_bps / 1e6, available_bps / 1e6)
+        }
+        None => "- -".to_owned(),
     }
 }
 

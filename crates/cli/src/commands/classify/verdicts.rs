@@ -9,6 +9,7 @@ use whimbrel_units::Instant;
 use super::arrivals::FileClock;
 use crate::exit::Failure;
 use crate::print;
+use crate::table::Table;
 
 /// Packets lost.
 #[derive(Clone, Copy, Default)]
@@ -75,17 +76,17 @@ pub(super) fn print_table(
     seconds: &dyn Fn(Instant) -> f64,
     losses: &[ClassifiedLoss],
 ) -> Result<(), Failure> {
-    print::line(format!("{:>15} {:>6} {:>12}  {:<10}  evidence", "first", "lost", "revealed s", "cause"))?;
+    let mut table = Table::new(&["first", "lost", "revealed s", "cause", "evidence"], &[3, 4]);
     for loss in losses {
-        print::line(format!(
-            "{:>15} {:>6} {:>12.6}  {:<10}  {}",
-            loss.first,
-            loss.count,
-            seconds(loss.gap.after),
-            loss.cause.name(),
+        table.row([
+            loss.first.to_string(),
+            loss.count.to_string(),
+            format!("{:.6}", seconds(loss.gap.after)),
+            loss.cause.name().to_owned(),
             evidence_text(&loss.evidence),
-        ))?;
+        ]);
     }
+    print::line(table.for_stdout().trim_end())?;
     let (events, Totals { wireless, congestion }) = (losses.len(), Totals::of(losses));
     print::line(format!(
         "{scheme}: {} packets lost in {events} runs: {wireless} to the radio, {congestion} to congestion",

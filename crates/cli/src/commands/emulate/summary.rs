@@ -9,6 +9,7 @@ use whimbrel_lab::Plan;
 use whimbrel_units::Duration;
 
 use crate::commands::run_scenario::tables;
+use crate::table::Table;
 
 /// The totals, and the precision of the emulation.
 pub(super) fn text(plan: &Plan, outcome: &Outcome, seed: u64) -> Result<String, fmt::Error> {
@@ -23,17 +24,12 @@ pub(super) fn text(plan: &Plan, outcome: &Outcome, seed: u64) -> Result<String, 
             || simulated.is_none_or(|flow| flow.transport.delivers_packets())
     };
     tables::append(&mut out, &outcome.record, delivers_packets)?;
-    writeln!(out, "\n{:<18} {:>12} {:>12} {:>12} {:>12}", "lateness", "count", "median", "p99", "greatest")?;
+    let mut table = Table::new(&["lateness", "count", "median", "p99", "greatest"], &[0]);
     for (name, lateness) in [("events", outcome.events), ("packets written", outcome.deliveries)] {
         let LatenessSummary { count, median, p99, maximum } = lateness;
-        writeln!(
-            out,
-            "{name:<18} {count:>12} {:>12} {:>12} {:>12}",
-            millis(median),
-            millis(p99),
-            millis(maximum)
-        )?;
+        table.row([name.to_owned(), count.to_string(), millis(median), millis(p99), millis(maximum)]);
     }
+    write!(out, "\n{}", table.for_stdout())?;
     Ok(out)
 }
 

@@ -34,29 +34,30 @@ fn write_report(
         None => writeln!(out)?,
     }
     let best = fitted.best().bic;
-    writeln!(out, "\n{:<16} {:>14} {:>14} {:>9}  parameters", "model", "ln likelihood", "BIC", "less best")?;
+    let mut table = Table::new(&["model", "ln likelihood", "BIC", "less best", "parameters"], &[0, 4]);
     for one in &fitted.models {
-        write!(
-            out,
-            "{:<16} {:>14.2} {:>14.2} {:>9.2} ",
-            one.kind.name(),
-            one.log_likelihood,
-            one.bic,
-            one.bic - best
-        )?;
-        for parameter in one.parameters.iter().filter(|parameter| parameter.is_fitted) {
-            write!(out, " {} {}", parameter.name, estimate(&parameter.estimate))?;
-        }
-        writeln!(out)?;
+        let fitted = one.parameters.iter().filter(|parameter| parameter.is_fitted);
+        let parameters: Vec<String> =
+            fitted.map(|parameter| format!("{} {}", parameter.name, estimate(&parameter.estimate))).collect();
+        table.row([
+            one.kind.name().to_owned(),
+            format!("{:.2}", one.log_likelihood),
+            format!("{:.2}", one.bic),
+            format!("{:.2}", one.bic - best),
+            parameters.join(" "),
+        ]);
     }
+    write!(out, "\n{}", table.for_stdout())?;
     let (rows, rest) = burst_rows(&source.runs, chosen, ROWS);
     if let Some(rest) = rest {
-        writeln!(out, "\n{:>12} {:>10} {:>12}", "burst length", "observed", chosen.kind.name())?;
+        let mut table = Table::new(&["burst length", "observed", chosen.kind.name()], &[]);
         for row in &rows {
-            writeln!(out, "{:>12} {:>10} {:>12.1}", row.length, row.observed, row.expected)?;
+            let expected = format!("{:.1}", row.expected);
+            table.row([row.length.to_string(), row.observed.to_string(), expected]);
         }
-        let label = format!("{} or more", rest.length);
-        writeln!(out, "{label:>12} {:>10} {:>12.1}", rest.observed, rest.expected)?;
+        let expected = format!("{:.1}", rest.expected);
+        table.row([format!("{} or more", rest.length), rest.observed.to_string(), expected]);
+        write!(out, "\n{}", table.for_stdout())?;
     }
     let by = if chosen.kind == fitted.best().kind { "the lowest BIC" } else { "as chosen" };
     writeln!(out, "\n# {} ({by}); for a link of a scenario:", chosen.kind.name())?;

@@ -11,6 +11,8 @@ use whimbrel_inspect::report::{
 };
 use whimbrel_units::DataRate;
 
+use crate::table::Table;
+
 /// The whole report of the capture called `name`.
 pub(super) fn report(name: &str, report: &Report) -> String {
     let mut out = Text(String::new());
@@ -229,25 +231,23 @@ impl Text {
         if intervals.is_empty() {
             return;
         }
-        self.line(format_args!(
-            "\n    {:>10} {:>14} {:>14} {:>9} {:>6} {:>6} {:>8} {:>9} {:>5} {:>5}",
-            "time", "send rate", "goodput", "datagrams", "lost", "holes", "p", "rtt", "CE", "syncs"
-        ));
+        let heads = ["time", "send rate", "goodput", "datagrams", "lost", "holes", "p", "rtt", "CE", "syncs"];
+        let mut table = Table::new(&heads, &[]).indented("    ");
         for row in intervals {
-            self.line(format_args!(
-                "    {:>8.2} s {:>14} {:>14} {:>9} {:>6} {:>6} {:>8} {:>9} {:>5} {:>5}",
-                row.start_s,
+            table.row([
+                format!("{:.2} s", row.start_s),
                 bit_rate(row.send_rate_bps),
                 row.goodput_bps.map_or("-".into(), bit_rate),
-                row.datagrams,
+                row.datagrams.to_string(),
                 known(row.lost),
                 known(row.holes),
                 row.loss_event_rate.map_or("-".into(), share),
                 row.rtt_s.map_or("-".into(), millis),
-                row.marked.unwrap_or(0).max(row.marked_here),
-                row.syncs
-            ));
+                row.marked.unwrap_or(0).max(row.marked_here).to_string(),
+                row.syncs.to_string(),
+            ]);
         }
+        self.line(format_args!("\n{}", table.for_stdout().trim_end()));
     }
 }
 

@@ -14,6 +14,7 @@ use whimbrel_units::ByteCount;
 
 use crate::exit::Failure;
 use crate::print;
+use crate::table::Table;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  whimbrel model handover\n  \
@@ -138,19 +139,12 @@ fn table(
     rows: &[Vec<Prediction>],
     cell: impl Fn(&Prediction) -> String,
 ) {
-    let width = networks.iter().map(|network| network.name.len()).max().unwrap_or(0).max(9);
-    let _ = write!(text, "{heading}\n{:<width$}", "from \\ to");
-    for network in networks {
-        let _ = write!(text, "  {:>width$}", network.name);
-    }
-    text.push('\n');
+    let names = networks.iter().map(|network| network.name.as_str());
+    let mut table = Table::new(&std::iter::once("from \\ to").chain(names).collect::<Vec<_>>(), &[0]);
     for (network, row) in networks.iter().zip(rows) {
-        let _ = write!(text, "{:<width$}", network.name);
-        for predicted in row {
-            let _ = write!(text, "  {:>width$}", cell(predicted));
-        }
-        text.push('\n');
+        table.row(std::iter::once(network.name.clone()).chain(row.iter().map(&cell)));
     }
+    let _ = write!(text, "{heading}\n{}", table.for_stdout());
 }
 
 /// Whole packets, with at most three significant digits: the model is no more precise.

@@ -119,8 +119,8 @@ impl Printer {
     }
 
     fn header(&self) -> (String, String) {
-        let mut head = format!("{:4} {:>13} {:>8} {:>8}", "", "interval", "goodput", "sending");
-        let mut units = format!("{:4} {:>13} {:>8} {:>8}", "", "s", "Mbit/s", "Mbit/s");
+        let mut head = format!("{:4} {:>11} {:>7} {:>7}", "", "interval", "goodput", "sending");
+        let mut units = format!("{:4} {:>11} {:>7} {:>7}", "", "s", "Mbit/s", "Mbit/s");
         if self.plan.transport == Transport::Tcp {
             head += &format!(" {:>7} {:>8} {:>8}", "RTT", "cwnd", "resent");
             units += &format!(" {:>7} {:>8} {:>8}", "ms", "segments", "segments");
@@ -129,17 +129,17 @@ impl Printer {
                 .mechanism(Ccid(self.plan.dccp.ccid))
                 .is_some_and(|mechanism| mechanism.profile().uses_ack_ratio);
             let congestion = match (self.plan.transport, has_window) {
-                (Transport::Dccp, true) => ("cwnd", "packets"),
+                (Transport::Dccp, true) => ("cwnd", "pkts"),
                 (Transport::Dccp, false) => ("p", "%"),
                 _ => ("", ""),
             };
             head += &format!(
-                " {:>9} {:>7} {:>6} {:>5} {:>7} {:>7} {:>7} {:>7}",
+                " {:>6} {:>5} {:>5} {:>4} {:>5} {:>6} {:>5} {:>5}",
                 "sent", "lost", "lost", "late", "RTT", "jitter", "delay", congestion.0
             );
             units += &format!(
-                " {:>9} {:>7} {:>6} {:>5} {:>7} {:>7} {:>7} {:>7}",
-                "datagrams", "", "%", "", "ms", "ms", "p99 ms", congestion.1
+                " {:>6} {:>5} {:>5} {:>4} {:>5} {:>6} {:>5} {:>5}",
+                "", "", "%", "", "ms", "ms", "p99", congestion.1
             );
         }
         (head.trim_end().into(), units.trim_end().into())
@@ -157,13 +157,13 @@ impl Printer {
     fn lines(&self, row: &Row, label: &str) -> Result<(), PrintError> {
         for (name, span) in row.spans() {
             let note = if row.omitted { "  (omitted)" } else { "" };
-            print::line(format!("{name:>4} {label:>13}{}{note}", self.cells(&span)).trim_end())?;
+            print::line(format!("{name:>4} {label:>11}{}{note}", self.cells(&span)).trim_end())?;
         }
         Ok(())
     }
 
     fn cells(&self, span: &Span) -> String {
-        let mut cells = format!(" {:>8} {:>8}", megabits(span.goodput_bps), megabits(span.send_rate_bps));
+        let mut cells = format!(" {:>7} {:>7}", megabits(span.goodput_bps), megabits(span.send_rate_bps));
         let rtt = span.sent.rtt_s.map_or("-".into(), milliseconds);
         if self.plan.transport == Transport::Tcp {
             let count = |value: Option<u64>| value.map_or("-".into(), |value| value.to_string());
@@ -176,7 +176,7 @@ impl Printer {
                 (None, None) => String::new(),
             };
             cells += &format!(
-                " {:>9} {:>7} {:>6} {:>5} {rtt:>7} {:>7} {:>7} {congestion:>7}",
+                " {:>6} {:>5} {:>5} {:>4} {rtt:>5} {:>6} {:>5} {congestion:>5}",
                 span.sent.datagrams,
                 span.lost,
                 percent(span.loss),

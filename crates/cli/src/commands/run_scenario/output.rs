@@ -8,6 +8,8 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use whimbrel_lab::Record;
 
+use super::parquet;
+
 /// A directory that no other command writes to. The lock is the operating system's and ends with this process, however it
 /// ends.
 #[derive(Debug)]
@@ -50,11 +52,13 @@ impl OutputDirectory {
         Ok(claimed)
     }
 
-    /// Writes the tables.
-    pub(crate) fn write(mut self, record: &Record) -> anyhow::Result<()> {
+    /// Writes the tables as CSV and, if wanted, as Parquet.
+    pub(crate) fn write(mut self, record: &Record, as_parquet: bool) -> anyhow::Result<()> {
         self.made.clear();
         let path = &self.path;
-        record.write_csv(path).with_context(|| format!("writing tables to {}", path.display()))
+        let context = || format!("writing tables to {}", path.display());
+        record.write_csv(path).with_context(context)?;
+        if as_parquet { parquet::write(record, path).with_context(context) } else { Ok(()) }
     }
 }
 

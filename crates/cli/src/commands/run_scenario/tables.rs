@@ -3,11 +3,12 @@
 use std::fmt::{self, Write as _};
 
 use serde_json::{Map, Value, json};
-use whimbrel_lab::record::{Column, Table};
+use whimbrel_lab::record::{Column, Table as Columns};
 use whimbrel_lab::{Plan, Record};
 use whimbrel_units::DataRate;
 
 use super::account;
+use crate::table::Table;
 
 /// All tables as JSON: `{"title", "seed", "tables": {NAME: {COLUMN: [...]}}}`; NaN is null.
 pub(crate) fn json(record: &Record, plan: &Plan, seed: u64) -> Value {
@@ -17,7 +18,7 @@ pub(crate) fn json(record: &Record, plan: &Plan, seed: u64) -> Value {
 }
 
 /// The columns of a table by name.
-pub(crate) fn columns(table: &Table) -> Value {
+pub(crate) fn columns(table: &Columns) -> Value {
     let values = |column: &Column| match column {
         Column::Float(values) => Value::from(values.iter().map(|value| json!(value)).collect::<Vec<_>>()),
         Column::Integer(values) => json!(values),
@@ -52,17 +53,12 @@ pub(crate) fn append(
     delivers_packets: impl Fn(usize) -> bool,
 ) -> fmt::Result {
     if let Some(flows) = record.table("flows") {
-        writeln!(
-            out,
-            "\n{:<18} {:>14} {:>14} {:>10} {:>10} {:>10} {:>10} {:>9}",
-            "flow", "goodput", "throughput", "sent", "delivered", "delay", "jitter", "p"
-        )?;
+        let heads = ["flow", "goodput", "throughput", "sent", "delivered", "delay", "jitter", "p"];
+        let mut table = Table::new(&heads, &[0]);
         for row in 0..flows.rows() {
             let number = |name: &str| flows.number(name, row).unwrap_or(f64::NAN);
-            writeln!(
-                out,
-                "{:<18} {:>14} {:>14} {:>10} {:>10} {:>10} {:>10} {:>9}",
-                flows.text("flow", row).unwrap_or_default(),
+            table.row([
+                flows.text("flow", row).unwrap_or_default().to_owned(),
                 rate(number("goodput_bps")),
                 rate(number("throughput_bps")),
                 count(number("sent_packets")),
@@ -70,8 +66,9 @@ pub(crate) fn append(
                 time(number("delay_mean_s")),
                 time(number("jitter_s")),
                 share(number("loss_event_rate_mean")),
-            )?;
+            ]);
         }
+        write!(out, "\n{}", table.for_stdout())?;
         let accounts: Vec<String> =
             (0..flows.rows()).flat_map(|row| account::lines(flows, row, delivers_packets(row))).collect();
         if !accounts.is_empty() {
@@ -96,31 +93,26 @@ pub(crate) fn append(
     Ok(())
 }
 
-fn append_links(out: &mut String, links: &Table) -> fmt::Result {
-    writeln!(
-        out,
-        "\n{:<18} {:>14} {:>12} {:>10} {:>10} {:>10} {:>10}",
-        "link", "throughput", "utilisation", "packets", "dropped", "radio lost", "while down"
-    )?;
+fn append_links(out: &mut String, links: &Columns) -> fmt::Result {
+    let heads = ["link", "throughput", "utilisation", "packets", "dropped", "radio lost", "while down"];
+    let mut table = Table::new(&heads, &[0]);
     for row in 0..links.rows() {
         let number = |name: &str| links.number(name, row).unwrap_or(f64::NAN);
-        writeln!(
-            out,
-            "{:<18} {:>14} {:>12} {:>10} {:>10} {:>10} {:>10}",
-            links.text("link", row).unwrap_or_default(),
+        table.row([
+            links.text("link", row).unwrap_or_default().to_owned(),
             rate(number("throughput_bps")),
             share(number("utilisation")),
             count(number("departed_packets")),
             count(number("dropped_packets")),
             count(number("wireless_lost_packets")),
             count(number("down_lost_packets")),
-        )?;
+        ]);
     }
-    Ok(())
+    write!(out, "\n{}", table.for_stdout())
 }
 
 /// The stations; if there are many, those with the most air time.
-fn append_stations(out: &mut String, stations: &Table) -> fmt::Result {
+fn append_stations(out: &mut String, stations: &Columns) -> fmt::Result {
     const SHOWN: usize = 30;
     let number = |name: &str, row: usize| stations.number(name, row).unwrap_or(f64::NAN);
     let mut rows: Vec<usize> = (0..stations.rows()).collect();
@@ -129,63 +121,55 @@ fn append_stations(out: &mut String, stations: &Table) -> fmt::Result {
         rows.truncate(SHOWN);
         rows.sort_unstable();
     }
-    writeln!(
-        out,
-        "\n{:<18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}",
-        "station", "air time", "packets", "dropped", "retry lim.", "attempts", "failed", "queue"
-    )?;
+    let heads = ["station", "air time", "packets", "dropped", "retry lim.", "attempts", "failed", "queue"];
+    let mut table = Table::new(&heads, &[0]);
     for &row in &rows {
-        writeln!(
-            out,
-            "{:<18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10.2}",
-            stations.text("station", row).unwrap_or_default(),
+        table.row([
+            stations.text("station", row).unwrap_or_default().to_owned(),
             share(number("air_time", row)),
             count(number("taken_packets", row)),
             count(number("dropped_packets", row)),
             count(number("retry_limit_packets", row)),
             count(number("attempts", row)),
             share(number("failed_attempts", row) / number("attempts", row)),
-            number("queue_mean_packets", row),
-        )?;
+            format!("{:.2}", number("queue_mean_packets", row)),
+        ]);
     }
+    write!(out, "\n{}", table.for_stdout())?;
     if rows.len() < stations.rows() {
         writeln!(out, "  and {} stations with less air time", stations.rows() - rows.len())?;
     }
     Ok(())
 }
 
-fn append_associations(out: &mut String, associations: &Table) -> fmt::Result {
+fn append_associations(out: &mut String, associations: &Columns) -> fmt::Result {
     const SHOWN: usize = 20;
-    writeln!(
-        out,
-        "\n{:<18} {:>10} {:>14} {:>14} {:>12} {:>12} {:>12}",
-        "association", "time", "from", "to", "detection", "search", "outage"
-    )?;
+    let heads = ["association", "time", "from", "to", "detection", "search", "outage"];
+    let mut table = Table::new(&heads, &[0, 2, 3]);
     for row in 0..associations.rows().min(SHOWN) {
         let number = |name: &str| associations.number(name, row).unwrap_or(f64::NAN);
         let text = |name: &str| match associations.text(name, row).unwrap_or_default() {
-            "" => "-",
-            name => name,
+            "" => "-".to_owned(),
+            name => name.to_owned(),
         };
-        writeln!(
-            out,
-            "{:<18} {:>8.3} s {:>14} {:>14} {:>12} {:>12} {:>12}",
+        table.row([
             text("client"),
-            number("time_s"),
+            format!("{:.3} s", number("time_s")),
             text("from"),
             text("to"),
             time(number("detection_s")),
             time(number("search_s")),
             time(number("outage_s")),
-        )?;
+        ]);
     }
+    write!(out, "\n{}", table.for_stdout())?;
     if associations.rows() > SHOWN {
         writeln!(out, "  and {} more", associations.rows() - SHOWN)?;
     }
     Ok(())
 }
 
-fn append_notes(out: &mut String, notes: &Table) -> fmt::Result {
+fn append_notes(out: &mut String, notes: &Columns) -> fmt::Result {
     writeln!(out, "\nnotes")?;
     for row in 0..notes.rows() {
         let text = |name: &str| notes.text(name, row).unwrap_or_default();

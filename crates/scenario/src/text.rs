@@ -1,0 +1,97 @@
+//! Text from files, and the parts of it that messages quote.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// The most bytes of a scenario's own file.
+pub const MAX_SCENARIO_BYTES: u64 = 16 << 20;
+
+/// The most characters of a file, or of a value, that a message quotes.
+const QUOTED: usize = 200;
+
+/// Reads a text of at most `most` bytes, in UTF-8 with or without a byte order mark.
+///
+/// # Errors
+/// That of the operating system; or the file is longer, or in another encoding, which the error names.
+pub fn read(path: &Path, most: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes")));
+    }
+    decode(bytes).map_err(|problem| io::Error::new(io::ErrorKind::InvalidData, problem))
+}
+
+fn decode(mut bytes: Vec<u8>) -> Result<String, String> {
+    match bytes.as_slice() {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            return Err("it is in UTF-16, as some programs of Windows write: save it as UTF-8".to_owned());
+        }
+        [0xef, 0xbb, 0xbf, ..] => drop(bytes.drain(..3)),
+        _ => {}
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let place = error.utf8_error().valid_up_to();
+        let line = 1 + error.as_bytes()[..place].iter().filter(|byte| **byte == b'\n').count();
+        format!("it is not in UTF-8 (byte {place}, in line {line}): save it as UTF-8")
+    })
+}
+
+/// The names that are cells of tables.
+pub(crate) const CELL: &str = "a name without commas, quotes and control characters that does not begin with =, +, - or @, as formulas of spreadsheets do";
+
+/// `true` if a text can be a cell of a table of comma-separated values as it is.
+pub(crate) fn is_cell(text: &str) -> bool {
+    !text.starts_with(['=', '+', '-', '@'])
+        && text.chars().all(|character| is_printable(character) && !matches!(character, ',' | '"'))
+}
+
+/// `true` if a character may stand in a page and in a figure (XML 1.0, Section 2.2).
+pub(crate) fn is_printable(character: char) -> bool {
+    !character.is_control() && !matches!(character, '\u{fffe}' | '\u{ffff}')
+}
+
+/// The beginning of a text, without control characters.
+pub(crate) fn excerpt(text: &str) -> String {
+    let mut shown = String::new();
+    for (count, character) in text.chars().enumerate() {
+        if count == QUOTED {
+            shown.push_str(&format!("... ({} bytes)", text.len()));
+            break;
+        }
+        match character {
+            '\n' => shown.push(character),
+            control if control.is_control() => shown.extend(control.escape_unicode()),
+            other => shown.push(other),
+        }
+    }
+    shown
+}
+
+/// The lines of a message, each cut where it quotes too much.
+pub(crate) fn excerpt_of_lines(text: &str) -> String {
+    text.lines().take(20).map(excerpt).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_encodings_are_named() {
+        let utf16: Vec<u8> =
+            [0xff, 0xfe].into_iter().chain("a = 1".bytes().flat_map(|byte| [byte, 0])).collect();
+        assert!(decode(utf16).unwrap_err().contains("UTF-16"));
+        assert_eq!(decode(b"\xef\xbb\xbfa = 1".to_vec()).unwrap(), "a = 1");
+        assert!(decode(b"a\nb = \"\xe9\"".to_vec()).unwrap_err().contains("byte 7, in line 2"));
+    }
+
+    #[test]
+    fn what_is_quoted_is_bounded_and_plain() {
+        let quoted = excerpt(&"x".repeat(3_000_000));
+        assert!(quoted.len() < 300 && quoted.ends_with("... (3000000 bytes)"), "{quoted}");
+        assert_eq!(excerpt("a\u{1b}[2J\u{9b}b"), "a\\u{1b}[2J\\u{9b}b");
+        assert!(excerpt_of_lines(&"y\n".repeat(1_000)).len() < 100);
+    }
+}
