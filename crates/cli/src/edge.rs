@@ -1,4 +1,15 @@
-//! The edge between a relay and the programs of its host.
+//! The local edge: what stands between a stranger's socket and ours.
+//!
+//! Programs send datagrams to a relay's ports, and take those that it passes on. They know nothing of it: where they are, how fast
+//! they send, what they send, and whether anything listens has to be found out. [`address`] and [`local_socket`] open the sockets,
+//! [`flow_kind`] says what a datagram is, [`queue`] which one is dropped when the rate is short, and [`ledger`] what became of each
+//! one. [`carriage`] holds these together, sans I/O, for both directions of a connection.
 
 pub(crate) mod address;
+pub(crate) mod carriage;
+pub(crate) mod flow;
+pub(crate) mod flow_kind;
+pub(crate) mod ledger;
 pub(crate) mod local_socket;
+pub(crate) mod queue;
+pub(crate) mod report;

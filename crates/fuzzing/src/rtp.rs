@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use whimbrel_rtp::{ArrivalLog, Codec, Kind, Remb, RtpPacket, TransportFeedback, classify};
+use whimbrel_rtp::{ArrivalLog, Codec, ControlPacket, Kind, Recognizer, Remb, RtpPacket, TransportFeedback};
 use whimbrel_units::Instant;
 
 /// The longest report (`ArrivalLog::poll`).
@@ -36,10 +36,14 @@ pub fn check(data: &[u8]) {
 
 fn datagram(data: &[u8]) {
     for codec in [None].into_iter().chain(Codec::ALL.map(Some)) {
-        let kind = classify(data, codec);
-        assert_eq!(matches!(kind, Kind::Media(_)), RtpPacket::parse(data).is_some());
+        let kind = Recognizer::new(true).classify(Instant::ZERO, data, codec);
+        let packet = RtpPacket::parse(data).filter(RtpPacket::has_whole_header);
+        assert_eq!(matches!(kind, Kind::Media(_)), packet.is_some());
+        assert_eq!(
+            matches!(kind, Kind::Control(_)),
+            packet.is_none() && ControlPacket::parse(data).is_some()
+        );
         let Kind::Media(media) = kind else { continue };
-        assert_eq!(media.frame.timestamp.to_be_bytes(), data[4..8]);
         assert_eq!(media.frame.source.to_be_bytes(), data[8..12]);
         let content = media.content;
         assert!(
@@ -50,6 +54,12 @@ fn datagram(data: &[u8]) {
             !(content.is_disposable && (content.has_parameters || content.begins_keyframe)),
             "{content:?}"
         );
+    }
+    // As datagrams of one flow: whatever they are, one that is not announced needs six packets for a stream.
+    let mut flow = Recognizer::new(false);
+    for (n, datagram) in (0..).zip(data.chunks(16)) {
+        let kind = flow.classify(Instant::from_millis(10 * n), datagram, None);
+        assert!(n >= 5 || !matches!(kind, Kind::Media(_)));
     }
     let Some(packet) = RtpPacket::parse(data) else { return };
     let payload = packet.payload().map_or(0, <[u8]>::len);

@@ -65,6 +65,13 @@ impl<'a> RtpPacket<'a> {
         let (data, rest) = rest.split_at_checked(4 * usize::from(words))?;
         Some((profile, data, rest))
     }
+    /// `true` if contributing sources and header extension are not longer than the packet.
+    pub fn has_whole_header(&self) -> bool {
+        match self.header[0] & 0x10 {
+            0 => self.after_sources().is_some(),
+            _ => self.extension_block().is_some(),
+        }
+    }
     /// The payload without padding. `None` if contributing sources, extension or padding are longer than the packet.
     pub fn payload(&self) -> Option<&'a [u8]> {
         let payload = match self.header[0] & 0x10 {

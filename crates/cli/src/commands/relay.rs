@@ -9,7 +9,6 @@ mod connect;
 mod engine;
 mod feedback;
 mod follow;
-mod frames;
 mod http;
 mod link;
 mod listen;
@@ -17,7 +16,6 @@ mod output;
 mod pace;
 mod paths;
 mod ports;
-mod queue;
 mod status;
 
 use std::net::SocketAddr;

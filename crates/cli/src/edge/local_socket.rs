@@ -168,9 +168,15 @@ impl LocalSocket {
     }
 
     /// Number of the system's messages that nothing listens where datagrams were sent to. There may be fewer of them than datagrams.
-    #[cfg_attr(not(test), expect(dead_code, reason = "a count for the state of relays"))]
     pub(crate) fn refusals(&self) -> u64 {
         self.refusals.load(Ordering::Relaxed)
+    }
+
+    /// Counts a refusal that no call has returned yet.
+    pub(crate) fn note_pending(&self) {
+        if let Ok(Some(error)) = SockRef::from(&self.socket).take_error() {
+            let _ = self.noted::<()>(Err(error));
+        }
     }
 
     /// Counts a refusal, which whatever call comes first returns, and turns to the program's next address.

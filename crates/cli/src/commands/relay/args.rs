@@ -9,10 +9,10 @@ use whimbrel_rtp::Codec;
 use whimbrel_units::Duration;
 
 use super::follow::LinkArgs;
-use super::ports::{MAX_FLOWS, MAX_PORTS};
 use super::{Far, Near, Options, PathSpec, check, parse_codec, parse_scheduler};
 use crate::commands::perf::handover::RestartRule;
 use crate::edge::address::{Place, parse_from, parse_own, parse_server, parse_to};
+use crate::edge::flow::{MAX_FLOWS, MAX_PORTS};
 use crate::exit::Failure;
 use crate::quantity::{parse_ccid, parse_delay, parse_seconds};
 use crate::security::{ClientSecurityArgs, SecurityArgs};

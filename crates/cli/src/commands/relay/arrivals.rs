@@ -11,6 +11,7 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 use whimbrel_net::SOCKET_BUFFER;
 
+use crate::edge::ledger::{Ledger, Reason};
 use crate::edge::local_socket::LocalSocket;
 
 /// The largest UDP datagram.
@@ -47,14 +48,15 @@ pub(super) struct Arrived {
 pub(super) struct Arrivals {
     queue: Mutex<Waiting>,
     arrived: Notify,
+    ledger: Ledger,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
     datagrams: VecDeque<Arrived>,
     bytes: usize,
-    /// Those for which there was no room.
-    lost: u64,
+    /// There is no connection that could take them.
+    is_unconnected: bool,
 }
 
 impl Waiting {
@@ -100,9 +102,14 @@ impl Arrivals {
     }
 
     fn push(&self, datagram: Arrived) {
+        self.ledger.on_sent();
         let mut queue = self.lock();
+        if queue.is_unconnected {
+            self.ledger.lose(Reason::Unconnected, 1);
+            return;
+        }
         if queue.datagrams.len() >= ARRIVING || queue.bytes + datagram.payload.len() > ARRIVING_BYTES {
-            queue.lost += 1;
+            self.ledger.lose(Reason::Overrun, 1);
             return;
         }
         queue.bytes += datagram.payload.len();
@@ -121,15 +128,19 @@ impl Arrivals {
         }
     }
 
-    /// Discards all that wait.
-    pub(super) fn clear(&self) {
-        let mut queue = self.lock();
-        queue.datagrams.clear();
-        queue.bytes = 0;
+    /// What became of them.
+    pub(super) fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
-    /// Number of datagrams for which there was no room.
-    pub(super) fn lost(&self) -> u64 {
-        self.lock().lost
+    /// A connection begins, or is over. What comes without one is not kept: it would be old.
+    pub(super) fn set_connected(&self, is_connected: bool) {
+        let mut queue = self.lock();
+        queue.is_unconnected = !is_connected;
+        if !is_connected {
+            self.ledger.lose(Reason::Ended, queue.datagrams.len() as u64);
+            queue.datagrams.clear();
+            queue.bytes = 0;
+        }
     }
     /// Returns memory that a burst has left behind.
     pub(super) fn shrink(&self) {

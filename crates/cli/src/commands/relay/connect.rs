@@ -63,7 +63,7 @@ pub(in crate::commands) async fn connect(near: Near) -> Result<(), Failure> {
     let near_ports = NearPorts::bind(&near.from, near.options.flows).await?;
     let addresses: Vec<_> = near_ports.addresses()?.iter().map(ToString::to_string).collect();
     let mut ports = Ports::Near(near_ports);
-    let status = Status::default();
+    let status = Status::of_one(ports.ledger().clone());
     let mut lines = Lines::new(near.options.json, near.options.interval, false);
     note_small_buffers();
     lines.waiting(&format!("datagrams at UDP {} go to {name}", addresses.join(", ")))?;
@@ -91,9 +91,9 @@ pub(in crate::commands) async fn connect(near: Near) -> Result<(), Failure> {
             }
         };
         retry = FIRST_RETRY;
-        lines.connected(at, link.peer())?;
+        lines.connected(at, link.peer(), &ports.ledger().sums())?;
         let watch = watch(&near, &lines, &link, at, paths)?;
-        let mut engine = Engine::new(&link, &mut ports, &near.options, status.add());
+        let mut engine = Engine::new(&link, &mut ports, &near.options, &status);
         // No other connection takes the place of this one.
         let (_never, replaced) = oneshot::channel();
         match engine.run(&mut lines, &mut interrupt, watch, replaced).await? {

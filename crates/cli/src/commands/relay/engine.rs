@@ -1,6 +1,5 @@
 //! Forwarding between local programs and one connection, in both directions.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration as StdDuration;
 
@@ -10,27 +9,26 @@ use tokio::time::timeout;
 use whimbrel_net::multipath::MultipathEvent;
 use whimbrel_net::{NetError, SendError};
 use whimbrel_rtp::Remb;
-use whimbrel_units::{DataRate, Duration};
+use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::Options;
 use super::feedback::Feedback;
 use super::follow::{Change, Follow};
-use super::frames::Kind;
 use super::link::{Link, View};
-use super::output::{Counts, Lines};
+use super::output::{Figures, Lines};
 use super::pace::Pace;
 use super::paths::{self, PathChange, Paths};
-use super::ports::{Flow, HEADER, Ports};
-use super::queue::{Queue, Waiting};
-use super::status::{Connection, Entry, Totals};
+use super::ports::Ports;
+use super::status::{Connection, Entry, Status};
+use crate::edge::carriage::{Arrival, Carriage, Delivery, Handed, payload_size};
+use crate::edge::flow::{Flow, HEADER};
+use crate::edge::flow_kind::Announcement;
 use crate::interrupt::Interrupt;
 
 /// Datagrams moved in one direction before the other has its turn.
 const BATCH: usize = 32;
 /// Time for a connection to close.
 const CLOSE_TIME: StdDuration = StdDuration::from_secs(2);
-/// Weight of the last datagram in the average size.
-const SIZE_WEIGHT: f64 = 1.0 / 64.0;
 /// Bytes of RTP's fixed header, and of a record of DTLS beside its data.
 const RTP_HEADER: f64 = 12.0;
 const RECORD: f64 = 22.0;
@@ -52,31 +50,37 @@ pub(super) struct Engine<'a> {
     link: &'a Link,
     ports: &'a mut Ports,
     options: &'a Options,
-    entry: Entry,
     peer: SocketAddr,
-    queue: Queue,
-    totals: Totals,
+    carriage: Carriage,
+    /// After the carriage, whose end the ledger has to know first.
+    entry: Entry,
     /// The arrivals of the peer's packets, if its programs expect reports.
     feedback: Option<Feedback>,
-    /// The streams of local programs, by flow.
-    streams: BTreeMap<Flow, u32>,
-    /// Average size of datagrams to send.
-    size: f64,
+    /// Time of the last message to encoders.
+    updated: Instant,
+    /// The user knows of datagrams that are too large, and that nothing listens for others.
+    is_told: [bool; 2],
 }
 
 impl<'a> Engine<'a> {
-    pub(super) fn new(link: &'a Link, ports: &'a mut Ports, options: &'a Options, entry: Entry) -> Self {
+    pub(super) fn new(link: &'a Link, ports: &'a mut Ports, options: &'a Options, status: &Status) -> Self {
+        let ledger = ports.ledger().clone();
+        let announced = Announcement {
+            video: options.video,
+            receives_rtp: options.transport_cc.is_some(),
+            udp_ports: ports.udp_ports(),
+        };
+        let is_near = matches!(ports, Ports::Near(_));
         Self {
             link,
-            ports,
             options,
-            entry,
             peer: link.remote(),
-            queue: Queue::new(options.stale),
-            totals: Totals::default(),
+            entry: status.add(ledger.clone()),
+            carriage: Carriage::new(options.stale, announced, is_near, ledger),
+            ports,
             feedback: options.transport_cc.map(|extension| Feedback::new(extension, OWN_SSRC)),
-            streams: BTreeMap::new(),
-            size: 1200.0,
+            updated: link.now(),
+            is_told: [false; 2],
         }
     }
 
@@ -91,12 +95,12 @@ impl<'a> Engine<'a> {
         mut watch: Watch,
         mut replaced: oneshot::Receiver<()>,
     ) -> anyhow::Result<Ending> {
-        self.ports.discard_old();
+        self.ports.set_connected(true);
         let mut pace = Pace::new(lines.rest());
         let mut received = Vec::new();
         let link = self.link;
         loop {
-            let has_waiting = !self.queue.is_empty();
+            let has_waiting = self.carriage.has_waiting(link.now());
             tokio::select! {
                 (flow, payload) = self.ports.next(|| link.now()) => {
                     pace.mark();
@@ -123,8 +127,8 @@ impl<'a> Engine<'a> {
                     }
                 }
                 () = pace.due() => {
-                    let is_idle = pace.is_idle() && self.queue.is_empty();
-                    self.update();
+                    let is_idle = pace.is_idle() && self.carriage.queue().is_empty();
+                    self.update(lines);
                     self.line(lines, is_idle)?;
                     if is_idle {
                         received.shrink_to_fit();
@@ -139,7 +143,7 @@ impl<'a> Engine<'a> {
                         lines.path(&line)?;
                     }
                     // What has ended is not left in the state for programs.
-                    self.update();
+                    self.update(lines);
                 }
                 _ = &mut replaced => return Ok(Ending::Replaced),
                 () = interrupt.raised() => {
@@ -152,85 +156,79 @@ impl<'a> Engine<'a> {
 
     /// Queues a datagram of a local program.
     fn take(&mut self, flow: Flow, payload: &[u8]) {
-        let kind = Kind::of(flow.id(), payload, self.options.video);
-        if let Kind::Part { frame, .. } = kind {
-            self.streams.insert(flow, frame.source);
+        if let Some(flow) = self.ports.take_renewed() {
+            self.carriage.kinds().forget(flow);
         }
-        let bytes = flow.wrap(payload);
-        self.size += (payload.len() as f64 - self.size) * SIZE_WEIGHT;
-        self.queue.push(Waiting { bytes, kind, arrived: self.link.now() });
+        self.carriage.take(self.link.now(), flow, payload);
     }
 
     /// Sends what may be sent now.
     fn send(&mut self, lines: &Lines) -> Result<(), NetError> {
-        for _ in 0..BATCH {
-            let Some(waiting) = self.queue.pop(self.link.now()) else { break };
-            let deadline = self.queue.deadline(&waiting);
-            match self.link.try_send(waiting.bytes.clone(), Some(deadline)) {
-                Ok(()) => {}
-                Err(NetError::Send(SendError::QueueFull)) => {
-                    self.queue.put_back(waiting);
-                    break;
+        let (link, [is_told, _]) = (self.link, &mut self.is_told);
+        let observe = || link.view().map(|view| view.observed);
+        self.carriage.send(link.now(), BATCH, observe, |bytes, deadline| match link.try_send(bytes, deadline) {
+            Ok(()) => Ok(Handed::Accepted),
+            Err(NetError::Send(SendError::QueueFull)) => Ok(Handed::Later),
+            Err(NetError::Send(SendError::TooLarge { size, limit })) => {
+                if !std::mem::replace(is_told, true) {
+                    let (size, limit) = (payload_size(size), payload_size(limit));
+                    lines.warn(&format!(
+                        "a datagram of {size} bytes exceeds the limit of {limit} bytes: reduce the packet size of the program"
+                    ));
                 }
-                Err(NetError::Send(SendError::TooLarge { size, limit })) => {
-                    if self.totals.too_large == 0 {
-                        let (size, limit) = (size.saturating_sub(HEADER), limit.saturating_sub(HEADER));
-                        lines.warn(&format!(
-                            "a datagram of {size} bytes exceeds the limit of {limit} bytes: reduce the packet size of the program"
-                        ));
-                    }
-                    self.totals.too_large += 1;
-                }
-                Err(error) => return Err(error),
+                Ok(Handed::TooLarge)
             }
-        }
-        Ok(())
+            Err(error) => Err(error),
+        })
     }
 
     /// Passes a datagram of the peer to a local program.
     fn deliver(&mut self, datagram: Bytes) {
-        let Some((flow, payload)) = Flow::unwrap(datagram) else {
-            self.totals.unknown += 1;
-            return;
-        };
         let now = self.link.now();
-        if !self.ports.deliver(now, flow, &payload) {
-            self.totals.unknown += 1;
-        } else if let Some(feedback) = &mut self.feedback {
+        let Some(Arrival { flow, payload, is_rtp }) = self.carriage.receive(now, datagram) else { return };
+        let delivery = self.ports.deliver(now, flow, &payload);
+        self.carriage.on_delivery(delivery);
+        if let Some(feedback) = self.feedback.as_mut().filter(|_| is_rtp && delivery == Delivery::Passed) {
             feedback.record(now, flow, &payload);
         }
     }
 
     /// Updates the state for programs, and reports the rate to encoders.
-    fn update(&mut self) {
+    fn update(&mut self, lines: &Lines) {
         let now = self.link.now();
-        self.queue.expire(now);
-        let Some(view) = self.link.view() else { return };
+        if let Some(program) = self.ports.settle()
+            && !std::mem::replace(&mut self.is_told[1], true)
+        {
+            lines.warn(&format!("nothing listens at {program}: what is sent to it is lost"));
+        }
+        let view = self.link.view();
+        self.carriage.update(now, view.as_ref().map(|view| view.observed));
+        let Some(view) = view else { return };
         let state = self.state(view);
-        self.queue.set_rate(state.allowed_rate_bps.map(DataRate::from_bits_per_second));
+        self.carriage.set_rate(state.allowed_rate_bps.map(DataRate::from_bits_per_second));
         let rate = state.encoder_rate_bps.filter(|_| self.options.remb);
         self.entry.set(state);
         // Streams that continue are noticed again.
-        for (flow, source) in std::mem::take(&mut self.streams) {
-            if let Some(rate) = rate {
+        let since = std::mem::replace(&mut self.updated, now);
+        if let Some(rate) = rate {
+            for (flow, streams) in self.carriage.kinds().active_streams(since) {
                 let mut message = Vec::new();
-                let remb = Remb { sender: OWN_SSRC, bitrate: rate as u64, streams: vec![source] };
+                let remb = Remb { sender: OWN_SSRC, bitrate: rate as u64, streams };
                 if remb.encode(&mut message).is_ok() {
                     self.ports.deliver(now, flow, &message);
                 }
             }
         }
         for (flow, message) in self.feedback.iter_mut().flat_map(|feedback| feedback.take(now)) {
-            let bytes = flow.wrap(&message);
-            self.queue.push(Waiting { bytes, kind: Kind::Essential, arrived: now });
+            self.carriage.take_own(now, flow, &message);
         }
     }
 
     /// Prints a line, if one is due.
     fn line(&self, lines: &mut Lines, is_idle: bool) -> anyhow::Result<()> {
         match self.link.view().filter(|_| lines.until_due().is_zero()) {
-            Some(view) if is_idle && lines.names_peers() => lines.skip(&view),
-            Some(view) => lines.interval_of(&view, self.counts())?,
+            Some(_) if is_idle && lines.names_peers() => lines.skip(&self.carriage.ledger().sums()),
+            Some(view) => lines.interval_of(&view, &self.figures(&view))?,
             None => {}
         }
         Ok(())
@@ -238,64 +236,54 @@ impl<'a> Engine<'a> {
 
     /// Returns memory that traffic has left behind.
     fn rest(&mut self) {
-        self.queue.shrink();
+        self.carriage.shrink();
         self.ports.shrink();
         self.link.shrink();
     }
 
-    /// Datagrams of local programs that were faster than this program, dropped by the kernel or here.
-    fn overrun(&self) -> u64 {
-        self.ports.lost() + self.ports.kernel_drops()
-    }
-
-    fn counts(&self) -> Counts {
-        Counts {
-            drops: self.queue.drops(),
-            overrun: self.overrun(),
-            too_large: self.totals.too_large,
-            forged: self.link.forgeries(),
-        }
+    fn figures(&self, view: &View) -> Figures {
+        let ledger = self.carriage.ledger();
+        let delay = view.rtt.map(|rtt| self.carriage.average_wait() + rtt.as_secs_f64() / 2.0);
+        Figures { sums: ledger.sums(), delay, has_reports: ledger.has_reports() }
     }
 
     fn state(&self, view: View) -> Connection {
         let allowed = view.allowed_rate_bps;
         let key = self.link.peer();
         let around = HEADER as f64 + if key.is_some() { RECORD } else { 0.0 };
-        let share = (self.size - RTP_HEADER).max(1.0) / (self.size + around).max(1.0);
-        let mut totals = Totals {
-            datagrams_sent: view.datagrams_sent,
-            bytes_sent: view.bytes_sent,
-            datagrams_received: view.datagrams_received,
-            bytes_received: view.bytes_received,
-            lost: view.lost,
-            overrun: self.overrun(),
-            forged: self.link.forgeries(),
-            dropped: self.queue.drops(),
-            ..self.totals
-        };
-        // Those that became stale in DCCP's own short queue.
-        totals.dropped.stale += view.datagrams_dropped;
+        let size = self.carriage.average_size();
+        let share = (size - RTP_HEADER).max(1.0) / (size + around).max(1.0);
+        let Figures { sums, delay, has_reports } = self.figures(&view);
+        let queue = self.carriage.queue();
         Connection {
             peer: self.peer,
             key,
             allowed_rate_bps: allowed,
             encoder_rate_bps: allowed.map(|rate| rate * share),
             rtt_s: view.rtt.map(Duration::as_secs_f64),
+            delay_s: delay,
+            has_reports,
             is_frozen: view.is_frozen,
-            queued_datagrams: self.queue.len() + view.queued_datagrams,
-            queued_bytes: self.queue.bytes() + view.queued_bytes,
-            queue_age_s: self.queue.age(self.link.now()).as_secs_f64(),
+            queued_datagrams: queue.len() + view.queued_datagrams,
+            queued_bytes: queue.bytes() + view.queued_bytes,
+            queue_age_s: queue.age(self.link.now()).as_secs_f64(),
             flows: self.ports.flows(),
             paths: view.paths,
-            totals,
+            sums,
         }
     }
 
     fn report(&self, lines: &mut Lines) -> anyhow::Result<()> {
         let Some(view) = self.link.view() else { return Ok(()) };
-        lines.interval_of(&view, self.counts())?;
+        lines.interval_of(&view, &self.figures(&view))?;
         self.entry.set(self.state(view));
         Ok(())
+    }
+}
+
+impl Drop for Engine<'_> {
+    fn drop(&mut self) {
+        self.ports.set_connected(false);
     }
 }
 

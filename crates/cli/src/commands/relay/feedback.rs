@@ -7,7 +7,7 @@ use bytes::Bytes;
 use whimbrel_rtp::{ArrivalLog, RtpPacket};
 use whimbrel_units::{Duration, Instant};
 
-use super::ports::Flow;
+use crate::edge::flow::Flow;
 
 /// Time without packets after which a flow is forgotten.
 const IDLE_TIME: Duration = Duration::from_secs(10);

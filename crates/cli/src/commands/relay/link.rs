@@ -10,6 +10,8 @@ use whimbrel_net::multipath::{
 use whimbrel_net::{ConnectionSnapshot, Fingerprint, FreezeSnapshot, NetError, Received, Socket};
 use whimbrel_units::{DataRate, Duration, Instant};
 
+use crate::edge::ledger::Observed;
+
 /// A connection.
 #[derive(Debug)]
 pub(in crate::commands) enum Link {
@@ -28,12 +30,9 @@ pub(super) struct View {
     pub(super) is_frozen: bool,
     pub(super) queued_datagrams: usize,
     pub(super) queued_bytes: usize,
-    pub(super) datagrams_sent: u64,
-    pub(super) bytes_sent: u64,
-    pub(super) datagrams_received: u64,
-    pub(super) bytes_received: u64,
-    pub(super) datagrams_dropped: u64,
-    pub(super) lost: u64,
+    /// What the ledger takes from it.
+    pub(super) observed: Observed,
+    /// Losses that were not those of congestion, among those of the peer's packets.
     pub(super) lost_wireless: u64,
     /// The paths of a multipath connection.
     pub(super) paths: Vec<PathView>,
@@ -105,7 +104,7 @@ impl Link {
             Self::Several { socket, .. } => socket.peer(),
         }
     }
-    pub(super) fn forgeries(&self) -> u64 {
+    fn forgeries(&self) -> u64 {
         match self {
             Self::Single(socket) => socket.forgeries(),
             Self::Several { socket, .. } => socket.forgeries(),
@@ -167,12 +166,12 @@ impl Link {
     }
     /// Its state; `None` once it is over.
     pub(super) fn view(&self) -> Option<View> {
-        match self {
-            Self::Single(socket) => socket.snapshot().map(|snapshot| single(&snapshot)),
-            Self::Several { socket, scheduler, .. } => {
-                socket.snapshot().map(|snapshot| several(&snapshot, *scheduler))
-            }
-        }
+        let mut view = match self {
+            Self::Single(socket) => single(&socket.snapshot()?),
+            Self::Several { socket, scheduler, .. } => several(&socket.snapshot()?, *scheduler),
+        };
+        view.observed.forged = self.forgeries();
+        Some(view)
     }
 }
 
@@ -193,12 +192,15 @@ fn single(snapshot: &ConnectionSnapshot) -> View {
         is_frozen: is_frozen(&snapshot.freeze),
         queued_datagrams: snapshot.queued_datagrams,
         queued_bytes: snapshot.queued_bytes,
-        datagrams_sent: statistics.datagrams_sent,
-        bytes_sent: statistics.bytes_sent,
-        datagrams_received: statistics.datagrams_received,
-        bytes_received: statistics.bytes_received,
-        datagrams_dropped: statistics.datagrams_dropped,
-        lost: snapshot.receiver.lost,
+        observed: Observed {
+            withdrawn: statistics.datagrams_dropped,
+            unread: statistics.datagrams_discarded,
+            lost_of_own: snapshot.sender.lost,
+            lost_of_peer: snapshot.receiver.lost,
+            bytes_sent: statistics.bytes_sent,
+            bytes_received: statistics.bytes_received,
+            forged: 0,
+        },
         lost_wireless: snapshot.receiver.lost_wireless,
         paths: Vec::new(),
     }
@@ -216,12 +218,15 @@ fn several(snapshot: &MultipathSnapshot, scheduler: SchedulerKind) -> View {
         is_frozen: !used.is_empty() && used.iter().all(|subflow| is_frozen(&subflow.connection.freeze)),
         queued_datagrams: snapshot.queued_datagrams,
         queued_bytes: snapshot.queued_bytes,
-        datagrams_sent: statistics.datagrams_sent,
-        bytes_sent: statistics.bytes_sent,
-        datagrams_received: statistics.datagrams_received,
-        bytes_received: statistics.bytes_received,
-        datagrams_dropped: statistics.datagrams_dropped,
-        lost: statistics.missing,
+        observed: Observed {
+            withdrawn: statistics.datagrams_dropped,
+            unread: 0,
+            lost_of_own: snapshot.subflows.iter().map(|subflow| subflow.connection.sender.lost).sum(),
+            lost_of_peer: statistics.missing,
+            bytes_sent: statistics.bytes_sent,
+            bytes_received: statistics.bytes_received,
+            forged: 0,
+        },
         lost_wireless: used.iter().map(|subflow| subflow.connection.receiver.lost_wireless).sum(),
         paths,
     }

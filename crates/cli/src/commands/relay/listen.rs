@@ -193,8 +193,8 @@ fn serve(
     replaced: oneshot::Receiver<()>,
 ) -> impl Future<Output = anyhow::Result<(u64, bool)>> + Send {
     async move {
-        lines.connected(link.remote(), link.peer())?;
-        let mut engine = Engine::new(&link, &mut ports, &options, status.add());
+        lines.connected(link.remote(), link.peer(), &ports.ledger().sums())?;
+        let mut engine = Engine::new(&link, &mut ports, &options, &status);
         match engine.run(&mut lines, &mut interrupt, Watch::Events, replaced).await? {
             Ending::Interrupted => {
                 close(&link).await;

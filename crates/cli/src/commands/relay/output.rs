@@ -9,20 +9,16 @@ use whimbrel_net::{Clock, Fingerprint};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::link::{PathState, PathView, View};
-use super::queue::Drops;
+use crate::edge::ledger::{Account, Sums};
 use crate::print::{self, PrintError};
 
-/// Datagrams counted by this end, beside those that the connection counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
-    /// Dropped while they waited for congestion control.
-    pub(super) drops: Drops,
-    /// Of local programs, faster than the relay took them.
-    pub(super) overrun: u64,
-    /// Datagrams that do not fit a packet on this path.
-    pub(super) too_large: u64,
-    /// Datagrams of the peer that were not authentic, or came twice.
-    pub(super) forged: u64,
+/// What a line states beside the state of the connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Figures {
+    pub(super) sums: Sums,
+    pub(super) delay: Option<f64>,
+    /// The other end says what has arrived there.
+    pub(super) has_reports: bool,
 }
 
 /// Prints lines, or JSON objects, about one connection after the other.
@@ -80,11 +76,16 @@ impl Lines {
     }
 
     /// A connection has begun.
-    pub(super) fn connected(&mut self, peer: SocketAddr, key: Option<Fingerprint>) -> Result<(), PrintError> {
+    pub(super) fn connected(
+        &mut self,
+        peer: SocketAddr,
+        key: Option<Fingerprint>,
+        sums: &Sums,
+    ) -> Result<(), PrintError> {
         self.peer = Some(peer).filter(|_| self.names_peers);
         self.started = self.clock.now();
         self.last = self.started;
-        (self.sent, self.received) = (0, 0);
+        (self.sent, self.received) = (sums.bytes_sent, sums.bytes_received);
         let key = key.map_or("not encrypted".to_owned(), |key| format!("encrypted; its key is {key}"));
         self.event("connected", &format!("connected with {peer}, {key}"))
     }
@@ -137,23 +138,24 @@ impl Lines {
     }
 
     /// Leaves a line out.
-    pub(super) fn skip(&mut self, view: &View) {
+    pub(super) fn skip(&mut self, sums: &Sums) {
         self.last = self.clock.now();
-        (self.sent, self.received) = (view.bytes_sent, view.bytes_received);
+        (self.sent, self.received) = (sums.bytes_sent, sums.bytes_received);
     }
 
     /// Prints the figures since the last line.
-    pub(super) fn interval_of(&mut self, view: &View, counts: Counts) -> Result<(), PrintError> {
+    pub(super) fn interval_of(&mut self, view: &View, figures: &Figures) -> Result<(), PrintError> {
         let now = self.clock.now();
         let length = now - self.last;
         if length.is_zero() {
             return Ok(());
         }
-        let send_rate = ByteCount::new(view.bytes_sent - self.sent) / length;
-        let receive_rate = ByteCount::new(view.bytes_received - self.received) / length;
-        (self.last, self.sent, self.received) = (now, view.bytes_sent, view.bytes_received);
+        let Figures { sums, delay, has_reports } = figures;
+        let send_rate = ByteCount::new(sums.bytes_sent.saturating_sub(self.sent)) / length;
+        let receive_rate = ByteCount::new(sums.bytes_received.saturating_sub(self.received)) / length;
+        (self.last, self.sent, self.received) = (now, sums.bytes_sent, sums.bytes_received);
         let at = (now - self.started).as_secs_f64();
-        let (rtt, late) = (view.rtt, view.datagrams_dropped);
+        let rtt = view.rtt.map(Duration::as_secs_f64);
         if self.json {
             return self.print(json!({
                 "event": "interval",
@@ -161,17 +163,14 @@ impl Lines {
                 "send_rate_bps": send_rate.as_bits_per_second(),
                 "receive_rate_bps": receive_rate.as_bits_per_second(),
                 "allowed_rate_bps": view.allowed_rate_bps,
-                "rtt_s": rtt.map(Duration::as_secs_f64),
-                "sent": view.datagrams_sent,
+                "rtt_s": rtt,
+                "delay_s": delay,
                 "peer": self.peer,
-                "stale": late + counts.drops.stale,
-                "disposable": counts.drops.disposable,
-                "refused": counts.drops.overflow + counts.overrun,
-                "too_large": counts.too_large,
-                "dropped_frames": counts.drops.frames,
-                "forged": counts.forged,
-                "received": view.datagrams_received,
-                "lost": view.lost,
+                "has_reports": has_reports,
+                "to_peer": sums.to_peer,
+                "from_peer": sums.from_peer,
+                "dropped_frames": sums.dropped_frames,
+                "forged": sums.forged,
                 "lost_wireless": view.lost_wireless,
                 "paths": view.paths,
             }));
@@ -179,17 +178,26 @@ impl Lines {
         let allowed = view
             .allowed_rate_bps
             .map_or(String::new(), |rate| format!(" of {} allowed", DataRate::from_bits_per_second(rate)));
-        let rtt = rtt.map_or(String::new(), |rtt| format!(", RTT {:.1} ms", rtt.as_secs_f64() * 1e3));
+        let milliseconds = |what: &str, time: Option<f64>| {
+            time.map_or(String::new(), |time| format!(", {what} {:.1} ms", time * 1e3))
+        };
+        let (rtt, delay) = (milliseconds("RTT", rtt), milliseconds("delay", *delay));
         let peer = self.peer.map_or(String::new(), |peer| format!("{peer} "));
         let paths: String = view.paths.iter().map(path).collect();
+        let [sent, received] = [&sums.to_peer, &sums.from_peer].map(fate);
         self.print(format_args!(
-            "{peer}{at:6.1} s  sent {send_rate}{allowed}{rtt}; {} datagrams, {} not sent; received {receive_rate}; {} datagrams, {} lost{paths}",
-            view.datagrams_sent,
-            late + counts.drops.datagrams() + counts.overrun + counts.too_large,
-            view.datagrams_received,
-            view.lost,
+            "{peer}{at:6.1} s  sent {send_rate}{allowed}{rtt}{delay}; {sent}; received {receive_rate}; {received}{paths}"
         ))
     }
+}
+
+/// What became of the datagrams of a direction.
+fn fate(account: &Account) -> String {
+    let reasons: Vec<_> =
+        account.lost.occurred().map(|(reason, count)| format!("{} {count}", reason.text())).collect();
+    let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
+    let Account { sent, delivered, lost } = account;
+    format!("{sent} datagrams, {delivered} delivered, {} lost{reasons}", lost.sum())
 }
 
 /// A path in a report line, by the address that differs.

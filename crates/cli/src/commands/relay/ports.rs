@@ -1,55 +1,20 @@
 //! The UDP side of a relay: local programs' datagrams in, those of the other end's programs out.
-//!
-//! Datagrams that belong together are a *flow*: at the near end those of one program at one port, which has a number on
-//! the connection; at the far end those of that number, from a socket of its own, so that answers find their way back.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use tokio::task::AbortHandle;
 use whimbrel_units::Instant;
 
 use super::arrivals::{Arrivals, Arrived};
 use crate::edge::address::{Place, Program};
+use crate::edge::carriage::Delivery;
+use crate::edge::flow::Flow;
+use crate::edge::ledger::{Ledger, Reason};
 use crate::edge::local_socket::{LocalSocket, Reader};
-
-/// Bytes that precede a datagram on the connection: the port's number, and the flow's at this port.
-pub(super) const HEADER: usize = 2;
-/// The most ports, and flows of a connection.
-pub(super) const MAX_PORTS: usize = 64;
-pub(super) const MAX_FLOWS: usize = 255;
-
-/// A flow: the port's number, and its own at this port.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Flow {
-    pub(super) port: u8,
-    pub(super) number: u8,
-}
-
-impl Flow {
-    /// One number for both.
-    pub(super) fn id(self) -> u16 {
-        u16::from_be_bytes([self.port, self.number])
-    }
-    /// A datagram with the header of the connection.
-    pub(super) fn wrap(self, payload: &[u8]) -> Bytes {
-        let mut bytes = BytesMut::with_capacity(HEADER + payload.len());
-        bytes.put_slice(&[self.port, self.number]);
-        bytes.put_slice(payload);
-        bytes.freeze()
-    }
-    /// Flow and payload of a datagram of the connection; `None` if it has no header.
-    pub(super) fn unwrap(mut datagram: Bytes) -> Option<(Self, Bytes)> {
-        if datagram.len() < HEADER {
-            return None;
-        }
-        let payload = datagram.split_off(HEADER);
-        Some((Self { port: datagram[0], number: datagram[1] }, payload))
-    }
-}
 
 /// The UDP side of a connection.
 #[derive(Debug)]
@@ -64,6 +29,12 @@ pub(super) struct NearPorts {
     sockets: Vec<Arc<LocalSocket>>,
     arrivals: Arc<Arrivals>,
     programs: BTreeMap<Flow, NearProgram>,
+    /// The UDP ports, by the number of the port on the connection.
+    udp_ports: Vec<u16>,
+    /// A flow whose program is a new one.
+    renewed: Option<Flow>,
+    /// What the kernel dropped, as far as the ledger knows.
+    drops: u64,
     limit: usize,
 }
 
@@ -84,8 +55,6 @@ pub(super) struct FarPorts {
     arrivals: Arc<Arrivals>,
     /// By flow. Most connections have few.
     sockets: Vec<(Flow, FarFlow)>,
-    /// What the kernel dropped at the sockets of flows that have ended.
-    earlier_drops: u64,
     limit: usize,
 }
 
@@ -94,6 +63,9 @@ struct FarFlow {
     socket: Arc<LocalSocket>,
     reader: Option<AbortHandle>,
     used: Instant,
+    /// What the kernel dropped, and the refusals, as far as the ledger knows.
+    drops: u64,
+    refusals: u64,
 }
 
 impl Drop for FarFlow {
@@ -102,11 +74,25 @@ impl Drop for FarFlow {
     }
 }
 
+impl FarFlow {
+    /// Enters in the ledger what the system has counted since the last call. Returns `true` if something was refused.
+    fn settle(&mut self, ledger: &Ledger) -> bool {
+        self.socket.note_pending();
+        let (drops, refusals) = (self.socket.kernel_drops(), self.socket.refusals());
+        ledger.on_kernel_drops(drops.saturating_sub(self.drops));
+        let refused = refusals.saturating_sub(self.refusals);
+        ledger.lose_arrived(Reason::Refused, refused);
+        (self.drops, self.refusals) = (drops, refusals);
+        refused > 0
+    }
+}
+
 impl NearPorts {
     /// Listens at these places.
     pub(super) async fn bind(places: &[Place], limit: usize) -> anyhow::Result<Self> {
         let (arrivals, reader) = (Arc::new(Arrivals::default()), Reader::get()?);
-        let mut sockets = Vec::new();
+        arrivals.set_connected(false);
+        let (mut sockets, mut udp_ports) = (Vec::<Arc<LocalSocket>>::new(), Vec::new());
         for (port, place) in (0..).zip(places) {
             for socket in LocalSocket::open_from(place, &reader).await? {
                 let socket = Arc::new(socket);
@@ -114,8 +100,11 @@ impl NearPorts {
                 reader.spawn(Arrivals::read(arrivals.clone(), socket.clone(), source));
                 sockets.push(socket);
             }
+            let last = sockets.last().and_then(|socket| socket.local_addr().ok());
+            udp_ports.push(last.map_or(0, |address| address.port()));
         }
-        Ok(Self { sockets, arrivals, programs: BTreeMap::new(), limit })
+        let programs = BTreeMap::new();
+        Ok(Self { sockets, arrivals, programs, udp_ports, renewed: None, drops: 0, limit })
     }
     /// The addresses at which it listens.
     pub(super) fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
@@ -143,6 +132,7 @@ impl NearPorts {
             }
         };
         self.programs.insert(flow, NearProgram { address: source, socket, used: now });
+        self.renewed = Some(flow);
         flow
     }
 }
@@ -150,7 +140,7 @@ impl NearPorts {
 impl FarPorts {
     /// Sends to these programs.
     pub(super) fn new(targets: Arc<[Program]>, limit: usize) -> Self {
-        Self { targets, arrivals: Arc::default(), sockets: Vec::new(), earlier_drops: 0, limit }
+        Self { targets, arrivals: Arc::default(), sockets: Vec::new(), limit }
     }
     /// The socket of a flow; `None` if there is no such port here.
     fn socket(&mut self, now: Instant, flow: Flow) -> io::Result<Option<Arc<LocalSocket>>> {
@@ -163,7 +153,8 @@ impl FarPorts {
         if self.sockets.len() >= self.limit {
             let flows = self.sockets.iter().enumerate();
             if let Some((oldest, _)) = flows.min_by_key(|(_, (_, known))| known.used) {
-                self.earlier_drops += self.sockets.remove(oldest).1.socket.kernel_drops();
+                let (_, mut ended) = self.sockets.remove(oldest);
+                ended.settle(self.arrivals.ledger());
             }
         }
         let reader = Reader::get()?;
@@ -178,7 +169,10 @@ impl FarPorts {
             self.sockets.reserve_exact(1);
         }
         let place = self.place(flow).unwrap_or_else(|place| place);
-        self.sockets.insert(place, (flow, FarFlow { socket: socket.clone(), reader, used: now }));
+        self.sockets.insert(
+            place,
+            (flow, FarFlow { socket: socket.clone(), reader, used: now, drops: 0, refusals: 0 }),
+        );
         Ok(Some(socket))
     }
     /// The index of a flow, or the one at which it would be inserted.
@@ -198,28 +192,64 @@ impl Ports {
         (flow, payload)
     }
 
-    /// Discards what arrived before there was a connection.
-    pub(super) fn discard_old(&mut self) {
-        self.arrivals().clear();
+    /// The flow of the last datagram, if its program is a new one.
+    pub(super) fn take_renewed(&mut self) -> Option<Flow> {
+        match self {
+            Self::Near(near) => near.renewed.take(),
+            Self::Far(_) => None,
+        }
+    }
+    /// The UDP ports of the programs, by the number of the port on the connection.
+    pub(super) fn udp_ports(&self) -> Vec<u16> {
+        match self {
+            Self::Near(near) => near.udp_ports.clone(),
+            Self::Far(far) => {
+                let first = |program: &Program| program.addresses.first().map_or(0, SocketAddr::port);
+                far.targets.iter().map(first).collect()
+            }
+        }
     }
 
-    /// Passes a datagram to the program of a flow. Returns `false` if there is none. It does not wait: a datagram that the system
-    /// refuses is a lost datagram.
-    pub(super) fn deliver(&mut self, now: Instant, flow: Flow, payload: &[u8]) -> bool {
-        match self {
+    /// A connection begins, or is over.
+    pub(super) fn set_connected(&self, is_connected: bool) {
+        self.arrivals().set_connected(is_connected);
+    }
+
+    /// Passes a datagram to the program of a flow. It does not wait: one that the system refuses is lost.
+    pub(super) fn deliver(&mut self, now: Instant, flow: Flow, payload: &[u8]) -> Delivery {
+        let sent = match self {
             Self::Near(near) => {
-                let Some(program) = near.programs.get(&flow) else { return false };
-                let Some(socket) = near.sockets.get(program.socket) else { return false };
-                let _ = socket.send_to(payload, program.address);
-                true
+                let Some(program) = near.programs.get(&flow) else { return Delivery::UnknownFlow };
+                let Some(socket) = near.sockets.get(program.socket) else { return Delivery::UnknownFlow };
+                socket.send_to(payload, program.address)
             }
             Self::Far(far) => match far.socket(now, flow) {
-                Ok(Some(socket)) => {
-                    let _ = socket.send(payload);
-                    true
-                }
-                Ok(None) | Err(_) => false,
+                Ok(Some(socket)) => socket.send(payload),
+                Ok(None) => return Delivery::UnknownFlow,
+                Err(error) => Err(error),
             },
+        };
+        sent.map_or(Delivery::Undeliverable, |()| Delivery::Passed)
+    }
+    /// Enters in the ledger what the system has counted since the last call. Returns the address of a program at which nothing
+    /// listens.
+    pub(super) fn settle(&mut self) -> Option<SocketAddr> {
+        match self {
+            Self::Near(near) => {
+                let drops = near.sockets.iter().map(|socket| socket.kernel_drops()).sum::<u64>();
+                near.arrivals.ledger().on_kernel_drops(drops.saturating_sub(near.drops));
+                near.drops = drops;
+                None
+            }
+            Self::Far(far) => {
+                let mut refused = None;
+                for (flow, known) in &mut far.sockets {
+                    if known.settle(far.arrivals.ledger()) {
+                        refused = far.targets.get(usize::from(flow.port));
+                    }
+                }
+                refused.and_then(|program| program.addresses.first().copied())
+            }
         }
     }
 
@@ -230,19 +260,9 @@ impl Ports {
             Self::Far(far) => far.sockets.len(),
         }
     }
-    /// Datagrams of local programs for which there was no room.
-    pub(super) fn lost(&self) -> u64 {
-        self.arrivals().lost()
-    }
-    /// Datagrams of local programs that the kernel dropped: they came faster than they were read.
-    pub(super) fn kernel_drops(&self) -> u64 {
-        match self {
-            Self::Near(near) => near.sockets.iter().map(|socket| socket.kernel_drops()).sum(),
-            Self::Far(far) => {
-                let present = far.sockets.iter().map(|(_, flow)| flow.socket.kernel_drops());
-                far.earlier_drops + present.sum::<u64>()
-            }
-        }
+    /// What became of the datagrams.
+    pub(super) fn ledger(&self) -> &Ledger {
+        self.arrivals().ledger()
     }
     /// Returns memory that a burst has left behind.
     pub(super) fn shrink(&self) {
@@ -262,16 +282,6 @@ mod tests {
 
     fn address(port: u16) -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], port))
-    }
-
-    #[test]
-    fn a_header_names_port_and_flow() {
-        let flow = Flow { port: 1, number: 7 };
-        let datagram = flow.wrap(b"data");
-        assert_eq!(datagram[..], *b"\x01\x07data");
-        assert_eq!(Flow::unwrap(datagram), Some((flow, Bytes::from_static(b"data"))));
-        assert_eq!(Flow::unwrap(flow.wrap(b"")), Some((flow, Bytes::new())));
-        assert_eq!(Flow::unwrap(Bytes::from_static(b"x")), None);
     }
 
     #[tokio::test]
@@ -298,10 +308,10 @@ mod tests {
         let mut ports = Ports::Far(FarPorts::new([known].into(), 3));
         let now = Instant::from_secs(1);
         for number in 0..=u8::MAX {
-            assert!(ports.deliver(now, Flow { port: 0, number }, b"x"));
+            assert_eq!(ports.deliver(now, Flow { port: 0, number }, b"x"), Delivery::Passed);
             assert!(ports.flows() <= 3);
         }
-        assert!(!ports.deliver(now, Flow { port: 1, number: 0 }, b"x"), "there is no such port");
+        assert_eq!(ports.deliver(now, Flow { port: 1, number: 0 }, b"x"), Delivery::UnknownFlow);
         // The program's answer returns on the flow of its question.
         let mut buffer = [0; 8];
         let mut source = target;

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use whimbrel_net::Fingerprint;
 
 use super::link::{PathState, PathView};
-use super::queue::Drops;
+use crate::edge::ledger::{Account, Ledger, Sums};
 
 /// The state of a relay, shared by its connections and its HTTP server.
 #[derive(Clone, Debug, Default)]
@@ -21,27 +21,22 @@ struct Parts {
     connections: BTreeMap<u64, Box<Connection>>,
     /// Connections so far.
     established: u64,
-    /// Sums of the connections that are over.
-    past: Totals,
+    /// Sums of the connections that are over, of a relay whose connections have a ledger each.
+    past: Sums,
+    /// The only ledger of a relay that connects: programs send to it also while it has no connection.
+    only: Option<Ledger>,
 }
 
-/// Sums over connections.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(super) struct Totals {
-    pub(super) datagrams_sent: u64,
-    pub(super) bytes_sent: u64,
-    pub(super) datagrams_received: u64,
-    pub(super) bytes_received: u64,
-    pub(super) lost: u64,
-    /// Datagrams for which there was no flow or port.
-    pub(super) unknown: u64,
-    /// Datagrams that do not fit the path.
-    pub(super) too_large: u64,
-    /// Datagrams of local programs that came faster than the relay took them.
-    pub(super) overrun: u64,
-    /// Datagrams of the peer that were not authentic.
-    pub(super) forged: u64,
-    pub(super) dropped: Drops,
+impl Parts {
+    /// Sums over all connections so far.
+    fn totals(&self) -> Sums {
+        if let Some(ledger) = &self.only {
+            return ledger.sums();
+        }
+        let mut totals = self.past;
+        self.connections.values().for_each(|connection| totals += connection.sums);
+        totals
+    }
 }
 
 /// The state of a connection.
@@ -56,6 +51,10 @@ pub(super) struct Connection {
     /// The rate for an encoder: what remains of that without the headers of RTP packets as large as those of late.
     pub(super) encoder_rate_bps: Option<f64>,
     pub(super) rtt_s: Option<f64>,
+    /// The time that datagrams take to the other end: that in this end's queue, and half of the round trip.
+    pub(super) delay_s: Option<f64>,
+    /// The other end says what has arrived there; otherwise it is an estimate of congestion control.
+    pub(super) has_reports: bool,
     pub(super) is_frozen: bool,
     pub(super) queued_datagrams: usize,
     pub(super) queued_bytes: usize,
@@ -65,7 +64,7 @@ pub(super) struct Connection {
     /// The paths of a multipath connection.
     pub(super) paths: Vec<PathView>,
     #[serde(flatten)]
-    pub(super) totals: Totals,
+    pub(super) sums: Sums,
 }
 
 fn as_text<S: Serializer>(key: &Option<Fingerprint>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -77,23 +76,30 @@ fn as_text<S: Serializer>(key: &Option<Fingerprint>, serializer: S) -> Result<S:
 pub(super) struct Entry {
     status: Status,
     number: u64,
+    ledger: Ledger,
 }
 
 impl Status {
     fn lock(&self) -> MutexGuard<'_, Parts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// A connection is established.
-    pub(super) fn add(&self) -> Entry {
+    /// The state of a relay that connects, whose connections have that ledger.
+    pub(super) fn of_one(ledger: Ledger) -> Self {
+        let status = Self::default();
+        status.lock().only = Some(ledger);
+        status
+    }
+    /// A connection is established, which has that ledger.
+    pub(super) fn add(&self, ledger: Ledger) -> Entry {
         let mut parts = self.lock();
         parts.established += 1;
-        Entry { status: self.clone(), number: parts.established }
+        Entry { status: self.clone(), number: parts.established, ledger }
     }
     /// Everything, as JSON.
     pub(super) fn json(&self) -> serde_json::Value {
         let parts = self.lock();
         let connections: Vec<_> = parts.connections.values().collect();
-        serde_json::json!({ "established": parts.established, "connections": connections, "past": parts.past })
+        serde_json::json!({ "established": parts.established, "connections": connections, "totals": parts.totals() })
     }
     /// The allowed rate and the state of the newest connection for an encoder, as JSON.
     pub(super) fn rate(&self) -> serde_json::Value {
@@ -104,18 +110,24 @@ impl Status {
                 "allowed_rate_bps": connection.allowed_rate_bps,
                 "encoder_rate_bps": connection.encoder_rate_bps,
                 "rtt_s": connection.rtt_s,
+                "delay_s": connection.delay_s,
                 "queue_age_s": connection.queue_age_s,
                 "frozen": connection.is_frozen,
+                "to_peer": connection.sums.to_peer,
+                "from_peer": connection.sums.from_peer,
                 "paths": connection.paths,
             }),
-            None => serde_json::json!({ "connected": false }),
+            None => {
+                let Sums { to_peer, from_peer, .. } = parts.totals();
+                serde_json::json!({ "connected": false, "to_peer": to_peer, "from_peer": from_peer })
+            }
         }
     }
     /// Metrics in the text format of Prometheus.
     pub(super) fn metrics(&self) -> String {
         let parts = self.lock();
         let mut text = String::new();
-        let all = parts.connections.values().fold(parts.past, |sum, connection| sum.plus(connection.totals));
+        let all = parts.totals();
         let mut one = |name: &str, kind: &str, help: &str, values: &[(String, f64)]| {
             let _ =
                 writeln!(text, "# HELP whimbrel_relay_{name} {help}\n# TYPE whimbrel_relay_{name} {kind}");
@@ -135,33 +147,49 @@ impl Status {
             &sum(all.datagrams_received),
         );
         one("received_bytes_total", "counter", "Bytes of these.", &sum(all.bytes_received));
-        one("lost_packets_total", "counter", "Packets of peers that were lost on the path.", &sum(all.lost));
         one(
             "forged_datagrams_total",
             "counter",
             "Datagrams that were not authentic, or came twice.",
             &sum(all.forged),
         );
-        let reasons = [
-            ("stale", all.dropped.stale),
-            ("disposable", all.dropped.disposable),
-            ("overflow", all.dropped.overflow),
-            ("too_large", all.too_large),
-            ("overrun", all.overrun),
-            ("unknown_flow", all.unknown),
-        ];
-        let reasons = reasons.map(|(reason, value)| (format!("{{reason=\"{reason}\"}}"), value as f64));
+        let directions = [("to_peer", all.to_peer), ("from_peer", all.from_peer)];
+        let of_directions = |value: fn(&Account) -> u64| {
+            let value = |(name, account): &(&str, Account)| {
+                (format!("{{direction=\"{name}\"}}"), value(account) as f64)
+            };
+            directions.iter().map(value).collect::<Vec<_>>()
+        };
         one(
-            "dropped_datagrams_total",
+            "program_datagrams_total",
             "counter",
-            "Datagrams of local programs or peers that were dropped here.",
-            &reasons,
+            "Datagrams that programs have sent: delivered, lost or under way.",
+            &of_directions(|account| account.sent),
+        );
+        one(
+            "delivered_datagrams_total",
+            "counter",
+            "Datagrams passed to the other end's programs.",
+            &of_directions(|account| account.delivered),
+        );
+        let of_reasons = |(direction, account): &(&str, Account)| {
+            let each = account.lost.all().map(|(reason, count)| {
+                let labels = format!("{{direction=\"{direction}\",reason=\"{}\"}}", reason.name());
+                (labels, count as f64)
+            });
+            each.collect::<Vec<_>>()
+        };
+        one(
+            "lost_datagrams_total",
+            "counter",
+            "Datagrams that did not reach a program, by reason.",
+            &directions.iter().flat_map(of_reasons).collect::<Vec<_>>(),
         );
         one(
             "dropped_frames_total",
             "counter",
             "Frames of which a datagram was dropped.",
-            &sum(all.dropped.frames),
+            &sum(all.dropped_frames),
         );
         let of_each = |value: &dyn Fn(&Connection) -> Option<f64>| -> Vec<_> {
             let connections = parts.connections.values();
@@ -176,6 +204,12 @@ impl Status {
             &of_each(&|each| each.allowed_rate_bps),
         );
         one("rtt_seconds", "gauge", "Round-trip time.", &of_each(&|each| each.rtt_s));
+        one(
+            "delay_seconds",
+            "gauge",
+            "Time in the queue of this end, and half of the round trip.",
+            &of_each(&|each| each.delay_s),
+        );
         one(
             "queue_age_seconds",
             "gauge",
@@ -233,28 +267,6 @@ impl Status {
     }
 }
 
-impl Totals {
-    fn plus(self, other: Self) -> Self {
-        Self {
-            datagrams_sent: self.datagrams_sent + other.datagrams_sent,
-            bytes_sent: self.bytes_sent + other.bytes_sent,
-            datagrams_received: self.datagrams_received + other.datagrams_received,
-            bytes_received: self.bytes_received + other.bytes_received,
-            lost: self.lost + other.lost,
-            unknown: self.unknown + other.unknown,
-            too_large: self.too_large + other.too_large,
-            overrun: self.overrun + other.overrun,
-            forged: self.forged + other.forged,
-            dropped: Drops {
-                stale: self.dropped.stale + other.dropped.stale,
-                disposable: self.dropped.disposable + other.dropped.disposable,
-                overflow: self.dropped.overflow + other.dropped.overflow,
-                frames: self.dropped.frames + other.dropped.frames,
-            },
-        }
-    }
-}
-
 impl Entry {
     /// The connection's state now.
     pub(super) fn set(&self, connection: Connection) {
@@ -265,8 +277,7 @@ impl Entry {
 impl Drop for Entry {
     fn drop(&mut self) {
         let mut parts = self.status.lock();
-        if let Some(connection) = parts.connections.remove(&self.number) {
-            parts.past = parts.past.plus(connection.totals);
-        }
+        parts.connections.remove(&self.number);
+        parts.past += self.ledger.sums();
     }
 }

@@ -14,19 +14,40 @@ fn datagram(n: u32) -> Arrived {
     Arrived { port: 0, number: None, socket: 0, source, payload: Bytes::copy_from_slice(&n.to_be_bytes()) }
 }
 
+/// The datagrams for which there was no room.
+fn lost(arrivals: &Arrivals) -> u64 {
+    arrivals.ledger().sums().to_peer.lost[Reason::Overrun]
+}
+
 #[tokio::test]
 async fn a_burst_is_limited_and_its_memory_is_returned() {
     let arrivals = Arrivals::default();
     for n in 0..ARRIVING as u32 + 10 {
         arrivals.push(datagram(n));
     }
-    assert_eq!(arrivals.lost(), 10);
+    let account = arrivals.ledger().sums().to_peer;
+    assert_eq!((account.sent, account.lost[Reason::Overrun]), (ARRIVING as u64 + 10, 10));
     for n in 0..ARRIVING as u32 {
         assert_eq!(arrivals.next().await.payload[..], n.to_be_bytes());
     }
     assert!(timeout(Duration::from_millis(5), arrivals.next()).await.is_err());
     arrivals.shrink();
     assert!(arrivals.lock().datagrams.capacity() <= KEPT);
+}
+
+#[test]
+fn what_comes_without_a_connection_is_lost_and_not_kept() {
+    let arrivals = Arrivals::default();
+    arrivals.set_connected(true);
+    (0..3).for_each(|n| arrivals.push(datagram(n)));
+    arrivals.set_connected(false);
+    (0..5).for_each(|n| arrivals.push(datagram(n)));
+    arrivals.set_connected(true);
+    arrivals.push(datagram(7));
+    let account = arrivals.ledger().sums().to_peer;
+    let lost = [Reason::Ended, Reason::Unconnected].map(|reason| account.lost[reason]);
+    assert_eq!((account.sent, lost, account.under_way()), (9, [3, 5], 1));
+    assert_eq!(arrivals.lock().datagrams.len(), 1);
 }
 
 #[tokio::test]
@@ -37,7 +58,7 @@ async fn large_datagrams_are_limited_by_their_bytes() {
         arrivals.push(Arrived { payload: large.clone(), ..datagram(0) });
     }
     let fit = ARRIVING_BYTES / 60_000;
-    assert_eq!(arrivals.lost(), 100 - fit as u64);
+    assert_eq!(lost(&arrivals), 100 - fit as u64);
     for _ in 0..fit {
         arrivals.next().await;
     }
@@ -77,7 +98,7 @@ async fn sockets_are_read_while_the_connections_thread_is_busy() {
     thread.spawn(Arrivals::read(arrivals.clone(), socket.clone(), (0, None, 0)));
     // Four times what the kernel's buffer holds, and this task does not give up its thread.
     let camera = std::net::UdpSocket::bind("127.0.0.1:0").expect("loopback");
-    let (clock, read) = (Clock::start(), || arrivals.lock().datagrams.len() as u64 + arrivals.lost());
+    let (clock, read) = (Clock::start(), || arrivals.lock().datagrams.len() as u64 + lost(&arrivals));
     for burst in 1..=20 {
         for _ in 0..334 {
             camera.send_to(&[7; 1200], at).expect("loopback");

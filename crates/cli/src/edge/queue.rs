@@ -5,15 +5,14 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
-use super::frames::{Frame, Kind};
+use super::flow_kind::{Frame, Kind};
+use super::ledger::{Losses, Reason};
 
 /// The most datagrams and bytes that wait.
 const MAX_DATAGRAMS: usize = 4096;
 const MAX_BYTES: usize = 4 << 20;
-/// Frames of which a part was dropped and that may have further packets, and the time for which they may: streams whose
-/// timestamps stand still, such as those of telephone events (RFC 4733), go on after it.
+/// Frames of which a part was dropped and that may have further packets.
 const MAX_BROKEN: usize = 32;
-const BROKEN_TIME: Duration = Duration::from_secs(1);
 /// Streams whose frames are followed.
 const MAX_STREAMS: usize = 64;
 /// Room that is kept when nothing waits.
@@ -23,35 +22,23 @@ const ESSENTIAL_AGE: Duration = Duration::from_secs(5);
 
 /// A datagram that waits.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Waiting {
-    pub(super) bytes: Bytes,
-    pub(super) kind: Kind,
-    pub(super) arrived: Instant,
+pub(crate) struct Waiting {
+    pub(crate) bytes: Bytes,
+    pub(crate) kind: Kind,
+    pub(crate) arrived: Instant,
 }
 
-/// Datagrams dropped, by reason.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
-pub(super) struct Drops {
-    /// Too old, or of a frame of which a part was too old.
-    pub(super) stale: u64,
-    /// Of frames to which no other refers, because the rate is short.
-    pub(super) disposable: u64,
-    /// The queue was full.
-    pub(super) overflow: u64,
+/// What was dropped since it was last asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Drops {
+    pub(crate) datagrams: Losses,
     /// Frames of which a datagram was dropped.
-    pub(super) frames: u64,
-}
-
-impl Drops {
-    /// All datagrams.
-    pub(super) fn datagrams(&self) -> u64 {
-        self.stale + self.disposable + self.overflow
-    }
+    pub(crate) frames: u64,
 }
 
 /// Datagrams that wait for congestion control.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(crate) struct Queue {
     waiting: VecDeque<Waiting>,
     bytes: usize,
     /// Age at which a datagram is useless.
@@ -60,15 +47,15 @@ pub(super) struct Queue {
     begun: VecDeque<Frame>,
     /// The frame that the last taken packet has begun, and the one before it in its stream.
     newly_begun: Option<(Frame, Option<Frame>)>,
-    /// Frames that are dropped, and since when.
-    broken: VecDeque<(Frame, Instant)>,
+    /// Frames that are dropped.
+    broken: VecDeque<Frame>,
     /// The rate that congestion control allows.
     allowed: Option<DataRate>,
     drops: Drops,
 }
 
 impl Queue {
-    pub(super) fn new(stale: Duration) -> Self {
+    pub(crate) fn new(stale: Duration) -> Self {
         Self {
             waiting: VecDeque::new(),
             bytes: 0,
@@ -80,29 +67,29 @@ impl Queue {
             drops: Drops::default(),
         }
     }
-    pub(super) fn drops(&self) -> Drops {
-        self.drops
+    pub(crate) fn take_drops(&mut self) -> Drops {
+        std::mem::take(&mut self.drops)
     }
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.waiting.len()
     }
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
     /// Age of the oldest.
-    pub(super) fn age(&self, now: Instant) -> Duration {
+    pub(crate) fn age(&self, now: Instant) -> Duration {
         self.waiting.front().map_or(Duration::ZERO, |oldest| now.saturating_since(oldest.arrived))
     }
     /// The rate that congestion control allows now.
-    pub(super) fn set_rate(&mut self, allowed: Option<DataRate>) {
+    pub(crate) fn set_rate(&mut self, allowed: Option<DataRate>) {
         self.allowed = allowed.filter(|rate| rate.as_bits_per_second() > 0.0);
     }
     /// Time until which a datagram is worth sending. Essential ones are for long, and what is left of a frame of which a
     /// part was sent has more time: the part would have been sent in vain.
-    pub(super) fn deadline(&self, waiting: &Waiting) -> Instant {
+    pub(crate) fn deadline(&self, waiting: &Waiting) -> Instant {
         let time = match waiting.kind {
             Kind::Essential => self.stale.max(ESSENTIAL_AGE),
             Kind::Part { frame, .. } if self.begun.contains(&frame) => self.stale * 2,
@@ -112,10 +99,9 @@ impl Queue {
     }
 
     /// Adds a datagram, unless its frame is broken.
-    pub(super) fn push(&mut self, datagram: Waiting) {
-        let now = datagram.arrived;
-        if self.is_broken(now, datagram.kind) {
-            self.drops.stale += 1;
+    pub(crate) fn push(&mut self, datagram: Waiting) {
+        if self.is_broken(datagram.kind) {
+            self.drops.datagrams[Reason::Stale] += 1;
             return;
         }
         while !self.waiting.is_empty()
@@ -123,29 +109,28 @@ impl Queue {
         {
             // Essential ones go last.
             let oldest = self.waiting.iter().position(|waiting| waiting.kind != Kind::Essential).unwrap_or(0);
-            self.drops.overflow += self.remove_with_frame(now, oldest);
+            self.drop_at(oldest, Reason::Overflow);
         }
         // The frame that made room may be its own.
-        if self.is_broken(now, datagram.kind) {
-            self.drops.overflow += 1;
+        if self.is_broken(datagram.kind) {
+            self.drops.datagrams[Reason::Overflow] += 1;
             return;
         }
         self.bytes += datagram.bytes.len();
         self.waiting.push_back(datagram);
-        self.relieve(now);
+        self.relieve();
     }
-    /// `true` if a datagram belongs to a frame of which a part was dropped a short time ago.
-    fn is_broken(&self, now: Instant, kind: Kind) -> bool {
-        let Kind::Part { frame, .. } = kind else { return false };
-        self.broken.iter().any(|(broken, since)| *broken == frame && now < *since + BROKEN_TIME)
+    /// `true` if a datagram belongs to a frame of which a part was dropped.
+    fn is_broken(&self, kind: Kind) -> bool {
+        matches!(kind, Kind::Part { frame, .. } if self.broken.contains(&frame))
     }
 
     /// Drops what is not worth sending any more.
-    pub(super) fn expire(&mut self, now: Instant) {
+    pub(crate) fn expire(&mut self, now: Instant) {
         while let Some(oldest) = self.waiting.front()
             && (self.deadline(oldest) <= now || self.is_too_long(now, oldest))
         {
-            self.drops.stale += self.remove_with_frame(now, 0);
+            self.drop_at(0, Reason::Stale);
         }
     }
     /// `true` if a datagram begins a frame that cannot be sent completely in time, and another one of its stream waits. The only
@@ -176,7 +161,7 @@ impl Queue {
         frames.next().is_some_and(|first| frames.any(|other| other != first))
     }
     /// Takes the oldest datagram that is worth sending.
-    pub(super) fn pop(&mut self, now: Instant) -> Option<Waiting> {
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<Waiting> {
         self.expire(now);
         let taken = self.waiting.pop_front()?;
         self.bytes -= taken.bytes.len();
@@ -195,7 +180,7 @@ impl Queue {
         Some(taken)
     }
     /// Returns the datagram that was taken last and could not be sent yet.
-    pub(super) fn put_back(&mut self, datagram: Waiting) {
+    pub(crate) fn put_back(&mut self, datagram: Waiting) {
         if let Some((frame, before)) = self.newly_begun.take() {
             self.begun.retain(|begun| *begun != frame);
             self.begun.extend(before);
@@ -206,7 +191,7 @@ impl Queue {
 
     /// Drops disposable frames that were not begun, oldest first, as long as the rest would take longer than half of the time
     /// that it has: others need that rate more.
-    fn relieve(&mut self, now: Instant) {
+    fn relieve(&mut self) {
         let Some(allowed) = self.allowed else { return };
         while ByteCount::new(self.bytes as u64) / allowed > self.stale / 2 && self.has_several_frames() {
             let found = self.waiting.iter().position(|waiting| match waiting.kind {
@@ -214,24 +199,25 @@ impl Queue {
                 _ => false,
             });
             let Some(found) = found else { return };
-            self.drops.disposable += self.remove_with_frame(now, found);
+            self.drop_at(found, Reason::Disposable);
         }
     }
     /// Returns memory that a burst has left behind.
-    pub(super) fn shrink(&mut self) {
+    pub(crate) fn shrink(&mut self) {
         self.waiting.shrink_to(KEPT);
     }
 
-    /// Removes a datagram and all others of its frame, also those to come; returns their number.
-    fn remove_with_frame(&mut self, now: Instant, index: usize) -> u64 {
-        let Some(removed) = self.waiting.remove(index) else { return 0 };
-        self.bytes -= removed.bytes.len();
-        let Kind::Part { frame, .. } = removed.kind else { return 1 };
+    /// Drops a datagram and all others of its frame, also those to come.
+    fn drop_at(&mut self, index: usize, reason: Reason) {
+        let Some(dropped) = self.waiting.remove(index) else { return };
+        self.bytes -= dropped.bytes.len();
+        self.drops.datagrams[reason] += 1;
+        let Kind::Part { frame, .. } = dropped.kind else { return };
         self.drops.frames += 1;
         if self.broken.len() == MAX_BROKEN {
             self.broken.pop_front();
         }
-        self.broken.push_back((frame, now));
+        self.broken.push_back(frame);
         let (before, mut bytes) = (self.waiting.len(), 0);
         self.waiting.retain(|waiting| {
             let stays = !matches!(waiting.kind, Kind::Part { frame: other, .. } if other == frame);
@@ -239,7 +225,7 @@ impl Queue {
             stays
         });
         self.bytes -= bytes;
-        1 + (before - self.waiting.len()) as u64
+        self.drops.datagrams[reason] += (before - self.waiting.len()) as u64;
     }
 }
 

@@ -1,0 +1,231 @@
+//! Both directions of one connection between local programs and the other end's, sans I/O: what is sent next, and what became of
+//! each datagram.
+
+use bytes::Bytes;
+use whimbrel_units::{DataRate, Duration, Instant};
+
+use super::flow::{Flow, HEADER};
+use super::flow_kind::{Announcement, FlowKinds, Kind};
+use super::ledger::{Ledger, Observed, Reason};
+use super::queue::{Queue, Waiting};
+use super::report::{self, Report, Reporting};
+
+/// Weight of the last datagram in the averages.
+const WEIGHT: f64 = 1.0 / 64.0;
+/// The size that datagrams are expected to have.
+const EXPECTED_SIZE: f64 = 1200.0;
+
+/// What the transport says to a datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Handed {
+    Accepted,
+    /// Its queue is full: later.
+    Later,
+    /// The path does not carry datagrams of that size.
+    TooLarge,
+}
+
+/// What became of a datagram that was passed to a local program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Delivery {
+    /// The system has taken it. That nothing listens at the address is known later, if at all.
+    Passed,
+    /// There is no such port or flow.
+    UnknownFlow,
+    /// The system has refused it.
+    Undeliverable,
+}
+
+/// A datagram of the peer's program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) flow: Flow,
+    pub(crate) payload: Bytes,
+    pub(crate) is_rtp: bool,
+}
+
+/// The datagrams of a connection.
+#[derive(Debug)]
+pub(crate) struct Carriage {
+    queue: Queue,
+    kinds: FlowKinds,
+    ledger: Ledger,
+    reporting: Reporting,
+    /// Averages: the size of what programs send, and the time in seconds that it waits here.
+    size: f64,
+    wait: f64,
+}
+
+impl Carriage {
+    /// `stale`: age at which a datagram is useless. `announces`: this end is the first to tell the other that it reports.
+    pub(crate) fn new(stale: Duration, announced: Announcement, announces: bool, ledger: Ledger) -> Self {
+        Self {
+            queue: Queue::new(stale),
+            kinds: FlowKinds::new(announced),
+            ledger,
+            reporting: Reporting::new(announces),
+            size: EXPECTED_SIZE,
+            wait: 0.0,
+        }
+    }
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.queue
+    }
+    pub(crate) fn kinds(&mut self) -> &mut FlowKinds {
+        &mut self.kinds
+    }
+    /// Average size of the datagrams that local programs send.
+    pub(crate) fn average_size(&self) -> f64 {
+        self.size
+    }
+    /// Average time in seconds for which datagrams wait here.
+    pub(crate) fn average_wait(&self) -> f64 {
+        self.wait
+    }
+
+    /// A local program has sent a datagram, which the ledger knows already.
+    pub(crate) fn take(&mut self, now: Instant, flow: Flow, payload: &[u8]) {
+        let kind = self.kinds.of_sent(now, flow, payload);
+        self.size += (payload.len() as f64 - self.size) * WEIGHT;
+        self.push(now, flow, payload, kind);
+    }
+    /// This end itself sends a datagram to the other end's program.
+    pub(crate) fn take_own(&mut self, now: Instant, flow: Flow, payload: &[u8]) {
+        self.ledger.on_sent();
+        self.push(now, flow, payload, Kind::Essential);
+    }
+    fn push(&mut self, now: Instant, flow: Flow, payload: &[u8], kind: Kind) {
+        self.queue.push(Waiting { bytes: flow.wrap(payload), kind, arrived: now });
+        self.account();
+    }
+    /// Enters in the ledger what the queue has dropped.
+    fn account(&mut self) {
+        let drops = self.queue.take_drops();
+        for (reason, count) in drops.datagrams.occurred() {
+            self.ledger.lose(reason, count);
+        }
+        if drops.frames > 0 {
+            self.ledger.on_dropped_frames(drops.frames);
+        }
+    }
+
+    /// `true` if there is something to send.
+    pub(crate) fn has_waiting(&mut self, now: Instant) -> bool {
+        !self.queue.is_empty() || self.is_report_due(now)
+    }
+    fn is_report_due(&mut self, now: Instant) -> bool {
+        self.reporting.is_due(now, self.ledger.marks())
+    }
+    /// Hands up to `limit` datagrams to the transport, with the times until which they are worth sending. `observe` says what the
+    /// transport has observed, for a report.
+    ///
+    /// # Errors
+    /// Those of the transport. What was not sent stays.
+    pub(crate) fn send<E>(
+        &mut self,
+        now: Instant,
+        limit: usize,
+        observe: impl FnOnce() -> Option<Observed>,
+        mut transport: impl FnMut(Bytes, Option<Instant>) -> Result<Handed, E>,
+    ) -> Result<(), E> {
+        if self.is_report_due(now) {
+            if let Some(observed) = observe() {
+                self.ledger.observe(observed);
+            }
+            let bytes = self.ledger.report().encode();
+            let size = bytes.len();
+            if transport(bytes, None)? == Handed::Later {
+                return Ok(());
+            }
+            self.ledger.on_report_handed(size);
+            self.reporting.on_sent(now);
+        }
+        for _ in 0..limit {
+            let Some(waiting) = self.queue.pop(now) else { break };
+            let deadline = self.queue.deadline(&waiting);
+            match transport(waiting.bytes.clone(), Some(deadline)) {
+                Ok(Handed::Accepted) => {
+                    let waited = now.saturating_since(waiting.arrived).as_secs_f64();
+                    self.wait += (waited - self.wait) * WEIGHT;
+                    self.ledger.on_handed();
+                }
+                Ok(Handed::Later) => {
+                    self.queue.put_back(waiting);
+                    break;
+                }
+                Ok(Handed::TooLarge) => self.ledger.lose(Reason::TooLarge, 1),
+                Err(error) => {
+                    self.queue.put_back(waiting);
+                    self.account();
+                    return Err(error);
+                }
+            }
+        }
+        self.account();
+        Ok(())
+    }
+
+    /// A datagram of the connection has arrived. Returns that of a program; a report is for this end.
+    pub(crate) fn receive(&mut self, now: Instant, datagram: Bytes) -> Option<Arrival> {
+        let size = datagram.len();
+        let Some((flow, payload)) = Flow::unwrap(datagram) else {
+            self.ledger.on_arrived();
+            self.ledger.lose_arrived(Reason::UnknownFlow, 1);
+            return None;
+        };
+        if flow.port == report::HEADER.port {
+            // Those of other versions are left out.
+            if let Some(report) = Report::decode(payload).filter(|_| flow == report::HEADER) {
+                self.ledger.on_report(report, size);
+                self.reporting.on_answer(now);
+            }
+            return None;
+        }
+        self.ledger.on_arrived();
+        let is_rtp = self.kinds.on_received(now, flow, &payload);
+        Some(Arrival { flow, payload, is_rtp })
+    }
+    /// The result of passing a datagram to a local program.
+    pub(crate) fn on_delivery(&self, delivery: Delivery) {
+        match delivery {
+            Delivery::Passed => {}
+            Delivery::UnknownFlow => self.ledger.lose_arrived(Reason::UnknownFlow, 1),
+            Delivery::Undeliverable => self.ledger.lose_arrived(Reason::Undeliverable, 1),
+        }
+    }
+
+    /// Drops what is not worth sending any more, and takes what the transport has observed.
+    pub(crate) fn update(&mut self, now: Instant, observed: Option<Observed>) {
+        self.queue.expire(now);
+        self.account();
+        if let Some(observed) = observed {
+            self.ledger.observe(observed);
+        }
+    }
+    /// The rate that congestion control allows now.
+    pub(crate) fn set_rate(&mut self, allowed: Option<DataRate>) {
+        self.queue.set_rate(allowed);
+    }
+    /// Returns memory that traffic has left behind.
+    pub(crate) fn shrink(&mut self) {
+        self.queue.shrink();
+    }
+}
+
+impl Drop for Carriage {
+    /// The connection is over: what waits is lost.
+    fn drop(&mut self) {
+        self.ledger.end_connection(self.queue.len());
+    }
+}
+
+/// The largest payload of a datagram of the connection of that size.
+pub(crate) fn payload_size(size: usize) -> usize {
+    size.saturating_sub(HEADER)
+}
+
+#[cfg(test)]
+mod tests;

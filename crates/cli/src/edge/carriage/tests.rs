@@ -1,0 +1,155 @@
+//! Two ends without sockets: what a fade does to datagrams of all kinds, and what the ledgers say after a campaign.
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::edge::ledger::Sums;
+
+mod campaign;
+
+fn ms(n: u64) -> Instant {
+    Instant::from_millis(n)
+}
+
+const STALE: Duration = Duration::from_millis(200);
+const FLOW: Flow = Flow { port: 0, number: 0 };
+
+fn carriage(announced: Announcement) -> Carriage {
+    Carriage::new(STALE, announced, false, Ledger::default())
+}
+
+/// What a fade of 0.5 s does to 600 datagrams, one in 10 ms: those that are lost, and the longest time between two that are sent.
+fn fade(announced: Announcement, datagram: impl Fn(u32) -> Vec<u8>) -> (u64, u64) {
+    let mut carriage = carriage(announced);
+    let (mut last, mut gap) = (0, 0);
+    for n in 0..600 {
+        let now = 10 * u64::from(n);
+        carriage.ledger().on_sent();
+        carriage.take(ms(now), FLOW, &datagram(n));
+        let is_faded = (2000..2500).contains(&now);
+        let sent = carriage.send(
+            ms(now),
+            32,
+            || None,
+            |_, _| {
+                if is_faded {
+                    return Ok(Handed::Later);
+                }
+                gap = gap.max(now - last);
+                last = now;
+                Ok::<_, ()>(Handed::Accepted)
+            },
+        );
+        assert_eq!(sent, Ok(()));
+    }
+    let account = carriage.ledger().sums().to_peer;
+    assert_eq!(account.lost.occurred().map(|(reason, _)| reason).collect::<Vec<_>>(), [Reason::Stale]);
+    assert_eq!((account.sent, account.under_way()), (600, 0));
+    (account.lost.sum(), gap)
+}
+
+#[test]
+fn a_fade_costs_each_format_as_much_as_text() {
+    let be = |n: u32| n.to_be_bytes();
+    let text = fade(Announcement::default(), |n| format!("{{\"seq\":{n},\"lat\":52.1,\"lon\":4.3}}").into());
+    // What was sent at 2.0 to 2.3 s was older than 200 ms at 2.5 s.
+    assert_eq!(text, (31, 510));
+    type Format = Box<dyn Fn(u32) -> Vec<u8>>;
+    let formats: [(&str, Format); 9] = [
+        ("MAVLink", Box::new(|n| [&[0xfd, 9, 0, 0, n as u8, 1, 1, 0, 0, 0][..], &[7; 11]].concat())),
+        (
+            "CBOR map",
+            Box::new(move |n| [&b"\xa3\x63seq\x19"[..], &be(n)[2..], b"\x61x\xfb@E\0\0\0\0\0\0"].concat()),
+        ),
+        (
+            "CBOR array",
+            Box::new(move |n| {
+                [&[0x83, 0x19][..], &be(n)[2..], b"\x83\xfb@E\x11\x12\x13\x14\x15\x16\x17\x18\x19"].concat()
+            }),
+        ),
+        (
+            "MessagePack map",
+            Box::new(move |n| [&b"\x82\xa3seq\xcd"[..], &be(n)[2..], b"\xa1x\xcb@E\0\0\0\0\0\0"].concat()),
+        ),
+        // Their second bytes are packet types of RTCP.
+        (
+            "MessagePack array",
+            Box::new(move |n| [&[0x93, 0xcd][..], &be(n)[2..], b"\xcb@E\0\0\0\0\0\0\xc3"].concat()),
+        ),
+        (
+            "MessagePack time",
+            Box::new(move |n| {
+                [&[0x92, 0xcf, 0, 0, 1, 0x8c][..], &be(10 * n), b"\xcb@E\0\0\0\0\0\0"].concat()
+            }),
+        ),
+        (
+            "CBOR tag",
+            Box::new(move |n| {
+                [&[0x82, 0xc1, 0x1a][..], &be(1_700_000_000 + n), b"\xfb@E\0\0\0\0\0\0"].concat()
+            }),
+        ),
+        (
+            "SRT control",
+            Box::new(move |n| [&[0x80, 2, 0, 0][..], &be(n), &be(10_000 * n), &be(77), &[0; 28]].concat()),
+        ),
+        (
+            "RTP that stands still",
+            Box::new(move |n| [&[0x80, 96][..], &be(n)[2..], &[0; 4], &be(9), b"x"].concat()),
+        ),
+    ];
+    for (name, datagram) in formats {
+        assert_eq!(fade(Announcement::default(), &datagram), text, "{name}");
+    }
+    // One that is said to be RTP has frames, which end: none of them lasts for more than 250 ms.
+    let announced = || Announcement { video: Some(whimbrel_rtp::Codec::H264), ..Announcement::default() };
+    let still = fade(announced(), |n| [&[0x80, 96][..], &be(n)[2..], &[0; 4], &be(9), b"x"].concat());
+    assert!(still.0 < 31 + 50 && still.1 < 510 + 250, "{still:?}");
+}
+
+#[test]
+fn a_fade_drops_whole_frames_of_rtp() {
+    // Four packets in 40 ms, at 90 kHz.
+    let video = |n: u32| {
+        let marker = if n % 4 == 3 { 0xe0 } else { 0x60 };
+        [&[0x80, marker][..], &n.to_be_bytes()[2..], &(n / 4 * 3600).to_be_bytes(), &[0, 0, 0, 9], b"x"]
+            .concat()
+    };
+    let (lost, gap) = fade(Announcement::default(), video);
+    assert_eq!((lost % 4, lost), (0, 32), "whole frames");
+    assert!(gap < 540, "{gap}");
+}
+
+#[test]
+fn reports_of_rtp_outlive_a_fade_and_what_resembles_them_does_not_overtake_fresh_data() {
+    let report = [0x81, 201, 0, 7, 0, 0, 0, 9].iter().copied().chain([5; 24]).collect::<Vec<u8>>();
+    let audio = |n: u32| {
+        [&[0x80, 96][..], &n.to_be_bytes()[2..], &(n * 480).to_be_bytes(), &[0, 0, 0, 9], b"x"].concat()
+    };
+    for (with_stream, expected) in [(true, vec![32, 13]), (false, vec![13])] {
+        let mut carriage = carriage(Announcement::default());
+        for n in 0..20 {
+            let datagram = if with_stream { audio(n) } else { b"a line of text".to_vec() };
+            carriage.take(ms(10 * u64::from(n)), FLOW, &datagram);
+        }
+        let send = |carriage: &mut Carriage, now| {
+            let mut sizes = Vec::new();
+            let sent = carriage.send(
+                now,
+                32,
+                || None,
+                |bytes, _| {
+                    sizes.push(payload_size(bytes.len()));
+                    Ok::<_, ()>(Handed::Accepted)
+                },
+            );
+            assert_eq!(sent, Ok(()));
+            sizes
+        };
+        assert_eq!(send(&mut carriage, ms(200)).len(), 20);
+        carriage.take(ms(300), FLOW, &report);
+        carriage.take(ms(1000), FLOW, &audio(80));
+        assert_eq!(send(&mut carriage, ms(1000)), expected);
+    }
+}

@@ -1,0 +1,342 @@
+//! Both ends under bursts, full buffers, closed viewers, losses and reconnections: sent = delivered + reasons.
+
+use super::*;
+
+/// Datagrams that wait for the relay, in the transport's queue, and for the receiving end.
+const INTAKE: usize = 20;
+const TRANSPORT: usize = 4;
+const INBOX: usize = 12;
+/// The largest datagram of the path.
+const LARGEST: usize = 100;
+/// One-way delay, in steps of 10 ms.
+const DELAY: u64 = 3;
+
+#[derive(Clone, Debug)]
+enum Act {
+    /// The camera sends datagrams of that size, of frames or others; the kernel drops some more.
+    Burst {
+        count: u8,
+        size: u8,
+        is_rtp: bool,
+        kernel: u8,
+    },
+    /// The path carries so many datagrams in a step, and loses each one in so many.
+    Path {
+        steps: u8,
+        rate: u8,
+        loss: u8,
+    },
+    /// The viewer is there, or not.
+    Viewer(bool),
+    /// The other end does not have the port, or its system refuses to send.
+    Fault {
+        unknown: bool,
+        undeliverable: bool,
+    },
+    /// Neither relay runs for some steps.
+    Stall(u8),
+    Reconnect {
+        absent: u8,
+    },
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let act = prop_oneof![
+        8 => (0..40u8, 1..=110u8, any::<bool>(), 0..3u8)
+            .prop_map(|(count, size, is_rtp, kernel)| Act::Burst { count, size, is_rtp, kernel }),
+        8 => (1..60u8, 0..6u8, 2..40u8).prop_map(|(steps, rate, loss)| Act::Path { steps, rate, loss }),
+        3 => any::<bool>().prop_map(Act::Viewer),
+        2 => any::<(bool, bool)>().prop_map(|(unknown, undeliverable)| Act::Fault { unknown, undeliverable }),
+        2 => (1..30u8).prop_map(Act::Stall),
+    ];
+    prop::collection::vec(act, 1..40)
+}
+
+/// What has become of the camera's datagrams in truth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Truth {
+    sent: u64,
+    delivered: u64,
+    kernel: u64,
+    overrun: u64,
+    unconnected: u64,
+    too_large: u64,
+    path: u64,
+    unread: u64,
+    unknown: u64,
+    refused: u64,
+    undeliverable: u64,
+}
+
+/// One direction of the transport.
+#[derive(Debug, Default)]
+struct Way {
+    queue: VecDeque<(Bytes, Option<Instant>)>,
+    /// Datagrams on the path, with the step of their arrival.
+    path: VecDeque<(u64, Bytes)>,
+    inbox: VecDeque<Bytes>,
+    withdrawn: u64,
+    unread: u64,
+    count: u64,
+}
+
+fn is_report(bytes: &Bytes) -> bool {
+    bytes[0] == report::HEADER.port
+}
+
+impl Way {
+    /// Moves datagrams for a step; returns those of programs that were lost on the path, and for lack of room.
+    fn step(&mut self, step: u64, rate: u8, loss: u8) -> (u64, u64) {
+        let (now, mut lost, mut unread) = (ms(10 * step), 0, 0);
+        for _ in 0..rate {
+            while self.queue.front().is_some_and(|(_, deadline)| deadline.is_some_and(|it| it <= now)) {
+                self.queue.pop_front();
+                self.withdrawn += 1;
+            }
+            let Some((bytes, _)) = self.queue.pop_front() else { break };
+            self.count += 1;
+            if self.count.is_multiple_of(loss.into()) {
+                lost += u64::from(!is_report(&bytes));
+                continue;
+            }
+            self.path.push_back((step + DELAY, bytes));
+            // Each fifth overtakes the one before.
+            let last = self.path.len() - 1;
+            if self.count.is_multiple_of(5) && last > 0 {
+                self.path.swap(last - 1, last);
+            }
+        }
+        while self.path.front().is_some_and(|(at, _)| *at <= step) {
+            let Some((_, bytes)) = self.path.pop_front() else { break };
+            // A report finds room: the number is that of programs' datagrams.
+            if self.inbox.len() >= INBOX && !is_report(&bytes) {
+                (self.unread, unread) = (self.unread + 1, unread + 1);
+            } else {
+                self.inbox.push_back(bytes);
+            }
+        }
+        (lost, unread)
+    }
+}
+
+fn end(announces: bool, ledger: Ledger) -> Carriage {
+    Carriage::new(STALE, Announcement::default(), announces, ledger)
+}
+
+/// A camera, two ends and a viewer.
+struct World {
+    step: u64,
+    near: Carriage,
+    far: Carriage,
+    ledger: Ledger,
+    /// The far end's connections that are over.
+    past: Sums,
+    ways: [Way; 2],
+    intake: VecDeque<Vec<u8>>,
+    sequence: u32,
+    has_viewer: bool,
+    fault: (bool, bool),
+    is_connected: bool,
+    truth: Truth,
+}
+
+impl World {
+    fn new() -> Self {
+        let ledger = Ledger::default();
+        Self {
+            step: 0,
+            near: end(true, ledger.clone()),
+            far: end(false, Ledger::default()),
+            ledger,
+            past: Sums::default(),
+            ways: Default::default(),
+            intake: VecDeque::new(),
+            sequence: 0,
+            has_viewer: true,
+            fault: (false, false),
+            is_connected: true,
+            truth: Truth::default(),
+        }
+    }
+
+    fn burst(&mut self, count: u8, size: u8, is_rtp: bool, kernel: u8) {
+        self.truth.sent += u64::from(count) + u64::from(kernel);
+        self.truth.kernel += u64::from(kernel);
+        self.ledger.on_kernel_drops(kernel.into());
+        for _ in 0..count {
+            self.ledger.on_sent();
+            let n = self.sequence;
+            self.sequence += 1;
+            let mut datagram = vec![7; usize::from(size)];
+            if is_rtp && datagram.len() >= 12 {
+                let marker = if n % 4 == 3 { 0xe0 } else { 0x60 };
+                datagram[..4].copy_from_slice(&[0x80, marker, (n >> 8) as u8, n as u8]);
+                datagram[4..8].copy_from_slice(&(n / 4 * 3600).to_be_bytes());
+                datagram[8..12].copy_from_slice(&[0, 0, 0, 9]);
+            }
+            if !self.is_connected {
+                self.truth.unconnected += 1;
+                self.ledger.lose(Reason::Unconnected, 1);
+            } else if self.intake.len() == INTAKE {
+                self.truth.overrun += 1;
+                self.ledger.lose(Reason::Overrun, 1);
+            } else {
+                self.intake.push_back(datagram);
+            }
+        }
+    }
+
+    /// The ends run, and the path carries.
+    fn step(&mut self, rate: u8, loss: u8, runs: bool) {
+        self.step += 1;
+        let now = ms(10 * self.step);
+        let (lost, unread) = self.ways[0].step(self.step, rate, loss);
+        self.truth.path += lost;
+        self.truth.unread += unread;
+        self.ways[1].step(self.step, rate, loss);
+        if runs {
+            while let Some(datagram) = self.intake.pop_front() {
+                self.near.take(now, FLOW, &datagram);
+            }
+            self.send(now);
+            self.receive(now);
+        }
+        // Nothing is counted twice, but for what the transport has dropped since the last report.
+        let account = self.ledger.sums().to_peer;
+        assert!(account.delivered + account.lost.sum() <= account.sent + TRANSPORT as u64, "{account:?}");
+    }
+
+    fn send(&mut self, now: Instant) {
+        for (own, end) in [&mut self.near, &mut self.far].into_iter().enumerate() {
+            let observed = Observed {
+                withdrawn: self.ways[own].withdrawn,
+                unread: self.ways[1 - own].unread,
+                ..Observed::default()
+            };
+            end.update(now, Some(observed));
+            let (queue, truth) = (&mut self.ways[own].queue, &mut self.truth);
+            let transport = |bytes: Bytes, deadline| {
+                if payload_size(bytes.len()) > LARGEST {
+                    truth.too_large += 1;
+                    return Ok(Handed::TooLarge);
+                }
+                if queue.len() == TRANSPORT {
+                    return Ok::<_, ()>(Handed::Later);
+                }
+                queue.push_back((bytes, deadline));
+                Ok(Handed::Accepted)
+            };
+            assert_eq!(end.send(now, 32, || Some(observed), transport), Ok(()));
+        }
+    }
+
+    fn receive(&mut self, now: Instant) {
+        // The far end takes a few at a time.
+        for _ in 0..8 {
+            let Some(bytes) = self.ways[0].inbox.pop_front() else { break };
+            let Some(arrival) = self.far.receive(now, bytes) else { continue };
+            assert_eq!(arrival.flow, FLOW);
+            let (count, delivery) = match self.fault {
+                (true, _) => (&mut self.truth.unknown, Delivery::UnknownFlow),
+                (_, true) => (&mut self.truth.undeliverable, Delivery::Undeliverable),
+                _ if self.has_viewer => (&mut self.truth.delivered, Delivery::Passed),
+                _ => {
+                    self.far.ledger().lose_arrived(Reason::Refused, 1);
+                    (&mut self.truth.refused, Delivery::Passed)
+                }
+            };
+            *count += 1;
+            self.far.on_delivery(delivery);
+        }
+        while let Some(bytes) = self.ways[1].inbox.pop_front() {
+            assert_eq!(self.near.receive(now, bytes), None, "the viewer sends nothing");
+        }
+    }
+
+    fn reconnect(&mut self, absent: u8) {
+        // What the relay had not taken yet.
+        self.ledger.lose(Reason::Ended, self.intake.len() as u64);
+        self.intake.clear();
+        let ledger = self.far.ledger().clone();
+        self.near = end(true, Ledger::default());
+        self.far = end(false, Ledger::default());
+        self.past += ledger.sums();
+        self.is_connected = false;
+        self.burst(absent, 50, false, 0);
+        self.is_connected = true;
+        self.near = end(true, self.ledger.clone());
+        self.ways = Default::default();
+    }
+
+    fn act(&mut self, act: &Act) {
+        match *act {
+            Act::Burst { count, size, is_rtp, kernel } => self.burst(count, size, is_rtp, kernel),
+            Act::Path { steps, rate, loss } => (0..steps).for_each(|_| self.step(rate, loss, true)),
+            Act::Viewer(is_there) => self.has_viewer = is_there,
+            Act::Fault { unknown, undeliverable } => self.fault = (unknown, undeliverable),
+            Act::Stall(steps) => (0..steps).for_each(|_| self.step(2, u8::MAX, false)),
+            Act::Reconnect { absent } => self.reconnect(absent),
+        }
+    }
+
+    /// Until all is settled and the last reports have arrived.
+    fn rest(&mut self) -> Sums {
+        (0..600).for_each(|_| self.step(5, u8::MAX, true));
+        self.ledger.sums()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn each_datagram_is_delivered_or_lost_for_its_reason_and_both_ends_agree(acts in acts()) {
+        let mut world = World::new();
+        acts.iter().for_each(|act| world.act(act));
+        let Sums { to_peer, .. } = world.rest();
+        let lost = |reason: Reason| to_peer.lost[reason];
+        prop_assert_eq!(to_peer.sent, to_peer.delivered + to_peer.lost.sum(), "{:?}", to_peer);
+        let told = Truth {
+            sent: to_peer.sent,
+            delivered: to_peer.delivered,
+            kernel: lost(Reason::Kernel),
+            overrun: lost(Reason::Overrun),
+            unconnected: lost(Reason::Unconnected),
+            too_large: lost(Reason::TooLarge),
+            path: lost(Reason::Path),
+            unread: lost(Reason::Unread),
+            unknown: lost(Reason::UnknownFlow),
+            refused: lost(Reason::Refused),
+            undeliverable: lost(Reason::Undeliverable),
+        };
+        prop_assert_eq!(told, world.truth);
+        prop_assert_eq!(lost(Reason::Ended), 0);
+        let far = world.far.ledger().sums().from_peer;
+        prop_assert_eq!(far.delivered, world.truth.delivered);
+        prop_assert_eq!(far.sent, far.delivered + far.lost.sum());
+        prop_assert_eq!(far.lost[Reason::Path], world.truth.path);
+    }
+
+    #[test]
+    fn reconnections_lose_no_datagram_from_the_books(
+        acts in prop::collection::vec((acts(), 0..30u8), 2..4),
+    ) {
+        let mut world = World::new();
+        for (acts, absent) in acts {
+            acts.iter().for_each(|act| world.act(act));
+            world.act(&Act::Reconnect { absent });
+        }
+        let Sums { to_peer, .. } = world.rest();
+        prop_assert_eq!(to_peer.sent, world.truth.sent);
+        prop_assert_eq!(to_peer.sent, to_peer.delivered + to_peer.lost.sum(), "{:?}", to_peer);
+        // The fate of what was on its way at an end is not known here.
+        let ended = to_peer.lost[Reason::Ended];
+        prop_assert!(to_peer.delivered <= world.truth.delivered);
+        prop_assert!(to_peer.delivered + ended >= world.truth.delivered, "{} of {:?}", ended, world.truth);
+        prop_assert_eq!(to_peer.lost[Reason::Unconnected], world.truth.unconnected);
+        prop_assert_eq!(to_peer.lost[Reason::Kernel], world.truth.kernel);
+        let mut far = world.past.from_peer;
+        far += world.far.ledger().sums().from_peer;
+        prop_assert_eq!(far.delivered, world.truth.delivered);
+    }
+}

@@ -1,0 +1,163 @@
+//! What the datagrams of the flows are: parts of RTP's frames, RTCP, or others.
+//!
+//! Only a flow with evidence of RTP ([`Recognizer`]) has frames. RTCP is known by its structure, in flows with such evidence in either
+//! direction (RFC 5761), and at the port that follows one of theirs (RFC 3550, Section 11).
+
+use std::collections::BTreeMap;
+
+use whimbrel_rtp::{Codec, ControlPacket, FrameId, Recognizer};
+use whimbrel_units::Instant;
+
+use super::flow::Flow;
+
+/// The most flows that are followed; the one that was silent for longest makes room.
+const MAX_FOLLOWED: usize = 256;
+/// Datagrams with the first header of encrypted RTCP and the same sender after which they are taken for it.
+const SAME_SENDER: u8 = 3;
+
+/// A frame of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Frame {
+    /// The flow's number.
+    pub(crate) flow: u16,
+    pub(crate) id: FrameId,
+}
+
+impl Frame {
+    /// `true` if both are of the same stream.
+    pub(crate) fn is_of_stream(self, other: Self) -> bool {
+        (self.flow, self.id.source) == (other.flow, other.id.source)
+    }
+}
+
+/// The kind of a datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// Not known to be RTP.
+    Other,
+    /// RTCP, or parameter sets, without which nothing later can be decoded.
+    Essential,
+    /// A part of a frame. `disposable`: no other frame refers to it.
+    Part { frame: Frame, disposable: bool },
+}
+
+/// What is said of the flows beforehand.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Announcement {
+    /// The codec of the videos that local programs send: they send RTP.
+    pub(crate) video: Option<Codec>,
+    /// The peer's programs send RTP.
+    pub(crate) receives_rtp: bool,
+    /// The UDP ports, by the number of the port on the connection.
+    pub(crate) udp_ports: Vec<u16>,
+}
+
+/// The kinds of the datagrams of a connection.
+#[derive(Debug)]
+pub(crate) struct FlowKinds {
+    announced: Announcement,
+    flows: BTreeMap<Flow, State>,
+}
+
+/// A flow in both directions.
+#[derive(Debug)]
+struct State {
+    sent: Recognizer,
+    received: Recognizer,
+    /// The sender of what may be encrypted RTCP, and how often it was the same.
+    control: (u32, u8),
+    used: Instant,
+}
+
+impl State {
+    fn is_rtp(&self) -> bool {
+        self.sent.is_rtp() || self.received.is_rtp()
+    }
+    /// `true` if a datagram with the structure of RTCP is RTCP, in a flow where there may be some.
+    fn is_control(&mut self, packet: ControlPacket) -> bool {
+        if packet.is_whole || self.sent.has_source(packet.sender) {
+            return true;
+        }
+        let seen = if self.control.0 == packet.sender { self.control.1 } else { 0 };
+        self.control = (packet.sender, seen.saturating_add(1));
+        self.control.1 >= SAME_SENDER
+    }
+}
+
+impl FlowKinds {
+    pub(crate) fn new(announced: Announcement) -> Self {
+        Self { announced, flows: BTreeMap::new() }
+    }
+
+    /// The kind of a datagram of a local program.
+    pub(crate) fn of_sent(&mut self, now: Instant, flow: Flow, datagram: &[u8]) -> Kind {
+        let codec = self.announced.video;
+        let Some(state) = self.state(now, flow, datagram) else { return Kind::Other };
+        match state.sent.classify(now, datagram, codec) {
+            whimbrel_rtp::Kind::Other => Kind::Other,
+            whimbrel_rtp::Kind::Media(media) if media.content.has_parameters => Kind::Essential,
+            whimbrel_rtp::Kind::Media(media) => {
+                let frame = Frame { flow: flow.id(), id: media.frame };
+                Kind::Part { frame, disposable: media.content.is_disposable }
+            }
+            whimbrel_rtp::Kind::Control(packet) if self.may_have_control(flow) => {
+                let is_control = self.flows.get_mut(&flow).is_some_and(|state| state.is_control(packet));
+                if is_control { Kind::Essential } else { Kind::Other }
+            }
+            whimbrel_rtp::Kind::Control(_) => Kind::Other,
+        }
+    }
+
+    /// A datagram of the peer's program. Returns `true` if it is RTP.
+    pub(crate) fn on_received(&mut self, now: Instant, flow: Flow, datagram: &[u8]) -> bool {
+        let Some(state) = self.state(now, flow, datagram) else { return false };
+        matches!(state.received.classify(now, datagram, None), whimbrel_rtp::Kind::Media(_))
+    }
+
+    /// The flows whose local programs have sent RTP since then, with the SSRCs.
+    pub(crate) fn active_streams(&self, since: Instant) -> Vec<(Flow, Vec<u32>)> {
+        let streams = self.flows.iter().filter(|(_, state)| state.used >= since);
+        let streams = streams.map(|(flow, state)| (*flow, state.sent.active_sources(since).collect()));
+        streams.filter(|(_, sources): &(Flow, Vec<u32>)| !sources.is_empty()).collect()
+    }
+
+    /// Another program has taken the place of a flow's.
+    pub(crate) fn forget(&mut self, flow: Flow) {
+        self.flows.remove(&flow);
+    }
+
+    /// The state of a flow; none is made for a datagram that cannot be RTP.
+    fn state(&mut self, now: Instant, flow: Flow, datagram: &[u8]) -> Option<&mut State> {
+        let is_known = self.flows.contains_key(&flow);
+        if !is_known && datagram.first().is_none_or(|first| first >> 6 != 2) {
+            return None;
+        }
+        if !is_known && self.flows.len() == MAX_FOLLOWED {
+            let oldest = self.flows.iter().min_by_key(|(_, state)| state.used).map(|(flow, _)| *flow);
+            oldest.map(|oldest| self.flows.remove(&oldest));
+        }
+        let announced = &self.announced;
+        let state = self.flows.entry(flow).or_insert_with(|| State {
+            sent: Recognizer::new(announced.video.is_some()),
+            received: Recognizer::new(announced.receives_rtp),
+            control: (0, 0),
+            used: now,
+        });
+        state.used = now;
+        Some(state)
+    }
+
+    /// `true` if a flow is one of RTP, or its port follows one with such a flow.
+    fn may_have_control(&self, flow: Flow) -> bool {
+        if self.flows.get(&flow).is_some_and(State::is_rtp) {
+            return true;
+        }
+        let udp_port = |port: u8| self.announced.udp_ports.get(usize::from(port)).copied();
+        let Some(own) = udp_port(flow.port).filter(|own| own % 2 == 1) else { return false };
+        let mut others = self.flows.iter();
+        others.any(|(other, state)| udp_port(other.port) == Some(own - 1) && state.is_rtp())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,382 @@
+//! What became of each datagram: delivered, or lost for a reason.
+//!
+//! Both directions of a relay have an [`Account`] each. What a program has sent is at any time the sum of what was delivered, what was
+//! lost, by [`Reason`], and what is still on its way. This end knows the fate of a datagram until it leaves, and that of the
+//! peer's from its arrival on; the rest is what the other end reports ([`Report`]). An end without reports, of an earlier version,
+//! leaves what congestion control has noticed.
+
+use std::ops::{AddAssign, Index, IndexMut};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::report::Report;
+
+/// Makes the enumeration of reasons with all that a reason needs, so that no output can lack one.
+macro_rules! reasons {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
+        /// The reason why a datagram did not reach the program for which it was meant.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        #[repr(u8)]
+        pub(crate) enum Reason {
+            $($(#[doc = $doc])+ $variant,)+
+        }
+
+        impl Reason {
+            /// All reasons, in the order of the way of a datagram.
+            pub(crate) const ALL: &[Self] = &[$(Self::$variant,)+];
+
+            /// The name in all outputs for programs.
+            pub(crate) const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+            /// The name in lines.
+            pub(crate) fn text(self) -> String {
+                self.name().replace('_', " ")
+            }
+        }
+
+        /// The number of reasons.
+        const REASONS: usize = [$(Reason::$variant,)+].len();
+    };
+}
+
+reasons! {
+    /// It came while there was no connection.
+    Unconnected = "unconnected",
+    /// The receive buffer of the socket was full: the system dropped it.
+    Kernel = "kernel",
+    /// It came faster than the relay took it.
+    Overrun = "overrun",
+    /// It waited for too long, or a part of its frame did.
+    Stale = "stale",
+    /// No other frame refers to its frame, and the rate was short.
+    Disposable = "disposable",
+    /// The queue was full.
+    Overflow = "overflow",
+    /// It did not fit a packet on the path.
+    TooLarge = "too_large",
+    /// The connection ended before it left, or before its fate was known.
+    Ended = "ended",
+    /// It was lost on the path between the two ends.
+    Path = "path",
+    /// It came faster than the receiving end took it.
+    Unread = "unread",
+    /// There is no such port or flow at the receiving end.
+    UnknownFlow = "unknown_flow",
+    /// Nothing listens at the program's address: the system there has said so.
+    Refused = "refused",
+    /// The system did not send it to the program.
+    Undeliverable = "undeliverable",
+}
+
+/// Numbers of lost datagrams, by reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Losses([u64; REASONS]);
+
+impl Losses {
+    pub(crate) fn sum(&self) -> u64 {
+        self.0.iter().sum()
+    }
+    /// The reasons that occurred, with their numbers.
+    pub(crate) fn occurred(&self) -> impl Iterator<Item = (Reason, u64)> {
+        self.all().filter(|(_, count)| *count > 0)
+    }
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Reason, u64)> {
+        Reason::ALL.iter().map(|reason| (*reason, self[*reason]))
+    }
+}
+
+impl Index<Reason> for Losses {
+    type Output = u64;
+    fn index(&self, reason: Reason) -> &u64 {
+        &self.0[reason as usize]
+    }
+}
+
+impl IndexMut<Reason> for Losses {
+    fn index_mut(&mut self, reason: Reason) -> &mut u64 {
+        &mut self.0[reason as usize]
+    }
+}
+
+impl AddAssign for Losses {
+    fn add_assign(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(sum, count)| *sum = sum.saturating_add(count));
+    }
+}
+
+impl Serialize for Losses {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(REASONS))?;
+        for (reason, count) in self.all() {
+            map.serialize_entry(reason.name(), &count)?;
+        }
+        map.end()
+    }
+}
+
+/// The datagrams of one direction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub(crate) struct Account {
+    /// Those that programs have sent.
+    pub(crate) sent: u64,
+    /// Those that were passed to the other end's programs.
+    pub(crate) delivered: u64,
+    pub(crate) lost: Losses,
+}
+
+impl Account {
+    /// Those of which neither is known yet.
+    pub(crate) fn under_way(&self) -> u64 {
+        self.sent.saturating_sub(self.delivered + self.lost.sum())
+    }
+}
+
+impl AddAssign for Account {
+    fn add_assign(&mut self, other: Self) {
+        self.sent = self.sent.saturating_add(other.sent);
+        self.delivered = self.delivered.saturating_add(other.delivered);
+        self.lost += other.lost;
+    }
+}
+
+/// Both directions, and bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub(crate) struct Sums {
+    /// Datagrams of local programs that have left, and their bytes.
+    pub(crate) datagrams_sent: u64,
+    pub(crate) bytes_sent: u64,
+    /// Datagrams of the peer's programs that have arrived, and their bytes.
+    pub(crate) datagrams_received: u64,
+    pub(crate) bytes_received: u64,
+    /// Frames of which a datagram was dropped here.
+    pub(crate) dropped_frames: u64,
+    /// Datagrams of the peer that were not authentic, or came twice.
+    pub(crate) forged: u64,
+    /// From local programs to those of the peer, and back.
+    pub(crate) to_peer: Account,
+    pub(crate) from_peer: Account,
+}
+
+impl AddAssign for Sums {
+    fn add_assign(&mut self, other: Self) {
+        self.datagrams_sent += other.datagrams_sent;
+        self.bytes_sent += other.bytes_sent;
+        self.datagrams_received += other.datagrams_received;
+        self.bytes_received += other.bytes_received;
+        self.dropped_frames += other.dropped_frames;
+        self.forged += other.forged;
+        self.to_peer += other.to_peer;
+        self.from_peer += other.from_peer;
+    }
+}
+
+/// What the transport says of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Observed {
+    /// Datagrams that it dropped before they left: only those of programs have a deadline.
+    pub(crate) withdrawn: u64,
+    /// Datagrams that arrived and were not taken in time.
+    pub(crate) unread: u64,
+    /// Packets with data that were lost, as this end's congestion control has noticed, and as it notices those of the peer.
+    pub(crate) lost_of_own: u64,
+    pub(crate) lost_of_peer: u64,
+    /// Bytes of data that have left and arrived.
+    pub(crate) bytes_sent: u64,
+    pub(crate) bytes_received: u64,
+    pub(crate) forged: u64,
+}
+
+/// The datagrams of one connection between the two ends.
+#[derive(Clone, Copy, Debug, Default)]
+struct Crossing {
+    /// Datagrams that the transport has accepted.
+    handed: u64,
+    /// Datagrams that have arrived.
+    arrived: u64,
+    /// Bytes of reports that were handed to the transport, and that have arrived.
+    report_bytes: [u64; 2],
+    observed: Observed,
+    /// The other end's last report.
+    told: Option<Report>,
+    /// What had become of the other end's datagrams when its last report came, as this end tells it: `of_sent` and the fields
+    /// after it.
+    answer: Option<Report>,
+    /// Of the peer's datagrams, those that this end did not deliver.
+    lost_here: Losses,
+}
+
+impl Crossing {
+    /// Datagrams that have left, or wait in the transport.
+    fn passed(&self) -> u64 {
+        self.handed.saturating_sub(self.observed.withdrawn)
+    }
+    /// Adds what is known of the datagrams that were passed: those that are delivered, and those that are lost.
+    fn settle(&self, account: &mut Account) {
+        account.lost[Reason::Stale] += self.observed.withdrawn;
+        match &self.told {
+            Some(told) => {
+                let lost = told.lost.sum();
+                account.lost += told.lost;
+                account.lost[Reason::Path] += told.lost_on_path();
+                account.delivered += told.reached().saturating_sub(lost);
+            }
+            None => {
+                let lost = self.observed.lost_of_own.min(self.passed());
+                account.lost[Reason::Path] += lost;
+                account.delivered += self.passed() - lost;
+            }
+        }
+    }
+    fn from_peer(&self) -> Account {
+        let unread = self.observed.unread;
+        let path = match &self.answer {
+            Some(answer) => answer.lost_on_path(),
+            None => self.observed.lost_of_peer.saturating_sub(unread),
+        };
+        let mut lost = self.lost_here;
+        lost[Reason::Unread] += unread;
+        let delivered = self.arrived.saturating_sub(self.lost_here.sum());
+        lost[Reason::Path] += path;
+        Account { sent: self.arrived + unread + path, delivered, lost }
+    }
+}
+
+/// The books of one end: of all connections of a near end, one after the other; of one connection of a far end.
+#[derive(Debug, Default)]
+struct Books {
+    /// Datagrams that local programs have sent, and those that were lost before the transport had them.
+    sent: u64,
+    lost_here: Losses,
+    dropped_frames: u64,
+    crossing: Crossing,
+    /// The connections that are over, without what is in the other fields.
+    past: Sums,
+}
+
+impl Books {
+    fn sums(&self) -> Sums {
+        let crossing = &self.crossing;
+        let mut sums = self.past;
+        sums.datagrams_sent += crossing.passed();
+        sums.bytes_sent += crossing.observed.bytes_sent.saturating_sub(crossing.report_bytes[0]);
+        sums.datagrams_received += crossing.arrived;
+        sums.bytes_received += crossing.observed.bytes_received.saturating_sub(crossing.report_bytes[1]);
+        sums.dropped_frames += self.dropped_frames;
+        sums.forged += crossing.observed.forged;
+        sums.to_peer.sent += self.sent;
+        sums.to_peer.lost += self.lost_here;
+        crossing.settle(&mut sums.to_peer);
+        sums.from_peer += crossing.from_peer();
+        sums
+    }
+}
+
+/// The books, shared by those who write and those who read them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger(Arc<Mutex<Books>>);
+
+impl Ledger {
+    fn lock(&self) -> MutexGuard<'_, Books> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Everything so far.
+    pub(crate) fn sums(&self) -> Sums {
+        self.lock().sums()
+    }
+
+    /// A local program has sent a datagram.
+    pub(crate) fn on_sent(&self) {
+        self.lock().sent += 1;
+    }
+    /// The system has dropped datagrams of local programs before they could be read.
+    pub(crate) fn on_kernel_drops(&self, count: u64) {
+        let mut books = self.lock();
+        books.sent += count;
+        books.lost_here[Reason::Kernel] += count;
+    }
+    /// Datagrams of local programs were lost before the transport had them.
+    pub(crate) fn lose(&self, reason: Reason, count: u64) {
+        self.lock().lost_here[reason] += count;
+    }
+    /// Frames were dropped.
+    pub(crate) fn on_dropped_frames(&self, count: u64) {
+        self.lock().dropped_frames += count;
+    }
+    /// The transport has accepted a datagram.
+    pub(crate) fn on_handed(&self) {
+        self.lock().crossing.handed += 1;
+    }
+
+    /// A datagram of the peer's program has arrived.
+    pub(crate) fn on_arrived(&self) {
+        self.lock().crossing.arrived += 1;
+    }
+    /// Datagrams of the peer that had arrived were not delivered.
+    pub(crate) fn lose_arrived(&self, reason: Reason, count: u64) {
+        self.lock().crossing.lost_here[reason] += count;
+    }
+
+    /// What the transport says now.
+    pub(crate) fn observe(&self, observed: Observed) {
+        self.lock().crossing.observed = observed;
+    }
+    /// The report for the other end.
+    pub(crate) fn report(&self) -> Report {
+        let books = self.lock();
+        Report { sent: books.crossing.passed(), ..books.crossing.answer.unwrap_or_default() }
+    }
+    /// The other end's report, with its number of bytes. One that another has overtaken changes nothing, nor does one of more datagrams
+    /// than there are.
+    pub(crate) fn on_report(&self, report: Report, bytes: usize) {
+        let mut books = self.lock();
+        let crossing = &mut books.crossing;
+        crossing.report_bytes[1] += bytes as u64;
+        if crossing.answer.is_none_or(|answer| report.sent >= answer.of_sent) {
+            let mut lost = crossing.lost_here;
+            lost[Reason::Unread] += crossing.observed.unread;
+            crossing.answer = Some(Report { sent: 0, of_sent: report.sent, arrived: crossing.arrived, lost });
+        }
+        let is_newer = crossing.told.is_none_or(|told| report.of_sent >= told.of_sent);
+        if is_newer && report.of_sent <= crossing.handed && report.lost.sum() <= report.reached() {
+            crossing.told = Some(report);
+        }
+    }
+    /// The transport has accepted a report of that size.
+    pub(crate) fn on_report_handed(&self, bytes: usize) {
+        self.lock().crossing.report_bytes[0] += bytes as u64;
+    }
+    /// `true` if the other end reports.
+    pub(crate) fn has_reports(&self) -> bool {
+        self.lock().crossing.told.is_some()
+    }
+    /// Numbers by which it is seen whether there is something new to report: datagrams passed, those that arrived, and those that
+    /// were lost here of these.
+    pub(crate) fn marks(&self) -> [u64; 3] {
+        let books = self.lock();
+        let crossing = &books.crossing;
+        [crossing.passed(), crossing.arrived, crossing.lost_here.sum() + crossing.observed.unread]
+    }
+
+    /// The connection is over; so many datagrams still waited for the transport. The fate of those on the way stays unknown.
+    pub(crate) fn end_connection(&self, waiting: usize) {
+        let mut books = self.lock();
+        let crossing = std::mem::take(&mut books.crossing);
+        let mut known = Account::default();
+        crossing.settle(&mut known);
+        books.crossing = crossing;
+        books.past = books.sums();
+        let unknown = crossing.handed.saturating_sub(known.delivered + known.lost.sum());
+        books.past.to_peer.lost[Reason::Ended] += unknown + waiting as u64;
+        (books.sent, books.lost_here, books.dropped_frames) = (0, Losses::default(), 0);
+        books.crossing = Crossing::default();
+    }
+}
+
+#[cfg(test)]
+mod tests;

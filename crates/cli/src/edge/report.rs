@@ -1,0 +1,157 @@
+//! What one end of a relay tells the other about the datagrams between them.
+//!
+//! A report is a datagram of the connection whose header names a port that no end has, so that an end of an earlier version discards
+//! it as one for an unknown port. Each end announces itself by a few reports; only to one that has answered are they
+//! sent regularly. The numbers count from the start of the connection, so that a lost report costs nothing but time.
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use whimbrel_units::{Duration, Instant};
+
+use super::flow::{Flow, MAX_PORTS};
+use super::ledger::{Losses, Reason};
+
+/// The header of a report: a port beyond the last one, and the version of what follows.
+pub(crate) const HEADER: Flow = Flow { port: u8::MAX, number: 1 };
+const _: () = assert!(HEADER.port as usize >= MAX_PORTS);
+
+/// Time between two reports.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// Reports that follow the last change: what was overtaken or lost by then is seen with the next one.
+const REPEATS: u32 = 3;
+/// Reports to an end that has not answered; the time between them is doubled.
+const ATTEMPTS: u32 = 5;
+
+/// A report.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Report {
+    /// Datagrams of programs that its sender had sent before it.
+    pub(crate) sent: u64,
+    /// `sent` of the last report that its sender has received, and the number of datagrams that had arrived with it.
+    pub(crate) of_sent: u64,
+    pub(crate) arrived: u64,
+    /// Datagrams that have reached its sender, and were not delivered.
+    pub(crate) lost: Losses,
+}
+
+/// The reasons for which the receiving end loses datagrams, by their numbers in a report.
+const RECEIVERS: [Reason; 4] = [Reason::Unread, Reason::UnknownFlow, Reason::Refused, Reason::Undeliverable];
+
+impl Report {
+    /// The datagrams of `of_sent` that have reached the sender of the report.
+    pub(crate) fn reached(&self) -> u64 {
+        self.arrived.saturating_add(self.lost[Reason::Unread]).min(self.of_sent)
+    }
+    /// Those that were lost on the path.
+    pub(crate) fn lost_on_path(&self) -> u64 {
+        self.of_sent - self.reached()
+    }
+    /// The datagram of the connection.
+    pub(crate) fn encode(&self) -> Bytes {
+        let mut bytes = BytesMut::with_capacity(2 + 8 * (3 + RECEIVERS.len()));
+        bytes.put_slice(&[HEADER.port, HEADER.number]);
+        for number in [self.sent, self.of_sent, self.arrived] {
+            bytes.put_u64(number);
+        }
+        for reason in RECEIVERS {
+            bytes.put_u64(self.lost[reason]);
+        }
+        bytes.freeze()
+    }
+    /// Reads what follows the header. `None` if it is shorter; numbers of a later version that follow are left out. No number is larger
+    /// than what can be counted.
+    pub(crate) fn decode(mut bytes: Bytes) -> Option<Self> {
+        let mut next = || bytes.try_get_u64().ok().map(|number| number.min(u64::MAX >> 8));
+        let mut report = Self { sent: next()?, of_sent: next()?, arrived: next()?, lost: Losses::default() };
+        for reason in RECEIVERS {
+            report.lost[reason] = next()?;
+        }
+        Some(report)
+    }
+}
+
+/// The times of reports.
+#[derive(Debug)]
+pub(crate) struct Reporting {
+    /// This end is the first to report.
+    announces: bool,
+    due: Instant,
+    /// Reports that follow, though nothing changes.
+    repeats: u32,
+    /// Reports so far to an end that has not answered.
+    attempts: u32,
+    has_answer: bool,
+    marks: [u64; 3],
+}
+
+impl Reporting {
+    /// The first report is due with the first datagram; that of an end that does not announce itself, with the other's report.
+    pub(crate) fn new(announces: bool) -> Self {
+        Self { announces, due: Instant::ZERO, repeats: 0, attempts: 0, has_answer: false, marks: [0; 3] }
+    }
+    /// The other end has sent a report.
+    pub(crate) fn on_answer(&mut self, now: Instant) {
+        if !self.has_answer {
+            // It learns at once that this end answers.
+            (self.has_answer, self.due, self.repeats) = (true, now, REPEATS);
+        }
+    }
+    /// `true` if a report is due. `marks`: those of the ledger.
+    pub(crate) fn is_due(&mut self, now: Instant, marks: [u64; 3]) -> bool {
+        if self.marks != marks {
+            (self.marks, self.repeats) = (marks, REPEATS);
+        }
+        let is_of_use = self.has_answer || (self.announces && self.attempts < ATTEMPTS);
+        now >= self.due && self.repeats > 0 && is_of_use
+    }
+    /// A report was handed to the transport.
+    pub(crate) fn on_sent(&mut self, now: Instant) {
+        self.repeats = self.repeats.saturating_sub(1);
+        let doublings = if self.has_answer { 0 } else { self.attempts };
+        self.attempts = self.attempts.saturating_add(1);
+        self.due = now + INTERVAL * (1u64 << doublings.min(ATTEMPTS));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_survives_the_wire_and_its_header_is_that_of_no_flow() {
+        let mut lost = Losses::default();
+        for (n, reason) in (4..).zip(RECEIVERS) {
+            lost[reason] = n;
+        }
+        let report = Report { sent: 1 << 40, of_sent: 2, arrived: 3, lost };
+        let (flow, rest) = Flow::unwrap(report.encode()).expect("a header");
+        assert_eq!((flow, Report::decode(rest.clone())), (HEADER, Some(report)));
+        let longer: Bytes = [&rest[..], b"more"].concat().into();
+        assert_eq!(Report::decode(longer), Some(report));
+        for length in 0..rest.len() {
+            assert_eq!(Report::decode(rest.slice(..length)), None);
+        }
+    }
+
+    #[test]
+    fn an_end_without_answers_gets_few_reports_and_a_quiet_connection_none() {
+        let mut reporting = Reporting::new(true);
+        let times = |reporting: &mut Reporting, from: u64, marks: &dyn Fn(u64) -> [u64; 3]| -> Vec<u64> {
+            let due = (from..from + 100).filter(|second| {
+                let now = Instant::from_secs(*second);
+                let is_due = reporting.is_due(now, marks(*second));
+                if is_due {
+                    reporting.on_sent(now);
+                }
+                is_due
+            });
+            due.collect()
+        };
+        assert_eq!(times(&mut reporting, 0, &|second| [second; 3]), [0, 1, 3, 7, 15]);
+        reporting.on_answer(Instant::from_secs(100));
+        // Datagrams for five seconds, then three reports.
+        assert_eq!(
+            times(&mut reporting, 100, &|second| [second.min(105); 3]),
+            [100, 101, 102, 103, 104, 105, 106, 107]
+        );
+    }
+}
