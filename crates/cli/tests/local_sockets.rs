@@ -223,12 +223,13 @@ fn what_the_kernel_drops_is_counted() {
         let all: Value = serde_json::from_str(&get(state, "/").1).expect("JSON");
         let connection = &all["connections"][0];
         let count = |value: &Value| value.as_u64().unwrap_or_default();
-        let dropped = ["stale", "disposable", "overflow"].map(|reason| count(&connection["dropped"][reason]));
-        let counted = count(&connection["overrun"])
-            + count(&connection["datagrams_sent"])
-            + dropped.iter().sum::<u64>();
+        let account = &connection["to_peer"];
+        let lost: u64 =
+            account["lost"].as_object().into_iter().flatten().map(|(_, value)| count(value)).sum();
+        let counted = count(&account["delivered"]) + lost;
         if counted == SENT {
-            assert!(count(&connection["overrun"]) > 0, "{connection}");
+            assert_eq!(account["sent"], SENT);
+            assert!(count(&account["lost"]["kernel"]) > 0, "{connection}");
             return;
         }
         assert!(began.elapsed() < PATIENCE, "{counted} of {SENT}: {connection}");

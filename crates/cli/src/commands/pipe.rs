@@ -22,6 +22,7 @@ use super::relay::{
     ACROSS_PATHS, Link, PathSpec, Paths, Watch, accept, check, parse_scheduler, several_paths,
 };
 use crate::edge::address::{joined, parse_own, parse_server, resolve};
+use crate::edge::ledger::{Ledger, Reason};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::print;
@@ -233,6 +234,7 @@ async fn forward(
         out.flush()
     });
     let (mut sent, mut received_here) = (Count::default(), Count::default());
+    let ledger = Ledger::default();
     let mut has_input = true;
     let mut arrived = Vec::new();
     let ended = loop {
@@ -240,10 +242,11 @@ async fn forward(
             data = input.recv(), if has_input => match data {
                 Some(Ok(data)) => {
                     sent.add(&data);
-                    send(link, data).await?;
+                    send(link, data, &ledger).await?;
                 }
                 Some(Err(error)) => return Err(anyhow::Error::new(error).context("standard input").into()),
                 None if ends => {
+                    link.observed().into_iter().for_each(|observed| ledger.observe_without_deadlines(observed));
                     break link.close().await.err();
                 }
                 None => has_input = false,
@@ -253,7 +256,7 @@ async fn forward(
                     break Some(error);
                 }
                 // Without a reader of the output the connection is of no use.
-                if !write(&mut arrived, &output, &mut received_here).await {
+                if !write(&mut arrived, &output, &mut received_here, &ledger).await {
                     break None;
                 }
             }
@@ -269,12 +272,19 @@ async fn forward(
     };
     // What arrived before the end.
     while link.recv_many(&mut arrived, WAITING).await.is_ok() {
-        if !write(&mut arrived, &output, &mut received_here).await {
+        if !write(&mut arrived, &output, &mut received_here, &ledger).await {
             break;
         }
     }
+    link.observed().into_iter().for_each(|observed| ledger.observe_without_deadlines(observed));
+    let sums = ledger.sums();
     if args.json {
-        print::aside(json!({ "sent": sent, "received": received_here }));
+        let (to_peer, from_peer) = (sums.to_peer, sums.from_peer);
+        print::aside(
+            json!({ "sent": sent, "received": received_here, "to_peer": to_peer, "from_peer": from_peer }),
+        );
+    } else if sums.to_peer.lost.sum() + sums.from_peer.lost.sum() > 0 {
+        print::note(format_args!("sent {}; received {}", sums.to_peer, sums.from_peer));
     }
     drop(output);
     match writer.await.context("the writer")? {
@@ -290,9 +300,15 @@ async fn forward(
 }
 
 /// Passes datagrams to the writer. Returns `false` if it has ended.
-async fn write(arrived: &mut Vec<Bytes>, output: &mpsc::Sender<Bytes>, count: &mut Count) -> bool {
+async fn write(
+    arrived: &mut Vec<Bytes>,
+    output: &mpsc::Sender<Bytes>,
+    count: &mut Count,
+    ledger: &Ledger,
+) -> bool {
     for data in arrived.drain(..) {
         count.add(&data);
+        ledger.on_arrived();
         if output.send(data).await.is_err() {
             return false;
         }
@@ -301,15 +317,19 @@ async fn write(arrived: &mut Vec<Bytes>, output: &mpsc::Sender<Bytes>, count: &m
 }
 
 /// Sends data, in pieces if the path carries less than they take.
-async fn send(link: &Link, mut data: Bytes) -> Result<(), Failure> {
+async fn send(link: &Link, mut data: Bytes, ledger: &Ledger) -> Result<(), Failure> {
     loop {
-        match send_whole(link, &data).await {
+        match send_whole(link, &data, ledger).await {
             Ok(()) => return Ok(()),
             Err(NetError::Send(SendError::TooLarge { limit, .. })) if (1..data.len()).contains(&limit) => {
                 let piece = data.split_to(limit);
-                match send_whole(link, &piece).await {
+                match send_whole(link, &piece, ledger).await {
+                    Ok(()) => {}
                     // The path has become narrower in this moment: what does not fit is lost, as on the path.
-                    Ok(()) | Err(NetError::Send(SendError::TooLarge { .. })) => {}
+                    Err(NetError::Send(SendError::TooLarge { .. })) => {
+                        ledger.on_sent();
+                        ledger.lose(Reason::TooLarge, 1);
+                    }
                     Err(error) => return Err(error.into()),
                 }
             }
@@ -319,12 +339,17 @@ async fn send(link: &Link, mut data: Bytes) -> Result<(), Failure> {
 }
 
 /// Sends data as one datagram, once the queue has room.
-async fn send_whole(link: &Link, data: &Bytes) -> Result<(), NetError> {
+async fn send_whole(link: &Link, data: &Bytes, ledger: &Ledger) -> Result<(), NetError> {
     loop {
         link.writable(data.len()).await?;
         match link.try_send(data.clone(), None) {
             Err(NetError::Send(SendError::QueueFull)) => {}
-            result => return result,
+            Ok(()) => {
+                ledger.on_sent();
+                ledger.on_handed();
+                return Ok(());
+            }
+            Err(error) => return Err(error),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! peer's from its arrival on; the rest is what the other end reports ([`Report`]). An end without reports, of an earlier version,
 //! leaves what congestion control has noticed.
 
+use std::fmt;
 use std::ops::{AddAssign, Index, IndexMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -133,6 +134,16 @@ impl Account {
     /// Those of which neither is known yet.
     pub(crate) fn under_way(&self) -> u64 {
         self.sent.saturating_sub(self.delivered + self.lost.sum())
+    }
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} datagrams, {} delivered, {} lost", self.sent, self.delivered, self.lost.sum())?;
+        for (n, (reason, count)) in self.lost.occurred().enumerate() {
+            write!(f, "{}{} {count}", if n == 0 { " (" } else { ", " }, reason.text())?;
+        }
+        if self.lost.sum() > 0 { f.write_str(")") } else { Ok(()) }
     }
 }
 
@@ -325,6 +336,14 @@ impl Ledger {
     /// What the transport says now.
     pub(crate) fn observe(&self, observed: Observed) {
         self.lock().crossing.observed = observed;
+    }
+    /// As [`Ledger::observe`], of a transport whose datagrams have no deadline: those that it dropped waited when the connection ended.
+    pub(crate) fn observe_without_deadlines(&self, observed: Observed) {
+        let mut books = self.lock();
+        let new = observed.withdrawn.saturating_sub(books.lost_here[Reason::Ended]);
+        books.lost_here[Reason::Ended] += new;
+        books.crossing.handed = books.crossing.handed.saturating_sub(new);
+        books.crossing.observed = Observed { withdrawn: 0, ..observed };
     }
     /// The report for the other end.
     pub(crate) fn report(&self) -> Report {

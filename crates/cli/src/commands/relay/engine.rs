@@ -165,7 +165,7 @@ impl<'a> Engine<'a> {
     /// Sends what may be sent now.
     fn send(&mut self, lines: &Lines) -> Result<(), NetError> {
         let (link, [is_told, _]) = (self.link, &mut self.is_told);
-        let observe = || link.view().map(|view| view.observed);
+        let observe = || link.observed();
         self.carriage.send(link.now(), BATCH, observe, |bytes, deadline| match link.try_send(bytes, deadline) {
             Ok(()) => Ok(Handed::Accepted),
             Err(NetError::Send(SendError::QueueFull)) => Ok(Handed::Later),

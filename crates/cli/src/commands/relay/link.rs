@@ -164,6 +164,10 @@ impl Link {
             socket.shrink_to_fit();
         }
     }
+    /// What a ledger takes from its state; `None` once it is over.
+    pub(in crate::commands) fn observed(&self) -> Option<Observed> {
+        self.view().map(|view| view.observed)
+    }
     /// Its state; `None` once it is over.
     pub(super) fn view(&self) -> Option<View> {
         let mut view = match self {

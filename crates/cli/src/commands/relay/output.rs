@@ -9,7 +9,7 @@ use whimbrel_net::{Clock, Fingerprint};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::link::{PathState, PathView, View};
-use crate::edge::ledger::{Account, Sums};
+use crate::edge::ledger::Sums;
 use crate::print::{self, PrintError};
 
 /// What a line states beside the state of the connection.
@@ -184,20 +184,11 @@ impl Lines {
         let (rtt, delay) = (milliseconds("RTT", rtt), milliseconds("delay", *delay));
         let peer = self.peer.map_or(String::new(), |peer| format!("{peer} "));
         let paths: String = view.paths.iter().map(path).collect();
-        let [sent, received] = [&sums.to_peer, &sums.from_peer].map(fate);
+        let [sent, received] = [sums.to_peer, sums.from_peer];
         self.print(format_args!(
             "{peer}{at:6.1} s  sent {send_rate}{allowed}{rtt}{delay}; {sent}; received {receive_rate}; {received}{paths}"
         ))
     }
-}
-
-/// What became of the datagrams of a direction.
-fn fate(account: &Account) -> String {
-    let reasons: Vec<_> =
-        account.lost.occurred().map(|(reason, count)| format!("{} {count}", reason.text())).collect();
-    let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
-    let Account { sent, delivered, lost } = account;
-    format!("{sent} datagrams, {delivered} delivered, {} lost{reasons}", lost.sum())
 }
 
 /// A path in a report line, by the address that differs.

@@ -1,0 +1,138 @@
+//! Each datagram that a program gives a relay is delivered or lost for a reason, which both ends state.
+#![allow(clippy::disallowed_types, reason = "it waits for a real time")]
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, UdpSocket};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "support/hostile_path.rs"]
+mod hostile_path;
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "support/processes.rs"]
+mod processes;
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "support/relays.rs"]
+mod relays;
+use hostile_path::HostilePath;
+use processes::signal;
+use relays::{Relay, get, secret, socket};
+
+/// Time limit for anything that has to happen.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An account in the state of a relay: what was sent and delivered, and the reasons that occurred.
+fn account(state: SocketAddr, path: &str, pointer: &str) -> (u64, u64, BTreeMap<String, u64>) {
+    let all: Value = serde_json::from_str(&get(state, path).1).expect("JSON");
+    let account = all.pointer(pointer).unwrap_or(&Value::Null);
+    let count = |value: &Value| value.as_u64().unwrap_or_default();
+    let lost = account["lost"].as_object().into_iter().flatten();
+    let lost = lost.map(|(reason, value)| (reason.clone(), count(value))).filter(|(_, count)| *count > 0);
+    (count(&account["sent"]), count(&account["delivered"]), lost.collect())
+}
+
+/// Waits until an account has settled at these numbers.
+fn settles(state: SocketAddr, path: &str, pointer: &str, expected: (u64, u64, &[(&str, u64)])) {
+    let lost = expected.2.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect();
+    let expected = (expected.0, expected.1, lost);
+    let began = Instant::now();
+    loop {
+        let seen = account(state, path, pointer);
+        if seen == expected {
+            return;
+        }
+        assert!(began.elapsed() < PATIENCE, "{path} {pointer}: {seen:?} instead of {expected:?}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn send(camera: &UdpSocket, port: SocketAddr, count: u32, size: usize) {
+    for _ in 0..count {
+        camera.send_to(&vec![7; size], port).expect("loopback");
+        thread::sleep(Duration::from_millis(3));
+    }
+}
+
+#[test]
+fn the_camera_learns_what_the_path_lost_and_that_nobody_watches() {
+    let folder = TempDir::new().expect("a folder");
+    let secret = secret(&folder);
+    let viewer = socket();
+    let to = viewer.local_addr().expect("bound");
+    let listen = ["relay", "listen", "--bind", "127.0.0.1:0", "--http", "127.0.0.1:0", "--to"];
+    let rest = [&to.to_string(), "--secret-file", &secret];
+    let mut far = Relay::start(&[&listen[..], &rest].concat());
+    let (at, far_state) = (far.address("at UDP "), far.address("http://"));
+    let path = HostilePath::to(at);
+    let near = ["relay", "connect", &path.at.to_string(), "--from", "127.0.0.1:0", "--http", "127.0.0.1:0"];
+    let mut near = Relay::start(&[&near[..], &["--interval", "0.2", "--secret-file", &secret]].concat());
+    let (port, state) = (near.address("at UDP "), near.address("http://"));
+    near.event("connected");
+    let camera = socket();
+
+    send(&camera, port, 50, 300);
+    settles(state, "/rate", "/to_peer", (50, 50, &[]));
+
+    // The viewer has ended: the system there says so for each datagram.
+    drop(viewer);
+    send(&camera, port, 40, 300);
+    let refused: &[(&str, u64)] = &[("refused", 40)];
+    settles(state, "/rate", "/to_peer", (90, 50, refused));
+    settles(far_state, "/", "/connections/0/from_peer", (90, 50, refused));
+
+    // A new one is there; the path takes every third packet with data, which congestion control also notices.
+    let viewer = UdpSocket::bind(to).expect("it is free");
+    let (mut count, eaten) = (0, std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0)));
+    let counter = eaten.clone();
+    path.obey(move |up, packet| {
+        count += u32::from(up && packet.len() > 600);
+        if up && packet.len() > 600 && count % 3 == 0 {
+            counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            return Vec::new();
+        }
+        vec![packet.to_vec()]
+    });
+    send(&camera, port, 30, 600);
+    // Those that congestion control held back for too long are stale: the sum is what counts.
+    let began = Instant::now();
+    let (delivered, lost) = loop {
+        let (sent, delivered, lost) = account(state, "/rate", "/to_peer");
+        if sent == 120 && delivered + lost.values().sum::<u64>() == sent {
+            break (delivered, lost);
+        }
+        assert!(began.elapsed() < PATIENCE, "{sent} {delivered} {lost:?}");
+        thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!(lost["path"], eaten.load(std::sync::atomic::Ordering::Relaxed), "{lost:?}");
+    assert!(lost["path"] > 0 && lost["refused"] == 40, "{lost:?}");
+    viewer.set_nonblocking(true).expect("a mode");
+    let mut seen = 0;
+    while viewer.recv(&mut [0; 2048]).is_ok() {
+        seen += 1;
+    }
+    assert_eq!(delivered, 50 + seen);
+
+    // The same numbers for Prometheus and on the line.
+    let metrics = get(state, "/metrics").1;
+    let line = format!(
+        "whimbrel_relay_lost_datagrams_total{{direction=\"to_peer\",reason=\"path\"}} {}",
+        lost["path"]
+    );
+    assert!(metrics.lines().any(|each| each == line), "{line}: {metrics}");
+    let interval = near.next("interval");
+    assert!(interval["to_peer"]["lost"]["refused"].is_u64() && interval["delay_s"].is_f64(), "{interval}");
+
+    // While there is no connection, what the camera sends is counted as well.
+    signal(&far.child, Signal::TERM);
+    near.event("ended");
+    let (before, _, earlier) = account(state, "/rate", "/to_peer");
+    send(&camera, port, 20, 300);
+    let (after, _, later) = account(state, "/rate", "/to_peer");
+    let unconnected = |lost: &BTreeMap<String, u64>| lost.get("unconnected").copied().unwrap_or_default();
+    assert_eq!((after - before, unconnected(&later) - unconnected(&earlier)), (20, 20), "{later:?}");
+}
