@@ -109,8 +109,8 @@ pub use socket_buffers::{SOCKET_BUFFER, enlarge_buffers, kernel_drops};
 pub use whimbrel_proto::ccid::{Mechanism, Registry};
 pub use whimbrel_proto::config::{
     BufferSize, CcidPreference, ComparedTrip, DataChecksumUse, Differentiation, FreezeConfig, GuardConfig,
-    IntegrityConfig, LatePolicy, LossDetection, LossEventRate, Parameters, ReceiveConfig, Restart,
-    RestoreLimit, RetransmitTimeout, Scheme, Silence, TfrcConfig, TimerConfig,
+    IntegrityConfig, LatePolicy, LossDetection, LossEventRate, Parameters, ReceiveConfig, RequestSchedule,
+    Restart, RestoreLimit, RetransmitTimeout, Scheme, Silence, TfrcConfig, TimerConfig,
 };
 pub use whimbrel_proto::event::{Evidence, LossClass, LossVerdict, Overruled, UnfreezeCause};
 pub use whimbrel_proto::{

@@ -2,10 +2,12 @@
 
 mod ccid_preference;
 mod freeze;
+mod requests;
 mod setters;
 
 pub use ccid_preference::CcidPreference;
 pub use freeze::{FreezeConfig, Restart, RestoreLimit, Silence};
+pub use requests::RequestSchedule;
 use whimbrel_control::loss_detection::NDUPACK;
 pub use whimbrel_control::loss_differentiation::{
     ComparedTrip, Differentiation, GuardConfig, Parameters, Scheme,
@@ -228,6 +230,8 @@ pub enum DataChecksumUse {
 pub struct TimerConfig {
     /// Time after which a client stops retransmitting its Request (RFC 4340, Section 8.1.1: 3 minutes is the example).
     pub connect: Duration,
+    /// Intervals between a client's Requests.
+    pub requests: RequestSchedule,
     /// Maximum Segment Lifetime; TIMEWAIT lasts twice as long (RFC 4340, Section 3.4).
     pub msl: Duration,
     /// The idle limit: once connected, an end that receives no valid packet for this long resets the connection
@@ -246,10 +250,16 @@ pub struct TimerConfig {
 }
 
 impl TimerConfig {
-    /// Only the timers of RFC 4340 end a connection: no idle limit, no keep-alive, and up to four MSL for closing. For
-    /// simulations, in which peers do not disappear unexpectedly.
+    /// The timers of RFC 4340 alone: Requests at its intervals, no idle limit, no keep-alive, and up to four MSL for
+    /// closing. For simulations, in which peers do not disappear unexpectedly.
     pub fn rfc4340() -> Self {
-        Self { idle: None, keep_alive: None, close: None, ..Self::default() }
+        Self {
+            requests: RequestSchedule::RFC4340,
+            idle: None,
+            keep_alive: None,
+            close: None,
+            ..Self::default()
+        }
     }
 }
 
@@ -373,6 +383,7 @@ impl Config {
         self.ccids.validate()?;
         self.freeze.validate()?;
         check(!self.timers.connect.is_zero(), "timers.connect", 0, "a time")?;
+        self.timers.requests.validate()?;
         check(!self.timers.msl.is_zero(), "timers.msl", 0, "a time")?;
         check(
             self.timers.idle.is_none_or(|idle| !idle.is_zero()),
@@ -415,6 +426,7 @@ impl Default for TimerConfig {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(180),
+            requests: RequestSchedule::default(),
             msl: Duration::from_secs(120),
             // NATs usually keep UDP mappings for at least 30 s; the limit tolerates the loss of two keep-alives.
             idle: Some(Duration::from_secs(60)),

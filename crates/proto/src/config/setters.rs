@@ -70,6 +70,7 @@ config_setters!(IntegrityConfig {
 
 config_setters!(TimerConfig {
     connect: Duration,
+    requests: RequestSchedule,
     msl: Duration,
     idle: Option<Duration>,
     keep_alive: Option<Duration>,

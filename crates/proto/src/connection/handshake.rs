@@ -9,8 +9,6 @@ use super::validation::Validation;
 use super::{Role, State};
 use crate::Event;
 
-/// Interval before the first retransmission of a Request (RFC 4340, Section 8.1.1).
-const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval before the first retransmission of PARTOPEN's acknowledgement (RFC 4340, Section 8.1.5).
 const PARTOPEN_INTERVAL: Duration = Duration::from_millis(200);
 /// Upper bound on the bytes of Init Cookies, which leaves room for other options on the packets that carry them.
@@ -81,7 +79,7 @@ impl Handshake {
     /// Starts retransmitting the Request, until the connect time has passed.
     pub(super) fn start_request(&mut self, now: Instant, cx: &Context, fx: &mut Effects) {
         fx.outbound.owe_request();
-        self.backoff = Some(Backoff::new(REQUEST_INTERVAL));
+        self.backoff = Some(request_backoff(cx));
         fx.timers.set(Timer::Connect, now + cx.config.timers.connect);
     }
     /// Starts the time limit of RESPOND.
@@ -91,7 +89,7 @@ impl Handshake {
     /// Retransmits the Request at once, after a change of address before the Response.
     pub(super) fn request_from_elsewhere(&mut self, cx: &Context, fx: &mut Effects) {
         self.left = Some(cx.sequence.numbers.gss());
-        self.backoff = Some(Backoff::new(REQUEST_INTERVAL));
+        self.backoff = Some(request_backoff(cx));
         fx.outbound.owe_request();
     }
     /// Processes the client's first Response, which answers the Request of that number. Returns `true` if that Request
@@ -107,7 +105,7 @@ impl Handshake {
         fx.timers.stop(Timer::Request);
         fx.timers.stop(Timer::Connect);
         fx.timers.set(Timer::Handshake, now + cx.config.timers.msl * LIMIT_IN_MSL);
-        self.backoff = Some(Backoff::new(PARTOPEN_INTERVAL));
+        self.backoff = Some(Backoff::within(PARTOPEN_INTERVAL, cx.config.timers.requests.longest));
         fx.outbound.cancel_request();
         self.left.take().is_some_and(|left| !request.is_after(left))
     }
@@ -211,6 +209,12 @@ impl Handshake {
         };
         packet.ack().filter(|_| answers)
     }
+}
+
+/// The intervals between Requests.
+fn request_backoff(cx: &Context) -> Backoff {
+    let schedule = cx.config.timers.requests;
+    Backoff::within(schedule.first, schedule.longest)
 }
 
 fn is_answer(option: &DccpOption) -> bool {

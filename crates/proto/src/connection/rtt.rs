@@ -1,5 +1,7 @@
 //! The round-trip time, and the options that measure it (RFC 4340, Section 13).
 
+use std::collections::VecDeque;
+
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::{Elapsed, timing};
 use whimbrel_wire::{DccpOption, Options, SeqNo};
@@ -11,6 +13,8 @@ mod tests;
 pub(crate) const DEFAULT_RTT: Duration = Duration::from_millis(200);
 /// One unit of the timing options (RFC 4340, Section 13).
 const UNIT: Duration = Duration::from_micros(10);
+/// Handshake packets whose transmission times are kept: those of some seconds.
+const HANDSHAKE_PACKETS: usize = 8;
 /// Interval, in round-trip times, at which an end that only acknowledges sends a Timestamp.
 const RTTS_PER_TIMESTAMP: u64 = 4;
 
@@ -20,10 +24,13 @@ pub(crate) struct RoundTripTime {
     /// The estimate: the HC-sender's, which uses every acknowledgement of data, or otherwise the smoothed samples taken
     /// here (the handshake and Timestamp Echoes).
     smoothed: Option<Duration>,
+    /// `true` if the estimate is that of the handshake, which is often longer (a radio wakes up): the next sample replaces it.
+    is_preliminary: bool,
     /// Time of its last update.
     measured: Option<Instant>,
-    /// The last handshake packet sent, and its time.
-    handshake: Option<(SeqNo, Instant)>,
+    /// The last handshake packets sent, and their times. Requests are repeated without waiting for a round-trip time, so
+    /// that the answer to the first may arrive after the second was sent.
+    handshake: VecDeque<(SeqNo, Instant)>,
     /// The last Timestamp received that has not been echoed, and its arrival time.
     to_echo: Option<(u32, Instant)>,
     /// Time of the last Timestamp sent.
@@ -49,14 +56,17 @@ impl RoundTripTime {
     }
     /// Records a sent Request or Response.
     pub(crate) fn on_handshake_sent(&mut self, now: Instant, sequence: SeqNo) {
-        self.handshake = Some((sequence, now));
+        if self.handshake.len() == HANDSHAKE_PACKETS {
+            self.handshake.pop_front();
+        }
+        self.handshake.push_back((sequence, now));
     }
-    /// Takes a sample from the answer to a Request or Response, if it acknowledges the last one sent.
+    /// Takes a sample from the answer to a Request or Response.
     pub(crate) fn on_handshake_answered(&mut self, now: Instant, ack: SeqNo) {
-        if let Some((sequence, sent)) = self.handshake.take()
-            && sequence == ack
-        {
-            self.on_sample(now, now - sent);
+        let sent = core::mem::take(&mut self.handshake).into_iter().find(|(sequence, _)| *sequence == ack);
+        if let Some((_, at)) = sent {
+            self.on_sample(now, now - at);
+            self.is_preliminary = true;
         }
     }
     /// Adopts the HC-sender's estimate, after an acknowledgement of data.
@@ -118,7 +128,8 @@ impl RoundTripTime {
     fn on_sample(&mut self, now: Instant, sample: Duration) {
         self.measured = Some(now);
         // The gain of TCP's smoothed round-trip time (RFC 6298, Section 2.3).
-        self.smoothed = Some(match self.smoothed {
+        let is_preliminary = core::mem::take(&mut self.is_preliminary);
+        self.smoothed = Some(match self.smoothed.filter(|_| !is_preliminary) {
             Some(smoothed) => (smoothed * 7 + sample) / 8,
             None => sample,
         });

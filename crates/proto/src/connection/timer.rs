@@ -135,23 +135,28 @@ impl Timers {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Backoff {
     interval: Duration,
+    limit: Duration,
 }
 
 impl Backoff {
     /// RFC 4340 backs off to one packet every 64 seconds (Sections 8.1.1, 8.3).
     pub(crate) const LIMIT: Duration = Duration::from_secs(64);
 
-    /// Creates a backoff with that first interval.
+    /// Creates a backoff with that first interval, up to 64 s.
     pub(crate) fn new(first: Duration) -> Self {
-        Self { interval: if first > Self::LIMIT { Self::LIMIT } else { first } }
+        Self::within(first, Self::LIMIT)
+    }
+    /// Creates a backoff with that first interval, up to `limit`.
+    pub(crate) fn within(first: Duration, limit: Duration) -> Self {
+        Self { interval: first.min(limit), limit }
     }
     /// The current interval.
     pub(crate) fn interval(&self) -> Duration {
         self.interval
     }
-    /// Doubles the interval, up to 64 s.
+    /// Doubles the interval, up to the limit.
     pub(crate) fn back_off(&mut self) {
-        *self = Self::new(self.interval * 2);
+        self.interval = (self.interval * 2).min(self.limit);
     }
     /// Returns the current interval and doubles it.
     pub(crate) fn take(&mut self) -> Duration {

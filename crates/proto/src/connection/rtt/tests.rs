@@ -8,16 +8,37 @@ fn millis(n: u64) -> Duration {
 }
 
 #[test]
-fn the_handshake_gives_a_sample_only_for_the_packet_that_was_answered() {
+fn the_handshake_gives_a_sample_for_the_packet_that_was_answered() {
     let mut rtt = RoundTripTime::default();
     assert_eq!(rtt.or_default(), millis(200));
     rtt.on_handshake_sent(at(0), SeqNo::new(1));
-    rtt.on_handshake_sent(at(1000), SeqNo::new(2));
-    rtt.on_handshake_answered(at(1010), SeqNo::new(1));
-    assert_eq!(rtt.best(), None, "it answers the first, whose time is forgotten");
-    rtt.on_handshake_sent(at(3000), SeqNo::new(3));
-    rtt.on_handshake_answered(at(3080), SeqNo::new(3));
-    assert_eq!(rtt.best(), Some(millis(80)));
+    rtt.on_handshake_sent(at(200), SeqNo::new(2));
+    rtt.on_handshake_answered(at(300), SeqNo::new(1));
+    assert_eq!(rtt.best(), Some(millis(300)), "it answers the first, whatever was sent since");
+    rtt.on_handshake_answered(at(310), SeqNo::new(2));
+    assert_eq!(rtt.best(), Some(millis(300)), "one sample of the handshake");
+
+    let mut rtt = RoundTripTime::default();
+    for request in 0..1_000 {
+        rtt.on_handshake_sent(at(1_000 * request), SeqNo::new(request));
+    }
+    rtt.on_handshake_answered(at(999_500), SeqNo::new(3));
+    assert_eq!(rtt.best(), None, "only the last ones are kept");
+}
+
+#[test]
+fn the_first_sample_after_the_handshake_replaces_its_round_trip_time() {
+    let mut rtt = RoundTripTime::default();
+    rtt.on_handshake_sent(at(0), SeqNo::new(1));
+    rtt.on_handshake_answered(at(300), SeqNo::new(1));
+    let mut sample = |sent: u64, millis: u64| {
+        let DccpOption::Timestamp(timestamp) = rtt.timestamp(at(sent)) else { panic!() };
+        rtt.on_timestamp_echo(at(sent + millis), timestamp, Elapsed::Absent);
+        rtt.best()
+    };
+    assert_eq!(sample(300, 40), Some(millis(40)));
+    // From then on with the gain of 1/8.
+    assert_eq!(sample(400, 48), Some(millis(41)));
 }
 
 #[test]
