@@ -7,6 +7,7 @@
 //! | part | does | RFC 4341 |
 //! |---|---|---|
 //! | `flight` | packets in flight; loss detection by three later arrivals | Section 5 |
+//! | `reordering` | the wait for packets that are only late; needless reductions undone | RFC 8985, RFC 4015 |
 //! | `window` | slow start, congestion avoidance, halving, idle periods | Sections 5, 5.1 |
 //! | `ack_ratio` | congestion control of the acknowledgements | Section 6.1 |
 //! | [`Sender`] | combines these; the transmit timer | Sections 5, 6.2 |
@@ -23,6 +24,7 @@ use super::{Ccid, CcidProfile, HalfConnection, HcReceiver, HcSender, Mechanism};
 mod ack_ratio;
 mod flight;
 mod receiver;
+mod reordering;
 mod sender;
 mod window;
 

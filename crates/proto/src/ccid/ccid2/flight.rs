@@ -81,12 +81,12 @@ impl Flight {
         AckOutcome::First(sent)
     }
 
-    /// Returns the next lost data packet: at least three packets sent after it have arrived. Removes packets with a
-    /// known outcome on the way.
-    pub(super) fn take_lost(&mut self) -> Option<SeqNo> {
+    /// Returns the next lost data packet: at least three packets sent after it have arrived, and it was sent at
+    /// `sent_by` or before. Removes packets with a known outcome on the way.
+    pub(super) fn take_lost(&mut self, sent_by: Instant) -> Option<SeqNo> {
         loop {
-            let is_settled = self.highest[NUMDUPACK - 1].is_some_and(|third| self.base.is_before(third));
-            if !is_settled && self.packets.len() <= MAX_PACKETS {
+            let is_full = self.packets.len() > MAX_PACKETS;
+            if !is_full && (!self.is_overtaken() || self.suspect().is_some_and(|sent| sent > sent_by)) {
                 return None;
             }
             let sent = self.packets.pop_front()?;
@@ -99,11 +99,29 @@ impl Flight {
         }
     }
 
-    /// The transmit timer expired: all packets are lost. Returns the number of data packets among them.
-    pub(super) fn clear(&mut self) -> u32 {
-        self.packets.clear();
+    /// Transmission time of the oldest packet, if it is a data packet that has not arrived and at least three packets sent after it have.
+    pub(super) fn suspect(&self) -> Option<Instant> {
+        let oldest = self.packets.front().filter(|oldest| oldest.is_data && !oldest.has_arrived)?;
+        self.is_overtaken().then_some(oldest.at)
+    }
+    /// `true` if at least three packets sent after the oldest have arrived.
+    fn is_overtaken(&self) -> bool {
+        self.highest[NUMDUPACK - 1].is_some_and(|third| self.base.is_before(third))
+    }
+    /// `true` if a packet with a greater number has arrived.
+    pub(super) fn is_below_highest(&self, sequence: SeqNo) -> bool {
+        self.highest[0].is_some_and(|highest| sequence.is_before(highest))
+    }
+
+    /// The transmit timer expired: all packets are lost. Calls `on_lost` for each data packet among them.
+    pub(super) fn clear(&mut self, mut on_lost: impl FnMut(SeqNo)) {
+        for (index, sent) in (0..).zip(self.packets.drain(..)) {
+            if sent.is_data && !sent.has_arrived {
+                on_lost(self.base.add(index));
+            }
+        }
         self.highest = [None; NUMDUPACK];
-        core::mem::take(&mut self.pipe)
+        self.pipe = 0;
     }
 
     fn get_mut(&mut self, sequence: SeqNo) -> Option<&mut InFlightPacket> {

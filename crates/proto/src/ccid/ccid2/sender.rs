@@ -8,6 +8,7 @@ use whimbrel_wire::{DccpOption, Ecn, PacketType, SeqNo};
 
 use super::ack_ratio::AckRatio;
 use super::flight::{AckOutcome, Flight};
+use super::reordering::{Reduction, Reordering};
 use super::window::CongestionWindow;
 use super::{Ccid2, DEFAULT_RTT, DELAYED_ACK};
 use crate::ack_vector::PacketOutcome;
@@ -40,7 +41,10 @@ pub struct Sender {
     ccid: Ccid,
     flight: Flight,
     window: CongestionWindow,
+    reordering: Reordering,
     round_trip: RttEstimator,
+    /// `true` if the round-trip time is that of the handshake, which the first sample of data replaces.
+    is_preliminary: bool,
     ack_ratio: AckRatio,
     /// Time from which a new Ack Ratio may be requested.
     ratio_settles: Instant,
@@ -51,6 +55,8 @@ pub struct Sender {
     last_data: Option<SeqNo>,
     /// Expiration of the transmit timer, while data are in flight.
     deadline: Option<Instant>,
+    /// Time at which the oldest packet in flight, which others have overtaken, is lost.
+    late: Option<Instant>,
     /// The last packet sent when congestion was last detected. Losses and marks up to it belong to the same congestion
     /// event.
     recovery: Option<SeqNo>,
@@ -84,6 +90,8 @@ struct AckSummary {
     growth: u32,
     /// Number of packets newly reported as marked.
     marked: u32,
+    /// Number of packets newly taken for lost.
+    lost: u32,
     /// The most severe congestion signal for packets sent after the last congestion event.
     congestion: Option<CongestionCause>,
     /// Round-trip time sample, for the window law.
@@ -102,13 +110,16 @@ impl Sender {
             ccid: config.ccid,
             flight: Flight::default(),
             window: CongestionWindow::new(now, half.packet_size, &config.law),
+            reordering: Reordering::default(),
             round_trip,
+            is_preliminary: half.rtt.is_some(),
             ack_ratio: AckRatio::new(),
             ratio_settles: now,
             packet_size: half.packet_size,
             last: None,
             last_data: None,
             deadline: None,
+            late: None,
             recovery: None,
             full: None,
             measured: None,
@@ -153,8 +164,10 @@ impl Sender {
         feedback: &Feedback<'_>,
         summary: &mut AckSummary,
     ) {
+        let is_overtaken = self.flight.is_below_highest(sequence);
         let is_first = match self.flight.on_arrival(sequence) {
             AckOutcome::First(sent) => {
+                self.reordering.on_arrival(now, sent.at, is_overtaken);
                 // Packets without data are acknowledged whenever the peer has something to send: no sample.
                 if !sent.is_data {
                     return;
@@ -167,12 +180,20 @@ impl Sender {
             }
             // Its number was acknowledged before the vector arrived.
             AckOutcome::Repeated => false,
-            AckOutcome::Unknown => return,
+            AckOutcome::Unknown => {
+                if !self.reordering.on_late(now, sequence) {
+                    return;
+                }
+                self.lost -= 1;
+                summary.arrived += 1;
+                false
+            }
         };
         match outcome {
             PacketOutcome::Marked => {
                 self.marked += 1;
                 summary.marked += 1;
+                self.reordering.on_mark();
                 self.congested(sequence, CongestionCause::Mark, summary);
             }
             PacketOutcome::Received => {
@@ -209,8 +230,12 @@ impl Sender {
         // Ignores an Elapsed Time longer than the total time.
         let sample = if elapsed < total { total - elapsed } else { total };
         if counts {
+            if core::mem::take(&mut self.is_preliminary) {
+                self.round_trip = RttEstimator::new(TIMEOUT);
+            }
             self.round_trip.on_sample(sample);
         }
+        self.reordering.on_rtt(now, sample);
         Some(sample)
     }
 
@@ -238,6 +263,9 @@ impl Sender {
     fn react(&mut self, now: Instant, summary: &AckSummary) {
         let cause = summary.congestion;
         if let Some(cause) = cause {
+            if let (CongestionCause::Loss, Some(last)) = (cause, self.last) {
+                self.reordering.on_reduction(self.reduction(), last, summary.lost);
+            }
             self.window.halve(now, cause);
         }
         // Under a scalable law the data without marks open the window, whatever the marks of others.
@@ -251,12 +279,56 @@ impl Sender {
 
     /// After a timeout, a packet sent after all data in flight has arrived: the path carries packets again, and the
     /// data were lost. Ends the backoff of the timer, as RFC 6069 does for TCP and ICMP.
-    fn end_backoff(&mut self, ack: SeqNo) {
+    fn end_backoff(&mut self, now: Instant, ack: SeqNo) {
         let is_later = self.last_data.is_some_and(|last| ack.is_after(last));
         if is_later && self.round_trip.backoffs() > 0 && self.flight.pipe() > 0 {
-            self.lost += u64::from(self.flight.clear());
+            self.lose_all(now);
             (self.recovery, self.measured, self.deadline) = (self.last, self.last, None);
         }
+    }
+
+    /// Takes packets for lost, and reacts to them and to the rest of an acknowledgement.
+    fn conclude(&mut self, now: Instant, mut summary: AckSummary) {
+        let patience = self.reordering.patience();
+        let sent_by = patience.map_or(Instant::FAR_FUTURE, |patience| now.saturating_sub(patience));
+        while let Some(sequence) = self.flight.take_lost(sent_by) {
+            summary.lost += 1;
+            self.reordering.on_lost(now, sequence);
+            self.congested(sequence, CongestionCause::Loss, &mut summary);
+        }
+        self.lost += u64::from(summary.lost);
+        self.late = patience.and_then(|patience| Some(self.flight.suspect()? + patience));
+        self.window.on_delivery(now, summary.arrived, summary.marked, summary.rtt);
+        self.react(now, &summary);
+        self.burst = 0;
+        if summary.arrived > 0 || summary.lost > 0 {
+            self.set_timer(now);
+        }
+    }
+
+    /// The state before a reduction.
+    fn reduction(&self) -> Reduction {
+        Reduction { window: self.window.saved(), recovery: self.recovery }
+    }
+
+    /// Returns to the state before the last reduction if all packets for which it was made have arrived.
+    fn undo(&mut self) {
+        if let Some(before) = self.reordering.take_undo() {
+            self.window.restore(before.window);
+            self.recovery = before.recovery;
+        }
+    }
+
+    /// Takes all data in flight for lost. Returns their number.
+    fn lose_all(&mut self, now: Instant) -> u32 {
+        let mut lost = 0;
+        self.flight.clear(|sequence| {
+            lost += 1;
+            self.reordering.on_lost(now, sequence);
+        });
+        self.lost += u64::from(lost);
+        self.late = None;
+        lost
     }
 
     fn set_timer(&mut self, now: Instant) {
@@ -321,23 +393,13 @@ impl HcSender for Sender {
             // A conforming receiver does not send this, but the number acknowledges that packet.
             self.on_arrival(now, feedback.ack, PacketOutcome::Received, feedback, &mut summary);
         }
+        self.undo();
         self.read_data_dropped(feedback, &mut summary);
-        let mut losses = 0;
-        while let Some(sequence) = self.flight.take_lost() {
-            losses += 1;
-            self.congested(sequence, CongestionCause::Loss, &mut summary);
-        }
-        self.lost += losses;
-        self.window.on_delivery(now, summary.arrived, summary.marked, summary.rtt);
-        self.react(now, &summary);
-        self.burst = 0;
+        self.conclude(now, summary);
         if let Some(last) = self.last {
             self.ack_ratio.on_ack(feedback.ack, last, self.window.packets());
         }
-        if summary.arrived > 0 || losses > 0 {
-            self.set_timer(now);
-        }
-        self.end_backoff(feedback.ack);
+        self.end_backoff(now, feedback.ack);
     }
 
     fn on_slow_receiver(&mut self, now: Instant) {
@@ -347,10 +409,17 @@ impl HcSender for Sender {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        if self.late.is_some_and(|late| late <= now) {
+            self.conclude(now, AckSummary::default());
+        }
         if self.deadline.is_none_or(|deadline| deadline > now) {
             return;
         }
-        self.lost += u64::from(self.flight.clear());
+        let before = self.reduction();
+        let lost = self.lose_all(now);
+        if let Some(last) = self.last {
+            self.reordering.on_reduction(before, last, lost);
+        }
         self.window.collapse(now);
         self.round_trip.back_off();
         (self.recovery, self.measured, self.deadline) = (self.last, self.last, None);
@@ -361,7 +430,7 @@ impl HcSender for Sender {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.deadline
+        self.deadline.into_iter().chain(self.late).min()
     }
 
     fn poll_feature_request(&mut self, now: Instant) -> Option<FeatureRequest> {

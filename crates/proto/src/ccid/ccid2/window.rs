@@ -62,6 +62,16 @@ impl CongestionWindow {
         self.law.on_ack(&mut self.window, &ack);
     }
 
+    /// The window, to be [restored](Self::restore) if its reduction was needless.
+    pub(super) fn saved(&self) -> Window {
+        self.window
+    }
+    /// Returns to the window before a reduction, if it is larger (RFC 4015, Section 3.2).
+    pub(super) fn restore(&mut self, before: Window) {
+        self.window.cwnd = self.window.cwnd.max(before.cwnd);
+        self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);
+    }
+
     /// Processes a congestion event.
     pub(super) fn halve(&mut self, now: Instant, cause: CongestionCause) {
         let signal = self.signal(now, cause);

@@ -12,6 +12,8 @@ enum Treatment {
     Pass,
     Lose,
     Mark,
+    /// It arrives that many milliseconds later.
+    Delay(u64),
 }
 
 /// A sender that always has data, a receiver, and a path of 50 ms each way without a queue.
@@ -114,7 +116,10 @@ impl Loop {
             if treatment != Treatment::Lose {
                 let ecn = if treatment == Treatment::Mark { Ecn::Ce } else { Ecn::Ect0 };
                 let acknowledged = if is_ack { self.newest_ack } else { 0 };
-                self.forth.push_back((now + ONE_WAY, number, packet_type, ecn, acknowledged));
+                let later = if let Treatment::Delay(millis) = treatment { millis } else { 0 };
+                let at = now + ONE_WAY + Duration::from_millis(later);
+                let place = self.forth.partition_point(|other| other.0 <= at);
+                self.forth.insert(place, (at, number, packet_type, ecn, acknowledged));
             }
         }
         while let Some(request) = self.sender.poll_feature_request(now) {
@@ -318,6 +323,24 @@ fn the_window_of_ccid_249_keeps_four_fifths() {
 fn the_window_of_ccid_253_is_what_the_path_delivers() {
     let window = mean_window(&window_laws::westwood(), 1_600, Treatment::Lose, 60);
     assert!(window > 200.0, "{window}");
+}
+
+/// One packet of 1,600 is lost, and one of 20 is overtaken by those of 30 ms.
+#[test]
+fn packets_that_are_only_late_do_not_reduce_the_window() {
+    let treat = |number: u64| match number {
+        _ if number % 1_600 == 1_599 => Treatment::Lose,
+        _ if number % 20 == 3 => Treatment::Delay(30),
+        _ => Treatment::Pass,
+    };
+    let mut path = Loop::new(treat, pass);
+    path.run(Duration::from_secs(60));
+    let window = path.average_window(Duration::from_secs(300));
+    let without = mean_window(&Ccid2::default(), 1_600, Treatment::Lose, 60);
+    assert!((0.9..1.1).contains(&(window / without)), "{window}, and {without} without reordering");
+    // What was lost is known, and nothing else.
+    let lost = path.sender.snapshot().lost;
+    assert!(lost.abs_diff((path.next_data - START) / 1_600) <= 1, "{lost} lost");
 }
 
 /// Two marks in a round-trip time, or up to sqrt(6) (see [`Prague`](whimbrel_control::window::Prague)); windows of whole packets are half a packet smaller.
