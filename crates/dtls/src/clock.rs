@@ -25,6 +25,10 @@ pub(crate) struct SessionClock {
     /// Time for which it stood still, except since `stopped`.
     lag: Duration,
     stopped: Option<Instant>,
+    /// Time by which it was put forward.
+    lead: Duration,
+    /// Time by which the next deadline is later than the timer that stands for it.
+    early: Duration,
 }
 
 impl SessionClock {
@@ -45,13 +49,26 @@ impl SessionClock {
     }
     /// The library's time at `now`.
     pub(crate) fn reading(&self, now: Instant) -> SystemInstant {
-        let shown = self.stopped.unwrap_or(now).saturating_sub(self.lag);
+        let shown = self.stopped.unwrap_or(now).saturating_sub(self.lag) + self.lead;
         *ORIGIN + std::time::Duration::from_nanos(shown.as_nanos())
     }
-    /// The time at which the clock, if not stopped, shows `deadline`; `None` if that is in a year or later.
-    pub(crate) fn instant(&self, now: Instant, deadline: SystemInstant) -> Option<Instant> {
+    /// The time at which the clock, if not stopped, shows `deadline`, or that after `longest`, if it is earlier:
+    /// [`expire`](Self::expire) then puts the clock forward. `None` if the deadline is in a year or later.
+    pub(crate) fn timer(
+        &mut self,
+        now: Instant,
+        deadline: SystemInstant,
+        longest: Duration,
+    ) -> Option<Instant> {
         let ahead = Duration::from(deadline.saturating_duration_since(self.reading(now)));
-        (ahead < NEVER).then(|| now + ahead)
+        let ahead = Some(ahead).filter(|ahead| *ahead < NEVER)?;
+        let wait = ahead.min(longest);
+        self.early = ahead - wait;
+        Some(now + wait)
+    }
+    /// The last timer has expired: the clock shows its deadline.
+    pub(crate) fn expire(&mut self) {
+        self.lead += core::mem::take(&mut self.early);
     }
 }
 
@@ -69,23 +86,38 @@ mod tests {
         let at = Instant::from_secs;
         let mut clock = SessionClock::default();
         let deadline = clock.reading(at(3));
-        assert_eq!(clock.instant(at(1), deadline), Some(at(3)));
+        let timer = |clock: &mut SessionClock, now| clock.timer(now, deadline, Duration::MAX);
+        assert_eq!(timer(&mut clock, at(1)), Some(at(3)));
         clock.set_stopped(at(1), true);
         // A second stop changes nothing.
         clock.set_stopped(at(2), true);
         assert!(clock.is_stopped());
         assert_eq!(clock.reading(at(7)), clock.reading(at(1)));
         clock.set_stopped(at(9), false);
-        assert_eq!(clock.instant(at(9), deadline), Some(at(11)));
+        assert_eq!(timer(&mut clock, at(9)), Some(at(11)));
         assert_eq!(clock.reading(at(11)), deadline);
         // Past deadlines are due now.
-        assert_eq!(clock.instant(at(20), deadline), Some(at(20)));
+        assert_eq!(timer(&mut clock, at(20)), Some(at(20)));
+    }
+
+    #[test]
+    fn a_timer_that_is_shorter_than_its_deadline_puts_the_clock_forward() {
+        let at = Instant::from_secs;
+        let mut clock = SessionClock::default();
+        let deadline = clock.reading(at(100));
+        assert_eq!(clock.timer(at(10), deadline, Duration::from_secs(2)), Some(at(12)));
+        clock.expire();
+        assert_eq!(clock.reading(at(12)), deadline);
+        // Once.
+        clock.expire();
+        assert_eq!(clock.reading(at(12)), deadline);
     }
 
     #[test]
     fn a_deadline_in_years_is_none() {
-        let clock = SessionClock::default();
+        let mut clock = SessionClock::default();
         let years = std::time::Duration::from_secs(10 * 365 * 24 * 3600);
-        assert_eq!(clock.instant(Instant::ZERO, clock.reading(Instant::ZERO) + years), None);
+        let deadline = clock.reading(Instant::ZERO) + years;
+        assert_eq!(clock.timer(Instant::ZERO, deadline, Duration::MAX), None);
     }
 }

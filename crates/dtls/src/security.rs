@@ -23,8 +23,8 @@ const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1);
 const TIMEOUT_STEP: Duration = Duration::from_millis(100);
 const TIMEOUTS: usize = 11;
-/// Retransmissions of one flight. The session's own limit comes first.
-const RETRIES: usize = 8;
+/// Retransmissions of one flight, those in answer to the peer's included. The session's own limit comes first.
+const RETRIES: usize = 24;
 /// Records that may wait, undelivered, in either direction: handshake messages in fragments that arrive out of order.
 const QUEUE: usize = 64;
 
@@ -98,8 +98,8 @@ impl Security {
             .use_server_cookie(false)
             .flight_start_rto(timeout.into())
             .flight_retries(RETRIES)
-            // The session has a limit of its own, by a clock that does not stop.
-            .handshake_timeout(StdDuration::from_secs(3600))
+            // The session has a limit of its own, by a clock that neither stops nor is put forward.
+            .handshake_timeout(StdDuration::from_secs(3650 * 24 * 3600))
             // No DTLS 1.2: one set of properties to document and test.
             .dtls12_cipher_suites(&[])
             .dtls13_cipher_suites(&[

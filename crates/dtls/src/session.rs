@@ -21,6 +21,9 @@ pub const RECORD_OVERHEAD: usize = 22;
 pub(crate) const LARGEST: usize = 1 << 14;
 /// Time limit for the handshake, retransmissions included.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(30);
+/// The longest interval between two retransmissions of a flight of the handshake. RFC 9147, Section 5.8.2 doubles intervals up to
+/// 60 s "or more"; after a few losses on a path with bursts of loss, nothing would be sent while it would carry data.
+const LONGEST_INTERVAL: Duration = Duration::from_secs(2);
 /// Content types of the plaintext records with which a handshake begins (alert, handshake), and their versions.
 const FIRST_TYPES: [u8; 2] = [21, 22];
 const LEGACY_VERSIONS: [[u8; 2]; 2] = [[0xfe, 0xfd], [0xfe, 0xff]];
@@ -216,6 +219,7 @@ impl Session {
             self.fail(SecurityError::TimedOut);
             return;
         }
+        self.clock.expire();
         self.advance(now);
     }
 
@@ -351,7 +355,8 @@ impl Session {
                 Output::CloseNotify => self.events.push_back(SessionEvent::Closed),
                 Output::BufferTooSmall { needed } => room = vec![0; needed],
                 Output::Timeout(deadline) => {
-                    self.timer = self.clock.instant(now, deadline);
+                    let longest = if self.is_shaking_hands() { LONGEST_INTERVAL } else { Duration::MAX };
+                    self.timer = self.clock.timer(now, deadline, longest);
                     break;
                 }
                 _ => {}

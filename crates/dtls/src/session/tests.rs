@@ -121,6 +121,27 @@ fn records_may_overtake_each_other_by_63() {
     assert_eq!(events(&mut server), [arrived(64), arrived(1)]);
 }
 
+/// A path with bursts of loss carries some of the retransmissions, if they go on for as long as the handshake may take.
+#[test]
+fn a_flight_is_sent_again_every_two_seconds_at_least() {
+    let (mut client, _) = sessions(pair());
+    let mut sent = Vec::new();
+    let mut now = NOW;
+    while !client.is_over() {
+        if std::iter::from_fn(|| client.poll_transmit()).count() > 0 {
+            sent.push(now);
+        }
+        now = client.poll_timeout().expect("a handshake has timers");
+        client.handle_timeout(now);
+    }
+    assert_eq!(now, NOW + HANDSHAKE_LIMIT);
+    assert_eq!(events(&mut client), [SessionEvent::Failed(SecurityError::TimedOut)]);
+    let waits = sent.windows(2).map(|pair| pair[1] - pair[0]);
+    assert!(waits.clone().all(|wait| wait <= LONGEST_INTERVAL), "{sent:?}");
+    assert!(waits.clone().all(|wait| wait >= Duration::from_millis(100)), "{sent:?}");
+    assert!(sent.len() > 15 && now - *sent.last().expect("some") <= LONGEST_INTERVAL, "{sent:?}");
+}
+
 #[test]
 fn a_lost_flight_is_sent_again_after_three_round_trips() {
     for lost in 0..3 {
