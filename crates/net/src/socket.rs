@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use whimbrel_proto::{
-    Connection, ConnectionError, ConnectionHandle, ConnectionSnapshot, Datagram, Event, SendError,
+    Connection, ConnectionError, ConnectionHandle, ConnectionSnapshot, Datagram, Event, SendError, State,
 };
-use whimbrel_units::Instant;
+use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{Payload, ResetCode};
 
 use crate::carrier::UdpCarrier;
@@ -20,6 +20,14 @@ use crate::streams::Streams;
 use crate::unread::Unread;
 use crate::waiters::{Waiters, wait};
 use crate::{DCCP_UDP_PORT, HostOptions, HostPort, NetError, Received, Setup, SocketOptions, connect_any};
+
+/// Time without a Response after which a client sends its Requests from another UDP port: the path of the old one may lead into a
+/// link that is down, of several among which routers choose by addresses and ports, or through a mapping of a NAT that leads nowhere.
+/// In its time a port has sent eight Requests. An attempt that was answered is not given up.
+const PORT_PATIENCE: Duration = Duration::from_secs(5);
+/// RFC 6773, Section 3.8: if the server has another connection at the UDP port, as of another client behind the same NAT, another
+/// port may succeed. This many others are tried.
+const OTHER_PORTS: usize = 2;
 
 /// One DCCP connection, over UDP unless its [`Host`](crate::Host) uses another carrier.
 ///
@@ -34,7 +42,8 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Opens a connection to the DCCP `port` behind the UDP address `remote`, and waits for the handshake.
+    /// Opens a connection to the DCCP `port` behind the UDP address `remote`, and waits for the handshake. While there is no
+    /// answer, it changes its own UDP port every 5 s.
     ///
     /// # Errors
     /// The system refuses a UDP socket; the other end answers with a Reset or ICMP, or not at all.
@@ -52,18 +61,25 @@ impl Socket {
         setup: impl Into<Setup>,
         options: SocketOptions,
     ) -> Result<Self, NetError> {
-        let setup = setup.into();
-        // RFC 6773, Section 3.8: if the server has another connection at the UDP port, as of another client
-        // behind the same NAT, another port may succeed.
-        const ATTEMPTS: usize = 3;
-        for _ in 1..ATTEMPTS {
-            match Self::connect_once(remote, port, setup.clone(), options).await {
+        let mut setup = setup.into();
+        let has_choice = options.local.is_none();
+        let mut reused = 0;
+        loop {
+            let left = setup.config.timers.connect;
+            let patience = Some(PORT_PATIENCE).filter(|patience| has_choice && *patience < left);
+            match Self::connect_once(remote, port, setup.clone(), options, patience).await {
                 Err(NetError::Connection(ConnectionError::Reset(reset)))
-                    if options.local.is_none() && reset.code == ResetCode::EncapsulatedPortReuse => {}
-                result => return result,
+                    if has_choice
+                        && reset.code == ResetCode::EncapsulatedPortReuse
+                        && reused < OTHER_PORTS =>
+                {
+                    reused += 1;
+                }
+                Ok(Some(socket)) => return Ok(socket),
+                Ok(None) => setup.config.timers.connect = left - PORT_PATIENCE,
+                Err(error) => return Err(error),
             }
         }
-        Self::connect_once(remote, port, setup, options).await
     }
 
     /// As [`Socket::connect_with`], to a host whose name is resolved first. All its addresses are tried, and the connection is the one
@@ -83,16 +99,18 @@ impl Socket {
         connect_any(&addresses, attempt).await.map(|(_, socket)| socket).map_err(most_telling)
     }
 
+    /// An attempt from one UDP port; `None` if there was no answer for as long as `patience`.
     async fn connect_once(
         remote: SocketAddr,
         port: u16,
         setup: Setup,
         options: SocketOptions,
-    ) -> Result<Self, NetError> {
+        patience: Option<Duration>,
+    ) -> Result<Option<Self>, NetError> {
         let any = if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let local = options.local.unwrap_or(SocketAddr::new(any, 0));
         let carrier = UdpCarrier::bind(local, Some(remote)).map_err(NetError::io("opening a UDP socket"))?;
-        Self::connect_through(carrier, remote, port, setup, options, true).await
+        Self::connect_through(carrier, remote, port, setup, options, true, patience).await
     }
 
     /// As [`Socket::connect_with`], through a UDP socket that the application has opened and bound. It is
@@ -109,7 +127,9 @@ impl Socket {
     ) -> Result<Self, NetError> {
         let carrier = UdpCarrier::with_socket(socket, Some(remote))
             .map_err(NetError::io("taking over a UDP socket"))?;
-        Self::connect_through(carrier, remote, port, setup.into(), options, false).await
+        let connected =
+            Self::connect_through(carrier, remote, port, setup.into(), options, false, None).await?;
+        Ok(connected.expect("without a limit to its patience it waits for the connection"))
     }
 
     async fn connect_through(
@@ -119,7 +139,8 @@ impl Socket {
         setup: Setup,
         options: SocketOptions,
         is_bound_by_us: bool,
-    ) -> Result<Self, NetError> {
+        patience: Option<Duration>,
+    ) -> Result<Option<Self>, NetError> {
         let (receive_queue, dscp) = (options.receive_queue, options.dscp);
         let host = HostOptions { receive_queue, dscp, ..HostOptions::default() };
         let driver =
@@ -127,9 +148,25 @@ impl Socket {
         let socket = Self::request(driver.shared(), remote, options.source_port, port, setup)?;
         let follows = options.local.is_none() && is_bound_by_us;
         tokio::select! {
-            result = socket.established() => result.map(|()| socket),
+            result = socket.established() => result.map(|()| Some(socket)),
             () = socket.follow_address(remote), if follows => unreachable!("it follows until the handshake is over"),
+            () = socket.silent_for(patience) => {
+                // RFC 4340, Section 8.1.1: a Reset cleans up state if a Request arrived.
+                socket.abort();
+                Ok(None)
+            }
         }
+    }
+
+    /// Waits until no Response has come for as long as `patience`; for ever if one comes.
+    async fn silent_for(&self, patience: Option<Duration>) {
+        if let Some(patience) = patience {
+            tokio::time::sleep(patience.into()).await;
+            if self.snapshot().is_some_and(|snapshot| snapshot.state == State::Request) {
+                return;
+            }
+        }
+        std::future::pending().await
     }
 
     /// Opens a connection through that driver, and waits for the handshake.

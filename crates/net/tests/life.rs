@@ -46,6 +46,38 @@ fn number(payload: &[u8]) -> u32 {
     u32::from_be_bytes(payload.try_into().expect("four bytes"))
 }
 
+/// A client behind a NAT or routers that lead the packets of its first port nowhere.
+#[tokio::test]
+async fn a_client_without_an_answer_changes_its_port() {
+    let listener = listener().await;
+    let path = tokio::net::UdpSocket::bind("127.0.0.1:0").await.expect("loopback");
+    let out = tokio::net::UdpSocket::bind("127.0.0.1:0").await.expect("loopback");
+    let (at, far) = (path.local_addr().expect("bound"), listener.local());
+    let forward = async {
+        let (mut dead, mut client) = (None, None);
+        let (mut one, mut other) = ([0; 2048], [0; 2048]);
+        loop {
+            tokio::select! {
+                Ok((size, source)) = path.recv_from(&mut one) => {
+                    if *dead.get_or_insert(source) != source {
+                        client = Some(source);
+                        let _ = out.send_to(&one[..size], far).await;
+                    }
+                }
+                Ok((size, _)) = out.recv_from(&mut other) => {
+                    let _ = path.send_to(&other[..size], client.expect("it has asked")).await;
+                }
+            }
+        }
+    };
+    let connecting = soon(Socket::connect(at, PORT, config()));
+    let client = tokio::select! {
+        connected = connecting => connected.expect("from another port"),
+        () = forward => unreachable!("it goes on"),
+    };
+    assert_eq!(client.remote(), at);
+}
+
 /// No driver runs any more.
 async fn all_drivers_end() {
     let metrics = tokio::runtime::Handle::current().metrics();
