@@ -2,8 +2,8 @@
 //!
 //! Programs send datagrams to a relay's ports, and take those that it passes on. They know nothing of it: where they are, how fast
 //! they send, what they send, and whether anything listens has to be found out. [`address`] and [`local_socket`] open the sockets,
-//! [`flow_kind`] says what a datagram is, [`queue`] which one is dropped when the rate is short, and [`ledger`] what became of each
-//! one. [`carriage`] holds these together, sans I/O, for both directions of a connection.
+//! [`flow_kind`] says what a datagram is, [`queue`] which one is dropped when the rate is short, [`parts`] divides what the path does not
+//! carry, and [`ledger`] says what became of each datagram. [`carriage`] holds these together, sans I/O, for both directions of a connection.
 
 pub(crate) mod address;
 pub(crate) mod carriage;
@@ -11,5 +11,6 @@ pub(crate) mod flow;
 pub(crate) mod flow_kind;
 pub(crate) mod ledger;
 pub(crate) mod local_socket;
+pub(crate) mod parts;
 pub(crate) mod queue;
 pub(crate) mod report;

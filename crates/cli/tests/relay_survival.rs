@@ -123,6 +123,49 @@ fn a_path_that_never_carries_large_packets_is_connected_over() {
     assert!(opened < seconds(3.0) && took < seconds(3.0), "{opened:?} {took:?}");
 }
 
+/// MPEG-TS in UDP (1316 bytes) over the least path of IPv6, RTP of 1400 bytes over that of a VPN, and a message of ROS 2.
+#[test]
+fn datagrams_that_are_larger_than_the_path_arrive_whole() {
+    let carried = Carried::listen();
+    let path = HostilePath::to(carried.at);
+    path.obey(at_most(1280));
+    let (near, port) = carried.connect(path.at);
+    carried.until_seen(port, 700);
+    let mut buffer = vec![0; 9000];
+    let mut pass = |size: usize, seed: u8| {
+        let data: Vec<_> = (0..size).map(|byte| (byte as u8).wrapping_mul(3) ^ seed).collect();
+        carried.drain();
+        // The rate of the beginning may make the datagram wait for too long: it is sent again.
+        for _ in 0..50 {
+            carried.camera.send_to(&data, port).expect("loopback");
+            for _ in 0..10 {
+                if carried.viewer.recv(&mut buffer).is_ok_and(|seen| buffer[..seen] == data) {
+                    return;
+                }
+            }
+        }
+        panic!("{size} bytes do not arrive");
+    };
+    for (seed, size) in (0..).zip([1316, 1400, 8000, 1316]) {
+        pass(size, seed);
+    }
+    // One lost part is one lost datagram.
+    let mut parts = 0;
+    path.obey(move |up, packet| {
+        parts += u32::from(up && packet.len() > 1000);
+        if parts == 2 || packet.len() + 28 > 1280 { Vec::new() } else { vec![packet.to_vec()] }
+    });
+    carried.drain();
+    carried.camera.send_to(&[7; 8000], port).expect("loopback");
+    let patience = Instant::now() + seconds(20.0);
+    while carried.status()["connections"][0]["from_peer"]["lost"]["path"] == 0 {
+        assert!(Instant::now() < patience, "{}", carried.status());
+        thread::sleep(seconds(0.1));
+    }
+    assert!(carried.viewer.recv(&mut buffer).is_err(), "a part is not delivered");
+    drop(near);
+}
+
 /// Stops an end for a while, and returns the time until datagrams arrive again.
 fn suspend(carried: &Carried, end: &End, port: std::net::SocketAddr, time: Duration) -> Duration {
     signal(&end.child, Signal::STOP);

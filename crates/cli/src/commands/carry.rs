@@ -10,6 +10,7 @@ use whimbrel_units::Duration;
 use super::perf::handover::RestartRule;
 use super::relay::{Far, LinkArgs, Near, Options, connect, listen};
 use crate::edge::address::{Place, parse_from, parse_own, parse_server, parse_to};
+use crate::edge::parts::Room;
 use crate::exit::Failure;
 use crate::quantity::{parse_ccid, parse_delay, parse_seconds};
 use crate::security::{ClientSecurityArgs, SecurityArgs};
@@ -118,6 +119,7 @@ impl CommonArgs {
             scheduler: SchedulerKind::default(),
             interval: self.interval,
             json: self.json,
+            room: Room::default(),
         }
     }
 }

@@ -28,6 +28,7 @@ use whimbrel_rtp::Codec;
 use whimbrel_units::Duration;
 
 use super::perf::handover::{RestartRule, willing};
+use crate::edge::parts::Room;
 use crate::exit::Failure;
 use crate::quantity::mechanisms;
 pub(super) use connect::{Near, connect};
@@ -89,6 +90,8 @@ pub(super) struct Options {
     /// Time between two report lines.
     pub(super) interval: Duration,
     pub(super) json: bool,
+    /// The room for incomplete datagrams of all connections.
+    pub(super) room: Room,
 }
 
 /// Runs the verb.

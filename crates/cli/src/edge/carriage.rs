@@ -7,6 +7,7 @@ use whimbrel_units::{DataRate, Duration, Instant};
 use super::flow::{Flow, HEADER};
 use super::flow_kind::{Announcement, FlowKinds, Kind};
 use super::ledger::{Ledger, Observed, Reason};
+use super::parts::{Divider, Joiner, Room, is_part};
 use super::queue::{Queue, Waiting};
 use super::report::{self, Report, Reporting};
 
@@ -21,8 +22,8 @@ pub(crate) enum Handed {
     Accepted,
     /// Its queue is full: later.
     Later,
-    /// The path does not carry datagrams of that size.
-    TooLarge,
+    /// The path carries datagrams of up to that many bytes.
+    TooLarge(usize),
 }
 
 /// What became of a datagram that was passed to a local program.
@@ -51,19 +52,31 @@ pub(crate) struct Carriage {
     kinds: FlowKinds,
     ledger: Ledger,
     reporting: Reporting,
+    divider: Divider,
+    joiner: Joiner,
     /// Averages: the size of what programs send, and the time in seconds that it waits here.
     size: f64,
     wait: f64,
 }
 
 impl Carriage {
-    /// `stale`: age at which a datagram is useless. `announces`: this end is the first to tell the other that it reports.
-    pub(crate) fn new(stale: Duration, announced: Announcement, announces: bool, ledger: Ledger) -> Self {
+    /// `stale`: age at which a datagram is useless. `announces`: this end is the first to tell the other that it reports. `room`: that
+    /// of all connections for incomplete datagrams.
+    pub(crate) fn new(
+        stale: Duration,
+        announced: Announcement,
+        announces: bool,
+        ledger: Ledger,
+        room: Room,
+    ) -> Self {
         Self {
             queue: Queue::new(stale),
             kinds: FlowKinds::new(announced),
             ledger,
             reporting: Reporting::new(announces),
+            divider: Divider::default(),
+            // What was begun in time may take as long again.
+            joiner: Joiner::new(stale * 2, room),
             size: EXPECTED_SIZE,
             wait: 0.0,
         }
@@ -146,7 +159,7 @@ impl Carriage {
         for _ in 0..limit {
             let Some(waiting) = self.queue.pop(now) else { break };
             let deadline = self.queue.deadline(&waiting);
-            match transport(waiting.bytes.clone(), Some(deadline)) {
+            match self.divider.hand(&waiting.bytes, deadline, &mut transport) {
                 Ok(Handed::Accepted) => {
                     let waited = now.saturating_since(waiting.arrived).as_secs_f64();
                     self.wait += (waited - self.wait) * WEIGHT;
@@ -156,7 +169,7 @@ impl Carriage {
                     self.queue.put_back(waiting);
                     break;
                 }
-                Ok(Handed::TooLarge) => self.ledger.lose(Reason::TooLarge, 1),
+                Ok(Handed::TooLarge(_)) => self.ledger.lose(Reason::TooLarge, 1),
                 Err(error) => {
                     self.queue.put_back(waiting);
                     self.account();
@@ -170,6 +183,7 @@ impl Carriage {
 
     /// A datagram of the connection has arrived. Returns that of a program; a report is for this end.
     pub(crate) fn receive(&mut self, now: Instant, datagram: Bytes) -> Option<Arrival> {
+        let datagram = if is_part(&datagram) { self.joiner.accept(now, &datagram)? } else { datagram };
         let size = datagram.len();
         let Some((flow, payload)) = Flow::unwrap(datagram) else {
             self.ledger.on_arrived();
@@ -200,6 +214,7 @@ impl Carriage {
     /// Drops what is not worth sending any more, and takes what the transport has observed.
     pub(crate) fn update(&mut self, now: Instant, observed: Option<Observed>) {
         self.queue.expire(now);
+        self.joiner.expire(now);
         self.account();
         if let Some(observed) = observed {
             self.ledger.observe(observed);

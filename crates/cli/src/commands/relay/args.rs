@@ -13,6 +13,7 @@ use super::{Far, Near, Options, PathSpec, check, parse_codec, parse_scheduler};
 use crate::commands::perf::handover::RestartRule;
 use crate::edge::address::{Place, parse_from, parse_own, parse_server, parse_to};
 use crate::edge::flow::{MAX_FLOWS, MAX_PORTS};
+use crate::edge::parts::Room;
 use crate::exit::Failure;
 use crate::quantity::{parse_ccid, parse_delay, parse_seconds};
 use crate::security::{ClientSecurityArgs, SecurityArgs};
@@ -137,6 +138,7 @@ impl CommonArgs {
             scheduler: self.scheduler,
             interval: self.interval,
             json: self.json,
+            room: Room::default(),
         }
     }
 }

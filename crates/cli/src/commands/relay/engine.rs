@@ -20,7 +20,7 @@ use super::pace::Pace;
 use super::paths::{self, PathChange, Paths};
 use super::ports::Ports;
 use super::status::{Connection, Entry, Status};
-use crate::edge::carriage::{Arrival, Carriage, Delivery, Handed, payload_size};
+use crate::edge::carriage::{Arrival, Carriage, Delivery, Handed};
 use crate::edge::flow::{Flow, HEADER};
 use crate::edge::flow_kind::Announcement;
 use crate::interrupt::Interrupt;
@@ -58,8 +58,8 @@ pub(super) struct Engine<'a> {
     feedback: Option<Feedback>,
     /// Time of the last message to encoders.
     updated: Instant,
-    /// The user knows of datagrams that are too large, and that nothing listens for others.
-    is_told: [bool; 2],
+    /// The user knows that nothing listens for some datagrams.
+    is_told: bool,
 }
 
 impl<'a> Engine<'a> {
@@ -76,11 +76,11 @@ impl<'a> Engine<'a> {
             options,
             peer: link.remote(),
             entry: status.add(ledger.clone()),
-            carriage: Carriage::new(options.stale, announced, is_near, ledger),
+            carriage: Carriage::new(options.stale, announced, is_near, ledger, options.room.clone()),
             ports,
             feedback: options.transport_cc.map(|extension| Feedback::new(extension, OWN_SSRC)),
             updated: link.now(),
-            is_told: [false; 2],
+            is_told: false,
         }
     }
 
@@ -108,7 +108,7 @@ impl<'a> Engine<'a> {
                 }
                 room = link.writable(1), if has_waiting => {
                     let result = match room {
-                        Ok(()) => self.send(lines),
+                        Ok(()) => self.send(),
                         Err(error) => Err(error),
                     };
                     if let Err(error) = result {
@@ -163,21 +163,13 @@ impl<'a> Engine<'a> {
     }
 
     /// Sends what may be sent now.
-    fn send(&mut self, lines: &Lines) -> Result<(), NetError> {
-        let (link, [is_told, _]) = (self.link, &mut self.is_told);
+    fn send(&mut self) -> Result<(), NetError> {
+        let link = self.link;
         let observe = || link.observed();
         self.carriage.send(link.now(), BATCH, observe, |bytes, deadline| match link.try_send(bytes, deadline) {
             Ok(()) => Ok(Handed::Accepted),
             Err(NetError::Send(SendError::QueueFull)) => Ok(Handed::Later),
-            Err(NetError::Send(SendError::TooLarge { size, limit })) => {
-                if !std::mem::replace(is_told, true) {
-                    let (size, limit) = (payload_size(size), payload_size(limit));
-                    lines.warn(&format!(
-                        "a datagram of {size} bytes exceeds the limit of {limit} bytes: reduce the packet size of the program"
-                    ));
-                }
-                Ok(Handed::TooLarge)
-            }
+            Err(NetError::Send(SendError::TooLarge { limit, .. })) => Ok(Handed::TooLarge(limit)),
             Err(error) => Err(error),
         })
     }
@@ -197,7 +189,7 @@ impl<'a> Engine<'a> {
     fn update(&mut self, lines: &Lines) {
         let now = self.link.now();
         if let Some(program) = self.ports.settle()
-            && !std::mem::replace(&mut self.is_told[1], true)
+            && !std::mem::replace(&mut self.is_told, true)
         {
             lines.warn(&format!("nothing listens at {program}: what is sent to it is lost"));
         }

@@ -17,7 +17,35 @@ const STALE: Duration = Duration::from_millis(200);
 const FLOW: Flow = Flow { port: 0, number: 0 };
 
 fn carriage(announced: Announcement) -> Carriage {
-    Carriage::new(STALE, announced, false, Ledger::default())
+    Carriage::new(STALE, announced, false, Ledger::default(), Room::default())
+}
+
+/// What a path of 1180 bytes does not carry arrives, and one lost part is one datagram lost on the path.
+#[test]
+fn large_datagrams_cross_in_parts_and_are_counted_as_datagrams() {
+    let (mut near, mut far) = (carriage(Announcement::default()), carriage(Announcement::default()));
+    let mut arrived = Vec::new();
+    for (n, size) in (0..).zip([1316_usize, 8000, 1316, 100]) {
+        near.ledger().on_sent();
+        near.take(ms(n), FLOW, &vec![n as u8; size]);
+        let mut part = 0;
+        let transport = |bytes: Bytes, _| {
+            if bytes.len() > 1180 {
+                return Ok::<_, ()>(Handed::TooLarge(1180));
+            }
+            part += 1;
+            // The second part of the third is lost.
+            if (n, part) != (2, 2) {
+                arrived.extend(far.receive(ms(n), bytes));
+            }
+            Ok(Handed::Accepted)
+        };
+        assert_eq!(near.send(ms(n), 32, || None, transport), Ok(()));
+    }
+    let sizes: Vec<_> = arrived.iter().map(|arrival: &Arrival| arrival.payload.len()).collect();
+    assert_eq!(sizes, [1316, 8000, 100]);
+    assert_eq!(near.ledger().sums().datagrams_sent, 4);
+    assert_eq!(far.ledger().sums().datagrams_received, 3);
 }
 
 /// What a fade of 0.5 s does to 600 datagrams, one in 10 ms: those that are lost, and the longest time between two that are sent.

@@ -120,7 +120,7 @@ impl Way {
 }
 
 fn end(announces: bool, ledger: Ledger) -> Carriage {
-    Carriage::new(STALE, Announcement::default(), announces, ledger)
+    Carriage::new(STALE, Announcement::default(), announces, ledger, Room::default())
 }
 
 /// A camera, two ends and a viewer.
@@ -218,7 +218,8 @@ impl World {
             let transport = |bytes: Bytes, deadline| {
                 if payload_size(bytes.len()) > LARGEST {
                     truth.too_large += 1;
-                    return Ok(Handed::TooLarge);
+                    // No part fits, either.
+                    return Ok(Handed::TooLarge(0));
                 }
                 if queue.len() == TRANSPORT {
                     return Ok::<_, ()>(Handed::Later);
