@@ -94,6 +94,28 @@ fn before_the_first_loss_the_rate_doubles_in_two_round_trips() {
     assert_eq!(pair.client.snapshot().sender.loss_event_rate, Some(0.0));
 }
 
+/// Loss Intervals cover what a lost report has covered.
+#[test]
+fn lost_reports_do_not_slow_the_sender() {
+    let rate = |lost_reports: u32| {
+        let mut pair = Pair::connected(config(all()));
+        let (mut data, mut reports) = (0, 0);
+        pair.lose(move |sent| {
+            let is_report = sent.from == End::Server && sent.packet.packet_type() == PacketType::Ack;
+            data += u32::from(sent.from == End::Client && sent.packet.packet_type() == PacketType::Data);
+            reports += u32::from(is_report);
+            match sent.from {
+                End::Client => sent.packet.packet_type() == PacketType::Data && data % 200 == 0,
+                End::Server => is_report && lost_reports > 0 && reports % lost_reports == 0,
+            }
+        });
+        send_greedily(&mut pair, End::Client, Duration::from_secs(30));
+        send_greedily(&mut pair, End::Client, Duration::from_secs(120)).as_bytes_per_second()
+    };
+    let (all_arrive, some_lost) = (rate(0), rate(100));
+    assert!((0.95..1.05).contains(&(some_lost / all_arrive)), "{some_lost}, and {all_arrive} with all reports");
+}
+
 /// The rate at which data leaves at a loss rate, against what the equation gives at the measured p.
 fn settles_on_the_equation(tfrc: TfrcConfig) {
     for (loss, seed) in [(0.01, 11), (0.02, 12), (0.05, 13)] {

@@ -325,6 +325,18 @@ fn the_window_of_ccid_253_is_what_the_path_delivers() {
     assert!(window > 200.0, "{window}");
 }
 
+/// The next Ack Vector reports what a lost one has reported: nothing stays in the pipe.
+#[test]
+fn lost_reports_do_not_narrow_the_window() {
+    let window = |on_ack: Box<dyn FnMut(u64) -> Treatment>| {
+        let mut path = Loop::new(every(400, Treatment::Lose), on_ack);
+        path.run(Duration::from_secs(60));
+        path.average_window(Duration::from_secs(300))
+    };
+    let (with, without) = (window(Box::new(every(100, Treatment::Lose))), window(Box::new(pass)));
+    assert!((0.95..1.05).contains(&(with / without)), "{with}, and {without} with all reports");
+}
+
 /// One packet of 1,600 is lost, and one of 20 is overtaken by those of 30 ms.
 #[test]
 fn packets_that_are_only_late_do_not_reduce_the_window() {
