@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use whimbrel_units::{DataRate, Duration, Instant};
 
-use super::flow::{Flow, HEADER};
+use super::flow::Flow;
 use super::flow_kind::{Announcement, FlowKinds, Kind};
 use super::ledger::{Ledger, Observed, Reason};
 use super::parts::{Divider, Joiner, Room, is_part};
@@ -235,11 +235,6 @@ impl Drop for Carriage {
     fn drop(&mut self) {
         self.ledger.end_connection(self.queue.len());
     }
-}
-
-/// The largest payload of a datagram of the connection of that size.
-pub(crate) fn payload_size(size: usize) -> usize {
-    size.saturating_sub(HEADER)
 }
 
 #[cfg(test)]

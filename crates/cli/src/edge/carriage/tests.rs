@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 
 use super::*;
+use crate::edge::flow::HEADER;
 use crate::edge::ledger::Sums;
 
 mod campaign;
@@ -168,7 +169,7 @@ fn reports_of_rtp_outlive_a_fade_and_what_resembles_them_does_not_overtake_fresh
                 32,
                 || None,
                 |bytes, _| {
-                    sizes.push(payload_size(bytes.len()));
+                    sizes.push(bytes.len() - HEADER);
                     Ok::<_, ()>(Handed::Accepted)
                 },
             );

@@ -113,7 +113,10 @@ fn lost_reports_do_not_slow_the_sender() {
         send_greedily(&mut pair, End::Client, Duration::from_secs(120)).as_bytes_per_second()
     };
     let (all_arrive, some_lost) = (rate(0), rate(100));
-    assert!((0.95..1.05).contains(&(some_lost / all_arrive)), "{some_lost}, and {all_arrive} with all reports");
+    assert!(
+        (0.95..1.05).contains(&(some_lost / all_arrive)),
+        "{some_lost}, and {all_arrive} with all reports"
+    );
 }
 
 /// The rate at which data leaves at a loss rate, against what the equation gives at the measured p.

@@ -216,7 +216,7 @@ impl World {
             end.update(now, Some(observed));
             let (queue, truth) = (&mut self.ways[own].queue, &mut self.truth);
             let transport = |bytes: Bytes, deadline| {
-                if payload_size(bytes.len()) > LARGEST {
+                if bytes.len() - HEADER > LARGEST {
                     truth.too_large += 1;
                     // No part fits, either.
                     return Ok(Handed::TooLarge(0));
