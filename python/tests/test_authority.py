@@ -46,7 +46,7 @@ def _project(tmp_path: Path) -> Path:
         "crates/net/src/lib.rs": "mod echo;\nmod quiet;\n",
         "crates/net/src/echo.rs": ECHO,
         "crates/net/src/quiet.rs": 'fn quiet() { let _ = "File::open"; }\n',
-        "docs/security.md": "# Security\n<!-- authority.py: begin -->\n<!-- authority.py: end -->\nThe end.\n",
+        "docs/security.md": "<!-- authority.py: begin -->\n<!-- authority.py: end -->\nThe end.\n",
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
