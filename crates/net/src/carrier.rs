@@ -11,8 +11,10 @@ mod udp;
 mod mtu;
 
 #[cfg(target_os = "linux")]
+#[cfg_attr(not(feature = "tun"), allow(dead_code, reason = "most of it is for TUN devices"))]
 mod icmp;
 #[cfg(target_os = "linux")]
+#[cfg_attr(not(feature = "tun"), allow(dead_code, reason = "most of it is for TUN devices"))]
 mod ip;
 #[cfg(target_os = "linux")]
 mod marked;

@@ -42,6 +42,7 @@ pub(crate) enum LayerEvent<E = Event> {
     /// All of them.
     Event(E),
     /// None.
+    #[allow(dead_code, reason = "as `whimbrel_dtls::LayerEvent`")]
     Failed(SecurityError),
 }
 
