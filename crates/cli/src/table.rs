@@ -63,6 +63,7 @@ impl Table {
 }
 
 /// The width of standard output: the terminal's, or the one that `COLUMNS` gives.
+#[allow(clippy::disallowed_methods, reason = "it only asks how wide it is")]
 pub(crate) fn width() -> Option<usize> {
     let given = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
     let terminal =

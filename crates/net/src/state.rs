@@ -437,9 +437,8 @@ impl State {
     fn begin_handshake(&mut self, now: Instant, handle: ConnectionHandle, mailbox: &Arc<Mailbox>) {
         let mailboxes = &self.mailboxes;
         let is_current = |number: usize, mailbox: &Arc<Mailbox>| matches!(mailboxes.get(number), Some(Some(known)) if Arc::ptr_eq(known, mailbox));
-        let remote = mailbox.remote().ip();
-        if let Some(oldest) = self.layers.begin_handshake(handle.0, mailbox, remote, is_current) {
-            self.use_layer(now, ConnectionHandle(oldest), |layer, connection| layer.evict(now, connection));
+        if let Some(old) = self.layers.begin_handshake(handle.0, mailbox, mailbox.remote().ip(), is_current) {
+            self.use_layer(now, ConnectionHandle(old), |layer, connection| layer.evict(now, connection));
         }
     }
 
