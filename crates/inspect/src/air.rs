@@ -10,15 +10,12 @@ use whimbrel_wifi::frame::radiotap::Radiotap;
 use whimbrel_wifi::phy::{Modulation, Phy, Preamble, Rate};
 
 use crate::capture::Record;
+use crate::link::{IEEE802_11, IEEE802_11_RADIOTAP};
 
 mod stamps;
 
 pub use stamps::{Clock, Moment, StampDetector, Stamps};
 
-/// 802.11 frames without a radiotap header.
-const IEEE802_11: u16 = 105;
-/// 802.11 frames behind a radiotap header.
-const IEEE802_11_RADIOTAP: u16 = 127;
 /// Bytes of the frame check sequence.
 const CHECK_SEQUENCE: u64 = 4;
 /// Frequencies above are of the band at 5 GHz, in MHz.

@@ -14,6 +14,7 @@ mod input;
 mod pcap;
 mod pcapng;
 
+use std::collections::VecDeque;
 use std::io::Read;
 
 use whimbrel_units::Instant;
@@ -38,7 +39,7 @@ pub struct Record<'a> {
     /// compressed.
     pub offset: u64,
     /// Capture time since 1970 (or the start of the simulation). Records without a time, which pcapng allows,
-    /// have that of the previous record.
+    /// have that of the previous record; those before the first time have that of the first record with one.
     pub at: Instant,
     /// Number of the interface; zero in pcap files.
     pub interface: u32,
@@ -58,9 +59,20 @@ pub struct CaptureReader<R: Read> {
     input: Input<R>,
     format: Format,
     records: u64,
-    now: Instant,
+    /// Time of the latest record with a time.
+    now: Option<Instant>,
+    /// Records before the first time, with their data.
+    early: VecDeque<(Frame, Vec<u8>)>,
+    /// Data of the record that was the first of these.
+    early_data: Vec<u8>,
+    /// What follows `early`: the frame in the input's buffer, or the reason why there is none.
+    next: Option<Result<Option<Frame>, CaptureError>>,
     failed: bool,
 }
+
+/// Maximum number of records before the first time that are held until it is known, and of their bytes.
+const MAX_EARLY: usize = 1 << 16;
+const MAX_EARLY_BYTES: usize = 1 << 26;
 
 #[derive(Debug)]
 enum Format {
@@ -93,7 +105,16 @@ impl<R: Read> CaptureReader<R> {
         } else {
             Format::Pcap(Pcap::start(&mut input, magic)?)
         };
-        Ok(Self { input, format, records: 0, now: Instant::ZERO, failed: false })
+        Ok(Self {
+            input,
+            format,
+            records: 0,
+            now: None,
+            early: VecDeque::new(),
+            early_data: Vec::new(),
+            next: None,
+            failed: false,
+        })
     }
 
     /// Checks the number of packets that a list has after the last frame. Frames may hold several packets, so that a count of
@@ -117,27 +138,66 @@ impl<R: Read> CaptureReader<R> {
         if self.failed {
             return Ok(None);
         }
-        let frame = match &mut self.format {
-            Format::Pcap(pcap) => pcap.next_frame(&mut self.input),
-            Format::Pcapng(pcapng) => pcapng.next_frame(&mut self.input),
-        };
+        let frame = self.next_frame();
         self.failed = frame.is_err();
-        let Some(frame) = frame? else { return Ok(None) };
+        let Some((frame, is_early)) = frame? else { return Ok(None) };
         self.records += 1;
-        self.now = frame.at.unwrap_or(self.now);
+        self.now = frame.at.or(self.now);
+        let data = if is_early { &self.early_data[..] } else { self.input.buffer() };
         Ok(Some(Record {
             number: self.records,
             offset: frame.offset,
-            at: self.now,
+            at: self.now.unwrap_or_default(),
             interface: frame.interface,
             interface_name: match &self.format {
                 Format::Pcap(_) => None,
                 Format::Pcapng(pcapng) => pcapng.interface_name(frame.interface),
             },
             link_type: frame.link_type,
-            data: &self.input.buffer()[frame.start..frame.start + frame.length],
+            data: &data[frame.start..frame.start + frame.length],
             original_length: frame.original_length.max(frame.length as u32),
         }))
+    }
+
+    /// The next frame, and `true` if its data are in `early_data`.
+    fn next_frame(&mut self) -> Result<Option<(Frame, bool)>, CaptureError> {
+        if let Some((frame, data)) = self.early.pop_front() {
+            self.early_data = data;
+            return Ok(Some((frame, true)));
+        }
+        if let Some(next) = self.next.take() {
+            return next.map(|frame| frame.map(|frame| (frame, false)));
+        }
+        let first = self.read_frame()?;
+        if self.now.is_some() || first.is_none_or(|frame| frame.at.is_some()) {
+            return Ok(first.map(|frame| (frame, false)));
+        }
+        self.next = Some(self.hold_early(first));
+        self.next_frame()
+    }
+
+    /// Holds the frames before the first with a time, and gives them that time. Returns what follows them.
+    fn hold_early(&mut self, mut next: Option<Frame>) -> Result<Option<Frame>, CaptureError> {
+        let mut bytes = 0;
+        while let Some(frame) = next {
+            let is_full = self.early.len() >= MAX_EARLY || bytes >= MAX_EARLY_BYTES;
+            if frame.at.is_some() || is_full {
+                // Without a time within the limits, the records begin at zero.
+                self.now = Some(frame.at.unwrap_or_default());
+                break;
+            }
+            bytes += self.input.buffer().len();
+            self.early.push_back((frame, self.input.buffer().to_vec()));
+            next = self.read_frame()?;
+        }
+        Ok(next)
+    }
+
+    fn read_frame(&mut self) -> Result<Option<Frame>, CaptureError> {
+        match &mut self.format {
+            Format::Pcap(pcap) => pcap.next_frame(&mut self.input),
+            Format::Pcapng(pcapng) => pcapng.next_frame(&mut self.input),
+        }
     }
 }
 

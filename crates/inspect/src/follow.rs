@@ -3,14 +3,15 @@
 //! Nothing here reads a file or a clock. Memory is bounded by the number of connections, each of which keeps
 //! a bounded number of packets and intervals.
 
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{PacketType, SeqNo};
 
-use crate::dissect::{Checksum, Segment};
+use crate::copies::Viewpoint;
+use crate::segment::{Checksum, Flow, Protocol, Segment};
 
 pub mod anomaly;
 mod ccids;
@@ -22,7 +23,7 @@ pub mod handover;
 mod handshake;
 mod rtt;
 mod sent;
-mod sequence;
+pub(crate) mod sequence;
 pub mod side;
 pub mod table;
 mod tfrc;
@@ -47,6 +48,8 @@ pub struct FollowConfig {
     pub max_connections: usize,
     /// Time without packets before the end of the capture from which a connection is idle.
     pub idle_timeout: Duration,
+    /// The side of the path on which packets count that were captured at several points.
+    pub viewpoint: Viewpoint,
 }
 
 impl Default for FollowConfig {
@@ -56,6 +59,7 @@ impl Default for FollowConfig {
             interval: Duration::from_secs(1),
             max_connections: 1000,
             idle_timeout: Duration::from_secs(30),
+            viewpoint: Viewpoint::Receiver,
         }
     }
 }
@@ -80,6 +84,12 @@ impl Endpoint {
             udp_port: segment.udp.map(|ports| ports.source),
         }
     }
+    /// The flow to another end.
+    pub(crate) fn flow_to(self, destination: Self) -> Flow {
+        let end = |end: Self| SocketAddr::new(end.address, end.udp_port.unwrap_or(end.port));
+        Flow { protocol: Protocol::Dccp, source: end(self), destination: end(destination) }
+    }
+
     /// The destination of a packet.
     pub fn destination(segment: &Segment) -> Self {
         Self {
@@ -109,8 +119,8 @@ pub struct Followed {
     pub by: Side,
     /// The full sequence number.
     pub sequence: SeqNo,
-    /// `true` if the packet counts for its direction: captured where the direction is followed, without a
-    /// wrong checksum, with a sequence number within the window that has not been captured before.
+    /// `true` if the packet counts for its direction: without a wrong checksum, with a sequence number within the window that
+    /// has not been captured before.
     pub is_new: bool,
     /// Anomalies found in the packet.
     pub anomalies: Vec<AnomalyKind>,
@@ -205,11 +215,7 @@ impl Follower {
         if let Some(&index) = self.latest.get(&key) {
             let connection = &mut self.connections[index];
             let begins = kind == PacketType::Request
-                && !connection.handshake.admits_request(segment.packet.sequence)
-                && connection
-                    .half(connection.side_of(source))
-                    .interface
-                    .is_none_or(|here| here == segment.interface);
+                && !connection.handshake.admits_request(segment.packet.sequence);
             if !begins {
                 return Some(index);
             }

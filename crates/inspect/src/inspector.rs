@@ -1,40 +1,52 @@
 //! From captured frames to a report.
 
+use std::collections::VecDeque;
+
 use whimbrel_units::Instant;
+use whimbrel_wire::Packet;
 
 use crate::capture::{CaptureError, CaptureReader, Record};
-use crate::dissect::{Dissected, Dissector, Malformed, Segment};
+use crate::copies::Copies;
+use crate::dissect::{Dissector, Malformed, NotRead};
+use crate::flows::{FlowContent, Flows, TcpFollowed, UdpFollowed};
 use crate::follow::{FollowConfig, Followed, Follower};
-use crate::link::link_name;
+use crate::link::{NoPacket, link_name};
 use crate::names::seconds;
 use crate::report::{self, CaptureSummary, InterfaceReport, MalformedReport, Report};
+use crate::segment::{AnySegment, Datagram, Flow, Segment, TcpHeader};
 
-/// Maximum number of malformed frames and fragments listed; further ones are counted.
+/// Maximum number of malformed frames listed; further ones are counted.
 const MAX_NAMED: usize = 20;
 /// Maximum number of unknown link types counted separately.
 const MAX_LINK_TYPES: usize = 64;
 /// Maximum number of interfaces counted separately.
 const MAX_INTERFACES: usize = 1024;
 /// See [`Report::version`].
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
-/// Dissects the frames of a capture and tracks the connections in them.
+/// Dissects the frames of a capture and tracks the connections and flows in them.
 #[derive(Clone, Debug)]
 pub struct Inspector {
     dissector: Dissector,
+    copies: Copies,
     follower: Follower,
+    flows: Flows,
     summary: CaptureSummary,
+    malformed: VecDeque<Malformed>,
+    zero: Option<Instant>,
 }
 
-/// Result for a frame.
+/// A packet that counts, and the result of tracking it.
 #[derive(Clone, Debug)]
 pub enum Seen {
-    /// DCCP packets and the results of tracking them.
-    Packets(Vec<(Segment, Followed)>),
+    /// A DCCP packet.
+    Dccp(Box<Segment<Packet>>, Followed),
+    /// A UDP datagram.
+    Udp(Segment<Datagram>, UdpFollowed),
+    /// A TCP segment.
+    Tcp(Segment<TcpHeader>, TcpFollowed),
     /// A malformed DCCP packet.
     Malformed(Malformed),
-    /// Anything else.
-    Other,
 }
 
 impl Inspector {
@@ -42,53 +54,94 @@ impl Inspector {
     pub fn new(config: FollowConfig, udp_ports: &[u16]) -> Self {
         Self {
             dissector: Dissector::new(udp_ports),
+            copies: Copies::new(config.viewpoint),
             follower: Follower::new(config),
+            flows: Flows::new(config),
             summary: CaptureSummary::default(),
+            malformed: VecDeque::new(),
+            zero: None,
         }
     }
 
-    /// Processes a captured frame.
-    pub fn on_record(&mut self, record: &Record<'_>) -> Seen {
+    /// Processes a captured frame. The packets in it count later, once their copies are known: [`Inspector::poll`] has them.
+    pub fn on_record(&mut self, record: &Record<'_>) {
+        self.zero = Some(self.zero.map_or(record.at, |zero| zero.min(record.at)));
         self.summary.frames += 1;
         self.follower.on_time(record.at);
         self.count_interface(record);
-        match self.dissector.dissect(record) {
-            Dissected::Dccp(segments) => {
-                self.summary.dccp_packets += segments.len() as u64;
-                let follow = |segment: Segment| {
-                    let followed = self.follower.on_segment(&segment);
-                    (segment, followed)
-                };
-                Seen::Packets(segments.into_iter().map(follow).collect())
+        if record.data.len() < record.original_length as usize {
+            self.summary.cut_frames += 1;
+        }
+        let dissected = self.dissector.dissect(record);
+        for (segment, sighting) in dissected.segments {
+            self.copies.push(segment, &sighting);
+        }
+        for malformed in dissected.malformed {
+            self.on_malformed(malformed);
+        }
+        if let Some(reason) = dissected.not_read {
+            self.count_not_read(reason);
+        }
+    }
+
+    /// The next packet that counts, if it is known to; with `is_end`, after the last frame, all packets are.
+    pub fn poll(&mut self, is_end: bool) -> Option<Seen> {
+        if let Some(malformed) = self.malformed.pop_front() {
+            return Some(Seen::Malformed(malformed));
+        }
+        let segment = self.copies.pop(is_end)?;
+        Some(match segment {
+            AnySegment::Dccp(segment) => {
+                self.summary.dccp_packets += 1;
+                self.summary.cut_options += u64::from(!segment.has_all_options);
+                let followed = self.follower.on_segment(&segment);
+                Seen::Dccp(Box::new(segment), followed)
             }
-            Dissected::Malformed(malformed) => {
-                self.summary.malformed += 1;
-                if self.summary.malformed_first.len() < MAX_NAMED {
-                    self.summary.malformed_first.push(MalformedReport {
-                        packet: malformed.number,
-                        record_offset: malformed.record_offset,
-                        layer: malformed.layer,
-                        offset: malformed.offset,
-                        reason: malformed.reason.clone(),
-                    });
-                }
-                Seen::Malformed(malformed)
+            AnySegment::Udp(segment) => {
+                self.summary.udp_packets += 1;
+                let followed = self.flows.on_udp(&segment);
+                Seen::Udp(segment, followed)
             }
-            Dissected::Fragment(_) => {
-                self.summary.fragments += 1;
-                if self.summary.fragments_first.len() < MAX_NAMED {
-                    self.summary.fragments_first.push(record.number);
-                }
-                Seen::Other
+            AnySegment::Tcp(segment) => {
+                self.summary.tcp_packets += 1;
+                let followed = self.flows.on_tcp(&segment);
+                Seen::Tcp(segment, followed)
             }
-            Dissected::UnknownLink(link_type) => {
+        })
+    }
+
+    fn on_malformed(&mut self, malformed: Malformed) {
+        self.summary.malformed += 1;
+        if self.summary.malformed_first.len() < MAX_NAMED {
+            self.summary.malformed_first.push(MalformedReport {
+                packet: malformed.number,
+                record_offset: malformed.record_offset,
+                layer: malformed.layer,
+                offset: malformed.offset,
+                reason: malformed.reason.clone(),
+            });
+        }
+        self.malformed.push_back(malformed);
+    }
+
+    fn count_not_read(&mut self, reason: NotRead) {
+        let not_read = &mut self.summary.not_read;
+        match reason {
+            NotRead::Link(NoPacket::UnknownLink(link_type)) => {
                 let known = &mut self.summary.unknown_links;
                 if known.len() < MAX_LINK_TYPES || known.contains_key(&link_type) {
                     *known.entry(link_type).or_default() += 1;
                 }
-                Seen::Other
             }
-            Dissected::Other => Seen::Other,
+            NotRead::Link(NoPacket::NotIp) => not_read.not_ip += 1,
+            NotRead::Link(NoPacket::Cut) | NotRead::Cut => not_read.cut += 1,
+            NotRead::Link(NoPacket::Encrypted) => not_read.encrypted += 1,
+            NotRead::Link(NoPacket::Damaged) => not_read.damaged += 1,
+            NotRead::Link(NoPacket::Fragment) => not_read.wireless_fragments += 1,
+            NotRead::Protocol(protocol) => *not_read.protocols.entry(protocol).or_default() += 1,
+            NotRead::Invalid => not_read.invalid += 1,
+            // Counted when the datagram stays incomplete.
+            NotRead::Fragment => {}
         }
     }
 
@@ -110,19 +163,55 @@ impl Inspector {
         self.summary.error = Some(error.to_string());
     }
 
-    /// The report on the frames so far.
+    /// Capture time of the first frame.
+    pub fn zero(&self) -> Instant {
+        self.zero.unwrap_or_default()
+    }
+
+    /// Number of DCCP packets whose options were not captured completely.
+    pub fn cut_options(&self) -> u64 {
+        self.summary.cut_options
+    }
+
+    /// The clock rate of an RTP stream in Hz, if it is known; `None` if the source has turned out not to be RTP.
+    pub fn rtp_clock(&self, flow: Flow, ssrc: u32) -> Option<Option<f64>> {
+        let state = self.flows.flow(flow)?;
+        let FlowContent::Udp(streams) = &state.content else { return None };
+        let stream = streams.confirmed().find(|stream| stream.ssrc == ssrc)?;
+        Some(stream.jitter.clock_rate())
+    }
+
+    /// The report on the packets that [`Inspector::poll`] has returned.
     pub fn report(&self) -> Report {
         let (zero, end) = self.follower.span().unwrap_or_default();
-        Report {
+        let (fragments, fragments_first) = self.dissector.reassembly().incomplete();
+        let mut report = Report {
             version: VERSION,
             capture: CaptureSummary {
                 start_s: seconds(zero.saturating_since(Instant::ZERO)),
                 duration_s: seconds(end.saturating_since(zero)),
-                beyond_limit: self.follower.refused(),
+                beyond_limit: self.follower.refused() + self.flows.refused(),
+                copies: self.copies.copies(),
+                reassembled: self.dissector.reassembly().completed(),
+                fragments,
+                fragments_first,
                 ..self.summary.clone()
             },
             connections: report::connections(&self.follower),
+            flows: report::flow::flows(&self.flows, zero),
+        };
+        for connection in &mut report.connections {
+            let ends = [connection.client, connection.server];
+            for (half, (source, destination)) in
+                connection.halves.iter_mut().zip([(ends[0], ends[1]), (ends[1], ends[0])])
+            {
+                (half.packets_elsewhere, _) = self.copies.of_flow(source.flow_to(destination));
+            }
         }
+        for flow in &mut report.flows {
+            (flow.packets_elsewhere, flow.points) = self.copies.of_flow(flow.flow());
+        }
+        report
     }
 }
 
@@ -138,15 +227,38 @@ pub fn inspect(
 ) -> Result<Report, CaptureError> {
     let mut reader = CaptureReader::new(stream)?;
     let mut inspector = Inspector::new(config, udp_ports);
-    loop {
-        match reader.next_record() {
-            Ok(Some(record)) => drop(inspector.on_record(&record)),
-            Ok(None) => break,
-            Err(error) => {
-                inspector.on_error(&error);
-                break;
-            }
-        }
+    if let Err(error) = inspector.read(&mut reader, |_| true, |_| {}) {
+        inspector.on_error(&error);
     }
     Ok(inspector.report())
+}
+
+impl Inspector {
+    /// Reads a capture to its end. Frames that are not `wanted` are left out; `seen` is called for each packet that counts, in
+    /// the order of the capture. Packets are counted up to an error.
+    ///
+    /// # Errors
+    /// Returns an error if the file is truncated or invalid.
+    pub fn read<R: std::io::Read>(
+        &mut self,
+        reader: &mut CaptureReader<R>,
+        wanted: impl Fn(&Record<'_>) -> bool,
+        mut seen: impl FnMut(&Seen),
+    ) -> Result<(), CaptureError> {
+        let end = loop {
+            match reader.next_record() {
+                Ok(Some(record)) if wanted(&record) => self.on_record(&record),
+                Ok(Some(_)) => {}
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+            while let Some(packet) = self.poll(false) {
+                seen(&packet);
+            }
+        };
+        while let Some(packet) = self.poll(true) {
+            seen(&packet);
+        }
+        end
+    }
 }

@@ -4,6 +4,8 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use whimbrel_wire::{Ecn, checksum::internet_checksum};
 
+pub mod reassembly;
+
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +18,9 @@ const MOBILITY: u8 = 135;
 const HOST_IDENTITY: u8 = 139;
 const SHIM6: u8 = 140;
 
+/// The longest headers that are expected: those of IPv6 with some extensions.
+pub(crate) const MAX_HEADER: usize = 256;
+
 /// An IP packet: the header fields used here, and the payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IpPacket<'a> {
@@ -25,6 +30,10 @@ pub struct IpPacket<'a> {
     pub destination: IpAddr,
     /// The ECN bits.
     pub ecn: Ecn,
+    /// Time to live, or hop limit.
+    pub ttl: u8,
+    /// Identification of the IPv4 header; zero for IPv6.
+    pub identification: u16,
     /// The protocol of the payload, after all extension headers.
     pub protocol: u8,
     /// The captured part of the payload.
@@ -96,20 +105,26 @@ fn decode_v4(bytes: &[u8]) -> Result<IpPacket<'_>, IpError> {
     };
     let flags = u16::from_be_bytes([fixed[6], fixed[7]]);
     let (offset, more) = ((flags & 0x1fff) * 8, flags & 0x2000 != 0);
-    let identification = u16::from_be_bytes([fixed[4], fixed[5]]).into();
+    let identification = u16::from_be_bytes([fixed[4], fixed[5]]);
     let address =
         |at: usize| IpAddr::V4(Ipv4Addr::new(fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]));
     Ok(IpPacket {
         source: address(12),
         destination: address(16),
         ecn: Ecn::from_bits(fixed[1]),
+        ttl: fixed[8],
+        identification,
         protocol: fixed[9],
         payload: &rest[..rest.len().min(length)],
         length,
         offset: header_len,
         header_is_good: fixed[10..12] == [0, 0] || internet_checksum(header) == 0,
         addresses_are_final: true,
-        fragment: (offset != 0 || more).then_some(Fragment { identification, offset, more }),
+        fragment: (offset != 0 || more).then_some(Fragment {
+            identification: identification.into(),
+            offset,
+            more,
+        }),
     })
 }
 
@@ -126,6 +141,8 @@ fn decode_v6(bytes: &[u8]) -> Result<IpPacket<'_>, IpError> {
         source: address(8),
         destination: address(24),
         ecn: Ecn::from_bits(fixed[1] >> 4),
+        ttl: fixed[7],
+        identification: 0,
         protocol: fixed[6],
         payload: &rest[..rest.len().min(length)],
         length,
@@ -143,8 +160,8 @@ fn decode_v6(bytes: &[u8]) -> Result<IpPacket<'_>, IpError> {
             );
         }
         pass_extension(&mut packet, header_len);
-        // Later fragments of a datagram do not begin with a header.
-        if packet.fragment.is_some_and(|fragment| fragment.offset != 0) {
+        // What follows belongs to the datagram, of which later fragments do not begin with a header.
+        if packet.fragment.is_some() {
             break;
         }
     }

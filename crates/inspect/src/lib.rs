@@ -1,9 +1,10 @@
-//! Analysis of the DCCP connections of a capture: bytes in, report out.
+//! Analysis of the streams of a capture: bytes in, report out.
 //!
-//! [`capture`] reads pcap and pcapng files frame by frame, [`dissect`] finds DCCP packets in the frames (over
-//! IP, or inside UDP), [`follow`] tracks their connections, [`report`] contains the results. [`inspect()`]
-//! combines these; [`arrivals`] lists the captured packets for loss differentiation, and [`losses`] the times
-//! at which a DCCP or RTP stream lost packets. Nothing here opens a file, prints or reads a clock; no input
+//! [`capture`] reads pcap and pcapng files frame by frame, [`dissect`] finds packets in the frames: DCCP (over IP, or inside
+//! UDP), UDP and TCP. Each becomes a [`segment`], which knows what of it was captured; packets that were captured more than
+//! once count [once](Viewpoint). [`follow`] tracks DCCP connections, [`flows`] the RTP streams and whatever else there is,
+//! [`report`] contains the results. [`inspect()`] combines these; [`streams`] lists the packets of each stream, and
+//! [`losses`] the times at which one lost packets. Nothing here opens a file, prints or reads a clock; no input
 //! causes a panic, and memory is bounded by the number of tracked connections (for lists of packets, by their
 //! number).
 //!
@@ -20,11 +21,11 @@
 //! ```
 
 pub mod air;
-pub mod arrivals;
 pub mod capacity;
 pub mod capture;
-pub mod datagrams;
+mod copies;
 pub mod dissect;
+pub mod flows;
 pub mod follow;
 mod inspector;
 pub mod ip;
@@ -34,7 +35,9 @@ pub mod losses;
 pub mod names;
 pub mod option_length;
 pub mod report;
-pub mod rtp;
+pub mod segment;
+pub mod streams;
 
+pub use copies::Viewpoint;
 pub use follow::FollowConfig;
 pub use inspector::{Inspector, Seen, inspect};

@@ -1,10 +1,16 @@
 //! Decoding of link-layer headers.
 
-use whimbrel_wifi::frame::bytes::{self, Flags, Header};
+use core::hash::{Hash, Hasher};
+use std::hash::DefaultHasher;
+
 use whimbrel_wifi::frame::radiotap::Radiotap;
+
+mod wireless;
 
 #[cfg(test)]
 mod tests;
+
+use wireless::Aggregate;
 
 const NULL: u16 = 0;
 const ETHERNET: u16 = 1;
@@ -20,13 +26,19 @@ const PPP_ETHER: u16 = 51;
 const CISCO_HDLC: u16 = 104;
 const RAW: u16 = 101;
 /// 802.11 frames without the frame check sequence, in monitor mode.
-const IEEE802_11: u16 = 105;
+pub(crate) const IEEE802_11: u16 = 105;
 const LOOP: u16 = 108;
 const LINUX_COOKED: u16 = 113;
+/// 802.11 frames behind the header of Prism cards, or behind that of AVS.
+const IEEE802_11_PRISM: u16 = 119;
 /// 802.11 frames behind a radiotap header, in monitor mode.
-const IEEE802_11_RADIOTAP: u16 = 127;
+pub(crate) const IEEE802_11_RADIOTAP: u16 = 127;
+/// 802.11 frames behind the header of AVS.
+const IEEE802_11_AVS: u16 = 163;
 /// PPP with a direction byte instead of the HDLC address: Linux's pppd.
 const PPP_PPPD: u16 = 166;
+/// Frames of another link type behind a Per-Packet Information header.
+const PPI: u16 = 192;
 /// PPP after a direction byte.
 const PPP_WITH_DIRECTION: u16 = 204;
 const IPV4: u16 = 228;
@@ -37,36 +49,125 @@ const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
 /// PPPoE's session stage (RFC 2516, Section 4).
 const ETHERTYPE_PPPOE: u16 = 0x8864;
+/// Smaller values are the length of an 802.3 frame, whose LLC header follows.
+const LEAST_ETHERTYPE: u16 = 0x0600;
+/// MPLS, unicast and multicast (RFC 3032, Section 5).
+const ETHERTYPE_MPLS: [u16; 2] = [0x8847, 0x8848];
 /// PPP's numbers of IPv4 (RFC 1332, Section 2) and IPv6 (RFC 5072, Section 3).
 const PPP_IPV4: u16 = 0x0021;
 const PPP_IPV6: u16 = 0x0057;
 
-/// The IP packet in a frame; `None` if there is none or if the frame is truncated before it begins. Returns
-/// an unknown link type as `Err`.
-pub fn ip_packet(link_type: u16, frame: &[u8]) -> Result<Option<&[u8]>, u16> {
-    Ok(match link_type {
-        ETHERNET => ether_type(frame, 12).and_then(|kind| ip_of(kind, frame.get(14..)?)),
-        LINUX_COOKED => ether_type(frame, 14).and_then(|kind| ip_of(kind, frame.get(16..)?)),
-        LINUX_COOKED_2 => ether_type(frame, 0).and_then(|kind| ip_of(kind, frame.get(20..)?)),
-        RAW | RAW_BSD | RAW_OPENBSD | IPV4 | IPV6 => Some(frame).filter(|frame| !frame.is_empty()),
-        NULL | LOOP => after_family(frame),
-        PPP => ppp(after_hdlc_address(frame)),
-        PPP_SERIAL | CISCO_HDLC => match frame {
-            // Cisco's unicast and broadcast addresses.
-            [0x0f | 0x8f, _, rest @ ..] => ether_type(rest, 0).and_then(|kind| ip_of(kind, rest.get(2..)?)),
-            _ => ppp(after_hdlc_address(frame)),
-        },
-        IEEE802_11 => wireless(frame),
-        IEEE802_11_RADIOTAP => after_radiotap(frame),
-        PPP_ETHER => pppoe(frame),
-        PPP_PPPD => match frame {
-            // The control byte follows the direction, unless both ends have agreed to omit it.
-            [_, 0x03, rest @ ..] | [_, rest @ ..] => ppp(rest),
-            [] => None,
-        },
-        PPP_WITH_DIRECTION => frame.split_first().and_then(|(_, frame)| ppp(after_hdlc_address(frame))),
-        unknown => return Err(unknown),
-    })
+/// A frame without an IP packet that can be read.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum NoPacket {
+    /// The link type is unknown.
+    UnknownLink(u16),
+    /// Another protocol, or a frame that carries no data.
+    NotIp,
+    /// The frame ends before the IP packet begins.
+    Cut,
+    /// The body of the 802.11 frame is encrypted.
+    Encrypted,
+    /// The frame check sequence of the 802.11 frame is wrong.
+    Damaged,
+    /// The frame is a part of an 802.11 MSDU, which is not put together.
+    Fragment,
+}
+
+/// The IP packets of a frame, and where the frame was captured.
+#[derive(Clone, Debug)]
+pub struct Frame<'a> {
+    packets: Packets<'a>,
+    /// Identifies the place among those of one interface: link-layer addresses, the interface of a cooked frame and its
+    /// direction. A packet that is forwarded has another place before and after.
+    pub place: u64,
+    /// `true` if the frame is a repetition by the link layer.
+    pub is_retry: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Packets<'a> {
+    One(&'a [u8]),
+    /// The rest of an A-MSDU.
+    Aggregate(Aggregate<'a>),
+    None,
+}
+
+impl<'a> Iterator for Frame<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        match &mut self.packets {
+            Packets::Aggregate(aggregate) => aggregate.next(),
+            Packets::One(packet) => {
+                let packet = *packet;
+                self.packets = Packets::None;
+                Some(packet)
+            }
+            Packets::None => None,
+        }
+    }
+}
+
+impl<'a> Frame<'a> {
+    fn new(packet: &'a [u8], place: u64) -> Self {
+        Self { packets: Packets::One(packet), place, is_retry: false }
+    }
+
+    /// The IP packets of a frame: one, or several in an A-MSDU.
+    ///
+    /// # Errors
+    /// The reason why there is none.
+    pub fn parse(link_type: u16, frame: &'a [u8]) -> Result<Self, NoPacket> {
+        let simple = |packet: Result<&'a [u8], NoPacket>| packet.map(|packet| Self::new(packet, 0));
+        match link_type {
+            ETHERNET => {
+                let (addresses, rest) = frame.split_first_chunk::<12>().ok_or(NoPacket::Cut)?;
+                Ok(Self::new(ip_of(ether_type(rest, 0)?, after(rest, 2)?)?, place_of(addresses)))
+            }
+            LINUX_COOKED => {
+                let packet = ip_of(ether_type(frame, 14)?, after(frame, 16)?)?;
+                // The packet type is the direction.
+                Ok(Self::new(packet, place_of(&&frame[..2])))
+            }
+            LINUX_COOKED_2 => {
+                let packet = ip_of(ether_type(frame, 0)?, after(frame, 20)?)?;
+                // Interface index, and the packet type: the direction.
+                Ok(Self::new(packet, place_of(&(&frame[4..8], frame[10]))))
+            }
+            RAW | RAW_BSD | RAW_OPENBSD | IPV4 | IPV6 => simple(not_empty(frame)),
+            NULL | LOOP => simple(after_family(frame)),
+            PPP => simple(ppp(after_hdlc_address(frame))),
+            PPP_SERIAL | CISCO_HDLC => simple(match frame {
+                // Cisco's unicast and broadcast addresses.
+                [0x0f | 0x8f, _, rest @ ..] => ip_of(ether_type(rest, 0)?, after(rest, 2)?),
+                _ => ppp(after_hdlc_address(frame)),
+            }),
+            PPP_ETHER => simple(pppoe(frame)),
+            PPP_PPPD => simple(match frame {
+                // The control byte follows the direction, unless both ends have agreed to omit it.
+                [_, 0x03, rest @ ..] | [_, rest @ ..] => ppp(rest),
+                [] => Err(NoPacket::Cut),
+            }),
+            PPP_WITH_DIRECTION => simple(ppp(after_hdlc_address(after(frame, 1)?))),
+            IEEE802_11 => wireless::parse(frame, false),
+            IEEE802_11_RADIOTAP => {
+                let (radiotap, frame) = Radiotap::parse(frame).map_err(|_| NoPacket::Cut)?;
+                let flags = radiotap.flags.unwrap_or_default();
+                if flags & Radiotap::BAD_FCS != 0 {
+                    return Err(NoPacket::Damaged);
+                }
+                // The frame check sequence remains behind the IP packet, whose header has the length.
+                wireless::parse(frame, flags & Radiotap::DATA_PAD != 0)
+            }
+            IEEE802_11_PRISM | IEEE802_11_AVS => wireless::parse(wireless::after_prism(frame)?, false),
+            PPI => {
+                let (link_type, rest) = wireless::after_ppi(frame)?;
+                if link_type == PPI { Err(NoPacket::NotIp) } else { Self::parse(link_type, rest) }
+            }
+            unknown => Err(NoPacket::UnknownLink(unknown)),
+        }
+    }
 }
 
 /// The name of a link type, as in Wireshark and tcpdump.
@@ -78,6 +179,9 @@ pub fn link_name(link_type: u16) -> &'static str {
         LOOP => "loop",
         IEEE802_11 => "802.11",
         IEEE802_11_RADIOTAP => "802.11 with radiotap",
+        IEEE802_11_PRISM => "802.11 with Prism",
+        IEEE802_11_AVS => "802.11 with AVS",
+        PPI => "PPI",
         LINUX_COOKED => "Linux cooked v1",
         PPP | PPP_SERIAL | PPP_PPPD | PPP_WITH_DIRECTION => "PPP",
         PPP_ETHER => "PPPoE",
@@ -87,48 +191,62 @@ pub fn link_name(link_type: u16) -> &'static str {
     }
 }
 
-fn ether_type(frame: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(*frame.get(at..)?.first_chunk()?))
+/// A place as a number.
+fn place_of(parts: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    parts.hash(&mut hasher);
+    hasher.finish()
 }
 
-/// The IP packet after an EtherType, with any number of VLAN tags (802.1Q, 802.1ad and its predecessors), or
-/// in PPPoE.
-fn ip_of(mut kind: u16, mut rest: &[u8]) -> Option<&[u8]> {
+fn after(frame: &[u8], length: usize) -> Result<&[u8], NoPacket> {
+    frame.get(length..).ok_or(NoPacket::Cut)
+}
+
+fn not_empty(packet: &[u8]) -> Result<&[u8], NoPacket> {
+    if packet.is_empty() { Err(NoPacket::Cut) } else { Ok(packet) }
+}
+
+fn ether_type(frame: &[u8], at: usize) -> Result<u16, NoPacket> {
+    let bytes = after(frame, at)?.first_chunk().ok_or(NoPacket::Cut)?;
+    Ok(u16::from_be_bytes(*bytes))
+}
+
+/// The IP packet after an EtherType, with any number of VLAN tags (802.1Q, 802.1ad and its predecessors), behind the LLC and
+/// SNAP headers of an 802.3 frame, in MPLS or in PPPoE.
+fn ip_of(mut kind: u16, mut rest: &[u8]) -> Result<&[u8], NoPacket> {
     while matches!(kind, 0x8100 | 0x88a8 | 0x9100 | 0x9200) {
         kind = ether_type(rest, 2)?;
-        rest = rest.get(4..)?;
+        rest = after(rest, 4)?;
     }
     match kind {
-        ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => Some(rest).filter(|rest| !rest.is_empty()),
+        ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => not_empty(rest),
         ETHERTYPE_PPPOE => pppoe(rest),
-        _ => None,
+        kind if ETHERTYPE_MPLS.contains(&kind) => mpls(rest),
+        kind if kind < LEAST_ETHERTYPE => wireless::after_snap(rest),
+        _ => Err(NoPacket::NotIp),
+    }
+}
+
+/// The IP packet behind a stack of MPLS labels. The labels do not name the protocol; IP packets begin with their version.
+fn mpls(mut rest: &[u8]) -> Result<&[u8], NoPacket> {
+    loop {
+        let (label, behind) = rest.split_first_chunk::<4>().ok_or(NoPacket::Cut)?;
+        rest = behind;
+        if label[2] & 1 != 0 {
+            break;
+        }
+    }
+    match not_empty(rest)?[0] >> 4 {
+        4 | 6 => Ok(rest),
+        _ => Err(NoPacket::NotIp),
     }
 }
 
 /// The IP packet after the header of PPPoE's session stage: version and type, code, session, length (RFC
 /// 2516, Section 4).
-fn pppoe(frame: &[u8]) -> Option<&[u8]> {
-    let (header, rest) = frame.split_first_chunk::<6>()?;
-    let is_session = header[..2] == [0x11, 0];
-    is_session.then_some(rest).and_then(ppp)
-}
-
-/// The IP packet in a data frame that is not encrypted and not known to be damaged. The frame check sequence, where there is
-/// one, remains behind it: the IP header has the packet's length.
-fn after_radiotap(frame: &[u8]) -> Option<&[u8]> {
-    let (radiotap, frame) = Radiotap::parse(frame).ok()?;
-    let is_damaged = radiotap.flags.unwrap_or_default() & Radiotap::BAD_FCS != 0;
-    wireless(frame).filter(|_| !is_damaged)
-}
-
-/// The IP packet behind the LLC and SNAP headers (RFC 1042) of an 802.11 data frame.
-fn wireless(frame: &[u8]) -> Option<&[u8]> {
-    let (Header::Data(header), body) = Header::parse(frame).ok()? else { return None };
-    if header.flags.contains(Flags::PROTECTED) || header.fragment > 0 {
-        return None;
-    }
-    let body = body.strip_prefix(&bytes::SNAP)?;
-    ip_of(ether_type(body, 0)?, body.get(2..)?)
+fn pppoe(frame: &[u8]) -> Result<&[u8], NoPacket> {
+    let (header, rest) = frame.split_first_chunk::<6>().ok_or(NoPacket::Cut)?;
+    if header[..2] == [0x11, 0] { ppp(rest) } else { Err(NoPacket::NotIp) }
 }
 
 /// PPP without the address and control bytes of HDLC, which both ends may have agreed to omit (RFC 1662,
@@ -139,21 +257,21 @@ fn after_hdlc_address(frame: &[u8]) -> &[u8] {
 
 /// The IP packet after PPP's protocol number, of two bytes or, compressed, of one, which is odd (RFC 1661,
 /// Section 6.5).
-fn ppp(frame: &[u8]) -> Option<&[u8]> {
+fn ppp(frame: &[u8]) -> Result<&[u8], NoPacket> {
     let (protocol, rest) = match *frame {
         [low, ref rest @ ..] if low & 1 == 1 => (u16::from(low), rest),
         [high, low, ref rest @ ..] => (u16::from_be_bytes([high, low]), rest),
-        _ => return None,
+        _ => return Err(NoPacket::Cut),
     };
-    matches!(protocol, PPP_IPV4 | PPP_IPV6).then_some(rest).filter(|rest| !rest.is_empty())
+    if matches!(protocol, PPP_IPV4 | PPP_IPV6) { not_empty(rest) } else { Err(NoPacket::NotIp) }
 }
 
 /// The IP packet after an address family. Its byte order is that of the capturing machine, and the number of
 /// IPv6 that of its system.
-fn after_family(frame: &[u8]) -> Option<&[u8]> {
-    let (family, rest) = frame.split_first_chunk::<4>()?;
+fn after_family(frame: &[u8]) -> Result<&[u8], NoPacket> {
+    let (family, rest) = frame.split_first_chunk::<4>().ok_or(NoPacket::Cut)?;
     let family = u32::from_be_bytes(*family);
     let family = if family > 0xffff { family.swap_bytes() } else { family };
     // 10 is IPv6 on Linux, 23 on Windows; 24, 28 and 30 on the BSDs and macOS.
-    matches!(family, 2 | 10 | 23 | 24 | 28 | 30).then_some(rest).filter(|rest| !rest.is_empty())
+    if matches!(family, 2 | 10 | 23 | 24 | 28 | 30) { not_empty(rest) } else { Err(NoPacket::NotIp) }
 }

@@ -1,19 +1,18 @@
-//! Loss times of a captured stream: the stream with the most packets, DCCP or RTP.
+//! Loss times of a captured stream: the numbered stream with the most packets, DCCP, RTP or TCP.
 //!
 //! The capture must have been taken behind the losses, preferably at the receiver. A missing number is a lost
 //! packet, as all packets of a DCCP direction and of an RTP stream are numbered; a late packet is not
-//! missing. Missing packets are placed evenly between their neighbours, and each represents its share of the
+//! missing. TCP shows a loss by sending the data again. Missing packets are placed evenly between their neighbours, and each represents its share of the
 //! time between them: a stream with the same spacing would lose the same packets, a faster one more of them.
 
 use std::io::Read;
 
 use whimbrel_units::{Duration, Instant};
 
-use crate::arrivals::ArrivalList;
+use crate::FollowConfig;
 use crate::capture::{CaptureError, CaptureReader};
 use crate::loss_fit::LossRuns;
-use crate::rtp::RtpList;
-use crate::{FollowConfig, Inspector};
+use crate::streams;
 
 /// The losses of a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -63,37 +62,24 @@ pub fn losses_of<R: Read>(
     mut reader: CaptureReader<R>,
     port: Option<u16>,
 ) -> Result<Option<LossRecording>, CaptureError> {
-    let mut inspector = Inspector::new(FollowConfig::default(), &[]);
-    let (mut dccp, mut rtp) = (ArrivalList::new(), RtpList::default());
-    while let Some(record) = reader.next_record()? {
-        let seen = inspector.on_record(&record);
-        if matches!(seen, crate::Seen::Packets(_)) {
-            dccp.on_seen(&seen);
-        } else {
-            rtp.on_record(&record);
-        }
-        reader.check_listed(dccp.packets() + rtp.packets())?;
+    let found = streams::read(&mut reader, FollowConfig::default(), &[], |_| true);
+    if let Some(error) = found.error {
+        return Err(error);
     }
     let mut streams: Vec<(String, Packets)> = Vec::new();
-    for direction in dccp.into_data_directions() {
-        let (from, to) = (&direction.source, &direction.destination);
-        if port.is_none_or(|port| to.port == port || to.udp_port == Some(port)) {
-            let packets = direction.packets.iter().map(|packet| (packet.sequence, packet.at)).collect();
-            streams
-                .push((format!("DCCP {}:{} > {}:{}", from.address, from.port, to.address, to.port), packets));
+    for stream in found.streams {
+        let to = &stream.destination;
+        if port.is_some_and(|port| to.port != port && to.udp_port != Some(port)) {
+            continue;
         }
-    }
-    for (id, packets) in rtp.into_streams() {
-        if packets.len() > 1 && port.is_none_or(|port| id.destination.port() == port) {
-            streams.push((format!("RTP {} > {} ssrc {:08x}", id.source, id.destination, id.ssrc), packets));
+        if let Some(packets) = stream.numbered().filter(|packets| packets.len() > 1) {
+            streams.push((stream.to_string(), packets));
         }
     }
     let number = streams.len();
     // The first of equal ones, so that the result is deterministic.
     let largest = streams.into_iter().rev().max_by_key(|(_, packets)| packets.len());
-    Ok(largest
-        .filter(|(_, packets)| packets.len() > 1)
-        .map(|(stream, packets)| recording(stream, number, packets)))
+    Ok(largest.map(|(stream, packets)| recording(stream, number, packets)))
 }
 
 fn recording(stream: String, streams: usize, mut packets: Packets) -> LossRecording {

@@ -16,7 +16,11 @@ use crate::follow::table::Interval;
 use crate::follow::{Connection, Endpoint, Follower, Half, Roles, Spread, quiet};
 use crate::names::{self, seconds};
 
+pub mod flow;
 pub mod packet;
+
+use crate::flows::gaps::GapReport;
+use flow::FlowReport;
 
 /// Results for a capture.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -27,6 +31,8 @@ pub struct Report {
     pub capture: CaptureSummary,
     /// The connections, in order of their first packets.
     pub connections: Vec<ConnectionReport>,
+    /// The streams without DCCP, in order of their first packets: RTP, UDP and TCP, each direction for itself.
+    pub flows: Vec<FlowReport>,
 }
 
 /// Summary of a capture.
@@ -34,8 +40,18 @@ pub struct Report {
 pub struct CaptureSummary {
     /// Frames read.
     pub frames: u64,
-    /// DCCP packets in them.
+    /// DCCP packets in them, without copies.
     pub dccp_packets: u64,
+    /// UDP datagrams without DCCP, without copies.
+    pub udp_packets: u64,
+    /// TCP segments, without copies.
+    pub tcp_packets: u64,
+    /// Copies of packets that were captured at other points as well, which do not count.
+    pub copies: u64,
+    /// Frames that were not captured completely.
+    pub cut_frames: u64,
+    /// DCCP packets whose options were not captured completely.
+    pub cut_options: u64,
     /// Capture time of the first frame, in seconds since 1970 (or since a simulation's start).
     pub start_s: f64,
     /// Time from the first frame to the last, in seconds.
@@ -46,16 +62,39 @@ pub struct CaptureSummary {
     pub malformed: u64,
     /// The first of them.
     pub malformed_first: Vec<MalformedReport>,
-    /// Fragments of IP datagrams with DCCP or UDP, which are not reassembled.
+    /// IP datagrams that were put together from fragments.
+    pub reassembled: u64,
+    /// Fragments of datagrams of which others are missing.
     pub fragments: u64,
-    /// Frame numbers of the first fragments.
+    /// Frame numbers of the first fragment of the first of these.
     pub fragments_first: Vec<u64>,
+    /// Frames that were not read, by the reason.
+    pub not_read: NotReadSummary,
     /// Frames by unknown link type.
     pub unknown_links: BTreeMap<u16, u64>,
-    /// DCCP packets of connections beyond the limit.
+    /// Packets of connections and flows beyond the limit.
     pub beyond_limit: u64,
     /// The error, with its offset, that ended the reading of the file.
     pub error: Option<String>,
+}
+
+/// Frames that were not read, by the reason.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct NotReadSummary {
+    /// Other protocols than IP, and frames of the link layer itself.
+    pub not_ip: u64,
+    /// IP packets of other protocols, by their number.
+    pub protocols: BTreeMap<u8, u64>,
+    /// Frames that end before their ports or numbers.
+    pub cut: u64,
+    /// Encrypted 802.11 frames.
+    pub encrypted: u64,
+    /// 802.11 frames with a wrong frame check sequence.
+    pub damaged: u64,
+    /// Fragments of the 802.11 layer.
+    pub wireless_fragments: u64,
+    /// Packets with an invalid UDP or TCP header.
+    pub invalid: u64,
 }
 
 /// An interface of a capture.
@@ -149,10 +188,16 @@ pub struct HalfReport {
     pub ccid: Option<u64>,
     /// `true` if the CCID is known and not inferred from options.
     pub ccid_is_known: bool,
-    /// The capture's interface at which this direction is followed.
+    /// The capture's interface at which this direction counts, or did last.
     pub interface: Option<u32>,
-    /// Packets of this direction at other interfaces, which are ignored.
+    /// Copies of packets of this direction at other points of the capture, which do not count.
     pub packets_elsewhere: u64,
+    /// Packets whose options were not captured completely.
+    pub cut_options: u64,
+    /// Times without data.
+    pub gaps: Vec<GapReport>,
+    /// Number of gaps, including those that are not listed.
+    pub gaps_total: u64,
     /// Captured packets.
     pub seen: SeenReport,
     /// Values reported by the receiver.
@@ -224,7 +269,7 @@ pub struct ReportedReport {
     /// Application data received, in bytes, by Ack Vectors.
     pub acknowledged_bytes: Option<u64>,
     /// Packets not received, by Ack Vectors; `None` if none was captured: under CCIDs without them, and if
-    /// the other direction was not captured.
+    /// the other direction was not captured, or not all of its options.
     pub lost: Option<i64>,
     /// Packets received with a mark of congestion, by Ack Vectors.
     pub marked: Option<u64>,
@@ -322,9 +367,12 @@ fn half_report(sender: Side, connection: &Connection, zero: Instant) -> HalfRepo
         ccid,
         ccid_is_known,
         interface: half.interface,
-        packets_elsewhere: half.counts.elsewhere,
+        packets_elsewhere: 0,
+        cut_options: half.cut_options,
+        gaps: half.gaps.report(zero, true),
+        gaps_total: half.gaps.total().0,
         seen: seen(half),
-        reported: reported(half),
+        reported: reported(half, connection.half(sender.other()).cut_options > 0),
         features: connection.features.of_half(sender),
         intervals: half.table.intervals(zero, connection.last),
     }
@@ -353,9 +401,10 @@ fn seen(half: &Half) -> SeenReport {
     }
 }
 
-fn reported(half: &Half) -> ReportedReport {
+/// `is_cut`: options of the receiver are unknown, and with them what its Ack Vectors add up to.
+fn reported(half: &Half, is_cut: bool) -> ReportedReport {
     let reported = &half.reported;
-    let by_ack_vector = reported.by_ack_vector;
+    let by_ack_vector = reported.by_ack_vector && !is_cut;
     ReportedReport {
         acknowledged_bytes: by_ack_vector.then_some(reported.acknowledged),
         lost: by_ack_vector.then_some(reported.lost),

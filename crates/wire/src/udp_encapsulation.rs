@@ -23,7 +23,7 @@ pub const HEADER_LEN: usize = 8;
 pub const PROTOCOL: u8 = 17;
 
 /// The UDP ports of a datagram. The DCCP ports inside are independent (RFC 6773, Section 3.8).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub struct UdpPorts {
     /// Source Port.
     pub source: u16,

@@ -1,5 +1,7 @@
-//! `whimbrel inspect`: reports the DCCP connections of a capture file, or the tables of a record.
+//! `whimbrel inspect`: reports the streams of a capture file, or the tables of a record.
 
+mod columns;
+mod flows;
 mod packets;
 mod record;
 mod text;
@@ -34,10 +36,10 @@ pub(crate) struct InspectArgs {
     /// Length of an interval of the tables, such as 100ms.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_seconds)]
     interval: Duration,
-    /// Report only this connection. May be repeated.
+    /// Report only this DCCP connection. May be repeated.
     #[arg(long, value_name = "N")]
     connection: Vec<usize>,
-    /// Print one line per packet, before the report: with --json one object.
+    /// Print one line per DCCP packet, before the report: with --json one object.
     #[arg(long)]
     packets: bool,
     /// A UDP port that carries DCCP, beside 6511. May be repeated.
@@ -46,7 +48,7 @@ pub(crate) struct InspectArgs {
     /// Read only this interface of a pcapng file, by name or number. May be repeated.
     #[arg(long, value_name = "NAME")]
     interface: Vec<String>,
-    /// Maximum number of connections to follow.
+    /// Maximum number of connections and flows to follow.
     #[arg(long, value_name = "N", default_value_t = FollowConfig::default().max_connections)]
     max_connections: usize,
     /// Print the report as JSON, on one line.
@@ -67,24 +69,22 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
     };
     let mut inspector = Inspector::new(config, &args.udp_port);
     let mut lister = args.packets.then(|| Lister::new(&args.connection, args.json));
-    let mut failure = None;
-    loop {
-        match reader.next_record() {
-            Ok(Some(record)) if is_wanted(&record, &args.interface) => {
-                let seen = inspector.on_record(&record);
-                if let Some(lister) = &mut lister {
-                    lister.print(record.at, &seen)?;
-                }
+    let read = inspector.read(
+        &mut reader,
+        |record| is_wanted(record, &args.interface),
+        |seen| {
+            if let Some(lister) = &mut lister {
+                lister.print(seen);
             }
-            Ok(Some(_)) => {}
-            Ok(None) => break,
-            Err(error) => {
-                inspector.on_error(&error);
-                failure = Some(anyhow!(error).context(name.clone()));
-                break;
-            }
-        }
+        },
+    );
+    if let Some(lister) = lister {
+        lister.finish()?;
     }
+    let failure = read.err().map(|error| {
+        inspector.on_error(&error);
+        anyhow!(error).context(name.clone())
+    });
     let mut report = inspector.report();
     if !args.connection.is_empty() {
         if let Some(missing) =
@@ -95,6 +95,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
             );
         }
         report.connections.retain(|connection| args.connection.contains(&connection.number));
+        report.flows.clear();
     }
     if args.json {
         print::line(serde_json::to_string(&report)?)?;

@@ -28,7 +28,8 @@ const LARGEST_DATAGRAM: u32 = 1400;
                   whimbrel schedule examples/captures/call.pcapng.gz -o call.csv\n\n\
                   Of a video (MP4, Matroska, MPEG-TS and whatever else ffmpeg reads), each coded frame becomes the datagrams\n\
                   that carry it, at its decoding time. Of a capture (pcap or pcapng), each UDP datagram of one direction of one\n\
-                  flow, or the application data of each DCCP packet, becomes a datagram at its capture time.")]
+                  flow, or the application data of each DCCP packet or TCP segment, becomes a datagram at its capture time; what TCP sent\n\
+                  again is left out. Of several points of a capture, the one next to the sender counts.")]
 pub(crate) struct ScheduleArgs {
     /// The video or the capture.
     file: PathBuf,

@@ -125,10 +125,10 @@ impl Pcapng {
             return Input::<R>::error(offset + 12, kind);
         }
         let length = self.endian.u32(length);
-        let Some(rest) = length.checked_sub(BLOCK_FRAME + 16) else {
+        if length < BLOCK_FRAME + 16 {
             return Input::<R>::error(offset, too_short("pcapng section header", length, 28));
-        };
-        input.skip(u64::from(rest), "a pcapng section header")?;
+        }
+        input.skip(u64::from(padded(length) - BLOCK_FRAME - 16), "a pcapng section header")?;
         self.trailer(input, offset, length)
     }
 
@@ -141,7 +141,7 @@ impl Pcapng {
         what: &'static str,
         least: u32,
     ) -> Result<(), CaptureError> {
-        if length < BLOCK_FRAME + least || !length.is_multiple_of(4) {
+        if length < BLOCK_FRAME + least {
             return Input::<R>::error(offset, too_short(what, length, BLOCK_FRAME + least));
         }
         if length > MAX_BLOCK {
@@ -149,10 +149,10 @@ impl Pcapng {
             return Input::<R>::error(offset, kind);
         }
         // Includes the length field at the end of the block.
-        let whole = (length - BLOCK_FRAME + 4) as usize;
+        let whole = (padded(length) - BLOCK_FRAME + 4) as usize;
         input.fill(whole, what)?;
         let last = self.endian.u32_at(input.buffer(), whole - 4).unwrap_or(0);
-        if last == length {
+        if is_same_length(length, last) {
             Ok(())
         } else {
             Input::<R>::error(offset, CaptureErrorKind::TwoLengths(length, last))
@@ -166,16 +166,16 @@ impl Pcapng {
         offset: u64,
         length: u32,
     ) -> Result<(), CaptureError> {
-        let Some(rest) = length.checked_sub(BLOCK_FRAME).filter(|rest| rest.is_multiple_of(4)) else {
+        if length < BLOCK_FRAME {
             return Input::<R>::error(offset, too_short("pcapng block", length, BLOCK_FRAME));
-        };
-        input.skip(rest.into(), "a pcapng block")?;
+        }
+        input.skip(u64::from(padded(length) - BLOCK_FRAME), "a pcapng block")?;
         self.trailer(input, offset, length)
     }
 
     fn trailer<R: Read>(&self, input: &mut Input<R>, offset: u64, length: u32) -> Result<(), CaptureError> {
         match self.endian.u32(input.array("a pcapng block")?) {
-            last if last == length => Ok(()),
+            last if is_same_length(length, last) => Ok(()),
             last => Input::<R>::error(offset, CaptureErrorKind::TwoLengths(length, last)),
         }
     }
@@ -277,6 +277,17 @@ impl Pcapng {
 fn units(resolution: u8) -> u64 {
     let exponent = u32::from(resolution & 0x7f);
     if resolution & 0x80 == 0 { 10u64.pow(exponent.min(19)) } else { 1 << exponent.min(63) }
+}
+
+/// The length of a block in the file. Some programs write a length that is not a multiple of four without the padding that
+/// they write.
+fn padded(length: u32) -> u32 {
+    length.checked_next_multiple_of(4).unwrap_or(length)
+}
+
+/// `true` if the length at the end of a block is that of its beginning, with the padding or without it.
+fn is_same_length(length: u32, last: u32) -> bool {
+    padded(length) == padded(last)
 }
 
 fn too_short(what: &'static str, length: u32, least: u32) -> CaptureErrorKind {

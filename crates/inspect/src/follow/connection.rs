@@ -17,7 +17,7 @@ use super::sequence::SequencePlace;
 use super::side::Side;
 use super::tfrc::{TfrcFeedback, rtt_estimate};
 use super::{Endpoint, Roles};
-use crate::dissect::{Checksum, Segment};
+use crate::segment::{Checksum, Segment};
 use crate::{names, option_length};
 
 /// First type of the CCID-specific options sent by the receiver (RFC 4340, Section 10.3).
@@ -133,16 +133,8 @@ impl Connection {
         let by = self.side_of(Endpoint::source(segment));
         let packet = &segment.packet;
         let is_from_elsewhere = self.is_from_elsewhere(by, segment);
-        if is_from_elsewhere {
-            // Both directions may be captured at other interfaces than before.
-            self.halves.iter_mut().for_each(|half| half.interface = None);
-        }
-        let interface = *self.half_mut(by).interface.get_or_insert(segment.interface);
+        self.half_mut(by).interface = Some(segment.interface);
         let extended = self.extend(by, packet);
-        if interface != segment.interface {
-            self.half_mut(by).counts.elsewhere += 1;
-            return (extended, false);
-        }
         self.last = self.last.max(segment.at);
         self.count(by, segment);
         match segment.checksum {
@@ -158,11 +150,13 @@ impl Connection {
         }
         self.check_type(by, segment);
         self.check_options(by, segment);
+        self.half_mut(by).cut_options += u64::from(!segment.has_all_options);
         // RFC 5596, Section 2.2.1: the sequence number of a Listen is unrelated to the others.
         if packet.packet_type() == PacketType::Listen {
             return (extended, false);
         }
         let Some(arrival) = self.classify_number(by, segment, extended) else { return (extended, false) };
+        self.find_gaps(by, segment, arrival);
         self.handshake.on_packet(by, segment.at, packet);
         self.opened |= self.handshake.completed.is_some()
             || self.handshake.requests == 0
@@ -326,13 +320,13 @@ impl Connection {
             half.measure_lateness(segment.at, sequence);
         }
         match arrival {
-            SequencePlace::First => half.sent.push(sequence, 0, segment.at, payload),
+            SequencePlace::First => half.sent.push(sequence, 0, segment.first_at, payload),
             SequencePlace::New { missing } => {
-                half.sent.push(sequence, missing, segment.at, payload);
+                half.sent.push(sequence, missing, segment.first_at, payload);
                 half.table.row(segment.at).holes += missing.cast_signed();
             }
             SequencePlace::Late => {
-                half.sent.fill(sequence, segment.at, payload);
+                half.sent.fill(sequence, segment.first_at, payload);
                 half.table.row(segment.at).holes -= 1;
             }
             SequencePlace::Old => {
@@ -347,7 +341,7 @@ impl Connection {
             SequencePlace::Jump => {
                 half.sent = Default::default();
                 half.lateness = Default::default();
-                half.sent.push(sequence, 0, segment.at, payload);
+                half.sent.push(sequence, 0, segment.first_at, payload);
                 self.anomalies.add(AnomalyKind::NumbersJumped, segment.number, outside);
             }
         }
@@ -356,6 +350,22 @@ impl Connection {
             return None;
         }
         Some(arrival)
+    }
+
+    fn find_gaps(&mut self, by: Side, segment: &Segment, arrival: SequencePlace) {
+        let packet = &segment.packet;
+        let is_data = packet.packet_type().carries_data() && !packet.payload.is_empty();
+        let missing = match arrival {
+            SequencePlace::New { missing } => missing,
+            _ => 0,
+        };
+        let half = self.half_mut(by);
+        // Missing packets before one without data are those of the next one with data.
+        half.missing_before_data += missing;
+        if is_data && arrival != SequencePlace::Old {
+            let bytes = u32::try_from(packet.payload.len()).unwrap_or(u32::MAX);
+            half.gaps.on_packet(segment.at, bytes, std::mem::take(&mut half.missing_before_data));
+        }
     }
 
     /// Processes an acknowledgement of the other end's packets.
@@ -433,7 +443,7 @@ impl Connection {
         let at = segment.at;
         for option in &segment.packet.options {
             match option {
-                DccpOption::Timestamp(value) => self.half_mut(by).timestamps.push(*value, at),
+                DccpOption::Timestamp(value) => self.half_mut(by).timestamps.push(*value, segment.first_at),
                 DccpOption::TimestampEcho { timestamp, elapsed } => {
                     let half = self.half_mut(by.other());
                     if let Some(rtt) = half.timestamps.echo(*timestamp, elapsed_time(*elapsed), at) {

@@ -6,6 +6,8 @@ use whimbrel_control::reordering::LatenessMeter;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{Ecn, SeqNo};
 
+use crate::flows::gaps::Gaps;
+
 use super::rtt::{Spread, Timestamps};
 use super::sent::SentPackets;
 use super::sequence::Sequence;
@@ -22,8 +24,13 @@ pub(crate) struct Half {
     pub(crate) counts: Counts,
     pub(crate) reported: Reported,
     pub(crate) table: Table,
-    /// Interface of the capture at which the direction is followed: the first one with its packets.
+    pub(crate) gaps: Gaps,
+    /// Packets missing since the last one with data.
+    pub(crate) missing_before_data: u64,
+    /// Interface of the capture at which the latest packet counted.
     pub(crate) interface: Option<u32>,
+    /// Packets whose options were not captured completely.
+    pub(crate) cut_options: u64,
 }
 
 impl Half {
@@ -36,7 +43,10 @@ impl Half {
             counts: Counts::default(),
             reported: Reported::default(),
             table: Table::new(start, width),
+            gaps: Gaps::default(),
+            missing_before_data: 0,
             interface: None,
+            cut_options: 0,
         }
     }
 }
@@ -54,7 +64,6 @@ pub(crate) struct Counts {
     pub(crate) packets: u64,
     pub(crate) datagrams: u64,
     pub(crate) bytes: u64,
-    pub(crate) elsewhere: u64,
     /// Packets by type.
     pub(crate) types: [u64; 11],
     /// Packets by ECN codepoint.

@@ -27,6 +27,8 @@ pub(crate) struct Row {
     pub(crate) marked_here: u64,
     pub(crate) marked: u64,
     pub(crate) syncs: u64,
+    /// Retransmitted segments of TCP.
+    pub(crate) retransmitted: u64,
     pub(crate) loss_event_rate: Option<f64>,
     received: f64,
     received_in: Duration,
@@ -50,6 +52,7 @@ impl Row {
         self.marked_here += later.marked_here;
         self.marked += later.marked;
         self.syncs += later.syncs;
+        self.retransmitted += later.retransmitted;
         self.loss_event_rate = later.loss_event_rate.or(self.loss_event_rate);
         self.received += later.received;
         self.received_in += later.received_in;
@@ -62,7 +65,7 @@ impl Row {
 pub struct Interval {
     /// Start of the interval, in seconds since the capture's first packet.
     pub start_s: f64,
-    /// Length in seconds: the last interval ends with the connection.
+    /// Length in seconds: the last interval ends with the connection, and one without packets with the next packet's interval.
     pub length_s: f64,
     /// Packets captured.
     pub packets: u64,
@@ -89,6 +92,9 @@ pub struct Interval {
     pub marked: Option<u64>,
     /// Sync and SyncAck packets.
     pub syncs: u64,
+    /// Retransmitted segments of TCP.
+    #[serde(skip)]
+    pub retransmitted: u64,
 }
 
 /// The rows of one direction.
@@ -153,30 +159,44 @@ impl Table {
     /// last.
     pub(crate) fn intervals(&self, zero: Instant, last: Instant) -> Vec<Interval> {
         let whole = last.saturating_since(self.start).as_nanos();
-        let interval = |row: &Row| {
-            let begin = row.index.saturating_mul(self.width.as_nanos());
-            let length = whole.saturating_sub(begin).min(self.width.as_nanos());
-            let seconds = in_seconds(Duration::from_nanos(length));
-            let rate = |bytes: f64| if length == 0 { 0.0 } else { bytes * 8.0 / seconds };
-            let reported =
-                (!row.received_in.is_zero()).then(|| row.received * 8.0 / row.received_in.as_secs_f64());
-            let acknowledged = (row.acknowledged > 0).then(|| rate(row.acknowledged as f64));
-            Interval {
-                start_s: in_seconds(self.start.saturating_since(zero) + Duration::from_nanos(begin)),
-                length_s: seconds,
-                packets: row.packets,
-                datagrams: row.datagrams,
-                send_rate_bps: rate(row.bytes as f64),
-                goodput_bps: acknowledged.or(reported),
-                holes: (row.packets > 0).then_some(row.holes),
-                lost: (row.ack_vectors > 0).then_some(row.lost),
-                loss_event_rate: row.loss_event_rate,
-                rtt_s: row.rtt.mean().map(in_seconds),
-                marked_here: row.marked_here,
-                marked: (row.ack_vectors > 0).then_some(row.marked),
-                syncs: row.syncs,
+        let mut intervals = Vec::with_capacity(self.rows.len());
+        let mut next = 0;
+        for row in &self.rows {
+            // Intervals without packets are one row.
+            if row.index > next {
+                intervals.push(self.interval(&Row { index: next, ..Row::default() }, row.index - next, zero, whole));
             }
-        };
-        self.rows.iter().map(interval).collect()
+            intervals.push(self.interval(row, 1, zero, whole));
+            next = row.index + 1;
+        }
+        intervals
+    }
+
+    /// `row` over a number of intervals, of a connection that took `whole` nanoseconds.
+    fn interval(&self, row: &Row, intervals: u64, zero: Instant, whole: u64) -> Interval {
+        let width = self.width.as_nanos();
+        let begin = row.index.saturating_mul(width);
+        let length = whole.saturating_sub(begin).min(width.saturating_mul(intervals));
+        let seconds = in_seconds(Duration::from_nanos(length));
+        let rate = |bytes: f64| if length == 0 { 0.0 } else { bytes * 8.0 / seconds };
+        let reported =
+            (!row.received_in.is_zero()).then(|| row.received * 8.0 / row.received_in.as_secs_f64());
+        let acknowledged = (row.acknowledged > 0).then(|| rate(row.acknowledged as f64));
+        Interval {
+            start_s: in_seconds(self.start.saturating_since(zero) + Duration::from_nanos(begin)),
+            length_s: seconds,
+            packets: row.packets,
+            datagrams: row.datagrams,
+            send_rate_bps: rate(row.bytes as f64),
+            goodput_bps: acknowledged.or(reported),
+            holes: (row.packets > 0).then_some(row.holes),
+            lost: (row.ack_vectors > 0).then_some(row.lost),
+            loss_event_rate: row.loss_event_rate,
+            rtt_s: row.rtt.mean().map(in_seconds),
+            marked_here: row.marked_here,
+            marked: (row.ack_vectors > 0).then_some(row.marked),
+            syncs: row.syncs,
+            retransmitted: row.retransmitted,
+        }
     }
 }

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use whimbrel_wire::{DccpOption, Kind};
 
-use crate::dissect::{Checksum, Malformed, Segment};
+use crate::dissect::Malformed;
+use crate::segment::{Checksum, Segment};
 use crate::follow::anomaly::AnomalyKind;
 use crate::follow::side::Side;
 use crate::follow::{Endpoint, Followed};
@@ -77,6 +78,10 @@ pub struct PacketReport {
     pub service_code: Option<u32>,
     /// The content of a Reset.
     pub reset: Option<ResetReport>,
+    /// Number of this copy of the packet, from 1: more if others passed before.
+    pub copy: u32,
+    /// `false` if options are missing because the capture has cut the packet off.
+    pub has_all_options: bool,
     /// Its options, without Padding.
     pub options: Vec<OptionReport>,
     /// The anomalies found in it.
@@ -142,6 +147,8 @@ impl FrameReport {
                 }),
                 _ => None,
             },
+            copy: segment.copy,
+            has_all_options: segment.has_all_options,
             options: options
                 .map(|option| OptionReport {
                     number: option.kind(),

@@ -29,7 +29,8 @@ impl core::error::Error for RadiotapError {}
 pub struct Radiotap {
     /// Microseconds of the MAC's clock at the arrival of the first bit of the MPDU.
     pub tsft: Option<u64>,
-    /// Properties of the frame: [`Radiotap::SHORT_PREAMBLE`], [`Radiotap::HAS_FCS`], [`Radiotap::BAD_FCS`].
+    /// Properties of the frame: [`Radiotap::SHORT_PREAMBLE`], [`Radiotap::HAS_FCS`], [`Radiotap::DATA_PAD`],
+    /// [`Radiotap::BAD_FCS`].
     pub flags: Option<u8>,
     /// Rate in units of 500 kbit/s.
     pub rate: Option<u8>,
@@ -54,6 +55,8 @@ impl Radiotap {
     pub const SHORT_PREAMBLE: u8 = 0x02;
     /// Flag: the frame check sequence is included.
     pub const HAS_FCS: u8 = 0x10;
+    /// Flag: the header is padded to a multiple of four bytes before the body.
+    pub const DATA_PAD: u8 = 0x20;
     /// Flag: the frame check sequence is wrong.
     pub const BAD_FCS: u8 = 0x40;
 

@@ -5,10 +5,10 @@ use std::io::Read;
 use anyhow::anyhow;
 use serde_json::{Value, json};
 use whimbrel_control::loss_differentiation::{ClassifiedLoss, PacketArrival, Parameters, Scheme, classify};
-use whimbrel_inspect::arrivals::{ArrivalList, Direction};
+use whimbrel_inspect::FollowConfig;
 use whimbrel_inspect::capture::CaptureReader;
 use whimbrel_inspect::follow::Endpoint;
-use whimbrel_inspect::{FollowConfig, Inspector};
+use whimbrel_inspect::streams::{self, Stream, StreamKind};
 use whimbrel_units::{ByteCount, Instant};
 use whimbrel_wire::SeqNo;
 
@@ -25,30 +25,18 @@ pub(super) fn run<R: Read>(
     name: &str,
     mut reader: CaptureReader<R>,
 ) -> Result<(), Failure> {
-    let mut inspector = Inspector::new(FollowConfig::default(), &args.udp_port);
-    let (mut list, mut zero, mut failure) = (ArrivalList::new(), None, None);
-    loop {
-        match reader.next_record() {
-            Ok(Some(record)) => {
-                zero.get_or_insert(record.at);
-                if is_wanted(&record, &args.interface) {
-                    list.on_seen(&inspector.on_record(&record));
-                }
-                if let Err(error) = reader.check_listed(list.packets()) {
-                    failure = Some(anyhow!(error).context(name.to_owned()));
-                    break;
-                }
-            }
-            Ok(None) => break,
-            Err(error) => {
-                failure = Some(anyhow!(error).context(name.to_owned()));
-                break;
-            }
-        }
+    let found = streams::read(&mut reader, FollowConfig::default(), &args.udp_port, |record| {
+        is_wanted(record, &args.interface)
+    });
+    let failure = found.error.map(|error| anyhow!(error).context(name.to_owned()));
+    if found.cut_options > 0 {
+        print::note(format_args!(
+            "{name}: options of {} DCCP packets were cut off, with their send times if they had any",
+            found.cut_options
+        ));
     }
-    let directions: Vec<Direction> =
-        list.into_data_directions().filter(|one| is_asked_for(args, one)).collect();
-    let zero = zero.unwrap_or_default();
+    let directions: Vec<Stream> = found.streams.into_iter().filter(|one| is_asked_for(args, one)).collect();
+    let zero = found.zero;
     let classified: Vec<ClassifiedDirection> = directions
         .iter()
         .map(|one| ClassifiedDirection::new(scheme, &args.parameters(), one, zero))
@@ -65,35 +53,42 @@ pub(super) fn run<R: Read>(
     failure.map_or(Ok(()), |error| Err(error.into()))
 }
 
-fn is_asked_for(args: &ClassifyArgs, direction: &Direction) -> bool {
-    (args.connection.is_empty() || args.connection.contains(&direction.connection))
-        && args.sender.is_none_or(|end| end.side() == direction.sender)
+/// Packets with numbers of their own, which do not count bytes.
+fn is_asked_for(args: &ClassifyArgs, stream: &Stream) -> bool {
+    match stream.kind {
+        StreamKind::Dccp(connection, sender) => {
+            (args.connection.is_empty() || args.connection.contains(&connection))
+                && args.sender.is_none_or(|end| end.side() == sender)
+        }
+        StreamKind::Rtp(_) => args.connection.is_empty() && args.sender.is_none(),
+        StreamKind::Udp | StreamKind::Tcp => false,
+    }
 }
 
 /// The reason why nothing was classified.
 fn nothing(args: &ClassifyArgs, classified: Vec<ClassifiedDirection<'_>>) -> anyhow::Error {
     let first = classified.into_iter().find_map(|one| one.losses.err());
     first.unwrap_or_else(|| match args.connection[..] {
-        [] if args.sender.is_none() => anyhow!("no DCCP connection with application data"),
+        [] if args.sender.is_none() => anyhow!("no DCCP connection with application data, and no RTP stream"),
         _ => anyhow!("no application data in the selection by --connection and --sender"),
     })
 }
 
 /// A direction and its verdicts, or the reason why there are none.
 struct ClassifiedDirection<'a> {
-    direction: &'a Direction,
+    direction: &'a Stream,
     losses: anyhow::Result<Vec<ClassifiedLoss>>,
 }
 
 impl<'a> ClassifiedDirection<'a> {
     /// `zero` is the time of the first frame. Times are relative to it, which keeps trip times small and precise.
-    fn new(scheme: Scheme, parameters: &Parameters, direction: &'a Direction, zero: Instant) -> Self {
+    fn new(scheme: Scheme, parameters: &Parameters, direction: &'a Stream, zero: Instant) -> Self {
         let (timed, of) = (direction.with_send_time(), direction.with_data());
         // A packet may have a Timestamp for another reason, or be sent before both ends agreed.
         if scheme.needs_send_times() && 2 * timed <= of {
             let complaint = anyhow!(
-                "--scheme {scheme} uses trip times: it needs the Timestamp option on data packets, and {timed} of \
-                 {of} have it; {} do without",
+                "--scheme {scheme} uses trip times: it needs the send times of data packets (DCCP's Timestamp option, or RTP \
+                 timestamps of a known clock), and {timed} of {of} have one; {} do without",
                 schemes_without_send_times()
             );
             return Self { direction, losses: Err(complaint.context(title(direction))) };
@@ -101,20 +96,29 @@ impl<'a> ClassifiedDirection<'a> {
         let arrivals = direction.packets.iter().map(|packet| PacketArrival {
             at: Instant::ZERO + packet.at.saturating_since(zero),
             sequence: packet.sequence,
-            size: ByteCount::new(packet.bytes as u64),
+            size: ByteCount::new(u64::from(packet.bytes)),
             sent: packet.sent,
         });
         let mut losses = classify(&mut *scheme.build_with(parameters), arrivals);
         for loss in &mut losses {
-            loss.first = SeqNo::new(loss.first).value();
+            // As the packets have it.
+            loss.first = match direction.kind {
+                StreamKind::Rtp(_) => loss.first & 0xffff,
+                _ => SeqNo::new(loss.first).value(),
+            };
         }
         Self { direction, losses: Ok(losses) }
     }
 }
 
-fn title(direction: &Direction) -> String {
-    let (number, sender) = (direction.connection, direction.sender.name());
-    format!("connection {number}: {sender} {} > {}", end(&direction.source), end(&direction.destination))
+fn title(direction: &Stream) -> String {
+    match direction.kind {
+        StreamKind::Dccp(number, sender) => {
+            let (from, to) = (end(&direction.source), end(&direction.destination));
+            format!("connection {number}: {} {from} > {to}", sender.name())
+        }
+        _ => direction.to_string(),
+    }
 }
 
 fn end(endpoint: &Endpoint) -> String {
@@ -159,9 +163,15 @@ impl Report<'_> {
             .classified
             .iter()
             .map(|one| {
+                let (connection, sender, ssrc) = match one.direction.kind {
+                    StreamKind::Dccp(connection, sender) => (Some(connection), Some(sender), None),
+                    StreamKind::Rtp(ssrc) => (None, None, Some(ssrc)),
+                    StreamKind::Udp | StreamKind::Tcp => (None, None, None),
+                };
                 let mut value = json!({
-                    "connection": one.direction.connection,
-                    "sender": one.direction.sender,
+                    "connection": connection,
+                    "sender": sender,
+                    "ssrc": ssrc,
                     "source": one.direction.source,
                     "destination": one.direction.destination,
                     "arrived": one.direction.packets.len(),

@@ -1,10 +1,11 @@
 //! One line per packet: text, or a JSON object.
 
 use whimbrel_inspect::Seen;
-use whimbrel_inspect::dissect::{Checksum, Segment};
+
 use whimbrel_inspect::follow::Followed;
 use whimbrel_inspect::names;
 use whimbrel_inspect::report::packet::FrameReport;
+use whimbrel_inspect::segment::{Checksum, Segment};
 use whimbrel_units::Instant;
 use whimbrel_wire::{DccpOption, Ecn, Kind};
 
@@ -16,28 +17,44 @@ pub(super) struct Lister<'a> {
     connections: &'a [usize],
     is_json: bool,
     zero: Option<Instant>,
+    failure: Option<Failure>,
 }
 
 impl<'a> Lister<'a> {
     /// `connections`: only these; all, if none is named.
     pub(super) fn new(connections: &'a [usize], is_json: bool) -> Self {
-        Self { connections, is_json, zero: None }
+        Self { connections, is_json, zero: None, failure: None }
     }
 
-    /// Prints a frame captured at `at`.
-    pub(super) fn print(&mut self, at: Instant, seen: &Seen) -> Result<(), Failure> {
+    /// Prints a packet. After an error, nothing is printed: [`Lister::finish`] returns it.
+    pub(super) fn print(&mut self, seen: &Seen) {
+        if self.failure.is_none() {
+            self.failure = self.print_seen(seen).err();
+        }
+    }
+
+    /// The end of the list.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        self.failure.map_or(Ok(()), Err)
+    }
+
+    fn print_seen(&mut self, seen: &Seen) -> Result<(), Failure> {
+        let at = match seen {
+            Seen::Dccp(segment, _) => segment.at,
+            Seen::Malformed(malformed) => malformed.at,
+            Seen::Udp(segment, _) => segment.at,
+            Seen::Tcp(segment, _) => segment.at,
+        };
         let zero = *self.zero.get_or_insert(at);
         let seconds = at.saturating_since(zero).as_nanos() as f64 / 1e9;
         match seen {
-            Seen::Packets(packets) => {
-                for (segment, followed) in packets {
-                    let wanted = self.connections.is_empty()
-                        || followed.connection.is_some_and(|number| self.connections.contains(&number));
-                    if wanted && self.is_json {
-                        object(&FrameReport::of_packet(seconds, segment, followed))?;
-                    } else if wanted {
-                        print::line(line(seconds, segment, followed))?;
-                    }
+            Seen::Dccp(segment, followed) => {
+                let wanted = self.connections.is_empty()
+                    || followed.connection.is_some_and(|number| self.connections.contains(&number));
+                if wanted && self.is_json {
+                    object(&FrameReport::of_packet(seconds, segment, followed))?;
+                } else if wanted {
+                    print::line(line(seconds, segment, followed))?;
                 }
             }
             Seen::Malformed(malformed) if self.connections.is_empty() && self.is_json => {
@@ -47,7 +64,7 @@ impl<'a> Lister<'a> {
                 "{:>6} {seconds:>11.6}  malformed: {} header, byte {}: {}",
                 malformed.number, malformed.layer, malformed.offset, malformed.reason
             ))?,
-            Seen::Malformed(_) | Seen::Other => {}
+            Seen::Malformed(_) | Seen::Udp(..) | Seen::Tcp(..) => {}
         }
         Ok(())
     }
@@ -99,6 +116,9 @@ fn line(seconds: f64, segment: &Segment, followed: &Followed) -> String {
     let options: Vec<String> = options.map(names::option_description).collect();
     if !options.is_empty() {
         text += &format!(" <{}>", options.join(", "));
+    }
+    if !segment.has_all_options {
+        text += " <options cut off>";
     }
     for anomaly in &followed.anomalies {
         text += &format!(" !{}", anomaly.description());

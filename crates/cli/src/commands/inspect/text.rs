@@ -2,6 +2,9 @@
 
 use std::fmt::Write;
 
+use super::columns::{width, wrapped};
+use super::flows;
+
 use whimbrel_inspect::follow::features::Feature;
 use whimbrel_inspect::follow::handover::HandoverKind;
 use whimbrel_inspect::follow::table::Interval;
@@ -17,31 +20,42 @@ use crate::table::Table;
 pub(super) fn report(name: &str, report: &Report) -> String {
     let mut out = Text(String::new());
     out.summary(name, &report.capture);
-    if report.connections.is_empty() {
-        out.line("no DCCP connections");
+    if report.connections.is_empty() && report.flows.is_empty() {
+        out.line("no DCCP, UDP or TCP");
     }
     for connection in &report.connections {
         out.line("");
         out.connection(connection, &report.capture);
     }
+    flows::append(&mut out, &report.flows);
     out.0
 }
 
-struct Text(String);
+pub(super) struct Text(String);
 
 impl Text {
-    fn line(&mut self, line: impl std::fmt::Display) {
+    /// A line, which is continued below its text if it is wider than the terminal.
+    pub(super) fn line(&mut self, line: impl std::fmt::Display) {
         // Writing to a text cannot fail.
-        let _ = writeln!(self.0, "{line}");
+        let _ = writeln!(self.0, "{}", wrapped(&line.to_string(), width()));
     }
 
     fn summary(&mut self, name: &str, capture: &CaptureSummary) {
         self.line(format_args!(
-            "{name}: {}, {}, {:.3} s",
+            "{name}: {}, {:.3} s; packets: {} of DCCP, {} of UDP, {} of TCP",
             plural(capture.frames, "frame"),
-            plural(capture.dccp_packets, "DCCP packet"),
-            capture.duration_s
+            capture.duration_s,
+            capture.dccp_packets,
+            capture.udp_packets,
+            capture.tcp_packets,
         ));
+        if capture.copies > 0 {
+            self.line(format_args!(
+                "  {} of packets at other points of the capture do not count",
+                copies(capture.copies)
+            ));
+        }
+        self.not_read(capture);
         if capture.malformed > 0 {
             self.line(format_args!("  {}:", plural(capture.malformed, "malformed packet")));
             for one in &capture.malformed_first {
@@ -55,7 +69,7 @@ impl Text {
             let numbers: Vec<String> = capture.fragments_first.iter().map(u64::to_string).collect();
             let more = if capture.fragments > numbers.len() as u64 { ", ..." } else { "" };
             self.line(format_args!(
-                "  {}, which are not put together: packets {}{more}",
+                "  {} without the others of their datagrams: packets {}{more}",
                 plural(capture.fragments, "IP fragment"),
                 numbers.join(", ")
             ));
@@ -65,12 +79,47 @@ impl Text {
         }
         if capture.beyond_limit > 0 {
             self.line(format_args!(
-                "  {} of connections beyond --max-connections",
+                "  {} of connections and flows beyond --max-connections",
                 plural(capture.beyond_limit, "packet")
             ));
         }
         if let Some(error) = &capture.error {
             self.line(format_args!("  the file ends badly: {error}"));
+        }
+    }
+
+    /// What was not read, in a line each.
+    fn not_read(&mut self, capture: &CaptureSummary) {
+        if capture.cut_frames > 0 {
+            let options = match capture.cut_options {
+                0 => String::new(),
+                count => format!("; options of {} are unknown, and what they report", plural(count, "DCCP packet")),
+            };
+            self.line(format_args!("  {} were captured in part{options}", plural(capture.cut_frames, "frame")));
+        }
+        let not_read = &capture.not_read;
+        let mut parts = Vec::new();
+        for (count, what) in [
+            (not_read.not_ip, "without IP"),
+            (not_read.cut, "cut off before their numbers"),
+            (not_read.encrypted, "encrypted"),
+            (not_read.damaged, "damaged"),
+            (not_read.wireless_fragments, "802.11 fragments"),
+            (not_read.invalid, "with an invalid header"),
+        ] {
+            if count > 0 {
+                parts.push(format!("{count} {what}"));
+            }
+        }
+        for (protocol, count) in &not_read.protocols {
+            parts.push(match protocol {
+                1 | 58 => format!("{count} of ICMP"),
+                2 => format!("{count} of IGMP"),
+                protocol => format!("{count} of IP protocol {protocol}"),
+            });
+        }
+        if !parts.is_empty() {
+            self.line(format_args!("  not read: {}", parts.join(", ")));
         }
     }
 
@@ -114,12 +163,12 @@ impl Text {
                 anomaly.count, anomaly.meaning, anomaly.first_packet, anomaly.detail
             ));
         }
-        for half in &connection.halves {
-            self.half(half, capture);
-        }
+        let [one, other] = &connection.halves;
+        self.half(one, capture, other.cut_options > 0);
+        self.half(other, capture, one.cut_options > 0);
     }
 
-    fn half(&mut self, half: &HalfReport, capture: &CaptureSummary) {
+    fn half(&mut self, half: &HalfReport, capture: &CaptureSummary, is_cut: bool) {
         let ccid = match (half.ccid, half.ccid_is_known) {
             (Some(ccid), true) => match experiment(ccid) {
                 Some(name) => format!("CCID {ccid} (experimental; Whimbrel's {name})"),
@@ -141,11 +190,12 @@ impl Text {
             let interface = half.interface.unwrap_or(0);
             let name = capture.interfaces.get(&interface).and_then(|interface| interface.name.as_deref());
             self.line(format_args!(
-                "    seen at   interface {}; {} more at others (--interface chooses)",
+                "    seen at   interface {}; {} at other points (--interface chooses)",
                 name.map_or_else(|| interface.to_string(), str::to_owned),
-                half.packets_elsewhere
+                copies(half.packets_elsewhere)
             ));
         }
+        flows::gaps(self, "    ", &half.gaps, half.gaps_total);
         match seen.holes {
             Some(holes) => self.line(format_args!(
                 "    missing   {} in the sequence numbers here; {} late, {} repeated",
@@ -164,7 +214,7 @@ impl Text {
                 millis(lateness.maximum_s),
             ));
         }
-        self.reported(half);
+        self.reported(half, is_cut);
         self.list("ECN", seen.ecn.iter().filter(|_| seen.ecn.keys().any(|name| *name != "not-ECT")));
         let covered = seen.checksum_coverage.keys().any(|coverage| *coverage != 0);
         self.list(
@@ -185,7 +235,8 @@ impl Text {
         }
     }
 
-    fn reported(&mut self, half: &HalfReport) {
+    /// `is_cut`: options of the receiver were not captured.
+    fn reported(&mut self, half: &HalfReport, is_cut: bool) {
         let reported = &half.reported;
         let mut parts = Vec::new();
         if let (Some(bytes), Some(lost), Some(marked)) =
@@ -200,7 +251,8 @@ impl Text {
             parts.push(format!("last Receive Rate {}", bit_rate(rate)));
         }
         if reported.lost.is_none() && half.seen.datagrams > 0 {
-            parts.push("packets lost unknown (no Ack Vectors)".to_owned());
+            let reason = if is_cut { "options were cut off" } else { "no Ack Vectors" };
+            parts.push(format!("packets lost unknown ({reason})"));
         }
         if let Some(dropped) = reported.dropped_packets {
             parts.push(format!("Dropped Packets {dropped}"));
@@ -318,23 +370,28 @@ fn endpoint(endpoint: &Endpoint) -> String {
     }
 }
 
-fn plural(count: u64, what: &str) -> String {
+pub(super) fn plural(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-fn bit_rate(bps: f64) -> String {
+/// `1 copy`, `2 copies`.
+pub(super) fn copies(count: u64) -> String {
+    if count == 1 { "1 copy".into() } else { format!("{count} copies") }
+}
+
+pub(super) fn bit_rate(bps: f64) -> String {
     DataRate::from_bits_per_second(bps).to_string()
 }
 
-fn share(value: f64) -> String {
+pub(super) fn share(value: f64) -> String {
     format!("{:.3} %", value * 100.0)
 }
 
-fn millis(seconds: f64) -> String {
+pub(super) fn millis(seconds: f64) -> String {
     format!("{:.2} ms", seconds * 1e3)
 }
 
-fn spread(rtt: &RttReport) -> String {
+pub(super) fn spread(rtt: &RttReport) -> String {
     format!(
         "{} to {}, mean {} of {}",
         millis(rtt.min_s),
