@@ -52,7 +52,8 @@ fn check_streams(data: &[u8]) {
         let config = FollowConfig { viewpoint, ..FollowConfig::default() };
         for stream in streams::read(&mut reader, config, &[9], |_| true).streams {
             assert!(stream.with_data() > 0 && stream.packets.is_sorted_by_key(|packet| packet.at));
-            let mut numbers: Vec<u64> = stream.numbered().unwrap_or_default().iter().map(|packet| packet.0).collect();
+            let mut numbers: Vec<u64> =
+                stream.numbered().unwrap_or_default().iter().map(|packet| packet.0).collect();
             numbers.sort_unstable();
             assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "{stream}");
         }

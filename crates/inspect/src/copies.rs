@@ -41,6 +41,8 @@ const MAX_TIMES: u8 = 4;
 /// A place is more than one point if at least one in so many packets is seen there once more. Fewer are duplicates that the
 /// path has made.
 const SHARE_OF_POINT: u64 = 4;
+/// Packets of a flow that are distinguished, from which the packets that are seen once more are copies and not packets alike.
+const LEAST_PACKETS: u64 = 4;
 
 /// The side of the path on which packets count.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -123,7 +125,9 @@ impl Route {
     fn is_real(&self, index: usize) -> bool {
         let Point { place, time, sightings, .. } = self.points[index];
         let first = self.points.iter().find(|point| point.place == place && point.time == 1);
-        time == 1 || first.is_none_or(|first| sightings * SHARE_OF_POINT >= first.sightings)
+        let is_share =
+            |first: &Point| first.sightings >= LEAST_PACKETS && sightings * SHARE_OF_POINT >= first.sightings;
+        time == 1 || first.is_some_and(is_share)
     }
 
     /// Records that a packet passed `earlier` and was then seen at `later`. The time to live decides: clocks of interfaces
@@ -263,11 +267,9 @@ impl Copies {
 
     /// Forgets packets whose copies are not expected any more.
     fn forget(&mut self, at: Instant) {
-        while self
-            .known
-            .front()
-            .is_some_and(|oldest| self.known.len() >= MAX_KNOWN || at.saturating_since(oldest.first_at) > KNOWN_FOR)
-        {
+        while self.known.front().is_some_and(|oldest| {
+            self.known.len() >= MAX_KNOWN || at.saturating_since(oldest.first_at) > KNOWN_FOR
+        }) {
             let Some(oldest) = self.known.pop_front() else { return };
             if let Some(numbers) = self.by_identity.get_mut(&oldest.identity) {
                 if numbers.front() == Some(&self.first_known) {
@@ -307,9 +309,9 @@ impl Copies {
         }
         // The oldest that has not passed here: packets that are alike keep their order.
         let fresh = numbers.iter().copied().find(|number| times(&self.known[index(*number)], route) == 0);
-        let again = newest.filter(|_| sighting.identity.is_unique).filter(|number| {
-            (1..MAX_TIMES).contains(&times(&self.known[index(*number)], route))
-        });
+        let again = newest
+            .filter(|_| sighting.identity.is_unique)
+            .filter(|number| (1..MAX_TIMES).contains(&times(&self.known[index(*number)], route)));
         let (number, time) = match (fresh, again) {
             (Some(number), _) => (number, 1),
             (None, Some(number)) => (number, times(&self.known[index(number)], route) + 1),
@@ -319,7 +321,13 @@ impl Copies {
                 }
                 let number = self.first_known + self.known.len() as u64;
                 let identity = sighting.identity.number;
-                self.known.push_back(Known { identity, first_at: at, points: 0, copies: 0, has_counted: false });
+                self.known.push_back(Known {
+                    identity,
+                    first_at: at,
+                    points: 0,
+                    copies: 0,
+                    has_counted: false,
+                });
                 numbers.push_back(number);
                 (number, 1)
             }

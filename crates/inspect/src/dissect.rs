@@ -376,13 +376,7 @@ impl Context<'_> {
         self.out.segments.push((segment, sighting));
     }
 
-    fn segment<P>(
-        &self,
-        ip: &IpPacket<'_>,
-        udp: Option<UdpPorts>,
-        is_whole: bool,
-        packet: P,
-    ) -> Segment<P> {
+    fn segment<P>(&self, ip: &IpPacket<'_>, udp: Option<UdpPorts>, is_whole: bool, packet: P) -> Segment<P> {
         Segment {
             number: self.record.number,
             at: self.record.at,

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use whimbrel_units::{Duration, Instant};
 
-use crate::follow::table::Table;
 use crate::follow::FollowConfig;
+use crate::follow::table::Table;
 use crate::segment::{Datagram, Flow, Segment, TcpHeader};
 
 pub mod gaps;
@@ -154,7 +154,7 @@ impl Flows {
         let size = segment.packet.size;
         state.tally.count(segment, size);
         if size > 0 {
-            state.tally.gaps.on_packet(segment.at, size, 0);
+            state.tally.gaps.on_packet(segment.at, size);
         }
         let rtp = match &mut state.content {
             FlowContent::Udp(streams) => streams.on_datagram(segment, interval),
@@ -177,14 +177,17 @@ impl Flows {
             self.flows[other].tally.table.row(segment.at).rtt.add(rtt);
         }
         let FlowState { tally, content, .. } = &mut self.flows[index];
-        let FlowContent::Tcp(state) = content else { return TcpFollowed { flow: Some(index + 1), data: None } };
+        let FlowContent::Tcp(state) = content else {
+            return TcpFollowed { flow: Some(index + 1), data: None };
+        };
         tally.count(segment, segment.packet.size);
         let data = state.on_segment(segment);
         if let Some(place) = data {
             let row = tally.table.row(segment.at);
             row.retransmitted += u64::from(place.is_retransmission);
             row.holes += place.missing.cast_signed();
-            tally.gaps.on_packet(segment.at, segment.packet.size, place.missing);
+            tally.gaps.on_packet(segment.at, segment.packet.size);
+            tally.gaps.on_missing(place.missing);
         }
         TcpFollowed { flow: Some(index + 1), data }
     }

@@ -214,8 +214,8 @@ impl Follower {
         let kind = segment.packet.packet_type();
         if let Some(&index) = self.latest.get(&key) {
             let connection = &mut self.connections[index];
-            let begins = kind == PacketType::Request
-                && !connection.handshake.admits_request(segment.packet.sequence);
+            let begins =
+                kind == PacketType::Request && !connection.handshake.admits_request(segment.packet.sequence);
             if !begins {
                 return Some(index);
             }

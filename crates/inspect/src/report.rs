@@ -410,7 +410,10 @@ fn reported(half: &Half, is_cut: bool) -> ReportedReport {
         lost: by_ack_vector.then_some(reported.lost),
         marked: by_ack_vector.then_some(reported.marked),
         loss_event_rate: reported.loss_event_rate,
-        loss_event_rate_max: reported.loss_event_rate.map(|_| reported.greatest_loss_event_rate),
+        loss_event_rate_max: reported
+            .loss_event_rate
+            .filter(|_| !reported.has_cut_rates)
+            .map(|_| reported.greatest_loss_event_rate),
         receive_rate_bps: reported.receive_rate.map(|rate| f64::from(rate) * 8.0),
         dropped_packets: reported.dropped,
         rtt: RttReport::of(&reported.rtt),

@@ -169,7 +169,9 @@ impl StreamList {
     }
 
     fn on_dccp(&mut self, segment: &Segment, followed: &Followed) {
-        let &Followed { connection: Some(connection), by, sequence, is_new: true, .. } = followed else { return };
+        let &Followed { connection: Some(connection), by, sequence, is_new: true, .. } = followed else {
+            return;
+        };
         let packet = &segment.packet;
         let sent = packet.options.iter().find_map(|option| match option {
             DccpOption::Timestamp(value) => Some(*value),

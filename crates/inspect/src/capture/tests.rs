@@ -181,6 +181,63 @@ fn files_with_common_deviations_are_read() {
     assert_eq!(read_well(&cut)[1].data, b"second");
 }
 
+/// Some programs write block lengths without the padding that they write.
+#[test]
+fn blocks_of_odd_lengths_are_read_with_their_padding() {
+    let odd = |kind: u32, body: &[u8], trailer: u32| {
+        let length = body.len() as u32 + 12;
+        let padding = vec![0; body.len().next_multiple_of(4) - body.len()];
+        [&kind.to_le_bytes()[..], &length.to_le_bytes(), body, &padding, &(length + trailer).to_le_bytes()]
+            .concat()
+    };
+    let packet = |stamp: u32, data: &[u8]| {
+        let length = (data.len() as u32).to_le_bytes();
+        [&[0; 8][..], &stamp.to_le_bytes(), &length, &length, data].concat()
+    };
+    let interface = block(1, &[&[1, 0, 0, 0], &[0; 4]]);
+    let file = [
+        section(),
+        odd(0x0bad, b"abcde", 0),
+        interface,
+        odd(6, &packet(1_000_000, b"abc"), 0),
+        // The length at the end has the padding.
+        odd(6, &packet(2_000_000, b"abcde"), 3),
+        odd(6, &packet(3_000_000, b"abcd"), 0),
+    ];
+    let records = read_well(&file.concat());
+    let data: Vec<_> = records.iter().map(|one| (one.nanos / 1_000_000_000, &one.data[..])).collect();
+    assert_eq!(data, [(1, &b"abc"[..]), (2, b"abcde"), (3, b"abcd")]);
+}
+
+#[test]
+fn packets_before_the_first_time_have_that_of_the_first_with_one() {
+    let interface = block(1, &[&[1, 0, 0, 0], &[0; 4]]);
+    let simple = |data: &[u8; 4]| block(3, &[&[4, 0, 0, 0], data]);
+    let length = [4, 0, 0, 0];
+    let stamped = block(6, &[&[0; 8], &7_000_000u32.to_le_bytes(), &length, &length, b"last"]);
+    let before = [section(), interface, simple(b"one "), simple(b"two ")].concat();
+    let summary = |file: &[u8]| {
+        let (records, error) = read(file);
+        let records: Vec<_> =
+            records.iter().map(|one| (one.number, one.nanos / 1_000_000_000, one.data.clone())).collect();
+        (records, error.map(|error| error.to_string()))
+    };
+    let all = [&before[..], &stamped, &simple(b"four")].concat();
+    let expected = vec![
+        (1, 7, b"one ".to_vec()),
+        (2, 7, b"two ".to_vec()),
+        (3, 7, b"last".to_vec()),
+        (4, 7, b"four".to_vec()),
+    ];
+    assert_eq!(summary(&all), (expected, None));
+    // Without any time, they are at zero; an error comes behind them.
+    let none = vec![(1, 0, b"one ".to_vec()), (2, 0, b"two ".to_vec())];
+    assert_eq!(summary(&before), (none.clone(), None));
+    let (records, error) = summary(&[&before[..], &stamped[..20]].concat());
+    assert_eq!(records, none);
+    assert!(error.unwrap().contains("ends inside"));
+}
+
 #[test]
 fn files_of_other_formats_are_identified() {
     assert_eq!(

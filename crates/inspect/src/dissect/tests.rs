@@ -1,8 +1,9 @@
 use std::net::Ipv4Addr;
 
+use bytes::Bytes;
 use proptest::prelude::*;
 use whimbrel_wire::checksum::internet_checksum;
-use whimbrel_wire::{ChecksumCoverage, Kind, Options, Payload, SeqNo, ServiceCode};
+use whimbrel_wire::{ChecksumCoverage, Ecn, Kind, Options, Payload, SeqNo, ServiceCode};
 
 use super::*;
 
@@ -72,10 +73,12 @@ fn dissect(data: &[u8]) -> Dissected {
 
 #[track_caller]
 fn segments(dissected: Dissected) -> Vec<Segment> {
-    match dissected {
-        Dissected::Dccp(segments) => segments,
+    let dccp = |(segment, _)| match segment {
+        AnySegment::Dccp(segment) => segment,
         other => panic!("{other:?}"),
-    }
+    };
+    assert_eq!((&dissected.malformed[..], dissected.not_read), (&[][..], None));
+    dissected.segments.into_iter().map(dccp).collect()
 }
 
 #[track_caller]
@@ -86,10 +89,17 @@ fn only(dissected: Dissected) -> Segment {
 
 #[track_caller]
 fn malformed(dissected: Dissected) -> Malformed {
-    match dissected {
-        Dissected::Malformed(malformed) => malformed,
-        other => panic!("{other:?}"),
-    }
+    assert_eq!((dissected.segments.len(), dissected.not_read), (0, None));
+    let [malformed] = <[Malformed; 1]>::try_from(dissected.malformed).unwrap();
+    malformed
+}
+
+/// The only packet of a frame, which is no DCCP.
+#[track_caller]
+fn other(dissected: Dissected) -> AnySegment {
+    let [(segment, _)] = <[_; 1]>::try_from(dissected.segments).unwrap();
+    assert!(!matches!(segment, AnySegment::Dccp(_)), "{segment:?}");
+    segment
 }
 
 #[test]
@@ -110,7 +120,7 @@ fn dccp_in_udp_is_found_on_the_known_and_the_given_ports() {
     assert_eq!(segment.udp, Some(UdpPorts { source: 1024, destination: 6511 }));
     assert_eq!((segment.checksum, segment.packet.payload.len()), (Checksum::Good, 5));
     let elsewhere = in_udp(&packet(Kind::Data, 8, b"datum"), 1024, 4000);
-    assert!(matches!(dissect(&elsewhere), Dissected::Other));
+    other(dissect(&elsewhere));
     only(Dissector::new(&[4000]).dissect(&record(&elsewhere)));
 }
 
@@ -118,11 +128,11 @@ fn dccp_in_udp_is_found_on_the_known_and_the_given_ports() {
 fn dccp_in_udp_is_found_on_other_ports_once_a_connection_is_opened() {
     let mut dissector = Dissector::default();
     let data = in_udp(&packet(Kind::Data, 8, b"datum"), 1024, 4000);
-    assert!(matches!(dissector.dissect(&record(&data)), Dissected::Other));
+    other(dissector.dissect(&record(&data)));
     only(dissector.dissect(&record(&in_udp(&request(), 1024, 4000))));
     only(dissector.dissect(&record(&data)));
-    let other = in_udp(&packet(Kind::Data, 8, b"datum"), 1025, 4000);
-    assert!(matches!(dissector.dissect(&record(&other)), Dissected::Other));
+    let elsewhere = in_udp(&packet(Kind::Data, 8, b"datum"), 1025, 4000);
+    other(dissector.dissect(&record(&elsewhere)));
 }
 
 #[test]
@@ -133,7 +143,10 @@ fn other_protocols_on_udp_are_not_mistaken_for_dccp() {
     for payload in [&dns[..], &rtp] {
         let length = (8 + payload.len() as u16).to_be_bytes();
         let datagram = [&[0, 53, 0, 54][..], &length, &[0, 0], payload].concat();
-        assert!(matches!(dissect(&ip(17, &datagram)), Dissected::Other));
+        let AnySegment::Udp(segment) = other(dissect(&ip(17, &datagram))) else { panic!("UDP") };
+        assert_eq!(segment.packet.size as usize, payload.len());
+        assert_eq!(segment.packet.head.as_ref().map(|head| &head[..]), payload.get(..12));
+        assert_eq!(segment.udp, Some(UdpPorts { source: 53, destination: 54 }));
     }
 }
 
@@ -178,10 +191,101 @@ fn truncated_packets_are_read_up_to_their_header() {
     let whole = native(&packet(Kind::DataAck { ack: SeqNo::new(1) }, 8, &[7; 500]));
     let segment = only(dissect(&whole[..96]));
     assert_eq!((segment.packet.payload.len(), segment.checksum), (500, Checksum::Unknown));
-    assert!(!segment.is_whole);
-    // The options are truncated and replaced by zeros; a missing header is an error.
-    let error = malformed(dissect(&whole[..24]));
-    assert!(error.reason.ends_with("the capture has 4 of its 524 bytes"), "{error:?}");
+    assert!(!segment.is_whole && segment.has_all_options);
+    // Without the acknowledgement number, nothing is known that could be followed.
+    for length in 20..44 {
+        let dissected = dissect(&whole[..length]);
+        assert_eq!((dissected.segments.len(), dissected.not_read), (0, Some(NotRead::Cut)), "{length}");
+    }
+    let record = Record { original_length: whole.len() as u32, ..record(&whole[..12]) };
+    assert_eq!(Dissector::default().dissect(&record).not_read, Some(NotRead::Cut));
+}
+
+/// An option that was cut off is absent, with all behind it: zeros in its place would be a loss event rate of 100 %, or an Ack
+/// Vector without losses.
+#[test]
+fn options_that_were_cut_off_are_unknown() {
+    use whimbrel_wire::DccpOption;
+    let mut sent = packet(Kind::Ack { ack: SeqNo::new(1) }, 8, b"");
+    let rate =
+        |value: u32| DccpOption::CcidSpecific { kind: 192, data: value.to_be_bytes().into_iter().collect() };
+    sent.options = [DccpOption::Timestamp(77), rate(10), DccpOption::Timestamp(78)].into_iter().collect();
+    let native = native(&sent);
+    let in_udp = in_udp(&sent, 6511, 6511);
+    for (whole, start) in [(&native, 20 + 24), (&in_udp, 28 + 24)] {
+        // The two Timestamps have six bytes each, and so has the rate.
+        for (length, known) in [(0, 0), (5, 0), (6, 1), (11, 1), (12, 2), (17, 2)] {
+            let segment = only(dissect(&whole[..start + length]));
+            assert!(!segment.has_all_options, "{length}");
+            let options: Vec<_> =
+                segment.packet.options.into_iter().filter(|option| *option != DccpOption::Padding).collect();
+            assert_eq!(options, sent.options[..known], "{length}");
+        }
+        // Only the Padding at the end is missing.
+        assert!(!only(dissect(&whole[..start + 18])).has_all_options);
+        assert!(only(dissect(whole)).has_all_options);
+    }
+}
+
+#[test]
+fn tcp_segments_are_dissected() {
+    let mut header = vec![0x1f, 0x90, 0, 80, 0, 0, 0, 7, 0, 0, 0, 9, 0x60, 0x18, 1, 1, 0, 0, 0, 0];
+    header.extend([1, 1, 1, 0]);
+    let whole = ip(6, &[&header[..], &[7; 100]].concat());
+    for length in [20 + 20, 20 + 24, whole.len()] {
+        let AnySegment::Tcp(segment) = other(dissect(&whole[..length])) else { panic!("TCP") };
+        let expected = TcpHeader {
+            source_port: 8080,
+            destination_port: 80,
+            sequence: 7,
+            ack: Some(9),
+            flags: 0x18,
+            size: 100,
+        };
+        assert_eq!((segment.packet, segment.is_whole), (expected, length == whole.len()));
+    }
+    assert_eq!(dissect(&whole[..39]).not_read, Some(NotRead::Cut));
+    let mut wrong = whole;
+    wrong[32] = 0x40;
+    assert_eq!(dissect(&wrong).not_read, Some(NotRead::Invalid));
+}
+
+#[test]
+fn sizes_of_datagrams_follow_the_udp_length_as_far_as_the_packet_has_room() {
+    let size = |announced: u16| {
+        let payload = [&[0, 53, 0, 54][..], &announced.to_be_bytes(), &[0, 0], &[0xff; 100]].concat();
+        match dissect(&ip(17, &payload)) {
+            Dissected { not_read: Some(reason), .. } => Err(reason),
+            dissected => match other(dissected) {
+                AnySegment::Udp(segment) => Ok(segment.packet.size),
+                other => panic!("{other:?}"),
+            },
+        }
+    };
+    assert_eq!(size(58), Ok(50), "padded by Ethernet");
+    assert_eq!(size(0), Ok(100), "left to the network card");
+    assert_eq!(size(8), Ok(0));
+    for announced in [1, 7, 60_000] {
+        assert_eq!(size(announced), Err(NotRead::Invalid), "{announced}");
+    }
+}
+
+/// The whole identifies a packet: not its time to live, its mark of congestion and its checksum, which change on the way.
+#[test]
+fn copies_of_a_packet_have_one_identity() {
+    let identity = |bytes: &[u8]| dissect(bytes).segments[0].1.identity;
+    let sent = native(&packet(Kind::Data, 8, b"datum"));
+    let change = |at: &[usize]| {
+        let mut changed = sent.clone();
+        at.iter().for_each(|at| changed[*at] ^= 3);
+        // The header's checksum is left to the network card.
+        changed[10..12].copy_from_slice(&[0, 0]);
+        identity(&changed)
+    };
+    assert_eq!(change(&[1, 8]), identity(&sent), "ECN and time to live");
+    assert_eq!(change(&[26, 27]), identity(&sent), "DCCP checksum");
+    assert_ne!(change(&[35]), identity(&sent), "sequence number");
+    assert_ne!(change(&[5]), identity(&sent), "identification");
 }
 
 #[test]
@@ -211,18 +315,36 @@ fn malformed_packets_are_reported_with_the_offset() {
 }
 
 #[test]
-fn fragments_and_unknown_links_are_reported() {
-    let mut part = native(&request());
-    part[6] = 0x20;
-    assert!(matches!(dissect(&part), Dissected::Fragment(Fragment { more: true, .. })));
-    let record = Record { link_type: 147, ..record(&part) };
-    assert!(matches!(Dissector::default().dissect(&record), Dissected::UnknownLink(147)));
+fn fragments_become_a_packet_when_they_are_complete() {
+    let whole = native(&packet(Kind::Data, 8, &[7; 60]));
+    let part = |offset: usize, bytes: &[u8], more: u8| {
+        let mut part = ip(33, bytes);
+        (part[6], part[7]) = (more, (offset / 8) as u8);
+        part[10..12].copy_from_slice(&[0, 0]);
+        part
+    };
+    let mut dissector = Dissector::default();
+    let first = dissector.dissect(&record(&part(0, &whole[20..60], 0x20)));
+    assert_eq!((first.segments.len(), first.not_read), (0, Some(NotRead::Fragment)));
+    assert_eq!(dissector.reassembly().incomplete(), (1, vec![9]));
+    let segment = only(dissector.dissect(&record(&part(40, &whole[60..], 0))));
+    assert_eq!((segment.packet.payload.len(), segment.checksum), (60, Checksum::Good));
+    assert_eq!(dissector.reassembly().incomplete(), (0, vec![]));
+}
+
+#[test]
+fn what_is_not_read_has_a_reason() {
+    let request = native(&request());
+    let record = Record { link_type: 147, ..record(&request) };
+    let unknown = NotRead::Link(NoPacket::UnknownLink(147));
+    assert_eq!(Dissector::default().dissect(&record).not_read, Some(unknown));
+    assert_eq!(dissect(&ip(1, &[8, 0, 0, 0])).not_read, Some(NotRead::Protocol(1)));
 }
 
 proptest! {
     #[test]
     fn dissecting_any_frame_does_not_panic(
-        link_type in prop::sample::select(vec![0u16, 1, 101, 113, 276, 999]),
+        link_type in prop::sample::select(vec![0u16, 1, 101, 105, 113, 119, 127, 192, 276, 999]),
         which in 0..4usize,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
         cut in any::<prop::sample::Index>(),
@@ -242,8 +364,8 @@ proptest! {
         }
         bytes.truncate(cut.index(bytes.len() + 1));
         let record = Record { link_type, ..record(&bytes) };
-        if let Dissected::Dccp(segments) = Dissector::default().dissect(&record) {
-            prop_assert!(!segments.is_empty());
-        }
+        let dissected = Dissector::default().dissect(&record);
+        let found = dissected.segments.len() + dissected.malformed.len();
+        prop_assert!((found > 0) != dissected.not_read.is_some(), "{dissected:?}");
     }
 }

@@ -101,8 +101,8 @@ pub(crate) struct Gaps {
 }
 
 impl Gaps {
-    /// Processes a packet with data, before which `missing` packets are missing by its number.
-    pub(crate) fn on_packet(&mut self, at: Instant, bytes: u32, missing: u64) {
+    /// Processes a packet with data.
+    pub(crate) fn on_packet(&mut self, at: Instant, bytes: u32) {
         let Some(last) = self.last.replace(at.max(self.last.unwrap_or(at))) else {
             self.packets = 1;
             return self.remember(at, bytes);
@@ -110,7 +110,7 @@ impl Gaps {
         let spacing = at.saturating_since(last);
         let usual = Duration::from_secs_f64(self.spacing) * u64::from(SPACINGS);
         if self.packets >= USUAL_FROM && spacing > LEAST.max(usual) {
-            self.on_silence(last, at, missing);
+            self.on_silence(last, at);
         } else {
             let weight = if self.packets <= USUAL_FROM { 1.0 / self.packets as f64 } else { WEIGHT };
             self.spacing += (spacing.as_secs_f64() - self.spacing) * weight;
@@ -121,7 +121,15 @@ impl Gaps {
         self.check_rate(at);
     }
 
-    fn on_silence(&mut self, last: Instant, at: Instant, missing: u64) {
+    /// The numbers show that packets are missing before the latest packet. They belong to a gap that it has ended, or that has
+    /// ended just before.
+    pub(crate) fn on_missing(&mut self, missing: u64) {
+        if let Some(gap) = self.gaps.last_mut().filter(|_| self.since < MAX_INSIDE) {
+            gap.missing += missing;
+        }
+    }
+
+    fn on_silence(&mut self, last: Instant, at: Instant) {
         self.count += 1;
         self.total += at.saturating_since(last);
         let (rate_before, since) = (self.rate(last), std::mem::take(&mut self.since));
@@ -136,7 +144,6 @@ impl Gaps {
             self.total += last.saturating_since(gap.to);
             gap.to = at;
             gap.inside += since + 1;
-            gap.missing += missing;
             return;
         }
         if self.gaps.len() == MAX_GAPS {
@@ -146,7 +153,7 @@ impl Gaps {
             });
             self.gaps.remove(shortest.unwrap_or(0));
         }
-        self.gaps.push(Gap { from: last, to: at, inside: 0, missing, rate_before, full_at: None });
+        self.gaps.push(Gap { from: last, to: at, inside: 0, missing: 0, rate_before, full_at: None });
     }
 
     fn remember(&mut self, at: Instant, bytes: u32) {

@@ -28,6 +28,8 @@ const LIKE_RTCP: core::ops::RangeInclusive<u8> = 64..=95;
 /// third excludes what other protocols have at this place by chance.
 const IN_ORDER: u32 = 3;
 const CLOSE: u16 = 64;
+/// Numbers in order that were captured before, from which they begin anew.
+const IN_ORDER_AGAIN: u64 = 8;
 /// Distance of numbers, forwards or backwards, from which they begin anew (RFC 3550, Appendix A.1: MAX_DROPOUT).
 const MAX_DROPOUT: u16 = 3000;
 /// Sequence Window in which numbers up to the same distance are accepted.
@@ -160,7 +162,8 @@ impl RtpStream {
         let sequence = place.sequence();
         let is_new = !matches!(place, NumberPlace::Repeated { .. });
         if is_new {
-            self.tally.gaps.on_packet(segment.at, size, missing_before);
+            self.tally.gaps.on_packet(segment.at, size);
+            self.tally.gaps.on_missing(missing_before);
         }
         if matches!(place, NumberPlace::New { restarts: true, .. }) {
             self.jitter.restart();
@@ -182,6 +185,8 @@ pub(crate) struct Numbers {
     offset: u64,
     /// The number expected after one that does not fit.
     expected: Option<u16>,
+    /// The number expected after one that was captured before, and how many in a row were.
+    again: (u16, u64),
     /// Times that the numbers began anew.
     pub(crate) restarts: u64,
 }
@@ -226,6 +231,19 @@ impl Numbers {
         Some(number.wrapping_sub(greatest))
     }
 
+    /// `true` if numbers that were captured before go on in their order: a sender that begins anew a little further back.
+    fn begins_anew(&mut self, number: u16) -> bool {
+        let (expected, count) = self.again;
+        let count = if number == expected { count + 1 } else { 1 };
+        self.again = (number.wrapping_add(1), count);
+        if count < IN_ORDER_AGAIN {
+            return false;
+        }
+        self.sequence.repeated = self.sequence.repeated.saturating_sub(count);
+        self.again = (0, 0);
+        true
+    }
+
     /// Processes a number; `None` if it does not fit. The next one after it begins anew.
     fn on_packet(&mut self, number: u16) -> Option<NumberPlace> {
         let Some(ahead) = self.ahead(number) else {
@@ -251,7 +269,15 @@ impl Numbers {
             restarts = true;
         }
         self.expected = None;
-        Some(match self.sequence.on_packet(SeqNo::new(sequence), Some(WINDOW)) {
+        let mut place = self.sequence.on_packet(SeqNo::new(sequence), Some(WINDOW));
+        if place == SequencePlace::Old && self.begins_anew(number) {
+            sequence = greatest + 1;
+            self.offset = sequence.wrapping_sub(u64::from(number));
+            self.restarts += 1;
+            restarts = true;
+            place = self.sequence.on_packet(SeqNo::new(sequence), Some(WINDOW));
+        }
+        Some(match place {
             SequencePlace::New { missing } => NumberPlace::New { sequence, missing, restarts },
             SequencePlace::Late => NumberPlace::Late { sequence },
             SequencePlace::First | SequencePlace::Jump => NumberPlace::New { sequence, missing: 0, restarts },

@@ -22,6 +22,8 @@ use crate::{names, option_length};
 
 /// First type of the CCID-specific options sent by the receiver (RFC 4340, Section 10.3).
 const FIRST_OF_RECEIVER: u8 = 192;
+/// Sequence Window of a connection of which it is unknown.
+const UNKNOWN_WINDOW: u64 = 1 << 16;
 
 /// State of a connection.
 #[derive(Clone, Debug)]
@@ -115,11 +117,22 @@ impl Connection {
     /// The CCID of the data of `sender`, and `true` if it is known and not inferred from options.
     pub(crate) fn ccid(&self, sender: Side) -> (Option<u64>, bool) {
         let begun = self.handshake.requests + self.handshake.responses > 0;
-        if begun || self.features.was_named(sender, FeatureNumber::Ccid) {
+        if begun && !self.has_cut_options() || self.features.was_named(sender, FeatureNumber::Ccid) {
             return (self.features.value(sender, FeatureNumber::Ccid), true);
         }
         let options = &self.half(sender.other()).counts.options;
         (ccids::infer(|kind| options.contains_key(&kind)), false)
+    }
+
+    /// `true` if options are unknown that the capture has cut off, and with them what they have negotiated.
+    fn has_cut_options(&self) -> bool {
+        self.halves.iter().any(|half| half.cut_options > 0)
+    }
+
+    /// The Sequence Window, or a large one if it is unknown.
+    fn sequence_window(&self, by: Side) -> u64 {
+        let window = self.features.sequence_window(by);
+        if self.has_cut_options() { window.max(UNKNOWN_WINDOW) } else { window }
     }
 
     /// `true` if the data of `sender` are under TFRC.
@@ -156,13 +169,15 @@ impl Connection {
             return (extended, false);
         }
         let Some(arrival) = self.classify_number(by, segment, extended) else { return (extended, false) };
-        self.find_gaps(by, segment, arrival);
         self.handshake.on_packet(by, segment.at, packet);
         self.opened |= self.handshake.completed.is_some()
             || self.handshake.requests == 0
                 && matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck | PacketType::Ack);
         let kind = packet.packet_type();
-        self.features.on_options(by, segment.number, kind, &packet.options, &mut self.anomalies);
+        // A Change may be among the options that were cut off.
+        let mut ignored = Anomalies::default();
+        let anomalies = if self.has_cut_options() { &mut ignored } else { &mut self.anomalies };
+        self.features.on_options(by, segment.number, kind, &packet.options, anomalies);
         if let Some(ack) = packet.ack() {
             self.on_acknowledgement(by, segment, self.extend_ack(by, packet, ack));
         }
@@ -217,6 +232,7 @@ impl Connection {
             half.counts.bytes += bytes;
             let first = half.counts.data_span.map_or(segment.at, |(first, _)| first);
             half.counts.data_span = Some((first, segment.at.max(first)));
+            half.gaps.on_packet(segment.at, u32::try_from(bytes).unwrap_or(u32::MAX));
         }
     }
 
@@ -244,7 +260,11 @@ impl Connection {
         }
         let short = self.features.value(by, FeatureNumber::AllowShortSequenceNumbers);
         // If the handshake was not captured, the negotiated values are unknown.
-        if !segment.packet.extended && short == Some(0) && self.handshake.requests > 0 {
+        if !segment.packet.extended
+            && short == Some(0)
+            && self.handshake.requests > 0
+            && !self.has_cut_options()
+        {
             self.note(AnomalyKind::ShortNumbersNotAllowed, segment, by);
         }
     }
@@ -304,7 +324,7 @@ impl Connection {
 
     /// Classifies the sequence number; `None` if the packet does not count.
     fn classify_number(&mut self, by: Side, segment: &Segment, sequence: SeqNo) -> Option<SequencePlace> {
-        let width = self.features.sequence_window(by);
+        let width = self.sequence_window(by);
         let is_sync = matches!(segment.packet.packet_type(), PacketType::Sync | PacketType::SyncAck);
         let payload = segment.packet.payload.len();
         let half = self.half_mut(by);
@@ -324,6 +344,7 @@ impl Connection {
             SequencePlace::New { missing } => {
                 half.sent.push(sequence, missing, segment.first_at, payload);
                 half.table.row(segment.at).holes += missing.cast_signed();
+                half.gaps.on_missing(missing);
             }
             SequencePlace::Late => {
                 half.sent.fill(sequence, segment.first_at, payload);
@@ -352,26 +373,10 @@ impl Connection {
         Some(arrival)
     }
 
-    fn find_gaps(&mut self, by: Side, segment: &Segment, arrival: SequencePlace) {
-        let packet = &segment.packet;
-        let is_data = packet.packet_type().carries_data() && !packet.payload.is_empty();
-        let missing = match arrival {
-            SequencePlace::New { missing } => missing,
-            _ => 0,
-        };
-        let half = self.half_mut(by);
-        // Missing packets before one without data are those of the next one with data.
-        half.missing_before_data += missing;
-        if is_data && arrival != SequencePlace::Old {
-            let bytes = u32::try_from(packet.payload.len()).unwrap_or(u32::MAX);
-            half.gaps.on_packet(segment.at, bytes, std::mem::take(&mut half.missing_before_data));
-        }
-    }
-
     /// Processes an acknowledgement of the other end's packets.
     fn on_acknowledgement(&mut self, by: Side, segment: &Segment, ack: SeqNo) {
         let kind = segment.packet.packet_type();
-        let width = self.features.sequence_window(by.other());
+        let width = self.sequence_window(by.other());
         let at = segment.at;
         let Some(greatest) = self.half(by.other()).sequence.greatest() else { return };
         // A Reset for a packet without a connection has the numbers of that packet.
@@ -415,16 +420,26 @@ impl Connection {
             });
         }
         let is_feedback = |option: &DccpOption| option.kind() >= FIRST_OF_RECEIVER && option.counts_on(kind);
-        if is_tfrc && options.iter().any(is_feedback) {
-            self.take_feedback(by.other(), at, TfrcFeedback::read(options));
+        let is_cut = !segment.has_all_options;
+        if is_tfrc && (is_cut || options.iter().any(is_feedback)) {
+            self.take_feedback(by.other(), at, TfrcFeedback::read(options), is_cut);
         }
     }
 
-    fn take_feedback(&mut self, sender: Side, at: Instant, feedback: TfrcFeedback) {
+    /// Processes a receiver's report. `is_cut`: it may have more than was captured, so that earlier values are not the last
+    /// ones, and the greatest is unknown.
+    fn take_feedback(&mut self, sender: Side, at: Instant, feedback: TfrcFeedback, is_cut: bool) {
         let start = self.first;
         let half = self.half_mut(sender);
         let row = half.table.row(at);
         let reported = &mut half.reported;
+        if is_cut && feedback.loss_event_rate.is_none() {
+            row.loss_event_rate = None;
+            (reported.loss_event_rate, reported.has_cut_rates) = (None, true);
+        }
+        if is_cut && feedback.receive_rate.is_none() {
+            reported.receive_rate = None;
+        }
         if let Some(rate) = feedback.loss_event_rate {
             row.loss_event_rate = Some(rate);
             reported.loss_event_rate = Some(rate);
@@ -435,7 +450,7 @@ impl Connection {
             row.add_receive_rate(rate, at.saturating_since(since));
             (reported.receive_rate, reported.receive_rate_at) = (Some(rate), Some(at));
         }
-        reported.dropped = feedback.dropped.or(reported.dropped);
+        reported.dropped = feedback.dropped.or(reported.dropped.filter(|_| !is_cut));
     }
 
     /// Processes Timestamps, their echoes, and the round-trip time signalled by the sender.

@@ -25,8 +25,6 @@ pub(crate) struct Half {
     pub(crate) reported: Reported,
     pub(crate) table: Table,
     pub(crate) gaps: Gaps,
-    /// Packets missing since the last one with data.
-    pub(crate) missing_before_data: u64,
     /// Interface of the capture at which the latest packet counted.
     pub(crate) interface: Option<u32>,
     /// Packets whose options were not captured completely.
@@ -44,7 +42,6 @@ impl Half {
             reported: Reported::default(),
             table: Table::new(start, width),
             gaps: Gaps::default(),
-            missing_before_data: 0,
             interface: None,
             cut_options: 0,
         }
@@ -96,6 +93,8 @@ pub(crate) struct Reported {
     /// The latest loss event rate, and the maximum.
     pub(crate) loss_event_rate: Option<f64>,
     pub(crate) greatest_loss_event_rate: f64,
+    /// `true` if reports were cut off before their loss event rate.
+    pub(crate) has_cut_rates: bool,
     /// The latest Receive Rate, in bytes per second.
     pub(crate) receive_rate: Option<u32>,
     /// Capture time of the latest Receive Rate.

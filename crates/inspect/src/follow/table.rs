@@ -164,7 +164,12 @@ impl Table {
         for row in &self.rows {
             // Intervals without packets are one row.
             if row.index > next {
-                intervals.push(self.interval(&Row { index: next, ..Row::default() }, row.index - next, zero, whole));
+                intervals.push(self.interval(
+                    &Row { index: next, ..Row::default() },
+                    row.index - next,
+                    zero,
+                    whole,
+                ));
             }
             intervals.push(self.interval(row, 1, zero, whole));
             next = row.index + 1;

@@ -12,8 +12,8 @@ use super::anomaly::AnomalyKind::{self, *};
 use super::ending::EndKind;
 use super::side::Side::{Client, Server};
 use super::*;
-use crate::dissect::Checksum;
 use crate::report::ConnectionReport;
+use crate::segment::Checksum;
 
 /// A capture in progress: the client numbers its packets from 100, the server from 5000.
 struct Capture {
@@ -37,6 +37,9 @@ impl Capture {
         Segment {
             number: self.number,
             at: self.now,
+            first_at: self.now,
+            copy: 1,
+            has_all_options: true,
             interface: 0,
             source: IpAddr::from([192, 0, 2, source as u8]),
             destination: IpAddr::from([192, 0, 2, destination as u8]),
@@ -385,19 +388,31 @@ fn a_capture_that_begins_in_the_middle_is_followed() {
     assert_eq!(report.end.kind, EndKind::CaptureEnded);
 }
 
+/// Options that the capture has cut off have negotiated and reported what is unknown, not what holds without them.
 #[test]
-fn a_packet_seen_at_two_interfaces_counts_once() {
+fn what_options_say_that_were_cut_off_is_unknown() {
     let mut capture = Capture::new();
     capture.open();
-    let mut again = capture.segment(Client, 100, REQUEST);
-    again.interface = 1;
-    assert_eq!(capture.pass(&again), []);
-    let report = capture.only();
-    assert_eq!((report.halves[0].packets_elsewhere, report.halves[0].seen.packets), (1, 2));
+    let before = capture.only();
+    assert_eq!((before.halves[0].ccid, before.halves[0].ccid_is_known), (Some(2), true));
+    let mut vector = AckVectorBuilder::new();
+    vector.push(AckState::NotReceived, 1);
+    vector.push(AckState::Received, 1);
+    let options: Vec<DccpOption> = vector.into_options(false).collect();
+    capture.data(Client, 102, Kind::Data);
+    capture.send_with(Server, 5001, ack(102), &options);
+    assert_eq!(capture.only().halves[0].reported.lost, Some(1));
+    let mut cut = capture.segment(Server, 5002, ack(102));
+    (cut.is_whole, cut.has_all_options) = (false, false);
+    assert_eq!(capture.pass(&cut), []);
+    let [client, server] = capture.only().halves;
+    assert_eq!((client.reported.lost, client.reported.acknowledged_bytes), (None, None));
+    assert_eq!((client.ccid_is_known, server.cut_options), (false, 1));
+    // A Confirm has a Change that was cut off; the Sequence Window may be larger than the initial one.
+    let confirm = DccpOption::Feature(FeatureOption::preferences(FeatureAction::ConfirmR, 6, &[1]));
+    assert_eq!(capture.send_with(Client, 103, ack(5002), &[confirm]), []);
+    assert_eq!(capture.data(Client, 400, Kind::Data), []);
 }
-
-mod handovers;
-mod losses;
 
 #[test]
 fn the_lateness_of_reordered_packets_is_reported() {

@@ -4,11 +4,11 @@ use serde::Serialize;
 use whimbrel_wire::{DccpOption, Kind};
 
 use crate::dissect::Malformed;
-use crate::segment::{Checksum, Segment};
 use crate::follow::anomaly::AnomalyKind;
 use crate::follow::side::Side;
 use crate::follow::{Endpoint, Followed};
 use crate::names;
+use crate::segment::{Checksum, Segment};
 
 /// A DCCP packet or a malformed frame.
 #[derive(Clone, PartialEq, Debug, Serialize)]

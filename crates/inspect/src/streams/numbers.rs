@@ -22,9 +22,8 @@ pub(super) fn of_segments(packets: &[Passed]) -> Vec<(u64, Instant)> {
         let until = repeated.partition_point(|(from, _)| *from < end);
         repeated[..until].iter().rev().take(8).any(|(_, to)| *to > packet.sequence)
     };
-    let has_holes = originals
-        .windows(2)
-        .any(|pair| pair[1].sequence > pair[0].sequence + u64::from(pair[0].bytes));
+    let has_holes =
+        originals.windows(2).any(|pair| pair[1].sequence > pair[0].sequence + u64::from(pair[0].bytes));
     let mut numbered = Vec::with_capacity(originals.len());
     let (mut number, mut end) = (0, originals.first().map_or(0, |first| first.sequence));
     for packet in originals {

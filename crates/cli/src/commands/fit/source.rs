@@ -50,7 +50,9 @@ impl Source {
         let found = losses_of(reader, port).with_context(|| name.clone())?;
         let recording = found.ok_or_else(|| {
             let to = port.map(|port| format!(" to port {port}")).unwrap_or_default();
-            anyhow!("{name}: expected a capture of a DCCP, RTP or TCP stream{to}; other datagrams have no numbers")
+            anyhow!(
+                "{name}: expected a capture of a DCCP, RTP or TCP stream{to}; other datagrams have no numbers"
+            )
         })?;
         let of = match recording.streams {
             1 => String::new(),

@@ -5,8 +5,12 @@ pub(super) fn width() -> Option<usize> {
     std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok()).filter(|width| *width > 20)
 }
 
-/// A line in lines of at most `width`, broken at spaces. The others begin below the second column of the first.
-pub(super) fn wrapped(line: &str, width: Option<usize>) -> String {
+/// Lines in lines of at most `width`, broken at spaces. What does not fit begins below the second column of its line.
+pub(super) fn wrapped(lines: &str, width: Option<usize>) -> String {
+    lines.split('\n').map(|line| wrapped_line(line, width)).collect::<Vec<_>>().join("\n")
+}
+
+fn wrapped_line(line: &str, width: Option<usize>) -> String {
     let Some(width) = width.filter(|width| line.chars().count() > *width) else { return line.to_owned() };
     let indent = line.len() - line.trim_start().len();
     // A label is followed by at least two spaces.

@@ -31,10 +31,9 @@ pub(super) fn append(out: &mut Text, flows: &[FlowReport]) {
 fn append_flow(out: &mut Text, flow: &FlowReport) {
     let (source, destination) = (flow.source, flow.destination);
     out.line(match (&flow.rtp, flow.protocol) {
-        (Some(rtp), _) => format!(
-            "RTP {source} > {destination}, SSRC {:08x}, payload type {}",
-            rtp.ssrc, rtp.payload_type
-        ),
+        (Some(rtp), _) => {
+            format!("RTP {source} > {destination}, SSRC {:08x}, payload type {}", rtp.ssrc, rtp.payload_type)
+        }
         (None, Protocol::Tcp) => format!("TCP {source} > {destination}"),
         (None, _) => format!("UDP {source} > {destination}"),
     });
@@ -42,7 +41,8 @@ fn append_flow(out: &mut Text, flow: &FlowReport) {
         "  time      from {:.3} s on, {:.3} s long; first packet {}",
         flow.start_s, flow.duration_s, flow.first_packet
     ));
-    let rate = flow.rate_bps.map(|rate| format!(", {}", bit_rate(rate))).unwrap_or_default();
+    let rate = flow.rate_bps.filter(|rate| *rate > 0.0);
+    let rate = rate.map(|rate| format!(", {}", bit_rate(rate))).unwrap_or_default();
     out.line(format_args!(
         "  sent      {} with {} bytes{rate}; {} in all",
         plural(flow.datagrams, "datagram"),
@@ -58,14 +58,15 @@ fn append_flow(out: &mut Text, flow: &FlowReport) {
     }
     match (&flow.rtp, &flow.tcp) {
         (Some(rtp), _) => append_rtp(out, flow, rtp),
-        (_, Some(tcp)) => append_tcp(out, tcp),
+        (_, Some(tcp)) if flow.datagrams > 0 || tcp.closed || tcp.reset => append_tcp(out, tcp),
+        (_, Some(_)) => {}
         _ => out.line("  missing   unknown: UDP has no numbers"),
     }
     if flow.marked > 0 {
         out.line(format_args!("  ECN       {} CE", flow.marked));
     }
     gaps(out, "  ", &flow.gaps, flow.gaps_total);
-    if flow.intervals.len() > 1 {
+    if flow.intervals.len() > 1 && flow.datagrams > 0 {
         append_table(out, &flow.intervals);
     }
 }
@@ -74,7 +75,10 @@ fn append_rtp(out: &mut Text, flow: &FlowReport, rtp: &RtpReport) {
     let numbers = flow.packets - rtp.repeated.min(flow.packets) + rtp.missing;
     let restarts = match rtp.restarts {
         0 => String::new(),
-        count => format!("; numbers began anew {}", if count == 1 { "once".to_owned() } else { format!("{count} times") }),
+        count => format!(
+            "; numbers began anew {}",
+            if count == 1 { "once".to_owned() } else { format!("{count} times") }
+        ),
     };
     out.line(format_args!(
         "  missing   {} of {numbers} ({}); {} late, {} repeated{restarts}",
@@ -99,7 +103,8 @@ fn append_rtp(out: &mut Text, flow: &FlowReport, rtp: &RtpReport) {
     });
     let whole = if rtp.whole_frames == rtp.frames { "all".to_owned() } else { rtp.whole_frames.to_string() };
     let rate = flow.duration_s;
-    let rate = if rate > 0.0 { format!(", {:.1} in a second", rtp.frames as f64 / rate) } else { String::new() };
+    let rate =
+        if rate > 0.0 { format!(", {:.1} in a second", rtp.frames as f64 / rate) } else { String::new() };
     out.line(format_args!("  frames    {}, {whole} without a missing packet{rate}", rtp.frames));
 }
 
@@ -147,7 +152,7 @@ fn append_table(out: &mut Text, intervals: &[FlowInterval]) {
     let rtt = is_known(|row| row.rtt_s.is_some());
     let line = |cells: [String; 6]| {
         let shown = [true, true, true, missing, again, rtt];
-        let widths = [11, 14, 8, 8, 6, 11];
+        let widths = [11, 16, 9, 9, 7, 12];
         let cells = cells.into_iter().zip(widths).zip(shown).filter(|(_, shown)| *shown);
         let row: String = cells.map(|((cell, width), _)| format!("{cell:>width$}")).collect();
         format!("  {row}")

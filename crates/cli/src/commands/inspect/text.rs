@@ -93,9 +93,14 @@ impl Text {
         if capture.cut_frames > 0 {
             let options = match capture.cut_options {
                 0 => String::new(),
-                count => format!("; options of {} are unknown, and what they report", plural(count, "DCCP packet")),
+                count => {
+                    format!("; options of {} are unknown, and what they report", plural(count, "DCCP packet"))
+                }
             };
-            self.line(format_args!("  {} were captured in part{options}", plural(capture.cut_frames, "frame")));
+            self.line(format_args!(
+                "  {} were captured in part{options}",
+                plural(capture.cut_frames, "frame")
+            ));
         }
         let not_read = &capture.not_read;
         let mut parts = Vec::new();
@@ -246,6 +251,15 @@ impl Text {
         }
         if let (Some(rate), Some(greatest)) = (reported.loss_event_rate, reported.loss_event_rate_max) {
             parts.push(format!("loss event rate {} at the end, {} at most", share(rate), share(greatest)));
+        }
+        if let (Some(rate), None) = (reported.loss_event_rate, reported.loss_event_rate_max) {
+            parts.push(format!(
+                "loss event rate {} at the end, at most unknown (options were cut off)",
+                share(rate)
+            ));
+        }
+        if is_cut && reported.loss_event_rate.is_none() && matches!(half.ccid, Some(3 | 4)) {
+            parts.push("loss event rate unknown (options were cut off)".to_owned());
         }
         if let Some(rate) = reported.receive_rate_bps {
             parts.push(format!("last Receive Rate {}", bit_rate(rate)));

@@ -36,11 +36,14 @@ fn flows<R: Read>(args: &ScheduleArgs, mut reader: CaptureReader<R>) -> anyhow::
         let data = stream.packets.iter().filter(|packet| packet.bytes > 0 && !packet.is_retransmission);
         by_flow.entry(stream.flow).or_default().extend(data.map(|packet| (packet.at, packet.bytes)));
     }
-    let mut flows: Vec<FlowDatagrams> = by_flow.into_iter().map(|(flow, seen)| (flow, since_first(seen))).collect();
+    let mut flows: Vec<FlowDatagrams> =
+        by_flow.into_iter().map(|(flow, seen)| (flow, since_first(seen))).collect();
     flows.sort_by_key(|(_, datagrams)| std::cmp::Reverse(total(datagrams)));
     match found.error {
         Some(error) if flows.is_empty() => Err(error.into()),
-        None if flows.is_empty() => bail!("it contains no UDP datagrams, and no DCCP or TCP packets with data"),
+        None if flows.is_empty() => {
+            bail!("it contains no UDP datagrams, and no DCCP or TCP packets with data")
+        }
         failure => Ok((flows, failure)),
     }
 }
@@ -94,7 +97,6 @@ pub(super) fn read<R: Read>(args: &ScheduleArgs, reader: CaptureReader<R>) -> an
             &flows[0]
         }
     };
-    let pieces =
-        datagrams.iter().map(|(at, size)| Piece { at: *at, size: *size, kind: None }).collect();
+    let pieces = datagrams.iter().map(|(at, size)| Piece { at: *at, size: *size, kind: None }).collect();
     Ok(Pieces { pieces, failure: failure.map(Into::into) })
 }

@@ -71,9 +71,12 @@ impl Frames {
     /// Number of frames, and of those without a missing packet.
     pub(crate) fn totals(&self) -> (u64, u64) {
         let (mut total, mut whole, mut before) = (self.total, self.whole, self.before);
-        for frame in &self.open {
+        for (index, frame) in self.open.iter().enumerate() {
+            // The last one may continue after the capture.
+            let is_last = index + 1 == self.open.len();
+            let frame = Frame { has_marker: frame.has_marker || is_last, ..*frame };
             total += 1;
-            whole += u64::from(self.is_whole(frame, before));
+            whole += u64::from(self.is_whole(&frame, before));
             before = Some(frame.last);
         }
         (total, whole)

@@ -7,6 +7,8 @@ use whimbrel_units::Instant;
 const RATES: [f64; 8] = [8_000.0, 16_000.0, 22_050.0, 24_000.0, 32_000.0, 44_100.0, 48_000.0, 90_000.0];
 /// Tolerance of that advance.
 const TOLERANCE: f64 = 0.15;
+/// One in so many packets of a video has the timestamp of the one before.
+const VIDEO_SHARE: u64 = 4;
 /// Shortest time over which it is measured, in seconds.
 const LEAST_TIME: f64 = 0.05;
 
@@ -18,6 +20,9 @@ pub(crate) struct Jitter {
     first: Option<(Instant, i64)>,
     jitter: [f64; RATES.len()],
     payload_type: u8,
+    /// Packets, and those with the timestamp of the one before.
+    packets: u64,
+    same: u64,
 }
 
 impl Jitter {
@@ -29,6 +34,7 @@ impl Jitter {
     /// Processes a packet; returns its timestamp, unwrapped.
     pub(super) fn on_packet(&mut self, at: Instant, timestamp: u32, payload_type: u8, is_new: bool) -> i64 {
         self.payload_type = payload_type;
+        self.packets += 1;
         let Some((last_at, last)) = self.last else {
             let timestamp = i64::from(timestamp);
             (self.first, self.last) = (Some((at, timestamp)), Some((at, timestamp)));
@@ -38,6 +44,7 @@ impl Jitter {
         if !is_new {
             return timestamp;
         }
+        self.same += u64::from(timestamp == last);
         let passed = at.saturating_since(last_at).as_secs_f64() - last_at.saturating_since(at).as_secs_f64();
         for (jitter, rate) in self.jitter.iter_mut().zip(RATES) {
             let difference = passed - (timestamp - last) as f64 / rate;
@@ -68,7 +75,10 @@ impl Jitter {
             14 | 25 | 26 | 28 | 31..=34 => Some(90_000.0),
             _ => None,
         };
-        if let Some(fixed) = fixed {
+        // Audio has a packet for each timestamp; frames of several packets are video, whose clock is of 90 kHz (RFC 3551, Section
+        // 5).
+        let is_video = self.same * VIDEO_SHARE > self.packets;
+        if let Some(fixed) = fixed.or(is_video.then_some(90_000.0)) {
             return RATES.iter().position(|rate| *rate == fixed);
         }
         let ((first_at, first), (last_at, last)) = (self.first?, self.last?);

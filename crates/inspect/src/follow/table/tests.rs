@@ -13,7 +13,26 @@ fn rows_belong_to_their_intervals() {
     let summary: Vec<_> = rows.iter().map(|row| (row.start_s, row.length_s, row.send_rate_bps)).collect();
     // The third interval is empty; a decreasing time stays in the last one; that one ends with the
     // connection.
-    assert_eq!(summary, [(2.0, 1.0, 1000.0), (3.0, 1.0, 4000.0), (5.0, 0.5, 4000.0)]);
+    assert_eq!(summary, [(2.0, 1.0, 1000.0), (3.0, 1.0, 4000.0), (4.0, 1.0, 0.0), (5.0, 0.5, 4000.0)]);
+}
+
+#[test]
+fn intervals_without_packets_are_one_row() {
+    let mut table = Table::new(Instant::ZERO, Duration::from_secs(1));
+    for second in [0, 7, 1_000_000] {
+        table.row(Instant::from_secs(second)).packets += 1;
+    }
+    let rows = table.intervals(Instant::ZERO, Instant::from_secs(1_000_001));
+    let summary: Vec<_> =
+        rows.iter().map(|row| (row.start_s, row.length_s, row.packets, row.holes)).collect();
+    let expected = [
+        (0.0, 1.0, 1, Some(0)),
+        (1.0, 6.0, 0, None),
+        (7.0, 1.0, 1, Some(0)),
+        (8.0, 999_992.0, 0, None),
+        (1_000_000.0, 1.0, 1, Some(0)),
+    ];
+    assert_eq!(summary, expected);
 }
 
 #[test]
