@@ -176,7 +176,7 @@ fn field_names(value: &Value, names: &mut Vec<String>) {
         Value::Object(fields) => {
             for (name, value) in fields {
                 names.push(name.clone());
-                let is_counts = ["types", "ecn", "checksum_coverage", "options", "unknown_links"]
+                let is_counts = ["types", "ecn", "checksum_coverage", "options", "unknown_links", "protocols"]
                     .contains(&name.as_str());
                 match value {
                     Value::Object(interfaces) if name == "interfaces" => {
@@ -202,7 +202,7 @@ fn a_capture_of_the_simulator_is_reported_as_simulated() {
     let run = ["run", "--quiet", "--json", scenario, "--seed", "3", "--pcap", file];
     let record = finish(whimbrel(&run).spawn().expect("it starts"));
     let record: Value = serde_json::from_str(&stdout(&record)).expect("JSON");
-    // Of all links that the packets pass, only the first one that has them is read.
+    // Of all links that the packets pass, the last one counts.
     let everywhere = json(&[file]);
     let half = &everywhere["connections"][0]["halves"][0];
     assert!(half["packets_elsewhere"].as_u64() > Some(1000), "{half}");
@@ -226,6 +226,110 @@ fn a_capture_of_the_simulator_is_reported_as_simulated() {
     assert!(passed >= received && passed < 1.1 * received, "{passed} passed, {received} received");
     let rate = half["reported"]["loss_event_rate_max"].as_f64().expect("a number");
     assert!(rate > of_flow("loss_event_rate_mean"), "{rate}");
+}
+
+/// Four streams over a radio that is away from 2 to 3 s, captured on all links.
+const MIX: &str = r#"
+[simulation]
+duration = "6 s"
+[[node]]
+name = "cam"
+[[node]]
+name = "r"
+[[node]]
+name = "view"
+[[link]]
+name = "radio"
+between = ["r", "view"]
+rate = "2 Mbit/s"
+delay = "20 ms"
+queue = "30 packets"
+[[link]]
+between = ["cam", "r"]
+rate = "100 Mbit/s"
+delay = "1 ms"
+[[flow]]
+name = "video"
+from = "cam"
+to = "view"
+transport = "dccp"
+ccid = 3
+traffic = { kind = "cbr", rate = "400 kbit/s" }
+[[flow]]
+name = "rtp"
+from = "cam"
+to = "view"
+transport = "media"
+media = { controller = "gcc" }
+[[flow]]
+name = "download"
+from = "cam"
+to = "view"
+transport = "tcp"
+[[flow]]
+name = "voip"
+from = "cam"
+to = "view"
+transport = "udp"
+traffic = { kind = "cbr", rate = "64 kbit/s" }
+[[event]]
+time = "2 s"
+link = "radio"
+up = false
+[[event]]
+time = "3 s"
+link = "radio"
+up = true
+"#;
+
+#[test]
+fn every_stream_is_explained_with_its_gap() {
+    let directory = TempDir::new().expect("a place for files");
+    let place = |name: &str| directory.path().join(name).to_str().expect("a plain path").to_owned();
+    let (scenario, file) = (place("mix.toml"), place("mix.pcapng"));
+    fs::write(&scenario, MIX).expect("room");
+    let run = ["run", "--quiet", "--json", &scenario, "--pcap", &file];
+    let record = finish(whimbrel(&run).spawn().expect("it starts"));
+    let record: Value = serde_json::from_str(&stdout(&record)).expect("JSON");
+    let report = json(&[&file]);
+    are_documented(&report);
+    let flows = report["flows"].as_array().expect("flows");
+    let to_view: Vec<&Value> = flows
+        .iter()
+        .filter(|flow| flow["destination"] == "10.0.0.3:9" && flow["datagrams"].as_u64() > Some(10))
+        .collect();
+    let kind = |flow: &Value| match (flow["rtp"].is_null(), flow["tcp"].is_null()) {
+        (false, true) => "rtp",
+        (true, false) => "download",
+        _ => "voip",
+    };
+    // What the simulator delivered is what the capture has at the last of its links.
+    let table = &record["tables"]["flows"];
+    let delivered = |name: &str, column: &str| {
+        let names = table["flow"].as_array().expect("names");
+        table[column][names.iter().position(|one| one == name).expect("the flow")].as_u64()
+    };
+    let mut kinds: Vec<&str> = to_view.iter().map(|flow| kind(flow)).collect();
+    for flow in &to_view {
+        let gap = flow["gaps"].as_array().and_then(|gaps| gaps.iter().find(|gap| gap["from_s"].as_f64() > Some(1.5)));
+        let gap = gap.unwrap_or_else(|| panic!("{flow}"));
+        let [from, to] = ["from_s", "to_s"].map(|end| gap[end].as_f64().expect("a time"));
+        assert!((1.8..2.1).contains(&from) && to > 3.0, "{gap}");
+        assert!(flow["packets_elsewhere"].as_u64() >= flow["packets"].as_u64(), "{flow}");
+        if kind(flow) != "download" {
+            assert_eq!(flow["packets"].as_u64(), delivered(kind(flow), "received_packets"), "{flow}");
+        }
+    }
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["download", "rtp", "voip"]);
+    let video = &report["connections"][0]["halves"][0];
+    assert!(video["gaps"][0]["missing"].as_u64() > Some(10), "{video}");
+    // As text, in 80 columns.
+    let mut command = whimbrel(&["inspect", &file]);
+    let text = stdout(&finish(command.env("COLUMNS", "80").spawn().expect("it starts")));
+    assert_eq!(text.matches("no data from 2.0").count() + text.matches("no data from 1.9").count(), 5, "{text}");
+    let too_wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
+    assert!(too_wide.iter().all(|line| line.contains(&file)), "{too_wide:#?}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use whimbrel_wifi::frame::radiotap::Radiotap;
 use whimbrel_wifi::phy::{Modulation, Phy, Preamble, Rate};
 
 use crate::capture::Record;
-use crate::link::{IEEE802_11, IEEE802_11_RADIOTAP};
+use crate::link::{NoPacket, wireless_frame};
 
 mod stamps;
 
@@ -88,11 +88,12 @@ impl AirFrame {
     /// # Errors
     /// The reason for which there is none.
     pub fn parse(record: &Record<'_>) -> Result<Self, NotAFrame> {
-        let (radiotap, frame) = match record.link_type {
-            IEEE802_11 => (Radiotap::default(), record.data),
-            IEEE802_11_RADIOTAP => Radiotap::parse(record.data).map_err(|_| NotAFrame::Malformed)?,
-            other => return Err(NotAFrame::LinkType(other)),
-        };
+        let (radiotap, frame) =
+            wireless_frame(record.link_type, record.data).map_err(|reason| match reason {
+                NoPacket::UnknownLink(other) => NotAFrame::LinkType(other),
+                NoPacket::Damaged => NotAFrame::Damaged,
+                _ => NotAFrame::Malformed,
+            })?;
         let flags = radiotap.flags.unwrap_or_default();
         if flags & Radiotap::BAD_FCS != 0 {
             return Err(NotAFrame::Damaged);
@@ -110,7 +111,10 @@ impl AirFrame {
         let bytes = u32::try_from(without_check + CHECK_SEQUENCE).unwrap_or(u32::MAX);
         let airtime = rate.map(|rate| (phy.duration(rate, bytes), phy.plcp(rate)));
         let parts = Parts::of(&header);
-        let head = (frame.len() - body.len()) as u64;
+        let mut head = (frame.len() - body.len()) as u64;
+        if flags & Radiotap::DATA_PAD != 0 {
+            head = head.next_multiple_of(4);
+        }
         let body = if parts.kind == AirKind::Data { without_check.saturating_sub(head) } else { 0 };
         Ok(Self {
             captured: record.at,

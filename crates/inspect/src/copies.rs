@@ -64,12 +64,11 @@ pub(crate) struct Identity {
 
 impl Identity {
     /// The identity of a packet; `content` adds what identifies it above IP.
-    pub(crate) fn of(ip: &IpPacket<'_>, content: impl FnOnce(&mut DefaultHasher)) -> Self {
+    /// `is_numbered`: its protocol gives each packet another number.
+    pub(crate) fn of(ip: &IpPacket<'_>, is_numbered: bool, content: impl FnOnce(&mut DefaultHasher)) -> Self {
         let mut hasher = DefaultHasher::new();
         (ip.source, ip.destination, ip.protocol, ip.identification).hash(&mut hasher);
         content(&mut hasher);
-        // DCCP and TCP number their packets, and so does RTP; other datagrams may have the same content again.
-        let is_numbered = ip.protocol != 17 || ip.payload.get(8).is_some_and(|first| first >> 6 == 2);
         Self { number: hasher.finish(), is_unique: ip.identification != 0 || is_numbered }
     }
 }

@@ -187,7 +187,9 @@ impl Dissector {
         };
         let size = length.unwrap_or(most);
         let captured = &captured[..captured.len().min(size)];
-        let identity = Identity::of(ip, |hasher| {
+        // RTP numbers its packets; other datagrams may have the same content again.
+        let is_numbered = captured.first().is_some_and(|first| first >> 6 == 2);
+        let identity = Identity::of(ip, is_numbered, |hasher| {
             (ports.source, ports.destination).hash(hasher);
             captured[..captured.len().min(IDENTIFYING)].hash(hasher);
         });
@@ -309,7 +311,7 @@ fn native(context: &mut Context<'_>, ip: &IpPacket<'_>) {
             let mut segment = context.segment(ip, None, is_whole, packet);
             segment.checksum = if is_whole { verdict() } else { Checksum::Unknown };
             segment.has_all_options = is_whole || known_options(ip.payload).is_none();
-            let identity = Identity::of(ip, |hasher| {
+            let identity = Identity::of(ip, true, |hasher| {
                 let known = &ip.payload[..ip.payload.len().min(IDENTIFYING)];
                 known[..known.len().min(CHECKSUM_FIELD)].hash(hasher);
                 known.get(CHECKSUM_FIELD + 2..).unwrap_or_default().hash(hasher);
@@ -343,7 +345,8 @@ fn tcp(context: &mut Context<'_>, ip: &IpPacket<'_>) {
     };
     let options = ip.payload.get(TCP_HEADER..header_len.min(ip.payload.len())).unwrap_or_default();
     // Window and checksum may be completed on the way, and a segment may be divided or joined: its length is no part of it.
-    let identity = Identity::of(ip, |hasher| {
+    let is_numbered = header.size > 0;
+    let identity = Identity::of(ip, is_numbered, |hasher| {
         fixed[..12].hash(hasher);
         (flags & (TcpHeader::FIN | TcpHeader::SYN | TcpHeader::RST)).hash(hasher);
         (header.size > 0).hash(hasher);

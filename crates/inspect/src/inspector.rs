@@ -227,7 +227,7 @@ pub fn inspect(
 ) -> Result<Report, CaptureError> {
     let mut reader = CaptureReader::new(stream)?;
     let mut inspector = Inspector::new(config, udp_ports);
-    if let Err(error) = inspector.read(&mut reader, |_| true, |_| {}) {
+    if let Err(error) = inspector.read(&mut reader, |_| true, |_, _| {}) {
         inspector.on_error(&error);
     }
     Ok(inspector.report())
@@ -243,7 +243,7 @@ impl Inspector {
         &mut self,
         reader: &mut CaptureReader<R>,
         wanted: impl Fn(&Record<'_>) -> bool,
-        mut seen: impl FnMut(&Seen),
+        mut seen: impl FnMut(&Self, &Seen),
     ) -> Result<(), CaptureError> {
         let end = loop {
             match reader.next_record() {
@@ -253,11 +253,11 @@ impl Inspector {
                 Err(error) => break Err(error),
             }
             while let Some(packet) = self.poll(false) {
-                seen(&packet);
+                seen(self, &packet);
             }
         };
         while let Some(packet) = self.poll(true) {
-            seen(&packet);
+            seen(self, &packet);
         }
         end
     }

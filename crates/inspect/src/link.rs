@@ -26,13 +26,13 @@ const PPP_ETHER: u16 = 51;
 const CISCO_HDLC: u16 = 104;
 const RAW: u16 = 101;
 /// 802.11 frames without the frame check sequence, in monitor mode.
-pub(crate) const IEEE802_11: u16 = 105;
+const IEEE802_11: u16 = 105;
 const LOOP: u16 = 108;
 const LINUX_COOKED: u16 = 113;
 /// 802.11 frames behind the header of Prism cards, or behind that of AVS.
 const IEEE802_11_PRISM: u16 = 119;
 /// 802.11 frames behind a radiotap header, in monitor mode.
-pub(crate) const IEEE802_11_RADIOTAP: u16 = 127;
+const IEEE802_11_RADIOTAP: u16 = 127;
 /// 802.11 frames behind the header of AVS.
 const IEEE802_11_AVS: u16 = 163;
 /// PPP with a direction byte instead of the HDLC address: Linux's pppd.
@@ -150,9 +150,8 @@ impl<'a> Frame<'a> {
                 [] => Err(NoPacket::Cut),
             }),
             PPP_WITH_DIRECTION => simple(ppp(after_hdlc_address(after(frame, 1)?))),
-            IEEE802_11 => wireless::parse(frame, false),
-            IEEE802_11_RADIOTAP => {
-                let (radiotap, frame) = Radiotap::parse(frame).map_err(|_| NoPacket::Cut)?;
+            IEEE802_11 | IEEE802_11_RADIOTAP | IEEE802_11_PRISM | IEEE802_11_AVS => {
+                let (radiotap, frame) = wireless_frame(link_type, frame)?;
                 let flags = radiotap.flags.unwrap_or_default();
                 if flags & Radiotap::BAD_FCS != 0 {
                     return Err(NoPacket::Damaged);
@@ -160,13 +159,30 @@ impl<'a> Frame<'a> {
                 // The frame check sequence remains behind the IP packet, whose header has the length.
                 wireless::parse(frame, flags & Radiotap::DATA_PAD != 0)
             }
-            IEEE802_11_PRISM | IEEE802_11_AVS => wireless::parse(wireless::after_prism(frame)?, false),
             PPI => {
                 let (link_type, rest) = wireless::after_ppi(frame)?;
                 if link_type == PPI { Err(NoPacket::NotIp) } else { Self::parse(link_type, rest) }
             }
             unknown => Err(NoPacket::UnknownLink(unknown)),
         }
+    }
+}
+
+/// An 802.11 frame and its radiotap header, which is empty behind other headers.
+///
+/// # Errors
+/// The reason why there is none; another link type is unknown.
+pub(crate) fn wireless_frame(link_type: u16, frame: &[u8]) -> Result<(Radiotap, &[u8]), NoPacket> {
+    let without = |frame| Ok((Radiotap::default(), frame));
+    match link_type {
+        IEEE802_11 => without(frame),
+        IEEE802_11_RADIOTAP => Radiotap::parse(frame).map_err(|_| NoPacket::Cut),
+        IEEE802_11_PRISM | IEEE802_11_AVS => without(wireless::after_prism(frame)?),
+        PPI => match wireless::after_ppi(frame)? {
+            (PPI, _) => Err(NoPacket::NotIp),
+            (link_type, frame) => wireless_frame(link_type, frame),
+        },
+        unknown => Err(NoPacket::UnknownLink(unknown)),
     }
 }
 

@@ -72,9 +72,9 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
     let read = inspector.read(
         &mut reader,
         |record| is_wanted(record, &args.interface),
-        |seen| {
+        |inspector, seen| {
             if let Some(lister) = &mut lister {
-                lister.print(seen);
+                lister.print(inspector.zero(), seen);
             }
         },
     );

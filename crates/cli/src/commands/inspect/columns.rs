@@ -36,3 +36,19 @@ fn wrapped_line(line: &str, width: Option<usize>) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_continued_below_their_text() {
+        let line = "  missing   5 of 21 (23.810 %); 0 late, 0 repeated";
+        assert_eq!(wrapped(line, None), line);
+        assert_eq!(wrapped(line, Some(80)), line);
+        let expected = "  missing   5 of 21\n            (23.810 %); 0\n            late, 0\n            repeated";
+        assert_eq!(wrapped(line, Some(26)), expected);
+        // What has no space is not broken, and lines stay apart.
+        assert_eq!(wrapped("one\nhttp://long.example/", Some(21)), "one\nhttp://long.example/");
+    }
+}

@@ -16,20 +16,20 @@ use crate::print;
 pub(super) struct Lister<'a> {
     connections: &'a [usize],
     is_json: bool,
-    zero: Option<Instant>,
     failure: Option<Failure>,
 }
 
 impl<'a> Lister<'a> {
     /// `connections`: only these; all, if none is named.
     pub(super) fn new(connections: &'a [usize], is_json: bool) -> Self {
-        Self { connections, is_json, zero: None, failure: None }
+        Self { connections, is_json, failure: None }
     }
 
     /// Prints a packet. After an error, nothing is printed: [`Lister::finish`] returns it.
-    pub(super) fn print(&mut self, seen: &Seen) {
+    /// `zero`: the time of the first frame.
+    pub(super) fn print(&mut self, zero: Instant, seen: &Seen) {
         if self.failure.is_none() {
-            self.failure = self.print_seen(seen).err();
+            self.failure = self.print_seen(zero, seen).err();
         }
     }
 
@@ -38,17 +38,11 @@ impl<'a> Lister<'a> {
         self.failure.map_or(Ok(()), Err)
     }
 
-    fn print_seen(&mut self, seen: &Seen) -> Result<(), Failure> {
-        let at = match seen {
-            Seen::Dccp(segment, _) => segment.at,
-            Seen::Malformed(malformed) => malformed.at,
-            Seen::Udp(segment, _) => segment.at,
-            Seen::Tcp(segment, _) => segment.at,
-        };
-        let zero = *self.zero.get_or_insert(at);
-        let seconds = at.saturating_since(zero).as_nanos() as f64 / 1e9;
+    fn print_seen(&self, zero: Instant, seen: &Seen) -> Result<(), Failure> {
+        let since_zero = |at: Instant| at.saturating_since(zero).as_nanos() as f64 / 1e9;
         match seen {
             Seen::Dccp(segment, followed) => {
+                let seconds = since_zero(segment.at);
                 let wanted = self.connections.is_empty()
                     || followed.connection.is_some_and(|number| self.connections.contains(&number));
                 if wanted && self.is_json {
@@ -58,11 +52,15 @@ impl<'a> Lister<'a> {
                 }
             }
             Seen::Malformed(malformed) if self.connections.is_empty() && self.is_json => {
-                object(&FrameReport::of_malformed(seconds, malformed))?;
+                object(&FrameReport::of_malformed(since_zero(malformed.at), malformed))?;
             }
             Seen::Malformed(malformed) if self.connections.is_empty() => print::line(format_args!(
-                "{:>6} {seconds:>11.6}  malformed: {} header, byte {}: {}",
-                malformed.number, malformed.layer, malformed.offset, malformed.reason
+                "{:>6} {:>11.6}  malformed: {} header, byte {}: {}",
+                malformed.number,
+                since_zero(malformed.at),
+                malformed.layer,
+                malformed.offset,
+                malformed.reason
             ))?,
             Seen::Malformed(_) | Seen::Udp(..) | Seen::Tcp(..) => {}
         }
