@@ -97,7 +97,10 @@ fn losses_of_a_compressed_rtp_capture_are_fitted() {
     let text = succeed(&["fit", name]);
     assert!(text.contains("70000 packets, 2037 lost") && text.contains("\nloss = { model = \""), "{text}");
     let other = run(&["fit", name, "--port", "5005"]);
-    assert!(stderr(&other).contains("expected a capture of a DCCP, RTP or TCP stream to port 5005"), "{other:?}");
+    assert!(
+        stderr(&other).contains("expected a capture of a DCCP, RTP or TCP stream to port 5005"),
+        "{other:?}"
+    );
 }
 
 /// The losses of a run, as a text of 0 and 1.

@@ -176,8 +176,9 @@ fn field_names(value: &Value, names: &mut Vec<String>) {
         Value::Object(fields) => {
             for (name, value) in fields {
                 names.push(name.clone());
-                let is_counts = ["types", "ecn", "checksum_coverage", "options", "unknown_links", "protocols"]
-                    .contains(&name.as_str());
+                let is_counts =
+                    ["types", "ecn", "checksum_coverage", "options", "unknown_links", "protocols"]
+                        .contains(&name.as_str());
                 match value {
                     Value::Object(interfaces) if name == "interfaces" => {
                         interfaces.values().for_each(|value| field_names(value, names));
@@ -311,7 +312,9 @@ fn every_stream_is_explained_with_its_gap() {
     };
     let mut kinds: Vec<&str> = to_view.iter().map(|flow| kind(flow)).collect();
     for flow in &to_view {
-        let gap = flow["gaps"].as_array().and_then(|gaps| gaps.iter().find(|gap| gap["from_s"].as_f64() > Some(1.5)));
+        let gap = flow["gaps"]
+            .as_array()
+            .and_then(|gaps| gaps.iter().find(|gap| gap["from_s"].as_f64() > Some(1.5)));
         let gap = gap.unwrap_or_else(|| panic!("{flow}"));
         let [from, to] = ["from_s", "to_s"].map(|end| gap[end].as_f64().expect("a time"));
         assert!((1.8..2.1).contains(&from) && to > 3.0, "{gap}");
@@ -327,7 +330,11 @@ fn every_stream_is_explained_with_its_gap() {
     // As text, in 80 columns.
     let mut command = whimbrel(&["inspect", &file]);
     let text = stdout(&finish(command.env("COLUMNS", "80").spawn().expect("it starts")));
-    assert_eq!(text.matches("no data from 2.0").count() + text.matches("no data from 1.9").count(), 5, "{text}");
+    assert_eq!(
+        text.matches("no data from 2.0").count() + text.matches("no data from 1.9").count(),
+        5,
+        "{text}"
+    );
     let too_wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
     assert!(too_wide.iter().all(|line| line.contains(&file)), "{too_wide:#?}");
 }

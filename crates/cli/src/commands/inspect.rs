@@ -1,7 +1,7 @@
 //! `whimbrel inspect`: reports the streams of a capture file, or the tables of a record.
 
-mod columns;
 mod flows;
+mod lines;
 mod packets;
 mod record;
 mod text;

@@ -4,6 +4,7 @@ use whimbrel_inspect::flows::gaps::GapReport;
 use whimbrel_inspect::report::flow::{FlowInterval, FlowReport, RtpReport, TcpReport};
 use whimbrel_inspect::segment::Protocol;
 
+use super::lines::table;
 use super::text::{Text, bit_rate, copies, millis, plural, share, spread};
 
 /// Streams with fewer packets are counted together.
@@ -150,24 +151,25 @@ fn append_table(out: &mut Text, intervals: &[FlowInterval]) {
     let missing = is_known(|row| row.missing.is_some());
     let again = is_known(|row| row.retransmissions.is_some());
     let rtt = is_known(|row| row.rtt_s.is_some());
-    let line = |cells: [String; 6]| {
-        let shown = [true, true, true, missing, again, rtt];
-        let widths = [11, 16, 9, 9, 7, 12];
-        let cells = cells.into_iter().zip(widths).zip(shown).filter(|(_, shown)| *shown);
-        let row: String = cells.map(|((cell, width), _)| format!("{cell:>width$}")).collect();
-        format!("  {row}")
+    let shown = [true, true, true, missing, again, rtt];
+    let pick = |cells: [String; 6]| {
+        let cells = cells.into_iter().zip(shown).filter(|(_, shown)| *shown);
+        cells.map(|(cell, _)| cell).collect::<Vec<_>>()
     };
-    out.line("");
-    out.line(line(["time", "rate", "packets", "missing", "again", "rtt"].map(str::to_owned)));
     let known = |number: Option<String>| number.unwrap_or_else(|| "-".to_owned());
-    for row in intervals {
-        out.line(line([
+    let row = |row: &FlowInterval| {
+        pick([
             format!("{:.2} s", row.start_s),
             bit_rate(row.rate_bps),
             row.packets.to_string(),
             known(row.missing.map(|missing| missing.to_string())),
             known(row.retransmissions.map(|again| again.to_string())),
             known(row.rtt_s.map(millis)),
-        ]));
-    }
+        ])
+    };
+    let heads = pick(["time", "rate", "packets", "missing", "again", "rtt"].map(str::to_owned));
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let rows: Vec<_> = intervals.iter().map(row).collect();
+    out.line("");
+    out.line(table("    ", &heads, &rows).trim_end_matches('\n'));
 }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::columns::{width, wrapped};
 use super::flows;
+use super::lines::{table, wrapped};
 
 use whimbrel_inspect::follow::features::Feature;
 use whimbrel_inspect::follow::handover::HandoverKind;
@@ -14,7 +14,7 @@ use whimbrel_inspect::report::{
 };
 use whimbrel_units::DataRate;
 
-use crate::table::Table;
+use crate::table::width;
 
 /// The whole report of the capture called `name`.
 pub(super) fn report(name: &str, report: &Report) -> String {
@@ -297,10 +297,9 @@ impl Text {
         if intervals.is_empty() {
             return;
         }
-        let heads = ["time", "send rate", "goodput", "datagrams", "lost", "holes", "p", "rtt", "CE", "syncs"];
-        let mut table = Table::new(&heads, &[]).indented("    ");
-        for row in intervals {
-            table.row([
+        let heads = ["time", "send rate", "goodput", "sent", "lost", "holes", "p", "rtt", "CE", "syncs"];
+        let row = |row: &Interval| {
+            vec![
                 format!("{:.2} s", row.start_s),
                 bit_rate(row.send_rate_bps),
                 row.goodput_bps.map_or("-".into(), bit_rate),
@@ -311,9 +310,11 @@ impl Text {
                 row.rtt_s.map_or("-".into(), millis),
                 row.marked.unwrap_or(0).max(row.marked_here).to_string(),
                 row.syncs.to_string(),
-            ]);
-        }
-        self.line(format_args!("\n{}", table.for_stdout().trim_end()));
+            ]
+        };
+        let rows: Vec<_> = intervals.iter().map(row).collect();
+        self.line("");
+        self.line(table("    ", &heads, &rows).trim_end_matches('\n'));
     }
 }
 
