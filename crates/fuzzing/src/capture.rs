@@ -1,7 +1,8 @@
 //! Any bytes as a capture file: reading, following and reporting never panic, and the reported counts add up.
 
 use whimbrel_inspect::capture::CaptureReader;
-use whimbrel_inspect::{FollowConfig, Viewpoint, inspect, streams};
+use whimbrel_inspect::streams::{self, StreamKind};
+use whimbrel_inspect::{FollowConfig, Viewpoint, inspect};
 
 const MAX_CONNECTIONS: usize = 8;
 
@@ -52,6 +53,10 @@ fn check_streams(data: &[u8]) {
         let config = FollowConfig { viewpoint, ..FollowConfig::default() };
         for stream in streams::read(&mut reader, config, &[9], |_| true).streams {
             assert!(stream.with_data() > 0 && stream.packets.is_sorted_by_key(|packet| packet.at));
+            // Other datagrams may be taken for a source that begins anew.
+            if matches!(stream.kind, StreamKind::Rtp(_)) {
+                continue;
+            }
             let mut numbers: Vec<u64> =
                 stream.numbered().unwrap_or_default().iter().map(|packet| packet.0).collect();
             numbers.sort_unstable();
