@@ -28,6 +28,8 @@ mod missing;
 mod nada;
 #[cfg(test)]
 mod path;
+#[cfg(test)]
+mod report_fates;
 mod scream;
 mod sent_packets;
 mod stall;
@@ -50,6 +52,8 @@ pub struct SentPacket {
     pub sequence: u64,
     /// Time of sending.
     pub sent_at: Instant,
+    /// Time at which its media were captured: that of the RTP timestamp. For padding the time of sending.
+    pub captured_at: Instant,
     /// Size on the wire as the law counts it: the same for sending and reports.
     pub size: ByteCount,
     /// The probe that the packet belongs to.
@@ -105,7 +109,8 @@ pub struct Feedback<'a> {
     /// Time from the sending of the newest arrived packet to `now`, without the time for which the receiver held the
     /// report; `None` if no packet arrived.
     pub rtt: Option<Duration>,
-    /// Bytes sent and not yet reported, after this report.
+    /// Bytes of the packets sent after the highest that a report covered, this one included. Packets before it whose report
+    /// was lost are not in flight.
     pub in_flight: ByteCount,
 }
 

@@ -41,7 +41,8 @@ fn feed(mut controller: Box<dyn MediaController>, reports: &[Report]) {
         for (since, size, arrival) in packets {
             now += Duration::from_micros(*since);
             let probe = controller.poll_probe(now).map(|probe| probe.id);
-            let sent = SentPacket { sequence, sent_at: now, size: ByteCount::new(*size), probe };
+            let sent =
+                SentPacket { sequence, sent_at: now, captured_at: now, size: ByteCount::new(*size), probe };
             controller.on_sent(&sent);
             let arrived = |at| Reception::Arrived { at: Instant::from_nanos(at), ecn: Ecn::Ce };
             let reception = arrival.map_or(Reception::Missing, arrived);

@@ -24,8 +24,8 @@ pub(super) struct Path {
     pub(super) mark: f64,
     /// Time between reports.
     pub(super) report_every: Duration,
-    /// `true` while reports are lost.
-    pub(super) reports_lost: Box<dyn Fn(Instant) -> bool>,
+    /// What becomes of the report sent at a time.
+    pub(super) report_fate: Box<dyn Fn(Instant) -> ReportFate>,
     /// Bytes of cross traffic that enter the queue in a millisecond.
     pub(super) cross_traffic: Box<dyn Fn(Instant) -> u64>,
     /// Rate of the encoder in bit/s at a time; infinite for one that always fills the allowance.
@@ -49,13 +49,37 @@ impl Path {
             mark_above: None,
             mark: 0.0,
             report_every: Duration::from_millis(50),
-            reports_lost: Box::new(|_| false),
+            report_fate: Box::new(|_| ReportFate::Arrives),
             cross_traffic: Box::new(|_| 0),
             encoder: Box::new(|_| f64::INFINITY),
             packet_size: 1200,
             jitter: Duration::ZERO,
             path_change: None,
         }
+    }
+}
+
+/// What becomes of a report.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ReportFate {
+    Arrives,
+    Lost,
+    /// Arrives that much later, after reports sent after it.
+    Late(Duration),
+    /// Arrives, and a copy that much later.
+    Twice(Duration),
+}
+
+impl ReportFate {
+    /// Times after that of an undisturbed report at which it arrives.
+    fn delays(self) -> impl Iterator<Item = Duration> {
+        let (first, second) = match self {
+            Self::Arrives => (Some(Duration::ZERO), None),
+            Self::Lost => (None, None),
+            Self::Late(delay) => (Some(delay), None),
+            Self::Twice(delay) => (Some(Duration::ZERO), Some(delay)),
+        };
+        first.into_iter().chain(second)
     }
 }
 
@@ -83,6 +107,14 @@ pub(super) struct Flow<'a> {
     pub(super) reports: Option<usize>,
 }
 
+/// All reports after that many seconds are lost.
+pub(super) fn lost_after(seconds: u64) -> Box<dyn Fn(Instant) -> ReportFate> {
+    Box::new(move |at| match at > Instant::from_secs(seconds) {
+        true => ReportFate::Lost,
+        false => ReportFate::Arrives,
+    })
+}
+
 /// Least bytes of a packet of a probe.
 const LEAST_SIZE: u64 = 100;
 /// Bytes of a report with its headers.
@@ -101,9 +133,17 @@ pub(super) fn queue_ms(sample: &Sample) -> f64 {
 /// Sequence numbers and receptions in a report.
 type Receptions = Vec<(u64, Reception)>;
 
+/// A report, and the time since its newest arrival when it was sent.
+#[derive(Clone, Debug)]
+struct Report {
+    receptions: Receptions,
+    held: Duration,
+    fate: ReportFate,
+}
+
 enum Queued {
     Flow { flow: usize, packet: SentPacket, ecn: Ecn },
-    Report { flow: usize, receptions: Receptions, held: Duration },
+    Report { flow: usize, report: Report },
     Cross,
 }
 
@@ -160,7 +200,7 @@ struct Running<'a, 'b> {
     flow: &'b mut Flow<'a>,
     sent: SentPackets,
     flying: VecDeque<(Instant, u64, Reception, u64)>,
-    reports: VecDeque<(Instant, Receptions, Duration)>,
+    reports: Vec<(Instant, Report)>,
     arrived: Receptions,
     next_expected: u64,
     /// Arrival time of the last packet.
@@ -181,7 +221,7 @@ impl<'a, 'b> Running<'a, 'b> {
             flow,
             sent: SentPackets::new(1 << 16),
             flying: VecDeque::new(),
-            reports: VecDeque::new(),
+            reports: Vec::new(),
             arrived: Vec::new(),
             next_expected: 0,
             last_arrival: Instant::ZERO,
@@ -219,19 +259,28 @@ impl<'a, 'b> Running<'a, 'b> {
         }
     }
 
-    /// The report that is sent at `now`, and the time since its newest arrival.
-    fn report(&mut self, now: Instant) -> Option<(Receptions, Duration)> {
+    /// The report that is sent at `now`.
+    fn report(&mut self, now: Instant) -> Option<Report> {
         let Some((_, Reception::Arrived { at, .. })) = self.arrived.last() else { return None };
         let held = (now + Duration::from_secs(3600)).saturating_since(*at);
-        let report = core::mem::take(&mut self.arrived);
-        (!(self.flow.path.reports_lost)(now)).then_some((report, held))
+        let fate = (self.flow.path.report_fate)(now);
+        Some(Report { receptions: core::mem::take(&mut self.arrived), held, fate })
+    }
+
+    /// A report leaves for the sender at `now`.
+    fn return_report(&mut self, now: Instant, report: &Report) {
+        let arrivals = report.fate.delays().map(|delay| now + self.flow.path.delay + delay);
+        self.reports.extend(arrivals.map(|at| (at, report.clone())));
+        self.reports.sort_by_key(|(at, _)| *at);
     }
 
     fn process(&mut self, now: Instant) {
         let controller = &mut *self.flow.controller;
-        while self.reports.front().is_some_and(|(at, ..)| *at <= now) {
-            let Some((_, report, held)) = self.reports.pop_front() else { break };
-            controller.on_feedback(&self.sent.on_report(now, report, held));
+        let arrived = self.reports.iter().take_while(|(at, _)| *at <= now).count();
+        for (_, report) in self.reports.drain(..arrived) {
+            if let Some(feedback) = self.sent.on_report(now, report.receptions, report.held) {
+                controller.on_feedback(&feedback);
+            }
         }
         if self.flow.path.path_change == Some(now) {
             controller.on_path_change(now);
@@ -288,8 +337,13 @@ impl<'a, 'b> Running<'a, 'b> {
                 self.padding = (self.padding - bits).max(0.0);
             }
             let probe = self.probe.as_ref().map(|probe| probe.0);
-            let packet =
-                SentPacket { sequence: self.sequence, sent_at: now, size: ByteCount::new(size), probe };
+            let packet = SentPacket {
+                sequence: self.sequence,
+                sent_at: now,
+                captured_at: now,
+                size: ByteCount::new(size),
+                probe,
+            };
             self.sequence += 1;
             self.sent.on_sent(packet);
             let controller = &mut *self.flow.controller;
@@ -362,10 +416,7 @@ pub(super) fn run_flows(flows: &mut [Flow<'_>], seconds: u64, seed: u64) -> Vec<
                             flow.flying.push_back((at, packet.sequence, reception, packet.size.as_u64()));
                         }
                     }
-                    Queued::Report { flow, receptions, held } => {
-                        let flow = &mut flows[flow];
-                        flow.reports.push_back((now + flow.flow.path.delay, receptions, held));
-                    }
+                    Queued::Report { flow, report } => flows[flow].return_report(now, &report),
                     Queued::Cross => {}
                 }
             }
@@ -376,16 +427,12 @@ pub(super) fn run_flows(flows: &mut [Flow<'_>], seconds: u64, seed: u64) -> Vec<
         for (number, flow) in flows.iter_mut().enumerate() {
             flow.arrive(now);
             if millisecond % flow.flow.path.report_every.as_millis() == 0
-                && let Some((receptions, held)) = flow.report(now)
+                && let Some(report) = flow.report(now)
             {
                 match flow.flow.reports {
-                    None => flow.reports.push_back((now + flow.flow.path.delay, receptions, held)),
+                    None => flow.return_report(now, &report),
                     Some(link) => {
-                        links[link].enqueue(
-                            now,
-                            Queued::Report { flow: number, receptions, held },
-                            REPORT_SIZE,
-                        );
+                        links[link].enqueue(now, Queued::Report { flow: number, report }, REPORT_SIZE);
                     }
                 }
             }

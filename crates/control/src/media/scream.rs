@@ -12,18 +12,21 @@
 //! multiplicative. The rate for the encoder is the window over the round-trip time, less a tenth. In the steady state with marks, two
 //! packets of each round-trip time are marked: rate = (2 / p) MSS / RTT.
 //!
-//! Left out are the parts of the code that concern frames and queues of RTP packets, several streams, and the options
-//! that are off by default (shared bottleneck detection, clock drift compensation, the limit for rate policers).
+//! Of the parts of the code that concern frames and queues of RTP packets, the compensation for frames that wait is there
+//! (`rateAdjustFactor`); the adaptive pacing rate and the histogram of frame sizes are left out, and so are several streams and the
+//! options that are off by default (shared bottleneck detection, clock drift compensation, the limit for rate policers).
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Ecn, Instant};
 
 use self::delay::QueueDelay;
+use self::frames::Frames;
 use self::window::{Congestion, ReferenceWindow};
 use super::missing::MissingPackets;
 use super::stall::Stall;
 use super::{Allowance, Feedback, MediaController, RateLimits, SentPacket};
 
 mod delay;
+mod frames;
 mod window;
 
 #[cfg(test)]
@@ -119,6 +122,8 @@ const ENVELOPE_GAINS: (f64, f64) = (1.0 / 8.0, 1.0 / 128.0);
 const MEAN_GAIN: f64 = 1.0 / 16.0;
 /// Share of lost packets above which a loss is congestion (`kLossRateThreshold`).
 const LOSS_RATE_THRESHOLD: f64 = 0.01;
+/// Packets after which a missing one is lost in any case (the window of `detectLoss`).
+const LATEST_PACKETS: u64 = 512;
 /// Period of the measured rates (`kRateUpdateInterval_ntp`).
 const RATE_PERIOD: f64 = 0.1;
 /// Period of the record of bytes in flight (`kSlowUpdateInterval_ntp`), and records kept (`kMaxBytesInFlightHistSize`).
@@ -156,6 +161,7 @@ pub struct Scream {
     clocks: Option<Clocks>,
     window: ReferenceWindow,
     delay: QueueDelay,
+    frames: Frames,
     missing: MissingPackets,
     loss_rate: f64,
     mss: f64,
@@ -193,6 +199,7 @@ impl Scream {
             // The constructor's `cwnd` for a starting rate, such that the rate computed from it is that rate.
             window: ReferenceWindow::new(1.1 * start / 8.0 * INITIAL_RTT, config.window_headroom_max),
             delay: QueueDelay::new(config.queue_delay_target.as_secs_f64()),
+            frames: Frames::new(),
             missing: MissingPackets::default(),
             loss_rate: 0.0,
             mss: INITIAL_MSS,
@@ -291,20 +298,23 @@ impl Scream {
     /// Loss detection; returns `true` for a loss event.
     fn detect_loss(&mut self, feedback: &Feedback<'_>, clocks: &Clocks) -> bool {
         let gain = (LOSS_RATE_THRESHOLD / 4.0).min(self.segment() / self.window.size / 2.0);
-        let mut rate = self.loss_rate;
-        let (mut lost, mut event) = (0, false);
-        for packet in feedback.packets {
-            if packet.arrival().is_some() {
-                rate *= 1.0 - gain;
-            }
-        }
-        self.missing.on_report(feedback.packets, self.config.reordering, |_| lost += 1);
+        let reordering = self.config.reordering;
+        let is_lost = |missing: &SentPacket, newest: &SentPacket| {
+            // Frames are sent at intervals: the time between their captures is no reordering.
+            let frames = newest.captured_at.saturating_since(missing.captured_at);
+            missing.sent_at + reordering + frames < newest.sent_at
+                || missing.sequence.saturating_add(LATEST_PACKETS) < newest.sequence
+        };
+        let mut lost = 0;
+        self.missing.judge(feedback.packets, is_lost, |_| lost += 1);
+        let (mut rate, mut event) = (self.loss_rate, false);
         for _ in 0..lost {
             // The event is judged by the rate before its own packet is counted.
             event |= rate > LOSS_RATE_THRESHOLD || self.delay.average > self.delay.target / 4.0;
             rate += gain * (1.0 - rate);
         }
-        self.loss_rate = rate;
+        let arrived = feedback.packets.iter().filter(|packet| packet.arrival().is_some()).count();
+        self.loss_rate = (0..arrived).fold(rate, |rate, _| rate * (1.0 - gain));
         event && self.config.beta_loss < 1.0 && since(feedback.now, clocks.congestion) > self.srtt
     }
 
@@ -368,7 +378,7 @@ impl Scream {
         );
         (self.acknowledged, self.acknowledged_marked) = (0.0, 0.0);
         let least = self.config.limits.min.as_bits_per_second();
-        self.target = self.media_rate().min(limit).max(least.min(limit));
+        self.target = (self.media_rate() / self.frames.divisor()).min(limit).max(least.min(limit));
     }
 }
 
@@ -394,6 +404,7 @@ impl MediaController for Scream {
         self.mss = self.mss.max(size);
         self.window.least = 2.0 * self.segment();
         self.window.size = self.window.size.max(self.window.least);
+        self.frames.on_sent(packet);
         self.stall.on_sent(packet);
     }
 

@@ -55,6 +55,8 @@ pub(super) struct Delivery {
     pub(super) delivered: f64,
     delivered_at: Instant,
     first_sent_at: Instant,
+    /// Sending time of the newest packet of which the arrival was reported.
+    newest_sent_at: Instant,
     pub(super) lost: f64,
     /// Bytes delivered at which the phase limited by the application ends; 0 if there is none.
     limited_until: f64,
@@ -110,7 +112,15 @@ impl Delivery {
 
     /// Processes a report; returns the sample of the packet sent last.
     pub(super) fn on_feedback(&mut self, feedback: &Feedback<'_>) -> Option<RateSample> {
-        let mut newest: Option<(Flight, Instant)> = None;
+        // A report that a later one overtook gives no sample, as if it were lost: packets sent meanwhile would have its bytes
+        // in the time of the later one.
+        let arrived = feedback.packets.iter().filter(|packet| packet.arrival().is_some());
+        let sent_at = arrived.map(|packet| packet.sent.sent_at).max()?;
+        if sent_at < self.newest_sent_at {
+            return None;
+        }
+        self.newest_sent_at = sent_at;
+        let mut newest: Option<Flight> = None;
         let (mut newly_delivered, mut least_rtt) = (0.0, None);
         for (packet, rtt) in feedback.round_trips() {
             let Some(flight) = self.flight(packet.sent.sequence) else { continue };
@@ -119,18 +129,18 @@ impl Delivery {
             let at = flight.sent_at + rtt;
             self.delivered += flight.size;
             self.delivered_at = self.delivered_at.max(at);
-            if newest.is_none_or(|(newest, _)| flight.sent_at >= newest.sent_at) {
-                newest = Some((flight, at));
+            if newest.is_none_or(|newest| flight.sent_at >= newest.sent_at) {
+                newest = Some(flight);
             }
         }
         if self.delivered > self.limited_until {
             self.limited_until = 0.0;
         }
         let rtt = least_rtt?;
-        let (flight, at) = newest?;
+        let flight = newest?;
         self.first_sent_at = flight.sent_at;
         let send_elapsed = flight.sent_at.saturating_since(flight.first_sent_at);
-        let interval = send_elapsed.max(at.saturating_since(flight.delivered_at));
+        let interval = send_elapsed.max(self.delivered_at.saturating_since(flight.delivered_at));
         let delivered = self.delivered - flight.delivered;
         // An interval below the round-trip time would be an artefact of the clocks.
         let valid = interval >= rtt && !interval.is_zero();

@@ -5,7 +5,7 @@ use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::{DelayAwareTfrc, DelayAwareTfrcConfig};
 use crate::media::RateLimits;
-use crate::media::path::{Flow, Path, Sample, mean, queue_ms, run, run_flows};
+use crate::media::path::{Flow, Path, Sample, lost_after, mean, queue_ms, run, run_flows};
 
 fn config() -> DelayAwareTfrcConfig {
     DelayAwareTfrcConfig::new(RateLimits {
@@ -149,7 +149,7 @@ fn the_rate_is_the_throughput_equations_with_random_losses() {
 
 #[test]
 fn without_reports_the_rate_is_halved_repeatedly() {
-    let path = Path { reports_lost: Box::new(|at| at > Instant::from_secs(10)), ..path(2e3, 20, 500) };
+    let path = Path { report_fate: lost_after(10), ..path(2e3, 20, 500) };
     let samples = run(&mut DelayAwareTfrc::new(config()), &path, 14, 3);
     assert_eq!(samples.last().map(|sample| sample.target), Some(config().limits.min));
 }

@@ -10,7 +10,7 @@ use super::{
     Gcc, GccConfig, LossBasedConfig, LossRule, LossState, PushbackConfig, RouteReset, Throughput,
     ThroughputRule,
 };
-use crate::media::path::{Flow, Path, Sample, run, run_flows};
+use crate::media::path::{Flow, Path, ReportFate, Sample, run, run_flows};
 use crate::media::{
     Allowance, Feedback, MediaController, PacketReport, Probe, RateLimits, Reception, SentPacket,
 };
@@ -348,7 +348,7 @@ fn probes_find_a_rise_of_the_capacity_in_an_application_limited_region() {
 #[test]
 fn a_controller_that_is_not_reported_to_stays_finite() {
     let mut path = Path::new(1000.0, 50, 300);
-    path.reports_lost = Box::new(|_| true);
+    path.report_fate = Box::new(|_| ReportFate::Lost);
     let samples = run(&mut Gcc::new(config(MIN, 300.0, MAX)), &path, 10, 1);
     assert!(target(&samples, 10.0) < 300.0, "{}", target(&samples, 10.0));
 }
@@ -379,7 +379,8 @@ fn the_end_of_an_application_limit_is_passed_on() {
     let config = GccConfig { throughput: ThroughputRule::Bayesian, ..config(MIN, 300.0, MAX) };
     let mut gcc = Gcc::new(config);
     let sent_at = Instant::from_millis(10);
-    let sent = SentPacket { sequence: 0, sent_at, size: ByteCount::new(1200), probe: None };
+    let sent =
+        SentPacket { sequence: 0, sent_at, captured_at: sent_at, size: ByteCount::new(1200), probe: None };
     gcc.on_sent(&sent);
     gcc.was_limited = true;
     let now = Instant::from_millis(200);

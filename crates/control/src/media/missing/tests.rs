@@ -8,7 +8,8 @@ use crate::media::{PacketReport, Reception, SentPacket};
 /// The packet `sequence`, sent at that many milliseconds.
 fn report(sequence: u64, arrived: bool) -> PacketReport {
     let sent_at = Instant::from_millis(sequence);
-    let sent = SentPacket { sequence, sent_at, size: ByteCount::new(1000), probe: None };
+    let sent =
+        SentPacket { sequence, sent_at, captured_at: sent_at, size: ByteCount::new(1000), probe: None };
     let reception =
         if arrived { Reception::Arrived { at: sent_at, ecn: Ecn::NotEct } } else { Reception::Missing };
     PacketReport { sent, reception }

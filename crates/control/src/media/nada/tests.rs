@@ -25,8 +25,13 @@ impl Stream {
         let mut reports = Vec::new();
         for index in 0..10 {
             let sent_at = Instant::from_millis(10 * self.sequence);
-            let sent =
-                SentPacket { sequence: self.sequence, sent_at, size: ByteCount::new(1250), probe: None };
+            let sent = SentPacket {
+                sequence: self.sequence,
+                sent_at,
+                captured_at: sent_at,
+                size: ByteCount::new(1250),
+                probe: None,
+            };
             self.nada.on_sent(&sent);
             let ecn = if marked.contains(&index) { Ecn::Ce } else { Ecn::Ect0 };
             let at = sent_at + Duration::from_millis(1_000_000 + 50 + queueing);

@@ -1,12 +1,13 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use whimbrel_units::{DataRate, Duration, Ecn, Instant};
+use whimbrel_units::{ByteCount, DataRate, Duration, Ecn, Instant};
 
+use super::frames::Frames;
 use super::window::{Congestion, ReferenceWindow};
 use super::{MarkAverage, Scream, ScreamConfig, ScreamEcn};
-use crate::media::path::{Path, Sample, mean, queue_ms, run};
-use crate::media::{MediaController, RateLimits};
+use crate::media::path::{Path, Sample, lost_after, mean, queue_ms, run};
+use crate::media::{Feedback, MediaController, PacketReport, RateLimits, Reception, SentPacket};
 
 fn limits() -> RateLimits {
     RateLimits {
@@ -203,11 +204,51 @@ fn the_window_does_not_grow_beyond_twice_the_bytes_in_flight_or_at_the_greatest_
 
 #[test]
 fn a_stall_of_half_a_second_opens_the_window() {
-    let path = Path { reports_lost: Box::new(|at| at > Instant::from_secs(5)), ..path(2e3, 20, 300) };
+    let path = Path { report_fate: lost_after(5), ..path(2e3, 20, 300) };
     let mut law = scream(ScreamEcn::Off);
     let samples = run(&mut law, &path, 10, 3);
     // The window allows some packets after each time-out, although no report arrives.
     assert!(samples[70..].iter().any(|sample| sample.received > 0.0));
     let silent = mean(&samples[70..], |sample| sample.received);
     assert!(silent < 2e6, "{silent} bit/s without reports");
+}
+
+/// A packet of a frame captured each 20 ms, sent some milliseconds later.
+fn packet(frame: u64, wait_ms: u64) -> SentPacket {
+    let captured_at = Instant::from_millis(20 * frame);
+    let sent_at = captured_at + Duration::from_millis(wait_ms);
+    SentPacket { sequence: frame, sent_at, captured_at, size: ByteCount::new(1000), probe: None }
+}
+
+#[test]
+fn the_rate_falls_while_frames_wait_for_others_and_rises_again() {
+    let mut frames = Frames::new();
+    (0..10).for_each(|frame| frames.on_sent(&packet(frame, 15)));
+    assert_eq!(frames.divisor(), 1.0);
+    // Each waits for 30 ms, so that the one before is still there when it is captured: half a period too long.
+    (10..20).for_each(|frame| frames.on_sent(&packet(frame, 30)));
+    let expected = 1.0 + 9.0 * 0.2 / 8.0 * 0.5;
+    assert!((frames.divisor() - expected).abs() < 1e-9, "{} and not {expected}", frames.divisor());
+    (20..200).for_each(|frame| frames.on_sent(&packet(frame, 30)));
+    assert_eq!(frames.divisor(), 1.5);
+    (200..300).for_each(|frame| frames.on_sent(&packet(frame, 0)));
+    assert!(frames.divisor() < 1.3, "{}", frames.divisor());
+}
+
+#[test]
+fn the_time_between_frames_is_no_reordering() {
+    let lost_with = |wait_ms: u64| {
+        let mut law = scream(ScreamEcn::Off);
+        let report = |frame, wait, reception| PacketReport { sent: packet(frame, wait), reception };
+        let arrived = |at| Reception::Arrived { at: Instant::from_millis(at), ecn: Ecn::NotEct };
+        let packets =
+            [report(0, 0, Reception::Missing), report(1, 0, arrived(30)), report(5, wait_ms, arrived(140))];
+        let now = Instant::from_millis(200);
+        let rtt = Some(Duration::from_millis(60));
+        law.on_feedback(&Feedback { now, packets: &packets, rtt, in_flight: ByteCount::new(0) });
+        law.loss_rate > 0.0
+    };
+    // The last packet was sent 100 ms after the missing one: as much as between their frames, or 40 ms more.
+    assert!(!lost_with(0));
+    assert!(lost_with(40));
 }

@@ -9,7 +9,13 @@ fn bytes_in_flight_are_written_off_after_the_time_out_until_the_next_report() {
     let at = Instant::from_millis;
     let mut stall = Stall::default();
     assert_eq!(stall.deadline(timeout), None);
-    stall.on_sent(&SentPacket { sequence: 0, sent_at: at(100), size: ByteCount::new(1200), probe: None });
+    stall.on_sent(&SentPacket {
+        sequence: 0,
+        sent_at: at(100),
+        captured_at: at(100),
+        size: ByteCount::new(1200),
+        probe: None,
+    });
     assert_eq!(stall.deadline(timeout), Some(at(600)));
     assert!(!stall.on_timer(at(599), timeout));
     assert!(stall.on_timer(at(600), timeout));

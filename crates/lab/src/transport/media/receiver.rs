@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::congestion_feedback::{CongestionFeedback, PacketMetric, StreamReport};
+use whimbrel_wire::congestion_feedback::{CongestionFeedback, MAX_METRICS, PacketMetric, StreamReport};
 
 use super::content::{MEDIA_SSRC, MediaContent, RECEIVER_SSRC};
 use crate::metrics::Meter;
@@ -13,7 +13,7 @@ use crate::transport::{FlowEnd, FlowSetup};
 
 /// Bytes of the headers of UDP and IPv4.
 const HEADERS: u32 = 28;
-/// Most packets in a report, so that it fits a path of 1500 bytes.
+/// Most packets in a report, so that it fits a path of 1500 bytes. More take several reports (RFC 8888, Section 3.1).
 const MOST_PACKETS: usize = 512;
 
 /// The end that receives.
@@ -28,6 +28,8 @@ pub struct MediaReceiver {
     first: u64,
     /// Receptions from `first` on; `None` for a packet that has not arrived.
     receptions: VecDeque<Option<(Instant, Ecn)>>,
+    /// Receptions that the reports under way have covered; 0 between reports.
+    covered: usize,
     /// Sequence number after the last one that a report covered.
     reported: u64,
     has_news: bool,
@@ -43,6 +45,7 @@ impl MediaReceiver {
             next_report: None,
             first: 0,
             receptions: VecDeque::new(),
+            covered: 0,
             reported: 0,
             has_news: false,
             meter: flow.meter(),
@@ -52,11 +55,11 @@ impl MediaReceiver {
     fn record(&mut self, now: Instant, sequence: u64, ecn: Ecn) {
         // A packet older than what the next report covers is not reported again.
         let Some(mut index) = sequence.checked_sub(self.first) else { return };
-        if index >= MOST_PACKETS as u64 {
-            // After a long gap, the oldest packets are left out.
-            let left_out = index + 1 - MOST_PACKETS as u64;
+        if index >= MAX_METRICS as u64 {
+            // After a gap of a quarter of the sequence numbers, the oldest packets are left out: RTP could not name them.
+            let left_out = index + 1 - MAX_METRICS as u64;
             self.receptions
-                .drain(..usize::try_from(left_out).unwrap_or(MOST_PACKETS).min(self.receptions.len()));
+                .drain(..usize::try_from(left_out).unwrap_or(MAX_METRICS).min(self.receptions.len()));
             self.first += left_out;
             index -= left_out;
         }
@@ -74,25 +77,37 @@ impl MediaReceiver {
         self.has_news = true;
     }
 
-    /// The report on the packets since the last one. It begins with the first packet that the last report had as missing, so
-    /// that a packet that arrives late is reported (RFC 8888, Section 3.1).
+    /// Packets that no report has covered.
+    fn unreported(&self) -> u64 {
+        (self.first + self.receptions.len() as u64).saturating_sub(self.reported)
+    }
+
+    /// The next of the reports on the packets since the last ones. They begin with the first packet that the last ones had as
+    /// missing, so that a packet that arrives late is reported (RFC 8888, Section 3.1).
     fn report(&mut self, now: Instant) -> CongestionFeedback {
         let timestamp = timestamp_units(now) as u32;
         let metric = |reception: &Option<(Instant, Ecn)>| match reception {
             Some((at, ecn)) => PacketMetric::received(*ecn, units(now.saturating_since(*at))),
             None => PacketMetric::NOT_RECEIVED,
         };
-        let metrics = self.receptions.iter().map(metric).collect();
-        let stream = StreamReport { ssrc: MEDIA_SSRC, first: self.first as u16, metrics };
-        // The next report covers again what is missing in this one and was not in the last, and all that follow it.
+        let first = self.first + self.covered as u64;
+        let metrics: Vec<_> =
+            self.receptions.iter().skip(self.covered).take(MOST_PACKETS).map(metric).collect();
+        self.covered += metrics.len();
+        let stream = StreamReport { ssrc: MEDIA_SSRC, first: first as u16, metrics };
+        CongestionFeedback { sender: RECEIVER_SSRC, streams: vec![stream], timestamp }
+    }
+
+    /// All packets are reported. The next reports cover again what is missing in these and was not in the last, and all that
+    /// follow it.
+    fn end_reports(&mut self) {
         let old =
             usize::try_from(self.reported.saturating_sub(self.first)).unwrap_or(0).min(self.receptions.len());
         let arrived = self.receptions.iter().skip(old).take_while(|reception| reception.is_some()).count();
         self.receptions.drain(..old + arrived);
         self.first += (old + arrived) as u64;
         self.reported = self.first + self.receptions.len() as u64;
-        self.has_news = false;
-        CongestionFeedback { sender: RECEIVER_SSRC, streams: vec![stream], timestamp }
+        (self.covered, self.has_news) = (0, false);
     }
 }
 
@@ -115,7 +130,7 @@ impl FlowEnd for MediaReceiver {
         let SimPayload::Media(MediaContent::Rtp { sequence, length, .. }) = &envelope.content else { return };
         let (sequence, length) = (*sequence, u64::from(*length));
         self.record(now, sequence, ecn);
-        if self.receptions.len() == MOST_PACKETS {
+        if self.unreported() >= MOST_PACKETS as u64 {
             self.next_report = Some(now);
         }
         self.next_report.get_or_insert(now + self.interval);
@@ -131,8 +146,11 @@ impl FlowEnd for MediaReceiver {
             self.next_report = None;
             return None;
         }
-        self.next_report = Some(due + self.interval);
         let report = self.report(now);
+        if self.covered == self.receptions.len() {
+            self.end_reports();
+            self.next_report = Some(due + self.interval);
+        }
         let size = HEADERS + report.encoded_len() as u32;
         self.meter.on_feedback_sent(size);
         Some(Packet {

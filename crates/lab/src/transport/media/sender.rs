@@ -77,6 +77,11 @@ impl MediaSender {
     }
 
     #[cfg(test)]
+    pub(super) fn in_flight(&self) -> u64 {
+        self.sent.in_flight().as_u64()
+    }
+
+    #[cfg(test)]
     pub(super) fn encoder_mut(&mut self) -> &mut Encoder {
         &mut self.encoder
     }
@@ -91,6 +96,7 @@ impl MediaSender {
             let behind = (last as u16).wrapping_sub(stream.first);
             let Some(first) = last.checked_sub(u64::from(behind)) else { continue };
             for (sequence, metric) in (first..=last).zip(&stream.metrics) {
+                self.sent.cover(sequence);
                 let reception = match metric.offset() {
                     None => Reception::Missing,
                     Some(ArrivalOffset::Before(offset)) => {
@@ -98,14 +104,14 @@ impl MediaSender {
                         newest = newest.max(Some(core::cmp::Reverse(held)));
                         Reception::Arrived { at: timestamp.saturating_sub(held), ecn: metric.ecn() }
                     }
-                    // Packets whose arrival time is unknown are left out, rather than guessed.
+                    // The law learns nothing of packets whose arrival time is unknown, rather than a guess.
                     Some(ArrivalOffset::OverRange | ArrivalOffset::Unavailable) => continue,
                 };
                 self.receptions.push((sequence, reception));
             }
         }
         let held = newest.map_or(Duration::ZERO, |core::cmp::Reverse(held)| held);
-        let feedback = self.sent.on_report(now, self.receptions.drain(..), held);
+        let Some(feedback) = self.sent.on_report(now, self.receptions.drain(..), held) else { return };
         if let Some(rtt) = feedback.rtt {
             self.rtt = Some(self.rtt.map_or(rtt, |old| old.mul_f64(0.875) + rtt.mul_f64(0.125)));
         }
@@ -218,11 +224,13 @@ impl FlowEnd for MediaSender {
         if self.is_blocked && self.sent.in_flight() > ByteCount::new(0) {
             return None;
         }
+        let captured_at = self.encoder.front().map_or(now, |front| front.captured);
         let content = self.next_packet(now)?;
         let probe = self.probe.map(|running| running.probe.id);
         let packet = SentPacket {
             sequence: self.sequence,
             sent_at: now,
+            captured_at,
             size: ByteCount::new(u64::from(size)),
             probe,
         };

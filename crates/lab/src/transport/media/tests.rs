@@ -6,7 +6,7 @@ use whimbrel_control::media::{
 use whimbrel_netsim::{Ecn, FlowId, Packet};
 use whimbrel_scenario::Network;
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
-use whimbrel_wire::congestion_feedback::CongestionFeedback;
+use whimbrel_wire::congestion_feedback::{CongestionFeedback, PacketMetric};
 
 use super::*;
 use crate::payload::{Envelope, SimPayload};
@@ -121,6 +121,10 @@ impl Ends {
         self.receiver.handle_packet(at, packet.size, ecn, &mut packet.payload.clone());
     }
 
+    fn in_flight(&self) -> u64 {
+        self.sender.in_flight()
+    }
+
     /// Sequence numbers and arrival times of the packets reported.
     fn reported(&self) -> Vec<(u64, Option<Instant>)> {
         let recording = self.law.0.lock().unwrap();
@@ -218,6 +222,57 @@ fn reports_continue_where_the_sequence_numbers_of_rtp_wrap() {
     let reported = ends.reported();
     assert!(reported.iter().map(|(sequence, _)| *sequence).eq(0..count));
     assert!(reported.iter().all(|(_, arrival)| arrival.is_some()));
+}
+
+#[test]
+fn a_gap_longer_than_a_report_takes_several_and_none_of_its_packets_stays_in_flight() {
+    // 5000 packets per second, of which 3000 in a row are lost.
+    let mut ends = Ends::new("", 5000.0 * 8.0 * SIZE as f64);
+    let mut count = 0;
+    for end in (10..=1000).step_by(10).map(at) {
+        for (sent, packet) in ends.send_until(end) {
+            if !(1000..4000).contains(&count) {
+                ends.receive(sent, &packet, Ecn::NotEct);
+            }
+            ends.report_until(sent);
+            count += 1;
+        }
+    }
+    ends.report_until(at(1100));
+    let reported = ends.reported();
+    assert!(reported.iter().map(|(sequence, _)| *sequence).eq(0..count));
+    let missing = reported.iter().filter(|(_, arrival)| arrival.is_none()).count();
+    assert_eq!((missing, ends.in_flight()), (3000, 0));
+}
+
+#[test]
+fn a_lost_report_leaves_its_packets_without_a_fate_and_out_of_flight() {
+    let mut ends = Ends::adaptive();
+    let packets = ends.send_until(at(230));
+    for (sent, packet) in &packets[..3] {
+        ends.receive(*sent, packet, Ecn::NotEct);
+    }
+    assert_eq!(drain_until(&mut ends.receiver, at(90)).len(), 1, "the report that is lost");
+    for (sent, packet) in &packets[3..6] {
+        ends.receive(*sent, packet, Ecn::NotEct);
+    }
+    ends.report_until(at(220));
+    let reported: Vec<_> = ends.reported().iter().map(|(sequence, _)| *sequence).collect();
+    assert_eq!((reported, ends.in_flight()), (vec![3, 4, 5], SIZE));
+}
+
+#[test]
+fn packets_that_arrived_at_an_unknown_time_are_not_in_flight() {
+    let mut ends = Ends::adaptive();
+    for (_, packet) in ends.send_until(at(130)) {
+        ends.receive(at(130), &packet, Ecn::NotEct);
+    }
+    // More than eight seconds before the report.
+    let (_, mut report) = drain_until(&mut ends.receiver, at(9000)).remove(0);
+    let SimPayload::Media(MediaContent::Feedback(feedback)) = &mut report.payload.content else { panic!() };
+    feedback.streams[0].metrics.fill(PacketMetric::received(Ecn::NotEct, 9 * 1024));
+    ends.sender.handle_packet(at(9000), report.size, report.ecn, &mut report.payload);
+    assert_eq!((ends.reported(), ends.in_flight()), (vec![], 0));
 }
 
 #[test]
@@ -345,5 +400,27 @@ fn settings_that_contradict_each_other_name_the_key() {
     ] {
         let error = plan(keys);
         assert!(error.contains(key), "{error}");
+    }
+}
+
+/// Goodput in Mbit/s of a law over 6 Mbit/s with 40 ms, from 20 to 50 s, with losses on the way there and back.
+fn goodput(law: &str, [there, back]: [&str; 2], report_interval: &str) -> f64 {
+    let text = format!(
+        "[simulation]\nduration = \"50 s\"\nwarm_up = \"20 s\"\n[[node]]\nname = \"camera\"\n[[node]]\nname = \"viewer\"\n\
+         [[link]]\nbetween = [\"camera\", \"viewer\"]\nrate = \"6 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"150 packets\"\n\
+         loss = {{ model = \"bernoulli\", rate = \"{there}\" }}\n\
+         reverse = {{ rate = \"100 Mbit/s\", loss = {{ model = \"bernoulli\", rate = \"{back}\" }} }}\n\
+         [[flow]]\nname = \"video\"\nfrom = \"camera\"\nto = \"viewer\"\ntransport = \"media\"\npayload = \"1160 B\"\nstart = \"1 s\"\n\
+         media = {{ controller = \"{law}\", max_rate = \"20 Mbit/s\", report_interval = \"{report_interval}\" }}\n"
+    );
+    let plan = Document::from_toml(&text).unwrap().plan().unwrap_or_else(|error| panic!("{error}"));
+    run(&plan, 1).table("flows").and_then(|table| table.number("goodput_bps", 0)).unwrap() / 1e6
+}
+
+#[test]
+fn lost_reports_cost_no_law_its_rate() {
+    for law in ["bbr", "copa", "scream", "gcc", "nada", "delay-aware"] {
+        let [clean, lossy] = ["0 %", "1 %"].map(|back| goodput(law, ["0 %", back], "20 ms"));
+        assert!(clean > 5.0 && lossy > 0.97 * clean, "{law}: {lossy} of {clean} Mbit/s");
     }
 }

@@ -6,7 +6,13 @@ use whimbrel_units::Ecn;
 fn receive(rate: &mut AcknowledgedRate, from: u64, to: u64, size: u64) {
     for ms in (from..to).step_by(10) {
         let sent_at = Instant::from_millis(ms);
-        let sent = SentPacket { sequence: ms, sent_at, size: ByteCount::new(size), probe: None };
+        let sent = SentPacket {
+            sequence: ms,
+            sent_at,
+            captured_at: sent_at,
+            size: ByteCount::new(size),
+            probe: None,
+        };
         let at = Instant::from_millis(1_000_000 + ms);
         rate.record(&PacketReport { sent, reception: Reception::Arrived { at, ecn: Ecn::NotEct } });
     }

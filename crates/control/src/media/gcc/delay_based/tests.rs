@@ -52,7 +52,7 @@ impl Stream {
             let time = size.bits() as f64 / self.capacity / 1e3;
             self.last_arrival = (self.now.max(self.last_arrival)) + time;
             let sent_at = Instant::from_secs_f64(self.now);
-            let sent = SentPacket { sequence: 0, sent_at, size, probe: None };
+            let sent = SentPacket { sequence: 0, sent_at, captured_at: sent_at, size, probe: None };
             let at = Instant::from_secs_f64(self.last_arrival + self.offset);
             reports.push(PacketReport { sent, reception: Reception::Arrived { at, ecn: Ecn::NotEct } });
         }

@@ -27,8 +27,13 @@ impl Stream {
         let mut packets = Vec::new();
         for ms in (0..300).step_by(spacing as usize) {
             let sent_at = Instant::from_millis(1000 + self.now + ms);
-            let sent =
-                SentPacket { sequence: self.sequence, sent_at, size: ByteCount::new(1250), probe: None };
+            let sent = SentPacket {
+                sequence: self.sequence,
+                sent_at,
+                captured_at: sent_at,
+                size: ByteCount::new(1250),
+                probe: None,
+            };
             let arrived = Reception::Arrived { at: sent_at, ecn: Ecn::NotEct };
             let reception = if self.sequence % 10 < lost { Reception::Missing } else { arrived };
             packets.push(PacketReport { sent, reception });
@@ -155,7 +160,8 @@ fn a_packet_that_arrives_after_it_was_reported_missing_is_not_lost() {
     let mut observations = Observations::new(&LossBasedConfig::default());
     let packet = |sequence, ms, arrived: bool| {
         let sent_at = Instant::from_millis(ms);
-        let sent = SentPacket { sequence, sent_at, size: ByteCount::new(1000), probe: None };
+        let sent =
+            SentPacket { sequence, sent_at, captured_at: sent_at, size: ByteCount::new(1000), probe: None };
         let arrival = Reception::Arrived { at: sent_at, ecn: Ecn::NotEct };
         PacketReport { sent, reception: if arrived { arrival } else { Reception::Missing } }
     };
@@ -174,7 +180,13 @@ fn the_average_loss_leaves_out_the_extremes() {
             .map(|n| {
                 sequence += 1;
                 let sent_at = Instant::from_millis(1000 + 3 * sequence);
-                let sent = SentPacket { sequence, sent_at, size: ByteCount::new(1000), probe: None };
+                let sent = SentPacket {
+                    sequence,
+                    sent_at,
+                    captured_at: sent_at,
+                    size: ByteCount::new(1000),
+                    probe: None,
+                };
                 let arrival = Reception::Arrived { at: sent_at, ecn: Ecn::NotEct };
                 PacketReport { sent, reception: if n < lost { Reception::Missing } else { arrival } }
             })

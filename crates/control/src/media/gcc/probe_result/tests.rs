@@ -10,7 +10,13 @@ fn probe(sending: u64, arriving: u64) -> [Option<f64>; 5] {
     core::array::from_fn(|n| {
         let n = n as u64;
         let sent_at = Instant::from_millis(100 + n * sending);
-        let sent = SentPacket { sequence: n, sent_at, size: ByteCount::new(1200), probe: Some(ProbeId(7)) };
+        let sent = SentPacket {
+            sequence: n,
+            sent_at,
+            captured_at: sent_at,
+            size: ByteCount::new(1200),
+            probe: Some(ProbeId(7)),
+        };
         let at = Instant::from_millis(5000 + n * arriving);
         let packet = PacketReport { sent, reception: Reception::Arrived { at, ecn: Ecn::NotEct } };
         results.record(ProbeId(7), &packet).map(|rate| rate.as_bits_per_second() / 1e3)
@@ -49,7 +55,13 @@ fn an_arrival_at_more_than_twice_the_rate_is_invalid() {
 fn a_packet_of_an_unknown_probe_has_no_result() {
     let mut results = ProbeResults::default();
     let sent_at = Instant::ZERO;
-    let sent = SentPacket { sequence: 0, sent_at, size: ByteCount::new(1200), probe: Some(ProbeId(3)) };
+    let sent = SentPacket {
+        sequence: 0,
+        sent_at,
+        captured_at: sent_at,
+        size: ByteCount::new(1200),
+        probe: Some(ProbeId(3)),
+    };
     let reception = Reception::Arrived { at: sent_at, ecn: Ecn::NotEct };
     assert_eq!(results.record(ProbeId(3), &PacketReport { sent, reception }), None);
 }

@@ -9,8 +9,13 @@ fn record(rate: &mut RobustRate, times: impl IntoIterator<Item = (u64, u64)>) ->
         .into_iter()
         .map(|(sent, arrived)| {
             let sent_at = Instant::from_millis(sent);
-            let sent =
-                SentPacket { sequence: sent_at.as_nanos(), sent_at, size: ByteCount::new(1250), probe: None };
+            let sent = SentPacket {
+                sequence: sent_at.as_nanos(),
+                sent_at,
+                captured_at: sent_at,
+                size: ByteCount::new(1250),
+                probe: None,
+            };
             let at = Instant::from_millis(arrived);
             PacketReport { sent, reception: Reception::Arrived { at, ecn: Ecn::NotEct } }
         })

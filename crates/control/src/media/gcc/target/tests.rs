@@ -21,7 +21,13 @@ fn report(target: &mut Target, lost: u64, now: u64) {
     let packets: Vec<_> = (0..100)
         .map(|sequence| {
             let sent_at = Instant::from_millis(now);
-            let sent = SentPacket { sequence, sent_at, size: ByteCount::new(1000), probe: None };
+            let sent = SentPacket {
+                sequence,
+                sent_at,
+                captured_at: sent_at,
+                size: ByteCount::new(1000),
+                probe: None,
+            };
             let arrived = Reception::Arrived { at: sent_at, ecn: Ecn::NotEct };
             PacketReport { sent, reception: if sequence < lost { Reception::Missing } else { arrived } }
         })

@@ -28,7 +28,8 @@ impl Reference {
                 self.sequence += 1;
                 let sent_at = Instant::from_millis(1000 + ms);
                 let size = ByteCount::new(*size);
-                let sent = SentPacket { sequence: self.sequence, sent_at, size, probe: None };
+                let sent =
+                    SentPacket { sequence: self.sequence, sent_at, captured_at: sent_at, size, probe: None };
                 let arrival = Reception::Arrived { at: sent_at, ecn: Ecn::NotEct };
                 PacketReport { sent, reception: if *arrived { arrival } else { Reception::Missing } }
             })
