@@ -13,6 +13,7 @@ mod run_length;
 use thiserror::Error;
 use whimbrel_units::{Duration, Instant};
 
+use crate::netem::CorrelatedEvent;
 use crate::random::RandomStream;
 use crate::trace::{LossCursor, LossTrace};
 
@@ -35,6 +36,15 @@ pub enum Impairment {
     Bernoulli {
         /// Probability of loss.
         loss: f64,
+    },
+    /// Each packet is lost with probability `loss`, and the draws lean on each other as those of Linux's NetEm (`loss LOSS CORRELATION`):
+    /// each is the mean of a fresh number and the one before, weighted `1 - correlation` and `correlation`. Their spread is smaller, so
+    /// that probabilities far from a half become rarer still.
+    Correlated {
+        /// Probability of loss.
+        loss: f64,
+        /// Weight of the draw before.
+        correlation: f64,
     },
     /// A two-state Markov chain that may change state after each packet. It starts in a state drawn
     /// from its stationary distribution, so the mean loss is
@@ -176,7 +186,9 @@ impl Impairment {
     pub fn is_random(&self) -> bool {
         match self {
             Self::None | Self::Mask { .. } | Self::Trace(_) => false,
-            Self::Bernoulli { loss } => (0.0..1.0).contains(loss) && *loss > 0.0,
+            Self::Bernoulli { loss } | Self::Correlated { loss, .. } => {
+                (0.0..1.0).contains(loss) && *loss > 0.0
+            }
             Self::GilbertElliott { .. }
             | Self::TimedGilbertElliott { .. }
             | Self::FourState(_)
@@ -200,6 +212,10 @@ impl Impairment {
         match self {
             Self::None => Ok(()),
             Self::Bernoulli { loss } => probability("loss", *loss),
+            Self::Correlated { loss, correlation } => {
+                probability("loss", *loss)?;
+                probability("correlation", *correlation)
+            }
             Self::GilbertElliott { good_to_bad, bad_to_good, loss_in_good, loss_in_bad } => {
                 probability("good_to_bad", *good_to_bad)?;
                 probability("bad_to_good", *bad_to_good)?;
@@ -234,6 +250,7 @@ pub struct LossProcess {
 enum Model {
     Lossless,
     Bernoulli(f64),
+    Correlated(CorrelatedEvent),
     PerPacketChain(PerPacketChain),
     TimedChain(TimedChain),
     FourState(FourStateChain),
@@ -253,6 +270,9 @@ impl LossProcess {
         let model = match impairment {
             Impairment::None => Model::Lossless,
             Impairment::Bernoulli { loss } => Model::Bernoulli(*loss),
+            &Impairment::Correlated { loss, correlation } => {
+                Model::Correlated(CorrelatedEvent::new(loss, correlation, &mut random))
+            }
             &Impairment::GilbertElliott { good_to_bad, bad_to_good, loss_in_good, loss_in_bad } => {
                 let chain =
                     PerPacketChain::new([good_to_bad, bad_to_good], [loss_in_good, loss_in_bad], &mut random);
@@ -283,6 +303,7 @@ impl LossProcess {
         match &mut self.model {
             Model::Lossless => false,
             Model::Bernoulli(loss) => self.random.bernoulli(*loss),
+            Model::Correlated(event) => event.draw(&mut self.random),
             Model::PerPacketChain(chain) => chain.loses(&mut self.random),
             Model::TimedChain(chain) => chain.loses(departure, &mut self.random),
             Model::FourState(chain) => chain.loses(&mut self.random),
@@ -301,6 +322,7 @@ impl LossProcess {
             Model::Trace(trace) => trace.exceeded(),
             Model::Lossless
             | Model::Bernoulli(_)
+            | Model::Correlated(_)
             | Model::PerPacketChain(_)
             | Model::TimedChain(_)
             | Model::FourState(_)

@@ -61,7 +61,7 @@ pub use network::medium;
 pub use network::{
     ControlledPacket, Controller, Count, DownPolicy, Egress, FixedRoutes, HostConfig, HostStats, LinkConfig,
     LinkRate, LinkStats, MediumId, NextHop, QueueLimit, QueueSnapshot, RouteTable, Routing, Shim,
-    ShortestPath, Spread, SpreadBy, StationId, Topology,
+    ShortestPath, Spread, SpreadBy, StationId, TokenBucketConfig, Topology,
 };
 pub use packets::{AgentId, FlowId, LinkId, NodeId, Packet, StoredPacket};
 pub use simulator::{AgentCall, Command, Progress, RunOutcome, SimulationConfig, Simulator, SimulatorCall};

@@ -1,4 +1,4 @@
-//! Delay, jitter and reordering as Linux's NetEm does them.
+//! Delay, jitter, reordering and duplication as Linux's NetEm does them.
 //!
 //! `tc qdisc add dev ... netem delay 100ms 20ms 25% distribution normal reorder 5% 50% gap 5` and this draw delays by the
 //! same arithmetic on the same integers (`net/sched/sch_netem.c`: `get_crandom`, `tabledist`, `netem_enqueue`); only the
@@ -49,7 +49,16 @@ pub struct Reorder {
     pub gap: u32,
 }
 
-/// Delay, jitter and reordering, as data.
+/// Which packets arrive twice.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Duplicate {
+    /// Probability that a packet is copied.
+    pub probability: f64,
+    /// Correlation with the previous draw: 0 to 1.
+    pub correlation: f64,
+}
+
+/// Delay, jitter, reordering and duplication, as data.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct NetemConfig {
     /// The mean delay.
@@ -62,6 +71,8 @@ pub struct NetemConfig {
     pub distribution: JitterDistribution,
     /// Which packets are not delayed.
     pub reorder: Option<Reorder>,
+    /// Which packets are copied: the copy has a delay of its own.
+    pub duplicate: Option<Duplicate>,
     /// Packets delayed at the same time at most; others are lost. 1000 in `tc`.
     pub limit: usize,
 }
@@ -75,6 +86,7 @@ impl Default for NetemConfig {
             correlation: 0.0,
             distribution: JitterDistribution::Uniform,
             reorder: None,
+            duplicate: None,
             limit: 1000,
         }
     }
@@ -87,7 +99,9 @@ impl NetemConfig {
     /// Names the first parameter that makes none.
     pub fn check(&self) -> Result<(), NetemError> {
         let reorder = self.reorder.map(|reorder| [reorder.probability, reorder.correlation]);
-        let shares = [self.correlation].into_iter().chain(reorder.into_iter().flatten());
+        let duplicate = self.duplicate.map(|duplicate| [duplicate.probability, duplicate.correlation]);
+        let pairs = [reorder, duplicate].into_iter().flatten().flatten();
+        let shares = [self.correlation].into_iter().chain(pairs);
         if let Some(share) = shares.into_iter().find(|share| !(0.0..=1.0).contains(share)) {
             return Err(NetemError::Probability(share));
         }
@@ -123,6 +137,7 @@ pub struct Netem {
     table: Option<Table>,
     delays: CorrelatedRandom,
     reordering: Option<Reordering>,
+    duplication: Option<CorrelatedEvent>,
     random: RandomStream,
 }
 
@@ -149,14 +164,23 @@ impl Netem {
             gap: reorder.gap,
             counter: 0,
         });
+        let duplication = config
+            .duplicate
+            .map(|duplicate| CorrelatedEvent::new(duplicate.probability, duplicate.correlation, &mut random));
         Ok(Self {
             latency: i64::try_from(config.delay.as_nanos()).unwrap_or(i64::MAX),
             jitter: config.jitter.as_nanos() as i64,
             table: Table::of(config.distribution),
             delays,
             reordering,
+            duplication,
             random,
         })
+    }
+
+    /// `true` if the next packet is copied.
+    pub fn duplicates(&mut self) -> bool {
+        self.duplication.as_mut().is_some_and(|event| event.draw(&mut self.random))
     }
 
     /// Delay of the next packet. A negative draw is no delay.
@@ -188,6 +212,27 @@ impl Netem {
                 rounded / SCALE + self.jitter / SCALE * value + self.latency
             }
         }
+    }
+}
+
+/// An event of a packet with a probability, and a correlation with that of the packet before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CorrelatedEvent {
+    probability: u32,
+    draws: CorrelatedRandom,
+}
+
+impl CorrelatedEvent {
+    pub(crate) fn new(probability: f64, correlation: f64, random: &mut RandomStream) -> Self {
+        Self {
+            probability: fraction(probability),
+            draws: CorrelatedRandom::start(fraction(correlation), random),
+        }
+    }
+
+    /// `true` if it happens to the next packet. As in the kernel, nothing is drawn for a probability of 0.
+    pub(crate) fn draw(&mut self, random: &mut RandomStream) -> bool {
+        self.probability > 0 && self.probability >= self.draws.next(random)
     }
 }
 

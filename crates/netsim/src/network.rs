@@ -17,8 +17,10 @@ pub use counters::{Count, LinkStats, QueueSnapshot};
 pub use egress::{Egress, MediumId, NextHop, StationId};
 pub(crate) use host::Host;
 pub use host::{HostConfig, HostStats};
-pub(crate) use link::{Damage, DelayStage, Delays, Link, ManagedQueue, MediumEffect, Verdict};
-pub use link::{DownPolicy, LinkConfig, LinkRate, QueueLimit};
+pub(crate) use link::{
+    Damage, DelayStage, Delays, Link, ManagedQueue, MediumEffect, RecordedDelays, Verdict,
+};
+pub use link::{DownPolicy, LinkConfig, LinkRate, QueueLimit, TokenBucketConfig};
 pub(crate) use loopback::Loopback;
 pub(crate) use medium::{Effect, MediumSlot, Station};
 pub use routing::{FixedRoutes, RouteTable, Routing, ShortestPath, Spread, SpreadBy, Topology};

@@ -1,14 +1,17 @@
 //! Recordings of links: their rates, in the two formats in which people share them, and their losses.
 //!
 //! [`DeliveryTrace`] is mahimahi's packet-level format, [`LoadDependentTrace`] two recordings of a link that grants capacity by
-//! demand, [`RateSteps`] a table of rates over time, [`LossTrace`] a table of the times at which packets are lost. The caller reads the file; time 0 of a trace is time 0 of the simulation.
+//! demand, [`RateSteps`] a table of rates over time, [`LossTrace`] a table of the times at which packets are lost,
+//! [`DelayTrace`] a table of delays over time. The caller reads the file; time 0 of a trace is time 0 of the simulation.
 
+mod delays;
 mod deliveries;
 mod load_dependent;
 mod losses;
 mod rate_steps;
 mod rate_table;
 
+pub use delays::DelayTrace;
 pub(crate) use deliveries::DeliveryCursor;
 pub use deliveries::DeliveryTrace;
 pub(crate) use load_dependent::LoadDependentCursor;

@@ -45,6 +45,9 @@ fn link_notes(key: &str, link: &Table, notes: &mut Vec<Note>) {
         if !has(netem, "reorder") {
             idle(notes, &key, netem, &["reorder_correlation", "gap"], "without `reorder` it does nothing");
         }
+        if !has(netem, "duplicate") {
+            idle(notes, &key, netem, &["duplicate_correlation"], "without `duplicate` it does nothing");
+        }
     }
 }
 

@@ -50,6 +50,7 @@ pub mod place;
 mod plan;
 pub mod quantity;
 pub mod radio;
+pub mod recorded_delay;
 mod route;
 pub mod schedule;
 mod schema;

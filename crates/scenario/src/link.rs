@@ -12,6 +12,7 @@ use super::netem::Netem;
 use super::networks::MeasuredNetwork;
 use super::quantity::{Probability, QueueLimit, Rate, Time};
 use super::radio::Radio;
+use super::recorded_delay::{DelayTrace, TokenBucket};
 use super::signals::{Command, FlowEnd, Scope};
 
 /// A link between two nodes: both directions (`between`), or one (`from`, `to`).
@@ -46,9 +47,16 @@ pub struct Link {
     /// second, and `reverse` needs a rate or a trace of its own.
     #[serde(default)]
     pub trace: Option<RateTrace>,
+    /// A token bucket: bursts leave faster than `rate`; in both directions, unless `reverse` has a rate or a bucket of its own.
+    #[serde(default)]
+    pub token_bucket: Option<TokenBucket>,
     /// Propagation and processing: from the end of a packet's transmission to its arrival; none by default.
     #[serde(default)]
     pub delay: Option<Time>,
+    /// A recorded delay instead of a constant one; with `between` it holds from the first node to the second. Not together with
+    /// `netem` or `delay_variation`.
+    #[serde(default)]
+    pub delay_trace: Option<DelayTrace>,
     /// The queue limit; with drop-tail it includes the packet in transmission; 100 packets by default.
     #[serde(default)]
     pub queue: Option<QueueLimit>,
@@ -92,8 +100,12 @@ pub struct Reverse {
     pub rate: Option<Rate>,
     /// A recorded rate instead of a constant one.
     pub trace: Option<RateTrace>,
-    /// Propagation and processing.
+    /// A token bucket.
+    pub token_bucket: Option<TokenBucket>,
+    /// Propagation and processing; the least of the first direction's recorded delays where it has those.
     pub delay: Option<Time>,
+    /// A recorded delay instead of a constant one.
+    pub delay_trace: Option<DelayTrace>,
     /// The queue.
     pub queue: Option<QueueLimit>,
     /// The queue's discipline; that of the first direction by default.
@@ -175,6 +187,10 @@ pub enum Loss {
     Bernoulli {
         /// The loss probability of a packet.
         rate: Probability,
+        /// Correlation with the packet before, as in Linux's NetEm, `tc qdisc ... netem loss RATE CORRELATION`: the draws lean on
+        /// each other and spread less, so that a small `rate` becomes smaller. Bursts of a given length are `gilbert-elliott`.
+        #[serde(default)]
+        correlation: Probability,
     },
     /// A hidden good or bad state, which may change with every packet.
     GilbertElliott {

@@ -15,6 +15,7 @@ mod phases;
 mod physical_layers;
 mod randomness;
 mod reach;
+mod recorded_delay;
 mod recordings;
 mod roles;
 mod routes;

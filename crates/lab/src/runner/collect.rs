@@ -290,6 +290,7 @@ fn since(mut now: LinkStats, before: &LinkStats) -> LinkStats {
     now.delivered -= before.delivered;
     now.dropped -= before.dropped;
     now.wireless_lost -= before.wireless_lost;
+    now.duplicated -= before.duplicated;
     now.damaged -= before.damaged;
     now.down_lost -= before.down_lost;
     now.marked -= before.marked;

@@ -111,7 +111,7 @@ fn mistakes_are_named_with_their_key_their_value_and_what_was_expected() {
     );
     assert_eq!(error_after("link[1].loss", json!({ "model": "bernoulli" })), "link[1].loss.rate: missing");
     let error = error_after("link[1].loss", json!({ "model": "bernoulli", "rate": 0.1, "run": 1 }));
-    assert_eq!(error, "link[1].loss.run: unknown key, expected `rate`");
+    assert_eq!(error, "link[1].loss.run: unknown key, expected one of rate, correlation");
     assert_eq!(
         error_after("flow.bulk.transport", json!("sctp")),
         "flow[0].transport = \"sctp\": expected one of \"dccp\", \"tcp\", \"udp\", \"media\", \"mp-dccp\", \"xcp\", \"rcp\", \"abc\""

@@ -34,7 +34,7 @@ impl SubAssign for Count {
 /// A link's counters since the beginning of the run.
 ///
 /// `enqueued` = waiting in the queue + `departed` + those a failing link lost before they left, and
-/// `departed` = under way + `delivered` + `wireless_lost` + those a failing link lost under way.
+/// `departed` + `duplicated` = under way + `delivered` + `wireless_lost` + those a failing link lost under way.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct LinkStats {
     /// Accepted by the queue.
@@ -49,6 +49,8 @@ pub struct LinkStats {
     pub wireless_lost: Count,
     /// Delivered, but with content that the impairment damaged.
     pub damaged: Count,
+    /// Copies that were made at the link's end: they are among those delivered, or dropped there.
+    pub duplicated: Count,
     /// Offered while the link was down, or lost because it went down.
     pub down_lost: Count,
     /// Marked as having experienced congestion.

@@ -14,12 +14,14 @@ mod damage;
 mod delay_stage;
 mod managed;
 mod replan;
+mod token_bucket;
 mod transmitter;
 
 pub use config::{DownPolicy, LinkConfig, LinkRate, QueueLimit};
 pub(crate) use damage::Damage;
-pub(crate) use delay_stage::{DelayStage, Delays};
+pub(crate) use delay_stage::{DelayStage, Delays, RecordedDelays};
 pub(crate) use managed::ManagedQueue;
+pub use token_bucket::TokenBucketConfig;
 
 use std::collections::VecDeque;
 
@@ -308,9 +310,11 @@ impl Link {
         let mut departed = enqueued;
         departed -= tally.flushed;
         departed -= snapshot.queued;
-        let crowded_out =
-            self.delay_stage.as_ref().map(|delay_stage| delay_stage.refused()).unwrap_or_default();
+        let delay_stage = self.delay_stage.as_ref();
+        let crowded_out = delay_stage.map(|delay_stage| delay_stage.refused()).unwrap_or_default();
+        let duplicated = delay_stage.map(|delay_stage| delay_stage.duplicated()).unwrap_or_default();
         let mut delivered = departed;
+        delivered += duplicated;
         delivered -= snapshot.under_way;
         delivered -= tally.wireless_lost;
         delivered -= tally.severed;
@@ -327,6 +331,7 @@ impl Link {
             dropped,
             wireless_lost: tally.wireless_lost,
             damaged: tally.damaged,
+            duplicated,
             down_lost,
             marked: tally.marked,
         }

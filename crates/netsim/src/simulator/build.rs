@@ -8,7 +8,9 @@ use crate::delay_variation::{DelayVariation, DelayVariationConfig, DelayVariatio
 use crate::events::{Agenda, Event, Timeline};
 use crate::impairment::{Impairment, ImpairmentError, LossProcess};
 use crate::netem::{Netem, NetemConfig, NetemError};
-use crate::network::{Damage, DelayStage, Delays, Link, LinkEnds, Loopback, ManagedQueue, Network};
+use crate::network::{
+    Damage, DelayStage, Delays, Link, LinkEnds, Loopback, ManagedQueue, Network, RecordedDelays,
+};
 use crate::packets::PacketStore;
 use crate::queue::{Discipline, DisciplineError, QueueDiscipline};
 use crate::random::RandomStreams;
@@ -60,7 +62,7 @@ impl<A: Agent> Simulator<A> {
     ///
     /// # Panics
     /// If the parameters of the impairment ([`Impairment::check`]), of damage, of NetEm, of the delay variation or of the discipline are out of
-    /// range, if there are both NetEm and a delay variation, or if marking from a number of packets on is wanted of a discipline other than drop-tail.
+    /// range, if there are two of NetEm, a delay variation and recorded delays, or if marking from a number of packets on is wanted of a discipline other than drop-tail.
     pub fn add_link(&mut self, from: NodeId, to: NodeId, config: LinkConfig) -> LinkId {
         let id = LinkId(self.network.links.len() as u32);
         let source = self.timeline.queue.add_source(Event::Arrival(id.0));
@@ -69,6 +71,7 @@ impl<A: Agent> Simulator<A> {
         let (impairment, damaged, netem) = (config.impairment.clone(), config.damaged, config.netem);
         let (discipline, limit) = (config.discipline.clone(), config.limit);
         let variation = config.delay_variation;
+        let recorded = config.recorded_delays.clone();
         assert!(
             config.mark_at.is_none() || discipline == Discipline::DropTail,
             "link `{}`: mark_at needs drop-tail",
@@ -84,10 +87,14 @@ impl<A: Agent> Simulator<A> {
             panic!("link `{}`: {error}", self.link_name(id));
         }
         assert!(
-            netem.is_none() || variation.is_none(),
-            "link `{}`: netem and delay variation",
+            [netem.is_some(), variation.is_some(), recorded.is_some()].into_iter().filter(|is| *is).count()
+                <= 1,
+            "link `{}`: netem, delay variation and recorded delays",
             self.link_name(id)
         );
+        if let Some(trace) = recorded {
+            self.set_delays(id, Delays::Recorded(RecordedDelays::new(trace)));
+        }
         if let Some(variation) = variation
             && let Err(error) = self.set_delay_variation(id, variation)
         {

@@ -51,9 +51,19 @@ impl<A: Agent> Simulator<A> {
         self.pass_on(link_index, packet.slot);
     }
 
-    /// A packet at the link's end is delayed once more.
+    /// A packet at the link's end is delayed once more, and perhaps copied.
     #[cold]
     fn delay_stage(&mut self, link_index: u32, packet: u32) {
+        let size = self.packets.header(packet).size;
+        let stage = self.network.links[link_index as usize].delay_stage.as_mut();
+        if stage.is_some_and(|stage| stage.duplicates(size)) {
+            let copy = self.packets.copy(packet);
+            self.delay(link_index, copy);
+        }
+        self.delay(link_index, packet);
+    }
+
+    fn delay(&mut self, link_index: u32, packet: u32) {
         let insertion = self.timeline.queue.insertion();
         let header = self.packets.header(packet);
         let (flow, size) = (header.flow, header.size);

@@ -16,6 +16,7 @@ mod protection;
 mod queueing;
 mod routing;
 mod spread;
+mod token_bucket;
 mod wifi;
 mod wireless;
 

@@ -11,6 +11,7 @@ use super::discipline::discipline;
 use super::losses::{check_start, impairment};
 use super::netem::netem;
 use super::notes::Note;
+use super::recorded_delay::{with_bucket, with_delay_trace};
 use super::recordings::{self, RandomStart};
 use super::{Names, copies, fill, quoted, read};
 use crate::controller::{self, ControllerPlan};
@@ -47,6 +48,7 @@ impl LinkPlan {
 pub(super) fn mean_rate(rate: &LinkRate, from: Instant, to: Instant) -> DataRate {
     match rate {
         LinkRate::Constant(rate) => *rate,
+        LinkRate::TokenBucket(bucket) => bucket.rate,
         LinkRate::Deliveries(trace) => trace.mean_rate(),
         LinkRate::LoadDependent(trace) => trace.mean_rate(),
         LinkRate::Steps(steps) => {
@@ -188,6 +190,7 @@ fn forward_config(
         let expected = "a rate such as \"2 Mbit/s\", a `trace` or a `network`";
         ScenarioError::missing(format!("{key}.rate"), expected)
     })?;
+    let rate = with_bucket(key, rate, link.token_bucket)?;
     let delay = link.delay.map(|delay| delay.0).or(network.map(|network| network.delay));
     let queue = link.queue.or(network.map(|network| network.queue));
     let wanted = link.discipline.clone().unwrap_or_default();
@@ -202,10 +205,11 @@ fn forward_config(
         damaged: link.damaged.0,
         netem: netem(&format!("{key}.netem"), link.netem.as_ref())?,
         delay_variation: None,
+        recorded_delays: None,
     };
     config.delay_variation =
         delay_variation(key, link.delay_variation, nominal(&config), config.netem.is_some())?;
-    Ok(config)
+    with_delay_trace(key, config, link.delay_trace.as_ref(), link.delay, base)
 }
 
 fn reverse_config(
@@ -218,7 +222,10 @@ fn reverse_config(
     let key = format!("{key}.reverse");
     let changes = link.reverse.clone().unwrap_or_default();
     let rate = match rate(&key, changes.rate, changes.trace.as_ref(), base)? {
-        Some(rate) => rate,
+        Some(rate) => with_bucket(&key, rate, changes.token_bucket)?,
+        None if changes.token_bucket.is_some() && link.trace.is_none() => {
+            with_bucket(&key, nominal(forward).into(), changes.token_bucket)?
+        }
         None if link.trace.is_some() => {
             return Err(ScenarioError::missing(
                 format!("{key}.rate"),
@@ -239,16 +246,18 @@ fn reverse_config(
         damaged: changes.damaged.0,
         netem: netem(&format!("{key}.netem"), changes.netem.as_ref())?,
         delay_variation: None,
+        recorded_delays: None,
     };
     config.delay_variation =
         delay_variation(&key, changes.delay_variation, nominal(&config), config.netem.is_some())?;
-    Ok(config)
+    with_delay_trace(&key, config, changes.delay_trace.as_ref(), changes.delay, base)
 }
 
 /// The rate of a link at the start; the mean rate of a trace.
 fn nominal(config: &LinkConfig) -> DataRate {
     match &config.rate {
         LinkRate::Constant(rate) => *rate,
+        LinkRate::TokenBucket(bucket) => bucket.rate,
         LinkRate::Deliveries(trace) => trace.mean_rate(),
         LinkRate::LoadDependent(trace) => trace.mean_rate(),
         LinkRate::Steps(steps) => steps.rate_at(Instant::ZERO),
@@ -415,6 +424,7 @@ pub(super) fn plan_events(
             return Err(ScenarioError::missing(format!("{key}.up"), expected));
         }
         let rate = event.rate.map(|Rate(rate)| positive(&format!("{key}.rate"), rate)).transpose()?;
+        let has_bucket = |link: &LinkPlan| matches!(link.config.rate, LinkRate::TokenBucket(_));
         let targets: Vec<usize> = (0..links.len())
             .filter(|&link| {
                 let name = &links[link].name;
@@ -432,6 +442,13 @@ pub(super) fn plan_events(
             .collect();
         if targets.is_empty() {
             return Err(unknown_link(&format!("{key}.link"), link_name, links));
+        }
+        if let Some(rate) = rate
+            && targets.iter().any(|&link| has_bucket(&links[link]))
+        {
+            let value = format!("{} bit/s", rate.as_bits_per_second());
+            let expected = "nothing: the rate of a link with a token bucket does not change";
+            return Err(ScenarioError::invalid(format!("{key}.rate"), value, expected));
         }
         let at = event.time.after_start();
         let delay = event.delay.map(|delay| delay.0);

@@ -25,7 +25,10 @@ pub(super) fn impairment(
     check_start(&format!("{key}.start"), loss.recording())?;
     let impairment = match loss {
         Loss::None => Impairment::None,
-        Loss::Bernoulli { rate } => Impairment::Bernoulli { loss: rate.0 },
+        Loss::Bernoulli { rate, correlation } if correlation.0 > 0.0 => {
+            Impairment::Correlated { loss: rate.0, correlation: correlation.0 }
+        }
+        Loss::Bernoulli { rate, .. } => Impairment::Bernoulli { loss: rate.0 },
         Loss::GilbertElliott { good_to_bad, bad_to_good, loss_in_good, loss_in_bad } => {
             Impairment::GilbertElliott {
                 good_to_bad: good_to_bad.0,

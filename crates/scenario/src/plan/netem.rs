@@ -1,6 +1,6 @@
 //! NetEm's parameters, checked.
 
-use whimbrel_netsim::netem::{JitterDistribution, NetemConfig, Reorder};
+use whimbrel_netsim::netem::{Duplicate, JitterDistribution, NetemConfig, Reorder};
 
 use crate::ScenarioError;
 use crate::netem::{JitterDistribution as Distribution, Netem};
@@ -10,6 +10,7 @@ pub(super) fn netem(key: &str, netem: Option<&Netem>) -> Result<Option<NetemConf
     let Some(netem) = netem else { return Ok(None) };
     let reorder =
         Reorder { probability: netem.reorder.0, correlation: netem.reorder_correlation.0, gap: netem.gap };
+    let duplicate = Duplicate { probability: netem.duplicate.0, correlation: netem.duplicate_correlation.0 };
     let config = NetemConfig {
         delay: netem.delay.0,
         jitter: netem.jitter.0,
@@ -21,6 +22,7 @@ pub(super) fn netem(key: &str, netem: Option<&Netem>) -> Result<Option<NetemConf
             Distribution::Paretonormal => JitterDistribution::ParetoNormal,
         },
         reorder: (netem.reorder.0 > 0.0).then_some(reorder),
+        duplicate: (netem.duplicate.0 > 0.0).then_some(duplicate),
         limit: netem.limit as usize,
     };
     match config.check() {

@@ -38,7 +38,9 @@ fn link_is_random(config: &LinkConfig) -> bool {
 fn netem_is_random(config: &NetemConfig) -> bool {
     let reorders =
         config.reorder.is_some_and(|reorder| reorder.probability > 0.0 && reorder.probability < 1.0);
-    !config.jitter.is_zero() || reorders
+    let duplicates =
+        config.duplicate.is_some_and(|duplicate| duplicate.probability > 0.0 && duplicate.probability < 1.0);
+    !config.jitter.is_zero() || reorders || duplicates
 }
 
 fn handover_is_random(handover: &HandoverPlan) -> bool {

@@ -186,7 +186,13 @@ impl Recording {
                 // Nothing is known of the rate: that of the probes, which passed.
                 Mode::Saturate | Mode::Gentle => format!("rate = \"{:.0} bit/s\"", self.rate_limit_bps),
             });
-            keys.push(format!("delay = \"{:.3} ms\"", summary.delay_min_s * 1e3));
+            // Under saturation the delays are those of the probes' own queue.
+            keys.push(match self.mode {
+                Mode::Gentle if !direction.packets.is_empty() => {
+                    format!("delay_trace = {{ file = \"{name}.delays.csv\" }}")
+                }
+                Mode::Saturate | Mode::Gentle => format!("delay = \"{:.3} ms\"", summary.delay_min_s * 1e3),
+            });
             keys.extend(self.queue(&summary).map(|bytes| format!("queue = \"{bytes} B\"")));
             if self.mode == Mode::Gentle && direction.losses().is_some_and(|losses| losses.lost > 0) {
                 keys.push(format!(

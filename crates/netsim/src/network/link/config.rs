@@ -6,7 +6,9 @@ use crate::Impairment;
 use crate::delay_variation::DelayVariationConfig;
 use crate::netem::NetemConfig;
 use crate::queue::Discipline;
-use crate::trace::{DeliveryTrace, LoadDependentTrace, RateSteps};
+use crate::trace::{DelayTrace, DeliveryTrace, LoadDependentTrace, RateSteps};
+
+use super::token_bucket::TokenBucketConfig;
 
 /// Transmission rate of a link.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,6 +23,8 @@ pub enum LinkRate {
     /// 1500 bytes at each opportunity of two recordings, between which the load chooses. Their base delays are added to the
     /// link's delay.
     LoadDependent(LoadDependentTrace),
+    /// A token bucket: bursts leave faster than the rate.
+    TokenBucket(TokenBucketConfig),
 }
 
 impl From<DataRate> for LinkRate {
@@ -36,6 +40,12 @@ impl From<RateSteps> for LinkRate {
 impl From<DeliveryTrace> for LinkRate {
     fn from(trace: DeliveryTrace) -> Self {
         Self::Deliveries(trace)
+    }
+}
+
+impl From<TokenBucketConfig> for LinkRate {
+    fn from(bucket: TokenBucketConfig) -> Self {
+        Self::TokenBucket(bucket)
     }
 }
 
@@ -99,6 +109,9 @@ pub struct LinkConfig {
     pub netem: Option<NetemConfig>,
     /// The same with delays that keep the order of each flow. Not together with `netem`.
     pub delay_variation: Option<DelayVariationConfig>,
+    /// The same with delays that follow a trace, in the order of the link. The least of them is to be [`delay`](Self::delay), so
+    /// that each packet has the delay of the trace. Not together with the others.
+    pub recorded_delays: Option<DelayTrace>,
 }
 
 impl LinkConfig {
@@ -114,6 +127,7 @@ impl LinkConfig {
             damaged: 0.0,
             netem: None,
             delay_variation: None,
+            recorded_delays: None,
         }
     }
 
@@ -154,5 +168,10 @@ impl LinkConfig {
     /// The same link, at whose end each packet is delayed by a time of its own, in the order of its flow.
     pub fn with_delay_variation(self, delay_variation: DelayVariationConfig) -> Self {
         Self { delay_variation: Some(delay_variation), ..self }
+    }
+
+    /// The same link with the delays of a trace, instead of its constant one.
+    pub fn with_recorded_delays(self, trace: DelayTrace) -> Self {
+        Self { delay: trace.least(), recorded_delays: Some(trace), ..self }
     }
 }

@@ -3,13 +3,14 @@
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use whimbrel_units::Instant;
+use whimbrel_units::{Duration, Instant};
 
 use crate::delay_variation::DelayVariation;
 use crate::events::EventSource;
 use crate::netem::Netem;
 use crate::network::Count;
 use crate::packets::FlowId;
+use crate::trace::DelayTrace;
 
 /// A delayed packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +28,28 @@ pub(crate) enum Delays {
     Netem(Netem, usize),
     /// In the order of each flow.
     Ordered(DelayVariation),
+    /// As recorded, in the order of the link.
+    Recorded(RecordedDelays),
+}
+
+/// Delays that follow a trace. Its least delay is the link's own: a packet is delayed by the rest.
+pub(crate) struct RecordedDelays {
+    trace: DelayTrace,
+    last_release: Instant,
+}
+
+impl RecordedDelays {
+    pub(crate) const fn new(trace: DelayTrace) -> Self {
+        Self { trace, last_release: Instant::ZERO }
+    }
+
+    /// Time at which a packet leaves that arrives now. A shorter delay does not let it overtake the one before it.
+    fn release(&mut self, now: Instant) -> Instant {
+        let least = self.trace.least();
+        let rest: Duration = self.trace.at(now.saturating_sub(least)) - least;
+        self.last_release = self.last_release.max(now + rest);
+        self.last_release
+    }
 }
 
 /// Delayed packets, at the far end of the link.
@@ -37,6 +60,7 @@ pub(crate) struct DelayStage {
     packets: BinaryHeap<Reverse<DelayedPacket>>,
     present: Count,
     refused: Count,
+    duplicated: Count,
 }
 
 impl DelayStage {
@@ -47,7 +71,20 @@ impl DelayStage {
             packets: BinaryHeap::new(),
             present: Count::default(),
             refused: Count::default(),
+            duplicated: Count::default(),
         }
+    }
+
+    /// `true` if the next packet, of `size` bytes, is to be taken twice. A copy is not copied again.
+    pub(crate) fn duplicates(&mut self, size: u32) -> bool {
+        let is_due = match &mut self.delays {
+            Delays::Netem(netem, _) => netem.duplicates(),
+            Delays::Ordered(_) | Delays::Recorded(_) => false,
+        };
+        if is_due {
+            self.duplicated.add_packet(size);
+        }
+        is_due
     }
 
     /// Takes a packet. Returns `false` if the stage is full.
@@ -59,6 +96,7 @@ impl DelayStage {
             }
             Delays::Netem(netem, _) => now + netem.delay(),
             Delays::Ordered(variation) => variation.release(now, flow, size),
+            Delays::Recorded(delays) => delays.release(now),
         };
         self.packets.push(Reverse(DelayedPacket { until, insertion, slot, size }));
         self.present.add_packet(size);
@@ -85,5 +123,9 @@ impl DelayStage {
 
     pub(crate) fn refused(&self) -> Count {
         self.refused
+    }
+
+    pub(crate) fn duplicated(&self) -> Count {
+        self.duplicated
     }
 }

@@ -3,6 +3,7 @@
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::LinkRate;
+use super::token_bucket::TokenBucket;
 use crate::trace::{DeliveryCursor, LoadDependentCursor, StepCursor};
 
 pub(super) enum Transmitter {
@@ -15,6 +16,7 @@ pub(super) enum Transmitter {
     Steps(StepCursor),
     Deliveries(DeliveryCursor),
     LoadDependent(Box<LoadDependentCursor>),
+    TokenBucket(Box<TokenBucket>),
 }
 
 impl Transmitter {
@@ -24,6 +26,7 @@ impl Transmitter {
             LinkRate::Steps(steps) => Self::Steps(StepCursor::new(steps)),
             LinkRate::Deliveries(trace) => Self::Deliveries(DeliveryCursor::new(trace)),
             LinkRate::LoadDependent(trace) => Self::LoadDependent(Box::new(LoadDependentCursor::new(trace))),
+            LinkRate::TokenBucket(config) => Self::TokenBucket(Box::new(TokenBucket::new(config))),
         }
     }
 
@@ -54,6 +57,7 @@ impl Transmitter {
                 *delay = *delay - before + cursor.base_delay();
                 departure
             }
+            Self::TokenBucket(bucket) => bucket.departure(now, start, size),
         }
     }
 
@@ -61,7 +65,9 @@ impl Transmitter {
     pub(super) fn base_delay(&self) -> Duration {
         match self {
             Self::LoadDependent(cursor) => cursor.base_delay(),
-            Self::Constant { .. } | Self::Steps(_) | Self::Deliveries(_) => Duration::ZERO,
+            Self::Constant { .. } | Self::Steps(_) | Self::Deliveries(_) | Self::TokenBucket(_) => {
+                Duration::ZERO
+            }
         }
     }
 
@@ -74,7 +80,7 @@ impl Transmitter {
             }
             Self::Steps(cursor) => cursor.departure(now, bits),
             Self::Deliveries(cursor) => cursor.departure(now, libm::ceil(bits / 8.0) as u32),
-            Self::LoadDependent(_) => now,
+            Self::LoadDependent(_) | Self::TokenBucket(_) => now,
         }
     }
 
@@ -88,7 +94,7 @@ impl Transmitter {
             Self::Constant { rate, .. } if rate.as_bits_per_second().is_infinite() => None,
             Self::Constant { rate, .. } => Some(rate.as_bits_per_second() * (departure - now).as_secs_f64()),
             Self::Steps(cursor) => Some(cursor.bits_between(now, departure)),
-            Self::Deliveries(_) | Self::LoadDependent(_) => None,
+            Self::Deliveries(_) | Self::LoadDependent(_) | Self::TokenBucket(_) => None,
         }
     }
 
@@ -97,6 +103,7 @@ impl Transmitter {
         match self {
             Self::Deliveries(cursor) => cursor.restart(time),
             Self::LoadDependent(cursor) => cursor.restart(time),
+            Self::TokenBucket(bucket) => bucket.restart(time),
             Self::Constant { .. } | Self::Steps(_) => {}
         }
     }

@@ -1,7 +1,7 @@
 //! Packets that are delayed at a link's end, each by a time of its own.
 
 use super::*;
-use crate::netem::{NetemConfig, Reorder};
+use crate::netem::{Duplicate, NetemConfig, Reorder};
 
 fn netem(reorder: Option<Reorder>) -> NetemConfig {
     NetemConfig { delay: Duration::from_millis(20), reorder, ..NetemConfig::default() }
@@ -68,4 +68,30 @@ fn what_finds_no_room_is_lost_there() {
 fn what_makes_no_sense_is_named_with_the_link() {
     let nothing = Reorder { probability: 0.5, correlation: 0.0, gap: 0 };
     pair(slow().with_netem(netem(Some(nothing))), &[]);
+}
+
+#[test]
+fn a_copy_arrives_beside_each_packet_and_is_not_copied_again() {
+    let always = Duplicate { probability: 1.0, correlation: 0.0 };
+    let twice = NetemConfig { duplicate: Some(always), ..NetemConfig::default() };
+    let (mut simulator, link, sink) = pair(slow().with_netem(twice), &[0, 0]);
+    simulator.run_until(Instant::from_secs(1));
+    let expected = [(micros(6_000), 0), (micros(6_000), 0), (micros(7_000), 1), (micros(7_000), 1)];
+    assert_eq!(simulator.agent(sink).received, expected);
+    let stats = simulator.link_stats(link);
+    assert_eq!((stats.departed.packets, stats.duplicated.packets, stats.delivered.packets), (2, 2, 4));
+    assert_eq!(simulator.packets_in_network(), 0);
+}
+
+#[test]
+fn the_share_of_copies_is_the_probability() {
+    let some = Duplicate { probability: 0.1, correlation: 0.0 };
+    let config = NetemConfig { duplicate: Some(some), jitter: Duration::from_millis(3), ..netem(None) };
+    let times: Vec<u64> = (0..5_000).map(|packet| packet * 1_000).collect();
+    let (mut simulator, link, sink) = pair(slow().with_netem(config), &times);
+    simulator.run_until(Instant::from_secs(10));
+    let copies = simulator.link_stats(link).duplicated.packets;
+    // Five standard deviations.
+    assert!((394..606).contains(&copies), "{copies}");
+    assert_eq!(simulator.agent(sink).received.len() as u64, 5_000 + copies);
 }
