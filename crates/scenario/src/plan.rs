@@ -106,6 +106,10 @@ impl<P: TransportPlan> Plan<P> {
         let flow_events = signals::plan_events(transports, scenario, &flows)?;
         let handovers = handovers::plan(transports, scenario, &links, &flows)?;
         let hosts = hosts::plan(scenario)?;
+        let entries = scenario.flow.iter().enumerate();
+        let entries: Vec<usize> =
+            entries.flat_map(|(entry, flow)| copies(flow.count).map(move |_| entry)).collect();
+        notes.extend(phases::notes(&flows, &entries, &links, &hosts));
         let routes = routes::plan(scenario, &nodes, &links)?;
         check_record(scenario, flows.len())?;
         let simulation = &scenario.simulation;

@@ -49,6 +49,9 @@ pub struct Phy {
     pub preamble: Preamble,
     /// Silence after each OFDM frame that counts as part of it: 6 us in the 2.4 GHz band (19.3.2.4), else zero.
     pub signal_extension: Duration,
+    /// `true` if DSSS frames last as long as their bits, as in ns-2; otherwise as long as the microseconds that their LENGTH field counts
+    /// (17.2.3.5).
+    pub has_exact_times: bool,
     /// Rates of data frames.
     pub supported: RateSet,
     /// Rates of which every station of the network is capable, used for responses and for group-addressed frames.
@@ -67,6 +70,7 @@ impl Phy {
             aifsn: DIFS_SLOTS,
             preamble: Preamble::Long,
             signal_extension: Duration::ZERO,
+            has_exact_times: false,
             supported: rates,
             basic: rates,
         }
@@ -88,6 +92,7 @@ impl Phy {
             aifsn: DIFS_SLOTS,
             preamble: Preamble::Long,
             signal_extension: Duration::ZERO,
+            has_exact_times: false,
             supported: RateSet::of(Modulation::Ofdm),
             basic: RateSet::new(&[Rate::Ofdm6, Rate::Ofdm12, Rate::Ofdm24]),
         }
@@ -149,7 +154,12 @@ impl Phy {
 
     /// Time on the air of a frame of `bytes` bytes, header and frame check sequence included, at `rate`.
     pub fn duration(&self, rate: Rate, bytes: u32) -> Duration {
-        let payload = Self::payload_duration(rate, bytes);
+        let payload = if self.has_exact_times && rate.modulation() != Modulation::Ofdm {
+            let (bits, per_second) = (u64::from(bytes) * 8, rate.bits_per_second());
+            Duration::from_nanos((bits * 1_000_000_000 + per_second / 2) / per_second)
+        } else {
+            Self::payload_duration(rate, bytes)
+        };
         match rate.modulation() {
             Modulation::Ofdm => self.plcp(rate) + payload + self.signal_extension,
             Modulation::Dsss | Modulation::HrDsss => self.plcp(rate) + payload,

@@ -61,6 +61,7 @@ pub fn emulated_plan(plan: &Plan, ends: &[usize], simulated: &[usize]) -> Plan {
             start_jitter: Default::default(),
             stop: plan.end,
             path: like.map_or_else(Vec::new, |flow| flow.path.clone()),
+            is_wired: like.is_some_and(|flow| flow.is_wired),
             bottleneck: like.and_then(|flow| flow.bottleneck),
             background: false,
         });

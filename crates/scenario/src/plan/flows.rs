@@ -4,7 +4,6 @@ use std::path::Path;
 
 use whimbrel_units::{ByteCount, Duration, Instant};
 
-use super::phases::Phases;
 use super::reach::Reach;
 use super::{Names, Note, copies, fill, pairs, quoted, read};
 use crate::Scenario;
@@ -42,6 +41,8 @@ pub struct FlowPlan<P> {
     pub stop: Instant,
     /// The links from the sender to the receiver, by position. Hops over a medium are left out.
     pub path: Vec<usize>,
+    /// `true` if all hops are links.
+    pub is_wired: bool,
     /// Position of the bottleneck on `path`; `None` for a medium.
     pub bottleneck: Option<usize>,
     /// `true` if it is background traffic.
@@ -124,7 +125,6 @@ pub(super) fn plan<T: Transports>(
 ) -> Result<Vec<FlowPlan<T::Plan>>, ScenarioError> {
     let mut names = Names { list: Vec::new(), index: std::collections::BTreeMap::new() };
     let mut plans = Vec::new();
-    let mut phases = Phases::default();
     for (position, flow) in scenario.flow.iter().enumerate() {
         let key = format!("flow[{position}]");
         let mut transport = transport::plan(transports, &key, &flow.transport, &flow.settings)?;
@@ -152,6 +152,7 @@ pub(super) fn plan<T: Transports>(
         }
         let (start, stop) = times(&key, flow, scenario, notes)?;
         let ends = pairs::ends(scenario, &key, flow, nodes)?;
+        let mut unreached = Vec::new();
         for (copy, (from, to)) in copies(flow.count).zip(ends) {
             let name = fill(&flow.name, copy);
             names.add(&format!("{key}.name"), name.clone(), flow.count)?;
@@ -160,15 +161,17 @@ pub(super) fn plan<T: Transports>(
             if from == to {
                 return Err(ScenarioError::invalid(to_key, quoted(to_name), "another node"));
             }
-            let mut path = reach.path(&to_key, from, to, notes)?;
+            let (mut path, mut is_reached) = reach.path(&to_key, from, to)?;
             if transport.has_feedback() {
-                reach.path(&to_key, to, from, notes)?;
+                is_reached &= reach.path(&to_key, to, from)?.1;
+            }
+            if !is_reached {
+                unreached.push((from, to));
             }
             let hops = path.len();
             path.retain(|&hop| hop < links.len());
             let is_wired = path.len() == hops;
             let bottleneck = bottleneck(&key, flow, copy, &path, links, is_wired)?;
-            phases.add(position, &traffic, packet_size, &path);
             plans.push(FlowPlan {
                 name,
                 from,
@@ -182,12 +185,13 @@ pub(super) fn plan<T: Transports>(
                 start_jitter: flow.start_jitter.0,
                 stop,
                 path,
+                is_wired,
                 bottleneck,
                 background: flow.background,
             });
         }
+        notes.extend(reach.note(&unreached));
     }
-    phases.note(links, notes);
     Ok(plans)
 }
 

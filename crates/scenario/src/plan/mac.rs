@@ -35,7 +35,7 @@ pub(super) fn mac(key: &str, wifi: &Wifi) -> Result<MacConfig, ScenarioError> {
     let rules = match wifi.mac {
         MacRules::Standard => MacConfig::standard(phy, highest),
         MacRules::Ns2 => {
-            let phy = Phy { basic: RateSet::new(&[lowest]), ..phy };
+            let phy = Phy { basic: RateSet::new(&[lowest]), has_exact_times: true, ..phy };
             MacConfig { phy, data_rate: lowest, group_rate: lowest, ..MacConfig::ns2() }
         }
     };

@@ -5,70 +5,98 @@
 
 use std::collections::BTreeMap;
 
-use whimbrel_netsim::{LinkRate, QueueLimit, queue};
-use whimbrel_units::Duration;
+use whimbrel_netsim::{LinkConfig, LinkRate, QueueLimit, queue};
+use whimbrel_units::{DataRate, Duration};
 
-use super::{LinkPlan, Note, TrafficPlan};
+use super::{FlowPlan, HostPlan, LinkPlan, Note, TrafficPlan};
 
-/// A constant rate on a link: the position of its entry, its interval and the size of its packets in bytes.
-type Rate = (usize, Duration, u32);
-
-/// The constant rates without jitter on each link.
-#[derive(Default)]
-pub(super) struct Phases {
-    by_link: BTreeMap<usize, Vec<Rate>>,
-}
-
-impl Phases {
-    /// Adds a flow over these links, which belongs to the entry at `position`.
-    pub(super) fn add(&mut self, position: usize, traffic: &TrafficPlan, size: u32, path: &[usize]) {
-        let TrafficPlan::Cbr { interval, jitter } = *traffic else { return };
-        if jitter.is_zero() {
-            for &link in path {
-                self.by_link.entry(link).or_default().push((position, interval, size));
-            }
+/// A note for each entry of flows of equal intervals that overload a drop-tail queue. `entries` has the position of each flow's entry.
+pub(super) fn notes<P>(
+    flows: &[FlowPlan<P>],
+    entries: &[usize],
+    links: &[LinkPlan],
+    hosts: &[HostPlan],
+) -> Vec<Note> {
+    let mut by_link: BTreeMap<usize, Vec<(usize, &FlowPlan<P>)>> = BTreeMap::new();
+    for (&entry, flow) in entries.iter().zip(flows) {
+        for &link in &flow.path {
+            by_link.entry(link).or_default().push((entry, flow));
         }
     }
-
-    /// Notes the first link of each entry at which flows of equal intervals fill a drop-tail queue.
-    pub(super) fn note(self, links: &[LinkPlan], notes: &mut Vec<Note>) {
-        let mut noted = Vec::new();
-        for (link, rates) in self.by_link {
-            let link = &links[link];
-            if !is_regular(link) || !overloads(link, &rates) {
+    let mut notes = Vec::new();
+    let mut noted = Vec::new();
+    for (link, flows) in by_link {
+        let Some(capacity) = capacity(&links[link]) else { continue };
+        let mut starts: Vec<_> = flows.iter().map(|(_, flow)| flow.start).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        for start in starts {
+            let active = || flows.iter().filter(move |(_, flow)| flow.start <= start && start < flow.stop);
+            let offered: f64 = active().map(|(_, flow)| bits_per_second(flow)).sum();
+            if offered <= capacity.as_bits_per_second() {
                 continue;
             }
-            for &(position, interval, _) in &rates {
-                let equal = rates.iter().filter(|(_, other, _)| *other == interval).count();
-                if equal < 2 || noted.contains(&position) {
-                    continue;
+            // The number of flows of each interval, and the entry of one of them.
+            let mut equal: BTreeMap<Duration, (usize, usize)> = BTreeMap::new();
+            for (entry, flow) in active() {
+                if let Some(interval) = regular_interval(flow, &links[link], links, hosts) {
+                    equal.entry(interval).or_insert((0, *entry)).0 += 1;
                 }
-                noted.push(position);
-                let text = format!(
-                    "{equal} constant rates of equal intervals overload \"{}\": which flow finds room in its queue depends on their \
-                     phases and does not change during a run, so that their shares may be as unequal as can be; `jitter`, or \
-                     `kind = \"poisson\"`, gives them equal chances",
-                    link.name
-                );
-                notes.push(Note::of_plan(&format!("flow[{position}].traffic"), text));
+            }
+            for (count, entry) in equal.into_values().filter(|&(count, _)| count > 1) {
+                if !noted.contains(&entry) {
+                    noted.push(entry);
+                    notes.push(note(entry, count, &links[link].name));
+                }
             }
         }
     }
+    notes
 }
 
-/// `true` if packets of one size leave the link's queue at equal intervals, and those that find it full are dropped.
-fn is_regular(link: &LinkPlan) -> bool {
-    let config = &link.config;
-    matches!(config.rate, LinkRate::Constant(_))
-        && matches!(config.discipline, queue::Discipline::DropTail)
-        && config.limit != QueueLimit::Unlimited
-        && link.controller.is_none()
+fn note(entry: usize, count: usize, link: &str) -> Note {
+    let text = format!(
+        "{count} constant rates of equal intervals overload \"{link}\": their phases decide which flow finds room in the queue and do \
+         not change during a run; the shares may be as unequal as can be; \"jitter\" or the kind \"poisson\" gives equal chances"
+    );
+    Note::of_plan(&format!("flow[{entry}].traffic"), text)
 }
 
-/// `true` if the rates exceed that of the link, or leave nothing of it.
-fn overloads(link: &LinkPlan, rates: &[Rate]) -> bool {
-    let LinkRate::Constant(capacity) = link.config.rate else { return false };
-    let offered: f64 =
-        rates.iter().map(|&(_, interval, size)| f64::from(size) * 8.0 / interval.as_secs_f64()).sum();
-    offered > capacity.as_bits_per_second()
+/// The rate at which packets leave a link's queue in equal intervals, and which drops those that find it full; `None` for another
+/// queue.
+fn capacity(link: &LinkPlan) -> Option<DataRate> {
+    let LinkConfig { rate: LinkRate::Constant(rate), limit, discipline, .. } = &link.config else {
+        return None;
+    };
+    let is_drop_tail = matches!(discipline, queue::Discipline::DropTail);
+    (is_drop_tail && *limit != QueueLimit::Unlimited && link.controller.is_none()).then_some(*rate)
+}
+
+/// The rate that a flow offers, if it has one whatever the network does.
+fn bits_per_second<P>(flow: &FlowPlan<P>) -> f64 {
+    match flow.traffic {
+        TrafficPlan::Cbr { interval, .. } | TrafficPlan::Poisson { interval } => {
+            f64::from(flow.packet_size) * 8.0 / interval.as_secs_f64()
+        }
+        _ => 0.0,
+    }
+}
+
+/// The interval of a flow whose packets arrive at a link as regularly as they are sent.
+fn regular_interval<P>(
+    flow: &FlowPlan<P>,
+    at: &LinkPlan,
+    links: &[LinkPlan],
+    hosts: &[HostPlan],
+) -> Option<Duration> {
+    let TrafficPlan::Cbr { interval, jitter } = flow.traffic else { return None };
+    let is_steady = |config: &LinkConfig| {
+        config.delay_variation.is_none() && config.netem.as_ref().is_none_or(|netem| netem.jitter.is_zero())
+    };
+    let before = flow.path.iter().map(|&link| &links[link]).take_while(|link| link.name != at.name);
+    let is_regular = jitter.is_zero()
+        && flow.is_wired
+        && hosts.iter().all(|host| host.node != flow.from)
+        && before.map(|link| &link.config).all(is_steady);
+    is_regular.then_some(interval)
 }

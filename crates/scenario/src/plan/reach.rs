@@ -28,7 +28,8 @@ impl<'a> Reach<'a> {
         Self { nodes, links, wifi, topology, unlimited: OnceCell::new() }
     }
 
-    /// The path from one node to another. Where only a distance is in the way, as in a sweep over distances, that is noted.
+    /// The path from one node to another, and whether it can be taken: where only a distance is in the way, as in a sweep over
+    /// distances, it cannot.
     ///
     /// # Errors
     /// If there is no path whatever the distances.
@@ -37,10 +38,9 @@ impl<'a> Reach<'a> {
         key: &str,
         from: usize,
         to: usize,
-        notes: &mut Vec<Note>,
-    ) -> Result<Vec<usize>, ScenarioError> {
+    ) -> Result<(Vec<usize>, bool), ScenarioError> {
         if let Some(path) = self.topology.path(from, to) {
-            return Ok(path);
+            return Ok((path, true));
         }
         let unlimited = self.unlimited.get_or_init(|| {
             let mut topology = wired(self.nodes, self.links);
@@ -54,13 +54,17 @@ impl<'a> Reach<'a> {
             );
             return Err(ScenarioError::invalid(key, quoted(&self.nodes[to]), expected));
         };
-        notes.push(Note::of_plan(key, self.reason(from, to)));
-        Ok(path)
+        Ok((path, false))
     }
 
-    /// The reason for which no packet gets from one node to another.
-    fn reason(&self, from: usize, to: usize) -> String {
+    /// A note on pairs of nodes, senders and receivers, between which no packet gets.
+    pub(super) fn note(&self, pairs: &[(usize, usize)]) -> Option<Note> {
+        let &(from, to) = pairs.first()?;
         let (sender, receiver) = (&self.nodes[from], &self.nodes[to]);
+        let more = match pairs.len() - 1 {
+            0 => String::new(),
+            more => format!(" and between {more} more pairs"),
+        };
         let ranges: Vec<String> = self
             .wifi
             .iter()
@@ -73,10 +77,11 @@ impl<'a> Reach<'a> {
                 format!("stations of \"{}\" receive each other up to {range:.1} m{apart}", wifi.name)
             })
             .collect();
-        format!(
-            "nothing gets from \"{sender}\" to \"{receiver}\": they are out of range of each other, or of the stations between them ({})",
+        let text = format!(
+            "nothing gets from \"{sender}\" to \"{receiver}\"{more}: they are out of range of each other, or of the stations between them ({})",
             ranges.join("; ")
-        )
+        );
+        Some(Note::of_plan(&self.wifi.first()?.name, text))
     }
 }
 

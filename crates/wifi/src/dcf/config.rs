@@ -35,6 +35,7 @@ use crate::rate_control::{RateControl, RateCost};
 /// | retry counters | per frame; a CTS does not reset them | per station; a CTS resets the short one |
 /// | after a frame was dropped | backoff from `CWmin` | none before the next frame arrives |
 /// | header of data frames | 24 bytes | 30 bytes: the fourth address always counts |
+/// | times of DSSS frames | whole microseconds, rounded up | exact; reservations are rounded to the nearest microsecond |
 /// | duplicate detection | needs the retry bit | by the sequence number alone |
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MacRules {
@@ -186,7 +187,8 @@ impl MacConfig {
     /// The rules of ns-2.35 with its defaults: long preamble, every frame at 1 Mbit/s, RTS for every unicast frame.
     /// Headers have 30 bytes, because ns-2 counts the fourth address, and 4 bytes of frame check sequence.
     pub fn ns2() -> Self {
-        let phy = Phy { basic: RateSet::new(&[Rate::Dsss1]), ..Phy::hr_dsss(Preamble::Long) };
+        let basic = RateSet::new(&[Rate::Dsss1]);
+        let phy = Phy { basic, has_exact_times: true, ..Phy::hr_dsss(Preamble::Long) };
         Self {
             rules: MacRules::Ns2,
             rts_threshold: 0,
@@ -289,6 +291,17 @@ impl MacConfig {
             }
             (MacRules::Standard, ResponseTimeout::RxStart) => phy.sifs + phy.slot + phy.rx_start_delay(),
             (MacRules::Standard, ResponseTimeout::CarrierSense) => phy.sifs + phy.slot,
+        }
+    }
+
+    /// The value of a frame's Duration field for a reservation of this length. Under the standard's rules reservations are whole
+    /// microseconds, as the times of frames are; ns-2 rounds to the nearest one. Reservations of its RTS frames end
+    /// up to half a microsecond before or after their exchange, and in the latter case the stations that keep them count their slots
+    /// apart from those of the exchange.
+    pub(super) fn duration_field(&self, reservation: Duration) -> Duration {
+        match self.rules {
+            MacRules::Standard => reservation,
+            MacRules::Ns2 => Duration::from_micros((reservation.as_nanos() + 500) / 1_000),
         }
     }
 

@@ -162,7 +162,7 @@ impl<R: Random> Dcf<R> {
             sequence: 0,
             size: RTS_BYTES,
             air_time: config.phy.duration(rate, RTS_BYTES),
-            nav: config.phy.sifs * 2 + cts + data.air_time + data.nav,
+            nav: config.duration_field(config.phy.sifs * 2 + cts + data.air_time + data.nav),
             payload: 0,
         }
     }

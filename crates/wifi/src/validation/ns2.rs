@@ -18,7 +18,7 @@ const RECORDED: &str = include_str!("../../tests/data/ns2-saturation.csv");
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
     /// `cell`: all senders around the receiver; `hidden`: two that do not sense each other; `capture`: one half at 5 m, the
-    /// other at 50 m from the receiver.
+    /// other at 50 m from the receiver; `ring`: senders that each send to the next one.
     pub layout: String,
     /// Number of senders.
     pub senders: usize,
@@ -54,14 +54,14 @@ impl Row {
     }
 }
 
-/// Positions in metres, as in the script; the receiver is station 0.
+/// Positions in metres, as in the script; the receiver is station 0, but in a ring.
 fn position(layout: &str, station: usize, stations: usize) -> (f64, f64) {
     if layout == "hidden" {
         return ([250.0, 50.0, 450.0][station], 100.0);
     }
     let angle = core::f64::consts::TAU * station as f64 / stations as f64;
     let radius = match layout {
-        _ if station == 0 => 0.0,
+        _ if station == 0 && layout != "ring" => 0.0,
         "capture" if 2 * station > stations - 1 => 50.0,
         _ => 5.0,
     };
@@ -101,15 +101,17 @@ fn row(line: &str) -> Row {
     let rts_threshold = number(3) as u32;
     let payload_bytes = number(4) as u32;
     let config = MacConfig { data_rate: rate, rts_threshold, ..MacConfig::ns2() };
-    let configs = core::iter::repeat_n(config, senders + 1);
-    let mut cell = Cell::new(MediumConfig::ns2(), links(layout, senders + 1), configs, 1);
+    let stations = if layout == "ring" { senders } else { senders + 1 };
+    let configs = core::iter::repeat_n(config, stations);
+    let mut cell = Cell::new(MediumConfig::ns2(), links(layout, stations), configs, 1);
     for sender in 1..=senders {
-        cell.saturate(sender as u32, 0, payload_bytes);
+        let receiver = if layout == "ring" { (sender + 1) % stations } else { 0 };
+        cell.saturate((sender % stations) as u32, receiver as u32, payload_bytes);
     }
     cell.run_until(Instant::from_secs(SECONDS));
-    let sent = |range: core::ops::RangeInclusive<usize>| {
-        cell.machines()[range].iter().map(|machine| machine.counters().sent).sum::<u64>() as f64
-            / SECONDS as f64
+    let sent = |senders: core::ops::RangeInclusive<usize>| {
+        let frames = senders.map(|sender| cell.machines()[sender % stations].counters().sent);
+        frames.sum::<u64>() as f64 / SECONDS as f64
     };
     Row {
         layout: layout.into(),

@@ -1,8 +1,9 @@
 # Saturated senders around one receiver in ns-2.35, for ns2-saturation.csv:
-#   ns ns2-saturation.tcl SENDERS MBPS RTS_THRESHOLD BYTES SECONDS SEED INTERVAL cell|hidden|capture
+#   ns ns2-saturation.tcl SENDERS MBPS RTS_THRESHOLD BYTES SECONDS SEED INTERVAL cell|hidden|capture|ring
 # prints the frames per second that the receiver gets from the first half of the senders, and from the others. `cell`:
 # senders on a circle of 5 m around the receiver. `hidden`: two senders 200 m to both sides of it, with carrier sense as
 # far as reception (250 m). `capture`: the first half on a circle of 5 m, the others on one of 50 m, 20 dB weaker.
+# `ring`: each sender on a circle of 5 m sends to the next one; there is no other receiver.
 # Each sender resolves the receiver's address alone before all of them are saturated.
 lassign $argv senders mbps threshold bytes seconds seed interval layout
 ns-random $seed
@@ -14,7 +15,8 @@ set ns_ [new Simulator]
 $ns_ trace-all [open /dev/null w]
 set topo [new Topography]
 $topo load_flatgrid 500 500
-set nodes [expr $senders + 1]
+set is_ring [expr {$layout == "ring"}]
+set nodes [expr {$is_ring ? $senders : $senders + 1}]
 create-god $nodes
 $ns_ node-config -adhocRouting DumbAgent -llType LL -macType Mac/802_11 -ifqType Queue/DropTail/PriQueue \
     -ifqLen 50 -antType Antenna/OmniAntenna -propType Propagation/TwoRayGround -phyType Phy/WirelessPhy \
@@ -25,19 +27,20 @@ for {set i 0} {$i < $nodes} {incr i} {
     $node($i) random-motion 0
     set angle [expr 6.2831853 * $i / $nodes]
     set radius [expr {$layout == "capture" && 2 * $i > $senders ? 50 : 5}]
-    set x [expr $i == 0 ? 100.0 : 100 + $radius * cos($angle)]
-    set y [expr $i == 0 ? 100.0 : 100 + $radius * sin($angle)]
+    set is_center [expr {$i == 0 && !$is_ring}]
+    set x [expr $is_center ? 100.0 : 100 + $radius * cos($angle)]
+    set y [expr $is_center ? 100.0 : 100 + $radius * sin($angle)]
     if {$layout == "hidden"} { set x [lindex {250.0 50.0 450.0} $i]; set y 100.0 }
     $node($i) set X_ $x
     $node($i) set Y_ $y
     $node($i) set Z_ 0.0
 }
-for {set i 1} {$i < $nodes} {incr i} {
+for {set i 1} {$i <= $senders} {incr i} {
     set udp($i) [new Agent/UDP]
     $udp($i) set packetSize_ 3000
-    $ns_ attach-agent $node($i) $udp($i)
+    $ns_ attach-agent $node([expr $i % $nodes]) $udp($i)
     set sink($i) [new Agent/LossMonitor]
-    $ns_ attach-agent $node(0) $sink($i)
+    $ns_ attach-agent $node([expr {$is_ring ? ($i + 1) % $nodes : 0}]) $sink($i)
     $ns_ connect $udp($i) $sink($i)
     set cbr($i) [new Application/Traffic/CBR]
     $cbr($i) set packetSize_ $bytes

@@ -59,10 +59,7 @@ fn a_station_out_of_range_receives_nothing_and_a_note_says_why() {
         assert!(near > 49.0 && none.is_empty(), "{near}: {none:?}");
         let (far, said) = at(300);
         assert_eq!(far, 0.0);
-        assert!(
-            said[0].starts_with("flow[0].to: nothing gets from 'a' to 'b': they are out of range"),
-            "{said:?}"
-        );
+        assert!(said[0].starts_with("air: nothing gets from 'a' to 'b': they are out of range"), "{said:?}");
         assert!(said[0].contains("up to 250.0 m; they are 300.0 m apart"), "{said:?}");
     }
     // With routing agents as well.
@@ -121,7 +118,7 @@ fn clients_that_find_no_access_point_are_named() {
     // Out of range of the access point.
     let (received, far) = said(&[("node[2].layout.radius", json!("300 m"))]);
     assert_eq!(received, 0.0);
-    assert!(far[0].starts_with("flow[0].to: nothing gets from 'c0' to 'server'"), "{far:?}");
+    assert!(far[0].starts_with("air: nothing gets from 'c0' to 'server'"), "{far:?}");
     assert_eq!(far[1], "air: 3 of 3 clients were never associated with an access point: c0 c1 c2");
     // On other channels.
     let (received, deaf) = said(&[("node[2].client.channels", json!([6, 11]))]);

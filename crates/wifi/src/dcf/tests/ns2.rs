@@ -5,7 +5,7 @@ use whimbrel_units::Duration;
 use super::super::{DropCause, Event, MacConfig, MacRules, ReceptionError, Step};
 use super::{ME, OTHER, PEER, at, events, frame, outcomes, payload, receive, run, station, steps, times};
 use crate::frame::FrameKind;
-use crate::phy::Rate;
+use crate::phy::{Phy, Preamble, Rate};
 
 /// ns-2 with data at 11 Mbit/s and without RTS. Headers have the length of the standard's, for the computed times.
 fn basic() -> MacConfig {
@@ -48,6 +48,24 @@ fn the_largest_backoff_is_one_slot_less_than_the_window() {
             }
         }
         assert_eq!(seen, largest, "{rules:?}");
+    }
+}
+
+/// At 11 Mbit/s, 1534 bytes last 1115.636 us after the PLCP header, and the reservation of their RTS is rounded upwards; that of 1484
+/// bytes (1079.273 us) downwards.
+#[test]
+fn frames_last_as_long_as_their_bits_and_reservations_are_rounded() {
+    for (bytes, nanos, rounded) in [(1_500, 1_115_636, 1_116_000), (1_450, 1_079_273, 1_079_000)] {
+        let config = MacConfig { data_rate: Rate::Hr11, ..with_rts() };
+        let data = config.phy.duration(Rate::Hr11, bytes + config.header_bytes);
+        assert_eq!(data, Duration::from_micros(192) + Duration::from_nanos(nanos));
+        let rest = Duration::from_micros(3 * 10 + 2 * 304);
+        assert_eq!(config.duration_field(rest + data), rest + Duration::from_nanos(192_000 + rounded));
+        // The standard's frames last whole microseconds.
+        let standard = MacConfig::standard(Phy::hr_dsss(Preamble::Long), Rate::Hr11);
+        let whole = standard.phy.duration(Rate::Hr11, bytes + config.header_bytes);
+        assert_eq!(whole.as_nanos() % 1_000, 0);
+        assert_eq!(standard.duration_field(whole), whole);
     }
 }
 
