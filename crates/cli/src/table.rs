@@ -22,7 +22,7 @@ impl Table {
     /// A table with these headers. Columns of numbers are aligned to the right; `words` are the positions of the others.
     pub(crate) fn new(headers: &[&str], words: &[usize]) -> Self {
         let mut table = comfy_table::Table::new();
-        table.load_preset(presets::NOTHING).set_header(headers);
+        table.load_style(presets::NOTHING).set_header(headers);
         Self { table, indent: "", words: words.to_vec(), columns: headers.len() }
     }
 

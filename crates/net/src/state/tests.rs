@@ -15,7 +15,7 @@ const NOW: Instant = Instant::from_secs(9);
 fn requesting() -> (State, std::sync::Arc<Mailbox>, SocketAddr, Quoted) {
     let remote = SocketAddr::from(([192, 0, 2, 1], 0));
     let here = "127.0.0.1:1".parse().expect("an address");
-    let mut state = State::new(&HostOptions::default(), true, here).expect("entropy");
+    let mut state = State::new(&HostOptions::default(), true, here, None).expect("entropy");
     // The same numbers each time.
     state.endpoint = Endpoint::new(EndpointConfig::default(), 7);
     let (_, mailbox) = state.connect(NOW, remote, None, 5001, Config::default().into()).expect("a port");

@@ -108,6 +108,7 @@ impl LinkPlan {
         let (start, _) = self.random_start.draw(seed);
         match &self.config.rate {
             LinkRate::Constant(rate) => (*rate).into(),
+            LinkRate::TokenBucket(bucket) => (*bucket).into(),
             LinkRate::Steps(steps) => steps.started_at(start).into(),
             LinkRate::Deliveries(trace) => trace.started_at(start).into(),
             LinkRate::LoadDependent(trace) => trace.started_at(start).into(),
@@ -117,7 +118,7 @@ impl LinkPlan {
     /// The lengths of the recordings that start at a random time.
     fn random_lengths(&self) -> impl Iterator<Item = Duration> {
         let rate = match &self.config.rate {
-            LinkRate::Constant(_) => None,
+            LinkRate::Constant(_) | LinkRate::TokenBucket(_) => None,
             LinkRate::Steps(steps) => Some(steps.period()),
             LinkRate::Deliveries(trace) => Some(trace.period()),
             LinkRate::LoadDependent(trace) => Some(trace.period()),
