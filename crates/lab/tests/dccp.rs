@@ -201,3 +201,39 @@ fn an_outage_is_survived() {
         assert!(number(&record, "lost_down") > 0.0);
     }
 }
+
+/// A radio that wakes up: the first packets take 300 ms there and back, later ones 40 ms. A video of 1.3 Mbit/s follows.
+const WAKING_RADIO: &str = r#"
+[simulation]
+duration = "1 s"
+[[node]]
+name = "camera"
+[[node]]
+name = "viewer"
+[[link]]
+name = "radio"
+between = ["camera", "viewer"]
+rate = "4 Mbit/s"
+delay = "150 ms"
+queue = "50 packets"
+[[event]]
+time = "0.35 s"
+link = "radio"
+delay = "20 ms"
+[[flow]]
+name = "video"
+from = "camera"
+to = "viewer"
+transport = "dccp"
+packet_size = "1200 B"
+traffic = { kind = "cbr", rate = "1300 kbit/s" }
+"#;
+
+/// The first second has what the camera produces in it, but for the 60 ms before its end that are on the way.
+#[test]
+fn a_slow_handshake_does_not_slow_the_first_second_of_a_stream() {
+    for ccid in ["2", "3", "4"] {
+        let rate = number(&simulate(WAKING_RADIO, &[("flow.video.ccid", ccid)]), "throughput_bps");
+        assert!(rate > 0.93 * 1300e3, "CCID {ccid}: {rate} bit/s");
+    }
+}

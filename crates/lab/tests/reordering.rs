@@ -58,6 +58,16 @@ fn waiting_keeps_late_packets_from_lowering_the_rate() {
     }
 }
 
+/// CCID 2 learns from Ack Vectors which packets were only late.
+#[test]
+fn late_packets_do_not_reduce_the_window_of_ccid_2() {
+    let ccid = ("flow.flow.ccid", "2");
+    let [spared, lost] = numbers(&[ccid], ["throughput_bps", "lost_queue"]);
+    let in_order = ("link.netem.netem.reorder", r#""100 %""#);
+    let [ordered, _] = numbers(&[ccid, in_order], ["throughput_bps", "lost_queue"]);
+    assert!(spared > 0.9 * ordered, "{spared} against {ordered} bit/s, {lost} lost");
+}
+
 #[test]
 fn the_feedback_measures_the_path_without_the_wait() {
     // The path is hardly used, so that its round-trip time and its rate are known.
