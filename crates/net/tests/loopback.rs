@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::timeout;
 use whimbrel_net::{
-    Ccid, Config, ConnectionError, Listener, NetError, OverflowPolicy, Registry, SendQueueConfig,
-    ServiceCode, Socket, SocketOptions,
+    Ccid, Config, ConnectionError, Listener, NetError, OverflowPolicy, Registry, RequestSchedule,
+    SendQueueConfig, ServiceCode, Socket, SocketOptions, TimerConfig,
 };
 use whimbrel_wire::ResetCode;
 
@@ -126,7 +126,8 @@ async fn a_closed_udp_port_is_detected_at_once() {
     let free =
         std::net::UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("loopback");
     // Well before the Request would be repeated.
-    let connecting = Socket::connect(free, PORT, config(Ccid::TFRC));
+    let timers = TimerConfig::default().requests(RequestSchedule::RFC4340);
+    let connecting = Socket::connect(free, PORT, config(Ccid::TFRC).timers(timers));
     match timeout(Duration::from_millis(900), connecting).await.expect("noticed") {
         Err(NetError::Connection(ConnectionError::Unreachable)) => {}
         other => panic!("{other:?}"),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::net::UdpSocket;
 use tokio::time::{sleep, timeout};
-use whimbrel_net::{Config, Listener, Socket};
+use whimbrel_net::{Config, Listener, RequestSchedule, Socket, TimerConfig};
 
 #[path = "support/own_network.rs"]
 mod own_network;
@@ -46,7 +46,9 @@ async fn heard_from(server: &UdpSocket) -> IpAddr {
 }
 
 fn connect(at: SocketAddr) -> tokio::task::JoinHandle<Result<Socket, whimbrel_net::NetError>> {
-    tokio::spawn(async move { Socket::connect(at, PORT, Config::default()).await })
+    // Seldom enough for a test to change addresses between two Requests.
+    let config = Config::default().timers(TimerConfig::default().requests(RequestSchedule::RFC4340));
+    tokio::spawn(async move { Socket::connect(at, PORT, config).await })
 }
 
 async fn completes(
