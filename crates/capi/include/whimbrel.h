@@ -2,12 +2,12 @@
 //
 // This file is generated from the Rust sources (crates/capi). docs/embed.md is the guide.
 //
-// Every function returns at once, except for whimbrel_wait..., whimbrel_listener_wait, whimbrel_runtime_close, whimbrel_runtime_free and, where a
-// name has to be resolved or an address bound, whimbrel_connect and whimbrel_listen. Descriptors are for poll, epoll or
-// select: whimbrel_fd is readable while there is a datagram to read and at the end of the handshake and of the connection,
-// whimbrel_event_fd while there is an event, whimbrel_listener_fd while there is a connection to accept. They stay so until the
-// call that reads returns WHIMBREL_AGAIN, and may be readable once without anything to read. Nothing is read from the
-// descriptors themselves, and they are closed when their object is freed.
+// Every function returns at once, except for whimbrel_wait..., whimbrel_listener_wait, whimbrel_runtime_close,
+// whimbrel_runtime_free and, where a name has to be resolved or an address bound, whimbrel_listen. Descriptors are for poll,
+// epoll or select: whimbrel_fd is readable while there is a datagram to read and at the end of the handshake and of the
+// connection, whimbrel_event_fd while there is an event, whimbrel_listener_fd while there is a connection to accept. They
+// stay so until the call that reads returns WHIMBREL_AGAIN, and may be readable once without anything to read. Nothing is
+// read from the descriptors themselves, and they are closed when their object is freed.
 //
 // Functions that return an int or an int64_t return a negative code on failure, those that return a pointer NULL;
 // whimbrel_last_error describes the failure of the calling thread's last call. NULL where an object is expected is
@@ -172,6 +172,9 @@ typedef struct {
   uint64_t packets_lost_here;
   // Received datagrams that were dropped because the application has not read them in time.
   uint64_t receive_overflows;
+  // Datagrams that the kernel dropped at this end's UDP socket, as they came faster than they were read or had a wrong checksum;
+  // connections of one listener share it. 0 on systems other than Linux.
+  uint64_t kernel_drops;
   // Received datagrams that were not authentic, and discarded.
   uint64_t forgeries;
   // This end is frozen, by its application or by the peer.
@@ -258,7 +261,7 @@ int whimbrel_last_error_code(void);
 // Returns the version of the library, such as "0.1.0".
 const char *whimbrel_version(void);
 
-// Listens at the UDP address `address`, such as "0.0.0.0:6511" or "[::]:6511", for connections to the DCCP port `port`. With the
+// Listens at the UDP address `address`, such as "0.0.0.0:6511", "[::]:6511" or ":6511", for connections to the DCCP port `port`. With the
 // UDP port 0, whimbrel_listener_address gives the one that the system has chosen.
 whimbrel_listener *whimbrel_listen(const whimbrel_runtime *runtime,
                                    const whimbrel_config *config,

@@ -110,7 +110,7 @@ pub use listener::Listener;
 pub use options::{HostOptions, SocketOptions};
 pub use setup::Setup;
 pub use socket::Socket;
-pub use socket_buffers::{SOCKET_BUFFER, enlarge_buffers, kernel_drops};
+pub use socket_buffers::{SOCKET_BUFFER, enlarge_buffers, enlarge_receive_buffer, kernel_drops};
 pub use whimbrel_proto::ccid::{Mechanism, Registry};
 pub use whimbrel_proto::config::{
     BufferSize, CcidPreference, ComparedTrip, DataChecksumUse, Differentiation, FreezeConfig, GuardConfig,

@@ -24,8 +24,19 @@ pub fn enlarge_buffers<'s, S>(socket: &'s S) -> io::Result<usize>
 where
     SockRef<'s>: From<&'s S>,
 {
+    request_send_buffer(&SockRef::from(socket));
+    enlarge_receive_buffer(socket)
+}
+
+/// As [`enlarge_buffers`], for the receive buffer alone: a large send buffer hides that packets wait in this host.
+///
+/// # Errors
+/// The system does not report the size.
+pub fn enlarge_receive_buffer<'s, S>(socket: &'s S) -> io::Result<usize>
+where
+    SockRef<'s>: From<&'s S>,
+{
     let socket = SockRef::from(socket);
-    request_send_buffer(&socket);
     request_receive_buffer(&socket);
     // Linux doubles the requested size, for its own administration of the data (socket(7)).
     let share = if cfg!(target_os = "linux") { 2 } else { 1 };

@@ -281,7 +281,9 @@ pub(crate) fn index_of(name: &str) -> std::io::Result<u32> {
 /// The name of the network interface with an index.
 #[cfg(target_os = "linux")]
 pub(crate) fn interface_of(index: u32) -> Option<String> {
-    nix::net::if_::if_indextoname(index).ok()?.into_string().ok()
+    let name = nix::net::if_::if_indextoname(index).ok()?.into_string().ok();
+    // That of an unknown one is empty.
+    name.filter(|name| !name.is_empty())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -94,7 +94,9 @@ fn families_take_turns_from_the_first_ones_on() {
 /// Connects to addresses that succeed or fail after some milliseconds. Returns the result and the start of each attempt.
 async fn raced(plan: &[(u64, bool)]) -> (Result<u16, Vec<u16>>, Vec<u64>) {
     let all: Vec<_> = (0..plan.len() as u16).map(|port| SocketAddr::from(([192, 0, 2, 1], port))).collect();
-    let (begin, starts) = (tokio::time::Instant::now(), RefCell::new(Vec::new()));
+    #[expect(clippy::disallowed_types, reason = "the runtime's clock is stopped")]
+    let begin = tokio::time::Instant::now();
+    let starts = RefCell::new(Vec::new());
     let result = connect_any(&all, |at| {
         let (after, succeeds) = plan[usize::from(at.port())];
         starts.borrow_mut().push(begin.elapsed().as_millis() as u64);

@@ -8,6 +8,7 @@ use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;
 use whimbrel_net::{
     ConnectionError, Host, NetError, SecurityError, ServiceCode, Setup, Socket, SocketOptions,
+    enlarge_receive_buffer,
 };
 use whimbrel_wire::ResetCode;
 
@@ -137,6 +138,7 @@ async fn udp(args: &ClientArgs, server: &Server, stream: u16) -> anyhow::Result<
     at.set_port(*port);
     let socket = UdpSocket::bind((any, 0)).await.context("opening a UDP socket")?;
     socket.connect(at).await.context("opening a UDP socket")?;
+    enlarge_receive_buffer(&socket)?;
     mark(&socket, socket.local_addr()?, args.dscp)?;
     Ok(Link::Udp(Arc::new(socket)))
 }

@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use whimbrel_net::{Dscp, entropy};
+use whimbrel_net::{Dscp, enlarge_receive_buffer, entropy};
 
 use super::datagram::{Head, Kind};
 use super::dscp::mark;
@@ -28,6 +28,7 @@ pub(super) async fn bind(plan: &Plan, local: IpAddr, dscp: Dscp) -> anyhow::Resu
     if plan.transport == Transport::Udp {
         for _ in 0..plan.streams {
             let socket = UdpSocket::bind((local, 0)).await.context("binding a UDP port")?;
+        enlarge_receive_buffer(&socket)?;
             mark(&socket, socket.local_addr()?, dscp)?;
             sockets.push(socket);
         }

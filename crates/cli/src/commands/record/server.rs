@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::time::timeout;
-use whimbrel_net::Clock;
+use whimbrel_net::{Clock, enlarge_receive_buffer};
 use whimbrel_units::Duration;
 
 use super::probe::{Header, Kind};
@@ -67,6 +67,7 @@ async fn bind(wanted: Option<SocketAddr>) -> anyhow::Result<(TcpListener, UdpSoc
     };
     let at = tcp.local_addr()?;
     let udp = UdpSocket::bind(at).await.with_context(|| format!("UDP {at}"))?;
+    enlarge_receive_buffer(&udp)?;
     Ok((tcp, udp, at))
 }
 

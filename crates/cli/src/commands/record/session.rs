@@ -7,7 +7,7 @@ use std::time::Duration as StdDuration;
 use anyhow::{Context, anyhow, bail};
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
-use whimbrel_net::{Clock, HostPort};
+use whimbrel_net::{Clock, HostPort, enlarge_receive_buffer};
 
 use super::analysis::Direction;
 use super::clocks::ClockFit;
@@ -100,6 +100,7 @@ async fn agree(args: &RecordArgs, host: &HostPort) -> anyhow::Result<Agreed> {
         SocketAddr::V6(_) => "[::]:0",
     })
     .await?;
+    enlarge_receive_buffer(&udp)?;
     timeout(ANSWER_TIME, announce(&udp, peer, token, &mut lines))
         .await
         .with_context(|| format!("{name}: the server receives no datagrams on UDP port {port}"))??;

@@ -91,6 +91,8 @@ pub(in crate::commands) async fn connect(near: Near) -> Result<(), Failure> {
             }
         };
         retry = FIRST_RETRY;
+        // A program that is told of the connection is not to lose its first datagram.
+        ports.set_connected(true);
         lines.connected(at, link.peer(), &ports.ledger().sums())?;
         let watch = watch(&near, &lines, &link, at, paths)?;
         let mut engine = Engine::new(&link, &mut ports, &near.options, &status);

@@ -95,7 +95,6 @@ impl<'a> Engine<'a> {
         mut watch: Watch,
         mut replaced: oneshot::Receiver<()>,
     ) -> anyhow::Result<Ending> {
-        self.ports.set_connected(true);
         let mut pace = Pace::new(lines.rest());
         let mut received = Vec::new();
         let link = self.link;
