@@ -53,8 +53,8 @@ KINDS = {
 }
 # Code by which a stranger's bytes enter. Tests are left out, as are comments and strings.
 RUST = re.compile(
-    r"\b(?:TcpListener|UdpSocket|TcpStream)::(?:bind|connect)\b|\bListener::(?:bind|bind_with|from_std)\b|"
-    r"\bSocket::(?:new|new_raw|connect|connect_with)\b|\bHost::(?:udp|raw|raw_with|tun|tun_with)\b|\bFile::open\b|\bfs::read(?:_to_string)?\b|\bstdin\(\)|\bhttp1::Builder\b"
+    r"\b(?:TcpListener|UdpSocket|TcpStream)::(?:bind|connect)\b|\bListener::(?:bind|bind_with|bind_host|from_std)\b|"
+    r"\bSocket::(?:new|new_raw|connect|connect_with|connect_host)\b|\bHost::(?:udp|raw|raw_with|tun|tun_with)\b|\bFile::open\b|\bfs::read(?:_to_string)?\b|\bstdin\(\)|\bhttp1::Builder\b"
 )
 PYTHON = re.compile(
     r"\bsocket\.socket\(|\bcreate_server\(|\bHTTPServer\b|\bZipFile\(|\bnp\.load\(|\bpickle\b|\btarfile\b"

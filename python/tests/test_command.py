@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars
 import pytest
 
 import whimbrel
@@ -114,3 +115,62 @@ def test_a_report_that_does_not_fit_on_the_disk_is_an_error_and_loses_nothing(tm
     assert (tmp_path / "index.html").is_file()
     # None was repeated.
     assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("lda/records/*.record")} == records
+
+
+def test_data_frames_read_the_tables_of_a_run(tmp_path: Path) -> None:
+    # A flow that starts late: its first hundred rows tell nothing of the rest.
+    (tmp_path / "late.toml").write_text(LATE)
+    assert (
+        main(["run", str(tmp_path / "late.toml"), "--out", str(tmp_path / "out"), "--parquet", "--quiet"])
+        == 0
+    )
+    names = {path.stem for path in (tmp_path / "out").glob("*.csv")}
+    assert {"flows", "links", "intervals", "losses", "packets"} <= names
+    result = whimbrel.run(tmp_path / "late.toml")
+    for name in names:
+        text = polars.read_csv(tmp_path / "out" / f"{name}.csv")
+        stored = polars.read_parquet(tmp_path / "out" / f"{name}.parquet")
+        assert text.shape == stored.shape
+        assert text.columns == stored.columns == list(result[name])
+        for column in text.columns:
+            kind = result[name][column].dtype.kind
+            assert text[column].dtype.is_float() == stored[column].dtype.is_float() == (kind == "f"), column
+            assert stored[column].dtype.is_integer() == (kind == "u"), column
+            assert stored[column].equals(polars.Series(column, result[name][column])), column
+    intervals = polars.read_csv(tmp_path / "out" / "intervals.csv").filter(polars.col("flow") == "f")
+    assert intervals["goodput_bps"].max() > 0  # type: ignore[operator]
+
+
+LATE = """
+[simulation]
+duration = "60 s"
+[[node]]
+name = "a"
+[[node]]
+name = "b"
+[[link]]
+name = "l"
+between = ["a", "b"]
+rate = "1 Mbit/s"
+delay = "10 ms"
+loss = { model = "bernoulli", rate = "1 %" }
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+transport = "dccp"
+ccid = 3
+packet_size = "333 B"
+start = "55 s"
+[[flow]]
+name = "g"
+from = "a"
+to = "b"
+transport = "tcp"
+start = "57 s"
+[record]
+interval = "0.5 s"
+packets = true
+losses = true
+delays = true
+"""

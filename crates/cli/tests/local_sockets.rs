@@ -122,6 +122,42 @@ fn a_multicast_group_is_carried_to_another_one() {
     nears.iter_mut().for_each(|near| drop(near.child.kill()));
 }
 
+/// In a network of its own, whose loopback interface has a link-local address.
+#[cfg(target_os = "linux")]
+const LINK_LOCAL: &str = r#"
+trap 'kill $(jobs -p) 2> /dev/null' EXIT
+ip link set lo up && ip -6 addr add fe80::7/64 dev lo nodad || exit 99
+"$1" perf server --bind '[fe80::7%lo]:6600' --insecure-plaintext > /dev/null &
+"$1" pipe listen --bind '[fe80::7%1]:6601' --insecure-plaintext > "$2/received" 2> /dev/null &
+measure() { "$1" perf client '[fe80::7%1]:6600' --time 0.3 --insecure-plaintext $2 > /dev/null; }
+until measure "$1" '' 2> /dev/null; do sleep 0.1; done
+measure "$1" --udp && measure "$1" --tcp || exit 1
+echo frame | "$1" pipe connect '[fe80::7%lo]:6601' --path 'fe80::7%1' --insecure-plaintext || exit 2
+until grep -q frame "$2/received"; do sleep 0.1; done
+"#;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn link_local_addresses_have_zones() {
+    let folder = TempDir::new().expect("a folder");
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--net", "sh", "-c", LINK_LOCAL, "sh"]);
+    command.arg(env!("CARGO_BIN_EXE_whimbrel")).arg(folder.path());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = command.spawn().map(finish);
+    let is_allowed = output
+        .as_ref()
+        .is_ok_and(|output| output.status.code() != Some(99) && !stderr(output).contains("unshare failed"));
+    if !is_allowed {
+        let required = std::env::var("REQUIRE_ALL").is_ok_and(|value| value == "1");
+        assert!(!required, "no network of its own: {output:?}");
+        eprintln!("skipped: needs a network of its own ({output:?})");
+        return;
+    }
+    let output = output.expect("it ran");
+    assert!(output.status.success(), "{output:?}");
+}
+
 #[test]
 fn places_that_cannot_work_are_refused_at_the_start() {
     let near = |from: &str| {

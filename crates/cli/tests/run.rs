@@ -323,3 +323,45 @@ fn a_reader_that_leaves_is_no_failure() {
     let output = finish(child);
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
 }
+
+#[test]
+fn tables_are_no_wider_than_the_terminal() {
+    let file = scenario("mesh.toml");
+    let arguments =
+        ["run", "--quiet", &file, "--set", "simulation.duration=2 s", "--set", "simulation.warm_up=0 s"];
+    let printed = |columns: &str| {
+        let output = finish(whimbrel(&arguments).env("COLUMNS", columns).spawn().expect("it starts"));
+        assert!(output.status.success(), "{output:?}");
+        stdout(&output)
+    };
+    let whole = printed("1000");
+    // Tables end where the sentences on lost packets and the notes begin.
+    let tables = |text: &str| -> Vec<String> {
+        let lines = text.lines().skip_while(|line| !line.starts_with("flow"));
+        lines.filter(|line| !line.starts_with("  ") && !line.contains(": ")).map(str::to_owned).collect()
+    };
+    let narrow = printed("70");
+    assert!(tables(&whole).iter().any(|line| line.len() > 70), "{whole}");
+    assert!(tables(&narrow).iter().all(|line| line.chars().count() <= 70), "{narrow}");
+    let mut cells: Vec<&str> = whole.split_whitespace().collect();
+    let mut found: Vec<&str> = narrow.split_whitespace().collect();
+    cells.sort_unstable();
+    found.sort_unstable();
+    assert_eq!(found, cells);
+}
+
+#[test]
+fn parquet_files_stand_beside_the_tables() {
+    let directory = TempDir::new().expect("a place for files");
+    let out = path(&directory, "out");
+    let file = scenario("wb.toml");
+    let short =
+        ["run", "--quiet", &file, "--set", "simulation.duration=2 s", "--set", "simulation.warm_up=0 s"];
+    let refused = finish(whimbrel(&[&short[..], &["--parquet"]].concat()).spawn().expect("it starts"));
+    assert_eq!(refused.status.code(), Some(2), "it needs --out");
+    succeed(&[&short[2..], &["--parquet", "--out", &out]].concat());
+    let made = files(out.as_ref());
+    let parquet = &made["flows.parquet"];
+    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+    assert_eq!(made.keys().filter(|name| name.ends_with(".parquet")).count(), made.len() / 2);
+}

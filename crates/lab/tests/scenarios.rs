@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use whimbrel_lab::record::{Record, csv};
+use whimbrel_lab::record::{Column, Record, Table};
 use whimbrel_lab::{Document, run};
 
 fn root() -> PathBuf {
@@ -19,6 +19,23 @@ fn root() -> PathBuf {
 fn digest(text: &str) -> u64 {
     text.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// The values of a table by row, independently of the formats in which it is written.
+fn values(table: &Table) -> String {
+    let mut text = String::new();
+    let names: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
+    let _ = writeln!(text, "{}", names.join(","));
+    for row in 0..table.rows() {
+        let cells = table.columns().iter().map(|(_, column)| match column {
+            Column::Float(values) if values[row].is_nan() => String::new(),
+            Column::Float(values) => values[row].to_string(),
+            Column::Integer(values) => values[row].to_string(),
+            Column::Text(words) => words.categories()[words.codes()[row] as usize].clone(),
+        });
+        let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join(","));
+    }
+    text
 }
 
 /// The totals, for readers of a diff, and the digests.
@@ -40,7 +57,7 @@ fn summary(record: &Record) -> String {
         );
     }
     for table in record.tables() {
-        let _ = writeln!(text, "{}: {} rows, {:016x}", table.name(), table.rows(), digest(&csv(table)));
+        let _ = writeln!(text, "{}: {} rows, {:016x}", table.name(), table.rows(), digest(&values(table)));
     }
     text
 }

@@ -7,6 +7,7 @@ use whimbrel_inspect::loss_fit::{Estimate, FittedModel, LossFit};
 
 use super::burst_rows;
 use super::source::Source;
+use crate::table::Table;
 
 /// The longest burst that has a row.
 const ROWS: u64 = 12;

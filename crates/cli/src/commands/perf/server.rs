@@ -154,7 +154,11 @@ async fn greet(
     (addresses, ports): (&[IpAddr], &TestPorts),
     waiting: &Waiting,
 ) -> anyhow::Result<bool> {
-    let local = stream.local_addr()?.ip().to_canonical();
+    let local = match stream.local_addr()? {
+        // A link-local address has a zone.
+        SocketAddr::V6(v6) if v6.ip().to_ipv4_mapped().is_none() => v6.into(),
+        mapped => SocketAddr::new(mapped.ip().to_canonical(), mapped.port()),
+    };
     let (mut reader, mut writer) = halves(stream);
     let first = tokio::select! {
         first = timeout(GREETING_TIME, reader.next()) => first.context("no message for 10 s")??,
@@ -228,7 +232,7 @@ async fn test(
     (reader, mut writer): (Reader, Writer),
     plan: &Plan,
     mut arriving: mpsc::UnboundedReceiver<AcceptedConnection>,
-    (local, peer): (IpAddr, SocketAddr),
+    (local, peer): (SocketAddr, SocketAddr),
     (addresses, dccp_port): (&[IpAddr], u16),
     args: &ServerArgs,
 ) -> anyhow::Result<()> {

@@ -23,12 +23,13 @@ use super::plan::{Plan, Transport};
 pub(super) const GREETING_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A UDP socket per stream, at the server's address to which the client connected.
-pub(super) async fn bind(plan: &Plan, local: IpAddr, dscp: Dscp) -> anyhow::Result<Vec<UdpSocket>> {
+pub(super) async fn bind(plan: &Plan, mut local: SocketAddr, dscp: Dscp) -> anyhow::Result<Vec<UdpSocket>> {
     let mut sockets = Vec::new();
+    local.set_port(0);
     if plan.transport == Transport::Udp {
         for _ in 0..plan.streams {
-            let socket = UdpSocket::bind((local, 0)).await.context("binding a UDP port")?;
-        enlarge_receive_buffer(&socket)?;
+            let socket = UdpSocket::bind(local).await.context("binding a UDP port")?;
+            enlarge_receive_buffer(&socket)?;
             mark(&socket, socket.local_addr()?, dscp)?;
             sockets.push(socket);
         }

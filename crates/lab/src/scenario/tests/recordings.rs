@@ -68,7 +68,7 @@ fn each_seed_meets_another_part_of_a_recording() {
     let base = tempfile::tempdir().unwrap();
     let plan = document(base.path()).plan().unwrap();
     assert!(plan.is_random() && plan.fixed_recordings.is_empty());
-    let records: Vec<Record> = (1..=8).map(|seed| crate::run(&plan, seed)).collect();
+    let records: Vec<Record> = (1..=20).map(|seed| crate::run(&plan, seed)).collect();
     let rates: Vec<f64> = records.iter().map(capacity).collect();
     let distinct = rates.iter().filter(|rate| **rate > 0.45e6 && **rate < 1.95e6).count();
     assert!(rates.iter().any(|rate| *rate > 1.9e6) && rates.iter().any(|rate| *rate < 0.6e6), "{rates:?}");
@@ -119,7 +119,7 @@ fn other_draws_do_not_depend_on_the_start_of_a_recording() {
 #[test]
 fn masks_events_and_packet_traces_start_anywhere_too() {
     let base = tempfile::tempdir().unwrap();
-    fs::write(base.path().join("mask.txt"), "1".repeat(50) + &"0".repeat(5_000)).unwrap();
+    fs::write(base.path().join("mask.txt"), "1".repeat(50) + &"0".repeat(20_000)).unwrap();
     for (key, value, shows) in [
         (
             "link.radio.loss",
@@ -145,7 +145,7 @@ fn masks_events_and_packet_traces_start_anywhere_too() {
         let plan = document.plan().unwrap_or_else(|error| panic!("{key}: {error}"));
         assert!(plan.is_random());
         let column = if shows == "lost" { "wireless_lost_packets" } else { "departed_packets" };
-        let found: Vec<f64> = (1..=8)
+        let found: Vec<f64> = (1..=20)
             .map(|seed| crate::run(&plan, seed).table("links").unwrap().number(column, 0).unwrap())
             .collect();
         let (least, most) =
