@@ -56,7 +56,7 @@ fn the_largest_backoff_is_one_slot_less_than_the_window() {
 #[test]
 fn frames_last_as_long_as_their_bits_and_reservations_are_rounded() {
     for (bytes, nanos, rounded) in [(1_500, 1_115_636, 1_116_000), (1_450, 1_079_273, 1_079_000)] {
-        let config = MacConfig { data_rate: Rate::Hr11, ..with_rts() };
+        let config = MacConfig { data_rate: Rate::Hr11, ..MacConfig::ns2() };
         let data = config.phy.duration(Rate::Hr11, bytes + config.header_bytes);
         assert_eq!(data, Duration::from_micros(192) + Duration::from_nanos(nanos));
         let rest = Duration::from_micros(3 * 10 + 2 * 304);
@@ -98,8 +98,8 @@ fn after_a_timeout_a_new_difs_begins() {
     let mut machine = station(basic(), &[0, 5]);
     machine.enqueue(at(0), payload(1)).unwrap();
     let sent = run(&mut machine, 3_000);
-    // SIFS, an acknowledgement at 1 Mbit/s and twice 2 us.
-    let timeout = 50 + 1_310 + 10 + 304 + 4;
+    // The data, which last 1309.09 us, SIFS, an acknowledgement at 1 Mbit/s and twice 2 us.
+    let timeout = 50 + 1_309 + 10 + 304 + 4;
     assert_eq!(times(&sent), [(50, FrameKind::Data), (timeout + 50 + 100, FrameKind::Data)]);
 }
 
