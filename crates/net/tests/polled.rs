@@ -1,6 +1,7 @@
 //! Sockets with a file descriptor, without an asynchronous runtime of the application.
 #![cfg(unix)]
 
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -41,7 +42,7 @@ fn is_readable(socket: impl AsFd) -> bool {
 }
 
 fn pair(runtime: &Runtime, config: Config, protection: &Protection) -> (Socket, Socket) {
-    let (any, options) = ("127.0.0.1:0".parse().expect("an address"), HostOptions::default());
+    let (any, options) = (SocketAddr::from(([127, 0, 0, 1], 0)), HostOptions::default());
     let setup = protection.setup(config.clone(), Role::Server);
     let listener = Listener::bind(runtime, any, PORT, setup, options).expect("loopback");
     let setup = protection.setup(config, Role::Client);
@@ -144,7 +145,7 @@ fn a_full_queue_reports_when_it_has_room() {
 #[test]
 fn a_failed_handshake_is_reported_by_every_call() {
     let runtime = Runtime::start().expect("a thread");
-    let (any, options) = ("127.0.0.1:0".parse().expect("an address"), HostOptions::default());
+    let (any, options) = (SocketAddr::from(([127, 0, 0, 1], 0)), HostOptions::default());
     let listener = Listener::bind(&runtime, any, PORT, Config::default(), options).expect("loopback");
     // Another port than the listener's.
     let options = SocketOptions::default();

@@ -143,7 +143,11 @@ impl fmt::Display for Account {
         for (n, (reason, count)) in self.lost.occurred().enumerate() {
             write!(f, "{}{} {count}", if n == 0 { " (" } else { ", " }, reason.text())?;
         }
-        if self.lost.sum() > 0 { f.write_str(")") } else { Ok(()) }
+        f.write_str(if self.lost.sum() > 0 { ")" } else { "" })?;
+        match self.under_way() {
+            0 => Ok(()),
+            count => write!(f, ", {count} under way"),
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! The report as text.
 
-use crate::table::Table;
 use std::fmt::Write as _;
 
 use whimbrel_inspect::loss_fit::{Estimate, FittedModel, LossFit};
