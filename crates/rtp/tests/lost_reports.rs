@@ -6,7 +6,7 @@ use whimbrel_control::media::{
     Bbr, BbrConfig, Copa, CopaConfig, DelayAwareTfrc, DelayAwareTfrcConfig, Gcc, GccConfig, MediaController,
     Nada, NadaConfig, RateLimits, Reception, Scream, ScreamConfig, ScreamEcn, SentPacket, SentPackets,
 };
-use whimbrel_rtp::{ArrivalLog, TransportFeedback, transport_feedback::TICK};
+use whimbrel_rtp::{ArrivalLog, TICK, TransportFeedback};
 use whimbrel_units::{ByteCount, DataRate, Duration, Ecn, Instant};
 
 const STEP: Duration = Duration::from_micros(500);

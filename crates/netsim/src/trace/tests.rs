@@ -285,7 +285,7 @@ proptest! {
 fn a_table_of_rates_is_a_trace_in_the_units_of_its_header() {
     let rates = |text: &str| {
         let steps = RateSteps::parse(text, AtEnd::Hold).unwrap_or_else(|error| panic!("{text}: {error}"));
-        let rate = |second| steps.rate_at(Instant::from_millis(second * 1_000 + 500));
+        let rate = |second: u64| steps.rate_at(Instant::from_millis(second * 1_000 + 500));
         [0, 1, 2].map(|second| rate(second).as_bits_per_second().round())
     };
     let expected = [8_082_000.0, 9_078_000.0, 0.0];

@@ -123,8 +123,11 @@ fn whatever_happens_an_agent_sends_one_update_per_second_by_default() {
             let now = start + 0.1 * f64::from(step);
             sent.append(&mut run(&mut agent, now));
             let metric = if step % 2 == 0 { INFINITY } else { 3 };
-            let update =
-                [entry(0, INFINITY, 2 * step + 1_001), entry(9, metric, step), entry(10 + step % 50, 2, 2 * step)];
+            let update = [
+                entry(0, INFINITY, 2 * step + 1_001),
+                entry(9, metric, step),
+                entry(10 + step % 50, 2, 2 * step),
+            ];
             agent.handle_packet(at(now), Address(1), DsdvUpdate::new(&update));
         }
         assert!(sent.len() <= limit, "{} updates", sent.len());

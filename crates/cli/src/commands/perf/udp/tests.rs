@@ -14,7 +14,7 @@ async fn socket(at: &str) -> UdpSocket {
 async fn both_ends_prove_their_addresses() {
     let plan = plan();
     let here = IpAddr::from([127, 0, 0, 1]);
-    let sockets = bind(&plan, here, Dscp::DEFAULT).await.expect("bound");
+    let sockets = bind(&plan, (here, 0).into(), Dscp::DEFAULT).await.expect("bound");
     let server = sockets[0].local_addr().expect("an address");
     let client = socket("127.0.0.1:0").await;
     client.connect(server).await.expect("connected");
@@ -30,7 +30,7 @@ async fn both_ends_prove_their_addresses() {
 async fn a_greeting_without_the_nonce_receives_its_own_length_at_most() {
     let plan = plan();
     let here = IpAddr::from([127, 0, 0, 1]);
-    let mut sockets = bind(&plan, here, Dscp::DEFAULT).await.expect("bound");
+    let mut sockets = bind(&plan, (here, 0).into(), Dscp::DEFAULT).await.expect("bound");
     let server = sockets[0].local_addr().expect("an address");
     let ours = sockets.remove(0);
     let proving = tokio::spawn(async move { prove(&ours, plan.token, here).await });
