@@ -276,6 +276,7 @@ impl<'a> Engine<'a> {
 
 impl Drop for Engine<'_> {
     fn drop(&mut self) {
+        self.ports.settle();
         self.ports.set_connected(false);
     }
 }
