@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -64,12 +66,14 @@ fn the_camera_learns_what_the_path_lost_and_that_nobody_watches() {
     let secret = secret(&folder);
     let viewer = socket();
     let to = viewer.local_addr().expect("bound");
-    let listen = ["relay", "listen", "--bind", "127.0.0.1:0", "--http", "127.0.0.1:0", "--to"];
-    let rest = [&to.to_string(), "--secret-file", &secret];
+    let listen = ["relay", "listen", "--bind", "127.0.0.1:0", "--http", "127.0.0.1:0"];
+    let target = to.to_string();
+    let rest = ["--to", &target, "--secret-file", &secret];
     let mut far = Relay::start(&[&listen[..], &rest].concat());
     let (at, far_state) = (far.address("at UDP "), far.address("http://"));
     let path = HostilePath::to(at);
-    let near = ["relay", "connect", &path.at.to_string(), "--from", "127.0.0.1:0", "--http", "127.0.0.1:0"];
+    let peer = path.at.to_string();
+    let near = ["relay", "connect", &peer, "--from", "127.0.0.1:0", "--http", "127.0.0.1:0"];
     let mut near = Relay::start(&[&near[..], &["--interval", "0.2", "--secret-file", &secret]].concat());
     let (port, state) = (near.address("at UDP "), near.address("http://"));
     near.event("connected");
@@ -85,14 +89,15 @@ fn the_camera_learns_what_the_path_lost_and_that_nobody_watches() {
     settles(state, "/rate", "/to_peer", (90, 50, refused));
     settles(far_state, "/", "/connections/0/from_peer", (90, 50, refused));
 
-    // A new one is there; the path takes every third packet with data, which congestion control also notices.
+    // A new one is there; the path takes every third packet with data. Larger ones probe the path.
     let viewer = UdpSocket::bind(to).expect("it is free");
-    let (mut count, eaten) = (0, std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0)));
+    let (mut count, eaten) = (0_u64, Arc::new(AtomicU64::new(0)));
     let counter = eaten.clone();
     path.obey(move |up, packet| {
-        count += u32::from(up && packet.len() > 600);
-        if up && packet.len() > 600 && count % 3 == 0 {
-            counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let is_data = up && (600..720).contains(&packet.len());
+        count += u64::from(is_data);
+        if is_data && count.is_multiple_of(3) {
+            counter.fetch_add(1, Ordering::Relaxed);
             return Vec::new();
         }
         vec![packet.to_vec()]
@@ -108,7 +113,7 @@ fn the_camera_learns_what_the_path_lost_and_that_nobody_watches() {
         assert!(began.elapsed() < PATIENCE, "{sent} {delivered} {lost:?}");
         thread::sleep(Duration::from_millis(50));
     };
-    assert_eq!(lost["path"], eaten.load(std::sync::atomic::Ordering::Relaxed), "{lost:?}");
+    assert_eq!(lost["path"], eaten.load(Ordering::Relaxed), "{lost:?}");
     assert!(lost["path"] > 0 && lost["refused"] == 40, "{lost:?}");
     viewer.set_nonblocking(true).expect("a mode");
     let mut seen = 0;
