@@ -13,14 +13,16 @@
 mod access_point;
 mod config;
 mod distribution;
+mod handover;
 mod message;
 mod station;
 
 pub use access_point::{AccessPoint, AccessPointConfig, AccessPointEvent};
 pub use config::{HandoverTrigger, InvalidInfrastructure, Scan, StationConfig, check_access_points};
 pub use distribution::DistributionSystem;
+pub use handover::HandoverReport;
 pub use message::{Announcement, ErpInformation, InvalidSsid, ManagementMessage, Ssid, Status};
-pub use station::{HandoverReport, Station, StationEvent};
+pub use station::{Station, StationEvent};
 
 use whimbrel_units::Instant;
 

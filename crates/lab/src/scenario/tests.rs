@@ -226,10 +226,8 @@ fn values_are_overridden_by_position_or_by_name() {
     assert_eq!(plan.links[0].config.limit, QueueLimit::Packets(7));
     assert!(plan.flows[0].transport.get::<DccpFlow>().is_some_and(|dccp| dccp.ccid == 2));
     // 762 bytes every 95.25 ms are 64 kbit/s.
-    assert_eq!(
-        plan.flows[0].traffic,
-        TrafficPlan::Cbr { interval: Duration::from_micros(95_250), jitter: Duration::ZERO }
-    );
+    let interval = Duration::from_micros(95_250);
+    assert_eq!(plan.flows[0].traffic, TrafficPlan::Cbr { interval, jitter: Duration::ZERO });
     assert!(plan.record.interval.is_some());
     let error = document.set("link.radar.rate", "1 Mbit/s").unwrap_err().to_string();
     assert_eq!(error, "link = \"radar\": expected a position below 2 or a name: access, radio");
