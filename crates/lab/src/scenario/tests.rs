@@ -402,11 +402,11 @@ fn a_variant_that_needs_nothing_may_be_a_plain_string() {
     assert_eq!(error_after("flow.bulk.traffic", json!("cbr")), "flow[0].traffic.rate: missing");
     assert_eq!(
         error_after("flow.bulk.traffic", json!("burst")),
-        "flow[0].traffic = \"burst\": expected one of \"bulk\", \"transfer\", \"downloads\", \"probe-pairs\", \"cbr\", \"on-off\", \"video\", \"trace\""
+        "flow[0].traffic = \"burst\": expected one of \"bulk\", \"transfer\", \"downloads\", \"probe-pairs\", \"cbr\", \"poisson\", \"on-off\", \"video\", \"trace\""
     );
     assert_eq!(
         error_after("flow.bulk.traffic", json!({ "rate": "1 Mbit/s" })),
-        "flow[0].traffic.kind: missing, expected one of \"bulk\", \"transfer\", \"downloads\", \"probe-pairs\", \"cbr\", \"on-off\", \"video\", \"trace\""
+        "flow[0].traffic.kind: missing, expected one of \"bulk\", \"transfer\", \"downloads\", \"probe-pairs\", \"cbr\", \"poisson\", \"on-off\", \"video\", \"trace\""
     );
 }
 
