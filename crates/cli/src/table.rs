@@ -8,6 +8,9 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width, pr
 /// The narrowest width that is obeyed: in less, nothing can be read.
 const NARROWEST: usize = 20;
 
+/// Characters between columns.
+const GAP: usize = 2;
+
 /// A table under construction.
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -15,7 +18,8 @@ pub(crate) struct Table {
     indent: &'static str,
     /// Columns of words, which are aligned to the left.
     words: Vec<usize>,
-    columns: usize,
+    /// The longest word of each column, in characters.
+    longest: Vec<usize>,
 }
 
 impl Table {
@@ -23,7 +27,8 @@ impl Table {
     pub(crate) fn new(headers: &[&str], words: &[usize]) -> Self {
         let mut table = comfy_table::Table::new();
         table.load_style(presets::NOTHING).set_header(headers);
-        Self { table, indent: "", words: words.to_vec(), columns: headers.len() }
+        let longest = headers.iter().map(|head| longest_word(head)).collect();
+        Self { table, indent: "", words: words.to_vec(), longest }
     }
 
     /// The same, with this text before each line.
@@ -33,7 +38,11 @@ impl Table {
 
     /// Adds a row, with a cell for each header.
     pub(crate) fn row<T: ToString>(&mut self, cells: impl IntoIterator<Item = T>) {
-        self.table.add_row(cells.into_iter().map(|cell| cell.to_string()));
+        let cells: Vec<String> = cells.into_iter().map(|cell| cell.to_string()).collect();
+        for (longest, cell) in self.longest.iter_mut().zip(&cells) {
+            *longest = longest_word(cell).max(*longest);
+        }
+        self.table.add_row(cells);
     }
 
     /// The lines of the table for standard output, each with its end.
@@ -49,17 +58,27 @@ impl Table {
             // A line may not wrap at the terminal's edge.
             self.table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
         }
-        let last = self.columns.saturating_sub(1);
+        let last = self.longest.len().saturating_sub(1);
+        // Words are broken only where they do not fit one above the other.
+        let whole = self.longest.iter().sum::<usize>() + GAP * last;
+        let breaks_words = width.is_some_and(|width| width < whole);
         for (index, column) in self.table.column_iter_mut().enumerate() {
             let words = self.words.contains(&index);
             column.set_cell_alignment(if words { CellAlignment::Left } else { CellAlignment::Right });
-            column.set_padding((0, if index == last { 0 } else { 2 }));
+            let gap = if index == last { 0 } else { GAP };
+            column.set_padding((0, gap as u16));
             if width.is_some() {
-                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(3)));
+                let least = if breaks_words { 3 } else { self.longest[index] };
+                let least = u16::try_from(least + gap).unwrap_or(u16::MAX);
+                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
             }
         }
         self.table.lines().map(|line| format!("{}{}\n", self.indent, line.trim_end())).collect()
     }
+}
+
+fn longest_word(cell: &str) -> usize {
+    cell.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0)
 }
 
 /// The width of standard output: the terminal's, or the one that `COLUMNS` gives.
@@ -104,6 +123,13 @@ mod tests {
             letters.sort_unstable();
             expected.sort_unstable();
             assert_eq!(letters, expected, "{width}:\n{text}");
+            // The longest words and the gaps need 38 of the columns.
+            if width >= 40 {
+                assert!(
+                    ["898.51", "123456", "camera", "goodput"].iter().all(|word| text.contains(word)),
+                    "{text}"
+                );
+            }
         }
     }
 }

@@ -356,7 +356,7 @@ fn parquet_files_stand_beside_the_tables() {
     let out = path(&directory, "out");
     let file = scenario("wb.toml");
     let short =
-        ["run", "--quiet", &file, "--set", "simulation.duration=2 s", "--set", "simulation.warm_up=0 s"];
+        ["run", "--quiet", &file, "--set", "simulation.duration=21 s", "--set", "simulation.warm_up=0 s"];
     let refused = finish(whimbrel(&[&short[..], &["--parquet"]].concat()).spawn().expect("it starts"));
     assert_eq!(refused.status.code(), Some(2), "it needs --out");
     succeed(&[&short[2..], &["--parquet", "--out", &out]].concat());
