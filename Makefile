@@ -7,7 +7,7 @@
 #   make instructions  the simulator's instructions per link forward, compared with the recorded ones
 #   make faults  SEEDS (20000) trials of two endpoints on a hostile path, JOBS (2) at a time (docs/faults.md)
 #   make mutants  small changes of the code for which a test must fail; MUTANTS selects some ("--file path_mtu --shard 1/20")
-#   make properties  the property tests with fresh seeds and CASES (2000) cases each; TESTS selects some ("-p whimbrel-proto --test liveness")
+#   make properties  the property tests with fresh seeds and CASES (2000) cases each; TESTS selects some ("-p whimbrel-proto --test all liveness")
 #   make fuzz    every fuzz target for FUZZ_SECONDS (60) each
 #   make interop   tests against the DCCP of an unmodified Linux 6.1 kernel, in an emulated guest (docs/interop.md)
 #   make interop-multipath  MP-DCCP with a kernel that has it, once interop/build_multipath_kernel.sh has built it (docs/interop.md)

@@ -59,8 +59,21 @@ def code_lines(text: str) -> list[tuple[int, str]]:
     return [(n, line) for n, line in enumerate(text.splitlines(), 1) if not line.lstrip().startswith("//")]
 
 
+def tests_left_out() -> list[str]:
+    """Files of tests that no test program contains: a crate with `tests/all.rs` does not find them by itself."""
+    found = []
+    for root in sorted(ROOT.glob("crates/*/tests/all.rs")):
+        modules = set(re.findall(r"^mod (\w+);$", root.read_text(), re.MULTILINE))
+        manifest = tomllib.loads((root.parent.parent / "Cargo.toml").read_text())
+        programs = {test["name"] for test in manifest.get("test", [])}
+        for path in sorted(root.parent.glob("*.rs")):
+            if path.stem not in modules | programs:
+                found.append(f"{path.relative_to(ROOT).as_posix()}: not in all.rs, so that its tests never run")
+    return found
+
+
 def offences() -> list[str]:
-    found: list[str] = []
+    found = tests_left_out()
     for manifest in sorted(ROOT.glob("crates/*/Cargo.toml")):
         crate = manifest.parent.name
         if crate not in MAY_DEPEND_ON:

@@ -13,9 +13,7 @@ use tempfile::TempDir;
 use whimbrel_lab::record::Table;
 use whimbrel_lab::{Document, Run};
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
+use crate::processes;
 use processes::{finish, stderr, stdout, whimbrel};
 
 /// Station `n1` sends to `n0` and `n3` to `n2`, all in range of each other, each a packet per

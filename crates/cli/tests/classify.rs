@@ -13,9 +13,7 @@ use whimbrel_wire::checksum::PseudoHeader;
 use whimbrel_wire::udp_encapsulation::{self, UdpPorts};
 use whimbrel_wire::{ChecksumCoverage, DccpOption, Kind, Options, Packet, Payload, SeqNo, ServiceCode};
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
+use crate::processes;
 use processes::{finish, stderr, stdout, whimbrel};
 
 const CLIENT: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);

@@ -6,9 +6,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
+use crate::processes;
 use processes::{finish, stderr, stdout, whimbrel};
 
 const COMMANDS: &[&str] = &[

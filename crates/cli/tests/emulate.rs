@@ -11,9 +11,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
+use crate::processes;
 use processes::{finish, signal, stderr, stdout, whimbrel};
 
 /// Two ends and a router; the second link marks.

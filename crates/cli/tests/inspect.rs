@@ -10,9 +10,7 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 use tempfile::TempDir;
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
+use crate::processes;
 use processes::{finish, stderr, stdout, whimbrel};
 
 fn root() -> PathBuf {

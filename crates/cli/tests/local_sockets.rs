@@ -12,13 +12,9 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
+use crate::processes;
+use crate::relays;
 use processes::{finish, signal, stderr, whimbrel};
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/relays.rs"]
-mod relays;
 use relays::{Relay, get, receive, secret, socket};
 
 const PATIENCE: Duration = Duration::from_secs(60);

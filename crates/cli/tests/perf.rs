@@ -9,10 +9,8 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use whimbrel_net::Clock;
 
-#[path = "support/processes.rs"]
-mod processes;
-#[path = "support/spans.rs"]
-mod spans;
+use crate::processes;
+use crate::spans;
 use processes::{Server, finish, number, signal, stderr, stdout, whimbrel};
 use spans::check_span;
 

@@ -9,9 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
+use crate::processes;
 use processes::{Server, finish, stderr, stdout, whimbrel};
 
 /// A client's control connection, message by message.

@@ -4,9 +4,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
+use crate::processes;
 use processes::{Server, finish, number, stderr, stdout, whimbrel};
 
 #[test]

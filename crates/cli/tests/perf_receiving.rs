@@ -2,11 +2,8 @@
 
 use serde_json::json;
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
-#[path = "support/spans.rs"]
-mod spans;
+use crate::processes;
+use crate::spans;
 use processes::{Server, finish, number, stderr, whimbrel};
 use spans::check_span;
 

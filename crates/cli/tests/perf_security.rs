@@ -8,9 +8,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
+use crate::processes;
 use processes::{Server, finish, number, stderr, stdout, whimbrel};
 
 const SHORT: [&str; 4] = ["--time", "0.4", "--rate", "2M"];

@@ -5,9 +5,7 @@ use std::process::{Child, Stdio};
 
 use tempfile::TempDir;
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
+use crate::processes;
 use processes::{finish, stderr, whimbrel};
 
 /// A listening end, and one that is connected to it; both have a secret in that folder.

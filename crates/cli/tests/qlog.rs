@@ -6,9 +6,7 @@ use std::process::Output;
 use serde_json::Value;
 use tempfile::TempDir;
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
+use crate::processes;
 use processes::{finish, stderr, stdout, whimbrel};
 
 /// A DCCP and a TCP flow, and one in the background, over a link with radio losses and a short queue.

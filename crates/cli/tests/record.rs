@@ -10,13 +10,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 #[cfg(target_os = "linux")]
-#[path = "../../net/tests/support/own_network.rs"]
-mod own_network;
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
-#[path = "support/relay.rs"]
-mod relay;
+use crate::own_network;
+use crate::processes;
+use crate::support_relay as relay;
 use processes::{finish, signal, stderr, stdout, whimbrel};
 use relay::{Path, Relay};
 use rustix::process::Signal;

@@ -11,12 +11,9 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
+use crate::processes;
+use crate::relays;
 use processes::{finish, signal, stderr, whimbrel};
-#[path = "support/relays.rs"]
-mod relays;
 use relays::{Relay, get, receive, request, secret, socket};
 
 /// Both ends: of two ports, with the state at the near one. Returns them, the near ports and the address of the state.

@@ -8,15 +8,9 @@ use std::time::{Duration, Instant};
 
 use whimbrel_net::{Ccid, Config, Host, ServiceCode};
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/ends.rs"]
-mod ends;
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/hostile_path.rs"]
-mod hostile_path;
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
+use crate::ends;
+use crate::hostile_path;
+use crate::processes;
 use ends::{Carried, socket};
 use hostile_path::HostilePath;
 

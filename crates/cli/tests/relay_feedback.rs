@@ -10,12 +10,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use whimbrel_rtp::TransportFeedback;
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/relays.rs"]
-mod relays;
+use crate::processes;
+use crate::relays;
 use relays::{Relay, secret, socket};
 
 /// Identifier of the extension, and the packets that are sent.

@@ -16,9 +16,7 @@ use whimbrel_net::{
 };
 use whimbrel_units::Duration as Span;
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
+use crate::processes;
 use processes::whimbrel;
 
 /// The DCCP port of relays.

@@ -12,15 +12,9 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/hostile_path.rs"]
-mod hostile_path;
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/relays.rs"]
-mod relays;
+use crate::hostile_path;
+use crate::processes;
+use crate::relays;
 use hostile_path::HostilePath;
 use processes::signal;
 use relays::{Relay, get, secret, socket};

@@ -12,12 +12,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 use whimbrel_net::Clock;
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
+use crate::processes;
+use crate::relays;
 use processes::{finish, stderr, whimbrel};
-#[path = "support/relays.rs"]
-mod relays;
 use relays::{Relay, get, receive, secret, socket};
 
 const PATHS: [Ipv4Addr; 2] = [Ipv4Addr::new(127, 0, 0, 1), Ipv4Addr::new(127, 0, 0, 2)];

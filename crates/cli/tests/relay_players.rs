@@ -8,13 +8,9 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
+use crate::processes;
+use crate::relays;
 use processes::signal;
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/relays.rs"]
-mod relays;
 use relays::{Relay, secret, socket};
 
 /// Frames of the video.

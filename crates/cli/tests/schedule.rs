@@ -7,9 +7,7 @@ use std::process::Output;
 use serde_json::Value;
 use tempfile::TempDir;
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "support/processes.rs"]
-mod processes;
+use crate::processes;
 use processes::{finish, stderr, stdout, whimbrel};
 
 fn capture(name: &str) -> PathBuf {

@@ -1,7 +1,6 @@
 //! Handshakes and data on a path that loses, doubles, reorders, narrows and is silent, in simulated time.
 
-#[path = "support/world.rs"]
-mod world;
+use crate::world;
 
 use whimbrel_dtls::{Identity, RECORD_OVERHEAD, Security, SecurityError, Trust};
 use whimbrel_proto::{

@@ -1,8 +1,6 @@
 //! A day of an encrypted connection on a path that fades, reorders and hands over, in simulated time.
 
-#[path = "support/world.rs"]
-#[allow(dead_code, reason = "not every test needs all of it")]
-mod world;
+use crate::world;
 
 use std::collections::BTreeSet;
 

@@ -6,8 +6,7 @@
 //! each by running the connection from its start. At the end of each everything must be over: both ends
 //! have closed as their applications requested, and nothing waits at either.
 
-#[path = "exhaustive/world.rs"]
-mod world;
+use crate::world;
 
 use whimbrel_proto::{Ccid, Config, ConnectionError};
 use whimbrel_units::Duration;

@@ -3,8 +3,7 @@
 use whimbrel_lab::{Document, Record};
 
 #[macro_use]
-#[path = "support/topologies.rs"]
-mod topologies;
+use crate::topologies;
 
 const JITTERY: &str = concat!(
     pair!(

@@ -3,8 +3,7 @@
 
 use whimbrel_lab::Record;
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 use simulation::{rows_with, simulate};
 
 /// Stations in a row: `n0` receives, `n1` to `n{senders}` send to it, and the last one takes no part.

@@ -2,8 +2,7 @@
 
 use whimbrel_lab::{Record, run};
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 use simulation::{document, number, simulate};
 
 /// Station `n1` sends datagrams to `n0`, `n2` is an onlooker; all in range of each other.

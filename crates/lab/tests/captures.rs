@@ -13,8 +13,7 @@ use whimbrel_wire::checksum::{self, PseudoHeader};
 use whimbrel_wire::{Packet, PacketType, udp_encapsulation};
 
 #[macro_use]
-#[path = "support/topologies.rs"]
-mod topologies;
+use crate::topologies;
 
 const SCENARIO: &str = concat!(
     pair!(

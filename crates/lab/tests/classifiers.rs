@@ -3,8 +3,7 @@
 use whimbrel_lab::Record;
 use whimbrel_lab::record::Table;
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 use simulation::{document, number, rows_with, simulate};
 
 /// A wireless last hop behind a LAN, as in Cen, Cosman and Voelker, Section 5.

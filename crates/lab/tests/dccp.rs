@@ -7,11 +7,9 @@ use whimbrel_lab::record::Table;
 use whimbrel_lab::transport::FlowAgent;
 use whimbrel_proto::State;
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 #[macro_use]
-#[path = "support/topologies.rs"]
-mod topologies;
+use crate::topologies;
 use simulation::{document, number, simulate};
 
 const PATH: &str = concat!(

@@ -1,7 +1,6 @@
 //! The delay-aware CCID 252 through queues.
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 use simulation::{number_of, simulate};
 
 /// Propagation delay, in milliseconds, and the target of the queueing delay.

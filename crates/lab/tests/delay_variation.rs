@@ -1,7 +1,6 @@
 //! Variation of delay without reordering in scenarios (RFC 8868, Section 4.5.2).
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 use simulation::{document, number, simulate};
 use whimbrel_units::Duration;
 

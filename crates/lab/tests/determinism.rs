@@ -8,8 +8,7 @@ use whimbrel_lab::runner::{Control, Interrupted, RunOutcome};
 use whimbrel_lab::{Document, Plan, Run, run, run_many};
 
 #[macro_use]
-#[path = "support/topologies.rs"]
-mod topologies;
+use crate::topologies;
 
 const SCENARIO: &str = concat!(
     pair!(

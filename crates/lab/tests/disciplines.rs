@@ -1,10 +1,8 @@
 //! Queue disciplines under the traffic that they are designed for.
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 #[macro_use]
-#[path = "support/topologies.rs"]
-mod topologies;
+use crate::topologies;
 use simulation::{document, number_of, simulate};
 use whimbrel_lab::Record;
 

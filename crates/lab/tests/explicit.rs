@@ -4,11 +4,9 @@
 use whimbrel_lab::record::{Table, csv};
 use whimbrel_lab::{Document, Record, run};
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 #[macro_use]
-#[path = "support/topologies.rs"]
-mod topologies;
+use crate::topologies;
 use simulation::{document, equation, number, rows_with, simulate};
 
 /// The radio is the last link, so that damaged packets pass no queue.

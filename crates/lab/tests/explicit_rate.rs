@@ -1,12 +1,9 @@
 //! XCP and RCP in the simulated network, against the figures of their papers.
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 #[macro_use]
-#[path = "support/topologies.rs"]
-mod topologies;
-#[path = "support/rates.rs"]
-mod rates;
+use crate::topologies;
+use crate::rates;
 use rates::{jain, link, rates};
 use simulation::{document, number_of, simulate};
 

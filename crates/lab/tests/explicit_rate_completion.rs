@@ -2,8 +2,7 @@
 
 use whimbrel_lab::Record;
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 use simulation::{document, simulate};
 
 /// Bits per packet of 1000 bytes with headers.

@@ -4,10 +4,8 @@ use std::fmt::Write as _;
 
 use whimbrel_lab::Record;
 
-#[path = "support/rates.rs"]
-mod rates;
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::rates;
+use crate::simulation;
 use rates::{jain, link, rates, total};
 use simulation::simulate;
 

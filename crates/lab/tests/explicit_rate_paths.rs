@@ -1,12 +1,9 @@
 //! Explicit rate control where the path does not match the law: given capacities, steps, and paths without a router.
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 #[macro_use]
-#[path = "support/topologies.rs"]
-mod topologies;
-#[path = "support/rates.rs"]
-mod rates;
+use crate::topologies;
+use crate::rates;
 use simulation::{number, simulate};
 
 /// One flow over 5 Mbit/s with 40 ms of round-trip time.

@@ -3,8 +3,7 @@
 use whimbrel_lab::Record;
 use whimbrel_lab::record::Table;
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 use simulation::{document, number, simulate};
 
 /// A greedy stream over a link that becomes another network after a minute.

@@ -1,7 +1,6 @@
 //! Handovers of a link and their effects on flows.
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 use simulation::{number, simulate};
 
 const WALK: &str = r#"

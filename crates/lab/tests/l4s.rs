@@ -1,10 +1,8 @@
 //! Scalable congestion control through a dual queue (RFC 9332).
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 #[macro_use]
-#[path = "support/topologies.rs"]
-mod topologies;
+use crate::topologies;
 use simulation::{document, number_of, simulate};
 use whimbrel_lab::Record;
 

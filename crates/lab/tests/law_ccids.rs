@@ -1,7 +1,6 @@
 //! The experimental CCIDs with the window laws of TCP beside TCP with the same law.
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 use simulation::{document, number, number_of, simulate};
 
 /// A path without a queue that matters, on which packets are lost at random.

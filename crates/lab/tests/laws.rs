@@ -2,11 +2,9 @@
 
 use whimbrel_lab::{Document, run};
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 #[macro_use]
-#[path = "support/topologies.rs"]
-mod topologies;
+use crate::topologies;
 use simulation::{document, equation, number, simulate};
 
 const LOSSY_PATH: &str = concat!(

@@ -3,8 +3,7 @@
 
 use whimbrel_lab::Record;
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 use simulation::simulate;
 
 /// The client leaves the cell of 11 Mbit/s at 7 s; the next one has 1 Mbit/s.

@@ -5,8 +5,7 @@ use std::fs;
 use whimbrel_lab::{Document, Record};
 
 #[macro_use]
-#[path = "support/topologies.rs"]
-mod topologies;
+use crate::topologies;
 
 const CELLULAR: &str = concat!(
     pair!(

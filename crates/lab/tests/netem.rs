@@ -1,10 +1,8 @@
 //! NetEm's delay, jitter and reordering in scenarios.
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 #[macro_use]
-#[path = "support/topologies.rs"]
-mod topologies;
+use crate::topologies;
 use simulation::{document, number, simulate};
 
 /// NetEm on the last hop, in both directions, as on a router of a test bed.

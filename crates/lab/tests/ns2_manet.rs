@@ -2,8 +2,7 @@
 //!
 //! ns-2 is a realisation, as a run here is: means over several seeds are compared.
 
-#[path = "support/manet.rs"]
-mod manet;
+use crate::manet;
 
 use manet::{Figures, Manet};
 use whimbrel_lab::routing::Protocol;

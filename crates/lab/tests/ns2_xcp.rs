@@ -11,13 +11,10 @@ use std::process::Command;
 use serde_json::Value;
 use whimbrel_lab::Record;
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 #[macro_use]
-#[path = "support/topologies.rs"]
-mod topologies;
-#[path = "support/rates.rs"]
-mod rates;
+use crate::topologies;
+use crate::rates;
 use rates::{jain, link};
 use simulation::simulate;
 

@@ -154,8 +154,7 @@ impl FlowEnd for Receiver {
 }
 
 #[macro_use]
-#[path = "support/topologies.rs"]
-mod topologies;
+use crate::topologies;
 
 const TEXT: &str = concat!(
     pair!(

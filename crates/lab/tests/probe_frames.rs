@@ -9,8 +9,7 @@ use whimbrel_wifi::FrameKind;
 use whimbrel_wifi::frame::bytes::{Header, has_valid_check_sequence};
 use whimbrel_wifi::frame::radiotap::Radiotap;
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 use simulation::{document, rows_with, simulate};
 
 /// `n1` sends a datagram of 500 bytes to `n0` each 200 ms.

@@ -7,8 +7,7 @@ use whimbrel_lab::record::csv;
 use whimbrel_lab::{Document, Record, Run};
 
 #[macro_use]
-#[path = "support/topologies.rs"]
-mod topologies;
+use crate::topologies;
 
 const RADIO: &str = concat!(
     pair!(

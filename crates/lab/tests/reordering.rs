@@ -1,10 +1,8 @@
 //! Receivers that wait for reordered packets, in scenarios.
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 #[macro_use]
-#[path = "support/topologies.rs"]
-mod topologies;
+use crate::topologies;
 use simulation::{document, number, simulate};
 use whimbrel_lab::run;
 

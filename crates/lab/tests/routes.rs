@@ -1,7 +1,6 @@
 //! Routes of a scenario: several at once, and a change of route during the run.
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 use simulation::{document, number, rows_with, simulate};
 
 /// A short and a long path side by side; acknowledgements take the short one.

@@ -7,8 +7,7 @@ use whimbrel_lab::transport::tcp::TcpFlow;
 use whimbrel_proto::Ccid;
 use whimbrel_proto::ccid::ccid2::Ccid2;
 
-#[path = "support/simulation.rs"]
-mod simulation;
+use crate::simulation;
 use simulation::{document, number};
 
 /// AIMD(1, `decrease`): a segment more for each window acknowledged, and on congestion less by a fraction.

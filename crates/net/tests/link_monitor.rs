@@ -10,8 +10,7 @@ use tokio::time::timeout;
 use whimbrel_net::multipath::{MultipathConfig, MultipathHost, MultipathOptions};
 use whimbrel_net::{Config, InterfaceAddress, InterfaceMonitor, LinkEvent, LinkMonitor};
 
-#[path = "support/own_network.rs"]
-mod own_network;
+use crate::own_network;
 use own_network::{in_own_network, run};
 
 const FAR: &str = "192.0.2.7";

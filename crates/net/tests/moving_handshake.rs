@@ -10,8 +10,7 @@ use tokio::net::UdpSocket;
 use tokio::time::{sleep, timeout};
 use whimbrel_net::{Config, Listener, RequestSchedule, Socket, TimerConfig};
 
-#[path = "support/own_network.rs"]
-mod own_network;
+use crate::own_network;
 use own_network::{in_own_network, run};
 
 const SERVER: &str = "192.0.2.7";

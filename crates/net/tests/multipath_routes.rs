@@ -17,8 +17,7 @@ use whimbrel_net::multipath::{
 };
 use whimbrel_net::{Ccid, Config, Dscp};
 
-#[path = "support/own_network.rs"]
-mod own_network;
+use crate::own_network;
 use own_network::{own_network, run};
 
 const PORT: u16 = 5001;

@@ -15,8 +15,7 @@ use whimbrel_net::{
 };
 use whimbrel_wire::ResetCode;
 
-#[path = "support/own_network.rs"]
-mod own_network;
+use crate::own_network;
 use own_network::{in_own_network, run};
 
 const PORT: u16 = 5001;

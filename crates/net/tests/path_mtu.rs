@@ -13,8 +13,7 @@ use tokio::time::{interval, timeout};
 use whimbrel_net::{Ccid, Config, Event, Listener, Socket};
 use whimbrel_proto::PathMtuPhase;
 
-#[path = "support/own_network.rs"]
-mod own_network;
+use crate::own_network;
 use own_network::{own_network, run};
 
 const PORT: u16 = 5001;

@@ -1,7 +1,6 @@
 //! Attacks by off-path attackers, which see no packet of the connections.
 
-#[path = "support/duo.rs"]
-mod duo;
+use crate::duo;
 
 use core::net::SocketAddr;
 

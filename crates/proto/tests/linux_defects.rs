@@ -4,8 +4,7 @@
 //! names where to look, not a source that was checked. What only concerned system calls
 //! and kernel memory is not here.
 
-#[path = "support/duo.rs"]
-mod duo;
+use crate::duo;
 
 use allocation_counter::measure;
 use duo::{Duo, config, requesting, to_client};

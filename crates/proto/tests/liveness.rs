@@ -11,8 +11,7 @@
 //! a round-trip time of 1.1 s, a packet in 26 s, with or without an impairment; TFRC has p = 0.17 there and is at the
 //! path's rate after ten seconds, TFRC-SP at 150 kbit/s does not slow down.)
 
-#[path = "support/stream.rs"]
-mod stream;
+use crate::stream;
 
 use proptest::prelude::*;
 use stream::{DataSource, Stream, StreamPlan, Trouble};

@@ -208,10 +208,7 @@ fn equal_rates_share_a_full_queue_equally_if_their_intervals_vary() {
     let fits = json!({ "kind": "cbr", "rate": "4 Mbit/s" });
     assert_eq!(shares(fits, 1).2, Vec::<String>::new());
     let refused = changed(PHASE, &[("flow[0].traffic.jitter", json!("2 ms"))]).unwrap_err().to_string();
-    assert_eq!(
-        refused,
-        "flow[0].traffic.jitter = 2ms: expected at most the interval between packets, 1.2ms"
-    );
+    assert_eq!(refused, "flow[0].traffic.jitter = 2ms: expected at most the interval between packets, 1.2ms");
 }
 
 /// Two saturated senders and a receiver within range of each other; `station` has parameters of the first one.

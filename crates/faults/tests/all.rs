@@ -1,0 +1,7 @@
+//! All tests of the crate in one program: a program for each file would take minutes to link.
+
+mod campaign;
+mod exhaustive;
+mod seeds;
+#[path = "exhaustive/world.rs"]
+mod world;

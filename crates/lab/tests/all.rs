@@ -1,0 +1,53 @@
+//! All tests of the crate in one program: a program for each file would take minutes to link.
+
+mod account;
+mod ad_hoc;
+mod capacity_accuracy;
+mod capacity_inference;
+mod captures;
+mod classifiers;
+mod conservation;
+mod dccp;
+mod delay_aware;
+mod delay_variation;
+mod determinism;
+mod disciplines;
+mod dtls;
+mod explicit;
+mod explicit_rate;
+mod explicit_rate_completion;
+mod explicit_rate_figures;
+mod explicit_rate_paths;
+mod freezing;
+mod handovers;
+mod l4s;
+mod law_ccids;
+mod laws;
+mod link_rate;
+mod linux_tcp;
+mod load_dependent;
+#[path = "support/manet.rs"]
+mod manet;
+mod mp_dccp;
+mod netem;
+mod ns2;
+mod ns2_chain;
+mod ns2_manet;
+mod ns2_xcp;
+mod own_transport;
+mod probe_frames;
+#[path = "support/rates.rs"]
+mod rates;
+mod recorded_losses;
+mod reordering;
+mod replay;
+mod rfc8867;
+mod rfc8869;
+mod routes;
+mod scenarios;
+#[path = "support/simulation.rs"]
+mod simulation;
+mod small_packets;
+#[path = "support/topologies.rs"]
+mod topologies;
+mod window_laws;
