@@ -193,6 +193,9 @@ impl LocalSocket {
     fn try_next_target(&self) {
         if self.targets.len() > 1 {
             let next = self.target.load(Ordering::Relaxed) + 1;
+            // The kernel keeps the source address of the first connection otherwise, and lets no answer in from another family.
+            #[cfg(unix)]
+            let _ = rustix::net::connect_unspec(&self.socket);
             if let Ok(next) = connect_to_first(&SockRef::from(&self.socket), &self.targets, next) {
                 self.target.store(next, Ordering::Relaxed);
             }
