@@ -64,7 +64,9 @@ fn the_camera_learns_what_the_path_lost_and_that_nobody_watches() {
     let target = to.to_string();
     let rest = ["--to", &target, "--secret-file", &secret];
     let mut far = Relay::start(&[&listen[..], &rest].concat());
-    let (at, far_state) = (far.address("at UDP "), far.address("http://"));
+    let at = far.address("at UDP ");
+    assert!(far.event("ready").starts_with("encrypted"));
+    let far_state = far.address("http://");
     let path = HostilePath::to(at);
     let peer = path.at.to_string();
     let near = ["relay", "connect", &peer, "--from", "127.0.0.1:0", "--http", "127.0.0.1:0"];

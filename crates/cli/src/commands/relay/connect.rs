@@ -98,7 +98,10 @@ pub(in crate::commands) async fn connect(near: Near) -> Result<(), Failure> {
         let mut engine = Engine::new(&link, &mut ports, &near.options, &status);
         // No other connection takes the place of this one.
         let (_never, replaced) = oneshot::channel();
-        match engine.run(&mut lines, &mut interrupt, watch, replaced).await? {
+        let ending = engine.run(&mut lines, &mut interrupt, watch, replaced).await?;
+        // From now on there is no connection, also for the ledger.
+        drop(engine);
+        match ending {
             Ending::Interrupted => {
                 close(&link).await;
                 lines.end()?;
