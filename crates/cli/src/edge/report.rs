@@ -146,7 +146,7 @@ mod tests {
             });
             due.collect()
         };
-        assert_eq!(times(&mut reporting, 0, &|second| [second; 3]), [0, 1, 3, 7, 15]);
+        assert_eq!(times(&mut reporting, 0, &|second| [second; 3]), [1, 2, 4, 8, 16]);
         reporting.on_answer(Instant::from_secs(100));
         // Datagrams for five seconds, then three reports.
         assert_eq!(

@@ -176,7 +176,7 @@ fn reports_of_rtp_outlive_a_fade_and_what_resembles_them_does_not_overtake_fresh
             assert_eq!(sent, Ok(()));
             sizes
         };
-        assert_eq!(send(&mut carriage, ms(200)).len(), 20);
+        assert_eq!(send(&mut carriage, ms(190)).len(), 20);
         carriage.take(ms(300), FLOW, &report);
         carriage.take(ms(1000), FLOW, &audio(80));
         assert_eq!(send(&mut carriage, ms(1000)), expected);
