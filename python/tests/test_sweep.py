@@ -285,7 +285,10 @@ def test_an_error_names_the_value_at_fault_and_no_other_case(sweep: Sweep) -> No
     ]"""
     status, _, said = sweep(axes, "--quick", "--json")
     assert status == 1
-    assert "sweep.case[1].flow[0].ccid = 9" in said, said
+    assert "second: flow[0].ccid = 9" in said, said
+    status, _, said = sweep(axes.replace('"flow.call.ccid" = 9', '"link.radio.delay" = "2"'), "--json")
+    assert status == 1
+    assert 'call.toml: sweep.case[1].link[0].delay = "2"' in said, said
     assert "first" not in said
     # A combination is at fault where each of its values is right.
     axes = '"link.radio.trace" = [{ file = "none.csv", format = "rate" }]\n'
