@@ -15,6 +15,9 @@ from collections.abc import Sequence
 from whimbrel import texts
 from whimbrel.errors import CampaignInterrupted, WhimbrelError
 
+_MOST_CHARACTERS = 2_000
+"""The longest message of an error."""
+
 _PYTHON_COMMANDS = ("reproduce", "sweep", "report", "compare", "quality", "testbed", "examples")
 
 _HELP = """\
@@ -145,7 +148,11 @@ def _supplied(command: str, arguments: Sequence[str]) -> list[str]:
 
 
 def _complain(error: WhimbrelError) -> None:
-    print(f"whimbrel: {error}", file=sys.stderr)
+    message = str(error)
+    if len(message) > _MOST_CHARACTERS:
+        # It may quote a file.
+        message = f"{message[:_MOST_CHARACTERS]}... ({len(message) - _MOST_CHARACTERS} characters more)"
+    print(f"whimbrel: {message}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -121,8 +121,17 @@ pub fn run(args: Vec<String>) -> i32 {
         // As with other filters, a closed pipe is no error to report.
         Err(Failure::Because(error)) if matches!(error.downcast_ref(), Some(PrintError::NobodyReads)) => 0,
         Err(Failure::Because(error)) => {
-            print::note(format_args!("{error:#}"));
+            print::note(brief(&format!("{error:#}")));
             1
         }
+    }
+}
+
+/// A message of bounded length: it may quote a file.
+fn brief(message: &str) -> String {
+    const SHOWN: usize = 2_000;
+    match message.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}... ({} bytes more)", &message[..end], message.len() - end),
+        None => message.to_owned(),
     }
 }

@@ -134,11 +134,11 @@ impl Printer {
                 _ => ("", ""),
             };
             head += &format!(
-                " {:>6} {:>5} {:>5} {:>4} {:>5} {:>6} {:>5} {:>5}",
+                " {:>5} {:>5} {:>5} {:>4} {:>5} {:>6} {:>5} {:>5}",
                 "sent", "lost", "lost", "late", "RTT", "jitter", "delay", congestion.0
             );
             units += &format!(
-                " {:>6} {:>5} {:>5} {:>4} {:>5} {:>6} {:>5} {:>5}",
+                " {:>5} {:>5} {:>5} {:>4} {:>5} {:>6} {:>5} {:>5}",
                 "", "", "%", "", "ms", "ms", "p99", congestion.1
             );
         }
@@ -176,7 +176,7 @@ impl Printer {
                 (None, None) => String::new(),
             };
             cells += &format!(
-                " {:>6} {:>5} {:>5} {:>4} {rtt:>5} {:>6} {:>5} {congestion:>5}",
+                " {:>5} {:>5} {:>5} {:>4} {rtt:>5} {:>6} {:>5} {congestion:>5}",
                 span.sent.datagrams,
                 span.lost,
                 percent(span.loss),
