@@ -323,14 +323,3 @@ fn a_capture_at_the_receiver_gets_the_receivers_own_verdicts() {
         assert!(verdicts.len() - own.len() <= 3, "{scheme}: {} and {}", verdicts.len(), own.len());
     }
 }
-
-#[test]
-fn a_message_quotes_a_file_in_part() {
-    let directory = TempDir::new().expect("a place for files");
-    let file = directory.path().join("long.csv");
-    fs::write(&file, format!("time_s,sequence\n{},1\n", "x".repeat(1_000_000))).expect("a file");
-    let arguments = ["classify", file.to_str().expect("a plain path")];
-    let output = finish(whimbrel(&arguments).spawn().expect("it starts"));
-    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
-    assert!((20..4_000).contains(&stderr(&output).len()), "{} bytes", output.stderr.len());
-}

@@ -363,3 +363,9 @@ fn parquet_files_stand_beside_the_tables() {
     assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
     assert_eq!(made.keys().filter(|name| name.ends_with(".parquet")).count(), made.len() / 2);
 }
+
+#[test]
+fn a_message_has_a_bounded_length() {
+    let message = complaint(&run(&[&"x".repeat(50_000)]));
+    assert!(message.len() < 3_000, "{} bytes", message.len());
+}
