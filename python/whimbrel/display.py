@@ -136,8 +136,8 @@ def table_text(table: Table) -> str:
         lines.insert(1 + half, f"… {table.rows - 2 * half} more rows")
     more = [name for name in table if name not in columns]
     names = f", and {len(more)} more columns: {', '.join(more)}" if more else ""
-    size = f"{table.rows} row{'' if table.rows == 1 else 's'}"
-    return "\n".join([*lines, *textwrap.wrap(f"{size}{names}", max(width, 20))])
+    count = f"{table.rows} row{'' if table.rows == 1 else 's'}"
+    return "\n".join([*lines, *textwrap.wrap(f"{count}{names}", max(width, 20))])
 
 
 def _plain(value: Any) -> str:  # noqa: ANN401 - a numpy scalar or a word
