@@ -138,6 +138,11 @@ FACTS: tuple[tuple[str, str, str], ...] = (
         "mobility::random_waypoint::tests::a_stationary_start_has_the_stationary_positions_at_all_times",
     ),
     (
+        "ns-2",
+        "frames last as long as their bits, and reservations are rounded to the nearest microsecond",
+        "dcf::tests::ns2::frames_last_as_long_as_their_bits_and_reservations_are_rounded",
+    ),
+    (
         "Movement files",
         "the output of Debian's setdest is read, and links change as often as setdest counts",
         "mobility::setdest::tests::the_links_of_a_file_change_as_often_as_setdest_itself_counts",

@@ -5,7 +5,7 @@ use whimbrel_wifi::validation::ns2;
 #[test]
 fn throughput_agrees_with_ns2() {
     let rows = ns2::rows();
-    assert_eq!(rows.len(), 14);
+    assert_eq!(rows.len(), 16);
     for row in rows {
         assert!(row.holds(), "{row:?}");
     }

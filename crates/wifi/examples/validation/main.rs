@@ -94,8 +94,9 @@ fn compared_with_ns2() -> Vec<String> {
     println!("## ns-2\n");
     println!(
         "Frames per second of saturated senders under `mac = \"ns-2\"`, from the first half of the senders (with capture \
-         the near ones) and from the others; ns-2.35's recorded figures (`crates/wifi/tests/data/ns2-saturation.csv`, made \
-         by the script beside it: means of three runs of 300 s) and the machines' in 120 s.\n"
+         the near ones) and from the others; in a ring each sends to the next one. ns-2.35's recorded figures \
+         (`crates/wifi/tests/data/ns2-saturation.csv`, made by the script beside it: means of three runs of 300 s, of the \
+         ring of five runs of 60 s) and the machines' in 120 s.\n"
     );
     let mut table = Table::new(&["layout", "recorded", "measured", "deviation of the sum, %", "bound, %"]);
     for row in ns2::rows() {
