@@ -10,7 +10,6 @@ use whimbrel_net::{Ccid, Config, Host, ServiceCode};
 
 use crate::ends;
 use crate::hostile_path;
-use crate::processes;
 use ends::{Carried, socket};
 use hostile_path::HostilePath;
 

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use whimbrel_rtp::TransportFeedback;
 
-use crate::processes;
 use crate::relays;
 use relays::{Relay, secret, socket};
 

@@ -2,9 +2,6 @@
 
 use whimbrel_lab::{Document, Record};
 
-#[macro_use]
-use crate::topologies;
-
 const JITTERY: &str = concat!(
     pair!(
         r#"

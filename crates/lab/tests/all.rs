@@ -1,5 +1,10 @@
 //! All tests of the crate in one program: a program for each file would take minutes to link.
 
+// Before those that use its macros.
+#[macro_use]
+#[path = "support/topologies.rs"]
+mod topologies;
+
 mod account;
 mod ad_hoc;
 mod capacity_accuracy;
@@ -48,6 +53,4 @@ mod scenarios;
 #[path = "support/simulation.rs"]
 mod simulation;
 mod small_packets;
-#[path = "support/topologies.rs"]
-mod topologies;
 mod window_laws;

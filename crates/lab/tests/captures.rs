@@ -12,9 +12,6 @@ use whimbrel_wifi::frame::radiotap::Radiotap;
 use whimbrel_wire::checksum::{self, PseudoHeader};
 use whimbrel_wire::{Packet, PacketType, udp_encapsulation};
 
-#[macro_use]
-use crate::topologies;
-
 const SCENARIO: &str = concat!(
     pair!(
         r#"

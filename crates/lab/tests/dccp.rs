@@ -8,8 +8,6 @@ use whimbrel_lab::transport::FlowAgent;
 use whimbrel_proto::State;
 
 use crate::simulation;
-#[macro_use]
-use crate::topologies;
 use simulation::{document, number, simulate};
 
 const PATH: &str = concat!(

@@ -7,9 +7,6 @@ use whimbrel_lab::record::{Record, csv};
 use whimbrel_lab::runner::{Control, Interrupted, RunOutcome};
 use whimbrel_lab::{Document, Plan, Run, run, run_many};
 
-#[macro_use]
-use crate::topologies;
-
 const SCENARIO: &str = concat!(
     pair!(
         r#"

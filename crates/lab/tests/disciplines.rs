@@ -1,8 +1,6 @@
 //! Queue disciplines under the traffic that they are designed for.
 
 use crate::simulation;
-#[macro_use]
-use crate::topologies;
 use simulation::{document, number_of, simulate};
 use whimbrel_lab::Record;
 

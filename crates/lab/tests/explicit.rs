@@ -5,8 +5,6 @@ use whimbrel_lab::record::{Table, csv};
 use whimbrel_lab::{Document, Record, run};
 
 use crate::simulation;
-#[macro_use]
-use crate::topologies;
 use simulation::{document, equation, number, rows_with, simulate};
 
 /// The radio is the last link, so that damaged packets pass no queue.

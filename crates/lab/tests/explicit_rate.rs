@@ -1,9 +1,7 @@
 //! XCP and RCP in the simulated network, against the figures of their papers.
 
-use crate::simulation;
-#[macro_use]
-use crate::topologies;
 use crate::rates;
+use crate::simulation;
 use rates::{jain, link, rates};
 use simulation::{document, number_of, simulate};
 

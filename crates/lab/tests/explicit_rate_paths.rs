@@ -1,9 +1,7 @@
 //! Explicit rate control where the path does not match the law: given capacities, steps, and paths without a router.
 
-use crate::simulation;
-#[macro_use]
-use crate::topologies;
 use crate::rates;
+use crate::simulation;
 use simulation::{number, simulate};
 
 /// One flow over 5 Mbit/s with 40 ms of round-trip time.

@@ -1,8 +1,6 @@
 //! Scalable congestion control through a dual queue (RFC 9332).
 
 use crate::simulation;
-#[macro_use]
-use crate::topologies;
 use simulation::{document, number_of, simulate};
 use whimbrel_lab::Record;
 

@@ -3,8 +3,6 @@
 use whimbrel_lab::{Document, run};
 
 use crate::simulation;
-#[macro_use]
-use crate::topologies;
 use simulation::{document, equation, number, simulate};
 
 const LOSSY_PATH: &str = concat!(

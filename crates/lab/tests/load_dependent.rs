@@ -4,9 +4,6 @@ use std::fs;
 
 use whimbrel_lab::{Document, Record};
 
-#[macro_use]
-use crate::topologies;
-
 const CELLULAR: &str = concat!(
     pair!(
         r#"

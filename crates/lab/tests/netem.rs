@@ -1,8 +1,6 @@
 //! NetEm's delay, jitter and reordering in scenarios.
 
 use crate::simulation;
-#[macro_use]
-use crate::topologies;
 use simulation::{document, number, simulate};
 
 /// NetEm on the last hop, in both directions, as on a router of a test bed.

@@ -11,10 +11,8 @@ use std::process::Command;
 use serde_json::Value;
 use whimbrel_lab::Record;
 
-use crate::simulation;
-#[macro_use]
-use crate::topologies;
 use crate::rates;
+use crate::simulation;
 use rates::{jain, link};
 use simulation::simulate;
 

@@ -153,9 +153,6 @@ impl FlowEnd for Receiver {
     }
 }
 
-#[macro_use]
-use crate::topologies;
-
 const TEXT: &str = concat!(
     pair!(
         r#"

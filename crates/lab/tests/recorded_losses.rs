@@ -6,9 +6,6 @@ use std::ops::ControlFlow;
 use whimbrel_lab::record::csv;
 use whimbrel_lab::{Document, Record, Run};
 
-#[macro_use]
-use crate::topologies;
-
 const RADIO: &str = concat!(
     pair!(
         r#"

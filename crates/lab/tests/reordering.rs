@@ -1,8 +1,6 @@
 //! Receivers that wait for reordered packets, in scenarios.
 
 use crate::simulation;
-#[macro_use]
-use crate::topologies;
 use simulation::{document, number, simulate};
 use whimbrel_lab::run;
 

@@ -3,8 +3,6 @@
 use whimbrel_lab::Record;
 
 use crate::simulation;
-#[macro_use]
-use crate::topologies;
 use simulation::{equation, number_of, simulate};
 
 const LOSSY_PATH: &str = concat!(
