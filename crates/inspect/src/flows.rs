@@ -187,7 +187,7 @@ impl Flows {
             row.retransmitted += u64::from(place.is_retransmission);
             row.holes += place.missing.cast_signed();
             tally.gaps.on_packet(segment.at, segment.packet.size);
-            tally.gaps.on_missing(place.missing);
+            tally.gaps.on_missing(place.missing, true);
         }
         TcpFollowed { flow: Some(index + 1), data }
     }

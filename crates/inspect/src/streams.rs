@@ -38,8 +38,8 @@ pub struct Passed {
     /// Send time by the sender's clock, of which only differences are meaningful: from DCCP's Timestamp option, in units of
     /// 10 microseconds, or from RTP's timestamp.
     pub sent: Option<Instant>,
-    /// TCP data that were sent before.
-    pub is_retransmission: bool,
+    /// TCP data that were sent before. A sequence number of RTP that was captured before, before the list is complete.
+    pub is_repeated: bool,
 }
 
 /// What a stream is.
@@ -156,7 +156,7 @@ impl StreamList {
                 let Some(place) = followed.data else { return };
                 let passed = Passed {
                     sequence: place.sequence,
-                    is_retransmission: place.is_retransmission,
+                    is_repeated: place.is_retransmission,
                     ..passed(segment, segment.packet.size)
                 };
                 let (flow, ends) = (Flow::of_tcp(segment), tcp_ends(segment));
@@ -192,7 +192,7 @@ impl StreamList {
     }
 
     fn on_udp(&mut self, segment: &Segment<Datagram>, rtp: Option<RtpPlace>) {
-        if segment.packet.size == 0 || rtp.is_some_and(|place| !place.is_new) {
+        if segment.packet.size == 0 {
             return;
         }
         let kind = rtp.map_or(StreamKind::Udp, |place| StreamKind::Rtp(place.ssrc));
@@ -203,6 +203,7 @@ impl StreamList {
         let Some(stream) = self.stream(kind, flow, ends) else { return };
         stream.push(Passed {
             sequence: rtp.map_or(0, |place| place.sequence),
+            is_repeated: rtp.is_some_and(|place| !place.is_new),
             ..passed(segment, segment.packet.size)
         });
         if let Some(place) = rtp {
@@ -241,8 +242,12 @@ impl StreamList {
                     if let Some(rate) = rate {
                         set_send_times(&mut stream.packets, &timestamps, rate);
                     }
+                    stream.packets.retain(|packet| !packet.is_repeated);
                 }
-                None => stream.kind = StreamKind::Udp,
+                None => {
+                    stream.kind = StreamKind::Udp;
+                    stream.packets.iter_mut().for_each(|packet| packet.is_repeated = false);
+                }
             }
             merge(&mut streams, stream);
         }
@@ -307,14 +312,7 @@ const LEAST: Flow = {
 };
 
 fn passed<P>(segment: &Segment<P>, bytes: u32) -> Passed {
-    Passed {
-        number: segment.number,
-        at: segment.at,
-        sequence: 0,
-        bytes,
-        sent: None,
-        is_retransmission: false,
-    }
+    Passed { number: segment.number, at: segment.at, sequence: 0, bytes, sent: None, is_repeated: false }
 }
 
 fn tcp_ends(segment: &Segment<TcpHeader>) -> (Endpoint, Endpoint) {

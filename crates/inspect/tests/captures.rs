@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::Path;
 
+use whimbrel_inspect::capture::CaptureReader;
 use whimbrel_inspect::losses::losses;
 use whimbrel_inspect::report::Report;
 use whimbrel_inspect::report::flow::{FlowReport, RtpReport};
+use whimbrel_inspect::streams::{self, StreamKind};
 use whimbrel_inspect::{FollowConfig, inspect};
 
 fn bytes(name: &str) -> Vec<u8> {
@@ -105,6 +107,12 @@ fn packets_before_the_first_time_do_not_stretch_the_capture() {
     let report = report("spb-first.pcapng");
     assert_eq!((report.capture.start_s, report.capture.frames), (1_700_000_000.0, 3));
     assert!((report.capture.duration_s - 0.02).abs() < 1e-9, "{}", report.capture.duration_s);
+    // The three are alike, which shows neither copies nor an RTP stream.
+    let file = bytes("spb-first.pcapng");
+    let mut reader = CaptureReader::new(file.as_slice()).expect("a capture");
+    let found = streams::read(&mut reader, FollowConfig::default(), &[], |_| true).streams;
+    let times: Vec<_> = found[0].packets.iter().map(|packet| packet.at.as_nanos() % 1_000_000_000).collect();
+    assert_eq!((found.len(), found[0].kind, &times[..]), (1, StreamKind::Udp, &[0, 0, 20_000_000][..]));
 }
 
 #[test]

@@ -96,6 +96,8 @@ pub(crate) struct Gaps {
     gaps: Vec<Gap>,
     /// Packets since the end of the last gap.
     since: u64,
+    /// Packets missing since the last packet with data, as the numbers of packets without data show.
+    pending: u64,
     count: u64,
     total: Duration,
 }
@@ -117,14 +119,18 @@ impl Gaps {
             self.since += 1;
         }
         self.packets += 1;
+        let pending = std::mem::take(&mut self.pending);
+        self.on_missing(pending, true);
         self.remember(at, bytes);
         self.check_rate(at);
     }
 
-    /// The numbers show that packets are missing before the latest packet. They belong to a gap that it has ended, or that has
-    /// ended just before.
-    pub(crate) fn on_missing(&mut self, missing: u64) {
-        if let Some(gap) = self.gaps.last_mut().filter(|_| self.since < MAX_INSIDE) {
+    /// The numbers show that packets are missing. Those before the latest packet with data (`is_data`) belong to a gap that it has
+    /// ended, or that has ended just before; those before a packet without data, to the gap that the next one with data may end.
+    pub(crate) fn on_missing(&mut self, missing: u64, is_data: bool) {
+        if !is_data {
+            self.pending += missing;
+        } else if let Some(gap) = self.gaps.last_mut().filter(|_| self.since < MAX_INSIDE) {
             gap.missing += missing;
         }
     }

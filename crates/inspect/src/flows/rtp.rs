@@ -163,7 +163,7 @@ impl RtpStream {
         let is_new = !matches!(place, NumberPlace::Repeated { .. });
         if is_new {
             self.tally.gaps.on_packet(segment.at, size);
-            self.tally.gaps.on_missing(missing_before);
+            self.tally.gaps.on_missing(missing_before, true);
         }
         if matches!(place, NumberPlace::New { restarts: true, .. }) {
             self.jitter.restart();

@@ -327,6 +327,7 @@ impl Connection {
         let width = self.sequence_window(by);
         let is_sync = matches!(segment.packet.packet_type(), PacketType::Sync | PacketType::SyncAck);
         let payload = segment.packet.payload.len();
+        let is_data = segment.packet.packet_type().carries_data() && payload > 0;
         let half = self.half_mut(by);
         let window = half.sequence.window(width);
         // RFC 4340, Section 7.5.3: a Sync may be beyond the window.
@@ -344,7 +345,7 @@ impl Connection {
             SequencePlace::New { missing } => {
                 half.sent.push(sequence, missing, segment.first_at, payload);
                 half.table.row(segment.at).holes += missing.cast_signed();
-                half.gaps.on_missing(missing);
+                half.gaps.on_missing(missing, is_data);
             }
             SequencePlace::Late => {
                 half.sent.fill(sequence, segment.first_at, payload);

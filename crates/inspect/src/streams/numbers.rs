@@ -9,11 +9,11 @@ use super::Passed;
 /// nothing was lost before.
 pub(super) fn of_segments(packets: &[Passed]) -> Vec<(u64, Instant)> {
     let largest = u64::from(packets.iter().map(|packet| packet.bytes).max().unwrap_or(1)).max(1);
-    let mut originals: Vec<&Passed> = packets.iter().filter(|packet| !packet.is_retransmission).collect();
+    let mut originals: Vec<&Passed> = packets.iter().filter(|packet| !packet.is_repeated).collect();
     originals.sort_by_key(|packet| packet.sequence);
     let mut repeated: Vec<(u64, u64)> = packets
         .iter()
-        .filter(|packet| packet.is_retransmission)
+        .filter(|packet| packet.is_repeated)
         .map(|packet| (packet.sequence, packet.sequence + u64::from(packet.bytes)))
         .collect();
     repeated.sort_unstable();

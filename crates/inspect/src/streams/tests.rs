@@ -120,13 +120,13 @@ fn a_direction_without_data_is_not_listed() {
 
 /// Segments of TCP by their place in units of 1000 bytes, and whether they were sent before.
 fn tcp(segments: &[(u64, bool)]) -> Vec<u64> {
-    let passed = |&(place, is_retransmission): &(u64, bool)| Passed {
+    let passed = |&(place, is_repeated): &(u64, bool)| Passed {
         number: 1,
         at: Instant::ZERO,
         sequence: 5000 + place * 1000,
         bytes: 1000,
         sent: None,
-        is_retransmission,
+        is_repeated,
     };
     let packets: Vec<Passed> = segments.iter().map(passed).collect();
     numbers::of_segments(&packets).iter().map(|(number, _)| *number).collect()

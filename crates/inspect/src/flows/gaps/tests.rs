@@ -16,8 +16,10 @@ fn a_gap_with_a_packet_inside_is_one_sentence() {
     let mut gaps = Gaps::default();
     steady(&mut gaps, 0, 8020);
     gaps.on_packet(at(11_000), 1000);
+    // A packet without data shows that others are missing.
+    gaps.on_missing(55, false);
     gaps.on_packet(at(12_600), 1000);
-    gaps.on_missing(155);
+    gaps.on_missing(100, true);
     // Half the rate for 1.4 s.
     for ms in (12_640..14_000).step_by(40) {
         gaps.on_packet(at(ms), 1000);
@@ -43,6 +45,18 @@ fn a_rate_that_is_back_at_once_and_one_that_does_not_return() {
     let expected =
         ["no data from 1.00 to 2.00 s", "no data from 4.00 to 5.00 s; the full rate did not return"];
     assert_eq!(sentences, expected);
+}
+
+#[test]
+fn missing_packets_belong_to_the_gap_before_which_they_are() {
+    let mut gaps = Gaps::default();
+    steady(&mut gaps, 0, 1020);
+    gaps.on_missing(3, true);
+    gaps.on_missing(7, false);
+    steady(&mut gaps, 2000, 4000);
+    gaps.on_missing(9, true);
+    let missing: Vec<_> = gaps.report(at(0), true).iter().map(|gap| gap.missing).collect();
+    assert_eq!(missing, [Some(7)]);
 }
 
 #[test]
