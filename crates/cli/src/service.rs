@@ -33,11 +33,18 @@ pub(crate) fn ready() {
     // Without a service manager nobody listens.
     let _ = notify(&[NotifyState::Ready]);
     let Some(limit) = sd_notify::watchdog_enabled() else { return };
+    // A message waits while the manager reads none, and the event loop must not.
+    let (running, seen) = std::sync::mpsc::sync_channel(1);
+    std::thread::spawn(move || {
+        while let Ok(()) = seen.recv() {
+            let _ = notify(&[NotifyState::Watchdog]);
+        }
+    });
     tokio::spawn(async move {
         let mut due = tokio::time::interval(limit / 2);
         loop {
             due.tick().await;
-            let _ = notify(&[NotifyState::Watchdog]);
+            let _ = running.try_send(());
         }
     });
 }

@@ -121,10 +121,10 @@ fn a_multicast_group_is_carried_to_another_one() {
 /// In a network of its own, whose loopback interface has a link-local address.
 #[cfg(target_os = "linux")]
 const LINK_LOCAL: &str = r#"
-trap 'kill $(jobs -p) 2> /dev/null' EXIT
+trap 'kill $server $pipe 2> /dev/null' EXIT
 ip link set lo up && ip -6 addr add fe80::7/64 dev lo nodad || exit 99
-"$1" perf server --bind '[fe80::7%lo]:6600' --insecure-plaintext > /dev/null &
-"$1" pipe listen --bind '[fe80::7%1]:6601' --insecure-plaintext > "$2/received" 2> /dev/null &
+"$1" perf server --bind '[fe80::7%lo]:6600' --insecure-plaintext > /dev/null 2>&1 & server=$!
+"$1" pipe listen --bind '[fe80::7%1]:6601' --insecure-plaintext > "$2/received" 2> /dev/null & pipe=$!
 measure() { "$1" perf client '[fe80::7%1]:6600' --time 0.3 --insecure-plaintext $2 > /dev/null; }
 until measure "$1" '' 2> /dev/null; do sleep 0.1; done
 measure "$1" --udp && measure "$1" --tcp || exit 1
