@@ -237,7 +237,7 @@ impl Crossing {
             Some(told) => {
                 let lost = told.lost.sum();
                 account.lost += told.lost;
-                account.lost[Reason::Path] += told.lost_on_path();
+                account.lost[Reason::Path] += told.lost_on_path(self.observed.withdrawn);
                 account.delivered += told.reached().saturating_sub(lost);
             }
             None => {
@@ -250,7 +250,7 @@ impl Crossing {
     fn from_peer(&self) -> Account {
         let unread = self.observed.unread;
         let path = match &self.answer {
-            Some(answer) => answer.lost_on_path(),
+            Some(answer) => answer.lost_on_path(answer.withdrawn),
             None => self.observed.lost_of_peer.saturating_sub(unread),
         };
         let mut lost = self.lost_here;
@@ -352,7 +352,9 @@ impl Ledger {
     /// The report for the other end.
     pub(crate) fn report(&self) -> Report {
         let books = self.lock();
-        Report { sent: books.crossing.passed(), ..books.crossing.answer.unwrap_or_default() }
+        let crossing = &books.crossing;
+        let (sent, withdrawn) = (crossing.handed, crossing.observed.withdrawn);
+        Report { sent, withdrawn, ..crossing.answer.unwrap_or_default() }
     }
     /// The other end's report, with its number of bytes. One that another has overtaken changes nothing, nor does one of more datagrams
     /// than there are.
@@ -363,7 +365,13 @@ impl Ledger {
         if crossing.answer.is_none_or(|answer| report.sent >= answer.of_sent) {
             let mut lost = crossing.lost_here;
             lost[Reason::Unread] += crossing.observed.unread;
-            crossing.answer = Some(Report { sent: 0, of_sent: report.sent, arrived: crossing.arrived, lost });
+            crossing.answer = Some(Report {
+                sent: 0,
+                withdrawn: report.withdrawn,
+                of_sent: report.sent,
+                arrived: crossing.arrived,
+                lost,
+            });
         }
         let is_newer = crossing.told.is_none_or(|told| report.of_sent >= told.of_sent);
         if is_newer && report.of_sent <= crossing.handed && report.lost.sum() <= report.reached() {
@@ -378,12 +386,16 @@ impl Ledger {
     pub(crate) fn has_reports(&self) -> bool {
         self.lock().crossing.told.is_some()
     }
-    /// Numbers by which it is seen whether there is something new to report: datagrams passed, those that arrived, and those that
+    /// Numbers by which it is seen whether there is something new to report: datagrams handed over, those that arrived, and those that
     /// were lost here of these.
     pub(crate) fn marks(&self) -> [u64; 3] {
         let books = self.lock();
         let crossing = &books.crossing;
-        [crossing.passed(), crossing.arrived, crossing.lost_here.sum() + crossing.observed.unread]
+        [
+            crossing.handed,
+            crossing.arrived,
+            crossing.lost_here.sum() + crossing.observed.unread + crossing.observed.withdrawn,
+        ]
     }
 
     /// The connection is over; so many datagrams still waited for the transport. The fate of those on the way stays unknown.

@@ -24,8 +24,9 @@ const ATTEMPTS: u32 = 5;
 /// A report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Report {
-    /// Datagrams of programs that its sender had sent before it.
+    /// Datagrams of programs that its sender's transport had accepted before it, and those that it dropped before they left.
     pub(crate) sent: u64,
+    pub(crate) withdrawn: u64,
     /// `sent` of the last report that its sender has received, and the number of datagrams that had arrived with it.
     pub(crate) of_sent: u64,
     pub(crate) arrived: u64,
@@ -41,15 +42,15 @@ impl Report {
     pub(crate) fn reached(&self) -> u64 {
         self.arrived.saturating_add(self.lost[Reason::Unread]).min(self.of_sent)
     }
-    /// Those that were lost on the path.
-    pub(crate) fn lost_on_path(&self) -> u64 {
-        self.of_sent - self.reached()
+    /// Those that were lost on the path: so many of `of_sent` did not leave.
+    pub(crate) fn lost_on_path(&self, withdrawn: u64) -> u64 {
+        self.of_sent.saturating_sub(withdrawn).saturating_sub(self.reached())
     }
     /// The datagram of the connection.
     pub(crate) fn encode(&self) -> Bytes {
-        let mut bytes = BytesMut::with_capacity(2 + 8 * (3 + RECEIVERS.len()));
+        let mut bytes = BytesMut::with_capacity(2 + 8 * (4 + RECEIVERS.len()));
         bytes.put_slice(&[HEADER.port, HEADER.number]);
-        for number in [self.sent, self.of_sent, self.arrived] {
+        for number in [self.sent, self.withdrawn, self.of_sent, self.arrived] {
             bytes.put_u64(number);
         }
         for reason in RECEIVERS {
@@ -61,7 +62,8 @@ impl Report {
     /// than what can be counted.
     pub(crate) fn decode(mut bytes: Bytes) -> Option<Self> {
         let mut next = || bytes.try_get_u64().ok().map(|number| number.min(u64::MAX >> 8));
-        let mut report = Self { sent: next()?, of_sent: next()?, arrived: next()?, lost: Losses::default() };
+        let [sent, withdrawn, of_sent, arrived] = [next()?, next()?, next()?, next()?];
+        let mut report = Self { sent, withdrawn, of_sent, arrived, lost: Losses::default() };
         for reason in RECEIVERS {
             report.lost[reason] = next()?;
         }
@@ -122,7 +124,7 @@ mod tests {
         for (n, reason) in (4..).zip(RECEIVERS) {
             lost[reason] = n;
         }
-        let report = Report { sent: 1 << 40, of_sent: 2, arrived: 3, lost };
+        let report = Report { sent: 1 << 40, withdrawn: 1, of_sent: 2, arrived: 3, lost };
         let (flow, rest) = Flow::unwrap(report.encode()).expect("a header");
         assert_eq!((flow, Report::decode(rest.clone())), (HEADER, Some(report)));
         let longer: Bytes = [&rest[..], b"more"].concat().into();
