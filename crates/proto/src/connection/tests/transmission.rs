@@ -381,7 +381,8 @@ fn an_end_that_only_receives_keeps_measuring_the_round_trip_time() {
         pair.sent.iter().filter(|sent| has(sent, |option| matches!(option, DccpOption::Timestamp(_))));
     let stamps: Vec<_> = stamps.map(|sent| (sent.from, sent.at)).collect();
     assert!(stamps.iter().all(|(from, _)| *from == End::Server), "the sender has its own ways");
-    assert!((30..100).contains(&stamps.len()), "{} in 40 s, one in four round-trip times", stamps.len());
+    // The next one leaves four round-trip times after the echo of the last.
+    assert!((25..30).contains(&stamps.len()), "{} in 40 s, one in five round-trip times", stamps.len());
 }
 
 #[test]

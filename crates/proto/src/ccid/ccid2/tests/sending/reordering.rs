@@ -43,10 +43,10 @@ fn a_mark_of_the_same_window_keeps_the_reduction() {
 fn on_a_path_that_reorders_a_loss_takes_three_later_arrivals_and_a_reordering_window() {
     let mut script = Script::new();
     let (now, first) = window_at_once(&mut script, 16);
-    let before = script.cwnd();
     script.arrived(now + 100, [first + 1]);
     script.arrived(now + 101, [first]);
     script.arrived(now + 102, first + 3..first + 6);
+    let before = script.cwnd();
     assert_eq!(script.sender.snapshot().lost, 0);
     assert_eq!(script.sender.poll_timeout(), Some(at(now + 127)));
     script.sender.handle_timeout(at(now + 126));
