@@ -144,7 +144,7 @@ impl Carried {
     /// The state of the listening end.
     pub(crate) fn status(&self) -> Value {
         let mut stream = TcpStream::connect(self.state).expect("it listens");
-        write!(stream, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").expect("it reads");
+        write!(stream, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").expect("it reads");
         let mut text = String::new();
         stream.read_to_string(&mut text).expect("text");
         serde_json::from_str(text.split_once("\r\n\r\n").expect("a body").1).expect("JSON")
