@@ -136,10 +136,10 @@ CLAIMS = [
     Claim(
         "zbs-on-radio",
         "With 1 % of random losses, CCID 3 with ZBS has at least 1.3 times the rate of CCID 3.",
-        ("radio",),
+        ("differentiate-random",),
         lambda sheets: times(
-            sheets["radio"].value(ALONE, "rate", row=SCHEMES["zbs"].title),
-            sheets["radio"].value(ALONE, "rate", row=SCHEMES["ccid3"].title),
+            sheets["differentiate-random"].value(ALONE, "rate", row=ALL["zbs"].title),
+            sheets["differentiate-random"].value(ALONE, "rate", row=ALL["ccid3"].title),
             1.3,
         ),
     ),

@@ -98,7 +98,11 @@ def _lossy(loss: Document) -> Callable[[], Document]:
     return document
 
 
-RANDOM_LOSS = {"model": "bernoulli", "rate": "1 %"}
+def _random(share: str) -> Document:
+    return {"model": "bernoulli", "rate": share}
+
+
+RANDOM_LOSS = _random("1 %")
 BURSTS = {"model": "gilbert-elliott", "good_to_bad": "0.34 %", "bad_to_good": "33.3 %"}
 """The same loss, 1 %, in bursts of three packets on average."""
 
@@ -136,10 +140,15 @@ NETWORKS: Mapping[str, Network] = {
         _wired({"kind": "dualpi2"}, "1000 packets"),
         "The same link with DualPI2 (RFC 9332): a queue for L4S and one for all others.",
     ),
-    "radio": Network(
-        "radio with 1 % loss",
-        _lossy(RANDOM_LOSS),
-        "The drop-tail link, behind which 1 % of the packets are lost.",
+    "radio-half": Network(
+        "radio with 0.5 % loss",
+        _lossy(_random("0.5 %")),
+        "The drop-tail link, behind which 0.5 % of the packets are lost.",
+    ),
+    "radio-two": Network(
+        "radio with 2 % loss",
+        _lossy(_random("2 %")),
+        "The drop-tail link, behind which 2 % of the packets are lost.",
     ),
     "cell": Network(
         "802.11g cell",
@@ -192,13 +201,16 @@ def _flow(name: str, scheme: str, network: str) -> Document:
     }
 
 
-def scenario(network: str, first: str, second: str | None) -> Scenario:
-    """Two flows, or one, at the bottleneck of a network."""
+def scenario(network: str, first: str, second: str | None, report_interval: str | None = None) -> Scenario:
+    """Two flows, or one, at the bottleneck of a network; media with that interval between reports."""
     place = {**NETWORKS, **DIFFERENTIATING}[network]
     document: Document = {"flow": [], **place.document()}
     flows = [_flow(FIRST, first, network)]
     if second is not None:
         flows.append(_flow(SECOND, second, network))
+    if report_interval is not None:
+        for flow in flows:
+            flow["media"] = {**flow["media"], "report_interval": report_interval}
     document["flow"] = [*flows, *document["flow"]]
     document["simulation"] = {"duration": f"{TIME_S:g} s", "warm_up": f"{WARM_UP_S:g} s"}
     document["record"] = {"interval": "1 s"}

@@ -1,4 +1,4 @@
-"""Congestion controls for live media: each against each, on nine networks (ours)."""
+"""Congestion controls for live media: each against each, on ten networks (ours)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from whimbrel.paper import Item, Paper, Quick
 from whimbrel.papers.matrix import claims, recorded
 from whimbrel.papers.matrix.measures import ALONE, METRICS, measure, pair
 from whimbrel.papers.matrix.networks import DIFFERENTIATING, NETWORKS, scenario
-from whimbrel.papers.matrix.schemes import ALL, DIFFERENTIATION, SCHEMES
+from whimbrel.papers.matrix.schemes import (
+    ALL,
+    DIFFERENTIATION,
+    LAWS,
+    REPORT_INTERVALS,
+    ROWS,
+    SCHEMES,
+)
 from whimbrel.statistics import Precision
 
 QUICK_SCHEMES = (
@@ -79,6 +86,23 @@ def _differentiation(key: str) -> Item:
     )
 
 
+REPORTS = Item(
+    key="reports",
+    title="Each law for media alone, by the time between reports: drop-tail queue",
+    source="ours",
+    rows=[SCHEMES[name].title for name in LAWS],
+    columns=list(REPORT_INTERVALS),
+    metrics=METRICS,
+    scenario=lambda row, column: scenario("droptail", ROWS[row], None, column),
+    measure=lambda result, row, _column: measure(result, row, ALONE),
+    precision=Precision.exactly(5),
+    quick=Quick(precision=Precision.exactly(3), by_name=True),
+    is_drawn=False,
+    row_label="Scheme",
+    column_label="Time between reports",
+    note=f"{NETWORKS['droptail'].about} {NOTE}",
+)
+
 PAPER = Paper(
     key="matrix",
     title="Congestion control for live media, each against each",
@@ -89,6 +113,7 @@ PAPER = Paper(
     "differentiation on a link that loses packets.",
     items=[
         *(_item(key) for key, network in NETWORKS.items() if recorded.is_there(network.file)),
+        REPORTS,
         *map(_differentiation, DIFFERENTIATING),
     ],
     claims=claims.CLAIMS,

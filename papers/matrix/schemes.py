@@ -8,7 +8,16 @@ from typing import Any
 
 PAYLOAD = "1160 B"
 """Data of a packet of every flow: 1200 bytes with the headers of RTP."""
-MEDIA_RATES = {"min_rate": "150 kbit/s", "start_rate": "300 kbit/s", "max_rate": "20 Mbit/s"}
+REPORT_INTERVAL = "20 ms"
+"""Time between reports of all media: the laws differ in how much they need it to be short."""
+REPORT_INTERVALS = ("10 ms", "20 ms", "50 ms", "100 ms")
+"""The intervals with which each law is measured alone."""
+MEDIA_RATES = {
+    "min_rate": "150 kbit/s",
+    "start_rate": "300 kbit/s",
+    "max_rate": "20 Mbit/s",
+    "report_interval": REPORT_INTERVAL,
+}
 CONSTANT_RATE = "3 Mbit/s"
 """A call's video without congestion control."""
 
@@ -56,15 +65,17 @@ SCHEMES: Mapping[str, Scheme] = {
     "tcp-prague": _tcp("TCP Prague", congestion="prague"),
     "gcc": _media("GCC", "gcc"),
     "nada": _media("NADA", "nada"),
-    "scream": _media("SCReAM v2", "scream", report_interval="20 ms"),
-    "scream-l4s": _media("SCReAM v2, L4S", "scream-l4s", report_interval="20 ms"),
-    "copa": _media("Copa", "copa", report_interval="10 ms"),
-    "bbr": _media("BBRv3", "bbr", report_interval="10 ms"),
-    "delay-aware": _media("delay-aware TFRC", "delay-aware", report_interval="20 ms"),
-    "delay-aware-l4s": _media("delay-aware TFRC, L4S", "delay-aware-l4s", report_interval="20 ms"),
+    "scream": _media("SCReAM v2", "scream"),
+    "scream-l4s": _media("SCReAM v2, L4S", "scream-l4s"),
+    "copa": _media("Copa", "copa"),
+    "bbr": _media("BBRv3", "bbr"),
+    "delay-aware": _media("delay-aware TFRC", "delay-aware"),
+    "delay-aware-l4s": _media("delay-aware TFRC, L4S", "delay-aware-l4s"),
     "udp": _media("constant 3 Mbit/s", "constant", start_rate=CONSTANT_RATE),
 }
 """The schemes that are measured each beside each."""
+LAWS = ("gcc", "nada", "scream", "copa", "bbr", "delay-aware")
+"""The laws for media without ECN."""
 VARIANTS: Mapping[str, Scheme] = {
     **{
         name: _dccp(f"CCID 3 with {title}", 3, classifier=name)

@@ -166,6 +166,11 @@ fn the_video_whose_encoder_follows_gcc() {
 }
 
 #[test]
+fn the_video_under_scream_beside_a_download_with_prague() {
+    check("scream_beside_prague", &[("simulation.duration", "4 s"), ("simulation.warm_up", "1 s")]);
+}
+
+#[test]
 fn the_ad_hoc_network() {
     check("adhoc", &[("simulation.duration", "30 s")]);
 }
