@@ -114,3 +114,17 @@ fn a_sweep_has_a_bound() {
     wide.set_value("sweep", json!({ "link.l.mark_at": (1..=10_000).collect::<Vec<u32>>() })).unwrap();
     wide.plan().expect("it is within the bound");
 }
+
+#[test]
+fn parameters_of_classifiers_clocks_and_timeouts_out_of_range_are_named() {
+    let error = |key: &str, value: &str| {
+        let mut document = document(PLAIN);
+        document.set(&format!("flow[0].dccp.{key}"), value).unwrap();
+        document.plan().unwrap_err().to_string()
+    };
+    assert!(error("classification.mbiaz_upper", "2.5").contains("mbiaz_upper from 1 to 2"));
+    assert!(error("classification.spike_end", "0.7").contains("spike_end <= spike_start"));
+    assert!(error("clock_drift_ppm", "1e6").contains("flow[0].dccp.clock_drift_ppm"));
+    assert!(error("timeout_tick", "0 ms").contains("flow[0].dccp.timeout_tick"));
+    assert!(error("classification.zigzag_trip", "last").contains("before-gap"));
+}
