@@ -387,14 +387,16 @@ impl Ledger {
         self.lock().crossing.told.is_some()
     }
     /// Numbers by which it is seen whether there is something new to report: datagrams handed over, those that arrived, and those that
-    /// were lost here of these.
-    pub(crate) fn marks(&self) -> [u64; 3] {
+    /// were lost here of these, and what the other end has announced.
+    pub(crate) fn marks(&self) -> [u64; 4] {
         let books = self.lock();
         let crossing = &books.crossing;
         [
             crossing.handed,
             crossing.arrived,
             crossing.lost_here.sum() + crossing.observed.unread + crossing.observed.withdrawn,
+            // What the other end has announced is answered, also if nothing of it has arrived.
+            crossing.answer.map_or(0, |answer| answer.of_sent + answer.withdrawn),
         ]
     }
 

@@ -82,13 +82,13 @@ pub(crate) struct Reporting {
     /// Reports so far to an end that has not answered.
     attempts: u32,
     has_answer: bool,
-    marks: [u64; 3],
+    marks: [u64; 4],
 }
 
 impl Reporting {
     /// The first report is due with the first datagram; that of an end that does not announce itself, with the other's report.
     pub(crate) fn new(announces: bool) -> Self {
-        Self { announces, due: Instant::ZERO, repeats: 0, attempts: 0, has_answer: false, marks: [0; 3] }
+        Self { announces, due: Instant::ZERO, repeats: 0, attempts: 0, has_answer: false, marks: [0; 4] }
     }
     /// The other end has sent a report.
     pub(crate) fn on_answer(&mut self, now: Instant) {
@@ -98,7 +98,7 @@ impl Reporting {
         }
     }
     /// `true` if a report is due. `marks`: those of the ledger.
-    pub(crate) fn is_due(&mut self, now: Instant, marks: [u64; 3]) -> bool {
+    pub(crate) fn is_due(&mut self, now: Instant, marks: [u64; 4]) -> bool {
         if self.marks != marks {
             (self.marks, self.repeats) = (marks, REPEATS);
         }
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn an_end_without_answers_gets_few_reports_and_a_quiet_connection_none() {
         let mut reporting = Reporting::new(true);
-        let times = |reporting: &mut Reporting, from: u64, marks: &dyn Fn(u64) -> [u64; 3]| -> Vec<u64> {
+        let times = |reporting: &mut Reporting, from: u64, marks: &dyn Fn(u64) -> [u64; 4]| -> Vec<u64> {
             let due = (from..from + 100).filter(|second| {
                 let now = Instant::from_secs(*second);
                 let is_due = reporting.is_due(now, marks(*second));
@@ -148,11 +148,11 @@ mod tests {
             });
             due.collect()
         };
-        assert_eq!(times(&mut reporting, 0, &|second| [second; 3]), [1, 2, 4, 8, 16]);
+        assert_eq!(times(&mut reporting, 0, &|second| [second; 4]), [1, 2, 4, 8, 16]);
         reporting.on_answer(Instant::from_secs(100));
         // Datagrams for five seconds, then three reports.
         assert_eq!(
-            times(&mut reporting, 100, &|second| [second.min(105); 3]),
+            times(&mut reporting, 100, &|second| [second.min(105); 4]),
             [100, 101, 102, 103, 104, 105, 106, 107]
         );
     }
