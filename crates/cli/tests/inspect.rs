@@ -78,7 +78,7 @@ fn packets_are_listed_one_per_line() {
 #[test]
 fn json_has_the_documented_shape() {
     let report = json(&[&capture("ccid2-loss3.pcap")]);
-    assert_eq!(report["version"], 2);
+    assert_eq!(report["version"], 3);
     assert_eq!((&report["capture"]["frames"], &report["capture"]["error"]), (&956.into(), &Value::Null));
     let connection = &report["connections"][0];
     assert_eq!(connection["client"]["address"], "10.44.0.2");

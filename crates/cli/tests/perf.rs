@@ -269,7 +269,7 @@ fn a_server_refuses_an_invalid_plan() {
         "streams": 1, "size": 9000, "rate_bps": null, "time_s": 1.0, "interval_s": 1.0
     });
     let hello = |version: u32| json!({ "is": "hello", "version": version, "plan": plan }).to_string();
-    let cases = [(hello(6), "size: expected 40 to 1400 bytes"), (hello(999), "version")];
+    let cases = [(hello(7), "size: expected 40 to 1400 bytes"), (hello(999), "version")];
     for (line, expected) in cases {
         let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
         stream.write_all(format!("{line}\n").as_bytes()).expect("it reads");

@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
+use super::{PLAIN, document};
 use crate::scenario::Document;
 
 const SMALL: &str = r#"
