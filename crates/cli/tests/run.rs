@@ -76,7 +76,9 @@ fn a_seed_gives_the_same_bytes_each_time_and_another_seed_others() {
         assert!(["flows.csv", "links.csv"].iter().all(|name| first.1.contains_key(*name)), "{file}");
         let parse = |json: &str| serde_json::from_str::<Value>(json).expect("JSON");
         let (record, other) = (parse(&first.0), parse(&simulate("6", "other").0));
-        assert!(record["tables"] != other["tables"], "{file}: the seed is not used");
+        // Two flows over a queue that draws nothing.
+        let draws = !file.ends_with("scream_beside_prague.toml");
+        assert_eq!(record["tables"] != other["tables"], draws, "{file}: is the seed used?");
         assert_eq!((&record["seed"], &other["seed"]), (&Value::from(5), &Value::from(6)));
         let received = &record["tables"]["flows"]["received_packets"];
         assert!(received.as_array().is_some_and(|list| list[0].as_u64() > Some(100)), "{received}");

@@ -171,7 +171,8 @@ fn a_peer_that_is_silent_after_the_handshake_of_dccp_is_given_up() {
     // The client's time began first; its Reset reaches the server.
     assert_eq!(world.client.failure, Some(SecurityError::TimedOut));
     assert_eq!(world.server().failure, Some(SecurityError::EndedByPeer));
-    assert!(world.client.sent < 12, "{} ClientHellos", world.client.sent);
+    // One in two seconds, and the first ones.
+    assert!((12..20).contains(&world.client.sent), "{} ClientHellos", world.client.sent);
 }
 
 #[test]
