@@ -60,7 +60,7 @@ def code_lines(text: str) -> list[tuple[int, str]]:
 
 
 def tests_left_out() -> list[str]:
-    """Files of tests that no test program contains: a crate with `tests/all.rs` does not find them by itself."""
+    """Files of tests that no test program contains: a crate with `tests/all.rs` does not find them itself."""
     found = []
     for root in sorted(ROOT.glob("crates/*/tests/all.rs")):
         modules = set(re.findall(r"^mod (\w+);$", root.read_text(), re.MULTILINE))
@@ -68,7 +68,8 @@ def tests_left_out() -> list[str]:
         programs = {test["name"] for test in manifest.get("test", [])}
         for path in sorted(root.parent.glob("*.rs")):
             if path.stem not in modules | programs:
-                found.append(f"{path.relative_to(ROOT).as_posix()}: not in all.rs, so that its tests never run")
+                name = path.relative_to(ROOT).as_posix()
+                found.append(f"{name}: not in all.rs, so that its tests never run")
     return found
 
 
