@@ -412,8 +412,8 @@ async def connect(
     """Opens a connection to the DCCP `port` behind a UDP address, and waits for the handshake.
 
     Args:
-        address: of the listener, such as `host:6511` or a pair. Of a name all addresses are tried, 250 ms after each
-            other, and the first that answers is used.
+        address: of the listener, such as `host:6511` or a pair. Of a name all addresses are tried, 250 ms
+            after each other, and the first that answers is used.
         port: the DCCP port.
         protection: of the data; both ends have to agree.
         **options: `service_code` (0), `ccid` (3), `send_queue` (datagrams), `refuse` (False), `receive_queue`
@@ -437,8 +437,8 @@ def listen(address: Address, port: int, *, protection: Protection, **options: Un
     """Listens for connections to the DCCP `port` at a UDP address; `async with` closes the listener.
 
     Args:
-        address: an address of this host and a UDP port, such as `0.0.0.0:6511` or `:6511`; with port 0, the system
-            chooses one.
+        address: an address of this host and a UDP port, such as `0.0.0.0:6511` or `:6511`; with port 0,
+            the system chooses one.
         port: the DCCP port.
         protection: of the data; both ends have to agree.
         **options: as for `connect`.

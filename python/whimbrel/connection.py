@@ -91,8 +91,8 @@ class Stats:
     packets_lost_here: int
     #: Received, and dropped because they were not read in time.
     receive_overflows: int
-    #: Dropped by the kernel at this end's UDP socket, which the connections of a listener share: faster than they were
-    #: read. 0 unless on Linux.
+    #: Dropped by the kernel at this end's UDP socket, which the connections of a listener share: they
+    #: came faster than they were read. 0 unless on Linux.
     kernel_drops: int
     #: Received, not authentic, and discarded.
     forgeries: int
