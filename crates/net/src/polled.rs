@@ -7,11 +7,12 @@
 //!
 //! ```
 //! use whimbrel_net::polled::{Listener, Runtime, Socket};
-//! use whimbrel_net::{Bytes, Config, HostOptions, SocketOptions};
+//! use whimbrel_net::{Bytes, Config, HostOptions, HostPort, SocketOptions};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let runtime = Runtime::start()?;
-//! let listener = Listener::bind(&runtime, "127.0.0.1:0".parse()?, 5001, Config::default(), HostOptions::default())?;
+//! let here: HostPort = "localhost:0".parse()?;
+//! let listener = Listener::bind(&runtime, here, 5001, Config::default(), HostOptions::default())?;
 //! let client = Socket::connect(&runtime, listener.local(), 5001, Config::default(), SocketOptions::default())?;
 //! while client.get()?.is_none() {
 //!     client.wait(None)?; // the handshake
