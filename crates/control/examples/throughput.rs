@@ -11,6 +11,7 @@ use std::io::{BufRead, Write};
 use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout, throughput};
 use whimbrel_units::{ByteCount, Duration};
 
+#[allow(clippy::disallowed_methods, reason = "it prints numbers")]
 fn main() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {

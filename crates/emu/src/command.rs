@@ -73,6 +73,7 @@ impl Running {
             command.stdin(std::process::Stdio::null());
         }
         if program.redirects_output {
+            #[allow(clippy::disallowed_methods, reason = "the program has it, nothing is printed here")]
             command.stdout(io::stderr());
         }
         // SAFETY: the closure runs between `fork` and `exec`, and uses async-signal-safe functions only.

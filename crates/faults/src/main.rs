@@ -83,6 +83,7 @@ fn report(trial: Trial) -> anyhow::Result<()> {
     Ok(())
 }
 
+#[allow(clippy::disallowed_methods, reason = "all of the text is its own")]
 fn campaign(arguments: &Arguments) -> anyhow::Result<()> {
     let campaign = Campaign {
         first: arguments.first,

@@ -216,7 +216,7 @@ impl Carrier {
             Medium::Udp(carrier) => Some(carrier.drop_counter()),
             #[cfg(target_os = "linux")]
             Medium::Raw(carrier) => Some(carrier.drop_counter()),
-            #[cfg(target_os = "linux")]
+            #[cfg(all(target_os = "linux", feature = "tun"))]
             Medium::Tun(_) => None,
         }
     }

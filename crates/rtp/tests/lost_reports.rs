@@ -54,7 +54,7 @@ fn arrived(mut law: Box<dyn MediaController>, is_lost: fn(u64) -> bool) -> f64 {
             log.record(number as u16, now);
             counted += u64::from(now > Instant::from_secs(15));
         }
-        if (now - Instant::ZERO).as_nanos() % REPORT_INTERVAL.as_nanos() == 0 {
+        if (now - Instant::ZERO).as_nanos().is_multiple_of(REPORT_INTERVAL.as_nanos()) {
             while let Some(feedback) = log.poll(1, 2) {
                 let mut bytes = Vec::new();
                 feedback.encode(&mut bytes).unwrap();

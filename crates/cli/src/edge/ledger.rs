@@ -247,7 +247,7 @@ impl Crossing {
             }
         }
     }
-    fn from_peer(&self) -> Account {
+    fn of_peer(&self) -> Account {
         let unread = self.observed.unread;
         let path = match &self.answer {
             Some(answer) => answer.lost_on_path(answer.withdrawn),
@@ -286,7 +286,7 @@ impl Books {
         sums.to_peer.sent += self.sent;
         sums.to_peer.lost += self.lost_here;
         crossing.settle(&mut sums.to_peer);
-        sums.from_peer += crossing.from_peer();
+        sums.from_peer += crossing.of_peer();
         sums
     }
 }
