@@ -106,8 +106,8 @@ def stream(way: str, folder: Path, whimbrel: str) -> Shown:
         way,
         len(times),
         round(sum(gap for gap in gaps(times) if gap >= GAP_S), 2),
-        intervals[-1]["sent"] if intervals else 0,
-        received[-1]["lost"] if received else 0,
+        intervals[-1]["to_peer"]["sent"] if intervals else 0,
+        received[-1]["from_peer"]["lost"]["path"] if received else 0,
         [event["text"] for event in events if event["event"] == "path"],
     )
 
