@@ -84,6 +84,7 @@ impl Sender {
             small_packets: variant.small_packets,
             rate: SendRateConfig {
                 faster_restart: tfrc.faster_restart,
+                initial_window: tfrc.initial_window,
                 least_loss_event_rate: tfrc.least_loss_event_rate,
                 retransmit_timeout: tfrc.retransmit_timeout,
                 ..SendRateConfig::default()
