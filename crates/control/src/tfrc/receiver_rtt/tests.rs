@@ -60,6 +60,12 @@ fn reported_round_trip_times_are_averaged() {
     assert_eq!(rtt.value(), millis(100));
     rtt.on_report(ms(1), Some(millis(200)));
     assert_eq!(rtt.value(), millis(110));
+    // (9 110 + 80)/10: that may be noise.
+    rtt.on_report(ms(2), Some(millis(80)));
+    assert_eq!((rtt.value(), rtt.take_fall()), (millis(107), false));
+    // This is another estimate.
+    rtt.on_report(ms(3), Some(millis(40)));
+    assert_eq!((rtt.value(), rtt.take_fall(), rtt.take_fall()), (millis(40), true, false));
 }
 
 #[test]
