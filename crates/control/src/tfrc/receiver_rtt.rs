@@ -42,7 +42,7 @@ pub struct ReceiverRtt {
     hint: Option<Duration>,
     /// Time since which the sender has not reported it, contrary to the agreement.
     missing_since: Option<Instant>,
-    /// A report has replaced the average.
+    /// A report has replaced the average, or the estimate of another source, by a much shorter time.
     has_fallen: bool,
     arrivals: CounterArrivals,
 }
@@ -107,7 +107,7 @@ impl ReceiverRtt {
             self.missing_since = None;
             // The sender reports an average. One that is so much lower is not noise, but another estimate: the first of data
             // after that of a handshake in which a radio woke up, or that of another path.
-            if self.estimate.is_some_and(|estimate| rtt * 3 < estimate * 2) {
+            if self.known().is_some_and(|known| rtt * 3 < known * 2) {
                 (self.estimate, self.has_fallen) = (Some(rtt), true);
             } else {
                 self.on_sample(rtt);

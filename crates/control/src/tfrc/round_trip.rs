@@ -29,6 +29,8 @@ pub struct RoundTripEstimate {
     stale: bool,
     /// Number of samples to come that replace the estimates.
     replacing: u8,
+    /// `true` if the samples to come replace one that was not taken from data.
+    preliminary: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -57,13 +59,20 @@ impl RoundTripEstimate {
         };
         let rounded = Duration::from_secs_f64(smoothed);
         let averages = Some(Averages { smoothed, rounded, sqrt_mean, latest });
-        *self = Self { averages, stale: false, replacing: self.replacing.saturating_sub(1) };
+        let replacing = self.replacing.saturating_sub(1);
+        *self = Self { averages, stale: false, replacing, preliminary: self.preliminary && replacing > 0 };
     }
 
     /// Processes a sample that was not taken from data, such as that of a handshake: the first samples of data replace it.
     pub fn on_preliminary_sample(&mut self, sample: Duration) {
         self.on_sample(sample);
-        self.replacing = REPLACING_SAMPLES;
+        (self.replacing, self.preliminary) = (REPLACING_SAMPLES, true);
+    }
+
+    /// `true` if the initial rate was derived from an estimate that `sample`, one of the first of data, shows to be more
+    /// than half again as long as it should be.
+    pub fn is_corrected_by(&self, sample: Duration) -> bool {
+        self.preliminary && self.smoothed().is_some_and(|smoothed| sample * 3 < smoothed * 2)
     }
 
     /// Processes a sample that includes a time without any feedback: it is limited to twice the estimate.
@@ -82,7 +91,7 @@ impl RoundTripEstimate {
 
     /// Prepares for a path change: the next samples replace the estimate, which is used until then.
     pub fn expect_other_path(&mut self) {
-        (self.stale, self.replacing) = (true, REPLACING_SAMPLES);
+        (self.stale, self.replacing, self.preliminary) = (true, REPLACING_SAMPLES, false);
     }
 
     /// Replaces the estimate by the last sample: the average lags behind a queue that has just filled.

@@ -286,6 +286,25 @@ impl SendRate {
     /// maximum segment size to be used for the initial round-trip time" (RFC 5348, Section 4.2), which is
     /// known only now.
     pub(crate) fn on_larger_segment(&mut self, path: &PathEstimate) {
+        self.raise_to_first_rate(path);
+    }
+
+    /// Processes a sample that shows a round-trip time much shorter than that of the handshake, from which the initial rate
+    /// was derived: the initial rate is W_init/R of the first R of data (RFC 5348, Section 4.2), and two round-trip times
+    /// without a limit by X_recv begin (Section 4.3), as X_recv covered the time assumed before.
+    pub(crate) fn on_corrected_round_trip(&mut self, now: Instant, path: &PathEstimate) {
+        if !self.in_slow_start() {
+            return;
+        }
+        let before = self.allowed;
+        self.raise_to_first_rate(path);
+        if self.allowed > before {
+            self.last_doubled = Some(now);
+        }
+        self.receive_rates = ReceiveRateSet::new(now);
+    }
+
+    fn raise_to_first_rate(&mut self, path: &PathEstimate) {
         let host = self.host_limit.map_or(DataRate::INFINITE, |(rate, _)| rate);
         let most = self.config.max_rate.min(self.ceiling).min(host);
         self.allowed = self.allowed.max(path.first_rate(self.config.initial_window).min(most));
