@@ -96,3 +96,14 @@ fn a_long_time_without_reports_backs_it_off() {
     rtt.on_report(Instant::from_secs(20_000), Some(millis(100)));
     assert_eq!(rtt.value(), (Duration::from_secs(64) * 9 + millis(100)) / 10);
 }
+
+/// The handshake of a radio that wakes up takes 300 ms. Data packets follow with the sender's estimates.
+#[test]
+fn a_report_much_shorter_than_the_time_of_the_handshake_is_a_fall() {
+    let mut rtt = ReceiverRtt::new(RttSource::Average, Some(millis(300)));
+    for (at, report, falls) in [(0, 172, true), (10, 160, false), (20, 42, true)] {
+        rtt.on_report(ms(at), Some(millis(report)));
+        assert_eq!(rtt.take_fall(), falls, "{report} ms");
+    }
+    assert_eq!(rtt.value(), millis(42));
+}
