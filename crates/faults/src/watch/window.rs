@@ -1,5 +1,5 @@
 //! CCID 2: the packets certainly in the network fit into the congestion window, and the window grows by
-//! no more than the packets acknowledged (RFC 4341, Section 5).
+//! no more than the packets acknowledged (RFC 4341, Section 5), but for the return to its size before a reduction that was needless.
 
 use std::collections::VecDeque;
 
@@ -25,6 +25,8 @@ pub(crate) struct Window {
     /// The window's size when last seen, and how much it grew in all.
     cwnd: Option<u32>,
     grown: u64,
+    /// The window before the last reduction, to which it returns at once if the reduction was needless (RFC 4015).
+    reduced_from: u32,
     /// Time of the sender's last timeout.
     timed_out: Option<Instant>,
 }
@@ -43,7 +45,11 @@ impl Window {
         match self.cwnd {
             None => assert!(cwnd <= INITIAL, "an initial window of {cwnd} packets"),
             Some(before) => {
-                self.grown += u64::from(cwnd.saturating_sub(before));
+                if cwnd < before {
+                    self.reduced_from = before;
+                }
+                let returned = if cwnd >= self.reduced_from { self.reduced_from.max(before) } else { before };
+                self.grown += u64::from(cwnd.saturating_sub(returned));
                 // Fractions of packets add up, too.
                 assert!(
                     self.grown <= self.acknowledged + 1,
