@@ -85,7 +85,7 @@ def test_datagrams_are_carried_in_both_directions() -> None:
                     pass
                 assert (figures["to_peer"]["sent"], figures["from_peer"]["delivered"]) == (51, 1)
                 sender.send_signal(signal.SIGINT)
-                _, errors = sender.communicate(timeout=WAIT_S)
+                sender.communicate(timeout=WAIT_S)
                 assert sender.returncode == 130
             assert "clos" in str(_event(receiver, "ended")["text"])
 
