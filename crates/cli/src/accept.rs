@@ -57,7 +57,7 @@ pub(crate) struct Place {
 }
 
 impl Places {
-    /// That number of places.
+    /// Creates `limit` places.
     pub(crate) fn new(limit: usize) -> Self {
         Self { limit, held: Arc::default() }
     }

@@ -101,7 +101,7 @@ impl<'a> ClassifiedDirection<'a> {
         });
         let mut losses = classify(&mut *scheme.build_with(parameters), arrivals);
         for loss in &mut losses {
-            // As the packets have it.
+            // Report the number on the wire: the follower extends it.
             loss.first = match direction.kind {
                 StreamKind::Rtp(_) => loss.first & 0xffff,
                 _ => SeqNo::new(loss.first).value(),

@@ -71,7 +71,7 @@ mod tests {
         let expected =
             "  missing   5 of 21\n            (23.810 %); 0\n            late, 0\n            repeated";
         assert_eq!(wrapped(line, Some(26)), expected);
-        // What has no space is not broken, and lines stay apart.
+        // A word without spaces is not broken, and existing line breaks are kept.
         assert_eq!(wrapped("one\nhttp://long.example/", Some(21)), "one\nhttp://long.example/");
     }
 }

@@ -88,7 +88,7 @@ impl Text {
         }
     }
 
-    /// What was not read, in a line each.
+    /// Writes a line for each kind of frame that was not read.
     fn not_read(&mut self, capture: &CaptureSummary) {
         if capture.cut_frames > 0 {
             let options = match capture.cut_options {

@@ -30,7 +30,7 @@ use crate::security::{ClientSecurity, is_loopback, required};
 
 /// Time limit for the server's answers.
 pub(super) const ANSWER_TIME: StdDuration = StdDuration::from_secs(5);
-/// Silence of a server that sends a number of bytes, after which the test is over, besides the time for which the link may be down.
+/// A transfer of a number of bytes ends after this time without progress, plus the time for which the link may be down.
 const STALL_TIME: Duration = Duration::from_secs(60);
 /// Application data per datagram, in bytes, unless another size is asked for.
 const DEFAULT_SIZE: u32 = 1200;
@@ -148,7 +148,7 @@ struct Ready {
 
 /// The addresses of the server.
 pub(super) struct Server {
-    /// That of its TCP port, and of UDP for DCCP.
+    /// Address of its TCP port, which is also the UDP port of DCCP.
     pub(super) at: SocketAddr,
     pub(super) udp_ports: Vec<u16>,
     pub(super) dccp_port: u16,

@@ -10,7 +10,7 @@ pub(crate) struct Head {
     pub(crate) token: u64,
     /// The stream of the test.
     pub(crate) stream: u16,
-    /// What it is for.
+    /// Purpose of the datagram.
     pub(crate) kind: Kind,
     /// Number of the datagram in its stream, from 0 in the order in which the application made them. Of a greeting and its
     /// answer: the nonce of the client.

@@ -44,7 +44,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// The longest time that a test holds its place, whatever its client does.
+    /// The longest time for which a test can hold its place.
     pub(super) fn longest(&self, plan: &Plan) -> Duration {
         // A test that ends with its data names no useful time.
         plan.times.total().min(self.max_time) + plan.times.patience().min(self.max_time)

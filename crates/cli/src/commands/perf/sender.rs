@@ -83,7 +83,7 @@ impl SenderFigures {
     }
 }
 
-/// What is written: one block for all streams, of which a client may request a thousand.
+/// The data to write. All streams share one block, because a client may request a thousand streams.
 static BLOCK: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![0; LARGEST_WRITE as usize]));
 /// At a given rate, data that waited this long is not worth sending any more.
 const STALE_AFTER: Duration = Duration::from_millis(200);
