@@ -37,6 +37,7 @@ pub fn feature_name(feature: u8) -> String {
         FeatureNumber::CheckDataChecksum => "Check Data Checksum".into(),
         FeatureNumber::Freezing => "Freezing".into(),
         FeatureNumber::Mobility => "Mobility".into(),
+        FeatureNumber::Repair => "Repair".into(),
         FeatureNumber::SendRttEstimate => "Send RTT Estimate".into(),
         FeatureNumber::SendTimestamps => "Send Timestamps".into(),
         FeatureNumber::SendLossEventRate => "Send Loss Event Rate".into(),

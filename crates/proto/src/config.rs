@@ -88,6 +88,9 @@ pub struct Config {
     /// Address changes of the client during the connection, if the peer agrees (the experimental scheme of
     /// `docs/mobility.md`). `None`: packets from another address do not belong to the connection.
     pub mobility: Option<MobilityConfig>,
+    /// `true` to offer the feature Repair: a layer above the connection repairs lost datagrams within a latency budget, if the peer
+    /// has one as well ([`Connection::repairs`](crate::Connection::repairs)).
+    pub repair: bool,
 }
 
 /// Handling of a client's change of address.
@@ -283,6 +286,7 @@ impl Default for Config {
             receive: ReceiveConfig::default(),
             integrity: IntegrityConfig::default(),
             mobility: None,
+            repair: false,
         }
     }
 }

@@ -47,6 +47,7 @@ config_setters!(Config {
     receive: ReceiveConfig,
     integrity: IntegrityConfig,
     mobility: Option<MobilityConfig>,
+    repair: bool,
 });
 
 config_setters!(MobilityConfig { on_move: PathChange });

@@ -19,6 +19,7 @@ mod ordering;
 mod packets;
 pub(crate) mod pair;
 mod path_mtu;
+mod repair;
 mod requests;
 mod room;
 mod steps;

@@ -80,6 +80,9 @@ impl Preferences {
         if config.freeze.offer {
             wishes.extend(Location::BOTH.map(|location| Wish::ask(FeatureNumber::Freezing, location, 1)));
         }
+        if config.repair {
+            wishes.extend(Location::BOTH.map(|location| Wish::ask(FeatureNumber::Repair, location, 1)));
+        }
         Self {
             sender_ccids: choices(&config.sender_ccids, Location::Local),
             receiver_ccids: choices(&config.receiver_ccids, Location::Remote),

@@ -149,6 +149,9 @@ pub enum FeatureNumber {
     /// 121: Mobility, 1 if the end where it is located may change its address. Experimental, with a number
     /// reserved for experiments (RFC 4340, Section 19.4: 120 to 126).
     Mobility,
+    /// 122: Repair, 1 if the data that the end where it is located sends are in the formats of `whimbrel-repair`. Experimental,
+    /// with a number reserved for experiments.
+    Repair,
     /// 128, with CCIDs 3 and 4: Send RTT Estimate (RFC 6323, Section 3.2.2).
     SendRttEstimate,
     /// 184, with CCIDs 3 and 4: Send Timestamps, 1 if the HC-sender sends a timestamp on each data packet.
@@ -193,7 +196,7 @@ impl FeatureNumber {
     }
     /// `true` for an experimental feature, which is only available if it is configured.
     pub const fn is_experimental(self) -> bool {
-        matches!(self, Self::Freezing | Self::Mobility | Self::Other(120..=126))
+        matches!(self, Self::Freezing | Self::Mobility | Self::Repair | Self::Other(120..=126))
     }
     /// `true` if the number belongs to the CCID in use (Section 10.3).
     pub const fn is_ccid_specific(self) -> bool {
@@ -219,6 +222,7 @@ impl From<u8> for FeatureNumber {
             10 => Self::MultipathCapable,
             120 => Self::Freezing,
             121 => Self::Mobility,
+            122 => Self::Repair,
             128 => Self::SendRttEstimate,
             184 => Self::SendTimestamps,
             192 => Self::SendLossEventRate,
@@ -242,6 +246,7 @@ impl From<FeatureNumber> for u8 {
             FeatureNumber::MultipathCapable => 10,
             FeatureNumber::Freezing => 120,
             FeatureNumber::Mobility => 121,
+            FeatureNumber::Repair => 122,
             FeatureNumber::SendRttEstimate => 128,
             FeatureNumber::SendTimestamps => 184,
             FeatureNumber::SendLossEventRate => 192,
