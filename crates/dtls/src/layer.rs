@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use whimbrel_proto::layer::{Step, Transport};
 use whimbrel_proto::multipath::{MultipathConnection, MultipathSnapshot};
 use whimbrel_proto::{
     Connection, ConnectionError, ConnectionSnapshot, Datagram, DatagramId, Event, Role, SendError,
@@ -11,7 +12,6 @@ use whimbrel_units::Instant;
 use whimbrel_wire::Payload;
 
 use crate::session::LARGEST;
-use crate::transport::{Step, Transport};
 use crate::{Fingerprint, RECORD_OVERHEAD, Security, SecurityError, Session, SessionEvent};
 
 /// An event of a secured connection.

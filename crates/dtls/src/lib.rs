@@ -31,7 +31,6 @@ mod secret;
 mod security;
 mod session;
 mod simulation;
-mod transport;
 mod trust;
 
 pub use error::{KeyError, SecurityError};
@@ -42,5 +41,4 @@ pub use secret::SharedSecret;
 pub use security::Security;
 pub use session::{RECORD_OVERHEAD, Session, SessionEvent};
 pub use simulation::simulated;
-pub use transport::Transport;
 pub use trust::{Authorities, Trust};

@@ -6,11 +6,11 @@ mod absent;
 #[cfg(not(feature = "dtls"))]
 pub use absent::{Fingerprint, Security, SecurityError};
 #[cfg(not(feature = "dtls"))]
-pub(crate) use absent::{Layer, LayerEvent, SharedSecret, Transport};
+pub(crate) use absent::{Layer, LayerEvent, SharedSecret};
 #[cfg(feature = "dtls")]
 pub use whimbrel_dtls::{
     Authorities, Fingerprint, Identity, KeyError, ParseFingerprintError, Security, SecurityError,
     SharedSecret, Trust,
 };
 #[cfg(feature = "dtls")]
-pub(crate) use whimbrel_dtls::{Layer, LayerEvent, Transport};
+pub(crate) use whimbrel_dtls::{Layer, LayerEvent};

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use whimbrel_proto::layer::Transport;
 use whimbrel_proto::{Connection, Datagram, DatagramId, SendError};
 use whimbrel_units::Instant;
 use whimbrel_wire::ServiceCode;
 
-use crate::dtls::{Layer, LayerEvent, Security, Transport};
+use crate::dtls::{Layer, LayerEvent, Security};
 use crate::mailbox::Mailbox;
 
 /// Handshakes of clients in progress. A further one takes the place of the oldest of the source that has the most, so that a source

@@ -54,6 +54,7 @@ pub mod endpoint;
 pub mod error;
 pub mod event;
 pub mod feature;
+pub mod layer;
 pub mod mobility;
 pub mod multipath;
 mod refusal;

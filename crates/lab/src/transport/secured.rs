@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use whimbrel_dtls::{Layer, LayerEvent, RECORD_OVERHEAD, Security, Transport};
+use whimbrel_dtls::{Layer, LayerEvent, RECORD_OVERHEAD, Security};
+use whimbrel_proto::layer::Transport;
 use whimbrel_proto::multipath::{MultipathConnection, MultipathEvent};
 use whimbrel_proto::{Connection, Datagram, DatagramId, Event, SendError};
 use whimbrel_units::Instant;

@@ -4,7 +4,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use thiserror::Error;
-use whimbrel_proto::multipath::{MultipathConnection, MultipathEvent, MultipathSnapshot};
+use whimbrel_proto::layer::Transport;
+use whimbrel_proto::multipath::{MultipathConnection, MultipathSnapshot};
 use whimbrel_proto::{Connection, ConnectionSnapshot, Datagram, DatagramId, Event, Role, SendError};
 use whimbrel_units::Instant;
 
@@ -44,37 +45,6 @@ pub(crate) enum LayerEvent<E = Event> {
     /// None.
     #[allow(dead_code, reason = "as `whimbrel_dtls::LayerEvent`")]
     Failed(SecurityError),
-}
-
-/// A connection.
-pub(crate) trait Transport {
-    /// Its events.
-    type Event;
-
-    fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError>;
-    fn make_room(&mut self, now: Instant, size: usize) -> Result<(), SendError>;
-}
-
-impl Transport for Connection {
-    type Event = Event;
-
-    fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
-        self.send(now, datagram)
-    }
-    fn make_room(&mut self, now: Instant, size: usize) -> Result<(), SendError> {
-        self.make_room(now, size)
-    }
-}
-
-impl Transport for MultipathConnection {
-    type Event = MultipathEvent;
-
-    fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
-        self.send(now, datagram)
-    }
-    fn make_room(&mut self, now: Instant, size: usize) -> Result<(), SendError> {
-        self.make_room(now, size)
-    }
 }
 
 /// The layer of a connection, which has none.

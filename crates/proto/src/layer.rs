@@ -1,11 +1,12 @@
-//! The connections that a layer can secure.
+//! Layers between a connection and its application: what they need of a connection, over one path or several.
 
-use whimbrel_proto::multipath::{MultipathConnection, MultipathEvent};
-use whimbrel_proto::{Connection, ConnectionError, Datagram, DatagramId, Event, Role, SendError};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::Payload;
 
-/// A connection that a [`Layer`](crate::Layer) can secure: over one path, or over several.
+use crate::multipath::{MultipathConnection, MultipathEvent};
+use crate::{Connection, ConnectionError, Datagram, DatagramId, Event, Role, SendError};
+
+/// A connection above which a layer can stand: over one path, or over several.
 pub trait Transport: sealed::Sealed {
     /// An event of the connection.
     type Event: Clone + core::fmt::Debug;
@@ -60,8 +61,8 @@ pub enum Step<'a> {
 
 mod sealed {
     pub trait Sealed {}
-    impl Sealed for whimbrel_proto::Connection {}
-    impl Sealed for whimbrel_proto::multipath::MultipathConnection {}
+    impl Sealed for crate::Connection {}
+    impl Sealed for crate::multipath::MultipathConnection {}
 }
 
 impl Transport for Connection {
