@@ -20,6 +20,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "control": {"units"},
     "proto": {"units", "wire", "control"},
     "rtp": {"units"},
+    "repair": {"units"},
     "wifi": {"units"},
     "netsim": {"units", "wifi"},
     "scenario": {"units", "control", "wifi", "netsim", "inspect"},
@@ -34,7 +35,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect", "rtp"},
     "python": {"units", "control", "lab", "net", "cli"},
 }
-SANS_IO = ("units", "wire", "control", "proto", "rtp", "wifi", "netsim")
+SANS_IO = ("units", "wire", "control", "proto", "rtp", "repair", "wifi", "netsim")
 # Clocks, sleeping, files and sockets are forbidden in the sans-IO crates.
 FORBIDDEN_IN_SANS_IO = re.compile(
     r"\bstd::(time|net|fs|io|thread|process|env)\b|\brand::(rng|random|thread_rng)\b|\bOsRng\b"

@@ -1,0 +1,19 @@
+//! Repair of lost datagrams within a latency budget, sans I/O.
+//!
+//! - [`encoder`] and [`decoder`] are the sliding-window code of RFC 8681 (random linear codes over GF(2^8), for FECFRAME), on the
+//!   formats of [`fecframe`], the coefficients of [`rlc`], and the arithmetic of [`field`] and [`kernel`].
+#![no_std]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod decoder;
+pub mod encoder;
+pub mod fecframe;
+pub mod field;
+pub mod kernel;
+pub mod rlc;
+pub mod tinymt;
+
+#[cfg(test)]
+mod tests_support;
