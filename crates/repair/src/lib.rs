@@ -7,6 +7,8 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod channel;
+pub mod decision;
 pub mod decoder;
 pub mod encoder;
 pub mod fecframe;

@@ -1,0 +1,149 @@
+//! The choice between rounds and window, computed when it is first needed and remembered.
+
+use alloc::rc::Rc;
+use alloc::vec::Vec;
+
+use super::rounds::{Mix, Plan, Rounds};
+use super::window::{self, WindowPlan};
+use crate::channel::Channel;
+
+/// Plans that are remembered.
+const REMEMBERED: usize = 24;
+/// More rounds than this change nothing: the first of them send what is missing.
+const MOST_ROUNDS: usize = 5;
+/// Larger frames are planned in parts.
+const LARGEST: usize = 24;
+/// How far the channel's model may move before plans are computed again.
+const TOLERANCE: f64 = 0.06;
+
+/// What plans are for.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PlannerConfig {
+    /// Share of the frames that may be missed.
+    pub target: f64,
+    /// The price of a missed frame in packets, where the target is out of reach.
+    pub price: f64,
+}
+
+impl Default for PlannerConfig {
+    /// 99.99 % of the frames. Out of reach, a packet is sent if it saves a frame once in 10,000 times.
+    fn default() -> Self {
+        Self { target: 1e-4, price: 1e4 }
+    }
+}
+
+/// What is done for the frames of one size with one budget.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Choice {
+    /// Parity with the frame and answers to requests.
+    pub rounds: Mix,
+    /// Parity over a window instead, if that is cheaper.
+    pub window: Option<WindowPlan>,
+    /// Frames that are missed nevertheless, by the model.
+    pub missed: f64,
+    /// Packets sent per packet of the source, beyond one, by the model.
+    pub overhead: f64,
+    /// The target cannot be met.
+    pub is_out_of_reach: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Key {
+    packets: usize,
+    rounds: usize,
+    frames: usize,
+}
+
+/// The choices for one path.
+#[derive(Debug)]
+pub struct Planner {
+    config: PlannerConfig,
+    channel: Channel,
+    known: Vec<(Key, Rc<Choice>)>,
+    computed: u64,
+}
+
+impl Planner {
+    /// A planner for a channel.
+    #[must_use]
+    pub fn new(config: PlannerConfig, channel: Channel) -> Self {
+        Self { config, channel, known: Vec::new(), computed: 0 }
+    }
+
+    /// The channel for which plans are computed.
+    #[must_use]
+    pub fn channel(&self) -> Channel {
+        self.channel
+    }
+    /// Choices that were computed so far.
+    #[must_use]
+    pub fn computed(&self) -> u64 {
+        self.computed
+    }
+
+    /// Forgets the plans if the channel is not any more the one that they are for.
+    pub fn set_channel(&mut self, channel: Channel) {
+        if !self.channel.is_close(&channel, TOLERANCE) {
+            self.channel = channel;
+            self.known.clear();
+        }
+    }
+
+    /// The choice for a frame of `packets` packets, `rounds` rounds before its deadline, and a window of `frames` frames, the frame itself
+    /// included.
+    pub fn choose(&mut self, packets: usize, rounds: usize, frames: usize) -> Rc<Choice> {
+        let packets = packets.max(1);
+        let parts = packets.div_ceil(LARGEST);
+        let key = Key {
+            packets: packets.div_ceil(parts),
+            rounds: rounds.min(MOST_ROUNDS),
+            // With rounds, the window is a second choice of little use.
+            frames: if rounds > 0 { 1 } else { frames.max(1) },
+        };
+        if let Some(index) = self.known.iter().position(|(known, _)| *known == key) {
+            let found = self.known.remove(index);
+            let choice = Rc::clone(&found.1);
+            self.known.push(found);
+            return choice;
+        }
+        if self.known.len() >= REMEMBERED {
+            self.known.remove(0);
+        }
+        self.computed += 1;
+        // A frame in parts is missed if any of them is.
+        let choice = Rc::new(self.compute(key, self.config.target / parts as f64));
+        self.known.push((key, Rc::clone(&choice)));
+        choice
+    }
+
+    fn compute(&self, key: Key, target: f64) -> Choice {
+        let programme = Rounds::new(&self.channel, key.packets, 3 * key.packets.max(4));
+        let rounds = programme.cheapest(key.rounds, target);
+        let window = (key.rounds == 0 && key.frames > 1)
+            .then(|| window::cheapest(&self.channel, key.packets, key.frames, target))
+            .flatten();
+        match (rounds, window) {
+            (Some(rounds), window) if window.is_none_or(|window| rounds.overhead() <= window.overhead) => {
+                let (missed, overhead) = (rounds.missed(), rounds.overhead());
+                Choice { rounds, window: None, missed, overhead, is_out_of_reach: false }
+            }
+            (rounds, Some(window)) => {
+                let rounds = rounds.unwrap_or_else(|| alone(programme.plan(key.rounds, self.config.price)));
+                let WindowPlan { missed, overhead } = window;
+                Choice { rounds, window: Some(window), missed, overhead, is_out_of_reach: false }
+            }
+            (_, None) => {
+                let rounds = alone(programme.plan(key.rounds, self.config.price));
+                let (missed, overhead) = (rounds.missed(), rounds.overhead());
+                Choice { rounds, window: None, missed, overhead, is_out_of_reach: true }
+            }
+        }
+    }
+}
+
+fn alone(plan: Plan) -> Mix {
+    Mix { cheap: plan.clone(), safe: plan, share: 0.0 }
+}
+
+#[cfg(test)]
+mod tests;
