@@ -4,8 +4,9 @@
 //! a *pivot*, an unknown symbol that no other row contains. A new repair symbol is reduced by the rows and then reduces them, so that
 //! each packet costs at most one operation per row. A row with no other unknown symbol than its pivot is solved.
 //!
-//! The pivot of a row is its newest symbol, so that no symbol ever depends on a newer one. The unknown symbols that are no pivots are
-//! the *wanted* ones: with them, all would be solved. They are what a receiver asks for.
+//! The pivot of a row is its newest symbol, so that no symbol depends on a newer one. The unknown symbols that are no pivots are the
+//! *wanted* ones: with them, all would be solved. They are what a receiver asks for. A symbol that is not asked for any more
+//! ([`Decoder::abandon_before`]) becomes the pivot of a row that contains it, so that others do not wait for it.
 //!
 //! Symbols that are too late for the application remain in the system until the window moves on: they help to solve the next.
 //! The window, the rows and the work per packet are bounded; nothing a peer sends makes the decoder panic.
@@ -65,6 +66,8 @@ pub struct Decoder {
     /// The window: from the first symbol that is remembered to before the first that is not known to exist.
     first: Esi,
     next: Esi,
+    /// Symbols before it are not asked for.
+    abandoned: Esi,
     states: Box<[State]>,
     symbols: Box<[Vec<u8>]>,
     rows: Vec<Row>,
@@ -84,6 +87,7 @@ impl Decoder {
             kernel: Kernel::new(),
             first,
             next: first,
+            abandoned: first,
             states: vec![State::Unknown; places].into(),
             symbols: vec![Vec::new(); places].into(),
             rows: Vec::new(),
@@ -127,7 +131,7 @@ impl Decoder {
     pub fn is_known(&self, esi: Esi) -> bool {
         self.contains(esi) && self.states[self.place(esi)] == State::Known
     }
-    /// A symbol that is known, without the zeros that pad it.
+    /// A symbol that is known, with or without the zeros that pad it.
     #[must_use]
     pub fn symbol(&self, esi: Esi) -> Option<&[u8]> {
         self.is_known(esi).then(|| self.symbols[self.place(esi)].as_slice())
@@ -237,6 +241,35 @@ impl Decoder {
         self.find_solved();
     }
 
+    /// Gives up asking for the symbols before `esi`. What is known of them still serves, and they may still be solved for.
+    pub fn abandon_before(&mut self, esi: Esi) {
+        let from = if self.abandoned.since(self.first) < 0 { self.first } else { self.abandoned };
+        let count = esi.since(from).min(self.next.since(from)).max(0) as u32;
+        for unknown in (0..count).map(|i| from.plus(i)) {
+            if self.is_known(unknown) || self.is_pivot(unknown) {
+                continue;
+            }
+            let place = self.place(unknown);
+            let contains = |row: &Row| row.coefficients[place] != 0;
+            if let Some(index) = self.rows.iter().position(contains) {
+                let row = self.rows.swap_remove(index);
+                self.add_row(row, unknown);
+            }
+        }
+        self.abandoned = from.plus(count);
+    }
+
+    /// Adds a row that contains no other's pivot, with one of its symbols for a pivot.
+    fn add_row(&mut self, mut row: Row, pivot: Esi) {
+        let place = self.place(pivot);
+        let inverse = field::inverse(row.coefficients[place]);
+        self.kernel.multiply(&mut row.coefficients, inverse);
+        self.kernel.multiply(&mut row.sum, inverse);
+        row.pivot = pivot;
+        self.eliminate(&row, place);
+        self.rows.push(row);
+    }
+
     /// Subtracts multiples of `row` from all others so that none contains the symbol at `place`.
     fn eliminate(&mut self, row: &Row, place: usize) {
         let inverse = field::inverse(row.coefficients[place]);
@@ -324,23 +357,21 @@ impl Decoder {
             subtract(self.kernel, &mut row, other, factor);
         }
         let count = self.next.since(self.first) as u32;
-        let newest = (0..count).rev().map(|i| self.first.plus(i));
-        let Some(pivot) = newest.into_iter().find(|&esi| row.coefficients[self.place(esi)] != 0) else {
+        let symbols = (0..count).map(|i| self.first.plus(i));
+        let mut contained = symbols.filter(|&esi| row.coefficients[self.place(esi)] != 0);
+        let oldest = contained.next();
+        let Some(oldest) = oldest else {
             self.spare.push(row);
             return false;
         };
+        let pivot =
+            if oldest.since(self.abandoned) < 0 { oldest } else { contained.last().unwrap_or(oldest) };
         if self.rows.len() >= self.max_rows {
             self.counts.dropped_rows += 1;
             self.spare.push(row);
             return false;
         }
-        let place = self.place(pivot);
-        let inverse = field::inverse(row.coefficients[place]);
-        self.kernel.multiply(&mut row.coefficients, inverse);
-        self.kernel.multiply(&mut row.sum, inverse);
-        row.pivot = pivot;
-        self.eliminate(&row, place);
-        self.rows.push(row);
+        self.add_row(row, pivot);
         true
     }
 
@@ -356,6 +387,8 @@ impl Decoder {
             let place = self.place(row.pivot);
             // No other row contains a pivot, so that nothing else changes.
             self.kernel.multiply(&mut row.sum, field::inverse(row.coefficients[place]));
+            // The zeros at its end may not have been sent.
+            row.sum.resize(usize::from(self.config.symbol_size), 0);
             core::mem::swap(&mut self.symbols[place], &mut row.sum);
             self.states[place] = State::Known;
             self.counts.solved += 1;

@@ -13,9 +13,14 @@ pub mod decoder;
 pub mod encoder;
 pub mod fecframe;
 pub mod field;
+pub mod frames;
 pub mod kernel;
+pub mod playout;
+pub mod receiver;
 pub mod rlc;
+pub mod sender;
 pub mod tinymt;
+pub mod wire;
 
 #[cfg(test)]
 mod tests_support;

@@ -1,3 +1,8 @@
 //! All tests of the crate in one program: a program for each file would take minutes to link.
 
+mod bounds;
 mod no_allocation;
+#[path = "support/simulation.rs"]
+mod simulation;
+#[path = "support/table.rs"]
+mod table;

@@ -1,6 +1,6 @@
 //! The choice between rounds and window, computed when it is first needed and remembered.
 
-use alloc::rc::Rc;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::rounds::{Mix, Plan, Rounds};
@@ -59,7 +59,7 @@ struct Key {
 pub struct Planner {
     config: PlannerConfig,
     channel: Channel,
-    known: Vec<(Key, Rc<Choice>)>,
+    known: Vec<(Key, Arc<Choice>)>,
     computed: u64,
 }
 
@@ -91,7 +91,7 @@ impl Planner {
 
     /// The choice for a frame of `packets` packets, `rounds` rounds before its deadline, and a window of `frames` frames, the frame itself
     /// included.
-    pub fn choose(&mut self, packets: usize, rounds: usize, frames: usize) -> Rc<Choice> {
+    pub fn choose(&mut self, packets: usize, rounds: usize, frames: usize) -> Arc<Choice> {
         let packets = packets.max(1);
         let parts = packets.div_ceil(LARGEST);
         let key = Key {
@@ -102,7 +102,7 @@ impl Planner {
         };
         if let Some(index) = self.known.iter().position(|(known, _)| *known == key) {
             let found = self.known.remove(index);
-            let choice = Rc::clone(&found.1);
+            let choice = Arc::clone(&found.1);
             self.known.push(found);
             return choice;
         }
@@ -111,8 +111,8 @@ impl Planner {
         }
         self.computed += 1;
         // A frame in parts is missed if any of them is.
-        let choice = Rc::new(self.compute(key, self.config.target / parts as f64));
-        self.known.push((key, Rc::clone(&choice)));
+        let choice = Arc::new(self.compute(key, self.config.target / parts as f64));
+        self.known.push((key, Arc::clone(&choice)));
         choice
     }
 

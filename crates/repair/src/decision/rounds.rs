@@ -15,6 +15,8 @@ pub struct Plan {
     pub missed: f64,
     /// Packets sent per packet of the frame, beyond one.
     pub overhead: f64,
+    /// Packets of the frame.
+    pub packets: usize,
     /// Packets of the first transmission: those of the frame and parity.
     pub first: usize,
     /// `[rounds left, this one included, minus one][packets missing]`: packets to send.
@@ -33,6 +35,15 @@ impl Plan {
         let planned =
             if missing <= last { row[missing] } else { (row[last] * missing).div_ceil(last.max(1)) };
         planned.max(missing)
+    }
+}
+
+impl Plan {
+    /// Parity packets for a frame of `packets` packets, which is larger than the plan's if it is planned in parts.
+    #[must_use]
+    pub fn parity_for(&self, packets: usize) -> usize {
+        let planned = self.packets.max(1);
+        ((self.first - self.packets) * packets).div_ceil(planned).min(packets)
     }
 }
 
@@ -112,7 +123,13 @@ impl Rounds {
         // Parity is at most as much as the source.
         let first = least((all..=2 * all).map(|sent| (sent, cost(sent))));
         let spent = self.after(first, all, &spent) + first as f64;
-        Plan { missed: self.after(first, all, &miss), overhead: spent / all as f64 - 1.0, first, answers }
+        Plan {
+            missed: self.after(first, all, &miss),
+            overhead: spent / all as f64 - 1.0,
+            packets: all,
+            first,
+            answers,
+        }
     }
 
     fn cheapest_answer(&self, missing: usize, worth: &[f64]) -> usize {

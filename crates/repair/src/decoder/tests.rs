@@ -64,7 +64,7 @@ fn a_solved_subset_is_delivered() {
     // A late original solves the rest.
     decoder.on_source(Esi(0), 0, &[0; 5]);
     assert_eq!(decoder.poll_solved(), Some(Esi(2)));
-    assert_eq!(decoder.symbol(Esi(2)), Some(&[0, 0, 5, 2, 2, 2, 2, 2][..]));
+    assert_eq!(decoder.symbol(Esi(2)), Some(&[0, 0, 5, 2, 2, 2, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0][..]));
 }
 
 #[test]
@@ -90,7 +90,29 @@ fn an_unknown_symbol_that_leaves_the_window_takes_one_equation() {
     assert_eq!(decoder.counts().stale, 1);
     decoder.on_source(Esi(2), 0, &[2; 5]);
     assert_eq!(decoder.poll_solved(), Some(Esi(3)));
-    assert_eq!(decoder.symbol(Esi(3)), Some(&[0, 0, 5, 3, 3, 3, 3, 3][..]));
+    assert_eq!(decoder.symbol(Esi(3)), Some(&[0, 0, 5, 3, 3, 3, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0][..]));
+}
+
+/// Two frames with a symbol lost in each, and one repair symbol over both: the older is asked for, then the newer.
+#[test]
+fn others_do_not_wait_for_an_abandoned_symbol() {
+    let mut encoder = Encoder::new(config(), Esi(0));
+    for n in 0..4_u8 {
+        encoder.push(0, &[n; 5]).unwrap();
+    }
+    let mut decoder = Decoder::new(config(), Esi(0), 64);
+    for n in [1, 3_u8] {
+        decoder.on_source(Esi(n.into()), 0, &[n; 5]);
+    }
+    let mut out = Vec::new();
+    let id = encoder.combine(Esi(0), Esi(4), &mut out).unwrap();
+    decoder.on_repair(id, &out);
+    assert_eq!(decoder.wanted().collect::<Vec<_>>(), [Esi(0)]);
+    decoder.abandon_before(Esi(2));
+    assert_eq!(decoder.wanted().collect::<Vec<_>>(), [Esi(2)]);
+    decoder.on_source(Esi(2), 0, &[2; 5]);
+    assert_eq!(decoder.poll_solved(), Some(Esi(0)));
+    assert_eq!(decoder.symbol(Esi(0)), Some(&[0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0][..]));
 }
 
 #[test]

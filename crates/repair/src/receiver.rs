@@ -1,0 +1,331 @@
+//! The receiving end: datagrams in, those of the application out, reports back.
+//!
+//! Datagrams are delivered in order, each at most once: at a constant latency after the sender's time stamps ([`Playout`]), or as early as
+//! the order allows and no later than that. What is not known when the next known datagram is due is given up.
+
+use alloc::vec::Vec;
+
+use whimbrel_units::{Duration, Instant};
+
+use crate::decoder::{Decoder, DecoderCounts};
+use crate::fecframe::{self, Esi};
+use crate::playout::Playout;
+use crate::sender::SenderConfig;
+use crate::wire::{AduHeader, Datagram, Report, Role, WireError};
+
+mod feedback;
+
+use feedback::Feedback;
+
+/// When datagrams are delivered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Delivery {
+    /// At a constant time after their capture, so that nothing stutters.
+    #[default]
+    Constant,
+    /// As soon as all before are delivered or given up.
+    Early,
+}
+
+/// Parameters of a receiver.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ReceiverConfig {
+    /// The most bytes of a datagram of the transport: the sender's.
+    pub packet_size: u16,
+    /// The time from the arrival of the fastest datagrams to their delivery: the sender's.
+    pub latency: Duration,
+    /// When datagrams are delivered.
+    pub delivery: Delivery,
+    /// The round-trip time until one is measured.
+    pub round_trip: Duration,
+    /// Equations that the decoder keeps.
+    pub rows: usize,
+}
+
+impl ReceiverConfig {
+    /// Delivery `latency` after the arrival of the fastest datagrams.
+    #[must_use]
+    pub fn new(packet_size: u16, latency: Duration) -> Self {
+        let round_trip = Duration::from_millis(100);
+        Self { packet_size, latency, delivery: Delivery::default(), round_trip, rows: 128 }
+    }
+}
+
+/// A datagram that [`Receiver::poll_delivery`] wrote.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Delivered {
+    /// Its symbol.
+    pub esi: Esi,
+    /// Its frame.
+    pub frame: u16,
+    /// The role of the frame.
+    pub role: Role,
+    /// The last of its frame.
+    pub ends_frame: bool,
+}
+
+/// What arrived, and what became of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ReceiverCounts {
+    /// Datagrams delivered.
+    pub delivered: u64,
+    /// Symbols given up.
+    pub lost: u64,
+    /// Symbols that repeats brought.
+    pub repeated: u64,
+    /// Symbols that the code restored.
+    pub restored: u64,
+    /// Symbols that arrived after they were given up.
+    pub late: u64,
+    /// Reports sent.
+    pub reports: u64,
+    /// Bytes of the reports.
+    pub report_bytes: u64,
+    /// Datagrams that were none of this layer.
+    pub invalid: u64,
+}
+
+/// The receiving end.
+///
+/// After [`Receiver::handle_packet`] or [`Receiver::handle_timeout`], call [`Receiver::poll_delivery`] and [`Receiver::poll_transmit`] until
+/// they return nothing, and wait until [`Receiver::poll_timeout`].
+#[derive(Debug)]
+pub struct Receiver {
+    config: ReceiverConfig,
+    decoder: Decoder,
+    playout: Playout,
+    feedback: Feedback,
+    /// The next symbol to be delivered or given up.
+    next: Esi,
+    newest_lost: Option<u16>,
+    counts: ReceiverCounts,
+}
+
+impl Receiver {
+    /// A receiver of a sender's first datagram, which has the identifier 0.
+    #[must_use]
+    pub fn new(config: ReceiverConfig) -> Self {
+        let code = SenderConfig::new(config.packet_size, config.latency).code();
+        Self {
+            config,
+            decoder: Decoder::new(code, Esi(0), config.rows),
+            playout: Playout::new(config.latency),
+            feedback: Feedback::new(config.round_trip),
+            next: Esi(0),
+            newest_lost: None,
+            counts: ReceiverCounts::default(),
+        }
+    }
+
+    /// What arrived, and what became of it.
+    #[must_use]
+    pub fn counts(&self) -> ReceiverCounts {
+        self.counts
+    }
+    /// What the decoder did.
+    #[must_use]
+    pub fn decoder_counts(&self) -> DecoderCounts {
+        self.decoder.counts()
+    }
+    /// The round-trip time as the transport measures it.
+    pub fn set_round_trip(&mut self, round_trip: Duration) {
+        self.feedback.set_round_trip(round_trip);
+    }
+    /// Changes the time between the fastest arrival and the delivery.
+    pub fn set_latency(&mut self, latency: Duration) {
+        self.config.latency = latency;
+        self.playout.set_latency(latency);
+    }
+
+    /// Takes a datagram from the sender.
+    ///
+    /// # Errors
+    /// If it is none of this layer, or a report; it is counted.
+    pub fn handle_packet(&mut self, now: Instant, bytes: &[u8]) -> Result<(), WireError> {
+        let result = self.take(now, bytes);
+        if result.is_err() {
+            self.counts.invalid += 1;
+        }
+        result
+    }
+
+    fn take(&mut self, now: Instant, bytes: &[u8]) -> Result<(), WireError> {
+        match Datagram::decode(bytes)? {
+            Datagram::Report(_) => return Err(WireError::Invalid("direction")),
+            Datagram::Source { answer, adu, esi } => {
+                let (header, _) = AduHeader::decode(adu).ok_or(WireError::TooShort { bytes: bytes.len() })?;
+                let before = self.decoder.next();
+                let is_new = self.decoder.on_source(esi, 0, adu);
+                if is_new && esi.since(self.next) < 0 {
+                    self.counts.late += 1;
+                }
+                match answer {
+                    None => {
+                        if is_new {
+                            self.playout.on_arrival(now, header.time);
+                        }
+                        let first = esi.plus(u32::from(header.index).wrapping_neg());
+                        let misses = |from: Esi, to: Esi| self.misses(from, to);
+                        let (oldest, newest) = (misses(self.next, first), misses(first, esi));
+                        self.feedback.on_original(now, esi, &header, before, oldest, newest);
+                    }
+                    Some(answer) => {
+                        self.counts.repeated += u64::from(is_new);
+                        self.feedback.on_answer(now, answer);
+                    }
+                }
+            }
+            Datagram::Repair { answer, id, symbol } => {
+                self.decoder.on_repair(id, symbol);
+                if let Some(answer) = answer {
+                    self.feedback.on_answer(now, answer);
+                }
+            }
+        }
+        while let Some(_solved) = self.decoder.poll_solved() {
+            self.counts.restored += 1;
+        }
+        Ok(())
+    }
+
+    /// `true` if a symbol from `from` to before `to` is unknown.
+    fn misses(&self, from: Esi, to: Esi) -> bool {
+        let from = if self.decoder.first().since(from) > 0 { self.decoder.first() } else { from };
+        let count = to.since(from).max(0) as u32;
+        (0..count).any(|i| !self.decoder.is_known(from.plus(i)))
+    }
+
+    fn header(&self, esi: Esi) -> Option<(AduHeader, &[u8])> {
+        let (_, adu) = fecframe::adu(self.decoder.symbol(esi)?)?;
+        AduHeader::decode(adu)
+    }
+
+    /// The first known symbol from the next on, and when it is due.
+    fn next_known(&self) -> Option<(Esi, AduHeader, Instant)> {
+        let first = if self.decoder.first().since(self.next) > 0 { self.decoder.first() } else { self.next };
+        let count = self.decoder.next().since(first).max(0) as u32;
+        let mut known = (0..count).map(|i| first.plus(i));
+        known.find_map(|esi| {
+            let (header, _) = self.header(esi)?;
+            Some((esi, header, self.playout.due(header.time)?))
+        })
+    }
+
+    /// Writes the next datagram that is due into `out`, which is cleared.
+    pub fn poll_delivery(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Delivered> {
+        out.clear();
+        let (esi, header, due) = self.next_known()?;
+        let is_next = esi == self.next;
+        let waits = !is_next || self.config.delivery == Delivery::Constant;
+        if waits && due > now {
+            return None;
+        }
+        if !is_next {
+            self.give_up_before(esi, &header);
+        }
+        let (_, payload) = self.header(esi)?;
+        out.extend_from_slice(payload);
+        self.next = esi.plus(1);
+        self.counts.delivered += 1;
+        Some(Delivered { esi, frame: header.frame, role: header.role, ends_frame: header.is_last })
+    }
+
+    /// What is unknown before a datagram that is due is lost.
+    fn give_up_before(&mut self, esi: Esi, header: &AduHeader) {
+        let count = esi.since(self.next).max(0) as u32;
+        self.counts.lost += u64::from(count);
+        let is_of_frame = self.misses(esi.plus(u32::from(header.index).wrapping_neg()), esi);
+        self.newest_lost = Some(if is_of_frame { header.frame } else { header.frame.wrapping_sub(1) });
+        self.decoder.abandon_before(esi);
+        self.feedback.on_lost();
+        self.next = esi;
+    }
+
+    /// Time has passed.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.feedback.on_time(now);
+    }
+
+    /// When [`Receiver::handle_timeout`] is due.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let delivery = self.next_known().map(|(_, _, due)| due);
+        [delivery, self.feedback.due()].into_iter().flatten().min()
+    }
+
+    /// Writes a report into `out`, which is cleared, if one is due.
+    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<()> {
+        out.clear();
+        self.feedback.on_time(now);
+        if !self.feedback.is_ready(now) {
+            return None;
+        }
+        self.abandon_late(now);
+        let mut wanted = self.decoder.wanted().filter(|esi| esi.since(self.next) >= 0).peekable();
+        if wanted.peek().is_none() && !self.feedback.is_needed() {
+            drop(wanted);
+            self.feedback.cancel();
+            return None;
+        }
+        let mut report = self.feedback.begin(now, self.decoder.next());
+        report.lost = self.newest_lost;
+        if let Some(&first) = wanted.peek() {
+            report.first = first;
+        }
+        // What the report has no room for is asked for later.
+        let _ = wanted.all(|esi| report.want(esi));
+        drop(wanted);
+        self.feedback.on_report(now, report.wanted_count() > 0);
+        report.encode(out);
+        self.counts.reports += 1;
+        self.counts.report_bytes += out.len() as u64;
+        Some(())
+    }
+
+    /// Nothing is asked for that cannot arrive in time: what is older than a known datagram that is due before the answer.
+    fn abandon_late(&mut self, now: Instant) {
+        let answered = now + self.feedback.round_trip();
+        let first = if self.decoder.first().since(self.next) > 0 { self.decoder.first() } else { self.next };
+        let count = self.decoder.next().since(first).max(0) as u32;
+        let mut late = None;
+        for esi in (0..count).map(|i| first.plus(i)) {
+            let Some((header, _)) = self.header(esi) else { continue };
+            if self.playout.due(header.time).is_none_or(|due| due >= answered) {
+                break;
+            }
+            late = Some(esi);
+        }
+        if let Some(late) = late {
+            self.decoder.abandon_before(late);
+        }
+    }
+}
+
+/// What other feedback than reports tells, in the form of a report: for transports that acknowledge each packet, whose Ack Vectors are
+/// requests already.
+#[must_use]
+pub fn report_from_acknowledgements(
+    next: Esi,
+    newest: Option<(Esi, Duration)>,
+    received: impl Fn(Esi) -> bool,
+    oldest: Esi,
+) -> Report {
+    let mut report = Report::new(0, next);
+    report.first = oldest;
+    (report.echo, report.hold) = newest.map_or((None, Duration::ZERO), |(esi, hold)| (Some(esi), hold));
+    let count = next.since(oldest).clamp(0, Report::MOST_WANTED as i32) as u32;
+    for esi in (0..count).map(|i| oldest.plus(i)) {
+        let is_received = received(esi);
+        let back = next.since(esi) - 1;
+        if is_received && back < 128 {
+            report.arrivals |= 1 << back;
+        }
+        if !is_received {
+            report.want(esi);
+        }
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests;

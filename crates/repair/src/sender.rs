@@ -1,0 +1,529 @@
+//! The sending end: frames in, datagrams out, reports in.
+//!
+//! A report tells what the receiver has. The sender knows when it sent what, so that it also finds what the receiver cannot miss yet: the
+//! end of a frame, or a whole one. For each frame it counts what is missing and not under way again, and the rounds that are left before
+//! the deadline; the plan ([`crate::decision`]) says how many packets answer. Missing originals go first, coded packets are the surplus
+//! only: random coefficients fail once in 255 where exactly enough arrive.
+//!
+//! - A frame is answered at most once per round trip, however many reports ask.
+//! - Nothing is sent that would arrive after the deadline.
+//! - Where the channel's losses have a memory and the newest packets are all lost, answers wait for a sign of life: a fade swallows
+//!   repeats, too.
+//! - All is paid from the granted rate, and coded packets never exceed the source (RFC 6363, Section 8.2).
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::fmt;
+
+use whimbrel_units::{DataRate, Duration, Instant};
+
+use crate::channel::{Cause, Channel, Estimator};
+use crate::decision::{Planner, PlannerConfig};
+use crate::encoder::{CodeConfig, Encoder};
+use crate::fecframe::{ADUI_HEADER, Esi};
+use crate::frames::Groups;
+use crate::wire::{self, AduHeader, Answer, Datagram, Report, Role, WireError};
+
+mod answers;
+mod flight;
+mod rate;
+
+use flight::{Flight, Frame};
+use rate::{Grant, Share};
+
+/// Parameters of a sender.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SenderConfig {
+    /// The most bytes of a datagram of the transport.
+    pub packet_size: u16,
+    /// The time from the capture of a frame to its delivery, less the delay of the path: what repair may use.
+    pub latency: Duration,
+    /// The target.
+    pub planner: PlannerConfig,
+    /// The round-trip time until one is measured.
+    pub round_trip: Duration,
+    /// After a lost frame that others refer to, the rest of its group is not sent.
+    pub skips_broken_groups: bool,
+    /// Datagrams that wait for the granted rate; more are refused.
+    pub queue: usize,
+}
+
+impl SenderConfig {
+    /// 99.99 % of the frames within `latency`.
+    #[must_use]
+    pub fn new(packet_size: u16, latency: Duration) -> Self {
+        Self {
+            packet_size,
+            latency,
+            planner: PlannerConfig::default(),
+            round_trip: Duration::from_millis(100),
+            skips_broken_groups: true,
+            queue: 1024,
+        }
+    }
+
+    /// The code of both ends.
+    pub(crate) fn code(&self) -> CodeConfig {
+        // A repair packet has the first byte and the number of its answer in front of its identifier.
+        CodeConfig { window: 1024, ..CodeConfig::new(self.packet_size.saturating_sub(3)) }
+    }
+
+    /// The most bytes of a datagram of the application.
+    #[must_use]
+    pub fn most_payload(&self) -> usize {
+        usize::from(self.code().symbol_size).saturating_sub(ADUI_HEADER + wire::ADU_HEADER)
+    }
+}
+
+/// What the application says of a datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mark {
+    /// The datagram is the last of its frame.
+    pub ends_frame: bool,
+    /// The role of the frame.
+    pub role: Role,
+    /// Datagrams of the frame, if known.
+    pub count: Option<u8>,
+    /// When the frame was captured; `None`: now.
+    pub captured: Option<Instant>,
+}
+
+impl Mark {
+    /// A frame of one datagram, as in audio.
+    pub const SINGLE: Self =
+        Self { ends_frame: true, role: Role::Disposable, count: Some(1), captured: None };
+    /// The datagram at `index` of the `count` of an inner frame.
+    #[must_use]
+    pub const fn part(index: usize, count: usize) -> Self {
+        let known = if count <= 255 { Some(count as u8) } else { None };
+        Self { ends_frame: index + 1 >= count, role: Role::Inner, count: known, captured: None }
+    }
+}
+
+/// Why a datagram was not accepted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SendError {
+    /// It is longer than [`SenderConfig::most_payload`].
+    TooLong {
+        /// Its bytes.
+        bytes: usize,
+        /// The most that fit.
+        most: usize,
+    },
+    /// As many datagrams wait for the granted rate as may.
+    QueueFull,
+    /// Its group is broken: the encoder has been asked for a new start.
+    BrokenGroup,
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { bytes, most } => {
+                write!(f, "a datagram of {bytes} bytes, of which {most} can be repaired")
+            }
+            Self::QueueFull => write!(f, "the queue is full"),
+            Self::BrokenGroup => write!(f, "a frame that this one refers to is lost"),
+        }
+    }
+}
+
+impl core::error::Error for SendError {}
+
+/// What [`Sender::poll_transmit`] wrote.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sent {
+    /// A datagram of the application.
+    Source(Esi),
+    /// A datagram again.
+    Repeat(Esi),
+    /// A coded packet with a frame.
+    Parity,
+    /// A coded packet in an answer.
+    Surplus,
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum SenderEvent {
+    /// A frame is lost for the receiver, or was too old to be sent.
+    Lost {
+        /// Its number.
+        frame: u16,
+    },
+    /// The present group is broken: ask the encoder for a frame that refers to nothing before.
+    NewStart,
+    /// The channel and the budget do not allow the target.
+    OutOfReach {
+        /// Frames that are missed nevertheless, by the model.
+        missed: f64,
+    },
+}
+
+/// What was sent, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SenderCounts {
+    /// Datagrams of the application.
+    pub source: u64,
+    /// Repeats.
+    pub repeats: u64,
+    /// Coded packets with frames.
+    pub parity: u64,
+    /// Coded packets in answers.
+    pub surplus: u64,
+    /// Bytes of datagrams of the application, with identifiers.
+    pub source_bytes: u64,
+    /// Bytes of all else.
+    pub repair_bytes: u64,
+    /// Frames that were dropped before they were sent.
+    pub dropped_frames: u64,
+    /// Coded packets that were not sent because they exceeded the source's share.
+    pub over_share: u64,
+    /// Reports.
+    pub reports: u64,
+    /// Datagrams from the receiver that were none of this layer.
+    pub invalid: u64,
+}
+
+#[derive(Debug)]
+struct Queued {
+    header: AduHeader,
+    captured: Instant,
+    bytes: Vec<u8>,
+}
+
+/// A repair packet that is to be sent.
+#[derive(Clone, Copy, Debug)]
+struct Repair {
+    what: What,
+    answer: Option<Answer>,
+    deadline: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Repeat(Esi),
+    Coded { first: Esi, end: Esi },
+}
+
+/// The sending end.
+///
+/// After [`Sender::send`], [`Sender::handle_packet`] or [`Sender::handle_timeout`], call [`Sender::poll_transmit`] until it returns
+/// `None`, then [`Sender::poll_event`], and wait until [`Sender::poll_timeout`].
+#[derive(Debug)]
+pub struct Sender {
+    config: SenderConfig,
+    encoder: Encoder,
+    planner: Planner,
+    estimator: Estimator,
+    groups: Groups,
+    flight: Flight,
+    queue: VecDeque<Queued>,
+    repairs: VecDeque<Repair>,
+    spare: Vec<Vec<u8>>,
+    scratch: Vec<u8>,
+    grant: Grant,
+    share: Share,
+    verdict: Cause,
+    /// The frame that is being queued: its number, when it was captured, and its datagrams so far.
+    opened: Option<(u16, Instant, u32)>,
+    next_frame: u16,
+    lost: Option<u16>,
+    out_of_reach: bool,
+    events: VecDeque<SenderEvent>,
+    counts: SenderCounts,
+}
+
+impl Sender {
+    /// A sender whose first symbol has the identifier 0.
+    #[must_use]
+    pub fn new(config: SenderConfig) -> Self {
+        let estimator = Estimator::new();
+        Self {
+            config,
+            encoder: Encoder::new(config.code(), Esi(0)),
+            planner: Planner::new(config.planner, estimator.model()),
+            estimator,
+            groups: Groups::new(),
+            flight: Flight::new(config.round_trip),
+            queue: VecDeque::new(),
+            repairs: VecDeque::new(),
+            spare: Vec::new(),
+            scratch: Vec::new(),
+            grant: Grant::unlimited(),
+            share: Share::new(),
+            verdict: Cause::Unknown,
+            opened: None,
+            next_frame: 0,
+            lost: None,
+            out_of_reach: false,
+            events: VecDeque::new(),
+            counts: SenderCounts::default(),
+        }
+    }
+
+    /// What was sent, and why.
+    #[must_use]
+    pub fn counts(&self) -> SenderCounts {
+        self.counts
+    }
+    /// Datagrams of the application that wait.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.queue.len()
+    }
+    /// The channel as estimated.
+    #[must_use]
+    pub fn channel(&self) -> Channel {
+        self.estimator.model()
+    }
+    /// The round-trip time that decides how many rounds are left.
+    #[must_use]
+    pub fn round_trip(&self) -> Duration {
+        self.flight.round_trip()
+    }
+    /// The rate that the congestion control grants to source and repair together; `None` for no limit.
+    pub fn set_granted_rate(&mut self, now: Instant, rate: Option<DataRate>) {
+        self.grant.set(now, rate);
+    }
+    /// The verdict of the loss classifier on the losses that reports tell from now on. Until there is one, no loss raises parity.
+    pub fn set_verdict(&mut self, verdict: Cause) {
+        self.verdict = verdict;
+    }
+    /// What repair may use from now on of the time from capture to delivery.
+    pub fn set_latency(&mut self, latency: Duration) {
+        self.config.latency = latency;
+    }
+
+    /// Takes a datagram.
+    ///
+    /// # Errors
+    /// If it is too long, if too many wait, or if the datagram is of no use to the receiver.
+    pub fn send(&mut self, now: Instant, payload: &[u8], mark: Mark) -> Result<(), SendError> {
+        let most = self.config.most_payload();
+        if payload.len() > most {
+            return Err(SendError::TooLong { bytes: payload.len(), most });
+        }
+        if self.queue.len() >= self.config.queue {
+            return Err(SendError::QueueFull);
+        }
+        let (frame, captured, index) = match self.opened {
+            Some(opened) => opened,
+            None => {
+                let frame = self.next_frame;
+                self.next_frame = frame.wrapping_add(1);
+                self.groups.on_frame(frame, mark.role);
+                (frame, mark.captured.unwrap_or(now), 0)
+            }
+        };
+        self.opened = (!mark.ends_frame).then_some((frame, captured, index + 1));
+        if self.config.skips_broken_groups && self.groups.is_broken() {
+            return Err(SendError::BrokenGroup);
+        }
+        let header = AduHeader {
+            frame,
+            time: AduHeader::time_of(captured),
+            index: index.min(255) as u8,
+            count: mark.count,
+            is_last: mark.ends_frame,
+            role: mark.role,
+        };
+        let mut bytes = self.spare.pop().unwrap_or_default();
+        bytes.clear();
+        bytes.extend_from_slice(payload);
+        self.queue.push_back(Queued { header, captured, bytes });
+        Ok(())
+    }
+
+    /// Takes a datagram from the receiver.
+    ///
+    /// # Errors
+    /// If it is no report; it is counted.
+    pub fn handle_packet(&mut self, now: Instant, bytes: &[u8]) -> Result<(), WireError> {
+        let report = match Datagram::decode(bytes) {
+            Ok(Datagram::Report(report)) => report,
+            Ok(_) => {
+                self.counts.invalid += 1;
+                return Err(WireError::Invalid("direction"));
+            }
+            Err(error) => {
+                self.counts.invalid += 1;
+                return Err(error);
+            }
+        };
+        self.on_report(now, &report);
+        Ok(())
+    }
+
+    /// A report, as decoded or as made from other feedback, such as an Ack Vector: which source symbols arrived is the request.
+    pub fn on_report(&mut self, now: Instant, report: &Report) {
+        self.counts.reports += 1;
+        if !self.flight.on_report(now, report, self.encoder.next()) {
+            self.counts.invalid += 1;
+            return;
+        }
+        self.flight.record_losses(report, self.verdict, &mut self.estimator);
+        self.planner.set_channel(self.estimator.model());
+        if let Some(frame) = report.lost.filter(|&frame| self.lost != Some(frame)) {
+            self.lost = Some(frame);
+            self.on_lost(frame);
+        }
+        self.answer(now, report);
+    }
+
+    fn on_lost(&mut self, frame: u16) {
+        self.events.push_back(SenderEvent::Lost { frame });
+        if self.groups.on_lost(frame) {
+            self.events.push_back(SenderEvent::NewStart);
+        }
+        // A peer that reports what it likes fills no memory.
+        while self.events.len() > 64 {
+            self.events.pop_front();
+        }
+    }
+
+    /// Time has passed.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.answer_held(now);
+        self.expire(now);
+    }
+
+    /// When [`Sender::handle_timeout`] and [`Sender::poll_transmit`] are due.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let waits = !self.queue.is_empty() || !self.repairs.is_empty();
+        let grant = waits.then(|| self.grant.opens());
+        [grant, self.flight.held_until()].into_iter().flatten().min()
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<SenderEvent> {
+        self.events.pop_front()
+    }
+
+    /// Writes the next datagram into `out`, which is cleared: answers first, then parity, then the application's.
+    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Sent> {
+        out.clear();
+        self.drop_late(now);
+        if (self.queue.is_empty() && self.repairs.is_empty()) || !self.grant.is_open(now) {
+            return None;
+        }
+        while let Some(repair) = self.repairs.pop_front() {
+            if let Some(sent) = self.write_repair(now, repair, out) {
+                self.grant.on_sent(out.len());
+                self.counts.repair_bytes += out.len() as u64;
+                return Some(sent);
+            }
+            out.clear();
+        }
+        let queued = self.queue.pop_front()?;
+        let sent = self.write_source(now, &queued, out);
+        self.spare.push(queued.bytes);
+        sent
+    }
+
+    /// Frames whose deadline has passed before they were sent, and the rest of a broken group, are dropped whole.
+    fn drop_late(&mut self, now: Instant) {
+        while let Some(queued) = self.queue.front() {
+            let header = queued.header;
+            let is_late = queued.captured + self.config.latency < now;
+            let is_useless =
+                self.config.skips_broken_groups && self.groups.is_broken() && header.role != Role::Start;
+            if header.index > 0 && !is_useless || !(is_late || is_useless) {
+                return;
+            }
+            while let Some(dropped) = self.queue.pop_front_if(|queued| queued.header.frame == header.frame) {
+                self.spare.push(dropped.bytes);
+            }
+            self.counts.dropped_frames += 1;
+            self.on_lost(header.frame);
+        }
+    }
+
+    fn write_source(&mut self, now: Instant, queued: &Queued, out: &mut Vec<u8>) -> Option<Sent> {
+        self.scratch.clear();
+        queued.header.encode(&mut self.scratch);
+        self.scratch.extend_from_slice(&queued.bytes);
+        self.expire(now);
+        // The length was checked when the datagram was accepted.
+        let esi = self.encoder.push(0, &self.scratch).ok()?;
+        wire::begin_source(None, out);
+        out.extend_from_slice(&self.scratch);
+        esi.encode(out);
+        self.grant.on_sent(out.len());
+        self.share.on_source(now, out.len());
+        self.counts.source += 1;
+        self.counts.source_bytes += out.len() as u64;
+        let deadline = queued.captured + self.config.latency;
+        self.flight.on_source(now, esi, &queued.header, queued.captured, deadline);
+        if queued.header.is_last {
+            self.end_frame(now);
+        }
+        Some(Sent::Source(esi))
+    }
+
+    /// The frame has been sent: its plan is made, and parity follows.
+    fn end_frame(&mut self, now: Instant) {
+        let Some(frame) = self.flight.newest() else { return };
+        let (rounds, frames) = self.flight.room(now, frame);
+        let packets = frame.packets as usize;
+        let choice = self.planner.choose(packets, rounds, frames);
+        let was_out_of_reach = core::mem::replace(&mut self.out_of_reach, choice.is_out_of_reach);
+        if choice.is_out_of_reach && !was_out_of_reach {
+            self.events.push_back(SenderEvent::OutOfReach { missed: choice.missed });
+        }
+        let parity = self.flight.plan(choice);
+        let (first, end) = (self.flight.oldest_in_time(now), self.encoder.next());
+        let deadline = self.flight.newest().map_or(now, |frame| frame.deadline);
+        let what = What::Coded { first, end };
+        self.repairs.extend((0..parity).map(|_| Repair { what, answer: None, deadline }));
+    }
+
+    fn write_repair(&mut self, now: Instant, repair: Repair, out: &mut Vec<u8>) -> Option<Sent> {
+        // Too late to be of use. The answer's end is then noticed by time.
+        if repair.deadline < now {
+            return None;
+        }
+        match repair.what {
+            What::Repeat(esi) => {
+                let symbol = self.encoder.symbol(esi)?.get(ADUI_HEADER..)?;
+                wire::begin_source(repair.answer, out);
+                out.extend_from_slice(symbol);
+                esi.encode(out);
+                if let Some(answer) = repair.answer {
+                    self.flight.on_repeat(now, esi, answer.number);
+                }
+                self.counts.repeats += 1;
+                Some(Sent::Repeat(esi))
+            }
+            What::Coded { first, end } => {
+                self.scratch.clear();
+                let id = self.encoder.combine(first, end, &mut self.scratch)?;
+                wire::begin_repair(repair.answer, out);
+                id.encode(out);
+                let zeros = self.scratch.iter().rev().take_while(|&&byte| byte == 0).count();
+                let length = (self.scratch.len() - zeros).max(1);
+                out.extend_from_slice(&self.scratch[..length]);
+                if !self.share.take(now, out.len()) {
+                    self.counts.over_share += 1;
+                    return None;
+                }
+                let is_surplus = repair.answer.is_some();
+                let counter = if is_surplus { &mut self.counts.surplus } else { &mut self.counts.parity };
+                *counter += 1;
+                Some(if is_surplus { Sent::Surplus } else { Sent::Parity })
+            }
+        }
+    }
+
+    /// Forgets frames for which nothing can be sent any more.
+    fn expire(&mut self, now: Instant) {
+        let first = self.flight.expire(now, self.encoder.next());
+        self.encoder.forget_before(first);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! Answers to reports: how many packets for which frame, and when they wait.
+
+use whimbrel_units::Instant;
+
+use super::flight::Missing;
+use super::{Repair, Sender, What};
+use crate::wire::{Answer, Report};
+
+/// The probability of a loss now above which answers wait for a sign of life.
+const RISK: f64 = 0.2;
+/// The same for the last answer that is in time, after which the frame is given up.
+const LAST_RISK: f64 = 0.5;
+
+impl Sender {
+    /// Answers a report.
+    pub(super) fn answer(&mut self, now: Instant, report: &Report) {
+        let channel = self.estimator.model();
+        let silent_for = self.flight.silent_for(report);
+        let risk = silent_for.map_or(0.0, |after| channel.again(after + 1));
+        let waits = risk > RISK.max(3.0 * channel.mean());
+        let start = self.repairs.len();
+        let mut number = None;
+        let frames = self.flight.frames().count();
+        for index in 0..frames {
+            let Some(frame) = self.flight.frames().nth(index) else { break };
+            let rounds = self.flight.rounds_left(frame, now);
+            let missing = self.flight.missing(frame, report);
+            let plan = frame.plan();
+            if missing.needed == 0 || rounds == 0 || !self.is_time(now, frame, &missing, rounds) {
+                if missing.span.is_none() {
+                    self.hold(index, false);
+                }
+                continue;
+            }
+            let sent = plan.map_or(missing.needed, |plan| plan.answer(rounds, missing.needed));
+            self.hold(index, waits);
+            if waits {
+                continue;
+            }
+            let answer = *number.get_or_insert_with(|| self.flight.begin_answer());
+            let answer = Answer { number: answer, report: report.number, is_last: false };
+            self.queue_answer(now, index, missing, sent, answer, report);
+        }
+        self.mark_last(start);
+    }
+
+    /// A part of a frame is answered only if there is no time for an answer for all of it.
+    fn is_time(&self, now: Instant, frame: &super::Frame, missing: &Missing, rounds: usize) -> bool {
+        if missing.is_observed {
+            return true;
+        }
+        let Some(end) = self.flight.end_report(frame) else {
+            // The frame is still being sent.
+            return rounds <= 1;
+        };
+        self.flight.rounds_left(frame, end.max(now)) == 0
+    }
+
+    fn hold(&mut self, index: usize, is_held: bool) {
+        if let Some(frame) = self.flight.frame_mut(index) {
+            frame.is_held = is_held;
+        }
+    }
+
+    /// Queues repeats of what is missing, and coded packets for the rest.
+    fn queue_answer(
+        &mut self,
+        now: Instant,
+        index: usize,
+        missing: Missing,
+        sent: usize,
+        answer: Answer,
+        report: &Report,
+    ) {
+        let (Some((first, last)), Some(frame)) = (missing.span, self.flight.frame_mut(index)) else { return };
+        let (deadline, number, answer) = (frame.deadline, answer.number, Some(answer));
+        let count = last.since(first).max(0) as u32 + 1;
+        let mut left = missing.needed;
+        for esi in (0..count).map(|i| first.plus(i)) {
+            let is_wanted = self.flight.is_wanted(esi, report);
+            if left > 0 && is_wanted {
+                self.repairs.push_back(Repair { what: What::Repeat(esi), answer, deadline });
+                self.flight.on_repeat(now, esi, number);
+                left -= 1;
+            }
+        }
+        let surplus = sent.saturating_sub(missing.needed - left);
+        let what = What::Coded { first, end: last.plus(1) };
+        self.repairs.extend((0..surplus).map(|_| Repair { what, answer, deadline }));
+        if surplus > 0 {
+            self.flight.on_surplus(index, surplus, now);
+        }
+    }
+
+    fn mark_last(&mut self, start: usize) {
+        if self.repairs.len() > start
+            && let Some(Repair { answer: Some(answer), .. }) = self.repairs.back_mut()
+        {
+            answer.is_last = true;
+        }
+    }
+
+    /// Held answers are sent at the last instant, unless the channel is more likely to swallow them.
+    pub(super) fn answer_held(&mut self, now: Instant) {
+        if self.flight.held_until().is_none_or(|until| until > now) {
+            return;
+        }
+        let Some(report) = self.flight.newest_report() else { return };
+        let channel = self.estimator.model();
+        let risk = self.flight.silent_for(&report).map_or(0.0, |after| channel.again(after + 1));
+        let start = self.repairs.len();
+        let mut number = None;
+        let frames = self.flight.frames().count();
+        for index in 0..frames {
+            let Some(frame) = self.flight.frames().nth(index) else { break };
+            let is_due = frame.is_held && self.flight.rounds_left(frame, now + super::flight::NOTICE) == 0;
+            if !is_due {
+                continue;
+            }
+            let missing = self.flight.missing(frame, &report);
+            self.hold(index, false);
+            if risk < LAST_RISK && missing.needed > 0 {
+                let answer = *number.get_or_insert_with(|| self.flight.begin_answer());
+                let answer = Answer { number: answer, report: 0, is_last: false };
+                self.queue_answer(now, index, missing, missing.needed, answer, &report);
+            }
+        }
+        self.mark_last(start);
+    }
+}

@@ -1,0 +1,377 @@
+//! What is under way: the frames that can still be repaired, their packets, and what the last report tells of them.
+
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+
+use whimbrel_units::{Duration, Instant};
+
+use crate::channel::{Cause, Estimator};
+use crate::decision::{Choice, Plan};
+use crate::fecframe::Esi;
+use crate::wire::{AduHeader, Report};
+
+/// A packet's transmissions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packet {
+    pub(super) sent: Instant,
+    /// When it was sent last, and in which answer.
+    again: Option<(Instant, u8)>,
+}
+
+/// A frame that can still be repaired.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) captured: Instant,
+    /// The last instant at which a packet is sent that arrives in time.
+    pub(super) deadline: Instant,
+    pub(super) first: Esi,
+    pub(super) packets: u32,
+    /// When its last packet was sent; `None` before.
+    pub(super) ended: Option<Instant>,
+    choice: Option<Arc<Choice>>,
+    is_safe: bool,
+    /// The newest coded packets for it: the answer, their number, and when they were sent.
+    surplus: Option<(u8, usize, Instant)>,
+    /// An answer waits for a sign of life, or for the last instant.
+    pub(super) is_held: bool,
+}
+
+impl Frame {
+    pub(super) fn plan(&self) -> Option<&Plan> {
+        let mix = &self.choice.as_ref()?.rounds;
+        Some(if self.is_safe { &mix.safe } else { &mix.cheap })
+    }
+}
+
+/// What a frame misses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Missing {
+    /// Packets that are needed, beyond those that are under way.
+    pub(super) needed: usize,
+    /// The first and the last that were lost.
+    pub(super) span: Option<(Esi, Esi)>,
+    /// The report tells of all its packets.
+    pub(super) is_observed: bool,
+}
+
+/// Frames and packets.
+#[derive(Debug)]
+pub(super) struct Flight {
+    frames: VecDeque<Frame>,
+    /// Of the symbols from `first` on.
+    packets: VecDeque<Packet>,
+    first: Esi,
+    /// Smoothed round-trip time and its mean deviation.
+    round_trip: Duration,
+    variation: Duration,
+    is_measured: bool,
+    interval: Duration,
+    /// What was sent until then is known or lost, by the newest report.
+    horizon: Option<Instant>,
+    report: Option<Report>,
+    /// The first symbol that the estimator has not seen.
+    recorded: Esi,
+    answer: u8,
+    safe_share: f64,
+    parity_share: f64,
+}
+
+/// Time for which the arrival of other packets is awaited before one counts as lost, besides the jitter.
+const TOLERANCE: Duration = Duration::from_micros(500);
+/// From the end of a frame until the receiver notices a loss at its end.
+pub(super) const NOTICE: Duration = Duration::from_millis(1);
+
+impl Flight {
+    pub(super) fn new(round_trip: Duration) -> Self {
+        Self {
+            frames: VecDeque::new(),
+            packets: VecDeque::new(),
+            first: Esi(0),
+            round_trip,
+            variation: Duration::ZERO,
+            is_measured: false,
+            interval: Duration::ZERO,
+            horizon: None,
+            report: None,
+            recorded: Esi(0),
+            answer: 0,
+            safe_share: 0.0,
+            parity_share: 0.0,
+        }
+    }
+
+    pub(super) fn round_trip(&self) -> Duration {
+        self.round_trip
+    }
+    /// The time of a round: from one answer to the next.
+    fn round(&self) -> Duration {
+        self.round_trip + self.variation + Duration::from_micros(200)
+    }
+    fn tolerance(&self) -> Duration {
+        TOLERANCE + self.variation
+    }
+    pub(super) fn newest(&self) -> Option<&Frame> {
+        self.frames.back()
+    }
+    pub(super) fn frames(&self) -> impl Iterator<Item = &Frame> {
+        self.frames.iter()
+    }
+    pub(super) fn frame_mut(&mut self, index: usize) -> Option<&mut Frame> {
+        self.frames.get_mut(index)
+    }
+    fn packet_mut(&mut self, esi: Esi) -> Option<&mut Packet> {
+        self.packets.get_mut(usize::try_from(esi.since(self.first)).ok()?)
+    }
+    pub(super) fn packet(&self, esi: Esi) -> Option<&Packet> {
+        self.packets.get(usize::try_from(esi.since(self.first)).ok()?)
+    }
+
+    /// A packet of the application was sent.
+    pub(super) fn on_source(
+        &mut self,
+        now: Instant,
+        esi: Esi,
+        header: &AduHeader,
+        captured: Instant,
+        deadline: Instant,
+    ) {
+        let begins = self.frames.back().is_none_or(|frame| frame.ended.is_some());
+        if begins {
+            if let Some(before) = self.frames.back() {
+                let step = captured - before.captured;
+                if !step.is_zero() {
+                    self.interval = step;
+                }
+            }
+            self.frames.push_back(Frame {
+                captured,
+                deadline,
+                first: esi,
+                packets: 0,
+                ended: None,
+                choice: None,
+                is_safe: false,
+                surplus: None,
+                is_held: false,
+            });
+        }
+        if self.packets.is_empty() {
+            self.first = esi;
+        }
+        self.packets.push_back(Packet { sent: now, again: None });
+        if let Some(frame) = self.frames.back_mut() {
+            frame.packets += 1;
+            frame.ended = header.is_last.then_some(now);
+        }
+    }
+
+    /// A packet is about to be sent again, or was.
+    pub(super) fn on_repeat(&mut self, now: Instant, esi: Esi, answer: u8) {
+        if let Some(packet) = self.packet_mut(esi) {
+            packet.again = Some((now, answer));
+        }
+    }
+
+    /// Rounds that are left for a frame whose end is sent now, and the frames whose parity is in time for it, itself included.
+    pub(super) fn room(&self, now: Instant, frame: &Frame) -> (usize, usize) {
+        let slack = frame.deadline.saturating_since(now);
+        let rounds = whole(slack.saturating_sub(NOTICE + self.tolerance()), self.round());
+        let frames =
+            if self.interval.is_zero() { 0 } else { whole(slack.saturating_sub(NOTICE), self.interval) };
+        (rounds, frames + 1)
+    }
+
+    /// Answers that can still be given, with one at `at`.
+    pub(super) fn rounds_left(&self, frame: &Frame, at: Instant) -> usize {
+        if at > frame.deadline {
+            return 0;
+        }
+        1 + whole(frame.deadline - at, self.round())
+    }
+    /// When the report on the end of a frame is expected.
+    pub(super) fn end_report(&self, frame: &Frame) -> Option<Instant> {
+        frame.ended.map(|ended| ended + self.round_trip + NOTICE)
+    }
+
+    /// Notes the plan of the newest frame, and returns the number of its parity packets.
+    pub(super) fn plan(&mut self, choice: Arc<Choice>) -> usize {
+        let Some(frame) = self.frames.back_mut() else { return 0 };
+        let packets = frame.packets as usize;
+        let parity = if let Some(window) = choice.window {
+            self.parity_share += window.overhead * packets as f64;
+            let whole = self.parity_share as usize;
+            self.parity_share -= whole as f64;
+            whole
+        } else {
+            self.safe_share += choice.rounds.share;
+            frame.is_safe = self.safe_share >= 1.0;
+            if frame.is_safe {
+                self.safe_share -= 1.0;
+            }
+            let plan = if frame.is_safe { &choice.rounds.safe } else { &choice.rounds.cheap };
+            plan.parity_for(packets)
+        };
+        frame.choice = Some(choice);
+        parity
+    }
+
+    /// The first symbol of the oldest frame that parity sent now can complete in time.
+    pub(super) fn oldest_in_time(&self, now: Instant) -> Esi {
+        let frame = self.frames.iter().find(|frame| frame.deadline >= now);
+        frame.map_or(self.first, |frame| frame.first)
+    }
+
+    /// Takes in a report. Returns `false` if it tells of what was not sent.
+    pub(super) fn on_report(&mut self, now: Instant, report: &Report, next: Esi) -> bool {
+        if report.next.since(next) > 0 {
+            return false;
+        }
+        self.report = Some(*report);
+        let Some(echoed) = report.echo.and_then(|echo| self.packet(echo)).copied() else { return true };
+        // A round trip is never negative, so that a hold time that is too long is a lie.
+        let Some(sample) = now.saturating_since(echoed.sent).as_nanos().checked_sub(report.hold.as_nanos())
+        else {
+            return false;
+        };
+        self.measure(Duration::from_nanos(sample));
+        let horizon = echoed.sent + report.hold;
+        self.horizon = Some(self.horizon.map_or(horizon, |before| before.max(horizon)));
+        true
+    }
+
+    pub(super) fn newest_report(&self) -> Option<Report> {
+        self.report
+    }
+
+    /// RFC 6298, Section 2.
+    fn measure(&mut self, sample: Duration) {
+        if !self.is_measured {
+            self.is_measured = true;
+            self.round_trip = sample;
+            return;
+        }
+        let deviation = self.round_trip.saturating_sub(sample) + sample.saturating_sub(self.round_trip);
+        self.variation = (self.variation * 3 + deviation) / 4;
+        self.round_trip = (self.round_trip * 7 + sample) / 8;
+    }
+
+    /// Hands to the estimator which packets were lost, each once, when it is certain.
+    pub(super) fn record_losses(&mut self, report: &Report, verdict: Cause, estimator: &mut Estimator) {
+        let Some(horizon) = self.horizon else { return };
+        if self.recorded.since(self.first) < 0 {
+            self.recorded = self.first;
+        }
+        while report.next.since(self.recorded) > 0 {
+            let esi = self.recorded;
+            let is_certain =
+                self.packet(esi).is_none_or(|packet| packet.sent + self.tolerance() * 4 <= horizon);
+            if !is_certain {
+                return;
+            }
+            if let Some(arrived) = report.arrived(esi) {
+                estimator.record((!arrived).then_some(verdict));
+            }
+            self.recorded = esi.plus(1);
+        }
+    }
+
+    /// Packets that were sent after the newest that the report tells of: how long ago the channel's state was seen, in packets. `None` if the
+    /// newest packet that must have arrived did.
+    pub(super) fn silent_for(&self, report: &Report) -> Option<u32> {
+        let horizon = self.horizon?;
+        let mut after = 0;
+        for packet in self.packets.iter().rev() {
+            if packet.sent + self.tolerance() <= horizon {
+                break;
+            }
+            after += 1;
+        }
+        let newest = self.packets.len().checked_sub(after + 1)?;
+        let is_lost = report.next.since(self.first.plus(newest as u32)) <= 0
+            || report.arrived(self.first.plus(newest as u32)) == Some(false);
+        is_lost.then_some(after as u32)
+    }
+
+    /// What a frame misses, by a report.
+    pub(super) fn missing(&self, frame: &Frame, report: &Report) -> Missing {
+        let (mut lost, mut under_way, mut span) = (0_usize, 0_usize, None);
+        let mut is_observed = frame.ended.is_some();
+        for i in 0..frame.packets {
+            let esi = frame.first.plus(i);
+            let Some(packet) = self.packet(esi) else { continue };
+            is_observed &= report.next.since(esi) > 0 || self.must_have_arrived(packet.sent);
+            if self.is_lost(esi, packet, report) {
+                lost += 1;
+                under_way += usize::from(self.is_under_way(packet.again, report));
+                span = Some((span.map_or(esi, |(first, _)| first), esi));
+            }
+        }
+        if let Some((answer, count, at)) = frame.surplus {
+            under_way += if self.is_under_way(Some((at, answer)), report) { count } else { 0 };
+        }
+        Missing { needed: lost.saturating_sub(under_way), span, is_observed }
+    }
+
+    fn must_have_arrived(&self, sent: Instant) -> bool {
+        self.horizon.is_some_and(|horizon| sent + self.tolerance() <= horizon)
+    }
+    fn is_lost(&self, esi: Esi, packet: &Packet, report: &Report) -> bool {
+        if report.next.since(esi) > 0 { report.wants(esi) } else { self.must_have_arrived(packet.sent) }
+    }
+    /// `true` if the report cannot tell yet of what was sent in an answer.
+    fn is_under_way(&self, sent: Option<(Instant, u8)>, report: &Report) -> bool {
+        sent.is_some_and(|(at, answer)| {
+            let is_complete = report.answer != 0 && report.answer.wrapping_sub(answer) as i8 >= 0;
+            !is_complete && !self.must_have_arrived(at)
+        })
+    }
+
+    /// `true` if the packet is missing by the report and not under way.
+    pub(super) fn is_wanted(&self, esi: Esi, report: &Report) -> bool {
+        self.packet(esi).is_some_and(|packet| {
+            self.is_lost(esi, packet, report) && !self.is_under_way(packet.again, report)
+        })
+    }
+
+    /// Begins an answer and returns its number.
+    pub(super) fn begin_answer(&mut self) -> u8 {
+        self.answer = if self.answer == u8::MAX { 1 } else { self.answer + 1 };
+        self.answer
+    }
+
+    pub(super) fn on_surplus(&mut self, index: usize, count: usize, now: Instant) {
+        let answer = self.answer;
+        if let Some(frame) = self.frames.get_mut(index) {
+            frame.surplus = Some((answer, count, now));
+        }
+    }
+
+    /// When held answers are due: at the last instant for the first of them.
+    pub(super) fn held_until(&self) -> Option<Instant> {
+        self.frames
+            .iter()
+            .filter(|frame| frame.is_held)
+            .map(|frame| frame.deadline.saturating_sub(NOTICE))
+            .min()
+    }
+
+    /// Forgets the frames whose deadline has passed. Returns the first symbol that is kept.
+    pub(super) fn expire(&mut self, now: Instant, next: Esi) -> Esi {
+        while self.frames.front().is_some_and(|frame| frame.ended.is_some() && frame.deadline < now) {
+            self.frames.pop_front();
+        }
+        let keep = self.frames.front().map_or(next, |frame| frame.first);
+        // Packets are remembered for a while longer: reports still echo them.
+        let memory = self.round_trip * 4 + Duration::from_millis(500);
+        while self.first != keep && self.packets.front().is_some_and(|packet| packet.sent + memory < now) {
+            self.packets.pop_front();
+            self.first = self.first.plus(1);
+        }
+        keep
+    }
+}
+
+/// How often `unit` fits in `time`.
+fn whole(time: Duration, unit: Duration) -> usize {
+    usize::try_from(time.as_nanos() / unit.as_nanos().max(1)).unwrap_or(usize::MAX).min(64)
+}

@@ -1,0 +1,128 @@
+//! What may be sent: the granted rate, and coded packets up to the source's bytes.
+
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
+
+/// The granted rate, as a bucket of bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grant {
+    rate: Option<DataRate>,
+    /// Bytes that may be sent now; negative after a packet that was larger than the rest.
+    credit: f64,
+    updated: Instant,
+}
+
+impl Grant {
+    /// Bytes that may be sent at once, in time at the granted rate.
+    const BURST: Duration = Duration::from_millis(10);
+
+    pub(super) const fn unlimited() -> Self {
+        Self { rate: None, credit: 0.0, updated: Instant::ZERO }
+    }
+
+    pub(super) fn set(&mut self, now: Instant, rate: Option<DataRate>) {
+        self.update(now);
+        if self.rate.is_none() {
+            self.credit = 0.0;
+        }
+        self.rate = rate;
+        self.updated = now;
+    }
+
+    fn update(&mut self, now: Instant) {
+        if let Some(rate) = self.rate {
+            let gained = rate.as_bytes_per_second() * now.saturating_since(self.updated).as_secs_f64();
+            let most = rate.as_bytes_per_second() * Self::BURST.as_secs_f64();
+            self.credit = (self.credit + gained).min(most.max(1.0));
+        }
+        self.updated = now.max(self.updated);
+    }
+
+    pub(super) fn is_open(&mut self, now: Instant) -> bool {
+        self.update(now);
+        self.rate.is_none() || self.credit > 0.0
+    }
+
+    pub(super) fn on_sent(&mut self, bytes: usize) {
+        if self.rate.is_some() {
+            self.credit -= bytes as f64;
+        }
+    }
+
+    /// When the next packet may be sent.
+    pub(super) fn opens(&self) -> Instant {
+        match self.rate {
+            Some(rate) if self.credit <= 0.0 => {
+                let bytes = ByteCount::new(-self.credit as u64 + 1);
+                if rate.is_zero() {
+                    Instant::FAR_FUTURE
+                } else {
+                    self.updated + bytes / rate + Duration::from_nanos(1)
+                }
+            }
+            _ => self.updated,
+        }
+    }
+}
+
+const PARTS: usize = 64;
+const PART: u64 = 1_000_000_000 / PARTS as u64;
+
+/// Bytes of the last second.
+#[derive(Clone, Debug)]
+struct Second {
+    parts: [u64; PARTS],
+    sum: u64,
+    /// The part of time that the newest bytes belong to.
+    newest: u64,
+}
+
+impl Second {
+    fn advance(&mut self, now: Instant) {
+        let part = now.as_nanos() / PART;
+        let steps = part.saturating_sub(self.newest).min(PARTS as u64);
+        for step in 1..=steps {
+            let at = ((self.newest + step) % PARTS as u64) as usize;
+            self.sum -= core::mem::take(&mut self.parts[at]);
+        }
+        if steps == PARTS as u64 {
+            self.parts = [0; PARTS];
+            self.sum = 0;
+        }
+        self.newest = self.newest.max(part);
+    }
+    fn add(&mut self, bytes: usize) {
+        self.parts[(self.newest % PARTS as u64) as usize] += bytes as u64;
+        self.sum += bytes as u64;
+    }
+}
+
+/// Keeps coded packets at or below the source over a second (RFC 6363, Section 8.2).
+#[derive(Clone, Debug)]
+pub(super) struct Share {
+    source: Second,
+    coded: Second,
+}
+
+impl Share {
+    pub(super) const fn new() -> Self {
+        const EMPTY: Second = Second { parts: [0; PARTS], sum: 0, newest: 0 };
+        Self { source: EMPTY, coded: EMPTY }
+    }
+    pub(super) fn on_source(&mut self, now: Instant, bytes: usize) {
+        self.source.advance(now);
+        self.source.add(bytes);
+    }
+    /// Takes the bytes of a coded packet, if they are allowed.
+    pub(super) fn take(&mut self, now: Instant, bytes: usize) -> bool {
+        self.source.advance(now);
+        self.coded.advance(now);
+        let is_allowed = self.coded.sum + bytes as u64 <= self.source.sum;
+        if is_allowed {
+            self.coded.add(bytes);
+        }
+        is_allowed
+    }
+}
+
+#[cfg(test)]
+mod tests;

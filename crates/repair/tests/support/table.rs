@@ -1,0 +1,70 @@
+//! The rows of the table of bounds.
+
+use whimbrel_units::Duration;
+
+use super::simulation::{Loss, Outcome, Row};
+
+/// A row and its bound.
+pub struct Bound {
+    pub name: String,
+    pub row: Row,
+    pub rounds: usize,
+    /// The least overhead for at most 1e-4 missed frames; `None` if out of reach.
+    pub overhead: Option<f64>,
+    /// Missed frames with repeats alone.
+    pub repeats: f64,
+    /// Missed frames if nothing is repaired, and with all that a genie can do.
+    pub nothing: f64,
+    pub note: String,
+}
+
+impl Bound {
+    pub fn label(&self) -> String {
+        let medium = if self.row.is_video { "video" } else { "audio" };
+        format!("{}, {medium}, {}, {}", self.name, self.row.round_trip.as_millis(), self.row.budget.as_millis())
+    }
+
+    /// A line of the report.
+    pub fn line(&self, outcome: &Outcome) -> String {
+        let bound = self.overhead.map_or("-".to_owned(), |bound| format!("{:.2}", bound * 100.0));
+        let ratio = self.overhead.map_or(String::new(), |bound| format!(" ({:.2})", outcome.overhead / bound));
+        format!(
+            "{} | {} | {bound} | {:.2}{ratio} | {} = {:.1e} | {:.1e} | {}",
+            self.label(),
+            self.rounds,
+            outcome.overhead * 100.0,
+            outcome.missed,
+            outcome.missed_share(),
+            self.repeats,
+            self.note,
+        )
+    }
+}
+
+/// The rows in which the first copy is not late.
+pub(crate) fn bounds() -> impl Iterator<Item = Bound> {
+    let text = include_str!("../data/bounds.csv");
+    text.lines().skip(1).filter_map(|line| {
+        // The only name with a comma is in quotation marks.
+        let line = line.replace("\"bursts of 8, 5 %\"", "bursts of 8; 5 %");
+        let cells: Vec<&str> = line.split(',').collect();
+        let number = |index: usize| cells[index].parse::<f64>().ok();
+        let name = cells[0].replace(';', ",");
+        let milliseconds = |index: usize| Duration::from_millis(cells[index].parse().expect("milliseconds"));
+        let nothing = number(7)?;
+        Some(Bound {
+            row: Row {
+                loss: Loss::named(&name),
+                is_video: cells[1] == "video",
+                round_trip: milliseconds(2),
+                budget: milliseconds(3),
+            },
+            name,
+            rounds: cells[4].parse().expect("rounds"),
+            overhead: number(10),
+            repeats: number(8)?,
+            nothing,
+            note: cells[15].to_owned(),
+        })
+    })
+}
