@@ -379,7 +379,7 @@ impl Decoder {
     fn find_solved(&mut self) {
         let mut index = 0;
         while let Some(row) = self.rows.get(index) {
-            if row.coefficients.iter().filter(|&&c| c != 0).count() > 1 {
+            if row.coefficients.iter().filter(|&&c| c != 0).nth(1).is_some() {
                 index += 1;
                 continue;
             }

@@ -17,6 +17,9 @@ mod feedback;
 
 use feedback::Feedback;
 
+/// Symbols that the decoder remembers at least after their delivery.
+const MORE_SYMBOLS: u32 = 40;
+
 /// When datagrams are delivered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Delivery {
@@ -226,6 +229,9 @@ impl Receiver {
         let (_, payload) = self.header(esi)?;
         out.extend_from_slice(payload);
         self.next = esi.plus(1);
+        // Twice the symbols that are still of use remain, so that late ones help to solve the next (RFC 8681, Appendix D).
+        let window = self.decoder.next().since(self.next).max(0) as u32 + MORE_SYMBOLS;
+        self.decoder.forget_before(self.next.plus(window.wrapping_neg()));
         self.counts.delivered += 1;
         Some(Delivered { esi, frame: header.frame, role: header.role, ends_frame: header.is_last })
     }
@@ -243,7 +249,15 @@ impl Receiver {
 
     /// Time has passed.
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.feedback.on_time(now);
+        self.on_time(now);
+    }
+
+    fn on_time(&mut self, now: Instant) {
+        let (decoder, next) = (&self.decoder, self.next);
+        self.feedback.on_time(now, |first, last| {
+            let count = last.since(first).max(0) as u32 + 1;
+            (0..count).map(|i| first.plus(i)).any(|esi| esi.since(next) >= 0 && !decoder.is_known(esi))
+        });
     }
 
     /// When [`Receiver::handle_timeout`] is due.
@@ -256,26 +270,24 @@ impl Receiver {
     /// Writes a report into `out`, which is cleared, if one is due.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<()> {
         out.clear();
-        self.feedback.on_time(now);
+        self.on_time(now);
         if !self.feedback.is_ready(now) {
             return None;
         }
         self.abandon_late(now);
-        let mut wanted = self.decoder.wanted().filter(|esi| esi.since(self.next) >= 0).peekable();
-        if wanted.peek().is_none() && !self.feedback.is_needed() {
-            drop(wanted);
-            self.feedback.cancel();
-            return None;
-        }
-        let mut report = self.feedback.begin(now, self.decoder.next());
+        let next = self.decoder.next();
+        let mut report = self.feedback.begin(now, next);
         report.lost = self.newest_lost;
-        if let Some(&first) = wanted.peek() {
-            report.first = first;
+        for esi in self.decoder.wanted().filter(|esi| esi.since(self.next) >= 0) {
+            if report.wanted_count() == 0 {
+                report.first = esi;
+            }
+            // What the report has no room for is asked for later.
+            if !report.want(esi) {
+                break;
+            }
         }
-        // What the report has no room for is asked for later.
-        let _ = wanted.all(|esi| report.want(esi));
-        drop(wanted);
-        self.feedback.on_report(now, report.wanted_count() > 0);
+        self.feedback.on_report(now);
         report.encode(out);
         self.counts.reports += 1;
         self.counts.report_bytes += out.len() as u64;

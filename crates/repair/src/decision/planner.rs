@@ -14,7 +14,7 @@ const MOST_ROUNDS: usize = 5;
 /// Larger frames are planned in parts.
 const LARGEST: usize = 24;
 /// How far the channel's model may move before plans are computed again.
-const TOLERANCE: f64 = 0.06;
+const TOLERANCE: f64 = 0.08;
 
 /// What plans are for.
 #[derive(Clone, Copy, PartialEq, Debug)]

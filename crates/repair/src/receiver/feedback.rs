@@ -25,6 +25,16 @@ const MOST_SILENT: u32 = 32;
 /// Reports whose answers are awaited.
 const MOST_AWAITED: usize = 32;
 
+/// Symbols that were asked for.
+#[derive(Clone, Copy, Debug)]
+struct Awaited {
+    /// When the answer should be complete.
+    due: Instant,
+    reported: Instant,
+    first: Esi,
+    last: Esi,
+}
+
 /// The frame that arrives.
 #[derive(Clone, Copy, Debug)]
 struct Arriving {
@@ -57,10 +67,14 @@ pub(super) struct Feedback {
     now_due: Option<Instant>,
     tail_due: Option<Instant>,
     frame_due: Option<Instant>,
-    /// When the answers to the last reports should be complete.
-    awaited: VecDeque<Instant>,
-    /// A report is due even if nothing is wanted.
-    is_needed: bool,
+    awaited: VecDeque<Awaited>,
+    /// Symbols that the report that is due asks for, and the end of all that were asked for.
+    asking: VecDeque<(Esi, Esi)>,
+    asked: Esi,
+    /// The symbols of the rest of the frame.
+    tail: (Esi, Esi),
+    /// When the rest of an answer should have arrived.
+    answer_due: Option<Instant>,
     rare_due: Option<Instant>,
     silent: u32,
     last: Option<Instant>,
@@ -91,7 +105,10 @@ impl Feedback {
             tail_due: None,
             frame_due: None,
             awaited: VecDeque::new(),
-            is_needed: false,
+            asking: VecDeque::new(),
+            asked: Esi(0),
+            tail: (Esi(0), Esi(0)),
+            answer_due: None,
             rare_due: None,
             silent: 0,
             last: None,
@@ -134,12 +151,17 @@ impl Feedback {
             self.gap_noticed = now;
         }
         let first = esi.plus(u32::from(header.index).wrapping_neg());
-        let shows_older = is_gap && before.since(first) < 0 && misses_older;
-        let is_end = header.is_last || header.count.is_some_and(|count| header.index + 1 == count);
-        if shows_older || is_end && (misses_in_frame || misses_older && self.awaited.is_empty()) {
-            self.report_at(now + self.reorder);
+        // The beginning of the frame shows that what came before is lost.
+        if is_gap && misses_older && first.since(self.asked) > 0 && before.since(first) < 0 {
+            self.ask(before, first.plus(u32::MAX), now + self.reorder);
         }
-        self.tail_due = if is_end { None } else { self.tail(header) };
+        let is_end = header.is_last || header.count.is_some_and(|count| header.index + 1 == count);
+        if is_end && misses_in_frame {
+            self.ask(first, esi, now + self.reorder);
+        }
+        let left = header.count.map_or(1, |count| count.saturating_sub(header.index + 1).max(1));
+        self.tail = (first, esi.plus(u32::from(left)));
+        self.tail_due = if is_end { None } else { self.tail(left) };
         if self.rare_due.is_none() {
             self.rare_due = Some(now + RARELY);
         }
@@ -209,10 +231,20 @@ impl Feedback {
     }
 
     /// When the rest of the frame should have arrived.
-    fn tail(&self, header: &AduHeader) -> Option<Instant> {
+    fn tail(&self, left: u8) -> Option<Instant> {
         let arriving = self.arriving?;
-        let left = header.count.map_or(1, |count| count.saturating_sub(header.index + 1).max(1));
         Some(arriving.newest_at + self.gap * u64::from(left) + self.margin())
+    }
+
+    /// A report is due that asks for the symbols from the first to the last.
+    fn ask(&mut self, first: Esi, last: Esi, at: Instant) {
+        if self.asking.len() < MOST_AWAITED {
+            self.asking.push_back((first, last));
+        }
+        if last.plus(1).since(self.asked) > 0 {
+            self.asked = last.plus(1);
+        }
+        self.report_at(at);
     }
 
     /// A packet of an answer arrived.
@@ -224,10 +256,18 @@ impl Feedback {
             self.partial = answer.number;
             self.measure(now, answer.report);
         }
-        if answer.number == self.partial && answer.is_last {
+        if answer.number != self.partial {
+            return;
+        }
+        self.answer_due = Some(now + MARGIN * 2 + self.jitter);
+        if answer.is_last {
             self.answer = answer.number;
-            if !self.awaited.is_empty() {
-                self.report_at(now);
+            self.answer_due = None;
+            // What this answers and what is still missing can be asked for again.
+            let (number, reported) = self.sent[usize::from(answer.report) % 16];
+            if number == answer.report {
+                let answered = self.awaited.iter_mut().filter(|awaited| awaited.reported <= reported);
+                answered.for_each(|awaited| awaited.due = now);
             }
         }
     }
@@ -251,25 +291,35 @@ impl Feedback {
         self.now_due = Some(self.now_due.map_or(at, |due| due.min(at)));
     }
 
-    /// Timers that have passed become reports.
-    pub(super) fn on_time(&mut self, now: Instant) {
+    /// Timers that have passed become reports. `misses` tells whether symbols from the first to the last are unknown.
+    pub(super) fn on_time(&mut self, now: Instant, misses: impl Fn(Esi, Esi) -> bool) {
         let is_over = |due: &mut Option<Instant>| due.take_if(|due| *due <= now).is_some();
         let tail = is_over(&mut self.tail_due);
+        let answer = is_over(&mut self.answer_due);
+        let rare = is_over(&mut self.rare_due);
         let frame = self.frame_due.is_some_and(|due| due <= now);
         if frame {
             self.silent += 1;
+            self.ask(self.arrivals_end, self.arrivals_end, now);
             // The next one is expected an interval later.
-            self.frame_due = (self.silent < MOST_SILENT && !self.interval.is_zero()).then(|| {
-                self.frame_due.unwrap_or(now).max(now.saturating_sub(self.interval)) + self.interval
-            });
+            self.frame_due = (self.silent < MOST_SILENT && !self.interval.is_zero())
+                .then(|| self.frame_due.unwrap_or(now).max(now.saturating_sub(self.interval)) + self.interval);
         }
-        let rare = is_over(&mut self.rare_due);
-        let mut retry = false;
-        while self.awaited.pop_front_if(|due| *due <= now).is_some() {
-            retry = true;
+        let mut again = false;
+        let next_due = now + self.round_trip + self.margin() + MARGIN;
+        self.awaited.retain_mut(|awaited| {
+            if awaited.due > now {
+                return true;
+            }
+            let is_missing = misses(awaited.first, awaited.last);
+            again |= is_missing;
+            (awaited.due, awaited.reported) = (next_due, now);
+            is_missing
+        });
+        if tail {
+            self.ask(self.tail.0, self.tail.1, now);
         }
-        self.is_needed |= tail || frame || rare;
-        if tail || frame || retry || rare {
+        if answer || rare || again {
             self.report_at(now);
         }
     }
@@ -281,18 +331,9 @@ impl Feedback {
 
     pub(super) fn due(&self) -> Option<Instant> {
         let spaced = self.last.map_or(Instant::ZERO, |last| last + SPACING);
-        let awaited = self.awaited.front().copied();
-        let timers = [self.now_due, self.tail_due, self.frame_due, awaited, self.rare_due];
+        let awaited = self.awaited.iter().map(|awaited| awaited.due).min();
+        let timers = [self.now_due, self.tail_due, self.frame_due, self.answer_due, awaited, self.rare_due];
         timers.into_iter().flatten().min().map(|due| due.max(spaced))
-    }
-
-    /// `true` if the report that is due is of use if nothing is wanted.
-    pub(super) fn is_needed(&self) -> bool {
-        self.is_needed
-    }
-    /// The report that was due has become superfluous.
-    pub(super) fn cancel(&mut self) {
-        self.now_due = None;
     }
 
     /// A report without its wanted symbols.
@@ -310,14 +351,18 @@ impl Feedback {
         report
     }
 
-    pub(super) fn on_report(&mut self, now: Instant, wants: bool) {
+    /// The report that was due is sent.
+    pub(super) fn on_report(&mut self, now: Instant) {
         self.last = Some(now);
         self.since = 0;
         self.now_due = None;
         self.rare_due = Some(now + RARELY);
-        self.is_needed = false;
-        if (wants || self.silent > 0) && self.awaited.len() < MOST_AWAITED {
-            self.awaited.push_back(now + self.round_trip + self.margin() + MARGIN);
+        let due = now + self.round_trip + self.margin() + MARGIN;
+        while let Some((first, last)) = self.asking.pop_front() {
+            if self.awaited.len() >= MOST_AWAITED {
+                self.awaited.pop_front();
+            }
+            self.awaited.push_back(Awaited { due, reported: now, first, last });
         }
     }
 }

@@ -8,24 +8,24 @@ use whimbrel_repair::sender::{Mark, Sender, SenderConfig, SenderCounts};
 use whimbrel_units::{Duration, Instant};
 
 /// SplitMix64.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
-    pub fn word(&mut self) -> u64 {
+    pub(crate) fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     }
-    pub fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         (self.word() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
 /// What loses packets.
 #[derive(Clone, Copy, Debug)]
-pub enum Loss {
+pub(crate) enum Loss {
     /// The state moves before each packet.
     Packets(Channel),
     /// The state moves with each frame interval.
@@ -36,7 +36,7 @@ pub enum Loss {
 
 impl Loss {
     /// The channel of a name in the table of bounds.
-    pub fn named(name: &str) -> Self {
+    pub(crate) fn named(name: &str) -> Self {
         let tambur = Channel { to_bad: 0.068, to_good: 0.852, loss_good: 0.04, loss_bad: 0.5 };
         let fade = |milliseconds| Self::Fade(Duration::from_millis(milliseconds));
         match name {
@@ -56,7 +56,7 @@ impl Loss {
 }
 
 /// The lossy direction of a path.
-pub struct Lossy {
+pub(crate) struct Lossy {
     loss: Loss,
     random: Random,
     is_bad: bool,
@@ -69,7 +69,7 @@ impl Lossy {
         let draw = self.random.unit();
         self.is_bad = if self.is_bad { draw >= channel.to_good } else { draw < channel.to_bad };
     }
-    pub fn loses(&mut self, now: Instant) -> bool {
+    pub(crate) fn loses(&mut self, now: Instant) -> bool {
         let channel = match self.loss {
             Loss::Packets(channel) => {
                 self.step(channel);
@@ -93,7 +93,7 @@ impl Lossy {
 
 /// A row of the table of bounds.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub(crate) struct Row {
     pub loss: Loss,
     pub is_video: bool,
     pub round_trip: Duration,
@@ -102,7 +102,7 @@ pub struct Row {
 
 /// What came out.
 #[derive(Clone, Copy, Debug)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     pub frames: u64,
     pub missed: u64,
     /// Packets sent beyond one, per packet of the source.
@@ -113,7 +113,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub fn missed_share(&self) -> f64 {
+    pub(crate) fn missed_share(&self) -> f64 {
         self.missed as f64 / self.frames as f64
     }
 }
@@ -145,7 +145,7 @@ fn payload(frame: u64, part: usize) -> Vec<u8> {
 }
 
 /// Runs `warm + frames` frames; the first are not counted.
-pub fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
+pub(crate) fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
     let (packets, interval, spread) = if row.is_video {
         (16, Duration::from_nanos(33_333_333), Duration::from_nanos(16_666_667))
     } else {
@@ -164,6 +164,7 @@ pub fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
     let mut whole = vec![0_usize; total as usize];
     let (mut out, mut next_wake) = (Vec::new(), Instant::FAR_FUTURE);
     let mut next_delivery = (0_u64, 0_usize);
+    let mut log: Vec<(Instant, String)> = Vec::new();
     let mut before = SenderCounts::default();
     let mut reports_before = 0;
     let captured = |frame: u64| start + interval * frame;
@@ -194,14 +195,18 @@ pub fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
             }
             Event::ToReceiver(bytes) => receiver.handle_packet(now, &bytes).expect("a datagram"),
             Event::ToSender(bytes) => sender.handle_packet(now, &bytes).expect("a report"),
+            // Another one was set since.
+            Event::Wake if now != next_wake => continue,
             Event::Wake => {
                 next_wake = Instant::FAR_FUTURE;
                 sender.handle_timeout(now);
                 receiver.handle_timeout(now);
             }
         }
-        while sender.poll_transmit(now, &mut out).is_some() {
-            if !lossy.loses(now) {
+        while let Some(what) = sender.poll_transmit(now, &mut out) {
+            let gone = lossy.loses(now);
+            log.push((now, format!("S {what:?} {:?} {}", &out[..3], if gone {"LOST"} else {""})));
+            if !gone {
                 queue.push(now + one_way, Event::ToReceiver(out.clone()));
             }
         }
@@ -219,6 +224,7 @@ pub fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
             }
         }
         while receiver.poll_transmit(now, &mut out).is_some() {
+            if let Ok(whimbrel_repair::wire::Datagram::Report(r)) = whimbrel_repair::wire::Datagram::decode(&out) { let w: Vec<u32> = (0..64).map(|i| r.first.plus(i)).filter(|e| r.wants(*e)).map(|e| e.0).collect(); log.push((now, format!("R report {} next {} echo {:?} hold {} answer {} wants {:?}", r.number, r.next.0, r.echo, r.hold, r.answer, w))); }
             queue.push(now + one_way, Event::ToSender(out.clone()));
         }
         let due = [sender.poll_timeout(), receiver.poll_timeout()].into_iter().flatten().min();
@@ -227,6 +233,7 @@ pub fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
             queue.push(next_wake, Event::Wake);
         }
     }
+    if std::env::var("TRACE").is_ok() { let mut n = 0; for f in warm..total { if whole[f as usize] < packets { n += 1; if n > 3 { break; } println!("== frame {f} esi {} captured {} got {}", f * packets as u64, captured(f), whole[f as usize]); for (at, text) in &log { if *at >= captured(f) && *at < captured(f) + row.budget + Duration::from_millis(10) { println!("{:.3} {text}", (at.as_nanos() - captured(f).as_nanos()) as f64 / 1e6); } } } } }
     let counts = sender.counts();
     let sent = |counts: SenderCounts| counts.repeats + counts.parity + counts.surplus;
     Outcome {

@@ -5,7 +5,7 @@ use whimbrel_units::Duration;
 use super::simulation::{Loss, Outcome, Row};
 
 /// A row and its bound.
-pub struct Bound {
+pub(crate) struct Bound {
     pub name: String,
     pub row: Row,
     pub rounds: usize,
@@ -19,13 +19,13 @@ pub struct Bound {
 }
 
 impl Bound {
-    pub fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         let medium = if self.row.is_video { "video" } else { "audio" };
         format!("{}, {medium}, {}, {}", self.name, self.row.round_trip.as_millis(), self.row.budget.as_millis())
     }
 
     /// A line of the report.
-    pub fn line(&self, outcome: &Outcome) -> String {
+    pub(crate) fn line(&self, outcome: &Outcome) -> String {
         let bound = self.overhead.map_or("-".to_owned(), |bound| format!("{:.2}", bound * 100.0));
         let ratio = self.overhead.map_or(String::new(), |bound| format!(" ({:.2})", outcome.overhead / bound));
         format!(
