@@ -18,7 +18,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "units": set(),
     "wire": {"units"},
     "control": {"units"},
-    "proto": {"units", "wire", "control"},
+    "proto": {"units", "wire", "control", "repair"},
     "rtp": {"units"},
     "repair": {"units"},
     "wifi": {"units"},

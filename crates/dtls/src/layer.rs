@@ -134,7 +134,7 @@ impl<C: Transport> Layer<C> {
             }
             // A damaged record cannot be authentic.
             Step::Damaged => {}
-            Step::Outcome(id) if self.forget(id) => {}
+            Step::Outcome(id) if self.forget(*id) => {}
             Step::SendReady => {
                 self.flush(now, connection);
                 if self.refused.is_none() {
@@ -196,8 +196,7 @@ impl<C: Transport> Layer<C> {
             Payload::Opaque { .. } => session.seal(now, &vec![0; size]),
         };
         let result = match sealed {
-            Some(record) => connection
-                .send(now, Datagram { payload: Payload::Bytes(record), deadline: datagram.deadline }),
+            Some(record) => connection.send(now, Datagram { payload: Payload::Bytes(record), ..datagram }),
             None => Err(SendError::Closed),
         };
         if self.session.as_ref().is_some_and(|session| session.has_transmits() || session.is_over()) {
@@ -334,7 +333,7 @@ impl<C: Transport> Layer<C> {
     fn flush(&mut self, now: Instant, connection: &mut C) {
         let Some(session) = &mut self.session else { return };
         while let Some(record) = self.refused.take().or_else(|| session.poll_transmit()) {
-            let datagram = Datagram { payload: Payload::Bytes(record.clone()), deadline: None };
+            let datagram = Datagram::new(record.clone());
             match connection.send(now, datagram) {
                 Ok(id) => {
                     self.has_acted = true;

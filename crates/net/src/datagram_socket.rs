@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use bytes::Bytes;
 use tokio::sync::Notify;
-use whimbrel_proto::{ConnectionError, DatagramId, SendError};
+use whimbrel_proto::{ConnectionError, Datagram, DatagramId, SendError};
 use whimbrel_units::Instant;
 use whimbrel_wire::option::data_dropped::DropCode;
 
@@ -35,7 +35,7 @@ pub trait SocketCore: Debug + Sized {
     /// Calls `look` with what has arrived.
     fn with_unread<T>(&self, look: impl FnOnce(&mut Unread<Self::Received, Self::Event>) -> T) -> T;
     /// Queues the datagrams that `next` returns, until it returns none or one is refused. Returns the last one's identifier.
-    fn queue(&self, next: impl FnMut() -> Option<Bytes>, deadline: Option<Instant>) -> Queued;
+    fn queue(&self, next: impl FnMut() -> Option<Datagram>) -> Queued;
     /// Makes room in the send queue.
     fn make_room(&self, size: usize) -> Result<(), SendError>;
     /// Begins to close the connection.
@@ -52,20 +52,20 @@ pub struct Queued {
     /// The datagram queued last.
     pub(crate) last: Option<DatagramId>,
     /// The one that was refused, and why.
-    pub(crate) refused: Option<(Bytes, SendError)>,
+    pub(crate) refused: Option<(Datagram, SendError)>,
 }
 
 impl Queued {
     /// Queues the datagrams that `next` returns by `send`.
     pub(crate) fn by(
-        mut next: impl FnMut() -> Option<Bytes>,
-        mut send: impl FnMut(Bytes) -> Result<DatagramId, SendError>,
+        mut next: impl FnMut() -> Option<Datagram>,
+        mut send: impl FnMut(Datagram) -> Result<DatagramId, SendError>,
     ) -> Self {
         let mut last = None;
-        while let Some(payload) = next() {
-            match send(payload.clone()) {
+        while let Some(datagram) = next() {
+            match send(datagram.clone()) {
                 Ok(id) => last = Some(id),
-                Err(error) => return Self { last, refused: Some((payload, error)) },
+                Err(error) => return Self { last, refused: Some((datagram, error)) },
             }
         }
         Self { last, refused: None }
@@ -87,15 +87,15 @@ pub(crate) async fn send_all<S: SocketCore>(
     payloads: impl IntoIterator<Item = Bytes>,
     deadline: Option<Instant>,
 ) -> Result<Option<DatagramId>, NetError> {
-    let mut payloads = payloads.into_iter();
+    let mut payloads = payloads.into_iter().map(|payload| Datagram { deadline, ..Datagram::new(payload) });
     let (mut refused, mut last) = (None, None);
     wait(&socket.waiters().writable, || {
-        let queued = socket.queue(|| refused.take().or_else(|| payloads.next()), deadline);
+        let queued = socket.queue(|| refused.take().or_else(|| payloads.next()));
         last = queued.last.or(last);
         match queued.refused {
             None => Some(Ok(last)),
-            Some((payload, SendError::QueueFull)) => {
-                refused = Some(payload);
+            Some((datagram, SendError::QueueFull)) => {
+                refused = Some(datagram);
                 None
             }
             Some((_, error)) => Some(Err(refusal(socket, error))),
@@ -114,13 +114,9 @@ pub(crate) async fn send<S: SocketCore>(
 }
 
 /// Queues a datagram. Never waits.
-pub(crate) fn try_send<S: SocketCore>(
-    socket: &S,
-    payload: Bytes,
-    deadline: Option<Instant>,
-) -> Result<DatagramId, NetError> {
-    let mut payload = Some(payload);
-    let queued = socket.queue(|| payload.take(), deadline);
+pub(crate) fn try_send<S: SocketCore>(socket: &S, datagram: Datagram) -> Result<DatagramId, NetError> {
+    let mut datagram = Some(datagram);
+    let queued = socket.queue(|| datagram.take());
     match queued.refused {
         None => Ok(queued.last.expect("one datagram was queued")),
         Some((_, error)) => Err(refusal(socket, error)),
@@ -246,7 +242,22 @@ macro_rules! datagram_methods {
                 payload: $crate::Bytes,
                 deadline: Option<$crate::Instant>,
             ) -> Result<$crate::DatagramId, $crate::NetError> {
-                $crate::datagram_socket::try_send(self, payload, deadline)
+                self.try_send_part(payload, deadline, $crate::Mark::SINGLE)
+            }
+
+            /// As [`Self::try_send`], with the place of the datagram in a frame of media, by which [repair](crate::Setup::repaired)
+            /// protects whole frames.
+            ///
+            /// # Errors
+            /// As [`Self::try_send`].
+            pub fn try_send_part(
+                &self,
+                payload: $crate::Bytes,
+                deadline: Option<$crate::Instant>,
+                mark: $crate::Mark,
+            ) -> Result<$crate::DatagramId, $crate::NetError> {
+                let datagram = whimbrel_proto::Datagram { payload: payload.into(), deadline, mark };
+                $crate::datagram_socket::try_send(self, datagram)
             }
 
             /// Queues a datagram that is dropped if it could not be sent until `deadline` (on this socket's clock), and an

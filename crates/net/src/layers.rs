@@ -1,30 +1,43 @@
-//! The security layers of a host's connections.
+//! The layers between a host's connections and their applications: repair, above security.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use whimbrel_proto::layer::Transport;
+use whimbrel_proto::repair::{RepairConfig, RepairCounts};
 use whimbrel_proto::{Connection, Datagram, DatagramId, SendError};
 use whimbrel_units::Instant;
 use whimbrel_wire::ServiceCode;
 
 use crate::dtls::{Layer, LayerEvent, Security};
 use crate::mailbox::Mailbox;
+use stack::Stack;
+
+mod stack;
 
 /// Handshakes of clients in progress. A further one takes the place of the oldest of the source that has the most, so that a source
 /// can only shut out itself: one that completes DCCP's handshakes has proven its address.
 const MAX_HANDSHAKES: usize = 1024;
 
-/// The security layers of a host's connections, which have numbers, and mailboxes of type `M`.
+/// The layers of a connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Above {
+    /// What secures it.
+    pub(crate) security: Option<Security>,
+    /// Repair, if the peer has it as well.
+    pub(crate) repair: Option<RepairConfig>,
+}
+
+/// The layers of a host's connections, which have numbers, and mailboxes of type `M`.
 #[derive(Debug)]
 pub(crate) struct Layers<C: Transport = Connection, M = Mailbox> {
-    /// By number.
+    /// By number; `None` for a connection without layers.
     slots: Vec<Option<Slot<C>>>,
     /// Deadlines of layers.
     timers: BTreeSet<(Instant, usize)>,
-    /// Security of the connections to a port and Service Code.
-    listening: Vec<(u16, ServiceCode, Security)>,
+    /// Layers of the connections to a port and Service Code.
+    listening: Vec<(u16, ServiceCode, Above)>,
     /// Handshakes of clients, the oldest first, and some that are over.
     handshakes: VecDeque<Handshake<M>>,
 }
@@ -38,10 +51,10 @@ struct Handshake<M> {
     source: u64,
 }
 
-/// The layer of one connection.
+/// The layers of one connection.
 #[derive(Debug)]
 struct Slot<C: Transport> {
-    layer: Box<Layer<C>>,
+    stack: Box<Stack<C>>,
     timer: Option<Instant>,
 }
 
@@ -57,30 +70,30 @@ impl<C: Transport, M> Default for Layers<C, M> {
 }
 
 impl<C: Transport, M> Layers<C, M> {
-    /// Connections to that port with that Service Code are secured, or not any more.
-    pub(crate) fn serve(&mut self, port: u16, service_code: ServiceCode, security: Option<Security>) {
+    /// Connections to that port with that Service Code have these layers.
+    pub(crate) fn serve(&mut self, port: u16, service_code: ServiceCode, above: Above) {
         self.listening.retain(|(served, code, _)| (*served, *code) != (port, service_code));
-        self.listening.extend(security.map(|security| (port, service_code, security)));
+        self.listening.push((port, service_code, above));
     }
     /// Connections to that port are not accepted any more.
     pub(crate) fn stop_serving(&mut self, port: u16) {
         self.listening.retain(|(served, ..)| *served != port);
     }
-    /// Security of the connections to that port and Service Code.
-    pub(crate) fn security_of(&self, port: u16, service_code: ServiceCode) -> Option<Security> {
+    /// Layers of the connections to that port and Service Code.
+    pub(crate) fn above(&self, port: u16, service_code: ServiceCode) -> Above {
         let mut listening = self.listening.iter();
         let found = listening.find(|(served, code, _)| (*served, *code) == (port, service_code));
-        found.map(|(.., security)| security.clone())
+        found.map(|(.., above)| above.clone()).unwrap_or_default()
     }
 
-    /// Secures a connection that is not open yet; the previous one with that number is over.
-    pub(crate) fn insert(&mut self, number: usize, security: Option<Security>) {
+    /// Adds the layers of a connection that is not open yet; the previous one with that number is over.
+    pub(crate) fn insert(&mut self, number: usize, above: Above) {
         self.remove(number);
-        let Some(security) = security else { return };
+        let Some(stack) = Stack::new(above) else { return };
         if self.slots.len() <= number {
             self.slots.resize_with(number + 1, || None);
         }
-        self.slots[number] = Some(Slot { layer: Box::new(Layer::new(security)), timer: None });
+        self.slots[number] = Some(Slot { stack: Box::new(stack), timer: None });
     }
     /// The connection's state is gone.
     pub(crate) fn remove(&mut self, number: usize) {
@@ -89,40 +102,51 @@ impl<C: Transport, M> Layers<C, M> {
             self.timers.remove(&(timer, number));
         }
     }
-    /// The layer of a connection; `None` if it is not secured.
-    pub(crate) fn get(&self, number: usize) -> Option<&Layer<C>> {
-        self.slots.get(number)?.as_ref().map(|slot| &*slot.layer)
+    fn stack(&self, number: usize) -> Option<&Stack<C>> {
+        self.slots.get(number)?.as_ref().map(|slot| &*slot.stack)
+    }
+    /// The layer that secures a connection.
+    pub(crate) fn security(&self, number: usize) -> Option<&Layer<C>> {
+        self.stack(number)?.security.as_ref()
+    }
+    /// What repair did on a connection; `None` if its ends have not agreed on it.
+    pub(crate) fn repair(&self, number: usize) -> Option<RepairCounts> {
+        self.stack(number)?.repair.as_ref()?.counts()
+    }
+    /// The largest datagram of the application where one of `max_datagram` bytes is the largest of the security layer, or of the
+    /// connection.
+    pub(crate) fn room(&self, number: usize, max_datagram: usize) -> usize {
+        let repair = self.stack(number).and_then(|stack| stack.repair.as_ref());
+        repair.map_or(max_datagram, |repair| repair.room(max_datagram))
     }
     /// Returns memory that the handshake, or traffic, has left behind.
     pub(crate) fn shrink_to_fit(&mut self, number: usize) {
-        if let Some(Some(slot)) = self.slots.get_mut(number) {
-            slot.layer.shrink_to_fit();
+        if let Some(Some(slot)) = self.slots.get_mut(number)
+            && let Some(security) = &mut slot.stack.security
+        {
+            security.shrink_to_fit();
         }
     }
-    /// `true` if the connection is secured.
+    /// `true` if the connection has layers.
     pub(crate) fn has(&self, number: usize) -> bool {
-        self.get(number).is_some()
+        self.stack(number).is_some()
     }
 
-    /// Calls `use_it` with a connection's layer, if it is secured. Returns its result, and `true` if the connection has to be
+    /// Calls `use_it` with a connection's layers, if it has any. Returns its result, and `true` if the connection has to be
     /// polled.
-    pub(crate) fn with<T>(
-        &mut self,
-        number: usize,
-        use_it: impl FnOnce(&mut Layer<C>) -> T,
-    ) -> Option<(T, bool)> {
+    fn with<T>(&mut self, number: usize, use_it: impl FnOnce(&mut Stack<C>) -> T) -> Option<(T, bool)> {
         let slot = self.slots.get_mut(number)?.as_mut()?;
-        let result = use_it(&mut slot.layer);
-        let timer = slot.layer.poll_timeout();
+        let result = use_it(&mut slot.stack);
+        let timer = slot.stack.poll_timeout();
         if timer != slot.timer {
             if let Some(old) = std::mem::replace(&mut slot.timer, timer) {
                 self.timers.remove(&(old, number));
             }
             self.timers.extend(timer.map(|timer| (timer, number)));
         }
-        Some((result, slot.layer.take_acted()))
+        Some((result, slot.stack.take_acted()))
     }
-    /// Queues a datagram on a connection, through its layer if it has one.
+    /// Queues a datagram on a connection, through its layers if it has any.
     ///
     /// # Errors
     /// Those of the connection.
@@ -136,7 +160,7 @@ impl<C: Transport, M> Layers<C, M> {
         if !self.has(number) {
             return connection.send(now, datagram);
         }
-        let sent = self.with(number, |layer| layer.send(now, connection, datagram));
+        let sent = self.with(number, |stack| stack.send(now, connection, datagram));
         sent.map_or(Err(SendError::Closed), |(result, _)| result)
     }
     /// Makes room for a datagram of that size.
@@ -144,18 +168,18 @@ impl<C: Transport, M> Layers<C, M> {
     /// # Errors
     /// The reason for refusing it.
     pub(crate) fn make_room(
-        &self,
+        &mut self,
         now: Instant,
         number: usize,
         connection: &mut C,
         size: usize,
     ) -> Result<(), SendError> {
-        match self.get(number) {
-            Some(layer) => layer.make_room(now, connection, size),
-            None => connection.make_room(now, size),
+        match self.slots.get_mut(number) {
+            Some(Some(slot)) => slot.stack.make_room(now, connection, size),
+            _ => connection.make_room(now, size),
         }
     }
-    /// Passes an event of the connection to its layer, if it has one, and what the application gets to `out`. Returns `true`
+    /// Passes an event of the connection to its layers, if it has any, and what the application gets to `out`. Returns `true`
     /// if the connection has to be polled.
     pub(crate) fn filter(
         &mut self,
@@ -169,11 +193,41 @@ impl<C: Transport, M> Layers<C, M> {
             out.push_back(LayerEvent::Event(event));
             return false;
         };
-        let acted = self.with(number, |layer| {
-            layer.handle_event(now, connection, event);
-            out.extend(std::iter::from_fn(|| layer.poll_event()));
+        let acted = self.with(number, |stack| {
+            stack.handle_event(now, connection, event);
+            out.append(&mut stack.events);
         });
         acted.is_some_and(|((), acted)| acted)
+    }
+    /// Runs timers of a connection's layers that are due. Returns the events for the application.
+    pub(crate) fn handle_timeout(
+        &mut self,
+        now: Instant,
+        number: usize,
+        connection: &mut C,
+    ) -> VecDeque<LayerEvent<C::Event>> {
+        let events = self.with(number, |stack| {
+            stack.handle_timeout(now, connection);
+            std::mem::take(&mut stack.events)
+        });
+        events.map_or_else(VecDeque::new, |(events, _)| events)
+    }
+    /// Gives up the handshake of a connection, because others need its place. Returns the events for the application.
+    pub(crate) fn evict(
+        &mut self,
+        now: Instant,
+        number: usize,
+        connection: &mut C,
+    ) -> VecDeque<LayerEvent<C::Event>> {
+        let events = self.with(number, |stack| {
+            stack.evict(now, connection);
+            std::mem::take(&mut stack.events)
+        });
+        events.map_or_else(VecDeque::new, |(events, _)| events)
+    }
+    /// Sends what has to precede the end of the connection.
+    pub(crate) fn close(&mut self, now: Instant, number: usize, connection: &mut C) {
+        self.with(number, |stack| stack.close(now, connection));
     }
 
     /// Counts a handshake that a client at `remote` has begun with this server. Returns the one that is to be abandoned for it, if any.
@@ -195,7 +249,7 @@ impl<C: Transport, M> Layers<C, M> {
         let mut handshakes = std::mem::take(&mut self.handshakes);
         handshakes.retain(|each| {
             is_current(each.number, &each.mailbox)
-                && self.get(each.number).is_some_and(Layer::is_shaking_hands)
+                && self.security(each.number).is_some_and(Layer::is_shaking_hands)
         });
         self.handshakes = handshakes;
         if self.handshakes.len() <= MAX_HANDSHAKES {

@@ -1,8 +1,10 @@
 //! The configuration of a connection and what secures it.
 
 use whimbrel_proto::Config;
+use whimbrel_proto::repair::RepairConfig;
 
 use crate::dtls::Security;
+use crate::layers::Above;
 
 /// The configuration of a connection, or of a listener's connections, and what secures them.
 ///
@@ -12,28 +14,34 @@ use crate::dtls::Security;
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub(crate) config: Config,
-    pub(crate) security: Option<Security>,
+    pub(crate) above: Above,
 }
 
 impl Setup {
     /// A connection secured by `security`. RFC 5238, Section 3.6: its Service Code should differ from that of the same
     /// application without DTLS, so that ends that disagree notice at once.
     pub fn secured(config: Config, security: Security) -> Self {
-        Self { config, security: Some(security) }
+        Self::new(config, Some(security))
     }
     /// A connection secured by `security` if there is one.
     pub fn new(config: Config, security: Option<Security>) -> Self {
-        Self { config, security }
+        Self { config, above: Above { security, repair: None } }
+    }
+    /// The same with repair of lost datagrams within a latency budget, if the peer has it as well. Datagrams are delivered in order.
+    #[must_use]
+    pub fn repaired(self, repair: RepairConfig) -> Self {
+        let above = Above { repair: Some(repair), ..self.above };
+        Self { config: self.config.repair(true), above }
     }
     /// The same with another configuration.
     #[must_use]
     pub fn map_config(self, change: impl FnOnce(Config) -> Config) -> Self {
-        Self { config: change(self.config), security: self.security }
+        Self { config: change(self.config), above: self.above }
     }
 }
 
 impl From<Config> for Setup {
     fn from(config: Config) -> Self {
-        Self { config, security: None }
+        Self::new(config, None)
     }
 }

@@ -3,12 +3,12 @@
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use bytes::Bytes;
+use whimbrel_proto::repair::RepairCounts;
 use whimbrel_proto::{
     Connection, ConnectionError, ConnectionHandle, ConnectionSnapshot, Datagram, Event, SendError, State,
 };
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::{Payload, ResetCode};
+use whimbrel_wire::ResetCode;
 
 use crate::carrier::UdpCarrier;
 use crate::datagram_socket::{self, Queued, SocketCore, datagram_methods};
@@ -244,6 +244,12 @@ impl Socket {
         layer.map_or(0, crate::dtls::Layer::ignored)
     }
 
+    /// What repair did ([`Setup::repaired`]); `None` if the ends have not agreed on it, and once the connection is over.
+    pub fn repair(&self) -> Option<RepairCounts> {
+        let state = self.shared.lock();
+        state.repair(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox))
+    }
+
     /// Number of datagrams that the kernel dropped at this end's UDP or raw socket: they came faster than they were read, or
     /// their checksum was wrong. All connections of a [`Listener`](crate::Listener) or [`Host`](crate::Host) share one
     /// socket. 0 on systems other than Linux.
@@ -301,12 +307,11 @@ impl SocketCore for Socket {
         look(&mut self.mailbox.inbox().unread)
     }
 
-    fn queue(&self, next: impl FnMut() -> Option<Bytes>, deadline: Option<Instant>) -> Queued {
+    fn queue(&self, next: impl FnMut() -> Option<Datagram>) -> Queued {
         let now = self.now();
         let mut state = self.shared.lock();
         let is_current = state.is_current(self.handle, &self.mailbox) && !state.stopped;
-        let queued = Queued::by(next, |payload| {
-            let datagram = Datagram { payload: Payload::Bytes(payload), deadline };
+        let queued = Queued::by(next, |datagram| {
             if is_current { state.send(now, self.handle, datagram) } else { Err(SendError::Closed) }
         });
         self.shared.wake_driver(state);

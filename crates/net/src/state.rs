@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use whimbrel_proto::endpoint::EndpointEvent;
+use whimbrel_proto::repair::RepairCounts;
 use whimbrel_proto::{
     Config, ConnectError, ConnectionHandle, ConnectionSnapshot, Datagram, DatagramId, Endpoint, Event,
     ListenError, PathMtuDiscovery, SendError,
@@ -109,7 +110,7 @@ impl State {
         remote: SocketAddr,
         source_port: Option<u16>,
         port: u16,
-        Setup { config, security }: Setup,
+        Setup { config, above }: Setup,
     ) -> Result<(ConnectionHandle, Arc<Mailbox>), ConnectError> {
         let handle = match source_port {
             Some(source_port) => {
@@ -117,7 +118,7 @@ impl State {
             }
             None => self.endpoint.connect(now, remote, port, on_a_real_path(config))?,
         };
-        self.layers.insert(handle.0, security);
+        self.layers.insert(handle.0, above);
         let mailbox = self.add_mailbox(handle, remote, false);
         mailbox.inbox().unread.claim();
         Ok((handle, mailbox))
@@ -135,19 +136,19 @@ impl State {
         remote: SocketAddr,
         port: u16,
         client_port: u16,
-        Setup { config, security }: Setup,
+        Setup { config, above }: Setup,
     ) -> Result<(), ConnectError> {
         let handle = self.endpoint.invite(now, remote, port, client_port, on_a_real_path(config))?;
-        self.layers.insert(handle.0, security);
+        self.layers.insert(handle.0, above);
         self.add_mailbox(handle, remote, true);
         Ok(())
     }
 
     /// Accepts connections to that port from now on.
-    pub(crate) fn serve(&mut self, port: u16, Setup { config, security }: Setup) -> Result<(), ListenError> {
+    pub(crate) fn serve(&mut self, port: u16, Setup { config, above }: Setup) -> Result<(), ListenError> {
         let service_code = config.service_code;
         self.endpoint.listen(port, on_a_real_path(config))?;
-        self.layers.serve(port, service_code, security);
+        self.layers.serve(port, service_code, above);
         self.listening.get_or_insert_default().push(port);
         Ok(())
     }
@@ -240,7 +241,7 @@ impl State {
         while let Some((handle, event)) = next {
             next = match event {
                 EndpointEvent::Accepted { remote, port, service_code } => {
-                    self.layers.insert(handle.0, self.layers.security_of(port, service_code));
+                    self.layers.insert(handle.0, self.layers.above(port, service_code));
                     self.add_mailbox(handle, remote, true);
                     self.endpoint.poll_event()
                 }
@@ -264,12 +265,13 @@ impl State {
         let mut inbox = mailbox.inbox();
         let was_open = inbox.unread.closed().is_none();
         let (mut event, mut acted, mut begins) = (first, false, false);
-        let is_secured = self.layers.has(handle.0);
+        let has_layers = self.layers.has(handle.0);
         let mut passed = VecDeque::new();
         let other = loop {
-            begins |=
-                matches!(event, Event::Connected { .. }) && mailbox.is_server && self.layers.has(handle.0);
-            if is_secured {
+            begins |= matches!(event, Event::Connected { .. })
+                && mailbox.is_server
+                && self.layers.security(handle.0).is_some();
+            if has_layers {
                 let connection = self.endpoint.connection_mut(handle);
                 acted |= self.layers.filter(now, handle.0, connection, event, &mut passed);
                 passed.drain(..).for_each(|event| delivery.push(event, &mailbox, &mut inbox, now));
@@ -403,7 +405,7 @@ impl State {
     /// Closes a connection.
     pub(crate) fn close(&mut self, now: Instant, handle: ConnectionHandle) {
         if let Some(connection) = self.endpoint.connection_mut(handle) {
-            self.layers.with(handle.0, |layer| layer.close(now, connection));
+            self.layers.close(now, handle.0, connection);
         }
         self.endpoint.close(now, handle);
     }
@@ -411,10 +413,12 @@ impl State {
     /// A snapshot of a connection, as its application sees it.
     pub(crate) fn snapshot(&self, handle: ConnectionHandle) -> Option<ConnectionSnapshot> {
         let snapshot = self.endpoint.connection(handle)?.snapshot();
-        Some(match self.layers.get(handle.0) {
+        let mut seen = match self.layers.security(handle.0) {
             Some(layer) => layer.seen(snapshot),
             None => snapshot,
-        })
+        };
+        seen.max_datagram = self.layers.room(handle.0, seen.max_datagram);
+        Some(seen)
     }
 
     /// Returns memory that the handshake of a connection, or its traffic, has left behind.
@@ -428,9 +432,14 @@ impl State {
         }
     }
 
+    /// What repair did on a connection.
+    pub(crate) fn repair(&self, handle: ConnectionHandle) -> Option<RepairCounts> {
+        self.layers.repair(handle.0)
+    }
+
     /// The layer that secures a connection.
     pub(crate) fn layer(&self, handle: ConnectionHandle) -> Option<&crate::dtls::Layer> {
-        self.layers.get(handle.0)
+        self.layers.security(handle.0)
     }
 
     /// A client has begun the handshake of DTLS: another such handshake may have to end for it.
@@ -438,7 +447,9 @@ impl State {
         let mailboxes = &self.mailboxes;
         let is_current = |number: usize, mailbox: &Arc<Mailbox>| matches!(mailboxes.get(number), Some(Some(known)) if Arc::ptr_eq(known, mailbox));
         if let Some(old) = self.layers.begin_handshake(handle.0, mailbox, mailbox.remote().ip(), is_current) {
-            self.use_layer(now, ConnectionHandle(old), |layer, connection| layer.evict(now, connection));
+            self.use_layers(ConnectionHandle(old), now, |layers, connection| {
+                layers.evict(now, old, connection)
+            });
         }
     }
 
@@ -452,18 +463,18 @@ impl State {
         // Each at most once: what is due again at once waits for the next round.
         let due: Vec<_> = self.layers.due(now);
         for number in due {
-            self.use_layer(now, ConnectionHandle(number), |layer, connection| {
-                layer.handle_timeout(now, connection)
+            self.use_layers(ConnectionHandle(number), now, |layers, connection| {
+                layers.handle_timeout(now, number, connection)
             });
         }
     }
 
-    /// Calls `use_it` with the layer of a connection, and delivers its events.
-    fn use_layer(
+    /// Uses the layers of a connection, and delivers the events for its application.
+    fn use_layers(
         &mut self,
-        now: Instant,
         handle: ConnectionHandle,
-        use_it: impl FnOnce(&mut crate::dtls::Layer, &mut whimbrel_proto::Connection),
+        now: Instant,
+        use_it: impl FnOnce(&mut Layers, &mut whimbrel_proto::Connection) -> VecDeque<LayerEvent>,
     ) {
         let Some(Some(mailbox)) = self.mailboxes.get(handle.0) else { return };
         let mailbox = mailbox.clone();
@@ -471,14 +482,11 @@ impl State {
             self.layers.remove(handle.0);
             return;
         };
-        let events = self.layers.with(handle.0, |layer| {
-            use_it(layer, connection);
-            std::iter::from_fn(|| layer.poll_event()).collect::<Vec<_>>()
-        });
+        let events = use_it(&mut self.layers, connection);
         self.endpoint.wake(handle);
         let mut delivery = Delivery::default();
         let mut inbox = mailbox.inbox();
-        for event in events.into_iter().flat_map(|(events, _)| events) {
+        for event in events {
             delivery.push(event, &mailbox, &mut inbox, now);
         }
         drop(inbox);

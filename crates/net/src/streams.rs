@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
-use whimbrel_proto::{ConnectionError, SendError};
-use whimbrel_units::{Duration, Instant};
+use whimbrel_proto::{ConnectionError, Datagram, SendError};
+use whimbrel_units::Duration;
 
 use crate::NetError;
 use crate::datagram_socket::{self, SocketCore};
@@ -75,24 +75,19 @@ impl Reading {
 #[derive(Debug, Default)]
 pub(crate) struct Writing {
     waiter: Waiter,
-    /// The datagram that the full queue refused, and its deadline.
-    refused: Option<Bytes>,
-    deadline: Option<Instant>,
+    /// The datagram that the full queue refused.
+    refused: Option<Datagram>,
     pub(crate) lifetime: Option<Duration>,
     is_closing: bool,
 }
 
 impl Writing {
     /// Queues the refused datagram; leaves it if there is still no room. Returns `None` then.
-    fn queue<S: SocketCore>(
-        refused: &mut Option<Bytes>,
-        deadline: Option<Instant>,
-        socket: &S,
-    ) -> Option<Result<(), NetError>> {
-        match socket.queue(|| refused.take(), deadline).refused {
+    fn queue<S: SocketCore>(refused: &mut Option<Datagram>, socket: &S) -> Option<Result<(), NetError>> {
+        match socket.queue(|| refused.take()).refused {
             None => Some(Ok(())),
-            Some((payload, SendError::QueueFull)) => {
-                *refused = Some(payload);
+            Some((datagram, SendError::QueueFull)) => {
+                *refused = Some(datagram);
                 None
             }
             Some((_, error)) => Some(Err(datagram_socket::refusal(socket, error))),
@@ -105,18 +100,18 @@ impl Writing {
         cx: &mut Context<'_>,
         socket: &S,
     ) -> Poll<Result<(), NetError>> {
-        let Self { waiter, refused, deadline, .. } = self;
+        let Self { waiter, refused, .. } = self;
         if refused.is_none() {
             return Poll::Ready(Ok(()));
         }
-        waiter.poll(cx, &socket.waiters().writable, || Self::queue(refused, *deadline, socket))
+        waiter.poll(cx, &socket.waiters().writable, || Self::queue(refused, socket))
     }
 
     pub(crate) fn start_send<S: SocketCore>(&mut self, payload: Bytes, socket: &S) -> Result<(), NetError> {
-        self.deadline = self.lifetime.map(|lifetime| socket.clock() + lifetime);
-        self.refused = Some(payload);
+        let deadline = self.lifetime.map(|lifetime| socket.clock() + lifetime);
+        self.refused = Some(Datagram { deadline, ..Datagram::new(payload) });
         // Without room it stays in `refused`: `poll_queued` follows.
-        Self::queue(&mut self.refused, self.deadline, socket).unwrap_or(Ok(()))
+        Self::queue(&mut self.refused, socket).unwrap_or(Ok(()))
     }
 
     pub(crate) fn poll_close<S: SocketCore>(

@@ -23,5 +23,6 @@ mod own_network;
 mod packet_size;
 mod path_mtu;
 mod polled;
+mod repair;
 mod security;
 mod streams;

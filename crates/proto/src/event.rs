@@ -117,6 +117,9 @@ pub enum Event {
     /// The peer cannot keep up (RFC 4340, Section 11.6): the application should reduce its rate. Reported once per
     /// round-trip time while the condition lasts.
     SlowReceiver,
+    /// The receiver misses a frame that others refer to, in spite of [repair](crate::repair): the encoder should make a frame
+    /// that refers to no other (a key frame). The rest of the group is not sent.
+    NewStartNeeded,
     /// The send queue has room again after a refused `send`, or will never have any.
     SendReady,
     /// This end stops sending data because of a handover.

@@ -1,10 +1,11 @@
 //! Layers between a connection and its application: what they need of a connection, over one path or several.
 
+use bytes::Bytes;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::Payload;
 
 use crate::multipath::{MultipathConnection, MultipathEvent};
-use crate::{Connection, ConnectionError, Datagram, DatagramId, Event, Role, SendError};
+use crate::{Connection, ConnectionError, Datagram, DatagramId, DropReason, Event, Role, SendError};
 
 /// A connection above which a layer can stand: over one path, or over several.
 pub trait Transport: sealed::Sealed {
@@ -32,9 +33,33 @@ pub trait Transport: sealed::Sealed {
     /// Holds the probes of path MTU discovery, or releases them.
     #[doc(hidden)]
     fn hold_path_probes(&mut self, now: Instant, holds: bool);
+    /// `true` if both ends have agreed on repair.
+    #[doc(hidden)]
+    fn repairs(&self) -> bool;
+    /// The largest datagram.
+    #[doc(hidden)]
+    fn max_datagram(&self) -> usize;
     /// The meaning of an event for a layer.
     #[doc(hidden)]
     fn step(event: &mut Self::Event) -> Step<'_>;
+    /// The event of a datagram with `data`, as that of an arrival.
+    #[doc(hidden)]
+    fn deliver(arrival: &Self::Event, data: Bytes) -> Self::Event {
+        let mut event = arrival.clone();
+        if let Step::Datagram(payload) = Self::step(&mut event) {
+            *payload = data.into();
+        }
+        event
+    }
+    /// A datagram that will never be sent.
+    #[doc(hidden)]
+    fn dropped(id: DatagramId, reason: DropReason) -> Self::Event;
+    /// The send queue has room again.
+    #[doc(hidden)]
+    fn send_ready() -> Self::Event;
+    /// The encoder should make a frame that refers to no other.
+    #[doc(hidden)]
+    fn new_start() -> Self::Event;
 }
 
 /// The meaning of an event for a layer.
@@ -48,7 +73,7 @@ pub enum Step<'a> {
     /// A datagram arrived damaged.
     Damaged,
     /// A datagram has left, or never will.
-    Outcome(DatagramId),
+    Outcome(&'a mut DatagramId),
     /// The send queue has room again.
     SendReady,
     /// The largest datagram is another.
@@ -89,12 +114,27 @@ impl Transport for Connection {
     fn hold_path_probes(&mut self, now: Instant, holds: bool) {
         self.hold_path_probes(now, holds);
     }
+    fn repairs(&self) -> bool {
+        self.repairs()
+    }
+    fn max_datagram(&self) -> usize {
+        self.snapshot().max_datagram
+    }
+    fn dropped(id: DatagramId, reason: DropReason) -> Event {
+        Event::DatagramDropped { id, reason }
+    }
+    fn send_ready() -> Event {
+        Event::SendReady
+    }
+    fn new_start() -> Event {
+        Event::NewStartNeeded
+    }
     fn step(event: &mut Event) -> Step<'_> {
         match event {
             Event::Connected { .. } => Step::Opened,
             Event::Datagram { payload, .. } => Step::Datagram(payload),
             Event::CorruptDatagram { .. } => Step::Damaged,
-            Event::DatagramSent { id, .. } | Event::DatagramDropped { id, .. } => Step::Outcome(*id),
+            Event::DatagramSent { id, .. } | Event::DatagramDropped { id, .. } => Step::Outcome(id),
             Event::SendReady => Step::SendReady,
             Event::MaxDatagramChanged { max_datagram } => Step::Resized(max_datagram),
             Event::Closed(why) => Step::Closed(*why),
@@ -128,13 +168,29 @@ impl Transport for MultipathConnection {
     fn hold_path_probes(&mut self, now: Instant, holds: bool) {
         self.hold_path_probes(now, holds);
     }
+    fn repairs(&self) -> bool {
+        let first = self.subflows().next().and_then(|(first, _)| self.subflow(first));
+        first.is_some_and(Connection::repairs)
+    }
+    fn max_datagram(&self) -> usize {
+        self.max_datagram()
+    }
+    fn dropped(id: DatagramId, reason: DropReason) -> MultipathEvent {
+        MultipathEvent::DatagramDropped { id, reason }
+    }
+    fn send_ready() -> MultipathEvent {
+        MultipathEvent::SendReady
+    }
+    fn new_start() -> MultipathEvent {
+        MultipathEvent::NewStartNeeded
+    }
     fn step(event: &mut MultipathEvent) -> Step<'_> {
         match event {
             MultipathEvent::Established { .. } => Step::Opened,
             MultipathEvent::Datagram { payload, .. } => Step::Datagram(payload),
             MultipathEvent::Subflow { event: Event::CorruptDatagram { .. }, .. } => Step::Damaged,
             MultipathEvent::DatagramSent { id, .. } | MultipathEvent::DatagramDropped { id, .. } => {
-                Step::Outcome(*id)
+                Step::Outcome(id)
             }
             MultipathEvent::SendReady => Step::SendReady,
             MultipathEvent::Subflow { event: Event::MaxDatagramChanged { max_datagram }, .. } => {

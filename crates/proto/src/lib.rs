@@ -58,6 +58,7 @@ pub mod layer;
 pub mod mobility;
 pub mod multipath;
 mod refusal;
+pub mod repair;
 mod send_queue;
 mod setters;
 mod token_bucket;

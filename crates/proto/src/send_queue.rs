@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use whimbrel_units::Instant;
 use whimbrel_wire::Payload;
 
+use crate::repair::Mark;
 use crate::{DatagramId, DropReason, Event, SendError, config_setters};
 
 #[cfg(test)]
@@ -21,16 +22,22 @@ pub struct Datagram {
     pub payload: Payload,
     /// Time after which it is dropped instead of sent.
     pub deadline: Option<Instant>,
+    /// Its place in a frame, for [repair](crate::repair); without repair it has no effect.
+    pub mark: Mark,
 }
 
 impl Datagram {
     /// A datagram without a deadline.
     pub fn new(payload: impl Into<Payload>) -> Self {
-        Self { payload: payload.into(), deadline: None }
+        Self { payload: payload.into(), deadline: None, mark: Mark::SINGLE }
     }
     /// Sets the deadline.
     pub fn with_deadline(self, deadline: Instant) -> Self {
         Self { deadline: Some(deadline), ..self }
+    }
+    /// Sets the place in a frame.
+    pub fn with_mark(self, mark: Mark) -> Self {
+        Self { mark, ..self }
     }
 }
 

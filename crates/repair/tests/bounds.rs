@@ -10,6 +10,12 @@ fn one_row() {
     let only = std::env::var("ROW").unwrap_or_default();
     for bound in table::bounds().filter(|bound| bound.label().contains(&only)) {
         let outcome = simulation::run(bound.row, 3_000, frames, 1);
-        println!("{} {:?} {:?} {:.2}", bound.line(&outcome), outcome.counts, outcome.model, outcome.reports_per_frame);
+        println!(
+            "{} {:?} {:?} {:.2}",
+            bound.line(&outcome),
+            outcome.counts,
+            outcome.model,
+            outcome.reports_per_frame
+        );
     }
 }

@@ -38,6 +38,8 @@ pub struct Media {
     pub frame: FrameId,
     /// The contents of its payload, as far as one packet shows them; nothing without a codec.
     pub content: Content,
+    /// `true` for the last packet of the frame; `None` in a stream whose frames have no marker bit at their ends.
+    pub ends_frame: Option<bool>,
 }
 
 /// The kind of a datagram.
@@ -77,11 +79,12 @@ impl Recognizer {
         let is_announced = self.is_announced;
         let (stream, fit) = self.follow(now, &packet);
         let number = stream.is_recognized(is_announced).then(|| stream.frame(now, &packet));
+        let ends_frame = stream.has_markers().then(|| packet.marker());
         self.weigh(fit);
         let Some(number) = number else { return Kind::Other };
         let content = codec.zip(packet.payload()).map(|(codec, payload)| codec.content(payload));
         let frame = FrameId { source: packet.source(), number };
-        Kind::Media(Media { frame, content: content.unwrap_or_default() })
+        Kind::Media(Media { frame, content: content.unwrap_or_default(), ends_frame })
     }
 
     /// `true` if there is a recognized stream, or the flow is said to be one of RTP.

@@ -94,6 +94,10 @@ struct CommonArgs {
     /// Drop a datagram that congestion control holds back for longer.
     #[arg(long, value_name = "DELAY", default_value = "200ms", value_parser = parse_delay)]
     stale: Duration,
+    /// Repair lost datagrams, and deliver in order, this long after the fastest datagrams would arrive. Both ends need it, with the same
+    /// value; three to four round-trip times are enough.
+    #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
+    latency: Option<Duration>,
     /// Restart of this end's data after a freeze (CCIDs 3 and 4) [default: following]
     #[arg(long, value_name = "RULE", value_enum)]
     restart: Option<RestartRule>,
@@ -108,7 +112,8 @@ struct CommonArgs {
 impl CommonArgs {
     fn options(&self) -> Options {
         Options {
-            stale: self.stale,
+            stale: self.latency.unwrap_or(self.stale),
+            latency: self.latency,
             restart: self.restart,
             video: None,
             remb: false,

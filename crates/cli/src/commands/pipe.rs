@@ -12,8 +12,8 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use whimbrel_net::multipath::{MultipathOptions, SchedulerKind};
 use whimbrel_net::{
-    Ccid, Config, ConnectionError, HostPort, Listener, NetError, OverflowPolicy, SendError, SendQueueConfig,
-    ServiceCode, Setup, Socket, TimerConfig, connect_any,
+    Ccid, Config, ConnectionError, HostPort, Listener, Mark, NetError, OverflowPolicy, SendError,
+    SendQueueConfig, ServiceCode, Setup, Socket, TimerConfig, connect_any,
 };
 use whimbrel_units::Duration;
 
@@ -342,7 +342,7 @@ async fn send(link: &Link, mut data: Bytes, ledger: &Ledger) -> Result<(), Failu
 async fn send_whole(link: &Link, data: &Bytes, ledger: &Ledger) -> Result<(), NetError> {
     loop {
         link.writable(data.len()).await?;
-        match link.try_send(data.clone(), None) {
+        match link.try_send(data.clone(), None, Mark::SINGLE) {
             Err(NetError::Send(SendError::QueueFull)) => {}
             Ok(()) => {
                 ledger.on_sent();

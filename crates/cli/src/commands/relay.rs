@@ -23,7 +23,9 @@ use std::net::SocketAddr;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use whimbrel_net::multipath::{MultipathConfig, SchedulerKind};
-use whimbrel_net::{Config, Dscp, OverflowPolicy, SendQueueConfig, ServiceCode, TimerConfig};
+use whimbrel_net::{
+    Config, Dscp, OverflowPolicy, RepairConfig, SendQueueConfig, ServiceCode, Setup, TimerConfig,
+};
 use whimbrel_rtp::Codec;
 use whimbrel_units::Duration;
 
@@ -72,6 +74,8 @@ enum End {
 pub(super) struct Options {
     /// Age at which a datagram is not worth sending.
     pub(super) stale: Duration,
+    /// Repair of lost datagrams: time from the arrival of the fastest datagrams to the delivery.
+    pub(super) latency: Option<Duration>,
     /// Restart of the rate after a freeze; `None` for the default.
     pub(super) restart: Option<RestartRule>,
     /// The codec of the videos, if it is known.
@@ -92,6 +96,16 @@ pub(super) struct Options {
     pub(super) json: bool,
     /// The room for incomplete datagrams of all connections.
     pub(super) room: Room,
+}
+
+impl Options {
+    /// A connection with repair, if there is a latency for it.
+    fn repaired(&self, setup: Setup) -> Setup {
+        match self.latency {
+            Some(latency) => setup.repaired(RepairConfig { queue: QUEUE, ..RepairConfig::new(latency) }),
+            None => setup,
+        }
+    }
 }
 
 /// Runs the verb.

@@ -2,6 +2,7 @@
 //! each datagram.
 
 use bytes::Bytes;
+use whimbrel_net::Mark;
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::flow::Flow;
@@ -101,17 +102,17 @@ impl Carriage {
 
     /// A local program has sent a datagram, which the ledger knows already.
     pub(crate) fn take(&mut self, now: Instant, flow: Flow, payload: &[u8]) {
-        let kind = self.kinds.of_sent(now, flow, payload);
+        let (kind, mark) = self.kinds.of_sent(now, flow, payload);
         self.size += (payload.len() as f64 - self.size) * WEIGHT;
-        self.push(now, flow, payload, kind);
+        self.push(now, flow, payload, kind, mark);
     }
     /// This end itself sends a datagram to the other end's program.
     pub(crate) fn take_own(&mut self, now: Instant, flow: Flow, payload: &[u8]) {
         self.ledger.on_sent();
-        self.push(now, flow, payload, Kind::Essential);
+        self.push(now, flow, payload, Kind::Essential, Mark::SINGLE);
     }
-    fn push(&mut self, now: Instant, flow: Flow, payload: &[u8], kind: Kind) {
-        self.queue.push(Waiting { bytes: flow.wrap(payload), kind, arrived: now });
+    fn push(&mut self, now: Instant, flow: Flow, payload: &[u8], kind: Kind, mark: Mark) {
+        self.queue.push(Waiting { bytes: flow.wrap(payload), kind, mark, arrived: now });
         self.account();
     }
     /// Enters in the ledger what the queue has dropped.
@@ -132,8 +133,8 @@ impl Carriage {
     fn is_report_due(&mut self, now: Instant) -> bool {
         self.reporting.is_due(now, self.ledger.marks())
     }
-    /// Hands up to `limit` datagrams to the transport, with the times until which they are worth sending. `observe` says what the
-    /// transport has observed, for a report.
+    /// Hands up to `limit` datagrams to the transport, with the times until which they are worth sending and their places in frames.
+    /// `observe` says what the transport has observed, for a report.
     ///
     /// # Errors
     /// Those of the transport. What was not sent stays.
@@ -142,7 +143,7 @@ impl Carriage {
         now: Instant,
         limit: usize,
         observe: impl FnOnce() -> Option<Observed>,
-        mut transport: impl FnMut(Bytes, Option<Instant>) -> Result<Handed, E>,
+        mut transport: impl FnMut(Bytes, Option<Instant>, Mark) -> Result<Handed, E>,
     ) -> Result<(), E> {
         if self.is_report_due(now) {
             if let Some(observed) = observe() {
@@ -150,7 +151,7 @@ impl Carriage {
             }
             let bytes = self.ledger.report().encode();
             let size = bytes.len();
-            if transport(bytes, None)? == Handed::Later {
+            if transport(bytes, None, Mark::SINGLE)? == Handed::Later {
                 return Ok(());
             }
             self.ledger.on_report_handed(size);
@@ -159,7 +160,7 @@ impl Carriage {
         for _ in 0..limit {
             let Some(waiting) = self.queue.pop(now) else { break };
             let deadline = self.queue.deadline(&waiting);
-            match self.divider.hand(&waiting.bytes, deadline, &mut transport) {
+            match self.divider.hand(&waiting.bytes, deadline, waiting.mark, &mut transport) {
                 Ok(Handed::Accepted) => {
                     let waited = now.saturating_since(waiting.arrived).as_secs_f64();
                     self.wait += (waited - self.wait) * WEIGHT;

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use whimbrel_rtp::{Codec, ControlPacket, FrameId, Recognizer};
+use whimbrel_net::{FrameRole, Mark};
+use whimbrel_rtp::{Codec, Content, ControlPacket, FrameId, Media, Recognizer};
 use whimbrel_units::Instant;
 
 use super::flow::Flow;
@@ -90,22 +91,20 @@ impl FlowKinds {
     }
 
     /// The kind of a datagram of a local program.
-    pub(crate) fn of_sent(&mut self, now: Instant, flow: Flow, datagram: &[u8]) -> Kind {
+    pub(crate) fn of_sent(&mut self, now: Instant, flow: Flow, datagram: &[u8]) -> (Kind, Mark) {
+        let single = Mark { captured: Some(now), ..Mark::SINGLE };
         let codec = self.announced.video;
-        let Some(state) = self.state(now, flow, datagram) else { return Kind::Other };
-        match state.sent.classify(now, datagram, codec) {
+        let Some(state) = self.state(now, flow, datagram) else { return (Kind::Other, single) };
+        let kind = match state.sent.classify(now, datagram, codec) {
             whimbrel_rtp::Kind::Other => Kind::Other,
-            whimbrel_rtp::Kind::Media(media) if media.content.has_parameters => Kind::Essential,
-            whimbrel_rtp::Kind::Media(media) => {
-                let frame = Frame { flow: flow.id(), id: media.frame };
-                Kind::Part { frame, disposable: media.content.is_disposable }
-            }
+            whimbrel_rtp::Kind::Media(media) => return (part(flow, &media), mark(now, &media)),
             whimbrel_rtp::Kind::Control(packet) if self.may_have_control(flow) => {
                 let is_control = self.flows.get_mut(&flow).is_some_and(|state| state.is_control(packet));
                 if is_control { Kind::Essential } else { Kind::Other }
             }
             whimbrel_rtp::Kind::Control(_) => Kind::Other,
-        }
+        };
+        (kind, single)
     }
 
     /// A datagram of the peer's program. Returns `true` if it is RTP.
@@ -157,6 +156,27 @@ impl FlowKinds {
         let mut others = self.flows.iter();
         others.any(|(other, state)| udp_port(other.port) == Some(own - 1) && state.is_rtp())
     }
+}
+
+/// The kind of a packet of a frame.
+fn part(flow: Flow, media: &Media) -> Kind {
+    if media.content.has_parameters {
+        return Kind::Essential;
+    }
+    let frame = Frame { flow: flow.id(), id: media.frame };
+    Kind::Part { frame, disposable: media.content.is_disposable }
+}
+
+/// The place of a packet in its frame. Where no packet shows the end of a frame, each is protected alone.
+fn mark(now: Instant, media: &Media) -> Mark {
+    let Content { has_parameters, begins_keyframe, is_disposable } = media.content;
+    let role = match media.ends_frame {
+        None => FrameRole::Disposable,
+        Some(_) if has_parameters || begins_keyframe => FrameRole::Start,
+        Some(_) if is_disposable => FrameRole::Disposable,
+        Some(_) => FrameRole::Inner,
+    };
+    Mark { ends_frame: media.ends_frame.unwrap_or(true), role, count: None, captured: Some(now) }
 }
 
 #[cfg(test)]

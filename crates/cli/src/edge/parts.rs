@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::{BufMut, Bytes, BytesMut};
+use whimbrel_net::Mark;
 use whimbrel_units::{Duration, Instant};
 
 use super::carriage::Handed;
@@ -79,6 +80,11 @@ impl Division {
         part.put_slice(data);
         part.freeze()
     }
+    /// The place of the next part in a frame, of which the datagram has that one.
+    fn mark(&self, whole: Mark) -> Mark {
+        let is_last = self.next + 1 == self.count;
+        Mark { ends_frame: whole.ends_frame && is_last, count: None, ..whole }
+    }
     /// The part was sent. Returns `true` if it was the last.
     pub(crate) fn advance(&mut self) -> bool {
         self.next += 1;
@@ -104,7 +110,8 @@ impl Divider {
         &mut self,
         datagram: &Bytes,
         deadline: Instant,
-        mut transport: impl FnMut(Bytes, Option<Instant>) -> Result<Handed, E>,
+        mark: Mark,
+        mut transport: impl FnMut(Bytes, Option<Instant>, Mark) -> Result<Handed, E>,
     ) -> Result<Handed, E> {
         let is_same = |(other, _): &(Bytes, Division)| {
             (other.as_ptr(), other.len()) == (datagram.as_ptr(), datagram.len())
@@ -112,9 +119,9 @@ impl Divider {
         let mut division = self.current.take().filter(is_same).map(|(_, division)| division);
         for _ in 0..MAX_DIVISIONS {
             let refused = match &mut division {
-                None => transport(datagram.clone(), Some(deadline))?,
+                None => transport(datagram.clone(), Some(deadline), mark)?,
                 Some(division) => loop {
-                    match transport(division.part(datagram), None)? {
+                    match transport(division.part(datagram), None, division.mark(mark))? {
                         Handed::Accepted if division.advance() => break Handed::Accepted,
                         Handed::Accepted => {}
                         refused => break refused,

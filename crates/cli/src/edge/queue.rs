@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use whimbrel_net::Mark;
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::flow_kind::{Frame, Kind};
@@ -25,6 +26,8 @@ const ESSENTIAL_AGE: Duration = Duration::from_secs(5);
 pub(crate) struct Waiting {
     pub(crate) bytes: Bytes,
     pub(crate) kind: Kind,
+    /// Its place in a frame, for repair.
+    pub(crate) mark: Mark,
     pub(crate) arrived: Instant,
 }
 

@@ -105,7 +105,8 @@ impl World {
         if let Some(watched) = host.watched.get_mut(&handle) {
             watched.rate.on_offered(now);
         }
-        if let Ok(id) = host.within(|endpoint| endpoint.send(now, handle, Datagram { payload, deadline }))
+        let datagram = Datagram { deadline, ..Datagram::new(payload) };
+        if let Ok(id) = host.within(|endpoint| endpoint.send(now, handle, datagram))
             && let Some(watched) = host.watched.get_mut(&handle)
         {
             let tag = self.ledger.taken(side, watched.port, size);

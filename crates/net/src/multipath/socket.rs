@@ -3,14 +3,13 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use whimbrel_proto::multipath::{
     JoinError, MultipathConnection, MultipathEvent, MultipathHandle, MultipathSnapshot, Path, PathPriority,
     SubflowId,
 };
+use whimbrel_proto::repair::RepairCounts;
 use whimbrel_proto::{Datagram, SendError};
 use whimbrel_units::Instant;
-use whimbrel_wire::Payload;
 
 use super::mailbox::{Mailbox, MultipathReceived};
 use super::shared::{Handle, Opened};
@@ -74,6 +73,12 @@ impl MultipathSocket {
         let state = self.shared.get().lock();
         let layer = state.layer(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox));
         layer.map_or(0, crate::dtls::Layer::ignored)
+    }
+    /// What repair did ([`Setup::repaired`](crate::Setup::repaired)); `None` if the ends have not agreed on it, and once the
+    /// connection is over.
+    pub fn repair(&self) -> Option<RepairCounts> {
+        let state = self.shared.get().lock();
+        state.repair(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox))
     }
     /// Number of datagrams that the kernel dropped at the UDP sockets of this end's addresses: they came faster than they were
     /// read, or their checksum was wrong. All connections of a [`MultipathHost`](super::MultipathHost) share the sockets. 0 on
@@ -144,11 +149,10 @@ impl SocketCore for MultipathSocket {
     fn with_unread<T>(&self, look: impl FnOnce(&mut Unread<MultipathReceived, MultipathEvent>) -> T) -> T {
         look(&mut self.mailbox.inbox().unread)
     }
-    fn queue(&self, next: impl FnMut() -> Option<Bytes>, deadline: Option<Instant>) -> Queued {
+    fn queue(&self, next: impl FnMut() -> Option<Datagram>) -> Queued {
         self.shared.get().with(|state, now| {
             let is_current = state.is_current(self.handle, &self.mailbox) && !state.is_stopped;
-            Queued::by(next, |payload| {
-                let datagram = Datagram { payload: Payload::Bytes(payload), deadline };
+            Queued::by(next, |datagram| {
                 if is_current { state.send(now, self.handle, datagram) } else { Err(SendError::Closed) }
             })
         })

@@ -9,6 +9,7 @@ use whimbrel_proto::multipath::{
     MultipathConfig, MultipathConnection, MultipathEndpoint, MultipathEndpointEvent, MultipathEvent,
     MultipathHandle, MultipathSnapshot, Path,
 };
+use whimbrel_proto::repair::RepairCounts;
 use whimbrel_proto::{ConnectError, Datagram, DatagramId, ListenError, SendError, Transmit};
 use whimbrel_units::Instant;
 
@@ -87,7 +88,7 @@ impl State {
     ) -> Result<(MultipathHandle, Arc<Mailbox>), ConnectError> {
         let config = on_a_real_path(setup.config);
         let handle = self.endpoint.connect(now, path, port, config, settings)?;
-        self.layers.insert(handle.0, setup.security);
+        self.layers.insert(handle.0, setup.above);
         let mailbox = Arc::new(Mailbox::new(self.receive_queue, true));
         self.mailboxes.insert(handle, mailbox.clone());
         self.handles += 1;
@@ -102,7 +103,7 @@ impl State {
     ) -> Result<(), ListenError> {
         let service_code = setup.config.service_code;
         self.endpoint.listen(port, on_a_real_path(setup.config), settings)?;
-        self.layers.serve(port, service_code, setup.security);
+        self.layers.serve(port, service_code, setup.above);
         self.listening.push(port);
         Ok(())
     }
@@ -147,29 +148,35 @@ impl State {
     /// Closes a connection.
     pub(super) fn close(&mut self, now: Instant, handle: MultipathHandle) {
         let Some(connection) = self.endpoint.connection_mut(handle) else { return };
-        self.layers.with(handle.0, |layer| layer.close(now, connection));
+        self.layers.close(now, handle.0, connection);
         connection.close(now);
         self.endpoint.wake(handle);
     }
     /// A snapshot of a connection, as its application sees it.
     pub(super) fn snapshot(&self, handle: MultipathHandle) -> Option<MultipathSnapshot> {
         let snapshot = self.endpoint.connection(handle)?.snapshot();
-        Some(match self.layers.get(handle.0) {
+        let mut seen = match self.layers.security(handle.0) {
             Some(layer) => layer.seen(snapshot),
             None => snapshot,
-        })
+        };
+        seen.max_datagram = self.layers.room(handle.0, seen.max_datagram);
+        Some(seen)
+    }
+    /// What repair did on a connection.
+    pub(super) fn repair(&self, handle: MultipathHandle) -> Option<RepairCounts> {
+        self.layers.repair(handle.0)
     }
     /// The layer that secures a connection.
     pub(super) fn layer(&self, handle: MultipathHandle) -> Option<&crate::dtls::Layer<MultipathConnection>> {
-        self.layers.get(handle.0)
+        self.layers.security(handle.0)
     }
 
     /// Runs the timers that are due.
     pub(super) fn handle_timeouts(&mut self, now: Instant) {
         self.endpoint.handle_timeout(now);
         for number in self.layers.due(now) {
-            self.use_layer(now, MultipathHandle(number), |layer, connection| {
-                layer.handle_timeout(now, connection);
+            self.use_layers(now, MultipathHandle(number), |layers, connection| {
+                layers.handle_timeout(now, number, connection)
             });
         }
     }
@@ -207,7 +214,7 @@ impl State {
     fn process(&mut self, now: Instant, handle: MultipathHandle, event: MultipathEndpointEvent) {
         match event {
             MultipathEndpointEvent::Accepted { port, service_code, .. } => {
-                self.layers.insert(handle.0, self.layers.security_of(port, service_code));
+                self.layers.insert(handle.0, self.layers.above(port, service_code));
                 let mailbox = Arc::new(Mailbox::new(self.receive_queue, false));
                 self.mailboxes.insert(handle, mailbox);
             }
@@ -228,7 +235,7 @@ impl State {
                 if is_drained {
                     self.mailboxes.remove(&handle);
                     self.layers.remove(handle.0);
-                } else if begins && self.layers.has(handle.0) {
+                } else if begins && self.layers.security(handle.0).is_some() {
                     self.begin_handshake(now, handle);
                 }
             }
@@ -280,26 +287,28 @@ impl State {
         };
         let remote = path.remote.ip();
         if let Some(oldest) = self.layers.begin_handshake(handle.0, &mailbox, remote, is_current) {
-            self.use_layer(now, MultipathHandle(oldest), |layer, connection| layer.evict(now, connection));
+            self.use_layers(now, MultipathHandle(oldest), |layers, connection| {
+                layers.evict(now, oldest, connection)
+            });
         }
     }
-    /// Calls `use_it` with the layer of a connection, and delivers its events.
-    fn use_layer(
+    /// Uses the layers of a connection, and delivers the events for its application.
+    fn use_layers(
         &mut self,
         now: Instant,
         handle: MultipathHandle,
-        use_it: impl FnOnce(&mut crate::dtls::Layer<MultipathConnection>, &mut MultipathConnection),
+        use_it: impl FnOnce(
+            &mut Layers<MultipathConnection, Mailbox>,
+            &mut MultipathConnection,
+        ) -> VecDeque<LayerEvent<MultipathEvent>>,
     ) {
         let Some(connection) = self.endpoint.connection_mut(handle) else {
             self.layers.remove(handle.0);
             return;
         };
-        let events = self.layers.with(handle.0, |layer| {
-            use_it(layer, connection);
-            std::iter::from_fn(|| layer.poll_event()).collect::<Vec<_>>()
-        });
+        let events = use_it(&mut self.layers, connection);
         self.endpoint.wake(handle);
-        self.deliver(now, handle, events.into_iter().flat_map(|(events, _)| events));
+        self.deliver(now, handle, events);
     }
 
     /// A local address is gone: ends its subflows, withdraws it from all peers, and ends its task. Returns `false` if it is

@@ -48,6 +48,8 @@ pub enum MultipathEvent {
     },
     /// The send queue has room again after a refused `send`.
     SendReady,
+    /// As [`Event::NewStartNeeded`].
+    NewStartNeeded,
     /// A further subflow has joined.
     SubflowUp(SubflowId),
     /// A subflow is over.

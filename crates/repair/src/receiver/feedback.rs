@@ -302,8 +302,9 @@ impl Feedback {
             self.silent += 1;
             self.ask(self.arrivals_end, self.arrivals_end, now);
             // The next one is expected an interval later.
-            self.frame_due = (self.silent < MOST_SILENT && !self.interval.is_zero())
-                .then(|| self.frame_due.unwrap_or(now).max(now.saturating_sub(self.interval)) + self.interval);
+            self.frame_due = (self.silent < MOST_SILENT && !self.interval.is_zero()).then(|| {
+                self.frame_due.unwrap_or(now).max(now.saturating_sub(self.interval)) + self.interval
+            });
         }
         let mut again = false;
         let next_due = now + self.round_trip + self.margin() + MARGIN;

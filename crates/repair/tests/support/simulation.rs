@@ -205,7 +205,7 @@ pub(crate) fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
         }
         while let Some(what) = sender.poll_transmit(now, &mut out) {
             let gone = lossy.loses(now);
-            log.push((now, format!("S {what:?} {:?} {}", &out[..3], if gone {"LOST"} else {""})));
+            log.push((now, format!("S {what:?} {:?} {}", &out[..3], if gone { "LOST" } else { "" })));
             if !gone {
                 queue.push(now + one_way, Event::ToReceiver(out.clone()));
             }
@@ -224,7 +224,19 @@ pub(crate) fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
             }
         }
         while receiver.poll_transmit(now, &mut out).is_some() {
-            if let Ok(whimbrel_repair::wire::Datagram::Report(r)) = whimbrel_repair::wire::Datagram::decode(&out) { let w: Vec<u32> = (0..64).map(|i| r.first.plus(i)).filter(|e| r.wants(*e)).map(|e| e.0).collect(); log.push((now, format!("R report {} next {} echo {:?} hold {} answer {} wants {:?}", r.number, r.next.0, r.echo, r.hold, r.answer, w))); }
+            if let Ok(whimbrel_repair::wire::Datagram::Report(r)) =
+                whimbrel_repair::wire::Datagram::decode(&out)
+            {
+                let w: Vec<u32> =
+                    (0..64).map(|i| r.first.plus(i)).filter(|e| r.wants(*e)).map(|e| e.0).collect();
+                log.push((
+                    now,
+                    format!(
+                        "R report {} next {} echo {:?} hold {} answer {} wants {:?}",
+                        r.number, r.next.0, r.echo, r.hold, r.answer, w
+                    ),
+                ));
+            }
             queue.push(now + one_way, Event::ToSender(out.clone()));
         }
         let due = [sender.poll_timeout(), receiver.poll_timeout()].into_iter().flatten().min();
@@ -233,7 +245,28 @@ pub(crate) fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
             queue.push(next_wake, Event::Wake);
         }
     }
-    if std::env::var("TRACE").is_ok() { let mut n = 0; for f in warm..total { if whole[f as usize] < packets { n += 1; if n > 3 { break; } println!("== frame {f} esi {} captured {} got {}", f * packets as u64, captured(f), whole[f as usize]); for (at, text) in &log { if *at >= captured(f) && *at < captured(f) + row.budget + Duration::from_millis(10) { println!("{:.3} {text}", (at.as_nanos() - captured(f).as_nanos()) as f64 / 1e6); } } } } }
+    if std::env::var("TRACE").is_ok() {
+        let mut n = 0;
+        for f in warm..total {
+            if whole[f as usize] < packets {
+                n += 1;
+                if n > 3 {
+                    break;
+                }
+                println!(
+                    "== frame {f} esi {} captured {} got {}",
+                    f * packets as u64,
+                    captured(f),
+                    whole[f as usize]
+                );
+                for (at, text) in &log {
+                    if *at >= captured(f) && *at < captured(f) + row.budget + Duration::from_millis(10) {
+                        println!("{:.3} {text}", (at.as_nanos() - captured(f).as_nanos()) as f64 / 1e6);
+                    }
+                }
+            }
+        }
+    }
     let counts = sender.counts();
     let sent = |counts: SenderCounts| counts.repeats + counts.parity + counts.surplus;
     Outcome {

@@ -21,13 +21,19 @@ pub(crate) struct Bound {
 impl Bound {
     pub(crate) fn label(&self) -> String {
         let medium = if self.row.is_video { "video" } else { "audio" };
-        format!("{}, {medium}, {}, {}", self.name, self.row.round_trip.as_millis(), self.row.budget.as_millis())
+        format!(
+            "{}, {medium}, {}, {}",
+            self.name,
+            self.row.round_trip.as_millis(),
+            self.row.budget.as_millis()
+        )
     }
 
     /// A line of the report.
     pub(crate) fn line(&self, outcome: &Outcome) -> String {
         let bound = self.overhead.map_or("-".to_owned(), |bound| format!("{:.2}", bound * 100.0));
-        let ratio = self.overhead.map_or(String::new(), |bound| format!(" ({:.2})", outcome.overhead / bound));
+        let ratio =
+            self.overhead.map_or(String::new(), |bound| format!(" ({:.2})", outcome.overhead / bound));
         format!(
             "{} | {} | {bound} | {:.2}{ratio} | {} = {:.1e} | {:.1e} | {}",
             self.label(),

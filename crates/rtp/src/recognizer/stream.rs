@@ -73,6 +73,8 @@ pub(super) struct Stream {
     has_evidence: bool,
     frames: [Option<Frame>; OPEN_FRAMES],
     next_frame: u32,
+    /// The frame before the newest had a marker bit at its end.
+    has_markers: bool,
 }
 
 impl Stream {
@@ -88,6 +90,7 @@ impl Stream {
             has_evidence: false,
             frames: [None; OPEN_FRAMES],
             next_frame: 0,
+            has_markers: false,
         }
     }
     pub(super) fn has_evidence(&self) -> bool {
@@ -149,6 +152,11 @@ impl Stream {
         self.has_evidence &= self.contradictions < CONTRADICTIONS;
     }
 
+    /// `true` if the frame before the newest had a marker bit at its end.
+    pub(super) fn has_markers(&self) -> bool {
+        self.has_markers
+    }
+
     /// The number of a packet's frame: an open one, or a new one.
     pub(super) fn frame(&mut self, now: Instant, packet: &RtpPacket<'_>) -> u32 {
         let end = packet.marker().then(|| packet.sequence());
@@ -158,6 +166,8 @@ impl Stream {
             return frame.number;
         }
         let number = self.next_frame;
+        let newest = self.frames[number.wrapping_sub(1) as usize % OPEN_FRAMES];
+        self.has_markers = newest.is_some_and(|frame| frame.end.is_some());
         self.next_frame = number.wrapping_add(1);
         let place = number as usize % OPEN_FRAMES;
         self.frames[place] = Some(Frame { number, timestamp: packet.timestamp(), began: now, end });

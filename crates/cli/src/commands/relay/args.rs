@@ -91,6 +91,10 @@ struct CommonArgs {
     /// Drop a datagram that congestion control holds back for longer, and the frame of which it is a part.
     #[arg(long, value_name = "DELAY", default_value = "200ms", value_parser = parse_delay)]
     stale: Duration,
+    /// Repair lost datagrams, and deliver in order, this long after the fastest datagrams would arrive: frames are whole on paths that
+    /// lose packets. Both ends need it, with the same value; three to four round-trip times are enough.
+    #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
+    latency: Option<Duration>,
     /// The codec of the RTP streams to send: keep parameter sets, and drop frames without references first.
     #[arg(long, value_name = "CODEC", value_parser = parse_codec())]
     video: Option<Codec>,
@@ -127,7 +131,8 @@ struct CommonArgs {
 impl CommonArgs {
     fn options(&self) -> Options {
         Options {
-            stale: self.stale,
+            stale: self.latency.unwrap_or(self.stale),
+            latency: self.latency,
             restart: self.restart,
             video: self.video,
             remb: self.remb,

@@ -145,8 +145,8 @@ async fn open(
     let mut config =
         config(security.security.is_some(), near.options.restart).sender_ccids([ccid]).receiver_ccids([ccid]);
     if !near.paths.is_empty() {
-        config.receive.reorder_delay = Some(ACROSS_PATHS);
-        let setup = Setup::new(config, security.security.clone());
+        config.receive.reorder_delay = Some(ACROSS_PATHS).filter(|_| near.options.latency.is_none());
+        let setup = near.options.repaired(Setup::new(config, security.security.clone()));
         let scheduler = near.options.scheduler;
         let options = MultipathOptions::default().dscp(near.options.dscp);
         let settings = several_paths(scheduler);
@@ -158,7 +158,7 @@ async fn open(
             })?;
         return Ok((Link::several(socket, scheduler), Some(paths)));
     }
-    let setup = Setup::new(config, security.security.clone());
+    let setup = near.options.repaired(Setup::new(config, security.security.clone()));
     let options = SocketOptions::default().dscp(near.options.dscp);
     let opening = timeout(ANSWER_TIME, Socket::connect_with(at, DCCP_PORT, setup, options));
     let socket = opening

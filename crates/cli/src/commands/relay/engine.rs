@@ -165,8 +165,8 @@ impl<'a> Engine<'a> {
     fn send(&mut self) -> Result<(), NetError> {
         let link = self.link;
         let observe = || link.observed();
-        self.carriage.send(link.now(), BATCH, observe, |bytes, deadline| {
-            match link.try_send(bytes, deadline) {
+        self.carriage.send(link.now(), BATCH, observe, |bytes, deadline, mark| {
+            match link.try_send(bytes, deadline, mark) {
                 Ok(()) => Ok(Handed::Accepted),
                 Err(NetError::Send(SendError::QueueFull)) => Ok(Handed::Later),
                 Err(NetError::Send(SendError::TooLarge { limit, .. })) => Ok(Handed::TooLarge(limit)),

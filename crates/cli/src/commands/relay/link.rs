@@ -7,7 +7,7 @@ use serde::Serialize;
 use whimbrel_net::multipath::{
     MultipathSnapshot, MultipathSocket, SchedulerKind, SubflowSnapshot, SubflowStage,
 };
-use whimbrel_net::{ConnectionSnapshot, Fingerprint, FreezeSnapshot, NetError, Received, Socket};
+use whimbrel_net::{ConnectionSnapshot, Fingerprint, FreezeSnapshot, Mark, NetError, Received, Socket};
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use crate::edge::ledger::Observed;
@@ -120,10 +120,11 @@ impl Link {
         &self,
         payload: Bytes,
         deadline: Option<Instant>,
+        mark: Mark,
     ) -> Result<(), NetError> {
         match self {
-            Self::Single(socket) => socket.try_send(payload, deadline).map(drop),
-            Self::Several { socket, .. } => socket.try_send(payload, deadline).map(drop),
+            Self::Single(socket) => socket.try_send_part(payload, deadline, mark).map(drop),
+            Self::Several { socket, .. } => socket.try_send_part(payload, deadline, mark).map(drop),
         }
     }
     /// Waits for datagrams, and appends up to `limit` to `out`. Cancel safe.

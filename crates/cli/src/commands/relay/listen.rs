@@ -86,17 +86,23 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
     config.tune_tfrc(|tfrc| tfrc.differentiation = far.lda.map(Differentiation::guarded));
     config.receive.reorder_delay = far.reorder;
     let mut over_paths = config.clone();
-    over_paths.receive.reorder_delay = Some(far.reorder.unwrap_or(ACROSS_PATHS));
+    // Repair orders as well, and has to notice a gap at once.
+    over_paths.receive.reorder_delay =
+        far.reorder.or(Some(ACROSS_PATHS).filter(|_| far.options.latency.is_none()));
     let mut programs = Vec::new();
     for place in &far.to {
         programs.push(place.resolve_to().await?);
     }
     let programs: Arc<[Program]> = programs.into();
     let key = security.as_ref().map(|security| security.fingerprint());
-    let listener = bind(&far, Setup::new(config, security.clone()), local_only).await?;
+    let listener = bind(&far, far.options.repaired(Setup::new(config, security.clone())), local_only).await?;
     let several = listener.multipath(MultipathOptions::default())?;
     let scheduler = far.options.scheduler;
-    several.listen(DCCP_PORT, Setup::new(over_paths, security), several_paths(scheduler))?;
+    several.listen(
+        DCCP_PORT,
+        far.options.repaired(Setup::new(over_paths, security)),
+        several_paths(scheduler),
+    )?;
     note_small_buffers();
     let status = Status::default();
     let lines = Lines::new(far.options.json, far.options.interval, far.max_peers > 1);

@@ -30,7 +30,7 @@ fn large_datagrams_cross_in_parts_and_are_counted_as_datagrams() {
         near.ledger().on_sent();
         near.take(ms(n), FLOW, &vec![n as u8; size]);
         let mut part = 0;
-        let transport = |bytes: Bytes, _| {
+        let transport = |bytes: Bytes, _, _| {
             if bytes.len() > 1180 {
                 return Ok::<_, ()>(Handed::TooLarge(1180));
             }
@@ -62,7 +62,7 @@ fn fade(announced: Announcement, datagram: impl Fn(u32) -> Vec<u8>) -> (u64, u64
             ms(now),
             32,
             || None,
-            |_, _| {
+            |_, _, _| {
                 if is_faded {
                     return Ok(Handed::Later);
                 }
@@ -168,7 +168,7 @@ fn reports_of_rtp_outlive_a_fade_and_what_resembles_them_does_not_overtake_fresh
                 now,
                 32,
                 || None,
-                |bytes, _| {
+                |bytes, _, _| {
                     sizes.push(bytes.len() - HEADER);
                     Ok::<_, ()>(Handed::Accepted)
                 },

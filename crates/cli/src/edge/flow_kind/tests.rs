@@ -31,7 +31,7 @@ fn with_a_codec_parameter_sets_are_essential_and_frames_without_references_dispo
         (&[0x30, 0x51], Codec::Vp8, Some(true)),
         (&[0x28, 1, 0x08, 0x30], Codec::Av1, None),
     ] {
-        let kind = kinds(Some(codec), &[]).of_sent(Instant::ZERO, AUDIO, &rtp(7, 7, payload));
+        let kind = kinds(Some(codec), &[]).of_sent(Instant::ZERO, AUDIO, &rtp(7, 7, payload)).0;
         let disposable = match kind {
             Kind::Part { disposable, .. } => Some(disposable),
             Kind::Essential => None,
@@ -40,15 +40,16 @@ fn with_a_codec_parameter_sets_are_essential_and_frames_without_references_dispo
         assert_eq!(disposable, expected, "{codec:?} {payload:02x?}");
     }
     // Without it the first packet is no evidence; a datagram of text never is one.
-    assert_eq!(kinds(None, &[]).of_sent(Instant::ZERO, AUDIO, &rtp(7, 7, &[0x67])), Kind::Other);
-    assert_eq!(kinds(Some(Codec::H264), &[]).of_sent(Instant::ZERO, AUDIO, b"hello"), Kind::Other);
+    assert_eq!(kinds(None, &[]).of_sent(Instant::ZERO, AUDIO, &rtp(7, 7, &[0x67])).0, Kind::Other);
+    assert_eq!(kinds(Some(Codec::H264), &[]).of_sent(Instant::ZERO, AUDIO, b"hello").0, Kind::Other);
 }
 
 #[test]
 fn frames_of_different_flows_differ() {
     let mut kinds = kinds(Some(Codec::H264), &[]);
     let other = Flow { number: 4, ..AUDIO };
-    let [first, second] = [AUDIO, other].map(|flow| kinds.of_sent(Instant::ZERO, flow, &rtp(7, 7, &[0x65])));
+    let [first, second] =
+        [AUDIO, other].map(|flow| kinds.of_sent(Instant::ZERO, flow, &rtp(7, 7, &[0x65])).0);
     assert_ne!(first, second);
 }
 
@@ -56,23 +57,23 @@ fn frames_of_different_flows_differ() {
 fn rtcp_is_essential_in_flows_of_rtp_alone() {
     let later = Instant::from_secs(1);
     let mut flows = kinds(None, &[]);
-    assert_eq!(flows.of_sent(later, AUDIO, &REPORT), Kind::Other, "no stream is known");
+    assert_eq!(flows.of_sent(later, AUDIO, &REPORT).0, Kind::Other, "no stream is known");
     talk(|now, packet| {
         flows.of_sent(now, AUDIO, packet);
     });
-    assert_eq!(flows.of_sent(later, AUDIO, &REPORT), Kind::Essential);
+    assert_eq!(flows.of_sent(later, AUDIO, &REPORT).0, Kind::Essential);
     // MessagePack beside it, whose second byte is one of RTCP's types: the length does not fit.
     let other = [&[0x93, 0xcd, 0x01, 0x00, 0xcb][..], &[0x40; 20]].concat();
-    assert_eq!(flows.of_sent(later, AUDIO, &other), Kind::Other);
-    assert_eq!(flows.of_sent(later, Flow { number: 4, ..AUDIO }, &REPORT), Kind::Other, "another flow");
+    assert_eq!(flows.of_sent(later, AUDIO, &other).0, Kind::Other);
+    assert_eq!(flows.of_sent(later, Flow { number: 4, ..AUDIO }, &REPORT).0, Kind::Other, "another flow");
     flows.forget(AUDIO);
-    assert_eq!(flows.of_sent(later, AUDIO, &REPORT), Kind::Other, "another program");
+    assert_eq!(flows.of_sent(later, AUDIO, &REPORT).0, Kind::Other, "another program");
     // The viewer answers the stream of the peer.
     let mut flows = kinds(None, &[]);
     talk(|now, packet| {
         flows.on_received(now, AUDIO, packet);
     });
-    assert_eq!(flows.of_sent(later, AUDIO, &REPORT), Kind::Essential);
+    assert_eq!(flows.of_sent(later, AUDIO, &REPORT).0, Kind::Essential);
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn rtcp_has_the_odd_port_after_that_of_its_stream() {
             flows.of_sent(now, AUDIO, packet);
         });
         // Its program's socket is another one: another flow.
-        assert_eq!(flows.of_sent(later, Flow { port: 1, number: 9 }, &REPORT), expected, "{ports:?}");
+        assert_eq!(flows.of_sent(later, Flow { port: 1, number: 9 }, &REPORT).0, expected, "{ports:?}");
     }
 }
 
@@ -97,11 +98,11 @@ fn encrypted_rtcp_is_known_by_its_sender() {
         flows.of_sent(now, AUDIO, packet);
     });
     let encrypted = |sender: u8| [&[0x80, 200, 0, 6, 0, 0, 0, sender][..], &[0xa7; 41]].concat();
-    assert_eq!(flows.of_sent(later, AUDIO, &encrypted(9)), Kind::Essential, "that of the stream");
-    let answers = [1, 2, 3].map(|_| flows.of_sent(later, AUDIO, &encrypted(5)));
+    assert_eq!(flows.of_sent(later, AUDIO, &encrypted(9)).0, Kind::Essential, "that of the stream");
+    let answers = [1, 2, 3].map(|_| flows.of_sent(later, AUDIO, &encrypted(5)).0);
     assert_eq!(answers, [Kind::Other, Kind::Other, Kind::Essential]);
     // A field that changes is no sender.
-    assert!((10..200).all(|n| flows.of_sent(later, AUDIO, &encrypted(n)) == Kind::Other));
+    assert!((10..200).all(|n| flows.of_sent(later, AUDIO, &encrypted(n)).0 == Kind::Other));
 }
 
 #[test]

@@ -55,9 +55,9 @@ fn transport(
     room: usize,
     limit: usize,
     sent: &mut Vec<Bytes>,
-) -> impl FnMut(Bytes, Option<Instant>) -> Result<Handed, std::convert::Infallible> {
+) -> impl FnMut(Bytes, Option<Instant>, Mark) -> Result<Handed, std::convert::Infallible> {
     let most = sent.len() + room;
-    move |datagram, _| {
+    move |datagram, _, _| {
         Ok(match datagram.len() {
             size if size > limit => Handed::TooLarge(limit),
             _ if sent.len() == most => Handed::Later,
@@ -73,27 +73,39 @@ fn transport(
 fn parts_wait_for_the_transport_and_follow_a_path_that_becomes_narrower() {
     let whole = Bytes::from(datagram(4000, 5));
     let (mut divider, mut sent) = (Divider::default(), Vec::new());
-    assert_eq!(divider.hand(&whole, at(9), transport(9, 4002, &mut sent)), Ok(Handed::Accepted));
+    assert_eq!(
+        divider.hand(&whole, at(9), Mark::SINGLE, transport(9, 4002, &mut sent)),
+        Ok(Handed::Accepted)
+    );
     assert_eq!(sent.pop().as_ref(), Some(&whole));
-    assert_eq!(divider.hand(&whole, at(9), transport(2, 1200, &mut sent)), Ok(Handed::Later));
-    assert_eq!(divider.hand(&whole, at(9), transport(9, 1200, &mut sent)), Ok(Handed::Accepted));
+    assert_eq!(divider.hand(&whole, at(9), Mark::SINGLE, transport(2, 1200, &mut sent)), Ok(Handed::Later));
+    assert_eq!(
+        divider.hand(&whole, at(9), Mark::SINGLE, transport(9, 1200, &mut sent)),
+        Ok(Handed::Accepted)
+    );
     assert_eq!(sent.len(), 4);
     let mut joiner = joiner();
     let joined: Vec<_> = sent.drain(..).filter_map(|part| joiner.accept(at(0), &part)).collect();
     assert_eq!(joined, std::slice::from_ref(&whole));
     // Two parts of 1200 bytes, and then all of it again in smaller ones.
-    assert_eq!(divider.hand(&whole, at(9), transport(2, 1200, &mut sent)), Ok(Handed::Later));
-    assert_eq!(divider.hand(&whole, at(9), transport(9, 700, &mut sent)), Ok(Handed::Accepted));
+    assert_eq!(divider.hand(&whole, at(9), Mark::SINGLE, transport(2, 1200, &mut sent)), Ok(Handed::Later));
+    assert_eq!(divider.hand(&whole, at(9), Mark::SINGLE, transport(9, 700, &mut sent)), Ok(Handed::Accepted));
     assert_eq!(sent.len(), 2 + 6);
     let joined: Vec<_> = sent.drain(..).filter_map(|part| joiner.accept(at(0), &part)).collect();
     assert_eq!(joined, std::slice::from_ref(&whole));
     // One that was given up in the middle does not continue as another.
-    assert_eq!(divider.hand(&whole, at(9), transport(2, 1200, &mut sent)), Ok(Handed::Later));
+    assert_eq!(divider.hand(&whole, at(9), Mark::SINGLE, transport(2, 1200, &mut sent)), Ok(Handed::Later));
     let other = Bytes::from(datagram(4000, 6));
-    assert_eq!(divider.hand(&other, at(9), transport(9, 1200, &mut sent)), Ok(Handed::Accepted));
+    assert_eq!(
+        divider.hand(&other, at(9), Mark::SINGLE, transport(9, 1200, &mut sent)),
+        Ok(Handed::Accepted)
+    );
     let joined: Vec<_> = sent.drain(..).filter_map(|part| joiner.accept(at(0), &part)).collect();
     assert_eq!(joined, [other]);
-    assert_eq!(divider.hand(&whole, at(9), transport(9, 5, &mut sent)), Ok(Handed::TooLarge(5)));
+    assert_eq!(
+        divider.hand(&whole, at(9), Mark::SINGLE, transport(9, 5, &mut sent)),
+        Ok(Handed::TooLarge(5))
+    );
 }
 
 #[test]

@@ -10,11 +10,16 @@ fn ms(n: u64) -> Instant {
 
 fn part(number: u32, disposable: bool, arrived: Instant) -> Waiting {
     let frame = Frame { flow: 0, id: FrameId { source: 1, number } };
-    Waiting { bytes: Bytes::from(vec![number as u8; 1000]), kind: Kind::Part { frame, disposable }, arrived }
+    Waiting {
+        bytes: Bytes::from(vec![number as u8; 1000]),
+        kind: Kind::Part { frame, disposable },
+        mark: Mark::SINGLE,
+        arrived,
+    }
 }
 
 fn of(kind: Kind, arrived: Instant) -> Waiting {
-    Waiting { bytes: Bytes::from_static(&[0; 100]), kind, arrived }
+    Waiting { bytes: Bytes::from_static(&[0; 100]), kind, mark: Mark::SINGLE, arrived }
 }
 
 fn queue() -> Queue {
@@ -132,7 +137,7 @@ fn memory_is_bounded_and_the_oldest_frames_make_room() {
 
 fn of_stream(source: u32, number: u32, size: usize, arrived: Instant) -> Waiting {
     let kind = Kind::Part { frame: Frame { flow: 0, id: FrameId { source, number } }, disposable: false };
-    Waiting { bytes: Bytes::from(vec![source as u8; size]), kind, arrived }
+    Waiting { bytes: Bytes::from(vec![source as u8; size]), kind, mark: Mark::SINGLE, arrived }
 }
 
 #[test]

@@ -153,7 +153,7 @@ impl DccpAgent {
             let Some(emission) = source.poll_emission(now) else { break };
             let payload = Payload::Opaque { length: emission.size, tag: emission.tag };
             let deadline = emission.deadline.map(|at| self.clock.local(at));
-            let (local, datagram) = (self.clock.local(now), Datagram { payload, deadline });
+            let (local, datagram) = (self.clock.local(now), Datagram { deadline, ..Datagram::new(payload) });
             let sent = match &mut secured {
                 Some(secured) => secured.send(local, connection, datagram, emission.tag),
                 None => connection.send(local, datagram),

@@ -143,7 +143,7 @@ impl MpDccpAgent {
         while !source.is_greedy() || self.queued.len() < GREEDY_QUEUE as usize {
             let Some(emission) = source.poll_emission(now) else { break };
             let payload = Payload::Opaque { length: emission.size, tag: emission.tag };
-            let datagram = Datagram { payload, deadline: emission.deadline };
+            let datagram = Datagram { deadline: emission.deadline, ..Datagram::new(payload) };
             let sent = self.command(|connection, secured| match secured {
                 Some(secured) => secured.send(now, connection, datagram, emission.tag),
                 None => connection.send(now, datagram),

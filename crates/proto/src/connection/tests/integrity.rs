@@ -31,7 +31,7 @@ fn with_checksum(data_checksum: DataChecksumUse) -> Config {
 fn coverage_sent(client: Config, server: Config, size: u32) -> u8 {
     let mut pair = Pair::connected_with(client, server);
     let payload = Payload::Opaque { length: size, tag: 3 };
-    pair.client.send(pair.now, Datagram { payload, deadline: None }).unwrap();
+    pair.client.send(pair.now, Datagram::new(payload)).unwrap();
     pair.run_for(millis(200));
     assert_eq!(pair.received(End::Server), [3], "what is sent is accepted");
     let coverage = pair.sent_by(End::Client, Data)[0].packet.checksum_coverage;

@@ -219,7 +219,7 @@ impl World {
             };
             end.update(now, Some(observed));
             let (queue, truth) = (&mut self.ways[own].queue, &mut self.truth);
-            let transport = |bytes: Bytes, deadline| {
+            let transport = |bytes: Bytes, deadline, _| {
                 if bytes.len() - HEADER > LARGEST {
                     truth.too_large += 1;
                     // No part fits, either.

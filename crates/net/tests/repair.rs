@@ -1,0 +1,134 @@
+//! Repair of lost datagrams on the loopback interface, through a path that loses some.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::net::UdpSocket;
+use tokio::time::{interval, timeout};
+use whimbrel_net::{Config, Identity, Listener, RepairConfig, Security, Setup, Socket, Trust};
+
+const PORT: u16 = 5001;
+/// Datagrams that are sent, one each three milliseconds.
+const COUNT: u32 = 400;
+/// Longer than a loaded machine keeps a program waiting.
+const LATENCY: whimbrel_net::Duration = whimbrel_net::Duration::from_millis(1500);
+
+/// A path that loses every fourteenth packet in both directions once the connection is open.
+struct Path {
+    address: SocketAddr,
+    lost: Arc<AtomicU32>,
+}
+
+impl Path {
+    async fn to(server: SocketAddr) -> Self {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.expect("loopback");
+        let (address, lost) = (socket.local_addr().expect("bound"), Arc::new(AtomicU32::new(0)));
+        let count = lost.clone();
+        tokio::spawn(async move {
+            let (mut client, mut buffer) = (None, [0; 2048]);
+            for number in 0u32.. {
+                let Ok((size, from)) = socket.recv_from(&mut buffer).await else { return };
+                if from != server {
+                    client = Some(from);
+                }
+                if number > 30 && number % 14 == 0 {
+                    count.fetch_add(1, Ordering::Relaxed);
+                    continue;
+                }
+                let to = if from == server { client } else { Some(server) };
+                if let Some(to) = to {
+                    let _ = socket.send_to(&buffer[..size], to).await;
+                }
+            }
+        });
+        Self { address, lost }
+    }
+}
+
+/// A connection whose ends have these layers, and its path.
+async fn connected(
+    client: impl Fn(Setup) -> Setup,
+    server: impl Fn(Setup) -> Setup,
+) -> (Socket, Socket, Path) {
+    let any = "127.0.0.1:0".parse().expect("an address");
+    let listener = Listener::bind(any, PORT, server(Config::default().into())).await.expect("loopback");
+    let path = Path::to(listener.local()).await;
+    let socket =
+        Socket::connect(path.address, PORT, client(Config::default().into())).await.expect("a server");
+    (socket, listener.accept().await.expect("a client"), path)
+}
+
+/// Sends all datagrams, and returns those that arrive.
+async fn stream(from: &Socket, to: &Socket) -> Vec<u32> {
+    let send = async {
+        let mut pace = interval(Duration::from_millis(3));
+        for number in 0..COUNT {
+            pace.tick().await;
+            let mut bytes = vec![number as u8; 100 + number as usize % 900];
+            bytes[..4].copy_from_slice(&number.to_be_bytes());
+            from.send(Bytes::from(bytes)).await.expect("open");
+        }
+    };
+    let receive = async {
+        let mut received = Vec::new();
+        while let Ok(Ok(next)) = timeout(Duration::from_secs(3), to.recv()).await {
+            let number = u32::from_be_bytes(next.payload[..4].try_into().expect("four bytes"));
+            assert_eq!(next.payload.len(), 100 + number as usize % 900);
+            assert!(next.payload[4..].iter().all(|byte| *byte == number as u8));
+            received.push(number);
+            if received.last() == Some(&(COUNT - 1)) {
+                break;
+            }
+        }
+        received
+    };
+    tokio::join!(send, receive).1
+}
+
+fn repaired(setup: Setup) -> Setup {
+    setup.repaired(RepairConfig::new(LATENCY))
+}
+
+#[tokio::test]
+async fn lost_datagrams_are_repaired_in_both_directions() {
+    let (client, server, path) = connected(repaired, repaired).await;
+    let (up, down) = tokio::join!(stream(&client, &server), stream(&server, &client));
+    let all: Vec<u32> = (0..COUNT).collect();
+    assert!(path.lost.load(Ordering::Relaxed) > 40);
+    assert_eq!((up, down), (all.clone(), all));
+    let counts = server.repair().expect("agreed").received;
+    assert!(counts.repeated + counts.restored > 10 && counts.lost == 0, "{counts:?}");
+}
+
+#[tokio::test]
+async fn repair_stands_above_encryption() {
+    let identities = [(); 2].map(|()| Identity::generate().expect("a key"));
+    let [client_key, server_key] = [&identities[0], &identities[1]].map(Identity::fingerprint);
+    let [client_identity, server_identity] = identities;
+    let (for_client, for_server) = (
+        Security::new(client_identity, Trust::Pinned(vec![server_key])),
+        Security::new(server_identity, Trust::Pinned(vec![client_key])),
+    );
+    let above = |security: &Security| {
+        let security = security.clone();
+        move |_: Setup| repaired(Setup::secured(Config::default(), security.clone()))
+    };
+    let (client, server, path) = connected(above(&for_client), above(&for_server)).await;
+    assert_eq!(stream(&client, &server).await, (0..COUNT).collect::<Vec<_>>());
+    assert!(path.lost.load(Ordering::Relaxed) > 20);
+}
+
+#[tokio::test]
+async fn an_end_without_repair_gets_datagrams_as_they_are() {
+    for (client, server) in [(true, false), (false, true)] {
+        let layers = |has: bool| move |setup: Setup| if has { repaired(setup) } else { setup };
+        let (client, server, path) = connected(layers(client), layers(server)).await;
+        let received = stream(&client, &server).await;
+        let lost = COUNT as usize - received.len();
+        assert!((1..=path.lost.load(Ordering::Relaxed) as usize).contains(&lost), "{lost}");
+        assert!(client.repair().is_none() && server.repair().is_none());
+    }
+}

@@ -1,0 +1,407 @@
+//! Repair of lost datagrams within a latency budget: a layer between a connection, or the DTLS above it, and the application.
+//!
+//! [`whimbrel_repair`] decides what is repeated and what is coded. [`RepairLayer`] passes the datagrams of the application through it:
+//! what it sends is paid from the rate that congestion control allows, since the layer hands the connection one datagram after
+//! another, answers first. Both ends agree by the feature Repair ([`Config::repair`](crate::Config::repair)); without an agreement
+//! the layer passes everything as it is.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use whimbrel_repair::receiver::{Receiver, ReceiverConfig, ReceiverCounts};
+use whimbrel_repair::sender::{self, Sender, SenderConfig, SenderCounts, SenderEvent, Sent};
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::Payload;
+
+use crate::layer::{Step, Transport};
+use crate::{Connection, Datagram, DatagramId, DropReason, SendError};
+pub use whimbrel_repair::receiver::Delivery;
+pub use whimbrel_repair::sender::Mark;
+pub use whimbrel_repair::wire::Role;
+
+mod in_flight;
+mod waiting;
+
+use in_flight::InFlight;
+use waiting::Waiting;
+
+/// The largest datagram of the layer: a limit of the code, not what is sent.
+const LARGEST: u16 = 1500;
+/// Bytes by which a repair packet can be longer than the datagrams that it restores: first byte, answer (2), Repair FEC Payload ID (8),
+/// and the header of the ADU (3 coded and 8 sent).
+const OVERHEAD: usize = 1 + 2 + 8 + 3 + 8;
+/// First byte of a report.
+const REPORT: u8 = 5;
+/// Datagrams that wait in the connection's queue. Another one is there before congestion control asks for it, and an answer does not
+/// wait behind many.
+const DEPTH: usize = 2;
+
+/// Repair of a connection's datagrams.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RepairConfig {
+    /// Time from the arrival of the fastest datagrams to the delivery, which repair may use: the latency is that of the path and this
+    /// one.
+    pub latency: Duration,
+    /// When datagrams are delivered.
+    pub delivery: Delivery,
+    /// Datagrams of the application that may wait; more are refused, whatever the connection's own queue does when it is full.
+    pub queue: usize,
+}
+
+impl RepairConfig {
+    /// Delivery in order, at a constant latency.
+    pub fn new(latency: Duration) -> Self {
+        Self { latency, delivery: Delivery::Constant, queue: 1024 }
+    }
+}
+
+/// What the layer did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RepairCounts {
+    /// Of the data that this end sends.
+    pub sent: SenderCounts,
+    /// Of the data that this end receives.
+    pub received: ReceiverCounts,
+}
+
+/// What is below the layer: the connection, and the security layer if there is one.
+pub trait Below<C> {
+    /// The connection.
+    fn connection(&mut self) -> &mut C;
+    /// Queues a datagram.
+    ///
+    /// # Errors
+    /// Those of [`Connection::send`].
+    fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError>;
+    /// Makes room for a datagram of that size.
+    ///
+    /// # Errors
+    /// The reason for refusing it.
+    fn make_room(&mut self, now: Instant, size: usize) -> Result<(), SendError>;
+    /// The largest datagram.
+    fn max_datagram(&mut self) -> usize;
+}
+
+impl<C: Transport> Below<C> for C {
+    fn connection(&mut self) -> &mut C {
+        self
+    }
+    fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
+        Transport::send(self, now, datagram)
+    }
+    fn make_room(&mut self, now: Instant, size: usize) -> Result<(), SendError> {
+        Transport::make_room(self, now, size)
+    }
+    fn max_datagram(&mut self) -> usize {
+        Transport::max_datagram(self)
+    }
+}
+
+/// Repair between a connection and its application.
+///
+/// The driver passes each event from below to [`RepairLayer::handle_event`], takes those for the application from
+/// [`RepairLayer::poll_event`], sends through [`RepairLayer::send`], and calls [`RepairLayer::handle_timeout`] at
+/// [`RepairLayer::poll_timeout`]. After each call it polls the connection, as after any command.
+#[derive(Debug)]
+pub struct RepairLayer<C: Transport = Connection> {
+    config: RepairConfig,
+    phase: Phase<C::Event>,
+    events: VecDeque<C::Event>,
+}
+
+#[derive(Debug)]
+enum Phase<E> {
+    /// The connection is not open yet.
+    Opening,
+    /// The peer does not repair.
+    Plain,
+    /// Both ends repair.
+    Repairing(Box<Ends<E>>),
+    /// The connection is over.
+    Over,
+}
+
+/// The two ends of this side: of the data that it sends, and of the data that it receives.
+#[derive(Debug)]
+struct Ends<E> {
+    sender: Sender,
+    receiver: Receiver,
+    /// Datagrams of the application that may wait.
+    most_queued: usize,
+    /// The largest datagram below.
+    max_datagram: usize,
+    /// Datagrams of the application that wait in `sender`.
+    waiting: Waiting,
+    /// Datagrams in the connection's queue.
+    in_flight: InFlight,
+    /// The event of the last arrival, without its data: the frame of those that are delivered.
+    arrival: Option<E>,
+    buffer: Vec<u8>,
+    /// The application waits for room.
+    is_refused: bool,
+}
+
+impl<C: Transport> RepairLayer<C> {
+    /// The layer of a connection that is not open yet.
+    pub fn new(config: RepairConfig) -> Self {
+        Self { config, phase: Phase::Opening, events: VecDeque::new() }
+    }
+
+    /// What the layer did; `None` while it does not repair.
+    pub fn counts(&self) -> Option<RepairCounts> {
+        let Phase::Repairing(ends) = &self.phase else { return None };
+        Some(RepairCounts { sent: ends.sender.counts(), received: ends.receiver.counts() })
+    }
+
+    /// The largest datagram of the application where one of `max_datagram` bytes is the largest below.
+    pub fn room(&self, max_datagram: usize) -> usize {
+        match self.phase {
+            Phase::Repairing(_) => room(max_datagram),
+            _ => max_datagram,
+        }
+    }
+
+    /// Queues a datagram, as [`Connection::send`] does.
+    ///
+    /// # Errors
+    /// Those of [`Connection::send`]; [`SendError::Closed`] also before the connection is open.
+    pub fn send(
+        &mut self,
+        now: Instant,
+        below: &mut impl Below<C>,
+        datagram: Datagram,
+    ) -> Result<DatagramId, SendError> {
+        match &mut self.phase {
+            Phase::Opening | Phase::Over => Err(SendError::Closed),
+            Phase::Plain => below.send(now, datagram),
+            Phase::Repairing(ends) => {
+                let id = ends.send(now, &datagram)?;
+                self.pump(now, below);
+                Ok(id)
+            }
+        }
+    }
+
+    /// Makes room for a datagram of `size` bytes, as [`Connection::make_room`] does.
+    ///
+    /// # Errors
+    /// As [`RepairLayer::send`].
+    pub fn make_room(
+        &mut self,
+        now: Instant,
+        below: &mut impl Below<C>,
+        size: usize,
+    ) -> Result<(), SendError> {
+        match &mut self.phase {
+            Phase::Opening | Phase::Over => Err(SendError::Closed),
+            Phase::Plain => below.make_room(now, size),
+            Phase::Repairing(ends) => ends.make_room(size),
+        }
+    }
+
+    /// Processes an event from below. The events for the application follow by [`RepairLayer::poll_event`].
+    pub fn handle_event(&mut self, now: Instant, below: &mut impl Below<C>, mut event: C::Event) {
+        let step = C::step(&mut event);
+        if let Step::Opened = step {
+            self.open(below);
+        } else if let Phase::Repairing(ends) = &mut self.phase {
+            match step {
+                Step::Datagram(payload) => {
+                    let payload = core::mem::replace(payload, Payload::Bytes(Bytes::new()));
+                    ends.receive(now, &payload);
+                    ends.arrival = Some(event);
+                    return self.pump(now, below);
+                }
+                // An erasure: its data may be wrong in any byte.
+                Step::Damaged => return,
+                Step::Outcome(id) => {
+                    match ends.in_flight.take(*id) {
+                        Some(Some(of_application)) => *id = of_application,
+                        Some(None) => return self.pump(now, below),
+                        // A further copy, on another path.
+                        None => return,
+                    }
+                    self.events.push_back(event);
+                    return self.pump(now, below);
+                }
+                // Room in the connection's queue is not that of the application.
+                Step::SendReady => return self.pump(now, below),
+                Step::Resized(max_datagram) => {
+                    ends.max_datagram = *max_datagram;
+                    *max_datagram = room(*max_datagram);
+                }
+                Step::Closed(_) => {
+                    // Everything is delivered that is there.
+                    ends.deliver(now + self.config.latency * 2, &mut self.events, C::deliver);
+                    ends.waiting
+                        .drop_all(|id| self.events.push_back(C::dropped(id, DropReason::ConnectionEnded)));
+                    self.phase = Phase::Over;
+                }
+                Step::Opened | Step::Other => {}
+            }
+        } else if let Step::Closed(_) = step {
+            self.phase = Phase::Over;
+        }
+        self.events.push_back(event);
+    }
+
+    /// Runs timers that are due. An early call does nothing.
+    pub fn handle_timeout(&mut self, now: Instant, below: &mut impl Below<C>) {
+        if let Phase::Repairing(ends) = &mut self.phase {
+            ends.receiver.handle_timeout(now);
+            ends.sender.handle_timeout(now);
+            self.pump(now, below);
+        }
+    }
+    /// Latest time of the next call to [`RepairLayer::handle_timeout`].
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let Phase::Repairing(ends) = &self.phase else { return None };
+        // What waits for the connection's queue is sent when that has room.
+        let sender = ends.sender.poll_timeout().filter(|_| ends.in_flight.len() < DEPTH);
+        [ends.receiver.poll_timeout(), sender].into_iter().flatten().min()
+    }
+    /// The next event for the application.
+    pub fn poll_event(&mut self) -> Option<C::Event> {
+        self.events.pop_front()
+    }
+
+    /// Hands the connection everything that waits. [`Connection::close`] follows.
+    pub fn close(&mut self, now: Instant, below: &mut impl Below<C>) {
+        if let Phase::Repairing(ends) = &mut self.phase {
+            ends.transmit(now, below, usize::MAX, &mut self.events);
+        }
+    }
+
+    fn open(&mut self, below: &mut impl Below<C>) {
+        let max_datagram = below.max_datagram();
+        let connection = below.connection();
+        self.phase = if connection.repairs() {
+            Phase::Repairing(Box::new(Ends::new(self.config, max_datagram, connection.rtt())))
+        } else {
+            Phase::Plain
+        };
+    }
+
+    /// Delivers what is due, and sends what can be sent.
+    fn pump(&mut self, now: Instant, below: &mut impl Below<C>) {
+        let Phase::Repairing(ends) = &mut self.phase else { return };
+        ends.deliver(now, &mut self.events, C::deliver);
+        ends.transmit(now, below, DEPTH, &mut self.events);
+        if ends.is_refused && ends.sender.queued() < ends.most_queued {
+            ends.is_refused = false;
+            self.events.push_back(C::send_ready());
+        }
+    }
+}
+
+impl<E: Clone> Ends<E> {
+    fn new(config: RepairConfig, max_datagram: usize, rtt: Option<Duration>) -> Self {
+        let sender = SenderConfig { queue: config.queue, ..SenderConfig::new(LARGEST, config.latency) };
+        let receiver =
+            ReceiverConfig { delivery: config.delivery, ..ReceiverConfig::new(LARGEST, config.latency) };
+        let round_trip = rtt.unwrap_or(sender.round_trip);
+        Self {
+            sender: Sender::new(SenderConfig { round_trip, ..sender }),
+            receiver: Receiver::new(ReceiverConfig { round_trip, ..receiver }),
+            most_queued: config.queue,
+            max_datagram,
+            waiting: Waiting::default(),
+            in_flight: InFlight::default(),
+            arrival: None,
+            buffer: Vec::new(),
+            is_refused: false,
+        }
+    }
+
+    fn make_room(&mut self, size: usize) -> Result<(), SendError> {
+        let limit = room(self.max_datagram);
+        if size > limit {
+            return Err(SendError::TooLarge { size, limit });
+        }
+        if self.sender.queued() >= self.most_queued {
+            self.is_refused = true;
+            return Err(SendError::QueueFull);
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, now: Instant, datagram: &Datagram) -> Result<DatagramId, SendError> {
+        self.make_room(datagram.payload.len())?;
+        let zeros;
+        let bytes: &[u8] = match &datagram.payload {
+            Payload::Bytes(bytes) => bytes,
+            // The simulator's placeholders have no bytes.
+            Payload::Opaque { .. } => {
+                zeros = vec![0; datagram.payload.len()];
+                &zeros
+            }
+        };
+        match self.sender.send(now, bytes, datagram.mark) {
+            Ok(()) => Ok(self.waiting.push()),
+            // A datagram that the receiver has no use for is dropped with its frame.
+            Err(sender::SendError::BrokenGroup) => Ok(self.waiting.refuse()),
+            Err(sender::SendError::TooLong { bytes, most }) => {
+                Err(SendError::TooLarge { size: bytes, limit: most })
+            }
+            Err(_) => {
+                self.is_refused = true;
+                Err(SendError::QueueFull)
+            }
+        }
+    }
+
+    fn receive(&mut self, now: Instant, payload: &Payload) {
+        let Payload::Bytes(bytes) = payload else { return };
+        // What is no datagram of the layer is counted there.
+        let _ = if bytes.first() == Some(&REPORT) {
+            self.sender.handle_packet(now, bytes)
+        } else {
+            self.receiver.handle_packet(now, bytes)
+        };
+    }
+
+    /// Passes what is due to the application.
+    fn deliver(&mut self, now: Instant, events: &mut VecDeque<E>, event: impl Fn(&E, Bytes) -> E) {
+        while self.receiver.poll_delivery(now, &mut self.buffer).is_some() {
+            let Some(arrival) = &self.arrival else { continue };
+            events.push_back(event(arrival, Bytes::copy_from_slice(&self.buffer)));
+        }
+    }
+
+    /// Hands the connection datagrams until its queue holds `depth`.
+    fn transmit<C: Transport<Event = E>>(
+        &mut self,
+        now: Instant,
+        below: &mut impl Below<C>,
+        depth: usize,
+        events: &mut VecDeque<E>,
+    ) {
+        while self.in_flight.len() < depth {
+            let is_report = self.receiver.poll_transmit(now, &mut self.buffer).is_some();
+            let sent = if is_report { None } else { self.sender.poll_transmit(now, &mut self.buffer) };
+            let is_source = matches!(sent, Some(Sent::Source(_)));
+            let id = self.waiting.settle(self.sender.queued(), is_source, |dropped| {
+                events.push_back(C::dropped(dropped, DropReason::Expired));
+            });
+            if !is_report && sent.is_none() {
+                break;
+            }
+            let datagram = Datagram::new(Bytes::copy_from_slice(&self.buffer));
+            match below.send(now, datagram) {
+                Ok(below) => self.in_flight.push(below, id),
+                // It is lost, as on the path.
+                Err(_) => events.extend(id.map(|id| C::dropped(id, DropReason::QueueFull))),
+            }
+        }
+        while let Some(event) = self.sender.poll_event() {
+            if event == SenderEvent::NewStart {
+                events.push_back(C::new_start());
+            }
+        }
+    }
+}
+
+/// Room for the application's data in a datagram of that size.
+fn room(max_datagram: usize) -> usize {
+    max_datagram.min(usize::from(LARGEST)).saturating_sub(OVERHEAD)
+}
