@@ -28,13 +28,13 @@ sys.path[:0] = [str(ROOT / "python"), str(ROOT / "python" / "tests")]
 
 from dask_cluster import DaskCluster  # noqa: E402 - lies beside the tests
 
-from whimbrel import simulation  # noqa: E402
-from whimbrel.campaign import Campaign, Case  # noqa: E402
-from whimbrel.cluster import connected  # noqa: E402
+import whimbrel  # noqa: E402
+from whimbrel import Campaign, Case  # noqa: E402
+from whimbrel._campaigns.cluster import connected
+from whimbrel._campaigns.scheduler import Local, Scheduler
+from whimbrel._simulate.result import Result
+from whimbrel._values.statistics import Precision
 from whimbrel.papers.lda import measures, topology  # noqa: E402
-from whimbrel.result import Result  # noqa: E402
-from whimbrel.scheduler import Local, Scheduler  # noqa: E402
-from whimbrel.statistics import Precision  # noqa: E402
 
 IDLE_S = 5.0
 """Seconds for which an idle cluster is observed."""
@@ -82,7 +82,7 @@ def main() -> int:
     def alone() -> None:
         for case in asked:
             for seed in range(1, given.seeds + 1):
-                simulation.run(case.scenario, seed)
+                whimbrel.run(case.scenario, seed)
 
     def campaign(directory: Path, who: Scheduler) -> Callable[[], object]:
         each = Campaign(directory, precision=Precision.exactly(given.seeds), scheduler=who)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from whimbrel import simulation
+import whimbrel
 from whimbrel.papers.reorder import topology
 from whimbrel.papers.reorder.topology import DELAYED, NETEM_MS, Lane
 
@@ -75,7 +75,7 @@ def rate_kbps(flow: Flow, rtt: str, seed: int, delay_ms: tuple[float, float] | N
     if flow.agent is None:
         assumed = replace(DELAYED, payload=flow.payload, delay_ms=(delay, jitter), dccp=flow.dccp or {})
         made = topology.scenario("beside ns-2", [Lane("flow", rtt, assumed)], DURATION_S, WARM_UP_S)
-        row = simulation.run(made, seed).links.where(link="flow-bottleneck")
+        row = whimbrel.run(made, seed).links.where(link="flow-bottleneck")
         return float(row["throughput_bps"][0]) / 1e3
     agent, enough = flow.agent
     seconds = [f"{number / 1e3:g}" for number in (float(rtt), delay, jitter)]

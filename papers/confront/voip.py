@@ -13,8 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from whimbrel import simulation
-from whimbrel.paper import Item, Quick
+import whimbrel
+from whimbrel._reproduce.paper import Item, Quick
+from whimbrel._simulate.result import Result
+from whimbrel._simulate.scenario import Scenario
+from whimbrel._values.sheet import Metric
+from whimbrel._values.statistics import Precision
 from whimbrel.papers.confront.measures import ROWS
 from whimbrel.papers.confront.topology import (
     CCID2,
@@ -28,10 +32,6 @@ from whimbrel.papers.confront.topology import (
 )
 from whimbrel.quality import playout, voip
 from whimbrel.quality.codecs import Codec, codec
-from whimbrel.result import Result
-from whimbrel.scenario import Scenario
-from whimbrel.sheet import Metric
-from whimbrel.statistics import Precision
 
 CODECS: Mapping[str, Codec] = {"g711": codec("g711-plc"), "opus": codec("opus-nb-11")}
 SIZE = 1424
@@ -102,7 +102,7 @@ def times_of(result: Result, name: str, end_s: float) -> tuple[np.ndarray, np.nd
 
 def run(given: Scenario, seed: int) -> Result:
     """Simulates the calls and keeps the rating of each."""
-    result = simulation.run(given, seed, packets=True)
+    result = whimbrel.run(given, seed, packets=True)
     end_s = TIMES.total
     found: dict[str, list[float]] = {key: [] for key in _MEASURES}
     for name, speech in CODECS.items():

@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 import whimbrel
-from whimbrel import simulation
-from whimbrel.paper import Item, Quick
+from whimbrel._reproduce.paper import Item, Quick
+from whimbrel._simulate.result import Result
+from whimbrel._simulate.scenario import Scenario
+from whimbrel._values.sheet import POSITIVE, UNBOUNDED, Metric
+from whimbrel._values.statistics import Precision
 from whimbrel.papers.freeze import networks
-from whimbrel.result import Result
-from whimbrel.scenario import Scenario
-from whimbrel.sheet import POSITIVE, UNBOUNDED, Metric
-from whimbrel.statistics import Precision
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -60,7 +59,7 @@ def scenario(row: str, column: str) -> Scenario:
 
 def run(given: Scenario, seed: int) -> Result:
     """Simulates, and compares every timeout of the gap with the model."""
-    result = simulation.run(given, seed)
+    result = whimbrel.run(given, seed)
     intervals = result.intervals
     time, rate, rtt = (np.asarray(intervals[key]) for key in ("time_s", "allowed_rate_bps", "rtt_s"))
     down, up = float(result["handovers"]["down_s"][0]), float(result["handovers"]["up_s"][0])

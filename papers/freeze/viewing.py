@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from whimbrel import simulation
+import whimbrel
+from whimbrel._simulate.result import Result
+from whimbrel._simulate.scenario import Scenario
 from whimbrel.quality import clips, scores
 from whimbrel.quality.delivery import arrivals
 from whimbrel.quality.video import Stream
-from whimbrel.result import Result
-from whimbrel.scenario import Scenario
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -148,7 +148,7 @@ def watch(given: Scenario, seed: int, seconds: float, *, with_vmaf: bool = False
     start = phase(seed) * stream(0)[0].schedule.duration_s
     traffic = f'{{ kind = "video", schedule = "{schedule}", playout = "{WORTH_S} s" }}'
     begun = given.changed(f"flow.{NAME}.traffic={traffic}", f"flow.{NAME}.start={start:.6f} s")
-    result = simulation.run(begun, seed)
+    result = whimbrel.run(begun, seed)
     arrival = arrivals(result, NAME, sent.schedule.size_bytes, start)
     with tempfile.TemporaryDirectory(dir=_workspace().name) as directory:
         reception = sent.receive(arrival, Path(directory) / "shown.y4m", playout_delay_s=PLAYOUT_S)

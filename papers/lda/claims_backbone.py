@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel.claims import (
+from whimbrel._reproduce.claims import (
     Claim,
     Verdict,
     above,

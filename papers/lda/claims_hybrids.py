@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from whimbrel.claims import Claim, Verdict, above, at_most, below, between, close, every, most, not_above
+from whimbrel._reproduce.claims import (
+    Claim,
+    Verdict,
+    above,
+    at_most,
+    below,
+    between,
+    close,
+    every,
+    most,
+    not_above,
+)
 from whimbrel.papers.lda.thresholds import (
     CLOSE_TO_ZERO,
     SIMILAR,

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import signal
 
-from whimbrel import simulation
-from whimbrel.paper import Item, Quick
+import whimbrel
+from whimbrel._reproduce.paper import Item, Quick
+from whimbrel._simulate.result import Result
+from whimbrel._simulate.scenario import Scenario
+from whimbrel._values.sheet import Metric
+from whimbrel._values.statistics import Precision
 from whimbrel.papers.lda import topology
-from whimbrel.result import Result
-from whimbrel.scenario import Scenario
-from whimbrel.sheet import Metric
-from whimbrel.statistics import Precision
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -62,7 +62,7 @@ def seen(sequence: FloatArray, sent: FloatArray, received: FloatArray) -> dict[s
 
 def run(scenario: Scenario, seed: int) -> Result:
     """Simulates a scenario and keeps the observations of its flows in the measured time."""
-    packets = simulation.run(scenario, seed, packets=True).packets
+    packets = whimbrel.run(scenario, seed, packets=True).packets
     rows: dict[str, list[float]] = {metric.key: [] for metric in METRICS}
     for flow in sorted(set(packets["flow"])):
         if not flow.startswith("flow"):

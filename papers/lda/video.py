@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-from whimbrel import simulation
+import whimbrel
+from whimbrel._simulate.result import Result
+from whimbrel._simulate.scenario import Scenario
+from whimbrel._values.sheet import Metric, Picture
 from whimbrel.papers.lda import topology
 from whimbrel.quality import clips
 from whimbrel.quality.delivery import arrivals
 from whimbrel.quality.strip import telling_frames, write_strip
 from whimbrel.quality.video import Stream
-from whimbrel.result import Result
-from whimbrel.scenario import Scenario
-from whimbrel.sheet import Metric, Picture
 
 CLIP = "bikes"
 BIT_RATE = 500_000
@@ -87,7 +87,7 @@ def run(given: Scenario, seed: int) -> Result:
     """Simulates the video, decodes the data that arrived in time and scores every frame."""
     sent, schedule = stream()
     traffic = f'{{ kind = "video", schedule = "{schedule}", playout = "{PLAYOUT_S} s" }}'
-    result = simulation.run(given.changed(f"flow.video.traffic={traffic}"), seed)
+    result = whimbrel.run(given.changed(f"flow.video.traffic={traffic}"), seed)
     arrival = arrivals(result, "video", sent.schedule.size_bytes, topology.WARM_UP_S)
     with tempfile.TemporaryDirectory(dir=_workspace().name) as directory:
         reception = sent.receive(arrival, Path(directory) / "shown.y4m", playout_delay_s=PLAYOUT_S)

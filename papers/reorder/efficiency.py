@@ -11,15 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from whimbrel import simulation
+import whimbrel
+from whimbrel._reproduce.paper import Item, Quick
+from whimbrel._show.sheet import Sheet
+from whimbrel._simulate.result import Result
+from whimbrel._simulate.scenario import Scenario
+from whimbrel._values.sheet import Metric
+from whimbrel._values.statistics import Precision
 from whimbrel.figures import Charts, curves
-from whimbrel.paper import Item, Quick
 from whimbrel.papers.reorder import measures, topology
 from whimbrel.papers.reorder.topology import USUAL, WITHOUT, Assumed, Lane
-from whimbrel.result import Result
-from whimbrel.scenario import Scenario
-from whimbrel.sheet import Metric, Sheet
-from whimbrel.statistics import Precision
 
 Measure: TypeAlias = Callable[[Result, str, str], Mapping[str, float]]
 
@@ -98,7 +99,7 @@ the share of packets in percent that the buffer discarded."""
 
 def run(given: Scenario, seed: int) -> Result:
     """Simulates a scenario and keeps the values of each flow for the figures, not its packets."""
-    result = simulation.run(given, seed, packets=True)
+    result = whimbrel.run(given, seed, packets=True)
     names = [str(name) for name in result.flows["flow"]]
     rows: dict[str, list[float]] = {key: [] for key in KEPT}
     for name in names:

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from whimbrel.result import Result, Table
-from whimbrel.sheet import Metric
+from whimbrel._simulate.result import Result
+from whimbrel._values.sheet import Metric
+from whimbrel._values.table import Table
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from whimbrel.claims import Verdict, between
-from whimbrel.sheet import Sheet, Value
+from whimbrel._reproduce.claims import Verdict, between
+from whimbrel._show.sheet import Sheet
+from whimbrel._values.sheet import Value
 
 PRINTED = 0.1
 """Largest deviation of a reproduced number from the printed one, as a part of it."""

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from whimbrel.claims import Claim, Verdict, above, average, below
-from whimbrel.result import Result
-from whimbrel.sheet import Metric, Sheet, Value
+from whimbrel._reproduce.claims import Claim, Verdict, above, average, below
+from whimbrel._show.sheet import Sheet
+from whimbrel._simulate.result import Result
+from whimbrel._values.sheet import Metric, Value
 
 NAMES = {
     "tcp": "TCP",

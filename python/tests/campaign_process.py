@@ -6,11 +6,11 @@ from pathlib import Path
 
 import runs
 
-from whimbrel import scheduler
-from whimbrel.campaign import Campaign, Case
+from whimbrel._campaigns import schedulers
+from whimbrel._campaigns.campaign import Campaign, Case
+from whimbrel._simulate.scenario import Scenario
+from whimbrel._values.statistics import Precision
 from whimbrel.errors import CampaignInterrupted
-from whimbrel.scenario import Scenario
-from whimbrel.statistics import Precision
 
 
 def main() -> int:
@@ -22,7 +22,7 @@ def main() -> int:
         document["log"] = f"log to {os.environ['WHIMBREL_TEST_LOG']}"
     case = Case("only", Scenario(document), lambda result: {"m": result.flows["goodput_bps"][0]})
     try:
-        with scheduler.opened(address[0] if address else "local", None if address else 2) as who:
+        with schedulers.opened(address[0] if address else "local", None if address else 2) as who:
             campaign = Campaign(
                 Path(directory),
                 run=runs.patient if address else runs.slow,

@@ -9,7 +9,7 @@ from hypothesis import settings
 from toy_core import HERE, FakeCore
 
 import whimbrel.papers
-from whimbrel import paper_folders, simulation
+from whimbrel._base import compiled, paper_folders
 
 # No deadline: the test machines are shared. Derandomised: a failing run fails again.
 settings.register_profile("whimbrel", deadline=None, derandomize=True, max_examples=60)
@@ -26,7 +26,7 @@ def core(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCore:
     monkeypatch.delitem(sys.modules, "whimbrel.papers.toy.scenarios", raising=False)
     monkeypatch.delitem(sys.modules, "whimbrel.papers.toy", raising=False)
     fake = FakeCore()
-    simulation.engine.cache_clear()
-    monkeypatch.setattr(simulation, "core", lambda: fake)
+    compiled.engine.cache_clear()
+    monkeypatch.setattr(compiled, "core", lambda: fake)
     monkeypatch.chdir(tmp_path)
     return fake

@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-from whimbrel import simulation
 from whimbrel.__main__ import main
+from whimbrel._base import compiled
 
 
 def slow_run(*_: object) -> None:
@@ -24,5 +24,5 @@ if __name__ == "__main__":
         "fixed_recordings": [],
     }
     core = SimpleNamespace(run=slow_run, examine=lambda *_: found, __file__=__file__)
-    simulation.core = lambda: core  # type: ignore[assignment]
+    compiled.core = lambda: core  # type: ignore[assignment]
     sys.exit(main())

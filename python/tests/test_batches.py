@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whimbrel.batches import LONGEST_S, SHORTEST_S, Costs, size, take
-from whimbrel.jobs import Job
-from whimbrel.scenario import Scenario
+from whimbrel._campaigns.batches import LONGEST_S, SHORTEST_S, Costs, size, take
+from whimbrel._campaigns.jobs import Job
+from whimbrel._simulate.scenario import Scenario
 
 
 def job(number: int, seconds: int = 10, digest: str = "") -> Job:

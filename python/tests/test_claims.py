@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from whimbrel import claims
-from whimbrel.sheet import Value, value_of
+from whimbrel._reproduce import claims
+from whimbrel._values.sheet import Value, value_of
 
 NOISE = np.array([0.0, 30.0, -30.0, 10.0])
 SEEDS = (1, 2, 3, 4)

@@ -15,17 +15,18 @@ import pytest
 import runs
 from dask_cluster import DaskCluster
 
-from whimbrel import cluster as cluster_module
-from whimbrel import worker
 from whimbrel.__main__ import main
-from whimbrel.campaign import Campaign, Case, Outcome
-from whimbrel.cluster import Cluster, connected
+from whimbrel._campaigns import cluster as cluster_module
+from whimbrel._campaigns import worker
+from whimbrel._campaigns.campaign import Campaign, Case
+from whimbrel._campaigns.cluster import Cluster, connected
+from whimbrel._campaigns.jobs import Run
+from whimbrel._campaigns.outcomes import Outcome
+from whimbrel._campaigns.progress import Silent
+from whimbrel._simulate.result import Result
+from whimbrel._simulate.scenario import Scenario
+from whimbrel._values.statistics import Precision
 from whimbrel.errors import CampaignError
-from whimbrel.jobs import Run
-from whimbrel.progress import Silent
-from whimbrel.result import Result
-from whimbrel.scenario import Scenario
-from whimbrel.statistics import Precision
 
 # Sockets of killed processes, and Dask's own warnings.
 pytestmark = pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning")
@@ -247,7 +248,7 @@ def test_a_worker_of_another_build_is_refused(
     dask: DaskCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "older.py").write_text(
-        "from whimbrel import simulation\nsimulation.engine = lambda: '0.0.9+older'\n"
+        "from whimbrel._base import compiled\ncompiled.engine = lambda: '0.0.9+older'\n"
     )
     stranger = dask.add_worker("--preload", str(tmp_path / "older.py"))
     dask.wait_for_workers()
@@ -274,7 +275,7 @@ def test_a_worker_without_whimbrel_is_refused(
         assert main(["reproduce", "lda", "table2", "--quick", "--scheduler", strangers.address]) == 2
     actual = capsys.readouterr().err
     assert "worker tcp://" in actual
-    assert "No module named 'whimbrel.worker'" in actual
+    assert "No module named 'whimbrel._campaigns'" in actual
     assert f"it needs {worker.identity('')}" in actual
 
 

@@ -9,8 +9,8 @@ import polars
 import pytest
 
 import whimbrel
-from whimbrel import simulation
 from whimbrel.__main__ import main
+from whimbrel._base import compiled
 from whimbrel.errors import CampaignInterrupted, WhimbrelError
 
 
@@ -38,7 +38,7 @@ def test_other_commands_go_to_the_compiled_part(monkeypatch: pytest.MonkeyPatch)
         def cli(argv: list[str]) -> int:
             return 7 if argv == ["run", "a.toml", "--json"] else 9
 
-    monkeypatch.setattr(simulation, "core", lambda: Core)
+    monkeypatch.setattr(compiled, "core", lambda: Core)
     assert main(["run", "a.toml", "--json"]) == 7
     assert main(["help", "run"]) == 9
 
@@ -48,7 +48,7 @@ def test_errors_are_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         def cli() -> None:
             raise error
 
-        monkeypatch.setattr(simulation, "core", cli)
+        monkeypatch.setattr(compiled, "core", cli)
         return main(["run"])
 
     assert stop(WhimbrelError("no such thing")) == 1

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from whimbrel.__main__ import main
+from whimbrel._simulate.record_format import encode
+from whimbrel._simulate.records import Records
+from whimbrel._simulate.result import Result
 from whimbrel.comparing import Change, Rules, Samples, compare, read
 from whimbrel.errors import UsageError, WhimbrelError
-from whimbrel.records import Records, encode
-from whimbrel.result import Result
 
 SEEDS = range(1, 11)
 
@@ -138,7 +139,7 @@ def _records(directory: Path, delays: dict[int, float]) -> Path:
         flows |= {"sent_packets": [100, 1], "lost_queue": [seed, 0], "lost_wireless": [1, 0]}
         flows |= {"lost_down": [0, 0], "lost_other": [0, 0]}
         key = f"{seed:04x}"
-        content = encode(key, Result({"flows": flows}), {"case": "radio = 1", "seed": seed})
+        content = encode(key, Result({"flows": flows}).tables, {"case": "radio = 1", "seed": seed})
         Records(directory).save(key, content)
     return directory
 

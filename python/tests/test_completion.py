@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel import command_tree, commands
 from whimbrel.__main__ import _PYTHON_COMMANDS, main
+from whimbrel._command import command_tree, commands
 
 KNOWN = {name: getattr(commands, name) for name in _PYTHON_COMMANDS}
 

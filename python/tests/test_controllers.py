@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import whimbrel
-from whimbrel.controllers import Feedback, Stepper
+from whimbrel._simulate.controllers import Feedback, Stepper
 from whimbrel.errors import ScenarioError, UsageError
 
 SCENARIO: dict[str, Any] = {

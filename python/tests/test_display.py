@@ -11,15 +11,18 @@ import pytest
 from test_paper_folders import write_paper
 
 import whimbrel
-from whimbrel import display, paper_folders, rebuild
-from whimbrel.campaign import Campaign, Case, Outcome
-from whimbrel.display import Plot
+from whimbrel._base import paper_folders
+from whimbrel._campaigns.campaign import Campaign, Case
+from whimbrel._campaigns.outcomes import Outcome, Outcomes
+from whimbrel._reproduce import rebuild
+from whimbrel._show import display
+from whimbrel._show.display import Plot
+from whimbrel._show.sheet import Sheet
+from whimbrel._simulate.result import Result
+from whimbrel._simulate.scenario import Scenario
+from whimbrel._values.sheet import Metric, value_of
+from whimbrel._values.statistics import Precision
 from whimbrel.errors import MissingExtra, UsageError
-from whimbrel.outcomes import Outcomes
-from whimbrel.result import Result
-from whimbrel.scenario import Scenario
-from whimbrel.sheet import Metric, Sheet, value_of
-from whimbrel.statistics import Precision
 
 SVG = "{http://www.w3.org/2000/svg}"
 

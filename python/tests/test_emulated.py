@@ -15,10 +15,11 @@ from confront_cells import RENO, SECONDS
 from emulated import EMULATED, SIMULATED, Row, rows_of, table
 from emulated_items import ITEMS, Item, single
 
-from whimbrel import Result, sweep
+from whimbrel import Result
+from whimbrel._reproduce import sweep
+from whimbrel._reproduce.plan import read_plans
+from whimbrel._reproduce.rebuild import rebuild
 from whimbrel.comparing import samples
-from whimbrel.plan import read_plans
-from whimbrel.rebuild import rebuild
 
 ROOT = Path(__file__).parents[2]
 

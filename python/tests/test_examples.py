@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel import example_files
 from whimbrel.__main__ import main
+from whimbrel._command import example_files
 from whimbrel.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -127,8 +127,8 @@ def test_the_wheel_contains_every_example() -> None:
 
 @pytest.mark.parametrize("file", sorted(ROOT.glob("examples/*/*.toml")), ids=lambda path: path.stem)
 def test_every_scenario_is_valid(file: Path) -> None:
-    from whimbrel.scenario import Scenario
-    from whimbrel.simulation import examine
+    from whimbrel._simulate.scenario import Scenario
+    from whimbrel._simulate.simulation import examine
 
     if file.parent.name in FOLDERS:
         assert all(examine(each).flows for _, each in Scenario.of(file).sweep())

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import whimbrel
-from whimbrel import extras
+from whimbrel._base import extras
 from whimbrel.errors import MissingExtra
 
 ROOT = Path(__file__).parents[2]

@@ -9,10 +9,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from whimbrel import drawing, figures
-from whimbrel.drawing import Drawing
+from whimbrel import figures
+from whimbrel._show import drawing
+from whimbrel._show.drawing import Drawing
+from whimbrel._show.sheet import Sheet
+from whimbrel._values.sheet import Metric, Value, value_of
 from whimbrel.errors import WhimbrelError
-from whimbrel.sheet import Metric, Sheet, Value, value_of
 
 RATE = Metric("rate", "kbit/s", "Rate")
 

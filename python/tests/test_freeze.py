@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import whimbrel
-from whimbrel import paper
+from whimbrel._reproduce import paper
+from whimbrel._show.sheet import Sheet
+from whimbrel._simulate.result import Result
+from whimbrel._values.sheet import Metric, Value
 from whimbrel.papers.freeze import (
     claims_freeze,
     claims_model,
@@ -19,8 +22,6 @@ from whimbrel.papers.freeze import (
     schemes,
     stationary,
 )
-from whimbrel.result import Result
-from whimbrel.sheet import Metric, Sheet, Value
 
 
 def test_a_handover_is_as_in_section_5_1() -> None:

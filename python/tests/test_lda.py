@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whimbrel import paper
+from whimbrel._reproduce import paper
+from whimbrel._show.sheet import Sheet
+from whimbrel._simulate.result import Result
+from whimbrel._simulate.simulation import run
+from whimbrel._values.sheet import Value
 from whimbrel.papers.lda import beyond, inter_arrival, measures, thresholds, topology
-from whimbrel.result import Result
-from whimbrel.sheet import Sheet, Value
-from whimbrel.simulation import run
 
 SHORT = ("simulation.duration=25 s",)
 

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel import figures, paper, paper_folders, worker
+from whimbrel import figures
 from whimbrel.__main__ import main
+from whimbrel._base import paper_folders
+from whimbrel._campaigns import worker
+from whimbrel._reproduce import paper
 from whimbrel.errors import PaperError, UsageError
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel import paper, reasons
+from whimbrel._reproduce import paper, reasons
 
 ROOT = Path(__file__).parents[2]
 

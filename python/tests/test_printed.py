@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from whimbrel import printed
-from whimbrel.page import Section, claims, tables
-from whimbrel.sheet import Metric, Sheet, StoredSheet, Value
+from whimbrel._show.page import Section, claims, tables
+from whimbrel._show.sheet import Sheet
+from whimbrel._values import printed
+from whimbrel._values.sheet import Metric, StoredSheet, Value
 
 
 def sheet() -> Sheet:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import whimbrel
-from whimbrel import quantities
 from whimbrel.__main__ import main
+from whimbrel._base import quantities
 
 SCENARIO = Path(__file__).parents[2] / "examples" / "scenarios" / "wb.toml"
 

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whimbrel._simulate.record_format import decode, encode
+from whimbrel._simulate.records import Records
+from whimbrel._simulate.result import Result
 from whimbrel.errors import CampaignError, RecordError
-from whimbrel.records import Records, decode, encode
-from whimbrel.result import Result
 
 RESULT = Result(
     {
@@ -46,7 +47,7 @@ def test_a_record_is_read_back_bit_by_bit(tmp_path: Path) -> None:
     records = Records(tmp_path / "deep" / "down")
     assert records.load("a") is None
     assert records.keys() == []
-    records.save("a", encode("a", RESULT, {"seed": 1}))
+    records.save("a", encode("a", RESULT.tables, {"seed": 1}))
     found = records.load("a")
     assert found is not None
     assert same(found, RESULT)
@@ -56,12 +57,12 @@ def test_a_record_is_read_back_bit_by_bit(tmp_path: Path) -> None:
 
 def test_the_same_result_produces_the_same_bytes(tmp_path: Path) -> None:
     for directory in ("x", "y"):
-        Records(tmp_path / directory).save("a", encode("a", RESULT, {"seed": 1, "case": "b"}))
+        Records(tmp_path / directory).save("a", encode("a", RESULT.tables, {"seed": 1, "case": "b"}))
     assert (tmp_path / "x/a.record").read_bytes() == (tmp_path / "y/a.record").read_bytes()
 
 
 def test_any_zip_tool_reads_it(tmp_path: Path) -> None:
-    Records(tmp_path).save("a", encode("a", RESULT, {"seed": 7}))
+    Records(tmp_path).save("a", encode("a", RESULT.tables, {"seed": 7}))
     with zipfile.ZipFile(tmp_path / "a.record") as archive:
         assert archive.testzip() is None
         head = json.loads(archive.read("record.json"))
@@ -79,14 +80,14 @@ def test_any_zip_tool_reads_it(tmp_path: Path) -> None:
 
 def test_a_renamed_record_is_not_another_run(tmp_path: Path) -> None:
     records = Records(tmp_path)
-    records.save("a", encode("a", RESULT, {}))
+    records.save("a", encode("a", RESULT.tables, {}))
     records.path("a").rename(records.path("b"))
     with pytest.raises(RecordError, match="the record of a"):
         records.load("b")
 
 
 def test_a_small_file_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whimbrel.records._LEAST_ROOM", 1 << 16)
+    monkeypatch.setattr("whimbrel._simulate.record_format._LEAST_ROOM", 1 << 16)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("record.json", '{"key": "a", "tables": []}')
@@ -100,7 +101,7 @@ def test_damage_is_detected_or_harmless(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     records = Records(tmp_path_factory.mktemp("damage"))
-    records.save("a", encode("a", RESULT, {"seed": 1}))
+    records.save("a", encode("a", RESULT.tables, {"seed": 1}))
     content = bytearray(records.path("a").read_bytes())
     if data.draw(st.booleans(), label="truncate"):
         damaged = bytes(content[: data.draw(st.integers(0, len(content) - 1))])
@@ -119,7 +120,7 @@ def test_damage_is_detected_or_harmless(
 
 def test_every_truncation_is_detected(tmp_path: Path) -> None:
     records = Records(tmp_path)
-    records.save("a", encode("a", RESULT, {}))
+    records.save("a", encode("a", RESULT.tables, {}))
     content = records.path("a").read_bytes()
     for length in range(0, len(content), 7):
         records.path("a").write_bytes(content[:length])
@@ -131,7 +132,7 @@ def test_a_full_disk_leaves_no_partial_file_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     records = Records(tmp_path)
-    records.save("a", encode("a", RESULT, {}))
+    records.save("a", encode("a", RESULT.tables, {}))
 
     class Full(io.FileIO):
         def write(self, content: Any) -> int:
@@ -141,7 +142,7 @@ def test_a_full_disk_leaves_no_partial_file_and_loses_nothing(
     monkeypatch.setattr(Path, "open", lambda path, mode: Full(path, mode))
     for key in ("a", "b"):
         with pytest.raises(CampaignError, match=r"disk is full: .* keeps 1 finished runs"):
-            records.save(key, encode(key, Result({}), {}))
+            records.save(key, encode(key, {}, {}))
     monkeypatch.undo()
     assert [path.name for path in tmp_path.iterdir()] == ["a.record"]
     found = records.load("a")
@@ -152,7 +153,7 @@ def test_a_full_disk_leaves_no_partial_file_and_loses_nothing(
 def test_a_read_only_place_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CampaignError, match=r"cannot write to .*file"):
-        Records(tmp_path / "file").save("a", encode("a", RESULT, {}))
+        Records(tmp_path / "file").save("a", encode("a", RESULT.tables, {}))
 
 
 def test_partial_files_of_dead_writers_are_removed(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whimbrel import paper, simulation
+from whimbrel._reproduce import paper
+from whimbrel._simulate import simulation
 from whimbrel.papers.reorder import efficiency, measures, table1, topology, video, voice
 from whimbrel.papers.reorder.topology import DELAYED, NETEM_MS, USUAL, Lane
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from whimbrel._simulate.simulation import run
 from whimbrel.papers.reorder import (
     beyond_layer2,
     beyond_mechanisms,
@@ -19,7 +20,6 @@ from whimbrel.papers.reorder import (
     beyond_tcp,
     beyond_wireless,
 )
-from whimbrel.simulation import run
 
 
 def numbers(*sequence: int) -> Any:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from toy_core import FakeCore, lines, results
 
-from whimbrel import paper
 from whimbrel.__main__ import main
+from whimbrel._reproduce import paper
 from whimbrel.errors import PaperError, UsageError
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whimbrel._simulate.scenario import Scenario, toml_value
 from whimbrel.errors import ScenarioError
-from whimbrel.scenario import Scenario, toml_value
 
 BASE = {"simulation": {"duration": "5 s"}, "link": [{"rate": "1 Mbit/s"}]}
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whimbrel import flow_means, statistics
+from whimbrel import flow_means
+from whimbrel._values import statistics
 from whimbrel.errors import SmallSampleWarning, StatisticsError
 from whimbrel.summaries import NEVER, summarise
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel import paper, tables
+from whimbrel import tables
+from whimbrel._reproduce import paper
 from whimbrel.errors import PaperError
 
 CSV = """row,column,metric,unit,paper,ours,ci_low,ci_high,n

@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 import pytest
 
-from whimbrel.scenario import Scenario, override_value
-from whimbrel.travel import pack, unpack
+from whimbrel._campaigns.travel import pack, unpack
+from whimbrel._simulate.scenario import Scenario, override_value
 
 
 def found(scenario: Scenario) -> dict[str, str]:

@@ -14,19 +14,20 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from whimbrel.campaign import Campaign, Case, Outcome
-    from whimbrel.classification import Losses, classify_losses
-    from whimbrel.controllers import Controller, Feedback, drive
-    from whimbrel.display import Plot
-    from whimbrel.environment import Environment
+    from whimbrel._campaigns.campaign import Campaign, Case
+    from whimbrel._campaigns.outcomes import Comparison, Outcome, Outcomes
+    from whimbrel._reproduce.reproduction import Reproduction, read_reproduction, reproduce_paper
+    from whimbrel._show.display import Plot
+    from whimbrel._simulate.classification import Losses, classify_losses
+    from whimbrel._simulate.controllers import Controller, Feedback, drive
+    from whimbrel._simulate.environment import Environment
+    from whimbrel._simulate.handover import HandoverPrediction, handover_model
+    from whimbrel._simulate.result import Result
+    from whimbrel._simulate.scenario import Scenario
+    from whimbrel._simulate.simulation import run
+    from whimbrel._values.statistics import Interval, Precision
+    from whimbrel._values.table import Table
     from whimbrel.errors import WhimbrelError
-    from whimbrel.handover import HandoverPrediction, handover_model
-    from whimbrel.outcomes import Comparison, Outcomes
-    from whimbrel.reproduction import Reproduction, read_reproduction, reproduce_paper
-    from whimbrel.result import Result, Table
-    from whimbrel.scenario import Scenario
-    from whimbrel.simulation import run
-    from whimbrel.statistics import Interval, Precision
 
 __all__ = [
     "Campaign",
@@ -57,30 +58,30 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Campaign": "campaign",
-    "Case": "campaign",
-    "Comparison": "outcomes",
-    "Controller": "controllers",
-    "Environment": "environment",
-    "Feedback": "controllers",
-    "HandoverPrediction": "handover",
-    "Interval": "statistics",
-    "Losses": "classification",
-    "Outcome": "campaign",
-    "Outcomes": "outcomes",
-    "Plot": "display",
-    "Precision": "statistics",
-    "Reproduction": "reproduction",
-    "Result": "result",
-    "Scenario": "scenario",
-    "Table": "result",
+    "Campaign": "_campaigns.campaign",
+    "Case": "_campaigns.campaign",
+    "Comparison": "_campaigns.outcomes",
+    "Controller": "_simulate.controllers",
+    "Environment": "_simulate.environment",
+    "Feedback": "_simulate.controllers",
+    "HandoverPrediction": "_simulate.handover",
+    "Interval": "_values.statistics",
+    "Losses": "_simulate.classification",
+    "Outcome": "_campaigns.outcomes",
+    "Outcomes": "_campaigns.outcomes",
+    "Plot": "_show.display",
+    "Precision": "_values.statistics",
+    "Reproduction": "_reproduce.reproduction",
+    "Result": "_simulate.result",
+    "Scenario": "_simulate.scenario",
+    "Table": "_values.table",
     "WhimbrelError": "errors",
-    "classify_losses": "classification",
-    "drive": "controllers",
-    "handover_model": "handover",
-    "read_reproduction": "reproduction",
-    "reproduce_paper": "reproduction",
-    "run": "simulation",
+    "classify_losses": "_simulate.classification",
+    "drive": "_simulate.controllers",
+    "handover_model": "_simulate.handover",
+    "read_reproduction": "_reproduce.reproduction",
+    "reproduce_paper": "_reproduce.reproduction",
+    "run": "_simulate.simulation",
 }
 
 __version__: str
@@ -88,7 +89,7 @@ __version__: str
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        return importlib.import_module("whimbrel.simulation").version()
+        return importlib.import_module("whimbrel._base.compiled").version()
     if name in _HOMES:
         return getattr(importlib.import_module(f"whimbrel.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'whimbrel' has no attribute {name!r}")

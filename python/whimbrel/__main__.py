@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from whimbrel import texts
+from whimbrel._base import texts
 from whimbrel.errors import CampaignInterrupted, WhimbrelError
 
 _MOST_CHARACTERS = 2_000
@@ -118,27 +118,27 @@ def _dispatch(arguments: list[str]) -> int:
         return 0
     if command == "help":
         return _dispatch([arguments[1], "--help"])
-    from whimbrel import simulation
+    from whimbrel._base import compiled
 
     if command in ("-V", "--version"):
-        print(f"whimbrel {simulation.version()}")
+        print(f"whimbrel {compiled.version()}")
         return 0
     if command in _PYTHON_COMMANDS:
-        from whimbrel import commands
+        from whimbrel._command import commands
 
         return int(getattr(commands, command)(arguments[1:]))
-    return int(simulation.core().cli([*arguments, *_supplied(command, arguments)]))
+    return int(compiled.core().cli([*arguments, *_supplied(command, arguments)]))
 
 
 def _supplied(command: str, arguments: Sequence[str]) -> list[str]:
     """What the compiled part cannot know: the commands written in Python, and the ffmpeg of the package."""
     if command in ("completion", "man"):
-        from whimbrel import command_tree, commands
+        from whimbrel._command import command_tree, commands
 
         known = {name: getattr(commands, name) for name in _PYTHON_COMMANDS}
         return [f"--commands={command_tree.described(known)}"]
     if command == "schedule" and not any(word.partition("=")[0] == "--ffmpeg" for word in arguments):
-        from whimbrel import extras
+        from whimbrel._base import extras
 
         if extras.is_installed("imageio_ffmpeg"):
             from whimbrel.quality import ffmpeg

@@ -17,8 +17,8 @@ import math
 
 import numpy as np
 
+from whimbrel._values.statistics import FloatArray, Sample
 from whimbrel.errors import StatisticsError
-from whimbrel.statistics import FloatArray, Sample
 
 
 def _readings(sample: Sample, least: int) -> FloatArray:

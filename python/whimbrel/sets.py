@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from whimbrel.claims import FAILS, HOLDS, UNDECIDED, Claim, Verdict
-from whimbrel.sheet import Sheet
+from whimbrel._reproduce.claims import FAILS, HOLDS, UNDECIDED, Claim, Verdict
+from whimbrel._show.sheet import Sheet
 
 
 def again(

@@ -12,8 +12,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from whimbrel.errors import SmallSampleWarning, StatisticsError
-from whimbrel.statistics import (
+from whimbrel._values.statistics import (
     N_BASE,
     RELATIVE_ERROR,
     Interval,
@@ -26,6 +25,7 @@ from whimbrel.statistics import (
     student_interval,
     student_repetitions_needed,
 )
+from whimbrel.errors import SmallSampleWarning, StatisticsError
 
 NEVER = math.inf
 """Number of repetitions if none suffices: the mean is too close to zero."""

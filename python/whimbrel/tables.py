@@ -32,9 +32,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from whimbrel import paper
+from whimbrel._reproduce import paper
+from whimbrel._reproduce.plan import read_plans
 from whimbrel.errors import PaperError, WhimbrelError
-from whimbrel.plan import read_plans
 
 FILE = "tables.toml"
 _BLOCK = re.compile(r"<!-- results (\S+) (\S+) -->\n.*?<!-- end of results -->", re.DOTALL)

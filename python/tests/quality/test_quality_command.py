@@ -8,9 +8,9 @@ import pytest
 
 import whimbrel
 from whimbrel.__main__ import main
+from whimbrel._simulate.record_format import encode
 from whimbrel.quality import g1070, p1203, voip
 from whimbrel.quality.codecs import codec
-from whimbrel.records import encode
 
 CSV = """flow,sequence,tag,size_bytes,sent_s,received_s,fate
 call,1,0,200,0.000,0.050,received
@@ -86,7 +86,7 @@ def test_every_form_of_a_record_is_read(run: Path, capsys: pytest.CaptureFixture
     for line in CSV.splitlines()[1:]:
         for name, word in zip(columns, line.split(","), strict=True):
             columns[name].append(word if name in ("flow", "fate") else float(word) if word else float("nan"))
-    (run / "one.record").write_bytes(encode("one", whimbrel.Result({"packets": columns}), {}))
+    (run / "one.record").write_bytes(encode("one", whimbrel.Result({"packets": columns}).tables, {}))
     plain = {name: [None if word != word else word for word in words] for name, words in columns.items()}
     (run / "one.json").write_text(json.dumps({"seed": 1, "tables": {"packets": plain}}))
     options = ("--flow", "call", "--playout", "60ms")

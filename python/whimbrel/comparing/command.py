@@ -7,12 +7,12 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from whimbrel import quantities
+from whimbrel._base import quantities
+from whimbrel._values.sheet import replace_text
 from whimbrel.comparing import shown
 from whimbrel.comparing.decide import Rules, compare
 from whimbrel.comparing.samples import DEFAULT_METRICS, Samples, read
 from whimbrel.errors import UsageError, WhimbrelError
-from whimbrel.sheet import replace_text
 
 CHANGED = 1
 """Exit code if something changed that should not."""

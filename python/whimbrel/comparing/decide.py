@@ -17,11 +17,11 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
+from whimbrel._values.comparison import contrast
+from whimbrel._values.sheet import Value
+from whimbrel._values.statistics import Interval, defined
 from whimbrel.comparing.samples import DEFAULT_METRICS, Samples
-from whimbrel.comparison import contrast
 from whimbrel.errors import UsageError
-from whimbrel.sheet import Value
-from whimbrel.statistics import Interval, defined
 
 _HIGHER = (
     "goodput*",

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from whimbrel import plan as plans
-from whimbrel import texts
+from whimbrel._base import texts
+from whimbrel._reproduce import plan as plans
+from whimbrel._simulate.records import Records
+from whimbrel._simulate.result import Result
+from whimbrel._values.sheet import Value
 from whimbrel.errors import InputError
-from whimbrel.records import Records
-from whimbrel.result import Result
-from whimbrel.sheet import Value
 
 DEFAULT_METRICS = (
     "goodput_bps",

@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.markup import escape as plain
 from rich.table import Table
 
-from whimbrel.columns import metric as metric_of
-from whimbrel.columns import unit as unit_of
+from whimbrel._base.terminal import print_table
+from whimbrel._show.page.sections import asset
+from whimbrel._values.columns import metric as metric_of
+from whimbrel._values.columns import unit as unit_of
 from whimbrel.comparing.decide import Change, Comparison
-from whimbrel.page.sections import asset
-from whimbrel.terminal import print_table
 
 _COLOURS = {"better": "green", "worse": "red", "different": "yellow"}
 _MOST_MISSING = 10

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from whimbrel.sheet import Bounds, Metric
+from whimbrel._values.sheet import Bounds, Metric
 
 _SPACE = 0.03
 """Part of the span of the data by which an axis is longer, on each side."""

@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whimbrel.sheet import Metric, Sheet
+from whimbrel._values.sheet import Metric, SheetData
 
 _TITLE_WIDTH = 70
 """Characters of a title's line; a chart has room for this many."""
@@ -22,7 +22,7 @@ _LISTED = 8
 """Up to this many values are listed one by one in a description; of more, the extremes."""
 
 
-def heading(sheet: Sheet, metric: Metric, *, curves: bool) -> str:
+def heading(sheet: SheetData, metric: Metric, *, curves: bool) -> str:
     """A title that can be understood outside of the report: the quantity, and what it is plotted over.
 
     Args:
@@ -62,7 +62,7 @@ def plain_subtitle(chart: Mapping[str, Any]) -> list[str]:
 
 
 def describe(
-    sheet: Sheet,
+    sheet: SheetData,
     metric: Metric,
     values: Sequence[Mapping[str, Any]],
     *,
@@ -115,7 +115,7 @@ def describe_series(
     return " ".join(parts)
 
 
-def _range(sheet: Sheet, metric: Metric, values: Sequence[Mapping[str, Any]]) -> str:
+def _range(sheet: SheetData, metric: Metric, values: Sequence[Mapping[str, Any]]) -> str:
     if not values:
         return "No run defines a value."
 

@@ -11,10 +11,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+from whimbrel._values.sheet import UNBOUNDED, Bounds, Metric, SheetData
+from whimbrel._values.statistics import Sample
 from whimbrel.figures import axes, chart_text
 from whimbrel.figures.schemes import Scheme, name_of, schemes
-from whimbrel.sheet import UNBOUNDED, Bounds, Metric, Sheet
-from whimbrel.statistics import Sample
 
 Chart: TypeAlias = Mapping[str, Any]
 """A Vega-Lite specification."""
@@ -40,7 +40,7 @@ _SURE = [{"filter": "isValid(datum.ours) && datum.n > 1"}]
 _THERE = [{"filter": "isValid(datum.ours)"}]
 
 
-def usual_charts(sheet: Sheet) -> Charts:
+def usual_charts(sheet: SheetData) -> Charts:
     """A chart per metric, with intervals and printed numbers: curves if rows form an axis, else dots."""
     draw = curves if sheet.row_numbers is not None else dots
     return {
@@ -50,7 +50,7 @@ def usual_charts(sheet: Sheet) -> Charts:
     }
 
 
-def points(sheet: Sheet, metric: Metric) -> list[dict[str, Any]]:
+def points(sheet: SheetData, metric: Metric) -> list[dict[str, Any]]:
     """The numbers of one metric as chart data, one record per place.
 
     Intervals are cut at the bounds of the metric; `cut` is true if that happened. `inside` is true if the
@@ -80,7 +80,7 @@ def points(sheet: Sheet, metric: Metric) -> list[dict[str, Any]]:
     return found
 
 
-def dots(sheet: Sheet, metric: Metric) -> Chart:
+def dots(sheet: SheetData, metric: Metric) -> Chart:
     """A line per column, grouped by row: our mean as a dot on its interval, the paper's number as a cross."""
     values = points(sheet, metric)
     listed = schemes(sheet.columns)
@@ -132,7 +132,7 @@ def dots(sheet: Sheet, metric: Metric) -> Chart:
 
 
 def curves(
-    sheet: Sheet, metric: Metric, *, zero: bool = False, marks: Mapping[str, float] | None = None
+    sheet: SheetData, metric: Metric, *, zero: bool = False, marks: Mapping[str, float] | None = None
 ) -> Chart:
     """A curve per column over the rows, with intervals as bars or a band, and the paper's numbers as crosses.
 
@@ -389,7 +389,7 @@ def _scaled(
     }
 
 
-def _tooltip(sheet: Sheet, metric: Metric) -> list[dict[str, Any]]:
+def _tooltip(sheet: SheetData, metric: Metric) -> list[dict[str, Any]]:
     number = {"type": "quantitative", "format": f".{metric.digits + 1}f"}
     tooltip: list[dict[str, Any]] = [
         {"field": "column", "type": "nominal", "title": sheet.column_label},
@@ -414,7 +414,7 @@ def _paper_layer(encoding: Mapping[str, Any], *filters: Mapping[str, Any]) -> di
 
 
 def _chart(
-    sheet: Sheet,
+    sheet: SheetData,
     metric: Metric,
     values: Sequence[Mapping[str, Any]],
     layers: Sequence[Mapping[str, Any]],

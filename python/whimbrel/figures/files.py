@@ -9,10 +9,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from whimbrel import extras
+from whimbrel._base import extras
+from whimbrel._values.sheet import replace_text
 from whimbrel.errors import WhimbrelError
 from whimbrel.figures.charts import Chart
-from whimbrel.sheet import replace_text
 
 FORMATS = ("svg", "pdf", "png")
 """Formats of a figure."""

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from whimbrel._values.sheet import UNBOUNDED
+from whimbrel._values.statistics import Interval
 from whimbrel.figures import axes, chart_text
 from whimbrel.figures.charts import Chart
 from whimbrel.figures.schemes import schemes
-from whimbrel.sheet import UNBOUNDED
-from whimbrel.statistics import Interval
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 

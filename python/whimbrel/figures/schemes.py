@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whimbrel import paper_folders
+from whimbrel._base import paper_folders
 from whimbrel.errors import WhimbrelError
 
 SPARE_COLOURS = ("#4c6ef5", "#e8590c", "#2f9e44", "#ae3ec9", "#0c8599", "#e03131", "#cf8000", "#868e9c")

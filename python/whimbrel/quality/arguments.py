@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from whimbrel import quantities
+from whimbrel._base import quantities
 from whimbrel.errors import UsageError
 from whimbrel.quality import sources
 

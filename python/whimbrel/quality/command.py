@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from whimbrel import quantities
+from whimbrel._base import quantities
 from whimbrel.errors import UsageError
 from whimbrel.quality import (
     arguments,

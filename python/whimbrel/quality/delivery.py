@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from whimbrel import result as tables
-from whimbrel.result import Result
+from whimbrel._simulate import result as tables
+from whimbrel._simulate.result import Result
 
 _TCP_HEADERS = 40
 

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from whimbrel import extras
+from whimbrel._base import extras
 from whimbrel.errors import MediaError
 
 

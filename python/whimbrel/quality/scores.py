@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from whimbrel import extras
+from whimbrel._base import extras
 from whimbrel.errors import MediaError
 from whimbrel.quality import ffmpeg
 from whimbrel.quality.frames import Frames, Plane

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from whimbrel import records, texts
+from whimbrel._base import texts
+from whimbrel._simulate import records
+from whimbrel._simulate.result import arrivals
+from whimbrel._values.table import Table
 from whimbrel.errors import InputError, MediaError, UsageError
-from whimbrel.result import Table, arrivals
 
 CAPTURES = tuple(f"{kind}{packed}" for kind in (".pcap", ".pcapng", ".cap") for packed in ("", ".gz"))
 

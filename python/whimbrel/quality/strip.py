@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from whimbrel import extras
+from whimbrel._base import extras
 from whimbrel.errors import MediaError
 from whimbrel.quality.frames import Frames
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whimbrel import quantities
+from whimbrel._base import quantities
 from whimbrel.errors import UsageError
 from whimbrel.quality import arguments, frame_schedule, g1070, p1203, sources
 

@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from whimbrel import extras, figures, output
+from whimbrel import figures
+from whimbrel._base import extras, output
+from whimbrel._show.sheet import Sheet
 from whimbrel.errors import UsageError
-from whimbrel.sheet import Sheet
 from whimbrel.testbed import walk
 
 CLIP = "carphone_pristine"

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from whimbrel import drawing, evaluation, figures, report
-from whimbrel.drawing import Drawing
-from whimbrel.manifest import write_manifest
+from whimbrel import figures
+from whimbrel._reproduce import evaluation
+from whimbrel._reproduce.manifest import write_manifest
+from whimbrel._show import drawing, report
+from whimbrel._show.drawing import Drawing
+from whimbrel._show.sheet import Sheet
+from whimbrel._values.sheet import POSITIVE, Metric, Value
 from whimbrel.papers.freeze import claims_walk
-from whimbrel.sheet import POSITIVE, Metric, Sheet, Value
 from whimbrel.testbed import measures, walk
 from whimbrel.testbed.measures import Viewed
 from whimbrel.testbed.walk import Visit

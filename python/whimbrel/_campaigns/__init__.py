@@ -1,0 +1,1 @@
+"""Many runs: their records, their repetitions, and who makes them."""

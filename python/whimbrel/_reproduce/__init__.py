@@ -1,0 +1,1 @@
+"""Papers and sweeps: their plans, sheets, claims and files."""

@@ -1,0 +1,1 @@
+"""Scenarios, one run of the simulator, and its result."""

@@ -1,0 +1,189 @@
+"""A scenario from Python: a file or a dict, with changes, and its identity.
+
+The simulator interprets and checks the keys. This module carries a scenario, changes it with `key=value` as
+on the command line, and computes its digest, so that a finished run can be found again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from whimbrel._base import texts
+from whimbrel.errors import ScenarioError
+
+_MOST_BYTES = 16 << 20
+"""The largest scenario file, as of the simulator."""
+_MOST_COMBINATIONS = 100_000
+"""The largest sweep."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario with the changes to make to it.
+
+    Attributes:
+        document: the tables of a scenario, as in TOML.
+        overrides: `key=value` each, such as `link.bottleneck.rate=2 Mbit/s`; applied in order.
+        base: the directory in which relative file names start.
+    """
+
+    document: Mapping[str, Any]
+    overrides: tuple[str, ...] = ()
+    base: Path = field(default_factory=Path)
+
+    @classmethod
+    def from_file(cls, path: Path) -> Scenario:
+        """Reads a TOML file.
+
+        Raises:
+            ScenarioError: it cannot be read, or is not TOML.
+        """
+        try:
+            return cls(tomllib.loads(texts.read(path, _MOST_BYTES)), base=path.parent)
+        except (OSError, ValueError) as error:
+            raise ScenarioError(f"{path}: {error}") from error
+
+    @classmethod
+    def of(cls, given: Scenario | Mapping[str, Any] | Path | str) -> Scenario:
+        """A scenario from one of its representations: itself, a dict or the name of a file."""
+        if isinstance(given, Scenario):
+            return given
+        if isinstance(given, (str, Path)):
+            return cls.from_file(Path(given))
+        return cls(given)
+
+    def changed(self, *overrides: str) -> Scenario:
+        """The scenario with more changes.
+
+        Raises:
+            ScenarioError: a change without a key, or without `=`.
+        """
+        for override in overrides:
+            key, separator, _ = override.partition("=")
+            if not key.strip() or not separator:
+                raise ScenarioError(f"{override!r} is not a change: expected key=value")
+        return replace(self, overrides=(*self.overrides, *overrides))
+
+    def text(self) -> str:
+        """The document as JSON, without its sweep: the same tables give the same text."""
+        return _json({key: value for key, value in self.document.items() if key != "sweep"})
+
+    def whole_text(self) -> str:
+        """The same with its sweep, which the simulator checks as well, and in which variables may be used."""
+        return _json(dict(self.document))
+
+    def digest(self) -> str:
+        """Identity of the scenario: SHA-256 of its tables, its changes and the files that it refers to."""
+        digest = hashlib.sha256()
+        digest.update(json.dumps([self.text(), *self.overrides], ensure_ascii=False).encode())
+        for name in self.files():
+            digest.update(hashlib.sha256((self.base / name).read_bytes()).digest())
+        return digest.hexdigest()
+
+    def files(self) -> Iterator[str]:
+        """Files named by strings of the scenario, as given there: their content is a part of it."""
+        values = (override_value(override) for override in self.overrides)
+        for name in itertools.chain(_strings(self.document), *map(_strings, values)):
+            # Only the simulator knows which keys name files; any string that names one counts.
+            try:
+                if name and (self.base / name).is_file():
+                    yield name
+            except (OSError, ValueError):
+                continue
+
+    def sweep(self) -> list[tuple[dict[str, Any], Scenario]]:
+        """Every combination of the values in `[sweep]`, the last key varying fastest.
+
+        A key without a dot is a name for keys that change together; each of its values is a table of these
+        keys, with a `name` of its own.
+
+        Returns:
+            For every combination its values by key, and the scenario with these values; without a `[sweep]`
+            one empty combination.
+
+        Raises:
+            ScenarioError: a key of `[sweep]` that is not a list of at least one value, or lists one twice; or
+                too many combinations.
+        """
+        lists = self.document.get("sweep", {})
+        for key, values in lists.items():
+            if not isinstance(values, Sequence) or isinstance(values, str) or not values:
+                raise ScenarioError(f"sweep.{key} is {values!r}, not a list of at least one value")
+        combinations = math.prod(map(len, lists.values()))
+        if combinations > _MOST_COMBINATIONS:
+            raise ScenarioError(
+                f"sweep has {combinations} combinations of values: expected at most {_MOST_COMBINATIONS}"
+            )
+        axes = [[_setting(key, value) for value in values] for key, values in lists.items()]
+        for key, axis in zip(lists, axes, strict=True):
+            counted = Counter(str(label) for label, _ in axis)
+            if twice := next((label for label, count in counted.items() if count > 1), None):
+                raise ScenarioError(f"sweep.{key} lists {twice} twice")
+        return [
+            (
+                {key: label for key, (label, _) in zip(lists, combination, strict=True)},
+                self.changed(*(change for _, changes in combination for change in changes)),
+            )
+            for combination in itertools.product(*axes)
+        ]
+
+
+def _setting(key: str, value: Any) -> tuple[Any, list[str]]:  # noqa: ANN401 - any TOML value
+    """The name of a value of a sweep, and its changes."""
+    if "." not in key and "[" not in key and isinstance(value, Mapping) and "name" in value:
+        changes = [f"{name}={toml_value(each)}" for name, each in value.items() if name != "name"]
+        return value["name"], changes
+    return value, [f"{key}={toml_value(value)}"]
+
+
+def _json(document: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(document, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ScenarioError(f"the scenario contains a value that TOML does not support: {error}") from error
+
+
+def override_value(override: str) -> Any:  # noqa: ANN401 - any TOML value
+    """The value of a `key=value`: TOML, or otherwise a plain string, as the simulator reads it."""
+    given = override.partition("=")[2].strip()
+    try:
+        table = tomllib.loads(f"value = {given}")
+    except tomllib.TOMLDecodeError:
+        return given
+    return table["value"] if len(table) == 1 else given
+
+
+def toml_value(value: Any) -> str:  # noqa: ANN401 - any TOML value
+    """A value in TOML, on one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, str):
+        # A JSON string is a TOML basic string, except for DEL.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{toml_value(str(k))} = {toml_value(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    raise ScenarioError(f"{value!r} is not a TOML value")
+
+
+def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401 - any TOML value
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _strings(item)

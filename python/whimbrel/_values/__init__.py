@@ -1,0 +1,1 @@
+"""Numbers without a simulation: tables, sheets, intervals, comparisons."""
