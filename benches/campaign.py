@@ -30,11 +30,10 @@ from dask_cluster import DaskCluster  # noqa: E402 - lies beside the tests
 
 import whimbrel  # noqa: E402
 from whimbrel import Campaign, Case  # noqa: E402
-from whimbrel._campaigns.cluster import connected
-from whimbrel._campaigns.scheduler import Local, Scheduler
-from whimbrel._simulate.result import Result
-from whimbrel._values.statistics import Precision
+from whimbrel.cluster import Local, Scheduler, connected  # noqa: E402
 from whimbrel.papers.lda import measures, topology  # noqa: E402
+from whimbrel.result import Result  # noqa: E402
+from whimbrel.statistics import Precision  # noqa: E402
 
 IDLE_S = 5.0
 """Seconds for which an idle cluster is observed."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from reorder_cells import BUFFER_50, BUFFER_100, NONE, PAPER, STRICT
 
-from whimbrel._values.statistics import Interval, student_interval
+from whimbrel.statistics import Interval, student_interval
 
 KEYS = ("medium", "ccid", "impairment", "transport", "player")
 Key = tuple[Any, ...]

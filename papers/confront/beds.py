@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from whimbrel._reproduce.claims import Claim, Verdict, at_most, below, times
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.claims import Claim, Verdict, at_most, below, times
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.confront import measures
 from whimbrel.papers.confront.topology import (
     BED,
@@ -24,6 +19,10 @@ from whimbrel.papers.confront.topology import (
     scenario,
     with_host,
 )
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric, Sheet
+from whimbrel.statistics import Precision
 
 NO_LIMIT = "no limit of the processor"
 CALIBRATED = "as calibrated"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from whimbrel._reproduce.claims import (
+from whimbrel.claims import (
     Check,
     Claim,
     Verdict,
@@ -19,12 +19,11 @@ from whimbrel._reproduce.claims import (
     not_above,
     times,
 )
-from whimbrel._show.sheet import Sheet
-from whimbrel._values.sheet import Value
 from whimbrel.papers.confront.measures import ROWS
 from whimbrel.papers.confront.tables import TABLES
 from whimbrel.papers.confront.thresholds import FAIR, FEW, MOST, SAME, SOURCE
 from whimbrel.papers.confront.topology import CCID2, CCID3, NAMES, TCPS, UDP
+from whimbrel.sheet import Sheet, Value
 
 Sheets: TypeAlias = Mapping[str, Sheet]
 KEYS = tuple(TABLES)

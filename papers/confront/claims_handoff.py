@@ -4,23 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from whimbrel._reproduce.claims import (
-    Check,
-    Claim,
-    Verdict,
-    above,
-    at_least,
-    at_most,
-    average,
-    below,
-    every,
-    times,
-)
-from whimbrel._show.sheet import Sheet
-from whimbrel._values.sheet import Value
+from whimbrel.claims import Check, Claim, Verdict, above, at_least, at_most, average, below, every, times
 from whimbrel.papers.confront.measures import row_of
 from whimbrel.papers.confront.thresholds import BRIEF_S, DENT, SAME
 from whimbrel.papers.confront.topology import CCID2, CCID3, CONFRONTS, NAMES, UDP
+from whimbrel.sheet import Sheet, Value
 
 TCP = "tcp-cubic"
 LINE = {UDP: 2, CCID2: 5, CCID3: 8}

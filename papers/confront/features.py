@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from whimbrel._reproduce.claims import Claim, Verdict, between, every
-from whimbrel._reproduce.paper import Item
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
+from whimbrel.claims import Claim, Verdict, between, every
+from whimbrel.paper import Item
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric, Sheet
 
 PROTOCOLS: Mapping[str, dict[str, Any]] = {
     "udp": {"transport": "udp"},

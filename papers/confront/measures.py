@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from whimbrel import flow_means
-from whimbrel._simulate.result import Result
-from whimbrel._values.sheet import POSITIVE, Metric
-from whimbrel._values.statistics import N_BASE, FloatArray, defined, jain_index, repetitions_needed
 from whimbrel.errors import StatisticsError
 from whimbrel.papers.confront.topology import CONFRONTS, FIRST, NAMES, OTHERS, PAPER_TIMES, Confront
+from whimbrel.result import Result
+from whimbrel.sheet import POSITIVE, Metric
+from whimbrel.statistics import N_BASE, FloatArray, defined, jain_index, repetitions_needed
 
 KB = 1024.0
 """Bytes of a "KByte": with 1024 the printed throughputs and loads of TCP agree to 0.01 %."""

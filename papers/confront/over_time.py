@@ -8,16 +8,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from whimbrel import figures
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import POSITIVE, Metric
-from whimbrel._values.statistics import FloatArray, Precision
 from whimbrel.figures import Charts
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.confront import measures
 from whimbrel.papers.confront.measures import KB, flows_of, readings, row_of
 from whimbrel.papers.confront.topology import CONFRONTS, FIRST, PAPER_TIMES, Confront, Times, scenario
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import POSITIVE, Metric, Sheet
+from whimbrel.statistics import FloatArray, Precision
 
 SIZE = 512
 """Of both figures, by their captions. (The text names line 5 of Table 4, but its n = 9 is Table 3's.)"""

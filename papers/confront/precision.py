@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from whimbrel._reproduce.paper import Derived, Item
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import FloatArray, defined
+from whimbrel.paper import Derived, Item
 from whimbrel.papers.confront import measures
 from whimbrel.papers.confront.measures import ROWS
 from whimbrel.papers.confront.tables import PRECISION, QUICK, TABLES
 from whimbrel.papers.confront.topology import NAMES, scenario
+from whimbrel.sheet import Metric
+from whimbrel.statistics import FloatArray, defined
 from whimbrel.summaries import Summary, summarise
 
 

@@ -6,14 +6,13 @@ import json
 import math
 
 from whimbrel import figures
-from whimbrel._reproduce.paper import Derived, Item, Quick
-from whimbrel._show.sheet import Sheet
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
 from whimbrel.figures import Charts
+from whimbrel.paper import Derived, Item, Quick
 from whimbrel.papers.confront import measures
 from whimbrel.papers.confront.measures import METRICS, ROWS
 from whimbrel.papers.confront.topology import FIRST, NAMES, OTHERS, Times, scenario, walk
+from whimbrel.sheet import Metric, Sheet
+from whimbrel.statistics import Precision
 
 TABLES = {"table3": 512, "table4": 1424}
 DECIDING = ("throughput", "transmitted", "load")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from whimbrel._simulate.scenario import Scenario
+from whimbrel.scenario import Scenario
 
 TCPS = {"reno": "tcp-reno", "cubic": "tcp-cubic", "veno": "tcp-veno"}
 CCID2, CCID3, UDP = "ccid2", "ccid3", "udp"

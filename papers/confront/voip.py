@@ -14,11 +14,7 @@ from typing import Any
 import numpy as np
 
 import whimbrel
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.confront.measures import ROWS
 from whimbrel.papers.confront.topology import (
     CCID2,
@@ -32,6 +28,10 @@ from whimbrel.papers.confront.topology import (
 )
 from whimbrel.quality import playout, voip
 from whimbrel.quality.codecs import Codec, codec
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric
+from whimbrel.statistics import Precision
 
 CODECS: Mapping[str, Codec] = {"g711": codec("g711-plc"), "opus": codec("opus-nb-11")}
 SIZE = 1424

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from whimbrel._reproduce.claims import (
+from whimbrel.claims import (
     Claim,
     Verdict,
     above,
@@ -18,11 +18,11 @@ from whimbrel._reproduce.claims import (
     not_above,
     some,
 )
-from whimbrel._values.sheet import Value
 from whimbrel.papers.freeze.claims_model import LARGER
 from whimbrel.papers.freeze.fairness import REASONABLE
 from whimbrel.papers.freeze.handovers import PAIRS, PATHOLOGICAL
 from whimbrel.papers.freeze.thresholds import GREATLY, QUICKLY_S, Sheets
+from whimbrel.sheet import Value
 
 NOT_LARGER = tuple(pair for pair in PAIRS if pair not in LARGER)
 

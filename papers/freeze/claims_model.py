@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from whimbrel._reproduce.claims import (
+from whimbrel.claims import (
     Claim,
     Verdict,
     above,
@@ -18,8 +18,6 @@ from whimbrel._reproduce.claims import (
     some,
     times,
 )
-from whimbrel._show.sheet import Sheet
-from whimbrel._values.sheet import Value
 from whimbrel.papers.freeze.handovers import PAIRS, ends
 from whimbrel.papers.freeze.networks import NETWORKS
 from whimbrel.papers.freeze.thresholds import (
@@ -32,6 +30,7 @@ from whimbrel.papers.freeze.thresholds import (
     SEVERAL_S,
     Sheets,
 )
+from whimbrel.sheet import Sheet, Value
 
 LARGER = tuple(pair for pair in PAIRS if NETWORKS.index(ends(pair)[0]) < NETWORKS.index(ends(pair)[1]))
 """Handovers to a larger network."""

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from whimbrel._reproduce.claims import (
-    Claim,
-    Verdict,
-    above,
-    at_least,
-    at_most,
-    below,
-    every,
-    never_above,
-    some,
-)
-from whimbrel._show.sheet import Sheet
+from whimbrel.claims import Claim, Verdict, above, at_least, at_most, below, every, never_above, some
 from whimbrel.papers.freeze.walk import VISIT_S
+from whimbrel.sheet import Sheet
 
 NARROW = ("3G", "cafe", "3G again")
 """The visits to networks that cannot carry 1 Mbit/s."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from whimbrel import figures
-from whimbrel._show.sheet import Sheet
 from whimbrel.figures import Charts
+from whimbrel.sheet import Sheet
 
 
 def over_time(sheet: Sheet, *, marks: Mapping[str, float], zero: bool = True) -> Charts:

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 import whimbrel
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import POSITIVE, UNBOUNDED, Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.freeze import networks
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import POSITIVE, UNBOUNDED, Metric
+from whimbrel.statistics import Precision
 
 FloatArray = npt.NDArray[np.float64]
 

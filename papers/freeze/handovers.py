@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import UNBOUNDED, Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.freeze import drawing, networks, schemes
 from whimbrel.papers.freeze.networks import NETWORKS
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import UNBOUNDED, Metric
+from whimbrel.statistics import Precision
 
 FloatArray = npt.NDArray[np.float64]
 

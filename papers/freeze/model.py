@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import whimbrel
-from whimbrel._reproduce.paper import Item
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item
 from whimbrel.papers.freeze import networks
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric
+from whimbrel.statistics import Precision
 
 METRICS = [
     Metric("lost", "packets", "Packets lost", 0),

@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
-from whimbrel._values.table import Table
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.freeze import networks
+from whimbrel.result import Result, Table
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric
+from whimbrel.statistics import Precision
 
 NO_NEWCOMER = "none"
 COLUMNS = (NO_NEWCOMER, "tfrc", "freeze", "half", "at-most-500", "careful", "faster")

@@ -17,10 +17,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from whimbrel import sets
-from whimbrel._reproduce.claims import Claim
-from whimbrel._reproduce.paper import Item
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.statistics import Precision
+from whimbrel.claims import Claim
+from whimbrel.paper import Item
+from whimbrel.scenario import Scenario
+from whimbrel.statistics import Precision
 
 NAME = "rtt-option"
 USUAL = "window counter"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from whimbrel._show.sheet import Sheet
+from whimbrel.sheet import Sheet
 
 EXACT = 0.1
 """Percent between rates that are "exactly" predicted."""

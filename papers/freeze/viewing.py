@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 import whimbrel
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
 from whimbrel.quality import clips, scores
 from whimbrel.quality.delivery import arrivals
 from whimbrel.quality.video import Stream
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import POSITIVE, Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.freeze import drawing, viewing
 from whimbrel.papers.freeze.viewing import NAME, PACKET, QUEUE, Viewed
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import POSITIVE, Metric
+from whimbrel.statistics import Precision
 
 COLUMNS = ("tfrc", "freeze")
 VISIT_S = 30.0

@@ -22,16 +22,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
 from whimbrel.errors import PaperError
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.freeze import recorded_networks, viewing
 from whimbrel.papers.freeze.recorded_networks import DEAD_BPS, PAIRS
 from whimbrel.papers.freeze.viewing import NAME
 from whimbrel.papers.freeze.walk import FULL, STREAM_BPS, UNFREEZE_AFTER_S
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric
+from whimbrel.statistics import Precision
 
 FloatArray = npt.NDArray[np.float64]
 

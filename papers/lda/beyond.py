@@ -13,14 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import POSITIVE, Metric
-from whimbrel._values.statistics import Precision
-from whimbrel._values.table import Table
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.lda import measures, topology
 from whimbrel.papers.lda.topology import CLASSIFIERS, RIVAL, SCHEMES, WARM_UP_S
+from whimbrel.result import Result, Table
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import POSITIVE, Metric
+from whimbrel.statistics import Precision
 
 COLUMNS = (*SCHEMES, RIVAL)
 GUESSING = (*CLASSIFIERS, RIVAL)

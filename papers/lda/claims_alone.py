@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from whimbrel._reproduce.claims import (
+from whimbrel.claims import (
     Claim,
     Verdict,
     above,
@@ -21,7 +21,6 @@ from whimbrel._reproduce.claims import (
     span,
     times,
 )
-from whimbrel._values.sheet import Value
 from whimbrel.papers.lda.thresholds import (
     FULL,
     HIGH_M_W,
@@ -35,6 +34,7 @@ from whimbrel.papers.lda.thresholds import (
     one,
 )
 from whimbrel.papers.lda.topology import BASE, SCHEMES
+from whimbrel.sheet import Value
 
 
 def _wlh(sheets: Sheets, column: str, metric: str = "throughput") -> Value:

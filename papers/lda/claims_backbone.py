@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel._reproduce.claims import (
+from whimbrel.claims import (
     Claim,
     Verdict,
     above,

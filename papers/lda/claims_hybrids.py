@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel._reproduce.claims import (
-    Claim,
-    Verdict,
-    above,
-    at_most,
-    below,
-    between,
-    close,
-    every,
-    most,
-    not_above,
-)
+from whimbrel.claims import Claim, Verdict, above, at_most, below, between, close, every, most, not_above
 from whimbrel.papers.lda.thresholds import (
     CLOSE_TO_ZERO,
     SIMILAR,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel._reproduce.claims import (
+from whimbrel.claims import (
     Claim,
     Verdict,
     above,
@@ -20,7 +20,6 @@ from whimbrel._reproduce.claims import (
     steady,
     times,
 )
-from whimbrel._values.sheet import Value
 from whimbrel.papers.lda.thresholds import (
     CLOSE_TO_ZERO,
     HIGH_M_C,
@@ -38,6 +37,7 @@ from whimbrel.papers.lda.thresholds import (
     rows,
 )
 from whimbrel.papers.lda.topology import BASE
+from whimbrel.sheet import Value
 
 
 def _range(sheets: Sheets, column: str) -> Value:

@@ -11,12 +11,12 @@ import functools
 from collections.abc import Mapping
 from dataclasses import replace
 
-from whimbrel._reproduce.claims import Claim
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.statistics import Precision
+from whimbrel.claims import Claim
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.lda import measures, topology
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.statistics import Precision
 
 JITTERS = {"none": 0.0, "0.5 ms": 0.5, "2 ms": 2.0, "10 ms": 10.0}
 """Largest deviation of delays from their mean."""

@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from whimbrel._reproduce.claims import Claim, Verdict, at_most, between, ordered, total
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric, Value
-from whimbrel._values.statistics import Precision
+from whimbrel.claims import Claim, Verdict, at_most, between, ordered, total
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.lda import topology
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric, Sheet, Value
+from whimbrel.statistics import Precision
 
 FRAME = 381
 """Bytes of a frame on the radio (Section 5.2)."""

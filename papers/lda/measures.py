@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from whimbrel._simulate.result import Result
-from whimbrel._values.sheet import Metric
 from whimbrel.papers.lda import topology
+from whimbrel.result import Result
+from whimbrel.sheet import Metric
 
 METRICS = [
     Metric("throughput", "%", "Throughput", title="Throughput, of the bottleneck's rate"),

@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
 from whimbrel.errors import PaperError
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.lda import measures, topology, wifi_fits
 from whimbrel.papers.lda.topology import CLASSIFIERS, RIVAL, Assumed
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric
+from whimbrel.statistics import Precision
 
 ALONE = "alone"
 """The TCP without a competitor."""

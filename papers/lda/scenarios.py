@@ -6,10 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from whimbrel._reproduce.paper import Item, Paper, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item, Paper, Quick
 from whimbrel.papers.lda import (
     air,
     beyond,
@@ -29,6 +26,9 @@ from whimbrel.papers.lda import (
     video,
 )
 from whimbrel.papers.lda.topology import BASE, HYBRIDS, SCHEMES, UNAWARE, USUAL, Assumed
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.statistics import Precision
 
 FLOWS = ("1", "2", "4", "6", "8", "10", "12", "16")
 """N (Section 5.3)."""

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whimbrel import sets
-from whimbrel._reproduce.claims import Claim
+from whimbrel.claims import Claim
 from whimbrel.papers.lda import topology
 
 USUAL = "rfc"

@@ -11,15 +11,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from whimbrel._reproduce.claims import Claim, Verdict, at_least, at_most, below, close, every, rising
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Value
-from whimbrel._values.statistics import Precision
+from whimbrel.claims import Claim, Verdict, at_least, at_most, below, close, every, rising
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.lda import measures, topology
 from whimbrel.papers.lda.thresholds import HIGH_THROUGHPUT, LOW, SIMILAR, Sheets
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Sheet, Value
+from whimbrel.statistics import Precision
 
 FLOWS = ("1", "4", "8")
 """N; the paper does not give the number of flows of its trials."""

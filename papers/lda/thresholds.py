@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from whimbrel._reproduce.claims import Verdict, at_least, average, every
-from whimbrel._show.sheet import Sheet
-from whimbrel._values.sheet import Value
+from whimbrel.claims import Verdict, at_least, average, every
+from whimbrel.sheet import Sheet, Value
 
 FULL = 95.0
 """Throughput in percent: "almost fully utilize", "close to full"."""

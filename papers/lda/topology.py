@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from whimbrel._simulate.scenario import Scenario
+from whimbrel.scenario import Scenario
 
 TOPOLOGIES = ("WLH", "WB", "WLAN")
 """Wireless last hop (Figure 5), wireless backbone (Figure 6), wireless LAN (Figure 7)."""

@@ -16,14 +16,14 @@ from pathlib import Path
 import numpy as np
 
 import whimbrel
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric, Picture
 from whimbrel.papers.lda import topology
 from whimbrel.quality import clips
 from whimbrel.quality.delivery import arrivals
 from whimbrel.quality.strip import telling_frames, write_strip
 from whimbrel.quality.video import Stream
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric, Picture
 
 CLIP = "bikes"
 BIT_RATE = 500_000

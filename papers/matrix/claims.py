@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from whimbrel._reproduce.claims import Claim, Verdict, above, at_most, below, between, every, times
-from whimbrel._show.sheet import Sheet
-from whimbrel._values.sheet import Value
+from whimbrel.claims import Claim, Verdict, above, at_most, below, between, every, times
 from whimbrel.papers.matrix.measures import ALONE
 from whimbrel.papers.matrix.networks import ONE_WAY_MS
 from whimbrel.papers.matrix.schemes import ALL, DIFFERENTIATION, SCHEMES
+from whimbrel.sheet import Sheet, Value
 
 DELAY_BASED = ("gcc", "nada", "scream", "copa", "delay-aware")
 L4S = ("ccid254", "tcp-prague", "scream-l4s", "delay-aware-l4s")

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from whimbrel._simulate.result import Result
-from whimbrel._values.sheet import Metric
 from whimbrel.papers.matrix.networks import FIRST, SECOND, WARM_UP_S
 from whimbrel.papers.matrix.schemes import ALL, ROWS
 from whimbrel.quality import g1070
+from whimbrel.result import Result
+from whimbrel.sheet import Metric
 
 ALONE = "nothing"
 """The column of a flow without another beside it."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from whimbrel._simulate.scenario import Scenario
 from whimbrel.papers.matrix import recorded
 from whimbrel.papers.matrix.schemes import ALL, PAYLOAD
+from whimbrel.scenario import Scenario
 
 TIME_S = 60.0
 WARM_UP_S = 20.0

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel._reproduce.paper import Item, Paper, Quick
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item, Paper, Quick
 from whimbrel.papers.matrix import claims, recorded
 from whimbrel.papers.matrix.measures import ALONE, METRICS, measure, pair
 from whimbrel.papers.matrix.networks import DIFFERENTIATING, NETWORKS, scenario
@@ -15,6 +14,7 @@ from whimbrel.papers.matrix.schemes import (
     ROWS,
     SCHEMES,
 )
+from whimbrel.statistics import Precision
 
 QUICK_SCHEMES = (
     "ccid2",

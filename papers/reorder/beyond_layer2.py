@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.lda import wifi_fits
 from whimbrel.papers.lda.recorded import links
 from whimbrel.papers.reorder import beyond_mechanisms, beyond_schemes
 from whimbrel.papers.reorder.beyond_paths import Path, Way
 from whimbrel.papers.reorder.beyond_schemes import SCHEMES
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.statistics import Precision
 
 RATE_BPS = 5e6
 DELAY_MS, RETRY_MS = 20.0, 8.0

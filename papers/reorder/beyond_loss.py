@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.reorder import beyond_paths, beyond_schemes
 from whimbrel.papers.reorder.beyond_paths import END_S, WARM_UP_S, Path, Way
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric
+from whimbrel.statistics import Precision
 
 RATE_BPS, STREAM_BPS = 2e6, 5e5
 WAY_MS = 68.0

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.reorder import beyond_paths, beyond_schemes
 from whimbrel.papers.reorder.beyond_paths import END_S, PATHS, WARM_UP_S, Path
 from whimbrel.papers.reorder.beyond_schemes import SCHEMES
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric
+from whimbrel.statistics import Precision
 
 METRICS = [
     Metric("throughput", "%", "To the application, of the path's rate"),

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.reorder import beyond_paths
 from whimbrel.papers.reorder.beyond_paths import END_S, PATHS, WARM_UP_S
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric
+from whimbrel.statistics import Precision
 
 Numbers = npt.NDArray[np.int64]
 Times = npt.NDArray[np.float64]

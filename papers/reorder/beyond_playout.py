@@ -12,11 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.reorder import beyond_paths, beyond_schemes
 from whimbrel.papers.reorder.beyond_paths import ACCESS_MS, WARM_UP_S, Path, Way, delayed
 from whimbrel.papers.reorder.beyond_schemes import buffer
@@ -25,6 +21,10 @@ from whimbrel.quality import playout, voip
 from whimbrel.quality.codecs import codec
 from whimbrel.quality.playout import Playout, Times
 from whimbrel.quality.voice import P59
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric
+from whimbrel.statistics import Precision
 
 RTT = "100"
 VOICE_MS = 100.0

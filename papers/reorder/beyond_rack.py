@@ -11,16 +11,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
 from whimbrel.figures import Charts, curves
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.reorder import beyond_schemes, measures, topology
 from whimbrel.papers.reorder.beyond_schemes import SCHEMES, buffer
 from whimbrel.papers.reorder.topology import BOTTLENECK_BPS, USUAL, Lane
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric, Sheet
+from whimbrel.statistics import Precision
 
 LONG, NO_TIMER = "dynamic, 250 ms", "12, no timer"
 DYNAMIC_FORGIVING = "dynamic, forgiving"

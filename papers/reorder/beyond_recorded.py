@@ -19,16 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.statistics import Precision
 from whimbrel.errors import PaperError
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.freeze import recorded_networks
 from whimbrel.papers.freeze.recorded_networks import PAIRS, FloatArray
 from whimbrel.papers.freeze.walk_recorded import DIRECTORY, LEAST_BPS, PAIR_ROWS
 from whimbrel.papers.reorder import beyond_mechanisms, beyond_paths, beyond_schemes
 from whimbrel.papers.reorder.beyond_paths import Path, Way
 from whimbrel.papers.reorder.beyond_schemes import SCHEMES
+from whimbrel.scenario import Scenario
+from whimbrel.statistics import Precision
 
 SCALE = 20.0
 DELAYS_MS = (10.0, 35.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whimbrel._values.table import Table
+from whimbrel.result import Table
 
 D_MAX_MS = 50
 """The paper's D_max for video (Section III)."""

@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.reorder import beyond_paths, beyond_schemes
 from whimbrel.papers.reorder.beyond_paths import END_S, WARM_UP_S, Path, Way, delayed
 from whimbrel.papers.reorder.beyond_schemes import SCHEMES, buffer
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric
+from whimbrel.statistics import Precision
 
 PEAK = "peak 1 Mbit/s"
 IN_ORDER = "in order"

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.reorder import beyond_paths, beyond_schemes
 from whimbrel.papers.reorder.beyond_paths import ACCESS_MS, BACK_MS, WARM_UP_S, Path, Way, delayed
 from whimbrel.papers.reorder.beyond_schemes import SCHEMES
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric
+from whimbrel.statistics import Precision
 
 RATE_BPS = 2e6
 DELAY_MS = 20.0

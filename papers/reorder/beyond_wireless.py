@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.reorder import beyond_paths, beyond_schemes, beyond_tcp
 from whimbrel.papers.reorder.beyond_paths import PATHS, WARM_UP_S
 from whimbrel.papers.reorder.beyond_schemes import SCHEMES
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric
+from whimbrel.statistics import Precision
 
 NEITHER, FORGIVING, BUFFER, RACK = "neither", "forgiving", "buffer", "rack"
 DIFFERENTIATION = "differentiation"

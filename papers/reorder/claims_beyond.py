@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from whimbrel._reproduce.claims import Claim, Verdict, above, at_least, at_most, below, close, every
-from whimbrel._show.sheet import Sheet
+from whimbrel.claims import Claim, Verdict, above, at_least, at_most, below, close, every
 from whimbrel.papers.reorder import (
     beyond_mechanisms,
     beyond_order,
@@ -18,6 +17,7 @@ from whimbrel.papers.reorder import (
     beyond_wireless,
 )
 from whimbrel.papers.reorder.beyond_schemes import DYNAMIC, FORGIVING, PLAIN, RACK, RACK_FORGIVING, TWELVE
+from whimbrel.sheet import Sheet
 
 Sheets = Mapping[str, Sheet]
 

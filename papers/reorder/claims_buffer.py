@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from whimbrel._reproduce.claims import (
+from whimbrel.claims import (
     Claim,
     Verdict,
     above,
@@ -23,8 +23,6 @@ from whimbrel._reproduce.claims import (
     rising,
     some,
 )
-from whimbrel._show.sheet import Sheet
-from whimbrel._values.sheet import Value
 from whimbrel.papers.reorder import efficiency, measures, video, voice
 from whimbrel.papers.reorder.thresholds import (
     ALIKE,
@@ -37,6 +35,7 @@ from whimbrel.papers.reorder.thresholds import (
     Sheets,
     comes_out,
 )
+from whimbrel.sheet import Sheet, Value
 
 LEAST, VOICES, SEVEN, GREATEST = "2", str(voice.SIZE), "7", "12"
 """Sizes that the text names, in packets."""

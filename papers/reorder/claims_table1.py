@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from whimbrel._reproduce.claims import Claim, Verdict, at_least, average, below, between, every, ordered
-from whimbrel._values.sheet import Value
+from whimbrel.claims import Claim, Verdict, at_least, average, below, between, every, ordered
 from whimbrel.papers.reorder.thresholds import FULL_KBPS, PRINTED, Sheets
+from whimbrel.sheet import Value
 
 TAKEN, OTHER = "delayed", "netem"
 

@@ -12,15 +12,14 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import whimbrel
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
 from whimbrel.figures import Charts, curves
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.reorder import measures, topology
 from whimbrel.papers.reorder.topology import USUAL, WITHOUT, Assumed, Lane
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric, Sheet
+from whimbrel.statistics import Precision
 
 Measure: TypeAlias = Callable[[Result, str, str], Mapping[str, float]]
 

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from whimbrel._simulate.result import Result
-from whimbrel._values.sheet import Metric
-from whimbrel._values.table import Table
+from whimbrel.result import Result, Table
+from whimbrel.sheet import Metric
 
 FloatArray = npt.NDArray[np.float64]
 

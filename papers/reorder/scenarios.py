@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel._reproduce.paper import Paper
+from whimbrel.paper import Paper
 from whimbrel.papers.reorder import (
     beyond,
     claims_beyond,

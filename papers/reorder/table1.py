@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.reorder import measures, topology
 from whimbrel.papers.reorder.topology import DELAYED, USUAL, Assumed, Lane
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.statistics import Precision
 
 ROWS = ("50", "100", "200", "300", "400")
 """Round-trip times in ms."""

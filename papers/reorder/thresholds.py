@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from whimbrel._reproduce.claims import Verdict, between
-from whimbrel._show.sheet import Sheet
-from whimbrel._values.sheet import Value
+from whimbrel.claims import Verdict, between
+from whimbrel.sheet import Sheet, Value
 
 PRINTED = 0.1
 """Largest deviation of a reproduced number from the printed one, as a part of it."""

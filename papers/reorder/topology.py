@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from whimbrel._simulate.scenario import Scenario
+from whimbrel.scenario import Scenario
 
 NETEM_MS: Mapping[str, tuple[int, int]] = {
     "50": (25, 8),

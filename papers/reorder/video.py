@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.reorder import efficiency
 from whimbrel.papers.reorder.topology import BOTTLENECK_BPS, WITHOUT
 from whimbrel.quality import g1070
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric
+from whimbrel.statistics import Precision
 
 DCCP, ADJUSTED, FIXED = "DCCP buffer", "rate adjustment", "no rate adjustment"
 """Rows of the table, abbreviated from the paper's."""

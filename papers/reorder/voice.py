@@ -8,17 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 import whimbrel
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.reorder import measures, topology
 from whimbrel.papers.reorder.efficiency import ASSUMED
 from whimbrel.papers.reorder.measures import FloatArray
 from whimbrel.papers.reorder.topology import WITHOUT, Lane
 from whimbrel.quality import opinion, playout, voip
 from whimbrel.quality.codecs import Codec, codec
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric
+from whimbrel.statistics import Precision
 
 DCCP, VOICE, NOTHING = "DCCP buffer", "voice buffer", "no buffer"
 """Rows of the table, abbreviated from the paper's."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from whimbrel._reproduce.claims import Claim, Verdict, above, close, every
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.statistics import Precision
+from whimbrel.claims import Claim, Verdict, above, close, every
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.winf.measures import METRICS, compared, measure, once, over_rows
 from whimbrel.papers.winf.thresholds import EQUAL
 from whimbrel.papers.winf.topology import AREA, DSDV_NS2, MACS, NS2, SCHEMES, load, medium, mobile
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Sheet
+from whimbrel.statistics import Precision
 
 ROWS = ["4", "8", "16", "32", "64", "128"]
 COLUMNS = [scheme for scheme in SCHEMES if scheme != "tcp"]

@@ -15,16 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from whimbrel._reproduce.claims import Claim, Verdict, above, below, times
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric, Value
-from whimbrel._values.statistics import Precision
+from whimbrel.claims import Claim, Verdict, above, below, times
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.winf.measures import METRICS, NAMES, compared, measure, once
 from whimbrel.papers.winf.thresholds import GAIN_RANGE
 from whimbrel.papers.winf.topology import DSDV, MACS, NS2, SCHEMES, load, medium, mobile
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric, Sheet, Value
+from whimbrel.statistics import Precision
 
 SIDE_M = 400.0
 INSIDE_M = (400.0, 200.0)

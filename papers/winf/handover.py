@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from whimbrel._reproduce.claims import Claim, Verdict, above, below, every
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.claims import Claim, Verdict, above, below, every
+from whimbrel.paper import Item, Quick
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric, Sheet
+from whimbrel.statistics import Precision
 
 RANGE_M = 400
 BINDING_S = 2.5

@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from whimbrel._reproduce.claims import Claim, Verdict, above, below, close, every
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.claims import Claim, Verdict, above, below, close, every
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.winf.thresholds import CLOSE, EQUAL
 from whimbrel.papers.winf.topology import MACS, NS2, PACKET, RATE_MBPS, STANDARD, line
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric, Sheet
+from whimbrel.statistics import Precision
 
 WINF, IDLE_GAP, IPERF, MAXIMUM, EXCHANGE = "rt-winf", "idle-gap", "iperf", "maximum", "exchange"
 PROBES, PAIRS = "rt-winf-probes", "adhoc-probe"

@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from whimbrel._reproduce.claims import Claim, Verdict, above, average, below
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.result import Result
-from whimbrel._values.sheet import Metric, Value
+from whimbrel.claims import Claim, Verdict, above, average, below
+from whimbrel.result import Result
+from whimbrel.sheet import Metric, Sheet, Value
 
 NAMES = {
     "tcp": "TCP",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from whimbrel._reproduce.claims import Claim, Verdict, above
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.statistics import Precision
+from whimbrel.claims import Claim, Verdict, above
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.winf.measures import METRICS, NAMES, compared, measure
 from whimbrel.papers.winf.topology import MACS, NS2, SCHEMES, mesh
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Sheet
+from whimbrel.statistics import Precision
 
 ROWS = ["3", "4", "5", "6", "7"]
 FEW, MANY = ROWS[:2], ROWS[-2:]

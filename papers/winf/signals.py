@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from whimbrel._reproduce.claims import Claim, Verdict, above, below
-from whimbrel._reproduce.paper import Item, Quick
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric
-from whimbrel._values.statistics import Precision
+from whimbrel.claims import Claim, Verdict, above, below
+from whimbrel.paper import Item, Quick
 from whimbrel.papers.winf.measures import METRICS, NAMES, compared, measure, once, over_rows
 from whimbrel.papers.winf.topology import NS2, PACKET, SCHEMES, TCP_HEADERS, TIMESTAMPS, mesh
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric, Sheet
+from whimbrel.statistics import Precision
 
 ROWS = ["3", "5", "7"]
 SECONDS = 70.0

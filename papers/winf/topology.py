@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whimbrel._simulate.scenario import Scenario
+from whimbrel.scenario import Scenario
 
 NS2, STANDARD = "ns-2", "standard"
 MACS = {NS2: "", STANDARD: "-standard"}

@@ -8,9 +8,9 @@ import runs
 
 from whimbrel._campaigns import schedulers
 from whimbrel._campaigns.campaign import Campaign, Case
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.statistics import Precision
 from whimbrel.errors import CampaignInterrupted
+from whimbrel.scenario import Scenario
+from whimbrel.statistics import Precision
 
 
 def main() -> int:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
 
 
 def noisy(scenario: Scenario, seed: int) -> Result:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from whimbrel._campaigns.batches import LONGEST_S, SHORTEST_S, Costs, size, take
 from whimbrel._campaigns.jobs import Job
-from whimbrel._simulate.scenario import Scenario
+from whimbrel.scenario import Scenario
 
 
 def job(number: int, seconds: int = 10, digest: str = "") -> Job:

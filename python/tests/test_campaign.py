@@ -17,10 +17,10 @@ import runs
 from whimbrel._campaigns.campaign import Campaign, Case
 from whimbrel._campaigns.jobs import Run
 from whimbrel._campaigns.progress import Silent
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.statistics import Precision, student_repetitions_needed
 from whimbrel.errors import CampaignError, CampaignInterrupted, ScenarioError
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.statistics import Precision, student_repetitions_needed
 
 
 def goodput(result: Result) -> Mapping[str, float]:

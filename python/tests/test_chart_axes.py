@@ -12,9 +12,8 @@ import vl_convert
 
 from whimbrel import figures
 from whimbrel._reproduce import paper
-from whimbrel._show.sheet import Sheet
-from whimbrel._values.sheet import POSITIVE, UNBOUNDED, Metric, Value
 from whimbrel.figures import Chart
+from whimbrel.sheet import POSITIVE, UNBOUNDED, Metric, Sheet, Value
 
 SHARE = Metric("share", "%", "Share", title="Share of the capacity")
 FEW = [str(number) for number in range(1, 6)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from whimbrel._reproduce import claims
-from whimbrel._values.sheet import Value, value_of
+from whimbrel.sheet import Value, value_of
 
 NOISE = np.array([0.0, 30.0, -30.0, 10.0])
 SEEDS = (1, 2, 3, 4)

@@ -19,14 +19,14 @@ from whimbrel.__main__ import main
 from whimbrel._campaigns import cluster as cluster_module
 from whimbrel._campaigns import worker
 from whimbrel._campaigns.campaign import Campaign, Case
-from whimbrel._campaigns.cluster import Cluster, connected
 from whimbrel._campaigns.jobs import Run
 from whimbrel._campaigns.outcomes import Outcome
 from whimbrel._campaigns.progress import Silent
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.statistics import Precision
+from whimbrel.cluster import Cluster, connected
 from whimbrel.errors import CampaignError
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.statistics import Precision
 
 # Sockets of killed processes, and Dask's own warnings.
 pytestmark = pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning")

@@ -11,9 +11,9 @@ import pytest
 from whimbrel.__main__ import main
 from whimbrel._simulate.record_format import encode
 from whimbrel._simulate.records import Records
-from whimbrel._simulate.result import Result
 from whimbrel.comparing import Change, Rules, Samples, compare, read
 from whimbrel.errors import UsageError, WhimbrelError
+from whimbrel.result import Result
 
 SEEDS = range(1, 11)
 

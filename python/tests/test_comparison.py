@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from whimbrel._values.comparison import difference, estimate, ratio
-from whimbrel._values.sheet import Value, value_of
+from whimbrel.comparison import difference, estimate, ratio
+from whimbrel.sheet import Value, value_of
 
 SEEDS = (1, 2, 3, 4, 5, 6)
 A = Value(np.array([9.1, 10.4, 11.2, 8.8, 10.0, 10.9]), seeds=SEEDS)

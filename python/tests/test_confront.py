@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from whimbrel._reproduce import paper
-from whimbrel._simulate.result import Result
 from whimbrel._simulate.simulation import run
 from whimbrel.papers.confront import beds, features, measures, over_time, precision, tables, voip
 from whimbrel.papers.confront.measures import ROWS
@@ -20,6 +19,7 @@ from whimbrel.papers.confront.topology import (
     Times,
     scenario,
 )
+from whimbrel.result import Result
 
 SHORT = Times(total=30.0, await_=2.0, handoffs=(10.0, 20.0))
 

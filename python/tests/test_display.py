@@ -17,12 +17,11 @@ from whimbrel._campaigns.outcomes import Outcome, Outcomes
 from whimbrel._reproduce import rebuild
 from whimbrel._show import display
 from whimbrel._show.display import Plot
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric, value_of
-from whimbrel._values.statistics import Precision
 from whimbrel.errors import MissingExtra, UsageError
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric, Sheet, value_of
+from whimbrel.statistics import Precision
 
 SVG = "{http://www.w3.org/2000/svg}"
 

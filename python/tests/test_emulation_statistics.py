@@ -10,8 +10,8 @@ import pytest
 from emulation_cases import CASES, QUICK
 from emulation_statistics import binomial_tail, ks_p_value, runs
 
-from whimbrel._simulate.scenario import Scenario
 from whimbrel._simulate.simulation import examine
+from whimbrel.scenario import Scenario
 
 
 def test_runs_leave_out_those_that_are_cut_off() -> None:

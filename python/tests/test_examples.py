@@ -127,8 +127,8 @@ def test_the_wheel_contains_every_example() -> None:
 
 @pytest.mark.parametrize("file", sorted(ROOT.glob("examples/*/*.toml")), ids=lambda path: path.stem)
 def test_every_scenario_is_valid(file: Path) -> None:
-    from whimbrel._simulate.scenario import Scenario
     from whimbrel._simulate.simulation import examine
+    from whimbrel.scenario import Scenario
 
     if file.parent.name in FOLDERS:
         assert all(examine(each).flows for _, each in Scenario.of(file).sweep())

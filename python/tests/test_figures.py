@@ -12,9 +12,8 @@ import pytest
 from whimbrel import figures
 from whimbrel._show import drawing
 from whimbrel._show.drawing import Drawing
-from whimbrel._show.sheet import Sheet
-from whimbrel._values.sheet import Metric, Value, value_of
 from whimbrel.errors import WhimbrelError
+from whimbrel.sheet import Metric, Sheet, Value, value_of
 
 RATE = Metric("rate", "kbit/s", "Rate")
 

@@ -7,9 +7,6 @@ import pytest
 
 import whimbrel
 from whimbrel._reproduce import paper
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.result import Result
-from whimbrel._values.sheet import Metric, Value
 from whimbrel.papers.freeze import (
     claims_freeze,
     claims_model,
@@ -22,6 +19,8 @@ from whimbrel.papers.freeze import (
     schemes,
     stationary,
 )
+from whimbrel.result import Result
+from whimbrel.sheet import Metric, Sheet, Value
 
 
 def test_a_handover_is_as_in_section_5_1() -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whimbrel._simulate.result import Result
 from whimbrel.errors import PaperError
 from whimbrel.papers.freeze import others, recorded_networks, viewing, walk, walk_recorded
 from whimbrel.quality.delivery import arrivals
+from whimbrel.result import Result
 
 SIZES = np.array([100, 200, 100])
 

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from whimbrel._reproduce import paper
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.result import Result
 from whimbrel._simulate.simulation import run
-from whimbrel._values.sheet import Value
 from whimbrel.papers.lda import beyond, inter_arrival, measures, thresholds, topology
+from whimbrel.result import Result
+from whimbrel.sheet import Sheet, Value
 
 SHORT = ("simulation.duration=25 s",)
 

@@ -12,8 +12,8 @@ from netem import compare, measured
 from netem_cases import EXPLAINED, PATHS, QUICK, Path, script
 from netem_page import CLOCK_PATH, SECTION, Line, replaced, section
 
-from whimbrel._simulate.scenario import Scenario
 from whimbrel._simulate.simulation import examine
+from whimbrel.scenario import Scenario
 
 SECONDS = 2.0
 

@@ -14,10 +14,9 @@ from browser import dom, needs_chromium
 
 from whimbrel import figures
 from whimbrel._show import page, report
-from whimbrel._show.sheet import Sheet
 from whimbrel._values import printed
-from whimbrel._values.sheet import Metric, Picture, Value
 from whimbrel.errors import WhimbrelError
+from whimbrel.sheet import Metric, Picture, Sheet, Value
 
 SHARE = Metric("share", "%", "Share")
 TIMES = [str(2 * number) for number in range(79)]

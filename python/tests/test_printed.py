@@ -3,9 +3,8 @@
 import numpy as np
 
 from whimbrel._show.page import Section, claims, tables
-from whimbrel._show.sheet import Sheet
 from whimbrel._values import printed
-from whimbrel._values.sheet import Metric, StoredSheet, Value
+from whimbrel.sheet import Metric, Sheet, StoredSheet, Value
 
 
 def sheet() -> Sheet:

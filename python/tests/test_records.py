@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from whimbrel._simulate.record_format import decode, encode
 from whimbrel._simulate.records import Records
-from whimbrel._simulate.result import Result
 from whimbrel.errors import CampaignError, RecordError
+from whimbrel.result import Result
 
 RESULT = Result(
     {

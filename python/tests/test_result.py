@@ -7,9 +7,8 @@ import pandas
 import polars
 import pytest
 
-from whimbrel._simulate.result import Result, arrivals
-from whimbrel._values.table import Table
 from whimbrel.errors import WhimbrelError
+from whimbrel.result import Result, Table, arrivals
 
 
 def flows() -> Table:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whimbrel._simulate.scenario import Scenario, toml_value
+from whimbrel._simulate.scenario import toml_value
 from whimbrel.errors import ScenarioError
+from whimbrel.scenario import Scenario
 
 BASE = {"simulation": {"duration": "5 s"}, "link": [{"rate": "1 Mbit/s"}]}
 

@@ -7,8 +7,8 @@ import pytest
 
 import whimbrel
 from whimbrel.__main__ import main
-from whimbrel._simulate.scenario import Scenario
 from whimbrel.quality import ffmpeg
+from whimbrel.scenario import Scenario
 
 
 @pytest.fixture(scope="module")

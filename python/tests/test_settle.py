@@ -12,8 +12,8 @@ from toy_core import FakeCore, lines, results
 
 from whimbrel.__main__ import main
 from whimbrel._reproduce import paper
-from whimbrel._reproduce.claims import Claim, Verdict, at_most
-from whimbrel._show.sheet import Sheet
+from whimbrel.claims import Claim, Verdict, at_most
+from whimbrel.sheet import Sheet
 
 
 def undecided_toy(*, limit: float) -> paper.Paper:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whimbrel._show.sheet import Sheet
-from whimbrel._values.sheet import COLUMNS, Metric, Picture, Value, read_sheet, value_of
+from whimbrel._values.sheet import COLUMNS
 from whimbrel.errors import WhimbrelError
+from whimbrel.sheet import Metric, Picture, Sheet, Value, read_sheet, value_of
 
 
 def sheet() -> Sheet:

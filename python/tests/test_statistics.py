@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import special
 
 from whimbrel._values import statistics
-from whimbrel._values.statistics import Precision
 from whimbrel.errors import StatisticsError
+from whimbrel.statistics import Precision
 
 # Small samples are what most of these tests are about.
 pytestmark = pytest.mark.filterwarnings("ignore::whimbrel.errors.SmallSampleWarning")

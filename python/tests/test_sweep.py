@@ -16,8 +16,8 @@ import pytest
 
 from whimbrel.__main__ import main
 from whimbrel._base import output
-from whimbrel._values.sheet import read_sheet
 from whimbrel.errors import OutputError
+from whimbrel.sheet import read_sheet
 
 SCENARIO = """
 title = "A call"

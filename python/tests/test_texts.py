@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from whimbrel._base import texts
-from whimbrel._simulate.scenario import Scenario
 from whimbrel.comparing import samples
 from whimbrel.errors import InputError, ScenarioError
+from whimbrel.scenario import Scenario
 
 
 def test_an_encoding_is_named_with_the_remedy(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from types import MappingProxyType
 import pytest
 
 from whimbrel._campaigns.travel import pack, unpack
-from whimbrel._simulate.scenario import Scenario, override_value
+from whimbrel._simulate.scenario import override_value
+from whimbrel.scenario import Scenario
 
 
 def found(scenario: Scenario) -> dict[str, str]:

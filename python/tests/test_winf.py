@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from whimbrel._reproduce import paper
-from whimbrel._simulate.result import Result
 from whimbrel._simulate.simulation import run
 from whimbrel.papers.winf import adhoc, building, handover, measures, mesh, signals, topology
 from whimbrel.papers.winf.inference import Times
 from whimbrel.papers.winf.topology import NS2, STANDARD
+from whimbrel.result import Result
 
 
 def test_equation_3_has_the_values_of_the_validation_page() -> None:

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from whimbrel._reproduce.claims import Claim, above, below
-from whimbrel._reproduce.paper import Item, Paper, Quick
-from whimbrel._show.sheet import Sheet
-from whimbrel._simulate.result import Result
-from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import Metric, Picture
-from whimbrel._values.statistics import Precision
+from whimbrel.claims import Claim, above, below
 from whimbrel.figures import Charts, series
+from whimbrel.paper import Item, Paper, Quick
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric, Picture, Sheet
+from whimbrel.statistics import Precision
 
 MEANS = {"tcp": 58.0, "zigzag": 97.0}
 METRICS = [Metric("throughput", "%", "Throughput"), Metric("delay", "ms", "Delay", 2)]
