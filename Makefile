@@ -63,6 +63,7 @@ check: tools
 	$(CARGO) fmt --all --check
 	$(PYTHON) scripts/check_layout.py
 	$(PYTHON) scripts/check_rings.py
+	$(PYTHON) scripts/check_imports.py
 	$(PYTHON) scripts/authority.py
 	$(CARGO) clippy --quiet $(SANS_IO) --lib -- -D warnings
 	$(CARGO) test --quiet $(SANS_IO) --lib
@@ -73,6 +74,7 @@ lint: tools
 	$(CARGO) fmt --all --check
 	$(PYTHON) scripts/check_layout.py
 	$(PYTHON) scripts/check_rings.py
+	$(PYTHON) scripts/check_imports.py
 	$(PYTHON) scripts/authority.py
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --quiet -p whimbrel-net --no-default-features -- -D warnings

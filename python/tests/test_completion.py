@@ -1,15 +1,17 @@
 """Completion scripts and manual pages cover the commands of both languages."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from whimbrel.__main__ import _PYTHON_COMMANDS, main
-from whimbrel._command import command_tree, commands
+from whimbrel.__main__ import main
+from whimbrel._base import compiled
+from whimbrel._command import command_tree, verbs
 
-KNOWN = {name: getattr(commands, name) for name in _PYTHON_COMMANDS}
+KNOWN = {name: verbs.python_command(name) for name in verbs.PYTHON}
 
 
 def _printed(capfd: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -19,7 +21,7 @@ def _printed(capfd: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_commands_are_described_by_their_own_parsers() -> None:
     described = {each["name"]: each for each in json.loads(command_tree.described(KNOWN))}
-    assert set(described) == set(_PYTHON_COMMANDS)
+    assert set(described) == set(verbs.PYTHON)
     options = {each["long"]: each for each in described["reproduce"]["arguments"] if each["long"]}
     assert options["out"]["is_path"]
     assert options["papers"]["is_repeated"]
@@ -41,6 +43,8 @@ def test_bash_completes_commands_of_both_languages(capfd: pytest.CaptureFixture[
         command = ["bash", "--norc", "-c", driver]
         return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
+    # The list of commands is that of both languages, and the compiled part names what it lacks.
+    assert {word for word in offered("whimbrel", "''") if not word.startswith("-")} - {"help"} == verbs.NAMES
     assert offered("whimbrel", "re") == {"record", "relay", "reproduce", "report"}
     assert offered("whimbrel", "sc") == {"schedule", "schema"}
     assert "--max-runs" in offered("whimbrel", "sweep", "--")
@@ -48,11 +52,21 @@ def test_bash_completes_commands_of_both_languages(capfd: pytest.CaptureFixture[
     assert offered("whimbrel", "quality", "voice", "--sender", "c") == {"client"}
 
 
+def test_the_compiled_part_names_the_commands_that_it_lacks(capfd: pytest.CaptureFixture[str]) -> None:
+    assert compiled.core().cli(["--help"]) == 0
+    words = " ".join(capfd.readouterr().out.split())
+    named = words.partition("The Python package adds: ")[2].partition(".")[0]
+    assert sorted(named.split(", ")) == sorted(verbs.PYTHON)
+
+
 def test_every_command_has_a_manual_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["man", "--out", str(tmp_path)]) == 0
     pages = {path.name for path in tmp_path.iterdir()}
-    for command in (*_PYTHON_COMMANDS, "perf-client", "run", "quality-video"):
+    for command in (*verbs.NAMES, "perf-client", "quality-video"):
         assert f"whimbrel-{command}.1" in pages
+    for page in tmp_path.iterdir():
+        # Every page ends with an example of its command.
+        assert re.search(r"^[Ee]xamples?:\n.*\bwhimbrel\b", page.read_text(), re.MULTILINE), page.name
     text = _printed(capfd, "man", "sweep")
     assert ".SH NAME" in text
     assert "\\-\\-precision" in text

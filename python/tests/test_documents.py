@@ -87,41 +87,6 @@ def test_every_example_shown_exists(document: Path) -> None:
         assert [file for file in files if not (ROOT / file).exists()] == [], words
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "perf server",
-        "perf client",
-        "key",
-        "key generate",
-        "relay",
-        "relay connect",
-        "relay listen",
-        "pipe",
-        "inspect",
-        "capacity",
-        "run",
-        "emulate",
-        "classify",
-        "fit",
-        "record",
-        "record server",
-        "model handover",
-        "schema",
-        "reproduce",
-        "sweep",
-        "report",
-        "compare",
-        "quality",
-        "quality voice",
-        "quality video",
-        "quality talk",
-    ],
-)
-def test_every_command_has_help_with_an_example(command: str) -> None:
-    assert "xample" in _whimbrel(*command.split(), "--help", cwd=ROOT)
-
-
 def test_the_guide_to_losses_runs(tmp_path: Path) -> None:
     guide = ROOT / "docs" / "losses.md"
     (arrivals,) = _blocks(guide, "csv")

@@ -58,30 +58,30 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Campaign": "_campaigns.campaign",
-    "Case": "_campaigns.campaign",
-    "Comparison": "_campaigns.outcomes",
-    "Controller": "_simulate.controllers",
-    "Environment": "_simulate.environment",
-    "Feedback": "_simulate.controllers",
-    "HandoverPrediction": "_simulate.handover",
-    "Interval": "_values.statistics",
-    "Losses": "_simulate.classification",
-    "Outcome": "_campaigns.outcomes",
-    "Outcomes": "_campaigns.outcomes",
-    "Plot": "_show.display",
-    "Precision": "_values.statistics",
-    "Reproduction": "_reproduce.reproduction",
-    "Result": "_simulate.result",
-    "Scenario": "_simulate.scenario",
-    "Table": "_values.table",
-    "WhimbrelError": "errors",
-    "classify_losses": "_simulate.classification",
-    "drive": "_simulate.controllers",
-    "handover_model": "_simulate.handover",
-    "read_reproduction": "_reproduce.reproduction",
-    "reproduce_paper": "_reproduce.reproduction",
-    "run": "_simulate.simulation",
+    "Campaign": "whimbrel._campaigns.campaign",
+    "Case": "whimbrel._campaigns.campaign",
+    "Comparison": "whimbrel._campaigns.outcomes",
+    "Controller": "whimbrel._simulate.controllers",
+    "Environment": "whimbrel._simulate.environment",
+    "Feedback": "whimbrel._simulate.controllers",
+    "HandoverPrediction": "whimbrel._simulate.handover",
+    "Interval": "whimbrel._values.statistics",
+    "Losses": "whimbrel._simulate.classification",
+    "Outcome": "whimbrel._campaigns.outcomes",
+    "Outcomes": "whimbrel._campaigns.outcomes",
+    "Plot": "whimbrel._show.display",
+    "Precision": "whimbrel._values.statistics",
+    "Reproduction": "whimbrel._reproduce.reproduction",
+    "Result": "whimbrel._simulate.result",
+    "Scenario": "whimbrel._simulate.scenario",
+    "Table": "whimbrel._values.table",
+    "WhimbrelError": "whimbrel.errors",
+    "classify_losses": "whimbrel._simulate.classification",
+    "drive": "whimbrel._simulate.controllers",
+    "handover_model": "whimbrel._simulate.handover",
+    "read_reproduction": "whimbrel._reproduce.reproduction",
+    "reproduce_paper": "whimbrel._reproduce.reproduction",
+    "run": "whimbrel._simulate.simulation",
 }
 
 __version__: str
@@ -91,7 +91,7 @@ def __getattr__(name: str) -> object:
     if name == "__version__":
         return importlib.import_module("whimbrel._base.compiled").version()
     if name in _HOMES:
-        return getattr(importlib.import_module(f"whimbrel.{_HOMES[name]}"), name)
+        return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'whimbrel' has no attribute {name!r}")
 
 

@@ -1,6 +1,6 @@
 """The `whimbrel` command.
 
-Six commands are written in Python and imported on demand; all others belong to the compiled part, which also
+Some commands are written in Python and imported on demand; all others belong to the compiled part, which also
 exists as a program of the same name.
 """
 
@@ -12,50 +12,20 @@ import os
 import sys
 from collections.abc import Sequence
 
-from whimbrel._base import texts
+from whimbrel._base import compiled, extras, texts
+from whimbrel._command import command_tree, verbs
 from whimbrel.errors import CampaignInterrupted, WhimbrelError
+from whimbrel.quality import ffmpeg
 
 _MOST_CHARACTERS = 2_000
 """The longest message of an error."""
-
-_PYTHON_COMMANDS = ("reproduce", "sweep", "report", "compare", "quality", "testbed", "examples")
 
 _HELP = """\
 whimbrel - congestion-controlled datagrams for live media, and a laboratory to evaluate them
 
   whimbrel COMMAND --help        every command, explained with an example
 
-on a real path
-  perf server                    wait for measurements
-  perf client HOST               measure like iperf: DCCP, TCP, UDP
-  key generate|show|secret       make the keys by which two ends trust each other
-  relay connect|listen           carry many programs' datagrams, such as RTP, encrypted
-  pipe connect|listen            pass standard input to another host
-  carry send|receive             carry another program's datagrams, such as a camera's video
-  record HOST                    measure a path into traces that scenarios replay
-  inspect FILE.pcap              explain the DCCP connections of a capture
-  capacity FILE.pcapng           estimate 802.11 channels from a capture in monitor mode
-  fit FILE.pcap                  fit loss models to the losses of a capture
-  schedule FILE                  convert a video or a capture to a schedule of datagrams
-  classify FILE.csv              classify losses: congestion or radio
-
-predict
-  testbed coffee-walk            stream to a phone that changes networks, with real programs
-  model handover                 predict the cost of a handover for TFRC
-  quality voice|video [FILE]     estimate the quality of a call or a video (MOS)
-
-experiment
-  run SCENARIO.toml              simulate a scenario, faster than real time
-  emulate SCENARIO.toml          run real programs across a scenario's network, in real time
-  sweep SCENARIO.toml            run its [sweep] until the intervals are narrow; resumes
-  reproduce [PAPER [ITEM...]]    reproduce a paper's tables and figures
-  compare A B                    what changed between two results beyond chance
-  report DIR                     rebuild tables, figures and the HTML report
-  schema                         print the JSON schema of scenarios
-  examples                       list the packaged examples, or copy them (--copy)
-  completion SHELL               print a completion script (bash, zsh, fish)
-  man                            print a manual page
-
+{commands}
 options
   --version                      print the version
   --json                         machine-readable output, in every command
@@ -114,36 +84,26 @@ def _what_failed(error: OSError) -> str:
 def _dispatch(arguments: list[str]) -> int:
     command = arguments[0] if arguments else "--help"
     if command in ("-h", "--help", "help") and len(arguments) <= 1:
-        print(_HELP, end="")
+        print(_HELP.format(commands=verbs.overview()), end="")
         return 0
     if command == "help":
         return _dispatch([arguments[1], "--help"])
-    from whimbrel._base import compiled
-
     if command in ("-V", "--version"):
         print(f"whimbrel {compiled.version()}")
         return 0
-    if command in _PYTHON_COMMANDS:
-        from whimbrel._command import commands
-
-        return int(getattr(commands, command)(arguments[1:]))
+    if command in verbs.PYTHON:
+        return verbs.python_command(command)(arguments[1:])
     return int(compiled.core().cli([*arguments, *_supplied(command, arguments)]))
 
 
 def _supplied(command: str, arguments: Sequence[str]) -> list[str]:
     """What the compiled part cannot know: the commands written in Python, and the ffmpeg of the package."""
     if command in ("completion", "man"):
-        from whimbrel._command import command_tree, commands
-
-        known = {name: getattr(commands, name) for name in _PYTHON_COMMANDS}
+        known = {name: verbs.python_command(name) for name in verbs.PYTHON}
         return [f"--commands={command_tree.described(known)}"]
-    if command == "schedule" and not any(word.partition("=")[0] == "--ffmpeg" for word in arguments):
-        from whimbrel._base import extras
-
-        if extras.is_installed("imageio_ffmpeg"):
-            from whimbrel.quality import ffmpeg
-
-            return [f"--ffmpeg={ffmpeg.executable()}"]
+    names_ffmpeg = any(word.partition("=")[0] == "--ffmpeg" for word in arguments)
+    if command == "schedule" and not names_ffmpeg and extras.is_installed("imageio_ffmpeg"):
+        return [f"--ffmpeg={ffmpeg.executable()}"]
     return []
 
 

@@ -258,6 +258,7 @@ class _Batches:
         return made
 
     def _explained(self, error: BaseException, jobs: list[Job]) -> CampaignError:
+        # An optional dependency, which only a cluster needs and which takes a second to import.
         from distributed.scheduler import KilledWorker
 
         if isinstance(error, CampaignError):

@@ -1,4 +1,4 @@
-"""The commands written in Python, such as `reproduce`, `sweep` and `testbed`."""
+"""The commands `reproduce`, `sweep` and `report`."""
 
 from __future__ import annotations
 
@@ -186,34 +186,6 @@ def report(arguments: Sequence[str]) -> int:
         index = rebuild.rebuild(given.directory, formats=given.figures)
     _say({"report": str(index)}, as_json=given.json)
     return 0
-
-
-def quality(arguments: Sequence[str]) -> int:
-    """`whimbrel quality voice|video|talk|frames`."""
-    from whimbrel.quality import command
-
-    return command.main(arguments)
-
-
-def compare(arguments: Sequence[str]) -> int:
-    """`whimbrel compare A B`."""
-    from whimbrel.comparing import command
-
-    return command.main(arguments)
-
-
-def testbed(arguments: Sequence[str]) -> int:
-    """`whimbrel testbed coffee-walk`."""
-    from whimbrel.testbed import command
-
-    return command.main(arguments)
-
-
-def examples(arguments: Sequence[str]) -> int:
-    """`whimbrel examples`."""
-    from whimbrel._command import example_files
-
-    return example_files.main(arguments)
 
 
 def _parser(name: str, about: str, example: str) -> argparse.ArgumentParser:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from whimbrel._base import output, paper_folders
 from whimbrel._reproduce import evaluation, paper, rebuild
@@ -16,13 +15,11 @@ from whimbrel._reproduce.paper import Paper
 from whimbrel._reproduce.plan import read_plans
 from whimbrel._reproduce.reproduce import MOST_RUNS, Options
 from whimbrel._show import display
+from whimbrel._show.display import Plot
 from whimbrel._show.sheet import Sheet
 from whimbrel._values.table import framed
 from whimbrel.errors import UsageError
 from whimbrel.figures import marked_quick, usual_charts
-
-if TYPE_CHECKING:
-    from whimbrel._show.display import Plot
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,9 @@ from whimbrel import figures
 from whimbrel._base import extras, output
 from whimbrel._show.sheet import Sheet
 from whimbrel.errors import UsageError
-from whimbrel.testbed import walk
+from whimbrel.quality import clips
+from whimbrel.quality.video import Stream
+from whimbrel.testbed import measures, report, runs, walk
 
 CLIP = "carphone_pristine"
 BIT_RATE = 900_000
@@ -95,11 +97,6 @@ def _add_walk(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _walk(given: argparse.Namespace, words: Sequence[str]) -> int:
     extras.check("charts", "whimbrel testbed")
-    # The parts below need the extras.
-    from whimbrel.quality import clips
-    from whimbrel.quality.video import Stream
-    from whimbrel.testbed import measures, report, runs
-
     if sys.platform != "linux":
         raise UsageError("whimbrel testbed needs Linux: network namespaces and TUN devices")
     length = given.visit or (QUICK_VISIT_S if given.quick else VISIT_S)

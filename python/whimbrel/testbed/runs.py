@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -199,10 +200,8 @@ def _server(transport: Transport, recorded: Path, out: Path, ahead: list[str]) -
 
 def _phone_plan(transport: Transport, visits: tuple[Visit, ...], out: Path) -> dict[str, Any]:
     """The plan that the phone's program reads."""
-    from os import environ
-
     # An emulation within an emulation has other addresses.
-    level = int(environ.get("WHIMBREL_LEVEL", "0"))
+    level = int(os.environ.get("WHIMBREL_LEVEL", "0"))
     server = SERVER_ADDRESS.format(level=level)
     return {
         "carrier": [word.format(server=server, out=out) for word in transport.send],
