@@ -11,37 +11,12 @@ import griffe
 PAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "whimbrel": ("Python: simulate, compare, reproduce", ("whimbrel",)),
     "results": (
-        "Python: scenarios and results",
-        (
-            "scenario",
-            "simulation",
-            "result",
-            "campaign",
-            "outcomes",
-            "display",
-            "statistics",
-            "comparison",
-            "records",
-            "errors",
-        ),
+        "Python: scenarios, results and statistics",
+        ("scenario", "result", "statistics", "comparison", "summaries", "flow_means", "errors"),
     ),
-    "papers": (
-        "Python: papers, claims and figures",
-        (
-            "paper",
-            "paper_folders",
-            "claims",
-            "sheet",
-            "reproduction",
-            "reproduce",
-            "sweep",
-            "rebuild",
-            "report",
-            "figures",
-        ),
-    ),
+    "papers": ("Python: papers, claims and figures", ("paper", "claims", "sets", "sheet", "figures")),
     "quality": ("Python: quality of calls and videos", ("quality",)),
-    "cluster": ("Python: schedulers and clusters", ("scheduler", "cluster", "jobs", "progress")),
+    "cluster": ("Python: schedulers and clusters", ("cluster",)),
 }
 """File, title and modules of each page. The first page has the names that `whimbrel` itself exports."""
 
@@ -82,12 +57,15 @@ def home(whimbrel: griffe.Module, name: str) -> griffe.Object:
 
 
 def module(of: griffe.Object) -> Iterator[str]:
-    """A module or package with its public members."""
+    """A module or package with its public members; of one that exports names, these."""
     yield f"## `{of.path}`\n\n{described(of)}"
+    exports = {str(each).strip("'\"") for each in of.exports or ()}
     for member in of.members.values():
-        if is_public(member) and isinstance(member, griffe.Object) and not member.is_module:
-            yield from definition(member, of.path, 3)
-    for name in sorted(of.modules):
+        if member.name in exports if exports else is_public(member):
+            definite = member.final_target if isinstance(member, griffe.Alias) else member
+            if isinstance(definite, griffe.Object) and not definite.is_module:
+                yield from definition(definite, of.path, 3)
+    for name in () if exports else sorted(of.modules):
         if is_public(of.members[name]):
             yield from module(of.modules[name])
 

@@ -27,7 +27,7 @@ NEEDED = (
     "whimbrel/_core.abi3.so",
     "whimbrel/_core.pyi",
     "whimbrel/py.typed",
-    "whimbrel/aio.py",
+    "whimbrel/aio/__init__.py",
     "whimbrel/examples/files.toml",
     "whimbrel/examples/aio/telemetry.py",
     "licenses/LICENSE-APACHE",

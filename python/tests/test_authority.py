@@ -75,7 +75,7 @@ def test_the_table_is_complete_and_written(script: ModuleType, project: Path) ->
     [
         ("crates/net/src/quiet.rs", "fn open() { std::fs::read_to_string(path); }"),
         ("crates/cli/src/page.rs", "fn page() { http1::Builder::new(); }"),
-        ("python/whimbrel/page.py", "socket.create_server(('', 0))"),
+        ("python/whimbrel/_show/page.py", "socket.create_server(('', 0))"),
     ],
 )
 def test_a_new_entrance_without_rows_is_an_offence(

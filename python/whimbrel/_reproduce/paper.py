@@ -7,7 +7,7 @@ A paper is a folder `papers/KEY` with
 - `README.md`, its claims in words and every departure from it, with the reason.
 
 The folders are found next to the package, in the source tree through a link, in a wheel as files; and
-elsewhere: see `whimbrel.paper_folders`.
+elsewhere: see `whimbrel._base.paper_folders`.
 """
 
 from __future__ import annotations

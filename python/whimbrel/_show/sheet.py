@@ -8,7 +8,7 @@ from whimbrel._values.sheet import SheetData
 
 
 class Sheet(SheetData):
-    """A table of results."""
+    """A table of results, with the members of `SheetData`."""
 
     def plot(self, metric: str | None = None) -> Plot:
         """A figure of a metric, as in the report.

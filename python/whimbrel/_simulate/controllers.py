@@ -1,7 +1,7 @@
 """Senders written in Python: the simulator in steps.
 
 A flow with `media = { controller = "external" }` has no law of its own. `drive` asks objects with a method
-`on_feedback` for the rates of such flows. `whimbrel.environment` has the same as an environment of gymnasium.
+`on_feedback` for the rates of such flows. `whimbrel.Environment` has the same as an environment of gymnasium.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-//! The record of an emulation on disk, in the format of the records of campaigns (`python/whimbrel/records.py`), with the plan from
+//! The record of an emulation on disk, in the format of the records of campaigns (`python/whimbrel/_simulate/record_format.py`), with the plan from
 //! which `whimbrel report` makes a page.
 
 use std::collections::BTreeMap;
@@ -103,7 +103,7 @@ impl Stored<'_> {
     }
 }
 
-/// A table of a report and its runs (`python/whimbrel/plan.py`).
+/// A table of a report and its runs (`python/whimbrel/_reproduce/plan.py`).
 #[derive(Serialize, Deserialize, Debug)]
 struct Plan {
     kind: String,

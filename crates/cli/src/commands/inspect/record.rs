@@ -1,6 +1,6 @@
 //! Records of runs and emulations: `whimbrel inspect FILE.record`.
 //!
-//! The format is that of `python/whimbrel/records.py`: a zip file with a description of the tables and their columns one after the
+//! The format is that of `python/whimbrel/_simulate/record_format.py`: a zip file with a description of the tables and their columns one after the
 //! other.
 
 use std::fmt::Write as _;
