@@ -48,7 +48,6 @@ CLOCK = re.compile(
 UNSAFE_CRATES = {"net", "emu", "python", "capi"}
 RUST_LINES = 500
 PYTHON_LINES = 500
-PYTHON_FOLDERS = ("python", "papers", "examples", "scripts", "benches")
 
 
 def dependencies(manifest: Path) -> set[str]:

@@ -202,7 +202,6 @@ class Programs:
     next_frame: float = 0.0
     last_speech: float = 0.0
     received: list[int] = field(default_factory=lambda: [0, 0])
-    answers: int = 0
 
     def send(self, now: float) -> None:
         """Sends the packets that are due."""
@@ -234,7 +233,9 @@ class Programs:
                     self.last_speech = now
                 if self.received[which] % 50 == 0:
                     viewer.sendto(data[:12], source)
-        self.answers += sum(len(datagrams(each)) for each in (self.speaker, self.camera))
+        for sender in (self.speaker, self.camera):
+            # Answers are read, so that they do not fill the sockets.
+            datagrams(sender)
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> list[str]:

@@ -50,7 +50,7 @@ def test_stalls_are_pictures_that_stand_for_half_a_second() -> None:
 def viewed(arrival_s: np.ndarray[tuple[int], np.dtype[np.float64]], rate: float = 100.0) -> Viewed:
     """A stream of 1000-byte packets at 100 packets a second from 4 s on."""
     sent = 4 + np.arange(arrival_s.size) / rate
-    run = Run("tfrc", 4.0, arrival_s, (), {})
+    run = Run("tfrc", 4.0, arrival_s, {})
     none = np.empty(0)
     size = np.full(arrival_s.size, 1000.0)
     arrived = ~np.isnan(arrival_s)
@@ -79,7 +79,7 @@ def test_losses_in_a_gap_are_those_of_packets_to_the_phone() -> None:
         "flow": ["home", "home", "cell", "home>server", "cell"],
     }
     visits = walk.visits(20.0, 3)
-    run = Run("tfrc", 4.0, np.empty(0), (), {"tables": {"intervals": rows}})
+    run = Run("tfrc", 4.0, np.empty(0), {"tables": {"intervals": rows}})
     assert measures.lost_after(run, visits[0], visits[1].end_s) == 10
 
 

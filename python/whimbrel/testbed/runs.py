@@ -98,15 +98,12 @@ class Run:
         transport: its key.
         stream_at_s: beginning of the stream on the network's clock.
         arrival_s: arrival of every packet after the stream's beginning, in seconds; NaN for a lost one.
-        carriers: interfaces that gained (true) or lost their carrier as the phone's kernel reported it, with
-            the time on the network's clock.
         emulation: the report of `whimbrel emulate`.
     """
 
     transport: str
     stream_at_s: float
     arrival_s: FloatArray
-    carriers: tuple[tuple[float, str, bool], ...]
     emulation: dict[str, Any]
 
     @property
@@ -242,11 +239,9 @@ def read(transport: Transport, visits: tuple[Visit, ...], stream: Stream, out: P
     for at, number in phone["arrivals"]:
         if number < arrival_s.size and np.isnan(arrival_s[number]):
             arrival_s[number] = at - start_s
-    epoch = float(phone["epoch_s"])
     return Run(
         transport.key,
-        start_s - epoch,
+        start_s - float(phone["epoch_s"]),
         arrival_s,
-        tuple((at - epoch, name, carrier) for at, name, carrier in phone["changes"]),
         json.loads((out / "emulation.json").read_text(encoding="utf-8")),
     )
