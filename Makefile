@@ -10,7 +10,7 @@
 #   make properties  the property tests with fresh seeds and CASES (2000) cases each; TESTS selects some ("-p whimbrel-proto --test all liveness")
 #   make fuzz    every fuzz target for FUZZ_SECONDS (60) each
 #   make interop   tests against the DCCP of an unmodified Linux 6.1 kernel, in an emulated guest (docs/interop.md)
-#   make interop-multipath  MP-DCCP with a kernel that has it, once interop/build_multipath_kernel.sh has built it (docs/interop.md)
+#   make interop-multipath  MP-DCCP with a kernel that has it, once interop/multipath/build_multipath_kernel.sh has built it (docs/interop.md)
 #   make tcp-real  bulk transfers of Linux's TCP in that guest, to compare the simulated TCP with (docs/interop.md)
 #   make confront-real  the confronts of the paper with Linux's TCP, UDP and DCCP in that guest (papers/confront/README.md)
 #   make reorder-real  a real video and speech over netem that reorders, in that guest (docs/reordering.md)
@@ -129,71 +129,71 @@ python-tests: extension
 
 # Without the required packages it prints their names and is skipped; under REQUIRE_ALL=1 it fails.
 interop: tools
-	$(PYTHON) interop/run.py --out $(OUT)/interop
+	$(PYTHON) interop/dccp/run.py --out $(OUT)/interop
 
 interop-quick: tools
 	echo "== tests against Linux's DCCP, quick form"
-	$(PYTHON) interop/run.py --quick --out $(OUT)/test/interop
+	$(PYTHON) interop/dccp/run.py --quick --out $(OUT)/test/interop
 
-# It has the requirements of interop, and needs the image that interop/build_multipath_kernel.sh builds.
+# It has the requirements of interop, and needs the image that interop/multipath/build_multipath_kernel.sh builds.
 interop-multipath: tools
-	$(PYTHON) interop/multipath.py --out $(OUT)/interop-multipath
+	$(PYTHON) interop/multipath/multipath.py --out $(OUT)/interop-multipath
 
 # Without namespaces, veth or tbf it prints the reason and is skipped; under REQUIRE_ALL=1 it fails.
 handover: extension
-	$(BIN)/python interop/handover.py --out $(OUT)/handover
+	$(BIN)/python interop/handover/handover.py --out $(OUT)/handover
 
 handover-quick: extension
 	echo "== a stream that survives a handover, quick form"
-	$(BIN)/python interop/handover.py --quick --out $(OUT)/test/handover
+	$(BIN)/python interop/handover/handover.py --quick --out $(OUT)/test/handover
 
 # Without namespaces or TUN devices it prints the reason and is skipped; under REQUIRE_ALL=1 it fails.
 emulation: extension
-	$(BIN)/python interop/emulation.py --out $(OUT)/emulation --page docs/emulation-accuracy.md
+	$(BIN)/python interop/emulation/emulation.py --out $(OUT)/emulation --page docs/emulation-accuracy.md
 
 emulation-quick: extension
 	echo "== emulations against simulations, quick form"
-	$(BIN)/python interop/emulation.py --quick --out $(OUT)/test/emulation
+	$(BIN)/python interop/emulation/emulation.py --quick --out $(OUT)/test/emulation
 
 # It has the requirements of emulation and of interop.
 netem: extension
-	$(BIN)/python interop/netem.py --out $(OUT)/netem --page docs/emulation-accuracy.md
+	$(BIN)/python interop/emulation/netem.py --out $(OUT)/netem --page docs/emulation-accuracy.md
 
 netem-quick: extension
 	echo "== emulations against Linux's tbf and netem, quick form"
-	$(BIN)/python interop/netem.py --quick --out $(OUT)/test/netem
+	$(BIN)/python interop/emulation/netem.py --quick --out $(OUT)/test/netem
 
 # Without namespaces, TUN devices or ffmpeg it prints the reason and is skipped; under REQUIRE_ALL=1 it fails.
 bonded: extension
-	$(BIN)/python interop/bonded.py --out $(OUT)/bonded
+	$(BIN)/python interop/handover/bonded.py --out $(OUT)/bonded
 
 bonded-quick: extension
 	echo "== a video over two radios, quick form"
-	$(BIN)/python interop/bonded.py --ways wlan0,both --out $(OUT)/test/bonded
+	$(BIN)/python interop/handover/bonded.py --ways wlan0,both --out $(OUT)/test/bonded
 
 # It has the same requirements as interop.
 reorder-real: extension
-	$(BIN)/python interop/reorder.py --out $(OUT)/reorder-real
+	$(BIN)/python interop/reorder/reorder.py --out $(OUT)/reorder-real
 
 reorder-real-quick: extension
 	echo "== a stream over a path that reorders, quick form"
-	$(BIN)/python interop/reorder.py --quick --out $(OUT)/test/reorder-real
+	$(BIN)/python interop/reorder/reorder.py --quick --out $(OUT)/test/reorder-real
 
 # It has the same requirements as interop.
 tcp-real: tools
-	$(PYTHON) interop/tcp.py --out $(OUT)/tcp-real
+	$(PYTHON) interop/stacks/tcp.py --out $(OUT)/tcp-real
 
 tcp-real-quick: tools
 	echo "== Linux's TCP against the recorded throughput, quick form"
-	$(PYTHON) interop/tcp.py --quick --out $(OUT)/test/tcp-real
+	$(PYTHON) interop/stacks/tcp.py --quick --out $(OUT)/test/tcp-real
 
 # It has the same requirements as interop.
 confront-real: extension
-	$(BIN)/python interop/confront.py --all --out $(OUT)/confront-real
+	$(BIN)/python interop/stacks/confront.py --all --out $(OUT)/confront-real
 
 confront-real-quick: extension
 	echo "== confronts with real stacks, quick form"
-	$(BIN)/python interop/confront.py --quick --out $(OUT)/test/confront-real
+	$(BIN)/python interop/stacks/confront.py --quick --out $(OUT)/test/confront-real
 
 bench: extension
 	$(BIN)/python benches/run.py --out $(OUT)/bench

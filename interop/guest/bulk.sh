@@ -1,4 +1,4 @@
-# Functions for interop/tcp.py's jobs: a bulk transfer of the kernel's TCP over two routers.
+# Functions for interop/stacks/tcp.py's jobs: a bulk transfer of the kernel's TCP over two routers.
 #
 #	s.ID --- m.ID --- n.ID --- r.ID
 #

@@ -1,4 +1,4 @@
-# Functions for interop/confront.py's jobs: two flows over one bottleneck.
+# Functions for interop/stacks/confront.py's jobs: two flows over one bottleneck.
 #
 #	s0.ID --+                            +-- r0.ID
 #	        m.ID --- n.ID --- k.ID ---

@@ -1,5 +1,5 @@
 /*
- * Datagrams with time stamps: a sender of constant rate and a receiver, as interop/emulation_traffic.py for a guest without Python.
+ * Datagrams with time stamps: a sender of constant rate and a receiver, as interop/emulation/emulation_traffic.py for a guest without Python.
  *
  *	stamped send ADDRESS PORT SIZE INTERVAL_NS COUNT TRAIN
  *	stamped receive PORT

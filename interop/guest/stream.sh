@@ -1,4 +1,4 @@
-# Functions for interop/reorder.py's jobs: a path over two routers between a sender and a receiver.
+# Functions for interop/reorder/reorder.py's jobs: a path over two routers between a sender and a receiver.
 #
 #	s.ID --- m.ID --- n.ID --- r.ID
 #

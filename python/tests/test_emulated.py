@@ -74,7 +74,13 @@ def emulator() -> str:
 
 def test_the_kernels_tcp_shares_an_emulated_path_with_udp_as_the_simulated_one(tmp_path: Path) -> None:
     program = emulator()
-    command = [sys.executable, str(ROOT / "interop" / "emulated.py"), "--quick", "--out", str(tmp_path)]
+    command = [
+        sys.executable,
+        str(ROOT / "interop" / "stacks" / "emulated.py"),
+        "--quick",
+        "--out",
+        str(tmp_path),
+    ]
     done = subprocess.run([*command, "--whimbrel", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "runs.csv").read_text().count("\n") == 5

@@ -143,7 +143,7 @@ def test_a_table_has_means_and_intervals() -> None:
 
 
 def test_the_documents_tables_are_those_of_the_recorded_runs() -> None:
-    runs = read_runs(ROOT / "interop" / "reorder_runs.csv")
+    runs = read_runs(ROOT / "interop" / "reorder" / "reorder_runs.csv")
     assert check([numbers(row) for row in runs]) == []
     known = {*table(runs, "video"), *table(runs, "speech")}
     _, section = (ROOT / "docs" / "reordering.md").read_text().split("\n## Measurements over Linux's netem\n")

@@ -51,7 +51,7 @@ fn each_law_fills_a_drop_tail_path_without_timeouts() {
     }
 }
 
-/// The path of `interop/emulated.py` on which 5 % of the packets are late by 50 ms: Linux 6.18 sends 7.95 Mbit/s with Reno and 7.97 with CUBIC.
+/// The path of `interop/stacks/emulated.py` on which 5 % of the packets are late by 50 ms: Linux 6.18 sends 7.95 Mbit/s with Reno and 7.97 with CUBIC.
 #[test]
 fn reordering_costs_linux_nothing() {
     let netem =
@@ -118,7 +118,7 @@ fn each_part_of_the_preset_can_be_changed() {
     }
 }
 
-/// The path of `interop/tcp.py`: a token bucket of 8 Mbit/s of Ethernet frames of 1514 bytes, and a round-trip time of 50 ms. The bucket passes a packet at
+/// The path of `interop/stacks/tcp.py`: a token bucket of 8 Mbit/s of Ethernet frames of 1514 bytes, and a round-trip time of 50 ms. The bucket passes a packet at
 /// the end of the one before, so that a packet takes no time of its own.
 const EMULATED: &str = r#"
 [simulation]
@@ -155,9 +155,9 @@ fn emulated(law: &str, path: &str) -> f64 {
     number(&simulate(EMULATED, &changes), "throughput_bps")
 }
 
-/// Mean throughput of Linux 6.1 in the runs of `interop/tcp.py`, by path and law.
+/// Mean throughput of Linux 6.1 in the runs of `interop/stacks/tcp.py`, by path and law.
 fn recorded() -> BTreeMap<(String, String), f64> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/tcp_runs.csv");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/stacks/tcp_runs.csv");
     let text = fs::read_to_string(&file).expect("the recorded runs");
     let mut sums: BTreeMap<(String, String), (f64, f64)> = BTreeMap::new();
     for line in text.lines().skip(1) {

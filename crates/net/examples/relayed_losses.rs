@@ -2,7 +2,7 @@
 //! behind it that loses packets.
 //!
 //! The relay records the cause of each loss, and the program compares that with the receiver's verdicts: one JSON object.
-//! `interop/relayed_losses.py` compares them with a simulation of the same path.
+//! `interop/emulation/relayed_losses.py` compares them with a simulation of the same path.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{SocketAddr, UdpSocket};

@@ -1,4 +1,4 @@
-//! Packets of a Linux kernel with MP-DCCP, which speaks the drafts of 2024: captured by `interop/multipath.py`, with this
+//! Packets of a Linux kernel with MP-DCCP, which speaks the drafts of 2024: captured by `interop/multipath/multipath.py`, with this
 //! implementation at the other end.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kernel stacks of this host over an emulated network, beside the same scenario in the simulator.
 
-Usage: interop/emulated.py [--quick] [--runs 3] [--out out/emulated] [--whimbrel FILE] [--realtime]
+Usage: interop/stacks/emulated.py [--quick] [--runs 3] [--out out/emulated] [--whimbrel FILE] [--realtime]
 
 An item of each of the papers `confront`, `lda` and `reorder`: the kernel's TCP (and UDP) pass through
 `whimbrel emulate`, which drives the scenario's network against the wall clock; `whimbrel run` has simulated
@@ -27,12 +27,13 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import emulated_peers
 import machine
 from confront_cells import RENO, SIZE, UDP_BPS, Protocol
 from emulated_items import HOST, ITEMS, QUICK, Item, single
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parents[1]
 ROOT = HERE.parent
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 PORT = 5001

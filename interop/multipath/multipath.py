@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Tests Whimbrel's MP-DCCP against Deutsche Telekom's Linux kernel with MP-DCCP, of March 2024.
 
-Usage: interop/multipath.py [--kernel FILE] [--out out/multipath] [--only TEXT] [--captures FOLDER]
+Usage: interop/multipath/multipath.py [--kernel FILE] [--out out/multipath] [--only TEXT] [--captures FOLDER]
 
 The kernel speaks the drafts of 2024, which precede RFC 9897 (docs/multipath-errata.md). Its image is built by
-interop/build_multipath_kernel.sh; it is read from target/interop/mp-dccp, or from --kernel or MP_DCCP_KERNEL.
+build_multipath_kernel.sh; it is read from target/interop/mp-dccp, or from --kernel or MP_DCCP_KERNEL.
 Prints a table and writes results.json; the exit code is 1 if a requirement fails. If the image or a package
 is missing, it prints its name and exits with 0, or with 1 under REQUIRE_ALL=1.
 """
@@ -20,11 +20,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import machine
 from multipath_cases import Case, cases
 from multipath_checks import check, report
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 IMAGE = machine.CACHE / "mp-dccp" / "bzImage"
 LIMIT_S = 180.0
 
@@ -36,7 +37,7 @@ def prepare(image: Path, whimbrel: Path | None) -> Path | str:
     if os.uname().machine != "x86_64":
         return "the kernel and the peers are for x86_64"
     if not image.exists():
-        return f"no kernel image {image}: interop/build_multipath_kernel.sh builds one"
+        return f"no kernel image {image}: interop/multipath/build_multipath_kernel.sh builds one"
     try:
         linux = machine.build_c(machine.HERE / "guest" / "multipath.c", machine.CACHE / "linux_multipath")
         ours = machine.CACHE / "whimbrel_multipath"

@@ -8,7 +8,7 @@ than ten points.
 Usage, as root so that the relay gets real-time priority:
 
     cargo build --release -p whimbrel-net --example relayed_losses -p whimbrel-cli
-    python interop/relayed_losses.py [--binaries DIRECTORY] [SCHEME ...]
+    python interop/emulation/relayed_losses.py [--binaries DIRECTORY] [SCHEME ...]
 
 Each scheme takes the measured time.
 """
@@ -23,7 +23,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SCHEMES = ("biaz", "mbiaz", "spike", "zigzag", "zbs")
 SECONDS = 40
 RATE_KBPS = 500

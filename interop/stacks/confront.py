@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """The confronts of the paper `confront` with real stacks, and the same paths in the simulator.
 
-Usage: interop/confront.py [--quick] [--runs 4] [--out out/confront-real] [--jobs 2] [--record] [--all]
+Usage: interop/stacks/confront.py [--quick] [--runs 4] [--out out/confront-real] [--jobs 2] [--record] [--all]
 
 Two flows of the kernel's TCP, UDP and DCCP, or of Whimbrel's sockets, share a token bucket in an emulated
 guest (docs/interop.md), which is interrupted twice. Prints a table and writes runs.csv; `--record` writes
-interop/confront_runs.csv. `--all` runs all pairs of the paper instead of five, `--quick` two pairs once. The
+confront_runs.csv. `--all` runs all pairs of the paper instead of five, `--quick` two pairs once. The
 exit code is 1 if a confront failed. If a package is missing, it prints its name and exits with 0, or with 1
 under REQUIRE_ALL=1.
 """
@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import confront_cells
 import machine
 from confront_cells import (
@@ -37,7 +38,7 @@ from confront_cells import (
 )
 from confront_table import Row, names, rows, table, write
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 RECORDED = Path(__file__).resolve().with_name("confront_runs.csv")
 # Number of simultaneous confronts in one guest.
 LANES = 3
@@ -49,7 +50,7 @@ def prepare() -> str | None:
         return f"packages are missing: apt-get install {' '.join(missing)}"
     if os.uname().machine != "x86_64":
         return "the kernel is for x86_64"
-    guest = Path(__file__).resolve().parent / "guest"
+    guest = Path(__file__).resolve().parents[1] / "guest"
     try:
         programs = [
             machine.build_c(guest / "flow.c", machine.CACHE / "flow"),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A stream that survives a real handover: `whimbrel perf` between two network namespaces.
 
-Usage: interop/handover.py [--quick] [--whimbrel FILE] [--clip FILE.csv] [--out out/handover] [--jobs 4]
+Usage: handover.py [--quick] [--whimbrel FILE] [--clip FILE.csv] [--out out/handover] [--jobs 4]
 
 A clip is streamed while the client's interface goes down for a while and comes back with another address, on
 another path with another rate and delay. Prints a table and writes results.json; the exit code is 1 if a
@@ -26,7 +26,7 @@ from handover_checks import HEAD, Clip, Line, check, row
 from handover_paths import fresh_namespaces, missing
 from handover_walk import AWAY_KBPS
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 WAYS = ("tfrc", "link", "warned", "silence")
 GAPS_S = (0.1, 1.0, 5.0, 30.0)
 QUICK_GAPS_S = (0.1, 1.0)
@@ -48,7 +48,11 @@ def real_clip(out: Path) -> Path:
 
 def walk(gap_s: float, way: str, away_kbps: int, whimbrel: str, clip: Path) -> dict[str, Any]:
     """One handover."""
-    command = [*(fresh_namespaces() or []), sys.executable, str(ROOT / "interop" / "handover_walk.py")]
+    command = [
+        *(fresh_namespaces() or []),
+        sys.executable,
+        str(ROOT / "interop" / "handover" / "handover_walk.py"),
+    ]
     command += [str(gap_s), way, "--away", str(away_kbps), "--whimbrel", whimbrel, "--schedule", str(clip)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

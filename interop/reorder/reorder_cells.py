@@ -1,4 +1,4 @@
-"""The transfers of interop/reorder.py, and the guest's jobs for them.
+"""The transfers of interop/reorder/reorder.py, and the guest's jobs for them.
 
 The path is the paper `reorder`'s, Table I, second line: a bottleneck of 1 Mbit/s, 100 ms round trip, and then
 NetEm, which delays a share of the packets while the others continue.
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-STREAM = Path(__file__).resolve().parent / "guest" / "stream.sh"
+STREAM = Path(__file__).resolve().parents[1] / "guest" / "stream.sh"
 BOTTLENECK = "delay 50ms rate 1mbit limit 60"
 BACK = "delay 50ms"
 STALE_MS = 300

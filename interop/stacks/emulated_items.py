@@ -1,4 +1,4 @@
-"""The items of interop/emulated.py: papers' paths, the flows on them, and the stacks at their ends."""
+"""The items of interop/stacks/emulated.py: papers' paths, the flows on them, and the stacks at their ends."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Item:
 
 
 IMPAIRMENTS: dict[str, dict[str, Any]] = {
-    # That of interop/tcp.py, as on the last hop of the paper: losses that are no congestion.
+    # That of interop/stacks/tcp.py, as on the last hop of the paper: losses that are no congestion.
     "lda": {"queue": "200 packets", "loss": {"model": "bernoulli", "rate": "0.5 %"}},
-    # The impairment of the paper's test bed as in interop/reorder_cells.py: 5 % are delayed by 50 ± 20 ms.
+    # The impairment of the paper's test bed as in reorder/reorder_cells.py: 5 % are delayed by 50 ± 20 ms.
     "reorder": {
         "queue": "200 packets",
         "netem": {"delay": "50 ms", "jitter": "20 ms", "distribution": "normal", "reorder": "95 %", "gap": 1},

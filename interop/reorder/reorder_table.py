@@ -43,7 +43,7 @@ SPEECH = COMMON | {
 
 
 def read_runs(path: Path) -> list[dict[str, Any]]:
-    """The lines of single transfers, as written by interop/reorder.py to runs.csv."""
+    """The lines of single transfers, as written by interop/reorder/reorder.py to runs.csv."""
     with path.open(encoding="utf-8", newline="") as file:
         return [{name: text for name, text in row.items() if text} for row in csv.DictReader(file)]
 

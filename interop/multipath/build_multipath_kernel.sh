@@ -1,7 +1,7 @@
 #!/bin/sh
-# Usage: interop/build_multipath_kernel.sh [FOLDER]
+# Usage: interop/multipath/build_multipath_kernel.sh [FOLDER]
 #
-# Builds a small Linux kernel with MP-DCCP for interop/multipath.py: Deutsche Telekom's Linux 4.14 of March 2024
+# Builds a small Linux kernel with MP-DCCP for interop/multipath/multipath.py: Deutsche Telekom's Linux 4.14 of March 2024
 # (https://github.com/telekom/mp-dccp), configured by multipath_kernel.config. The sources (1.1 GB) and the image stay in
 # FOLDER, target/interop/mp-dccp by default, whose path is printed. Five minutes on one processor.
 #
@@ -12,7 +12,7 @@
 set -e
 COMMIT=91d011d147c09bb6851fa6b6f7d92259384bf1b8
 here=$(cd "$(dirname "$0")" && pwd)
-folder=${1:-$here/../target/interop/mp-dccp}
+folder=${1:-$here/../../target/interop/mp-dccp}
 compiler=${COMPILER:-gcc}
 command -v "$compiler" > /dev/null || { echo "build_multipath_kernel: no $compiler: apt-get install gcc" >&2; exit 1; }
 mkdir -p "$folder/source"

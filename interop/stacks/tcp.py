@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Bulk transfers of Linux's TCP over an emulated path, to compare the simulated TCP with.
 
-Usage: interop/tcp.py [--quick] [--runs 3] [--seconds 60] [--jobs 2] [--out out/tcp] [--record]
+Usage: interop/stacks/tcp.py [--quick] [--runs 3] [--seconds 60] [--jobs 2] [--out out/tcp] [--record]
 
 The kernel of an emulated guest (docs/interop.md) sends with each of its congestion controls through a token
 bucket and netem. Prints the throughput of each cell, and writes runs.csv; `--record` writes
-interop/tcp_runs.csv, with which crates/lab/tests/linux_tcp.rs compares the simulated TCP. `--quick` makes a
+tcp_runs.csv, with which crates/lab/tests/linux_tcp.rs compares the simulated TCP. `--quick` makes a
 short run of two cells and requires each to be near the recorded one; the exit code is 1 if it is not. If a
 package is missing, it prints its name and exits with 0, or with 1 under REQUIRE_ALL=1.
 """
@@ -23,11 +23,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import machine
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 RECORDED = Path(__file__).resolve().with_name("tcp_runs.csv")
-BULK = Path(__file__).resolve().parent / "guest" / "bulk.sh"
+BULK = Path(__file__).resolve().parents[1] / "guest" / "bulk.sh"
 LAWS = ("reno", "cubic", "veno", "westwood", "bbr")
 WARM_UP_S = 10
 # Number of simultaneous transfers in one guest.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Linux's tbf and netem beside the same paths in the simulator and in the emulator.
 
-Usage: interop/netem.py [--quick] [--only TEXT] [--seconds 20] [--whimbrel FILE] [--out out/netem]
+Usage: interop/emulation/netem.py [--quick] [--only TEXT] [--seconds 20] [--whimbrel FILE] [--out out/netem]
                         [--page FILE.md]
 
 Datagrams of constant rate cross the disciplines of the kernel of an emulated guest (docs/interop.md), the
@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path as File
 
+sys.path.insert(0, str(File(__file__).resolve().parents[1]))
 import machine
 from emulation import (
     LATE_S,
@@ -40,7 +41,7 @@ from emulation_statistics import binomial_tail, ks_p_value, runs
 from netem_cases import EXPLAINED, PATHS, QUICK, Path, script
 from netem_page import CLOCK_PATH, Line, replaced, section
 
-ROOT = File(__file__).resolve().parent.parent
+ROOT = File(__file__).resolve().parents[2]
 SECONDS, QUICK_SECONDS = 20.0, 4.0
 LEAST_P = 1e-4
 """The kernel draws other random numbers in each run."""
@@ -58,7 +59,7 @@ def prepare() -> str | None:
     if os.uname().machine != "x86_64":
         return "the guest's kernel is for x86_64"
     try:
-        source = File(__file__).resolve().parent / "guest" / "stamped.c"
+        source = File(__file__).resolve().parents[1] / "guest" / "stamped.c"
         machine.initramfs(machine.kernel(), [machine.build_c(source, machine.CACHE / "stamped")])
     except machine.MachineError as error:
         return str(error)

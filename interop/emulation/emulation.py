@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The emulation of a scenario, compared with its simulation: rates, delays, losses, marks.
 
-Usage: interop/emulation.py [--quick] [--whimbrel FILE] [--out out/emulation] [--page FILE.md]
+Usage: interop/emulation/emulation.py [--quick] [--whimbrel FILE] [--out out/emulation] [--page FILE.md]
 
 Real datagrams of constant rate cross the emulated network, and are measured by the programs at its ends;
 the simulation has the same scenario with the same load. Prints a table; the exit code is 1 if a difference
@@ -30,8 +30,8 @@ from emulation_cases import CASES, HEADERS_V4, HEADERS_V6, QUICK, Case
 from emulation_statistics import binomial_tail, ks_p_value, runs
 from netem_page import SECTION
 
-ROOT = Path(__file__).resolve().parent.parent
-TRAFFIC = ROOT / "interop" / "emulation_traffic.py"
+ROOT = Path(__file__).resolve().parents[2]
+TRAFFIC = ROOT / "interop" / "emulation" / "emulation_traffic.py"
 PORT = 5000
 SECONDS, QUICK_SECONDS = 20.0, 6.0
 WARM_UP_S = 1.0
@@ -358,7 +358,7 @@ def main() -> int:
     (given.out / "rows.json").write_text(json.dumps(listed, indent=1) + "\n")
     failed = sum(not row.holds for row in rows)
     if given.page is not None and not failed:
-        # The section of interop/netem.py stays.
+        # The section of interop/emulation/netem.py stays.
         text = given.page.read_text() if given.page.exists() else ""
         rest = f"\n{SECTION}{text.split(SECTION)[1]}" if SECTION in text else ""
         given.page.write_text(page(rows, lateness, seconds) + rest)

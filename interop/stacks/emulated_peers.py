@@ -1,4 +1,4 @@
-"""The stacks of interop/emulated.py that are not this host's: the guest's kernel, and Whimbrel's sockets."""
+"""The stacks of `emulated.py` that are not this host's: the guest's kernel, and Whimbrel's sockets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def prepare() -> str | None:
         return f"packages are missing: apt-get install {' '.join(missing)}"
     if os.uname().machine != "x86_64":
         return "the guest's kernel is for x86_64"
-    sources = Path(__file__).resolve().parent / "guest"
+    sources = Path(__file__).resolve().parents[1] / "guest"
     try:
         machine.build_example("whimbrel-net", "interop_peer", machine.CACHE / "whimbrel_peer")
         programs = [machine.build_c(sources / f"{name}.c", machine.CACHE / to) for name, to in PROGRAMS]

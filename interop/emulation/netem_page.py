@@ -1,4 +1,4 @@
-"""The section of docs/emulation-accuracy.md that interop/netem.py writes."""
+"""The section of docs/emulation-accuracy.md that interop/emulation/netem.py writes."""
 
 from __future__ import annotations
 

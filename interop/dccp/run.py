@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests Whimbrel against the DCCP of an unmodified Debian 6.1 kernel.
 
-Usage: interop/run.py [--quick] [--out out/interop] [--only TEXT] [--keep]
+Usage: interop/dccp/run.py [--quick] [--out out/interop] [--only TEXT] [--keep]
 
 Prints a table and writes results.json; the exit code is 1 if a requirement fails. If a package is missing, it
 prints its name and exits with 0, or with 1 under REQUIRE_ALL=1.
@@ -19,11 +19,12 @@ import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import machine
 from checks import Comparison, Result, check, compare
 from suite import Test, load, script
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 # Number of simultaneous connections in one guest.
 LANES = 8
 STEP_6 = "Step 6 failed"

@@ -1,4 +1,4 @@
-"""The confronts of interop/confront.py: the path, the pairs, the guest's job and the same as a scenario.
+"""The confronts of `confront.py`: the path, the pairs, the guest's job and the same as a scenario.
 
     s0 --+                                    +-- r0
          m --- bottleneck --- n --- delay --- k
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SCRIPT = Path(__file__).resolve().parent / "guest" / "confront.sh"
+SCRIPT = Path(__file__).resolve().parents[1] / "guest" / "confront.sh"
 RATE_BPS = 11_000_000
 QUEUE_PACKETS = 50
 DELAY_MS = 10

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A real video and real speech over a real path that reorders, with and without the reordering buffer.
 
-Usage: interop/reorder.py [--quick] [--runs 5] [--out out/reorder] [--jobs 2] [--keep]
+Usage: interop/reorder/reorder.py [--quick] [--runs 5] [--out out/reorder] [--jobs 2] [--keep]
 
 Whimbrel's sockets send over Linux's netem in an emulated guest (docs/interop.md). The received media are
 decoded and scored. Prints tables and writes runs.csv and results.csv; the exit code is 1 if a transfer
@@ -22,13 +22,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import machine
 import reorder_cells
 from reorder_cells import Cell
 from reorder_media import Media, MediaMismatchError
 from reorder_table import check, interval_rows, table
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 # Number of simultaneous transfers in one guest.
 LANES = 8
 # Length of the clip that suffices to show the buffer's effect.

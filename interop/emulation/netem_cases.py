@@ -1,4 +1,4 @@
-"""Paths of Linux's tbf and netem, and the same paths as links of a scenario, for interop/netem.py.
+"""Paths of Linux's tbf and netem, and the same paths as links of a scenario, for interop/emulation/netem.py.
 
 In the guest a datagram passes two routers: the first has the bottleneck, the second delays and loses. The
 kernel's disciplines count 14 bytes of Ethernet header per packet, which a link does not have: `stab overhead

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """A live video from a phone with two radios, by `whimbrel relay`, over one path and over two: frames decoded.
 
-Usage: interop/bonded.py [--whimbrel FILE] [--out out/bonded] [--ways wlan0,wwan0,both,redundant]
+Usage: interop/handover/bonded.py [--whimbrel FILE] [--out out/bonded] [--ways wlan0,wwan0,both,redundant]
 
 ffmpeg encodes a test picture as H.264 and sends it by RTP to a relay in the emulated phone; another relay at
 the server passes it to another ffmpeg, which records it; the recording is decoded afterwards. Both radios of
-interop/bonded_radios.toml have gaps. Prints a table and writes results.json; the exit code is 1 if two paths
+bonded_radios.toml have gaps. Prints a table and writes results.json; the exit code is 1 if two paths
 deliver fewer frames than they have to. If namespaces or ffmpeg are missing, it prints the reason and exits
 with 0, or with 1 under REQUIRE_ALL=1.
 """
@@ -25,8 +25,8 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-SCENARIO = ROOT / "interop" / "bonded_radios.toml"
+ROOT = Path(__file__).resolve().parents[2]
+SCENARIO = ROOT / "interop" / "handover" / "bonded_radios.toml"
 PORT = 5004
 FRAMES_PER_S, STREAM_S = 25, 28
 SENT = FRAMES_PER_S * STREAM_S
