@@ -28,7 +28,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "whimbrel"
-FLOORS = 12
+FLOORS = 11
 """The most rooms that stand on each other. It only falls."""
 GROUND = {"errors", "_core"}
 """The modules beside the rooms on which all of them stand."""

@@ -84,7 +84,7 @@ def test_without_the_video_extra_the_error_names_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from whimbrel.__main__ import main
-    from whimbrel.quality import ffmpeg
+    from whimbrel._base import ffmpeg
 
     ffmpeg.executable.cache_clear()
     ffmpeg.version.cache_clear()

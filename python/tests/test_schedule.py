@@ -7,7 +7,7 @@ import pytest
 
 import whimbrel
 from whimbrel.__main__ import main
-from whimbrel.quality import ffmpeg
+from whimbrel._base import ffmpeg
 from whimbrel.scenario import Scenario
 
 

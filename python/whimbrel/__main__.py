@@ -12,10 +12,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from whimbrel._base import compiled, extras, texts
+from whimbrel._base import compiled, extras, ffmpeg, texts
 from whimbrel._command import command_tree, verbs
 from whimbrel.errors import CampaignInterrupted, WhimbrelError
-from whimbrel.quality import ffmpeg
 
 _MOST_CHARACTERS = 2_000
 """The longest message of an error."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.quality import ffmpeg
+from whimbrel._base import ffmpeg
 from whimbrel.quality.video import Stream
 
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from skimage.metrics import structural_similarity
 
+from whimbrel._base import ffmpeg
 from whimbrel.errors import MediaError
-from whimbrel.quality import ffmpeg, scores
+from whimbrel.quality import scores
 from whimbrel.quality.frames import open_frames
 from whimbrel.quality.strip import telling_frames, write_strip
 from whimbrel.quality.video import Stream

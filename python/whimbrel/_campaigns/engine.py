@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from whimbrel._base import ffmpeg
 from whimbrel._base.compiled import engine
 from whimbrel.errors import MissingExtra
-from whimbrel.quality import ffmpeg
 
 
 def engine_of(function: Callable[..., Any]) -> str:

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from whimbrel._base import ffmpeg
 from whimbrel.errors import MediaError
-from whimbrel.quality import ffmpeg, mpegts
+from whimbrel.quality import mpegts
 from whimbrel.quality.encode import (
     NAL_KEY_SLICE,
     NAL_PICTURE_PARAMETERS,

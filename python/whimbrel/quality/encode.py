@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from whimbrel._base import ffmpeg
 from whimbrel.errors import MediaError
-from whimbrel.quality import ffmpeg
 from whimbrel.quality.frames import Frames
 
 START_CODE = b"\x00\x00\x00\x01"

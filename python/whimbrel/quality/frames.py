@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from whimbrel._base import ffmpeg
 from whimbrel.errors import MediaError
-from whimbrel.quality import ffmpeg
 
 Plane = npt.NDArray[np.uint8]
 

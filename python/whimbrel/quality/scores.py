@@ -17,9 +17,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from whimbrel._base import extras
+from whimbrel._base import extras, ffmpeg
 from whimbrel.errors import MediaError
-from whimbrel.quality import ffmpeg
 from whimbrel.quality.frames import Frames, Plane
 
 Scores = npt.NDArray[np.float64]

@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from whimbrel._base import ffmpeg
 from whimbrel.errors import MediaError
-from whimbrel.quality import ffmpeg, rtp
+from whimbrel.quality import rtp
 from whimbrel.quality.codecs import CODECS, Codec
 from whimbrel.quality.voice import VoiceSchedule
 
