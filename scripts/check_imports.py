@@ -13,7 +13,7 @@ A room is a folder of python/whimbrel, or a module that lies beside them. The ru
 
 An import counts wherever it stands: in a function, below `TYPE_CHECKING`, or as the full name of a module in
 a string (`MODULE` or `MODULE:FUNCTION`), by which modules are run and imported on demand. The papers and the
-examples, which are linked into the package, are its users.
+examples, which are linked into the package, are its users: they import no private room.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 import ast
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -95,7 +95,7 @@ def _read(name: str, path: Path, files: Mapping[str, Path]) -> Module:
     return module
 
 
-def _imported(node: ast.Import | ast.ImportFrom, files: Mapping[str, Path]) -> Iterator[str]:
+def _imported(node: ast.Import | ast.ImportFrom, files: Container[str]) -> Iterator[str]:
     """Full names of the imported modules; `from PACKAGE import MODULE` imports `PACKAGE.MODULE`."""
     if isinstance(node, ast.Import):
         yield from (name.name for name in node.names)
@@ -147,6 +147,11 @@ def offences(root: Path) -> Iterator[str]:
                 yield f"{name}, line {line}: {what} is imported within a function"
             elif not explained:
                 yield f"{name}, line {line}: no comment says why {what} is imported within a function"
+    for path in (path for folder in LINKED for path in sorted((root / folder).rglob("*.py"))):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for full in _imported(node, found) if isinstance(node, ast.Import | ast.ImportFrom) else ():
+                if full.startswith(f"{PACKAGE}._"):
+                    yield f"{path.relative_to(root).as_posix()}: imports {full}, which is private"
 
 
 def drawing(root: Path, dot: bool) -> str:

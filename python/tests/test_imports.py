@@ -84,6 +84,15 @@ def test_an_import_within_a_function_is_named(tmp_path: Path, monkeypatch: pytes
     assert offences(tmp_path, _show__in__page=explained) == []
 
 
+def test_papers_import_no_private_room(tmp_path: Path) -> None:
+    (tmp_path / "papers/p").mkdir(parents=True)
+    paper = tmp_path / "papers/p/scenarios.py"
+    paper.write_text("from whimbrel import sheet\nfrom whimbrel.sheet import Sheet")
+    assert offences(tmp_path) == []
+    paper.write_text("from whimbrel._values import sheet")
+    assert offences(tmp_path) == ["papers/p/scenarios.py: imports whimbrel._values.sheet, which is private"]
+
+
 def test_floors_have_a_ceiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "FLOORS", 2)
     assert offences(tmp_path) == ["3 floors, expected at most 2: see --draw"]

@@ -2,6 +2,7 @@
 
 from whimbrel._values.statistics import (
     N_BASE,
+    RELATIVE_ERROR,
     FloatArray,
     Interval,
     Precision,
@@ -19,6 +20,7 @@ from whimbrel._values.statistics import (
 
 __all__ = [
     "N_BASE",
+    "RELATIVE_ERROR",
     "FloatArray",
     "Interval",
     "Precision",
