@@ -137,3 +137,30 @@ fn the_camera_learns_what_the_path_lost_and_that_nobody_watches() {
     let unconnected = |lost: &BTreeMap<String, u64>| lost.get("unconnected").copied().unwrap_or_default();
     assert_eq!((after - before, unconnected(&later) - unconnected(&earlier)), (20, 20), "{later:?}");
 }
+
+#[test]
+fn both_ends_learn_that_the_program_is_gone_that_was_answered() {
+    let folder = TempDir::new().expect("a folder");
+    let secret = secret(&folder);
+    let viewer = socket();
+    let to = viewer.local_addr().expect("bound").to_string();
+    let listen = ["relay", "listen", "--bind", "127.0.0.1:0", "--http", "127.0.0.1:0", "--to", &to];
+    let mut far = Relay::start(&[&listen[..], &["--secret-file", &secret]].concat());
+    let at = far.address("at UDP ").to_string();
+    assert!(far.event("ready").starts_with("encrypted"));
+    let far_state = far.address("http://");
+    let near = ["relay", "connect", &at, "--from", "127.0.0.1:0", "--http", "127.0.0.1:0"];
+    let mut near = Relay::start(&[&near[..], &["--secret-file", &secret]].concat());
+    let (port, state) = (near.address("at UDP "), near.address("http://"));
+    near.event("connected");
+    let camera = socket();
+    camera.send_to(b"frame", port).expect("loopback");
+    let (_, source) = relays::receive(&viewer);
+    send(&viewer, source, 10, 300);
+    settles(state, "/rate", "/from_peer", (10, 10, &[]));
+    drop(camera);
+    send(&viewer, source, 30, 300);
+    let refused: &[(&str, u64)] = &[("refused", 30)];
+    settles(state, "/rate", "/from_peer", (40, 10, refused));
+    settles(far_state, "/", "/connections/0/to_peer", (40, 10, refused));
+}

@@ -70,7 +70,7 @@ reasons! {
     UnknownFlow = "unknown_flow",
     /// Nothing listens at the program's address: the system there has said so.
     Refused = "refused",
-    /// The system did not send it to the program.
+    /// The system did not send it to the program, or there was no way to it.
     Undeliverable = "undeliverable",
 }
 
@@ -332,9 +332,16 @@ impl Ledger {
     pub(crate) fn on_arrived(&self) {
         self.lock().crossing.arrived += 1;
     }
-    /// Datagrams of the peer that had arrived were not delivered.
+    /// Datagrams of the peer that had arrived were not delivered. More than have arrived in this connection are of earlier ones.
     pub(crate) fn lose_arrived(&self, reason: Reason, count: u64) {
-        self.lock().crossing.lost_here[reason] += count;
+        let mut books = self.lock();
+        let crossing = &mut books.crossing;
+        let own = count.min(crossing.arrived.saturating_sub(crossing.lost_here.sum()));
+        crossing.lost_here[reason] += own;
+        let past = &mut books.past.from_peer;
+        let earlier = (count - own).min(past.delivered);
+        past.delivered -= earlier;
+        past.lost[reason] += earlier;
     }
 
     /// What the transport says now.

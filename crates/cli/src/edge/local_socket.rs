@@ -18,6 +18,16 @@ use whimbrel_net::{SOCKET_BUFFER, enlarge_buffers, kernel_drops};
 use super::address::{Interface, Place, Program};
 use crate::print;
 
+mod refusals;
+
+/// The SSRC of this end in messages to encoders. No stream has it: it is one in 2^32.
+pub(crate) const OWN_SSRC: u32 = 0x5748_494d;
+/// RTCP's type of such messages.
+#[cfg(target_os = "linux")]
+const PAYLOAD_FEEDBACK: u8 = 206;
+/// Messages of the system about earlier datagrams after which a call that has returned them is made again.
+const ATTEMPTS: usize = 4;
+
 /// The thread that reads local sockets, for the whole process: it ends with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader(Handle);
@@ -59,13 +69,23 @@ pub(crate) struct LocalSocket {
     /// The addresses of the program to which it is connected, and the one in use; none if it takes datagrams of any program.
     targets: Vec<SocketAddr>,
     target: AtomicUsize,
-    /// The system's messages that nothing listens where datagrams were sent to.
+    /// The system's messages that nothing listens where datagrams were sent to, and that there is no way to it.
     refusals: AtomicU64,
+    unreachable: AtomicU64,
+    /// Where nothing listens, of the last such message.
+    refused: Mutex<Option<SocketAddr>>,
 }
 
 impl LocalSocket {
     fn new(socket: UdpSocket, targets: Vec<SocketAddr>) -> Self {
-        Self { socket, targets, target: AtomicUsize::new(0), refusals: AtomicU64::new(0) }
+        Self {
+            socket,
+            targets,
+            target: AtomicUsize::new(0),
+            refusals: AtomicU64::new(0),
+            unreachable: AtomicU64::new(0),
+            refused: Mutex::new(None),
+        }
     }
 
     /// Opens the sockets of a place at which datagrams arrive: one for each address of its name that this host has.
@@ -112,6 +132,7 @@ impl LocalSocket {
             // For the broadcast address of a network, which looks like a host's.
             socket.set_broadcast(true)?;
         }
+        refusals::keep(&socket, is_ipv6)?;
         let any = if is_ipv6 { IpAddr::from(Ipv6Addr::UNSPECIFIED) } else { Ipv4Addr::UNSPECIFIED.into() };
         socket.bind(&SocketAddr::new(any, 0).into())?;
         // Only the program's answers are let in.
@@ -134,9 +155,9 @@ impl LocalSocket {
     /// Reads a datagram.
     ///
     /// # Errors
-    /// There is none now, or an earlier datagram was not delivered.
+    /// There is none now.
     pub(crate) fn try_recv(&self, room: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.noted(self.socket.try_recv_from(room))
+        self.noting(|| self.socket.try_recv_from(room))
     }
 
     /// Sends a datagram to the program to which the socket is connected. It does not wait.
@@ -144,14 +165,7 @@ impl LocalSocket {
     /// # Errors
     /// The system refuses it.
     pub(crate) fn send(&self, payload: &[u8]) -> io::Result<()> {
-        let socket = SockRef::from(&self.socket);
-        match self.noted(socket.send(payload)) {
-            // The system's message is about an earlier datagram; this one was not sent.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                self.noted(socket.send(payload)).map(drop)
-            }
-            sent => sent.map(drop),
-        }
+        self.noting(|| SockRef::from(&self.socket).send(payload)).map(drop)
     }
 
     /// Sends a datagram to a program. It does not wait.
@@ -159,7 +173,7 @@ impl LocalSocket {
     /// # Errors
     /// The system refuses it.
     pub(crate) fn send_to(&self, payload: &[u8], program: SocketAddr) -> io::Result<()> {
-        SockRef::from(&self.socket).send_to(payload, &program.into()).map(drop)
+        self.noting(|| SockRef::from(&self.socket).send_to(payload, &program.into())).map(drop)
     }
 
     /// Datagrams that the kernel dropped here, for lack of room.
@@ -167,27 +181,69 @@ impl LocalSocket {
         kernel_drops(&self.socket).unwrap_or_default()
     }
 
-    /// Number of the system's messages that nothing listens where datagrams were sent to. There may be fewer of them than datagrams.
-    pub(crate) fn refusals(&self) -> u64 {
-        self.refusals.load(Ordering::Relaxed)
+    /// Numbers of the system's messages that nothing listens where datagrams were sent to, and that there is no way to it. There may be
+    /// fewer of them than datagrams.
+    pub(crate) fn refusals(&self) -> [u64; 2] {
+        [&self.refusals, &self.unreachable].map(|count| count.load(Ordering::Relaxed))
+    }
+    /// Where nothing listens, of the last such message.
+    pub(crate) fn refused(&self) -> Option<SocketAddr> {
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a refusal that no call has returned yet.
-    pub(crate) fn note_pending(&self) {
-        if let Ok(Some(error)) = SockRef::from(&self.socket).take_error() {
-            let _ = self.noted::<()>(Err(error));
-        }
-    }
-
-    /// Counts a refusal, which whatever call comes first returns, and turns to the program's next address.
-    fn noted<T>(&self, result: io::Result<T>) -> io::Result<T> {
-        if let Err(error) = &result
-            && error.kind() == io::ErrorKind::ConnectionRefused
-        {
-            self.refusals.fetch_add(1, Ordering::Relaxed);
-            self.try_next_target();
+    /// Makes a call. The system's messages about earlier datagrams, which whatever call comes first returns, are counted, and the call, which
+    /// had no effect, is made again.
+    fn noting<T>(&self, mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        let mut result = call();
+        for _ in 1..ATTEMPTS {
+            match &result {
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => self.note(error),
+                _ => break,
+            }
+            result = call();
         }
         result
+    }
+
+    /// Counts messages that no call has returned yet.
+    pub(crate) fn note_pending(&self) {
+        if cfg!(target_os = "linux") {
+            self.note_kept();
+        } else if let Ok(Some(error)) = SockRef::from(&self.socket).take_error() {
+            self.note(&error);
+        }
+    }
+
+    fn note(&self, error: &io::Error) {
+        if cfg!(target_os = "linux") {
+            self.note_kept();
+        } else if error.kind() == io::ErrorKind::ConnectionRefused {
+            self.count(None);
+        }
+    }
+
+    /// Counts the messages that the system has kept.
+    fn note_kept(&self) {
+        #[cfg(target_os = "linux")]
+        while let Some(refusal) = refusals::next(&self.socket) {
+            match refusal {
+                // The peer has not sent it.
+                refusal if is_own(&refusal.begin) => {}
+                refusal if refusal.nothing_listens => self.count(refusal.program),
+                _ => _ = self.unreachable.fetch_add(1, Ordering::Relaxed),
+            }
+        }
+    }
+
+    /// Counts a refusal, and turns to the program's next address, unless it is about another one.
+    fn count(&self, program: Option<SocketAddr>) {
+        self.refusals.fetch_add(1, Ordering::Relaxed);
+        let current = self.targets.get(self.target.load(Ordering::Relaxed));
+        let current = current.map(|at| SocketAddr::new(at.ip().to_canonical(), at.port()));
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = program.or(current);
+        if program.is_none() || program == current {
+            self.try_next_target();
+        }
     }
 
     fn try_next_target(&self) {
@@ -201,6 +257,12 @@ impl LocalSocket {
             }
         }
     }
+}
+
+/// `true` if a datagram with this beginning is a message of this end to an encoder.
+#[cfg(target_os = "linux")]
+fn is_own(begin: &[u8]) -> bool {
+    begin.get(1) == Some(&PAYLOAD_FEEDBACK) && begin.get(4..8) == Some(&OWN_SSRC.to_be_bytes())
 }
 
 /// A socket that can send to the addresses, and these as it takes them: those of both families, if the host has both.
@@ -248,6 +310,7 @@ fn bind(place: &Place, address: SocketAddr) -> anyhow::Result<Socket> {
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
     enlarge_buffers(&socket)?;
+    refusals::keep(&socket, address.is_ipv6())?;
     if !address.ip().is_multicast() {
         socket.bind(&address.into())?;
         return Ok(socket);

@@ -88,9 +88,8 @@ impl Arrivals {
                         arrivals.push(Arrived { port, number, socket: place, source, payload });
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    // An ICMP message about an earlier datagram: its receiver is not running yet.
-                    Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
-                    // Other ICMP messages, such as a route that is missing for now, and a lack of memory pass.
+                    // The system's messages about datagrams that were sent are counted by the socket. What is left, such as a lack
+                    // of memory, passes.
                     Err(_) => {
                         tokio::time::sleep(RETRY_TIME).await;
                         break;

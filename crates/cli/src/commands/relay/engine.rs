@@ -23,6 +23,7 @@ use super::status::{Connection, Entry, Status};
 use crate::edge::carriage::{Arrival, Carriage, Delivery, Handed};
 use crate::edge::flow::{Flow, HEADER};
 use crate::edge::flow_kind::Announcement;
+use crate::edge::local_socket::OWN_SSRC;
 use crate::interrupt::Interrupt;
 
 /// Datagrams moved in one direction before the other has its turn.
@@ -32,8 +33,6 @@ const CLOSE_TIME: StdDuration = StdDuration::from_secs(2);
 /// Bytes of RTP's fixed header, and of a record of DTLS beside its data.
 const RTP_HEADER: f64 = 12.0;
 const RECORD: f64 = 22.0;
-/// The SSRC of this end in messages to encoders. No stream has it: it is one in 2^32.
-const OWN_SSRC: u32 = 0x5748_494d;
 
 /// The end of one connection.
 pub(super) enum Ending {

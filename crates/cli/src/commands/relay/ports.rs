@@ -33,8 +33,8 @@ pub(super) struct NearPorts {
     udp_ports: Vec<u16>,
     /// A flow whose program is a new one.
     renewed: Option<Flow>,
-    /// What the kernel dropped, as far as the ledger knows.
-    drops: u64,
+    /// What the ledger knows of each socket.
+    known: Vec<Known>,
     limit: usize,
 }
 
@@ -63,9 +63,7 @@ struct FarFlow {
     socket: Arc<LocalSocket>,
     reader: Option<AbortHandle>,
     used: Instant,
-    /// What the kernel dropped, and the refusals, as far as the ledger knows.
-    drops: u64,
-    refusals: u64,
+    known: Known,
 }
 
 impl Drop for FarFlow {
@@ -74,16 +72,25 @@ impl Drop for FarFlow {
     }
 }
 
-impl FarFlow {
-    /// Enters in the ledger what the system has counted since the last call. Returns `true` if something was refused.
-    fn settle(&mut self, ledger: &Ledger) -> bool {
-        self.socket.note_pending();
-        let (drops, refusals) = (self.socket.kernel_drops(), self.socket.refusals());
-        ledger.on_kernel_drops(drops.saturating_sub(self.drops));
-        let refused = refusals.saturating_sub(self.refusals);
-        ledger.lose_arrived(Reason::Refused, refused);
-        (self.drops, self.refusals) = (drops, refusals);
-        refused > 0
+/// What the ledger knows of a socket: datagrams that the kernel dropped, those at whose address nothing listens, and those to whose
+/// address there is no way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    drops: u64,
+    refusals: [u64; 2],
+}
+
+impl Known {
+    /// Enters in the ledger what the system has counted since the last call. Returns the address of a program at which nothing listens.
+    fn settle(&mut self, socket: &LocalSocket, ledger: &Ledger) -> Option<SocketAddr> {
+        socket.note_pending();
+        let now = Self { drops: socket.kernel_drops(), refusals: socket.refusals() };
+        let before = std::mem::replace(self, now);
+        ledger.on_kernel_drops(now.drops.saturating_sub(before.drops));
+        let new = |which: usize| now.refusals[which].saturating_sub(before.refusals[which]);
+        ledger.lose_arrived(Reason::Refused, new(0));
+        ledger.lose_arrived(Reason::Undeliverable, new(1));
+        socket.refused().filter(|_| new(0) > 0)
     }
 }
 
@@ -103,8 +110,8 @@ impl NearPorts {
             let last = sockets.last().and_then(|socket| socket.local_addr().ok());
             udp_ports.push(last.map_or(0, |address| address.port()));
         }
-        let programs = BTreeMap::new();
-        Ok(Self { sockets, arrivals, programs, udp_ports, renewed: None, drops: 0, limit })
+        let (programs, known) = (BTreeMap::new(), vec![Known::default(); sockets.len()]);
+        Ok(Self { sockets, arrivals, programs, udp_ports, renewed: None, known, limit })
     }
     /// The addresses at which it listens.
     pub(super) fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
@@ -154,7 +161,7 @@ impl FarPorts {
             let flows = self.sockets.iter().enumerate();
             if let Some((oldest, _)) = flows.min_by_key(|(_, (_, known))| known.used) {
                 let (_, mut ended) = self.sockets.remove(oldest);
-                ended.settle(self.arrivals.ledger());
+                ended.known.settle(&ended.socket, self.arrivals.ledger());
             }
         }
         let reader = Reader::get()?;
@@ -171,7 +178,7 @@ impl FarPorts {
         let place = self.place(flow).unwrap_or_else(|place| place);
         self.sockets.insert(
             place,
-            (flow, FarFlow { socket: socket.clone(), reader, used: now, drops: 0, refusals: 0 }),
+            (flow, FarFlow { socket: socket.clone(), reader, used: now, known: Known::default() }),
         );
         Ok(Some(socket))
     }
@@ -234,23 +241,20 @@ impl Ports {
     /// Enters in the ledger what the system has counted since the last call. Returns the address of a program at which nothing
     /// listens.
     pub(super) fn settle(&mut self) -> Option<SocketAddr> {
+        let mut refused = None;
         match self {
             Self::Near(near) => {
-                let drops = near.sockets.iter().map(|socket| socket.kernel_drops()).sum::<u64>();
-                near.arrivals.ledger().on_kernel_drops(drops.saturating_sub(near.drops));
-                near.drops = drops;
-                None
+                for (socket, known) in near.sockets.iter().zip(&mut near.known) {
+                    refused = known.settle(socket, near.arrivals.ledger()).or(refused);
+                }
             }
             Self::Far(far) => {
-                let mut refused = None;
-                for (flow, known) in &mut far.sockets {
-                    if known.settle(far.arrivals.ledger()) {
-                        refused = far.targets.get(usize::from(flow.port));
-                    }
+                for (_, flow) in &mut far.sockets {
+                    refused = flow.known.settle(&flow.socket, far.arrivals.ledger()).or(refused);
                 }
-                refused.and_then(|program| program.addresses.first().copied())
             }
         }
+        refused
     }
 
     /// Number of flows.

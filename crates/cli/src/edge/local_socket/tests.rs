@@ -84,19 +84,62 @@ async fn a_program_is_found_at_whichever_address_of_its_name_it_listens() {
             break;
         }
     }
-    assert_eq!(socket.refusals() as usize, known.addresses.len() - 1);
+    assert_eq!(socket.refusals(), [known.addresses.len() as u64 - 1, 0]);
     // Its answer is let in, and those of strangers are not.
     plain().send_to(b"stranger", source.expect("a datagram arrives")).expect("loopback");
     program.send_to(b"answer", source.expect("seen")).expect("loopback");
     assert_eq!(received(&socket).await.0, b"answer");
-    // A refusal is counted where nothing listens any more.
-    drop(program);
-    let before = socket.refusals();
-    for _ in 0..4 {
-        let _ = socket.send(b"frame");
+}
+
+/// Waits until a socket has counted so many refusals, and no more follow.
+#[cfg(target_os = "linux")]
+async fn counts(socket: &LocalSocket, expected: u64) {
+    for _ in 0..1000 {
+        socket.note_pending();
+        if socket.refusals() == [expected, 0] {
+            break;
+        }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert!(socket.refusals() > before);
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    socket.note_pending();
+    assert_eq!(socket.refusals(), [expected, 0]);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn each_refusal_is_counted_wherever_a_datagram_was_sent_from() {
+    let (here, gone) = (plain(), plain());
+    let (open, closed) = (here.local_addr().expect("bound"), gone.local_addr().expect("bound"));
+    drop(gone);
+    let reader = Reader::get().expect("a thread");
+    let known = |addresses| Program { addresses, interface: None, ttl: None };
+    // A socket of both families sends to addresses of IPv4 as well.
+    let both = vec![closed, SocketAddr::from((Ipv6Addr::LOCALHOST, closed.port()))];
+    for program in [known(vec![closed]), known(both)] {
+        let socket = LocalSocket::open_to(&program, &reader).expect("loopback");
+        (0..20).for_each(|_| socket.send(b"frame").expect("room"));
+        counts(&socket, 20).await;
+    }
+    // One that is connected to no program, as those that listen.
+    for place in ["127.0.0.1:0", ":0"] {
+        let socket = &opened(place).await[0];
+        let is_ipv6 = socket.local_addr().expect("bound").is_ipv6();
+        let [open, closed] = [open, closed].map(|at| if is_ipv6 { mapped(at) } else { at });
+        for _ in 0..20 {
+            socket.send_to(b"frame", closed).expect("room");
+            socket.send_to(b"frame", open).expect("room");
+        }
+        (0..20).for_each(|_| assert_eq!(here.recv(&mut [0; 16]).expect("in time"), 5));
+        counts(socket, 20).await;
+        assert_eq!(socket.refused(), Some(SocketAddr::new(closed.ip().to_canonical(), closed.port())));
+        // What the peer has not sent is none of its losses.
+        let mut message = Vec::new();
+        let remb = whimbrel_rtp::Remb { sender: OWN_SSRC, bitrate: 1, streams: vec![7] };
+        remb.encode(&mut message).expect("one stream");
+        socket.send_to(&message, closed).expect("room");
+        counts(socket, 20).await;
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -26,8 +26,9 @@ enum Act {
         rate: u8,
         loss: u8,
     },
-    /// The viewer is there, or not.
+    /// The viewer is there, or not; the camera, which takes the viewer's answers.
     Viewer(bool),
+    Camera(bool),
     /// The other end does not have the port, or its system refuses to send.
     Fault {
         unknown: bool,
@@ -46,6 +47,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
             .prop_map(|(count, size, is_rtp, kernel)| Act::Burst { count, size, is_rtp, kernel }),
         8 => (1..60u8, 0..6u8, 2..40u8).prop_map(|(steps, rate, loss)| Act::Path { steps, rate, loss }),
         3 => any::<bool>().prop_map(Act::Viewer),
+        3 => any::<bool>().prop_map(Act::Camera),
         2 => any::<(bool, bool)>().prop_map(|(unknown, undeliverable)| Act::Fault { unknown, undeliverable }),
         2 => (1..30u8).prop_map(Act::Stall),
     ];
@@ -135,12 +137,17 @@ struct World {
     intake: VecDeque<Vec<u8>>,
     sequence: u32,
     has_viewer: bool,
+    has_camera: bool,
+    /// Refusals of answers of which the near end's system has not said anything yet.
+    untold: u64,
     fault: (bool, bool),
     is_connected: bool,
     /// Datagrams that were passed on in connections that ended without a report: as to an end of an earlier version, those that no loss
     /// was noticed of count as delivered.
     unreported: u64,
     truth: Truth,
+    /// Of the viewer's answers.
+    answers: Truth,
 }
 
 impl World {
@@ -156,10 +163,13 @@ impl World {
             intake: VecDeque::new(),
             sequence: 0,
             has_viewer: true,
+            has_camera: true,
+            untold: 0,
             fault: (false, false),
             is_connected: true,
             unreported: 0,
             truth: Truth::default(),
+            answers: Truth::default(),
         }
     }
 
@@ -197,7 +207,12 @@ impl World {
         let (lost, unread) = self.ways[0].step(self.step, rate, loss);
         self.truth.path += lost;
         self.truth.unread += unread;
-        self.ways[1].step(self.step, rate, loss);
+        let (lost, unread) = self.ways[1].step(self.step, rate, loss);
+        self.answers.path += lost;
+        self.answers.unread += unread;
+        if self.step.is_multiple_of(7) {
+            self.ledger.lose_arrived(Reason::Refused, std::mem::take(&mut self.untold));
+        }
         if runs {
             while let Some(datagram) = self.intake.pop_front() {
                 self.near.take(now, FLOW, &datagram);
@@ -206,8 +221,10 @@ impl World {
             self.receive(now);
         }
         // Nothing is counted twice.
-        let account = self.ledger.sums().to_peer;
-        assert!(account.delivered + account.lost.sum() <= account.sent, "{account:?}");
+        let sums = self.ledger.sums();
+        for account in [sums.to_peer, sums.from_peer] {
+            assert!(account.delivered + account.lost.sum() <= account.sent, "{account:?}");
+        }
     }
 
     fn send(&mut self, now: Instant) {
@@ -252,9 +269,24 @@ impl World {
             };
             *count += 1;
             self.far.on_delivery(delivery);
+            if delivery == Delivery::Passed && self.has_viewer {
+                // The viewer answers.
+                self.answers.sent += 1;
+                self.far.ledger().on_sent();
+                self.far.take(now, FLOW, b"answer");
+            }
         }
         while let Some(bytes) = self.ways[1].inbox.pop_front() {
-            assert_eq!(self.near.receive(now, bytes), None, "the viewer sends nothing");
+            if self.near.receive(now, bytes).is_none() {
+                continue;
+            }
+            self.near.on_delivery(Delivery::Passed);
+            if self.has_camera {
+                self.answers.delivered += 1;
+            } else {
+                self.answers.refused += 1;
+                self.untold += 1;
+            }
         }
     }
 
@@ -281,6 +313,7 @@ impl World {
             Act::Burst { count, size, is_rtp, kernel } => self.burst(count, size, is_rtp, kernel),
             Act::Path { steps, rate, loss } => (0..steps).for_each(|_| self.step(rate, loss, true)),
             Act::Viewer(is_there) => self.has_viewer = is_there,
+            Act::Camera(is_there) => self.has_camera = is_there,
             Act::Fault { unknown, undeliverable } => self.fault = (unknown, undeliverable),
             Act::Stall(steps) => (0..steps).for_each(|_| self.step(2, u8::MAX, false)),
             Act::Reconnect { absent } => self.reconnect(absent),
@@ -323,6 +356,15 @@ proptest! {
         prop_assert_eq!(far.delivered, world.truth.delivered);
         prop_assert_eq!(far.sent, far.delivered + far.lost.sum());
         prop_assert_eq!(far.lost[Reason::Path], world.truth.path);
+        // The answers: the end that sends them learns from the other one which were refused.
+        let answers = world.far.ledger().sums().to_peer;
+        prop_assert_eq!(answers.sent, answers.delivered + answers.lost.sum(), "{:?}", answers);
+        prop_assert_eq!(answers.sent, world.answers.sent);
+        for account in [answers, world.ledger.sums().from_peer] {
+            let told = [Reason::Refused, Reason::Path, Reason::Unread].map(|reason| account.lost[reason]);
+            prop_assert_eq!(told, [world.answers.refused, world.answers.path, world.answers.unread]);
+            prop_assert_eq!(account.delivered, world.answers.delivered);
+        }
     }
 
     #[test]
@@ -347,5 +389,11 @@ proptest! {
         let mut far = world.past.from_peer;
         far += world.far.ledger().sums().from_peer;
         prop_assert_eq!(far.delivered, world.truth.delivered);
+        // Also what the system has said after the end of a connection.
+        let answers = world.ledger.sums().from_peer;
+        prop_assert_eq!(
+            (answers.delivered, answers.lost[Reason::Refused]),
+            (world.answers.delivered, world.answers.refused)
+        );
     }
 }
