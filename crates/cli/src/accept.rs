@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
+use whimbrel_units::Instant;
 
 /// Time after which a connection is accepted again if one could not be.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -76,15 +77,32 @@ impl Places {
         drop(held);
         Place { number, held: self.held.clone(), taken }
     }
+
+    /// As [`Places::take`], for work that is only given up to a source that would still have less of it: `None` if all are held, and no
+    /// other source holds at least two places more.
+    pub(crate) fn share(&self, source: IpAddr) -> Option<Place> {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = held.counts();
+        let own = counts.get(&source_of(source)).copied().unwrap_or(0);
+        let is_full = held.places.len() >= self.limit;
+        drop(held);
+        let may_take = !is_full || counts.values().any(|count| *count >= own + 2);
+        may_take.then(|| self.take(source))
+    }
 }
 
 impl Held {
-    /// Takes the oldest place of the source that holds the most.
-    fn evict(&mut self) {
-        let mut counts = BTreeMap::<u64, usize>::new();
+    /// The numbers of places, by source.
+    fn counts(&self) -> BTreeMap<u64, usize> {
+        let mut counts = BTreeMap::new();
         for (source, _) in self.places.values() {
             *counts.entry(*source).or_default() += 1;
         }
+        counts
+    }
+    /// Takes the oldest place of the source that holds the most.
+    fn evict(&mut self) {
+        let counts = self.counts();
         let most = counts.values().max().copied().unwrap_or(0);
         let oldest = self.places.iter().find(|(_, (source, _))| counts.get(source) == Some(&most));
         if let Some(number) = oldest.map(|(number, _)| *number)
@@ -105,6 +123,41 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).places.remove(&self.number);
+    }
+}
+
+/// The turns of sources at what one at a time can have. A source that had it while others were refused gives them precedence.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    /// The source that has it, or had it last.
+    last: Option<u64>,
+    has_refused_others: bool,
+    /// Until then, it is for others.
+    others_until: Instant,
+}
+
+impl Turns {
+    /// Time for which others have precedence.
+    const PRECEDENCE: Duration = Duration::from_secs(30);
+
+    /// A source has its turn, unless it is that of others: then, the time until it may have one.
+    pub(crate) fn begin(&mut self, now: Instant, source: IpAddr) -> Result<(), whimbrel_units::Duration> {
+        let source = Some(source_of(source));
+        if self.last == source && now < self.others_until {
+            return Err(self.others_until - now);
+        }
+        (self.last, self.has_refused_others) = (source, false);
+        Ok(())
+    }
+    /// Another client is refused meanwhile.
+    pub(crate) fn refuse(&mut self, source: IpAddr) {
+        self.has_refused_others |= self.last != Some(source_of(source));
+    }
+    /// The turn is over.
+    pub(crate) fn end(&mut self, now: Instant) {
+        if self.has_refused_others {
+            self.others_until = now + Self::PRECEDENCE.into();
+        }
     }
 }
 
@@ -137,5 +190,40 @@ mod tests {
         assert!(left[62] && left[63], "{left:?}");
         drop(flood);
         assert_eq!(places.held.lock().expect("sound").places.len(), 2);
+    }
+
+    #[test]
+    fn a_source_shares_with_those_that_have_less_and_keeps_its_last_place() {
+        let places = Places::new(3);
+        let [hog, second, third, fourth] = [1, 2, 3, 4].map(|host| IpAddr::from([192, 0, 2, host]));
+        let mut held = Vec::from([(); 3].map(|()| places.share(hog).expect("room")));
+        assert!(places.share(hog).is_none(), "it does not displace itself");
+        let mut others = vec![places.share(second).expect("a place of the hog")];
+        assert!(places.share(second).is_none(), "the hog would have less then");
+        others.push(places.share(third).expect("a place of the hog"));
+        assert!(places.share(fourth).is_none(), "each has one");
+        let is_taken = |place: &mut Place| place.taken.try_recv().is_ok();
+        assert_eq!(held.iter_mut().map(is_taken).collect::<Vec<_>>(), [true, true, false]);
+        assert!(!others.iter_mut().any(is_taken));
+    }
+
+    #[test]
+    fn a_source_that_kept_others_waiting_is_not_the_next() {
+        let mut turns = Turns::default();
+        let [hog, other] = [1, 2].map(|host| IpAddr::from([192, 0, 2, host]));
+        let at = Instant::from_secs;
+        assert!(turns.begin(at(0), hog).is_ok());
+        turns.refuse(hog);
+        turns.end(at(10));
+        assert!(turns.begin(at(10), hog).is_ok(), "nobody else wants it");
+        turns.refuse(other);
+        turns.end(at(20));
+        assert_eq!(turns.begin(at(25), hog), Err(whimbrel_units::Duration::from_secs(25)));
+        assert!(turns.begin(at(25), other).is_ok());
+        turns.end(at(26));
+        assert!(turns.begin(at(26), hog).is_ok(), "the other one had its turn");
+        turns.refuse(other);
+        turns.end(at(30));
+        assert!(turns.begin(at(60), hog).is_ok(), "the others have not come");
     }
 }

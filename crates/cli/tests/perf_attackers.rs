@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::processes;
-use processes::{Server, finish, stderr, stdout, whimbrel};
+use processes::{Server, connect_from, finish, stderr, stdout, whimbrel};
 
 /// A client's control connection, message by message.
 struct Control(BufReader<TcpStream>);
@@ -30,7 +30,10 @@ impl Control {
     }
     /// The server's answer to the request of a test that it sends over UDP at 50 Mbit/s.
     fn request(port: u16, token: u64) -> (Self, Value) {
-        let mut control = Self::new(TcpStream::connect(("127.0.0.1", port)).expect("it listens"));
+        Self::request_from([127, 0, 0, 1], port, token)
+    }
+    fn request_from(source: [u8; 4], port: u16, token: u64) -> (Self, Value) {
+        let mut control = Self::new(connect_from(source, port));
         let plan = json!({ "token": token, "transport": "udp", "direction": "down", "streams": 1, "ccid": 3, "service_code": 0,
             "ecn": true, "loss_detection": "automatic", "reorder_s": null, "lda": null, "reorder_adapts": false,
             "deliver_late": false, "size": 1200, "rate_bps": 5e7, "time_s": 5.0, "interval_s": 1.0 });
@@ -38,6 +41,29 @@ impl Control {
         let answer = control.next();
         (control, answer)
     }
+}
+
+#[test]
+fn a_client_that_holds_all_places_gives_one_up_to_another() {
+    let server = Server::start(&["--max-tests", "2"]);
+    let hog = [127, 0, 0, 9];
+    let (_first, answer) = Control::request_from(hog, server.port, 1);
+    assert_eq!(answer["is"], "welcome", "{answer}");
+    let (_second, answer) = Control::request_from(hog, server.port, 2);
+    assert_eq!(answer["is"], "welcome", "{answer}");
+    let (_third, answer) = Control::request_from(hog, server.port, 3);
+    assert_eq!(answer["is"], "refusal", "{answer}");
+    // With --json, so that it is the built client that has a whole test.
+    let at = format!("127.0.0.1:{}", server.port);
+    let output = finish(
+        whimbrel(&["perf", "client", &at, "--tcp", "--time", "0.2", "--json"]).spawn().expect("it starts"),
+    );
+    assert!(output.status.success(), "{output:?}");
+    // A third address has none to take: each of the two others has one.
+    let (_own, answer) = Control::request(server.port, 4);
+    assert_eq!(answer["is"], "welcome", "{answer}");
+    let (_other, answer) = Control::request_from([127, 0, 0, 8], server.port, 5);
+    assert_eq!(answer["is"], "refusal", "{answer}");
 }
 
 /// A greeting of a UDP stream, with the nonce of the server.

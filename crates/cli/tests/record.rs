@@ -242,6 +242,45 @@ fn a_gentle_recording_that_is_stopped_is_written() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn one_client_does_not_keep_the_server_from_others() {
+    use std::io::Write;
+    let directory = TempDir::new().expect("a directory");
+    let server = Server::start(&[]);
+    let connect = || processes::connect_from([127, 0, 0, 9], server.port);
+    let own = || record(server.port, directory.path(), &["--time", "100ms", "--rate", "1M"]);
+    // Connections without a plan.
+    let idle: Vec<_> = (0..100).map(|_| connect()).collect();
+    own();
+    drop(idle);
+    // Recordings without probes, one after the other without a pause.
+    let ask = || {
+        let mut stream = connect();
+        let plan = serde_json::json!({ "is": "plan", "version": 2, "mode": "gentle", "load_ms": 600_000, "rate_bps": 1e5 });
+        writeln!(stream, "{plan}").expect("it reads");
+        let mut line = String::new();
+        BufReader::new(stream.try_clone().expect("a descriptor")).read_line(&mut line).expect("an answer");
+        (stream, line)
+    };
+    let (held, answer) = ask();
+    assert!(answer.contains("accepted"), "{answer}");
+    let host = format!("127.0.0.1:{}", server.port);
+    let busy = run(&["record", &host, "--out", directory.path().to_str().expect("a plain path")]);
+    assert!(stderr(&busy).contains("busy with another recording"), "{busy:?}");
+    drop(held);
+    loop {
+        let (held, answer) = ask();
+        if answer.contains("others could not record while it served your address") {
+            break;
+        }
+        assert!(answer.contains("busy"), "it is served again: {answer}");
+        drop(held);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    own();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn an_outage_of_this_host_is_recorded_as_losses() {
     if !own_network::own_network() {
         return;

@@ -117,3 +117,13 @@ pub(crate) fn number(value: &Value, path: &str) -> f64 {
     let found = path.split('.').fold(value, |value, key| &value[key]);
     found.as_f64().unwrap_or_else(|| panic!("{path} = {found} in {value}"))
 }
+
+/// A TCP connection to a server of this host from that address of it.
+#[cfg(target_os = "linux")]
+pub(crate) fn connect_from(source: [u8; 4], port: u16) -> std::net::TcpStream {
+    use std::net::SocketAddr;
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("a socket");
+    socket.bind(&SocketAddr::from((source, 0)).into()).expect("loopback");
+    socket.connect(&SocketAddr::from(([127, 0, 0, 1], port)).into()).expect("it listens");
+    socket.into()
+}

@@ -38,6 +38,8 @@ use crate::quantity::{accepted_ccids, mechanisms};
 const GREETING_TIME: StdDuration = StdDuration::from_secs(10);
 /// Connections whose first message has not come yet.
 const MAX_GREETINGS: usize = 1024;
+/// The reason for the end of a test whose place another client has taken.
+const DISPLACED: &str = "another address has no test, and yours had the most: --max-tests at the server";
 /// Time after the last datagram was sent for which others may still be in transit.
 const DRAIN_TIME: StdDuration = StdDuration::from_millis(300);
 
@@ -79,6 +81,7 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     }
     let (done, mut finished) = mpsc::unbounded_channel();
     let places = Places::new(MAX_GREETINGS);
+    let tests = Places::new(args.limits.max_tests.into());
     let mut interrupt = Interrupt::listen();
     loop {
         tokio::select! {
@@ -86,10 +89,10 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
                 let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
                 let (args, waiting, done) = (args.clone(), waiting.clone(), done.clone());
                 let (addresses, ports) = (addresses.clone(), ports.clone());
-                let place = places.take(peer.ip());
+                let (place, tests) = (places.take(peer.ip()), tests.clone());
                 tokio::spawn(async move {
                     let secured = fingerprint.is_some();
-                    match greet(stream, (peer, place), (&args, secured), (&addresses, &ports), &waiting).await {
+                    match greet(stream, (peer, place), (&args, secured), (&addresses, &ports), (&waiting, &tests)).await {
                         Ok(false) => {}
                         result => { let _ = done.send((peer, result.map(drop))); }
                     }
@@ -152,7 +155,7 @@ async fn greet(
     (peer, mut place): (SocketAddr, Place),
     (args, is_secured): (&ServerArgs, bool),
     (addresses, ports): (&[IpAddr], &TestPorts),
-    waiting: &Waiting,
+    (waiting, tests): (&Waiting, &Places),
 ) -> anyhow::Result<bool> {
     let local = match stream.local_addr()? {
         // A link-local address has a zone.
@@ -180,7 +183,10 @@ async fn greet(
                 bail!("refused: {reason}");
             }
             let token = plan.token;
-            let Some(receiver) = register(waiting, token, args.limits.max_tests) else {
+            let place = tests.share(peer.ip());
+            let Some((mut place, receiver)) =
+                place.and_then(|place| Some((place, register(waiting, token)?)))
+            else {
                 let reason =
                     format!("it runs {} tests already: --max-tests at the server", args.limits.max_tests);
                 writer.send(&Message::Refusal { reason }).await?;
@@ -188,8 +194,8 @@ async fn greet(
             };
             let result = async {
                 let test_port = ports.open(&plan)?;
-                let places = (addresses, test_port.port);
-                test((reader, writer), &plan, receiver, (local, peer), places, args).await
+                let ends = (addresses, test_port.port);
+                test((reader, writer), &plan, receiver, (local, peer), ends, (args, &mut place)).await
             };
             let result = result.await;
             lock(waiting).remove(&token);
@@ -217,10 +223,10 @@ async fn greet(
     }
 }
 
-/// Registers a test for its connections; `None` if there are `most`, or one with its token.
-fn register(waiting: &Waiting, token: u64, most: u16) -> Option<mpsc::UnboundedReceiver<AcceptedConnection>> {
+/// Registers a test for its connections; `None` if there is one with its token.
+fn register(waiting: &Waiting, token: u64) -> Option<mpsc::UnboundedReceiver<AcceptedConnection>> {
     let mut tests = lock(waiting);
-    if tests.len() >= usize::from(most) || tests.contains_key(&token) {
+    if tests.contains_key(&token) {
         return None;
     }
     let (sender, receiver) = mpsc::unbounded_channel();
@@ -234,7 +240,7 @@ async fn test(
     mut arriving: mpsc::UnboundedReceiver<AcceptedConnection>,
     (local, peer): (SocketAddr, SocketAddr),
     (addresses, dccp_port): (&[IpAddr], u16),
-    args: &ServerArgs,
+    (args, place): (&ServerArgs, &mut Place),
 ) -> anyhow::Result<()> {
     let clock = Clock::start();
     let udp = udp::bind(plan, local, args.dscp).await?;
@@ -270,6 +276,10 @@ async fn test(
     let vanished = loop {
         tokio::select! {
             () = &mut limit => break true,
+            () = place.taken() => {
+                client.send(&Message::Refusal { reason: DISPLACED.into() }).await;
+                break true;
+            }
             message = client.next() => match message {
                 Some(Message::Stop) => break false,
                 Some(_) => {}

@@ -7,7 +7,8 @@ use std::time::Duration as StdDuration;
 
 use anyhow::{Context, bail};
 use serde_json::json;
-use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::net::{TcpListener, UdpSocket};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 use whimbrel_net::{Clock, enlarge_receive_buffer};
 use whimbrel_units::Duration;
@@ -16,15 +17,26 @@ use super::probe::{Header, Kind};
 use super::prober::{DRAIN, Prober};
 use super::protocol::{Lines, MAX_PROBES, Message, Plan, VERSION};
 use super::{LONGEST, PORT, ServerArgs};
-use crate::accept::accept;
+use crate::accept::{Place, Places, Turns, accept};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::print;
 
+/// Clients that are not served.
+const MAX_CLIENTS: usize = 64;
 /// Time limit for the plan, and for the client's first datagram.
 const GREETING_TIME: StdDuration = StdDuration::from_secs(3);
 /// Time limit for the transfer of the log.
 const REPORT_TIME: StdDuration = StdDuration::from_secs(60);
+
+/// A client that has sent its plan.
+struct Client {
+    lines: Lines,
+    plan: Plan,
+    peer: SocketAddr,
+    /// Its place among those that are not served.
+    place: Place,
+}
 
 pub(super) async fn run(args: &ServerArgs) -> Result<(), Failure> {
     let (tcp, udp, at) = bind(args.bind).await?;
@@ -33,20 +45,80 @@ pub(super) async fn run(args: &ServerArgs) -> Result<(), Failure> {
         false => format!("whimbrel record server on {at}, TCP and UDP"),
     })?;
     let mut interrupt = Interrupt::listen();
+    let (greeted, mut clients) = mpsc::channel(MAX_CLIENTS);
+    tokio::spawn(greet(tcp, greeted));
+    let (clock, mut turns) = (Clock::start(), Turns::default());
     loop {
-        let (stream, peer) = tokio::select! {
-            accepted = accept(&tcp) => accepted,
+        let client = tokio::select! {
+            Some(client) = clients.recv() => client,
             () = interrupt.raised() => return Err(Failure::Interrupted),
         };
+        let peer = client.peer;
+        if let Some(reason) = objection(&client.plan, args) {
+            print::note(format_args!("{peer}: refused: {reason}"));
+            refuse(client, reason);
+            continue;
+        }
+        if let Err(wait) = turns.begin(clock.now(), peer.ip()) {
+            let wait = wait.as_secs_f64().ceil();
+            refuse(
+                client,
+                format!("others could not record while it served your address: again in {wait} s"),
+            );
+            continue;
+        }
         let recorded = tokio::select! {
-            recorded = serve(args, stream, peer, &udp) => recorded,
-            () = refuse_others(&tcp) => continue,
+            recorded = serve(client, &udp) => recorded,
+            () = refuse_others(&mut clients, &mut turns) => continue,
             () = interrupt.raised() => return Err(Failure::Interrupted),
         };
+        turns.end(clock.now());
         match recorded {
             Ok(summary) => print::line(if args.json { summary.to_string() } else { text(&summary) })?,
             Err(error) => print::note(format_args!("{peer}: {error:#}")),
         }
+    }
+}
+
+/// Accepts clients, and passes on those that have sent a plan: one that does not send any keeps nobody waiting.
+async fn greet(tcp: TcpListener, greeted: mpsc::Sender<Client>) {
+    let places = Places::new(MAX_CLIENTS);
+    loop {
+        let (stream, peer) = accept(&tcp).await;
+        let (mut place, greeted) = (places.take(peer.ip()), greeted.clone());
+        tokio::spawn(async move {
+            let mut lines = Lines::new(stream);
+            let first = tokio::select! {
+                first = timeout(GREETING_TIME, lines.next()) => first,
+                () = place.taken() => return,
+            };
+            match first {
+                Ok(Ok(Some(Message::Plan(plan)))) => {
+                    let _ = greeted.send(Client { lines, plan, peer, place }).await;
+                }
+                Ok(Err(error)) => print::note(format_args!("{peer}: {error:#}")),
+                _ => print::note(format_args!("{peer}: expected a plan")),
+            }
+        });
+    }
+}
+
+/// Refuses a client.
+fn refuse(mut client: Client, reason: String) {
+    tokio::spawn(async move {
+        let refusal = Message::Refused { reason };
+        tokio::select! {
+            _ = timeout(GREETING_TIME, client.lines.send(&refusal)) => {}
+            () = client.place.taken() => {}
+        }
+    });
+}
+
+/// Refuses further clients while one is served.
+async fn refuse_others(clients: &mut mpsc::Receiver<Client>, turns: &mut Turns) {
+    while let Some(client) = clients.recv().await {
+        turns.refuse(client.peer.ip());
+        refuse(client, "it is busy with another recording".into());
     }
 }
 
@@ -71,30 +143,10 @@ async fn bind(wanted: Option<SocketAddr>) -> anyhow::Result<(TcpListener, UdpSoc
     Ok((tcp, udp, at))
 }
 
-/// Refuses further clients while one is served.
-async fn refuse_others(tcp: &TcpListener) {
-    loop {
-        let (stream, _) = accept(tcp).await;
-        let reason = "it is busy with another recording".to_owned();
-        let refusal = Message::Refused { reason };
-        let _ = timeout(StdDuration::from_millis(200), Lines::new(stream).send(&refusal)).await;
-    }
-}
-
 /// Serves a client.
-async fn serve(
-    args: &ServerArgs,
-    stream: TcpStream,
-    peer: SocketAddr,
-    udp: &UdpSocket,
-) -> anyhow::Result<serde_json::Value> {
-    let mut lines = Lines::new(stream);
-    let first = timeout(GREETING_TIME, lines.next()).await.context("no plan")??;
-    let Some(Message::Plan(plan)) = first else { bail!("expected a plan") };
-    if let Some(reason) = objection(&plan, args) {
-        lines.send(&Message::Refused { reason: reason.clone() }).await?;
-        bail!("refused: {reason}");
-    }
+async fn serve(client: Client, udp: &UdpSocket) -> anyhow::Result<serde_json::Value> {
+    let Client { mut lines, plan, peer, place } = client;
+    drop(place);
     let token = whimbrel_net::entropy()?;
     lines.send(&Message::Accepted { token }).await?;
     let address = timeout(GREETING_TIME, client_address(udp, token, peer))
