@@ -1,4 +1,4 @@
-//! Dissection of captured frames: DCCP over IP (RFC 4340) or inside UDP (RFC 6773), UDP and TCP.
+//! Dissection of captured frames: DCCP over IP (RFC 4340) or inside UDP (RFC 6773), UDP and TCP, also in tunnels.
 
 use core::hash::Hash;
 use core::net::IpAddr;
@@ -12,12 +12,13 @@ use whimbrel_wire::{Packet, PacketType};
 use crate::capture::Record;
 use crate::copies::{Identity, Sighting};
 use crate::ip::{self, IpPacket, reassembly::Reassembly};
-use crate::link::{Frame, NoPacket};
+use crate::link::{Frame, NoPacket, place_of};
 use crate::segment::{AnySegment, Checksum, Datagram, Segment, TcpHeader};
 
 mod checksums;
 mod coalesced;
 mod cut;
+mod tunnel;
 
 use checksums::classify;
 use cut::{fixed_header_len, known_options, with_zeros};
@@ -98,6 +99,8 @@ struct Context<'a> {
     record: &'a Record<'a>,
     place: u64,
     is_retry: bool,
+    /// The number of tunnels in which the packet is.
+    depth: u8,
     out: Dissected,
 }
 
@@ -121,7 +124,7 @@ impl Dissector {
             }
         };
         let (place, is_retry) = (frame.place, frame.is_retry);
-        let mut context = Context { record, place, is_retry, out: Dissected::default() };
+        let mut context = Context { record, place, is_retry, depth: 0, out: Dissected::default() };
         for bytes in frame {
             self.packet(&mut context, bytes);
         }
@@ -143,7 +146,15 @@ impl Dissector {
             }
             Err(error) => return context.malformed(None, "IP", error.offset, error.reason.into()),
         };
-        if !matches!(ip.protocol, checksum::PROTOCOL | udp_encapsulation::PROTOCOL | TCP) {
+        if !matches!(
+            ip.protocol,
+            checksum::PROTOCOL
+                | udp_encapsulation::PROTOCOL
+                | TCP
+                | tunnel::IPV4
+                | tunnel::IPV6
+                | tunnel::GRE
+        ) {
             return context.not_read(NotRead::Protocol(ip.protocol));
         }
         if ip.fragment.is_none() {
@@ -167,8 +178,22 @@ impl Dissector {
         match ip.protocol {
             checksum::PROTOCOL => native(context, ip),
             udp_encapsulation::PROTOCOL => self.in_udp(context, ip),
-            _ => tcp(context, ip),
+            TCP => tcp(context, ip),
+            protocol => match tunnel::in_ip(ip) {
+                Some(inner) if context.depth < tunnel::MAX_DEPTH => self.in_tunnel(context, ip, inner),
+                _ => context.not_read(NotRead::Protocol(protocol)),
+            },
         }
+    }
+
+    /// A packet inside another one.
+    fn in_tunnel(&mut self, context: &mut Context<'_>, outer: &IpPacket<'_>, inner: &[u8]) {
+        let place = context.place;
+        // A packet may pass one interface outside and inside the tunnel.
+        context.place = place_of(&(place, outer.source, outer.destination));
+        context.depth += 1;
+        self.packet(context, inner);
+        (context.place, context.depth) = (place, context.depth - 1);
     }
 
     fn in_udp(&mut self, context: &mut Context<'_>, ip: &IpPacket<'_>) {
@@ -187,6 +212,11 @@ impl Dissector {
         };
         let size = length.unwrap_or(most);
         let captured = &captured[..captured.len().min(size)];
+        if context.depth < tunnel::MAX_DEPTH
+            && let Some(inner) = tunnel::in_udp(ports.destination, captured)
+        {
+            return self.in_tunnel(context, ip, inner);
+        }
         // RTP numbers its packets; other datagrams may have the same content again.
         let is_numbered = captured.first().is_some_and(|first| first >> 6 == 2);
         let identity = Identity::of(ip, is_numbered, |hasher| {

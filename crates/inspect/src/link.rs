@@ -13,7 +13,7 @@ mod tests;
 use wireless::Aggregate;
 
 const NULL: u16 = 0;
-const ETHERNET: u16 = 1;
+pub(crate) const ETHERNET: u16 = 1;
 const PPP: u16 = 9;
 /// Raw IP, as numbered by some systems in their files.
 const RAW_BSD: u16 = 12;
@@ -208,7 +208,7 @@ pub fn link_name(link_type: u16) -> &'static str {
 }
 
 /// A place as a number.
-fn place_of(parts: &impl Hash) -> u64 {
+pub(crate) fn place_of(parts: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     parts.hash(&mut hasher);
     hasher.finish()
@@ -229,7 +229,7 @@ fn ether_type(frame: &[u8], at: usize) -> Result<u16, NoPacket> {
 
 /// The IP packet after an EtherType, with any number of VLAN tags (802.1Q, 802.1ad and its predecessors), behind the LLC and
 /// SNAP headers of an 802.3 frame, in MPLS or in PPPoE.
-fn ip_of(mut kind: u16, mut rest: &[u8]) -> Result<&[u8], NoPacket> {
+pub(crate) fn ip_of(mut kind: u16, mut rest: &[u8]) -> Result<&[u8], NoPacket> {
     while matches!(kind, 0x8100 | 0x88a8 | 0x9100 | 0x9200) {
         kind = ether_type(rest, 2)?;
         rest = after(rest, 4)?;

@@ -369,3 +369,72 @@ proptest! {
         prop_assert!((found > 0) != dissected.not_read.is_some(), "{dissected:?}");
     }
 }
+
+/// An Ethernet frame of an IPv4 packet.
+fn ethernet(packet: &[u8]) -> Vec<u8> {
+    [&[2; 12][..], &[8, 0], packet].concat()
+}
+
+/// A datagram between two tunnels.
+fn udp_to(port: u16, payload: &[u8]) -> Vec<u8> {
+    let words = [50_000, port, 8 + payload.len() as u16, 0];
+    ip(17, &[&words.map(u16::to_be_bytes).concat()[..], payload].concat())
+}
+
+/// Tunnels that carry an IPv4 packet, each with its name.
+fn tunnels(inner: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let vxlan = |inner: &[u8]| [&[8, 0, 0, 0, 0, 0, 42, 0][..], &ethernet(inner)].concat();
+    let gtp = |first: u8, fields: &[u8]| [&[first, 255, 0, 0, 0, 0, 0, 1][..], fields, inner].concat();
+    let gre = |header: &[u8], inner: &[u8]| ip(47, &[header, inner].concat());
+    vec![
+        ("IP in IP", ip(4, inner)),
+        ("GRE", gre(&[0, 0, 8, 0], inner)),
+        (
+            "GRE with checksum, key and number",
+            gre(&[0xb0, 0, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], inner),
+        ),
+        ("GRE with Ethernet", gre(&[0x20, 0, 0x65, 0x58, 0, 0, 0, 7], &ethernet(inner))),
+        ("VXLAN", udp_to(4789, &vxlan(inner))),
+        ("VXLAN of Linux", udp_to(8472, &vxlan(inner))),
+        ("GTP-U", udp_to(2152, &gtp(0x30, &[]))),
+        ("GTP-U with a number", udp_to(2152, &gtp(0x32, &[0, 9, 0, 0]))),
+        // The PDU session container of 5G, and one more.
+        ("GTP-U with extensions", udp_to(2152, &gtp(0x34, &[0, 0, 0, 0x85, 1, 0x10, 9, 0x40, 1, 0, 0, 0]))),
+        ("GRE in IP in VXLAN", udp_to(4789, &vxlan(&ip(4, &gre(&[0, 0, 8, 0], inner))))),
+    ]
+}
+
+#[test]
+fn packets_in_tunnels_are_those_that_are_followed() {
+    let inner = in_udp(&request(), 40_000, 6511);
+    let outside = dissect(&inner).segments[0].1;
+    for (name, bytes) in tunnels(&inner) {
+        let dissected = dissect(&bytes);
+        let inside = dissected.segments[0].1;
+        assert_eq!(only(dissected).packet, request(), "{name}");
+        // The same packet, at another place of the interface.
+        assert_eq!((inside.identity, inside.place == outside.place), (outside.identity, false), "{name}");
+    }
+}
+
+#[test]
+fn what_is_no_tunnel_or_cannot_be_opened_is_counted() {
+    let protocol = |bytes: &[u8]| dissect(bytes).not_read;
+    // GRE with PPP (RFC 2637), with another protocol, and cut.
+    for payload in [&[0x30, 1, 0x88, 0x0b, 0, 0, 0, 0][..], &[0, 0, 0x12, 0x34, 1, 2, 3, 4], &[0, 0, 8]] {
+        assert_eq!(protocol(&ip(47, payload)), Some(NotRead::Protocol(47)), "{payload:?}");
+    }
+    let mut nested = in_udp(&request(), 40_000, 6511);
+    for _ in 0..100 {
+        nested = ip(4, &nested);
+    }
+    assert_eq!(protocol(&nested), Some(NotRead::Protocol(4)));
+    // Datagrams of others to these ports: RTP, an echo of GTP-U, an extension without a length.
+    for (port, payload) in [
+        (4789, &[0x80, 96, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 7, 7][..]),
+        (2152, &[0x32, 1, 0, 4, 0, 0, 0, 0, 0, 1, 0, 0]),
+        (2152, &[0x34, 255, 0, 4, 0, 0, 0, 0, 0, 1, 0, 0x85, 0, 0, 0, 0]),
+    ] {
+        assert!(matches!(other(dissect(&udp_to(port, payload))), AnySegment::Udp(_)), "{port} {payload:?}");
+    }
+}
