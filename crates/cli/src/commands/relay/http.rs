@@ -1,8 +1,8 @@
 //! The HTTP server of a relay's state: `/`, `/rate` and `/metrics`.
 //!
 //! Clients are not authenticated. A page of a web site must not read the state through a browser of this host or its network:
-//! a request has to name this server by an address or by the host's own name, which a site's name that resolves to it is not
-//! (DNS rebinding), and a request on behalf of another origin is refused. A client that is slow only loses its own place.
+//! a request has to name this server by an address or by a name that no site of the web has, which a site's name that resolves to it
+//! is not (DNS rebinding), and a request on behalf of another origin is refused. A client that is slow only loses its own place.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -29,6 +29,8 @@ use crate::security::is_loopback;
 const MAX_CLIENTS: usize = 16;
 const HEAD_TIME: Duration = Duration::from_secs(5);
 const CLIENT_TIME: Duration = Duration::from_secs(30);
+/// Top-level domains of local networks, which the public DNS does not have (RFC 6762, Section 3 and Appendix G).
+const PRIVATE: [&str; 8] = ["local", "internal", "lan", "home", "corp", "private", "intranet", "localdomain"];
 /// Types of the pages.
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -104,7 +106,7 @@ fn objection(uri: &Uri, headers: &HeaderMap) -> Option<(StatusCode, &'static str
     let Some(named) = named.filter(|named| is_own(named.host())) else {
         return Some((
             StatusCode::MISDIRECTED_REQUEST,
-            "this server is known by its address, as localhost, and by the name of its host\n",
+            "expected the address of this server, its host's name, a name without a dot, or one under .lan, .local, .internal or .home.arpa\n",
         ));
     };
     let origin = headers.get(ORIGIN)?;
@@ -113,17 +115,19 @@ fn objection(uri: &Uri, headers: &HeaderMap) -> Option<(StatusCode, &'static str
     (!is_same).then_some((StatusCode::FORBIDDEN, "pages of other origins cannot read the state\n"))
 }
 
-/// `true` if only this host, and no site of the web, has that name in the eyes of a browser.
+/// `true` if no site of the web has that name in the eyes of a browser: an address, a name without a dot, one of a domain that the public
+/// DNS does not have, or that of this host.
 fn is_own(name: &str) -> bool {
     let literal = name.trim_start_matches('[').trim_end_matches(']');
     let name = name.trim_end_matches('.').to_ascii_lowercase();
-    if literal.parse::<IpAddr>().is_ok() || name == "localhost" {
+    if literal.parse::<IpAddr>().is_ok() {
         return true;
     }
-    let system = rustix::system::uname();
-    let own = system.nodename().to_string_lossy().to_ascii_lowercase();
-    !own.is_empty()
-        && name.strip_suffix(".local").unwrap_or(&name) == own.strip_suffix(".local").unwrap_or(&own)
+    let own = rustix::system::uname().nodename().to_string_lossy().to_ascii_lowercase();
+    match name.rsplit_once('.') {
+        None => !name.is_empty(),
+        Some((_, last)) => PRIVATE.contains(&last) || name.ends_with(".home.arpa") || name == own,
+    }
 }
 
 #[cfg(test)]
@@ -145,10 +149,28 @@ mod tests {
         let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
         for good in
             ["127.0.0.1:9611", "[::1]:9611", "192.0.2.7", "localhost:9611", &own, &format!("{own}.local:1")]
+                .into_iter()
+                .chain([
+                    "camera",
+                    "camera.lan:8080",
+                    "camera.fritz.lan.",
+                    "CAMERA.home.arpa",
+                    "a.internal:80",
+                ])
         {
             assert_eq!(code(Some(good), None), 200, "{good}");
         }
-        for bad in ["rebound.example:9611", "127.0.0.1.example", "localhost.example", "a b", ""] {
+        for bad in [
+            "rebound.example:9611",
+            "127.0.0.1.example",
+            "localhost.example",
+            "a b",
+            "",
+            ".",
+            "camera.lan.example",
+            "nothome.arpa",
+            "home.arpa",
+        ] {
             assert_eq!(code(Some(bad), None), 421, "{bad}");
         }
         assert_eq!(code(None, None), 421);
