@@ -87,8 +87,9 @@ pub(crate) struct SendQueue {
     queue: VecDeque<Queued>,
     bytes: usize,
     next_id: u64,
-    /// Number of datagrams dropped so far.
+    /// Number of datagrams dropped so far, and of those that the path had become too narrow for.
     dropped: u64,
+    too_large: u64,
     /// `true` while deadlines do not decrease from front to back, so that the front has the earliest.
     in_order: bool,
     /// `true` if a `send` was refused and the application waits for `SendReady`.
@@ -103,6 +104,7 @@ impl SendQueue {
             bytes: 0,
             next_id: 0,
             dropped: 0,
+            too_large: 0,
             in_order: true,
             refused: false,
         }
@@ -187,7 +189,9 @@ impl SendQueue {
     }
     /// Drops the datagrams that are larger than the path carries.
     pub(crate) fn drop_larger_than(&mut self, limit: usize, events: &mut VecDeque<Event>) {
+        let before = self.dropped;
         self.drop_where(DropReason::TooLarge, events, |queued| queued.payload.len() > limit);
+        self.too_large += self.dropped - before;
     }
     /// Drops all datagrams, because the connection is over.
     pub(crate) fn clear(&mut self, events: &mut VecDeque<Event>) {
@@ -228,6 +232,10 @@ impl SendQueue {
     }
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
+    }
+    /// Those of them that the path had become too narrow for.
+    pub(crate) fn too_large(&self) -> u64 {
+        self.too_large
     }
 
     fn has_room(&self, size: usize) -> bool {

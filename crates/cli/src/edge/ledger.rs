@@ -195,6 +195,9 @@ impl AddAssign for Sums {
 pub(crate) struct Observed {
     /// Datagrams that it dropped before they left: only those of programs have a deadline.
     pub(crate) withdrawn: u64,
+    /// What it dropped as the path had become too narrow for it: datagrams, or their parts, of which one that is missing loses the
+    /// datagram.
+    pub(crate) narrowed: u64,
     /// Datagrams that arrived and were not taken in time.
     pub(crate) unread: u64,
     /// Packets with data that were lost, as this end's congestion control has noticed, and as it notices those of the peer.
@@ -230,6 +233,11 @@ impl Crossing {
     fn passed(&self) -> u64 {
         self.handed.saturating_sub(self.observed.withdrawn)
     }
+    /// Of datagrams that are missing, those that the path had become too narrow for: `narrowed` are their parts.
+    fn split(missing: u64, narrowed: u64, lost: &mut Losses) {
+        lost[Reason::TooLarge] += missing.min(narrowed);
+        lost[Reason::Path] += missing.saturating_sub(narrowed);
+    }
     /// Adds what is known of the datagrams that were passed: those that are delivered, and those that are lost.
     fn settle(&self, account: &mut Account) {
         account.lost[Reason::Stale] += self.observed.withdrawn;
@@ -237,27 +245,29 @@ impl Crossing {
             Some(told) => {
                 let lost = told.lost.sum();
                 account.lost += told.lost;
-                account.lost[Reason::Path] += told.lost_on_path(self.observed.withdrawn);
+                let missing = told.lost_on_path(self.observed.withdrawn);
+                Self::split(missing, self.observed.narrowed, &mut account.lost);
                 account.delivered += told.reached().saturating_sub(lost);
             }
             None => {
-                let lost = self.observed.lost_of_own.min(self.passed());
-                account.lost[Reason::Path] += lost;
-                account.delivered += self.passed() - lost;
+                let Observed { lost_of_own, narrowed, .. } = self.observed;
+                let missing = (lost_of_own + narrowed).min(self.passed());
+                Self::split(missing, narrowed, &mut account.lost);
+                account.delivered += self.passed() - missing;
             }
         }
     }
     fn of_peer(&self) -> Account {
         let unread = self.observed.unread;
-        let path = match &self.answer {
-            Some(answer) => answer.lost_on_path(answer.withdrawn),
-            None => self.observed.lost_of_peer.saturating_sub(unread),
+        let (missing, narrowed) = match &self.answer {
+            Some(answer) => (answer.lost_on_path(answer.withdrawn), answer.narrowed),
+            None => (self.observed.lost_of_peer.saturating_sub(unread), 0),
         };
         let mut lost = self.lost_here;
         lost[Reason::Unread] += unread;
         let delivered = self.arrived.saturating_sub(self.lost_here.sum());
-        lost[Reason::Path] += path;
-        Account { sent: self.arrived + unread + path, delivered, lost }
+        Self::split(missing, narrowed, &mut lost);
+        Account { sent: self.arrived + unread + missing, delivered, lost }
     }
 }
 
@@ -360,8 +370,8 @@ impl Ledger {
     pub(crate) fn report(&self) -> Report {
         let books = self.lock();
         let crossing = &books.crossing;
-        let (sent, withdrawn) = (crossing.handed, crossing.observed.withdrawn);
-        Report { sent, withdrawn, ..crossing.answer.unwrap_or_default() }
+        let Observed { withdrawn, narrowed, .. } = crossing.observed;
+        Report { sent: crossing.handed, withdrawn, narrowed, ..crossing.answer.unwrap_or_default() }
     }
     /// The other end's report, with its number of bytes. One that another has overtaken changes nothing, nor does one of more datagrams
     /// than there are.
@@ -375,6 +385,7 @@ impl Ledger {
             crossing.answer = Some(Report {
                 sent: 0,
                 withdrawn: report.withdrawn,
+                narrowed: report.narrowed,
                 of_sent: report.sent,
                 arrived: crossing.arrived,
                 lost,
@@ -401,9 +412,12 @@ impl Ledger {
         [
             crossing.handed,
             crossing.arrived,
-            crossing.lost_here.sum() + crossing.observed.unread + crossing.observed.withdrawn,
+            crossing.lost_here.sum()
+                + crossing.observed.unread
+                + crossing.observed.withdrawn
+                + crossing.observed.narrowed,
             // What the other end has announced is answered, also if nothing of it has arrived.
-            crossing.answer.map_or(0, |answer| answer.of_sent + answer.withdrawn),
+            crossing.answer.map_or(0, |answer| answer.of_sent + answer.withdrawn + answer.narrowed),
         ]
     }
 

@@ -32,6 +32,8 @@ pub(crate) struct Report {
     pub(crate) arrived: u64,
     /// Datagrams that have reached its sender, and were not delivered.
     pub(crate) lost: Losses,
+    /// What its sender's transport dropped as the path had become too narrow for it.
+    pub(crate) narrowed: u64,
 }
 
 /// The reasons for which the receiving end loses datagrams, by their numbers in a report.
@@ -48,7 +50,7 @@ impl Report {
     }
     /// The datagram of the connection.
     pub(crate) fn encode(&self) -> Bytes {
-        let mut bytes = BytesMut::with_capacity(2 + 8 * (4 + RECEIVERS.len()));
+        let mut bytes = BytesMut::with_capacity(2 + 8 * (5 + RECEIVERS.len()));
         bytes.put_slice(&[HEADER.port, HEADER.number]);
         for number in [self.sent, self.withdrawn, self.of_sent, self.arrived] {
             bytes.put_u64(number);
@@ -56,17 +58,19 @@ impl Report {
         for reason in RECEIVERS {
             bytes.put_u64(self.lost[reason]);
         }
+        bytes.put_u64(self.narrowed);
         bytes.freeze()
     }
-    /// Reads what follows the header. `None` if it is shorter; numbers of a later version that follow are left out. No number is larger
-    /// than what can be counted.
+    /// Reads what follows the header. `None` if it is shorter, but for the last number, which earlier versions lack; those of a later
+    /// version that follow are left out. No number is larger than what can be counted.
     pub(crate) fn decode(mut bytes: Bytes) -> Option<Self> {
         let mut next = || bytes.try_get_u64().ok().map(|number| number.min(u64::MAX >> 8));
         let [sent, withdrawn, of_sent, arrived] = [next()?, next()?, next()?, next()?];
-        let mut report = Self { sent, withdrawn, of_sent, arrived, lost: Losses::default() };
+        let mut report = Self { sent, withdrawn, of_sent, arrived, ..Self::default() };
         for reason in RECEIVERS {
             report.lost[reason] = next()?;
         }
+        report.narrowed = next().unwrap_or(0);
         Some(report)
     }
 }
@@ -124,12 +128,14 @@ mod tests {
         for (n, reason) in (4..).zip(RECEIVERS) {
             lost[reason] = n;
         }
-        let report = Report { sent: 1 << 40, withdrawn: 1, of_sent: 2, arrived: 3, lost };
+        let report = Report { sent: 1 << 40, withdrawn: 1, of_sent: 2, arrived: 3, lost, narrowed: 9 };
         let (flow, rest) = Flow::unwrap(report.encode()).expect("a header");
         assert_eq!((flow, Report::decode(rest.clone())), (HEADER, Some(report)));
         let longer: Bytes = [&rest[..], b"more"].concat().into();
         assert_eq!(Report::decode(longer), Some(report));
-        for length in 0..rest.len() {
+        let earlier = rest.slice(..rest.len() - 8);
+        assert_eq!(Report::decode(earlier.clone()), Some(Report { narrowed: 0, ..report }));
+        for length in 0..earlier.len() {
             assert_eq!(Report::decode(rest.slice(..length)), None);
         }
     }

@@ -109,7 +109,11 @@ impl Connection {
                 ack_vectors_sent: self.ack_vectors.unacknowledged(),
                 feature_entries: self.cx.features.negotiation.entries(),
             },
-            statistics: Statistics { datagrams_dropped: self.fx.queue.dropped(), ..self.fx.statistics },
+            statistics: Statistics {
+                datagrams_dropped: self.fx.queue.dropped(),
+                datagrams_too_large: self.fx.queue.too_large(),
+                ..self.fx.statistics
+            },
         }
     }
 }

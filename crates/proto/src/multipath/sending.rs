@@ -48,8 +48,9 @@ pub(super) struct Sending {
     /// Datagrams that left, copies not counted, and their bytes.
     sent: u64,
     sent_bytes: u64,
-    /// Datagrams that will never leave.
+    /// Datagrams that will never leave, and those of them that the paths had become too narrow for.
     dropped: u64,
+    too_large: u64,
     /// The peer's application no longer listens.
     has_peer_stopped: bool,
 }
@@ -66,6 +67,7 @@ impl Sending {
             sent: 0,
             sent_bytes: 0,
             dropped: 0,
+            too_large: 0,
             has_peer_stopped: false,
         }
     }
@@ -159,9 +161,9 @@ impl Sending {
             self.sent_bytes += staged.payload.len() as u64;
         }
     }
-    /// Numbers of datagrams sent, of their bytes, and of datagrams dropped.
-    pub(super) fn counts(&self) -> [u64; 3] {
-        [self.sent, self.sent_bytes, self.dropped]
+    /// Numbers of datagrams sent, of their bytes, of datagrams dropped, and of those that were too large.
+    pub(super) fn counts(&self) -> [u64; 4] {
+        [self.sent, self.sent_bytes, self.dropped, self.too_large]
     }
     pub(super) fn is_empty(&self) -> bool {
         self.returned.is_empty() && self.queue.is_empty()
@@ -220,6 +222,7 @@ impl Sending {
             match event {
                 Event::DatagramDropped { id, reason } => {
                     self.dropped += 1;
+                    self.too_large += u64::from(reason == DropReason::TooLarge);
                     events.push_back(MultipathEvent::DatagramDropped { id, reason });
                 }
                 Event::SendReady => events.push_back(MultipathEvent::SendReady),

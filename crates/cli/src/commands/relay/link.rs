@@ -198,7 +198,8 @@ fn single(snapshot: &ConnectionSnapshot) -> View {
         queued_datagrams: snapshot.queued_datagrams,
         queued_bytes: snapshot.queued_bytes,
         observed: Observed {
-            withdrawn: statistics.datagrams_dropped,
+            withdrawn: statistics.datagrams_dropped - statistics.datagrams_too_large,
+            narrowed: statistics.datagrams_too_large,
             unread: statistics.datagrams_discarded,
             lost_of_own: snapshot.sender.lost,
             lost_of_peer: snapshot.receiver.lost,
@@ -224,7 +225,8 @@ fn several(snapshot: &MultipathSnapshot, scheduler: SchedulerKind) -> View {
         queued_datagrams: snapshot.queued_datagrams,
         queued_bytes: snapshot.queued_bytes,
         observed: Observed {
-            withdrawn: statistics.datagrams_dropped,
+            withdrawn: statistics.datagrams_dropped - statistics.datagrams_too_large,
+            narrowed: statistics.datagrams_too_large,
             unread: 0,
             lost_of_own: snapshot.subflows.iter().map(|subflow| subflow.connection.sender.lost).sum(),
             lost_of_peer: statistics.missing,

@@ -238,7 +238,9 @@ fn over_a_change(change: PathChange, before: usize, after: usize) -> (usize, Dur
         }
     }
     let snapshot = pair.client.snapshot();
-    (arrived(&pair), first, snapshot.statistics.datagrams_dropped - dropped, snapshot.max_datagram)
+    let statistics = snapshot.statistics;
+    assert_eq!(statistics.datagrams_too_large, statistics.datagrams_dropped, "nothing else was dropped");
+    (arrived(&pair), first, statistics.datagrams_dropped - dropped, snapshot.max_datagram)
 }
 
 #[test]

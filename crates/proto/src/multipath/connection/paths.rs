@@ -16,6 +16,8 @@ pub struct MultipathStatistics {
     pub bytes_sent: u64,
     /// Number of datagrams that were dropped instead of being sent.
     pub datagrams_dropped: u64,
+    /// Those of them that were larger than the paths carried by then.
+    pub datagrams_too_large: u64,
     /// Number of datagrams delivered to the application.
     pub datagrams_received: u64,
     /// Number of their bytes.
@@ -71,7 +73,7 @@ impl MultipathConnection {
         self.identity.role
     }
     pub(super) fn statistics(&self) -> MultipathStatistics {
-        let [datagrams_sent, bytes_sent, datagrams_dropped] = self.sending.counts();
+        let [datagrams_sent, bytes_sent, datagrams_dropped, datagrams_too_large] = self.sending.counts();
         let missing = match self.is_multipath() {
             true => self.delivery.missing(),
             false => self.subflows.iter().map(|subflow| subflow.connection.snapshot().receiver.lost).sum(),
@@ -80,6 +82,7 @@ impl MultipathConnection {
             datagrams_sent,
             bytes_sent,
             datagrams_dropped,
+            datagrams_too_large,
             datagrams_received: self.events.delivered,
             bytes_received: self.events.delivered_bytes,
             missing,

@@ -36,6 +36,8 @@ enum Act {
     },
     /// Neither relay runs for some steps.
     Stall(u8),
+    /// The path carries no more than half of the largest datagram: what waits and is larger does not leave.
+    Narrow,
     Reconnect {
         absent: u8,
     },
@@ -50,6 +52,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         3 => any::<bool>().prop_map(Act::Camera),
         2 => any::<(bool, bool)>().prop_map(|(unknown, undeliverable)| Act::Fault { unknown, undeliverable }),
         2 => (1..30u8).prop_map(Act::Stall),
+        2 => Just(Act::Narrow),
     ];
     prop::collection::vec(act, 1..40)
 }
@@ -78,6 +81,7 @@ struct Way {
     path: VecDeque<(u64, Bytes)>,
     inbox: VecDeque<Bytes>,
     withdrawn: u64,
+    narrowed: u64,
     unread: u64,
     count: u64,
 }
@@ -231,6 +235,7 @@ impl World {
         for (own, end) in [&mut self.near, &mut self.far].into_iter().enumerate() {
             let observed = Observed {
                 withdrawn: self.ways[own].withdrawn,
+                narrowed: self.ways[own].narrowed,
                 unread: self.ways[1 - own].unread,
                 ..Observed::default()
             };
@@ -290,6 +295,15 @@ impl World {
         }
     }
 
+    fn narrow(&mut self) {
+        let way = &mut self.ways[0];
+        let before = way.queue.len();
+        way.queue.retain(|(bytes, _)| is_report(bytes) || bytes.len() <= LARGEST / 2);
+        let dropped = (before - way.queue.len()) as u64;
+        way.narrowed += dropped;
+        self.truth.too_large += dropped;
+    }
+
     fn reconnect(&mut self, absent: u8) {
         // What the relay had not taken yet.
         self.ledger.lose(Reason::Ended, self.intake.len() as u64);
@@ -316,6 +330,7 @@ impl World {
             Act::Camera(is_there) => self.has_camera = is_there,
             Act::Fault { unknown, undeliverable } => self.fault = (unknown, undeliverable),
             Act::Stall(steps) => (0..steps).for_each(|_| self.step(2, u8::MAX, false)),
+            Act::Narrow => self.narrow(),
             Act::Reconnect { absent } => self.reconnect(absent),
         }
     }
@@ -356,6 +371,7 @@ proptest! {
         prop_assert_eq!(far.delivered, world.truth.delivered);
         prop_assert_eq!(far.sent, far.delivered + far.lost.sum());
         prop_assert_eq!(far.lost[Reason::Path], world.truth.path);
+        prop_assert_eq!(far.lost[Reason::TooLarge], world.ways[0].narrowed);
         // The answers: the end that sends them learns from the other one which were refused.
         let answers = world.far.ledger().sums().to_peer;
         prop_assert_eq!(answers.sent, answers.delivered + answers.lost.sum(), "{:?}", answers);
