@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::processes;
 use crate::relays;
 use processes::{finish, signal, stderr, whimbrel};
-use relays::{Relay, get, receive, secret, socket};
+use relays::{Relay, get, listening, receive, secret, socket};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -25,9 +25,8 @@ fn addresses_may_be_names_at_both_ends() {
     let (secret, program) = (secret(&folder), socket());
     // The program and the listening relay are at 127.0.0.1 alone, and localhost may be ::1 first.
     let to = format!("localhost:{}", program.local_addr().expect("bound").port());
-    let mut far =
-        Relay::start(&["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to, "--secret-file", &secret]);
-    let at = format!("localhost:{}", far.address("at UDP ").port());
+    let (_far, at) = listening(&to, &secret);
+    let at = format!("localhost:{}", at.port());
     let mut near = Relay::start(&["carry", "send", &at, "--from", "localhost:0", "--secret-file", &secret]);
     let text = near.event("ready");
     let own = text.split("at UDP ").nth(1).and_then(|text| text.split(" go to").next()).expect("addresses");
@@ -95,9 +94,8 @@ fn a_multicast_group_is_carried_to_another_one() {
         viewer.set_read_timeout(Some(PATIENCE)).expect("a time");
         viewer
     });
-    let mut far =
-        Relay::start(&["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to, "--secret-file", &secret]);
-    let at = far.address("at UDP ").to_string();
+    let (_far, at) = listening(&to, &secret);
+    let at = at.to_string();
     // Two relays on one host join the same group.
     let mut nears = [(); 2].map(|()| {
         let mut near = Relay::start(&["relay", "connect", &at, "--from", &from, "--secret-file", &secret]);
@@ -234,9 +232,8 @@ fn what_the_kernel_drops_is_counted() {
     let folder = TempDir::new().expect("a folder");
     let (secret, program) = (secret(&folder), socket());
     let to = program.local_addr().expect("bound").to_string();
-    let mut far =
-        Relay::start(&["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to, "--secret-file", &secret]);
-    let at = far.address("at UDP ").to_string();
+    let (_far, at) = listening(&to, &secret);
+    let at = at.to_string();
     let options = ["--http", "127.0.0.1:0", "--secret-file", &secret];
     let mut near =
         Relay::start(&[&["relay", "connect", &at, "--from", "127.0.0.1:0"][..], &options].concat());

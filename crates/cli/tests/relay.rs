@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::processes;
 use crate::relays;
 use processes::{finish, signal, stderr, whimbrel};
-use relays::{Relay, get, receive, request, secret, socket};
+use relays::{Relay, get, listening, receive, request, secret, socket};
 
 /// Both ends: of two ports, with the state at the near one. Returns them, the near ports and the address of the state.
 fn pair(secret: &str, targets: [&UdpSocket; 2]) -> (Relay, Relay, Vec<SocketAddr>, SocketAddr) {
@@ -150,9 +150,8 @@ fn when_the_rate_is_short_whole_frames_are_dropped_and_parameter_sets_are_not() 
     let secret = secret(&folder);
     let video = socket();
     let to = video.local_addr().expect("bound").to_string();
-    let mut far =
-        Relay::start(&["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to, "--secret-file", &secret]);
-    let at = narrow_path(far.address("at UDP ")).to_string();
+    let (_far, at) = listening(&to, &secret);
+    let at = narrow_path(at).to_string();
     let options = ["--video", "h264", "--remb", "--http", "127.0.0.1:0", "--secret-file", &secret];
     let mut near =
         Relay::start(&[&["relay", "connect", &at, "--from", "127.0.0.1:0"][..], &options].concat());
@@ -208,9 +207,8 @@ fn a_relay_connects_again_after_the_other_end_was_killed() {
     let secret = secret(&folder);
     let program = socket();
     let to = program.local_addr().expect("bound").to_string();
-    let mut far =
-        Relay::start(&["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to, "--secret-file", &secret]);
-    let at = far.address("at UDP ").to_string();
+    let (mut far, at) = listening(&to, &secret);
+    let at = at.to_string();
     let mut near =
         Relay::start(&["relay", "connect", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
     let port = near.address("at UDP ");
@@ -241,9 +239,8 @@ fn senders_that_take_turns_because_they_share_a_secret_are_told_so_at_both_ends(
     let secret = secret(&folder);
     let program = socket();
     let to = program.local_addr().expect("bound").to_string();
-    let mut far =
-        Relay::start(&["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to, "--secret-file", &secret]);
-    let at = far.address("at UDP ").to_string();
+    let (mut far, at) = listening(&to, &secret);
+    let at = at.to_string();
     let arguments = ["relay", "connect", &at, "--from", "127.0.0.1:0", "--secret-file", &secret];
     let mut first = Relay::start(&arguments);
     first.event("connected");
@@ -348,9 +345,8 @@ fn an_unmodified_ffmpeg_sends_a_video_through_it() {
         }
     };
     let to = format!("127.0.0.1:{port}");
-    let mut far =
-        Relay::start(&["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to, "--secret-file", &secret]);
-    let at = far.address("at UDP ").to_string();
+    let (_far, at) = listening(&to, &secret);
+    let at = at.to_string();
     let connect =
         ["relay", "connect", &at, "--from", "127.0.0.1:0", "--video", "h264", "--secret-file", &secret];
     let mut near = Relay::start(&connect);

@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_types, reason = "it measures real time")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,8 +10,10 @@ use whimbrel_net::{Ccid, Config, Host, ServiceCode};
 
 use crate::ends;
 use crate::hostile_path;
+use crate::support_relay as relay;
 use ends::{Carried, socket};
 use hostile_path::HostilePath;
+use relay::{Path, Relay};
 
 /// The DCCP port of relays.
 const PORT: u16 = 5004;
@@ -162,6 +164,43 @@ fn a_flood_at_the_port_costs_a_bounded_amount_and_the_stream_goes_on() {
     assert!(arrived * 10 > offered * 8, "{arrived} of {offered}");
     carried.until_seen(port, 600);
     assert_eq!(carried.established(), 1);
+}
+
+/// Handshakes are begun from one address, at 0.7 Mbit/s. A client at another address, with a round-trip time of 600 ms, connects at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_handshakes_does_not_keep_a_distant_client_out() {
+    /// Begun in a second: a Request and an acknowledgement of 100 bytes together, with headers of IPv4 and UDP.
+    const RATE: u64 = 875;
+    let carried = Carried::listen();
+    let code = ServiceCode::from_letters("wrls").expect("four letters");
+    let config = Config::default().service_code(code).sender_ccids([Ccid::TFRC]).receiver_ccids([Ccid::TFRC]);
+    let at = carried.at;
+    let (begun, full) = tokio::sync::watch::channel(0);
+    let flood = tokio::spawn(async move {
+        let host = Host::udp("127.0.0.3:0".parse().expect("an address")).await.expect("loopback");
+        let (mut open, began) = (VecDeque::new(), Instant::now());
+        for count in 0_u64.. {
+            let due = Duration::from_micros(count * 1_000_000 / RATE);
+            tokio::time::sleep(due.saturating_sub(began.elapsed())).await;
+            // The server has ended the oldest.
+            if open.len() == 1200 {
+                open.pop_front();
+            }
+            open.extend(host.connect(at, PORT, config.clone()).await);
+            begun.send_replace(count);
+        }
+    });
+    // All places are held.
+    full.clone().wait_for(|count| *count > 1024).await.expect("it goes on");
+    let path = Path { rate_bps: 1e9, queue: 1e6, delay: Duration::from_millis(300), lose_each: 0 };
+    let distant = Relay::start(at.port(), path, path);
+    let (before, began) = (*full.borrow(), Instant::now());
+    let near = carried.near(([127, 0, 0, 1], distant.port).into());
+    let first = near.outcome();
+    let rate = (*full.borrow() - before) as f64 / began.elapsed().as_secs_f64();
+    println!("{rate:.0} handshakes a second; after {:?}: {first:?}", began.elapsed());
+    flood.abort();
+    assert_eq!(first.0, "connected", "{first:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

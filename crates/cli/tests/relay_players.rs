@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::processes;
 use crate::relays;
 use processes::signal;
-use relays::{Relay, secret, socket};
+use relays::{Relay, listening, secret, socket};
 
 /// Frames of the video.
 const FRAMES: usize = 100;
@@ -69,9 +69,8 @@ fn an_unmodified_gstreamer_sends_a_video_through_it() {
     // A port that is free now.
     let port = socket().local_addr().expect("bound").port();
     let to = format!("127.0.0.1:{port}");
-    let mut far =
-        Relay::start(&["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to, "--secret-file", &secret]);
-    let at = far.address("at UDP ").to_string();
+    let (_far, at) = listening(&to, &secret);
+    let at = at.to_string();
     let connect =
         ["relay", "connect", &at, "--from", "127.0.0.1:0", "--video", "h264", "--secret-file", &secret];
     let mut near = Relay::start(&connect);

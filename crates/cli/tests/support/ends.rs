@@ -47,6 +47,17 @@ impl End {
             }
         }
     }
+    /// The result of its next attempt to connect: `connected` or `ended`, and the text.
+    pub(crate) fn outcome(&self) -> (String, String) {
+        loop {
+            let event = self.events.recv_timeout(PATIENCE).expect("an event in time");
+            let [kind, text] =
+                ["event", "text"].map(|key| event[key].as_str().unwrap_or_default().to_owned());
+            if kind == "connected" || kind == "ended" {
+                return (kind, text);
+            }
+        }
+    }
     /// The address after `word` in the next line about being ready that has it.
     pub(crate) fn address(&self, word: &str) -> SocketAddr {
         loop {
@@ -110,10 +121,14 @@ impl Carried {
     pub(crate) fn secret(&self) -> String {
         self.folder.path().join("secret").to_str().expect("text").to_owned()
     }
-    /// The connecting end, through the path at `at`, and its port for the camera.
-    pub(crate) fn connect(&self, at: SocketAddr) -> (End, SocketAddr) {
+    /// A connecting end, through the path at `at`.
+    pub(crate) fn near(&self, at: SocketAddr) -> End {
         let (at, secret) = (at.to_string(), self.secret());
-        let near = End::start(&["relay", "connect", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
+        End::start(&["relay", "connect", &at, "--from", "127.0.0.1:0", "--secret-file", &secret])
+    }
+    /// As [`Carried::near`], once it is connected, and its port for the camera.
+    pub(crate) fn connect(&self, at: SocketAddr) -> (End, SocketAddr) {
+        let near = self.near(at);
         let port = near.address("at UDP ");
         near.event("connected");
         (near, port)

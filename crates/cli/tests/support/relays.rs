@@ -53,6 +53,14 @@ impl Drop for Relay {
     }
 }
 
+/// A listening end for one program, and its address.
+pub(crate) fn listening(to: &str, secret: &str) -> (Relay, SocketAddr) {
+    let mut far =
+        Relay::start(&["relay", "listen", "--bind", "127.0.0.1:0", "--to", to, "--secret-file", secret]);
+    let at = far.address("at UDP ");
+    (far, at)
+}
+
 pub(crate) fn socket() -> UdpSocket {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");
     socket.set_read_timeout(Some(Duration::from_secs(10))).expect("a time");
