@@ -34,8 +34,9 @@ TCP_NOTSENT_LOWAT = 25
 class Program(asyncio.DatagramProtocol):
     """The UDP socket towards the program; keeps the datagrams that wait for TCP."""
 
-    def __init__(self, target: tuple[str, int] | None, stale_s: float) -> None:
+    def __init__(self, target: tuple[str, int] | None, stale_s: float, law: str = "") -> None:
         """`target`: where datagrams go; None for the source of the last one."""
+        self.law = law
         self.fixed = target is not None
         self.target = target
         self.stale_s = stale_s
@@ -75,6 +76,8 @@ class Program(asyncio.DatagramProtocol):
 async def forward(program: Program, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Forwards both ways until the connection ends."""
     raw = writer.get_extra_info("socket")
+    if program.law:
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, program.law.encode())
     raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     raw.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_BYTES)
     writer.transport.set_write_buffer_limits(high=0)
@@ -159,7 +162,7 @@ async def send(to: tuple[str, int], program: Program) -> None:
 async def run(given: argparse.Namespace) -> None:
     """Runs one end until SIGINT."""
     target = address(given.to) if given.end == "receive" else None
-    program = Program(target, given.stale)
+    program = Program(target, given.stale, given.law)
     loop = asyncio.get_running_loop()
     at = ("127.0.0.1", 0) if given.end == "receive" else address(given.source)
     await loop.create_datagram_endpoint(lambda: program, local_addr=at)
@@ -182,6 +185,7 @@ def main() -> int:
     parser.add_argument("--to", default="127.0.0.1:5006")
     parser.add_argument("--from", dest="source", default="127.0.0.1:5004")
     parser.add_argument("--stale", type=float, default=0.5)
+    parser.add_argument("--law", default="", help="congestion control of the kernel instead of its default")
     asyncio.run(run(parser.parse_args()))
     return 0
 
