@@ -16,6 +16,7 @@
 #   make reorder-real  a real video and speech over netem that reorders, in that guest (docs/reordering.md)
 #   make handover  a real stream over a real handover, between network namespaces (docs/handover.md)
 #   make emulation  real datagrams across emulated networks, compared with simulations: docs/emulation-accuracy.md
+#   make live    a video over bad paths by real programs: whimbrel relay, SRT, RIST, GStreamer, TCP, in hours: docs/live.md
 #   make netem   the same paths through Linux's tbf and netem, in the guest: a section of that page
 #   make wheel   a wheel for `pip install`, with profile-guided optimisation, into out/wheels
 #   make c-library  the C library with its header and whimbrel.pc, into PREFIX (docs/embed.md)
@@ -51,12 +52,12 @@ export PROPTEST_RNG_SEED ?= 1
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-rtp -p whimbrel-repair -p whimbrel-wifi -p whimbrel-netsim
 
-.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick c-library publish-check
+.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick live live-quick c-library publish-check
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
 
-test: tools lint compliance deny publish-check wasm rust-tests validation-check fuzz-check docs python-tests instructions interop-quick handover-quick reorder-real-quick emulation-quick netem-quick bonded-quick
+test: tools lint compliance deny publish-check wasm rust-tests validation-check fuzz-check docs python-tests instructions interop-quick handover-quick reorder-real-quick emulation-quick netem-quick bonded-quick live-quick
 	echo "== make test: all passed"
 
 check: tools
@@ -170,6 +171,15 @@ bonded: extension
 bonded-quick: extension
 	echo "== a video over two radios, quick form"
 	$(BIN)/python interop/handover/bonded.py --ways wlan0,both --out $(OUT)/test/bonded
+
+# Without namespaces or TUN devices it prints the reason and is skipped, and so is a program that is missing; under REQUIRE_ALL=1
+# both fail. An interrupted command continues where it was.
+live: extension
+	PYTHONPATH=interop $(BIN)/python -m live --out $(OUT)/live --page docs/live.md
+
+live-quick: extension
+	echo "== live video by real programs, quick form"
+	PYTHONPATH=interop $(BIN)/python -m live --quick --out $(OUT)/test/live
 
 # It has the same requirements as interop.
 reorder-real: extension
