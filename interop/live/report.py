@@ -15,6 +15,8 @@ Cells = Mapping[tuple[str, str, int], Sequence[Figures]]
 """The figures of each seed by path, rival and budget in milliseconds."""
 
 COST_PATH = "clean"
+ACROSS = 4
+"""Programs in a line of the terminal's table."""
 LATE = "\\*"
 
 
@@ -41,13 +43,13 @@ def terminal(cells: Cells) -> str:
     for figure in ("complete", "decodable"):
         for budget in budgets:
             lines.append(f"\nframes {figure} within {budget} ms, percent")
-            for start in range(0, len(rivals), 5):
-                part = rivals[start : start + 5]
-                lines.append(f"{'':20}" + "".join(f"{rival.key:>12}" for rival in part))
+            for start in range(0, len(rivals), ACROSS):
+                part = rivals[start : start + ACROSS]
+                lines.append(f"{'':20}" + "".join(f"{rival.key:>15}" for rival in part))
                 for path in paths:
                     found = [mean(cells, (path.key, rival.key, budget), figure) for rival in part]
                     words = ("" if each is None else _short(each) for each in found)
-                    lines.append(f"{path.title:20}" + "".join(f"{word:>12}" for word in words))
+                    lines.append(f"{path.title:20}" + "".join(f"{word:>15}" for word in words))
     return "\n".join(lines)
 
 

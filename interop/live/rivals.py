@@ -141,4 +141,12 @@ RIVALS = (
         rate_url=_RATE,
         is_ours=True,
     ),
+    Rival(
+        "relay-aware",
+        "relay --ccid delay-aware",
+        _RELAY_CAMERA + " --ccid delay-aware",
+        _RELAY_VIEWER,
+        rate_url=_RATE,
+        is_ours=True,
+    ),
 )
