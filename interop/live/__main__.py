@@ -25,9 +25,9 @@ from live.checks import failures
 from live.paths import PATHS, Path
 from live.rivals import RIVALS, Rival
 from live.runs import LATE_S, Bench, Cell
-from whimbrel import output
+from whimbrel._base import output
+from whimbrel._campaigns.progress import Bar
 from whimbrel.errors import RecordError, WhimbrelError
-from whimbrel.progress import Bar
 
 ROOT = File(__file__).resolve().parent.parent.parent
 SECONDS, QUICK_SECONDS = 30, 10

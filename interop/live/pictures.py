@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from live import measure, stream
-from whimbrel.quality import ffmpeg, mpegts, rtp
+from whimbrel._base import ffmpeg
+from whimbrel.quality import mpegts, rtp
 from whimbrel.quality.encode import START_CODE
 from whimbrel.result import Result
 

@@ -142,6 +142,14 @@ RIVALS = (
         is_ours=True,
     ),
     Rival(
+        "relay-repair",
+        "relay --latency",
+        _RELAY_CAMERA + " --ccid delay-aware --latency {budget}ms",
+        _RELAY_VIEWER + " --lda spike --latency {budget}ms",
+        rate_url=_RATE,
+        is_ours=True,
+    ),
+    Rival(
         "relay-aware",
         "relay --ccid delay-aware",
         _RELAY_CAMERA + " --ccid delay-aware",

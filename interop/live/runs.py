@@ -17,8 +17,9 @@ from live import measure, stream
 from live.end import DRAIN_S, SETTLE_S
 from live.paths import Path
 from live.rivals import Rival
+from whimbrel._simulate.record_format import encode
+from whimbrel._simulate.records import Records
 from whimbrel.errors import WhimbrelError
-from whimbrel.records import Records, encode
 from whimbrel.result import Result
 
 LATE_S = 5e-3
@@ -101,7 +102,7 @@ class Bench:
             "budget_ms": cell.budget_ms,
             "seed": cell.seed,
         }
-        self.records.save(cell.key, encode(cell.key, result, about))
+        self.records.save(cell.key, encode(cell.key, result.tables, about))
         return result
 
     def _run_once(self, cell: Cell, attempt: int) -> Result:

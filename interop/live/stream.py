@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from whimbrel._base import ffmpeg
 from whimbrel.errors import MediaError
-from whimbrel.quality import ffmpeg, rtp
+from whimbrel.quality import rtp
 from whimbrel.quality.encode import NAL_KEY_SLICE, nal_type
 
 FRAMES_PER_S = 30

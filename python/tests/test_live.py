@@ -17,10 +17,11 @@ from live.rivals import RIVALS
 from live.runs import Bench, Cell, RunError
 
 import whimbrel
+from whimbrel._base import ffmpeg
+from whimbrel._simulate.record_format import encode
 from whimbrel.errors import MediaError
-from whimbrel.quality import ffmpeg, rtp
+from whimbrel.quality import rtp
 from whimbrel.quality.encode import START_CODE
-from whimbrel.records import encode
 from whimbrel.result import Result
 
 KEY = (b"\x67set", b"\x65key slice")
@@ -249,7 +250,7 @@ def test_an_encoder_follows_only_who_offers_a_rate_and_budgets_are_run_once_wher
 
 def test_a_record_of_another_length_is_made_again(tmp_path: Path) -> None:
     cell = Cell(PATHS[0], RIVALS[0], None, 1)
-    Bench(tmp_path, tmp_path, 6).records.save(cell.key, encode(cell.key, transfer(), {}))
+    Bench(tmp_path, tmp_path, 6).records.save(cell.key, encode(cell.key, transfer().tables, {}))
     assert Bench(tmp_path, tmp_path, 6).load(cell) is not None
     assert Bench(tmp_path, tmp_path, 7).load(cell) is None
 
