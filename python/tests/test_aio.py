@@ -49,12 +49,11 @@ def _no_thread_is_left() -> bool:
     return False
 
 
-def test_datagrams_cross_and_iteration_ends_with_the_connection() -> None:
+@pytest.mark.parametrize("latency", [None, 0.2])
+def test_datagrams_cross_and_iteration_ends_with_the_connection(latency: float | None) -> None:
     async def work() -> list[bytes]:
-        async with _pair(aio.Protection.secret(b"twenty random bytes or more"), refuse=True) as (
-            client,
-            server,
-        ):
+        secret = aio.Protection.secret(b"twenty random bytes or more")
+        async with _pair(secret, refuse=True, latency=latency) as (client, server):
             assert client.peer is not None
             assert client.peer != server.peer
             assert client.remote == server.local

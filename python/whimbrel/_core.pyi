@@ -201,6 +201,7 @@ class SocketConfig:
         receive_queue: int,
         idle_s: float | None,
         mobile: bool,
+        latency_s: float | None,
     ) -> None:
         """Checks the options."""
 

@@ -244,6 +244,11 @@ int whimbrel_config_receive_queue(whimbrel_config *config,
 // Sets the time after which a peer without any sign of life is given up. The default is a minute.
 int whimbrel_config_idle_timeout(whimbrel_config *config, uint32_t timeout_ms);
 
+// Repairs lost datagrams, and delivers in order, `latency_ms` after the fastest datagrams would arrive. Both ends need it, with the same
+// value; three to four round-trip times are enough. Datagrams that are not repaired in time are lost.
+int whimbrel_config_latency(whimbrel_config *config,
+                            uint32_t latency_ms);
+
 // Offers the peer to freeze the connection over outages, and moves of the client to other addresses. Both ends have to offer
 // them.
 int whimbrel_config_mobile(whimbrel_config *config);

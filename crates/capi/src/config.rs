@@ -15,6 +15,7 @@ use crate::{failure, pointers};
 pub struct whimbrel_config {
     config: Config,
     pub(crate) receive_queue: Option<usize>,
+    latency: Option<Duration>,
     is_plaintext: bool,
     secret: Option<SharedSecret>,
     identity: Option<Identity>,
@@ -54,7 +55,7 @@ impl whimbrel_config {
                 return Err(Failure::config("expected one of a secret, a key file and trust, and plaintext"));
             }
         };
-        Ok(protection.setup(self.config.clone(), role))
+        Ok(protection.setup(self.config.clone(), role).with_latency(self.latency))
     }
     pub(crate) fn socket_options(&self) -> SocketOptions {
         let options = SocketOptions::default();
@@ -92,6 +93,7 @@ pub extern "C" fn whimbrel_config_new() -> *mut whimbrel_config {
         Ok(whimbrel_config {
             config: Config::default(),
             receive_queue: None,
+            latency: None,
             is_plaintext: false,
             secret: None,
             identity: None,
@@ -338,6 +340,22 @@ pub unsafe extern "C" fn whimbrel_config_idle_timeout(
             changed.timers.idle = Some(Duration::from_millis(timeout_ms.into()));
             changed.validate().map_err(|error| Failure::config(error.to_string()))?;
             config.config = changed;
+            Ok(())
+        })
+    }
+}
+
+/// Repairs lost datagrams, and delivers in order, `latency_ms` after the fastest datagrams would arrive. Both ends need it, with the same
+/// value; three to four round-trip times are enough. Datagrams that are not repaired in time are lost.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_config_latency(config: *mut whimbrel_config, latency_ms: u32) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        change(config, |config| {
+            config.latency = Some(Duration::from_millis(latency_ms.into()));
             Ok(())
         })
     }

@@ -2,6 +2,7 @@
 
 use whimbrel_proto::Config;
 use whimbrel_proto::repair::RepairConfig;
+use whimbrel_units::Duration;
 
 use crate::dtls::Security;
 use crate::layers::Above;
@@ -32,6 +33,18 @@ impl Setup {
     pub fn repaired(self, repair: RepairConfig) -> Self {
         let above = Above { repair: Some(repair), ..self.above };
         Self { config: self.config.repair(true), above }
+    }
+    /// The same with [repair](Self::repaired) at a constant latency, if one is given: time from the arrival of the fastest datagrams to
+    /// the delivery.
+    #[must_use]
+    pub fn with_latency(self, latency: Option<Duration>) -> Self {
+        match latency {
+            Some(latency) => {
+                let queue = self.config.send_queue.max_datagrams;
+                self.repaired(RepairConfig { queue, ..RepairConfig::new(latency) })
+            }
+            None => self,
+        }
     }
     /// The same with another configuration.
     #[must_use]

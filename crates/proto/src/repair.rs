@@ -46,12 +46,15 @@ pub struct RepairConfig {
     pub delivery: Delivery,
     /// Datagrams of the application that may wait; more are refused, whatever the connection's own queue does when it is full.
     pub queue: usize,
+    /// After a lost frame that others refer to, the rest of its group is not sent. For applications whose encoder makes a new start at
+    /// [`Event::NewStartNeeded`](crate::Event::NewStartNeeded): for others, a group with an error is better than none.
+    pub skips_broken_groups: bool,
 }
 
 impl RepairConfig {
     /// Delivery in order, at a constant latency.
     pub fn new(latency: Duration) -> Self {
-        Self { latency, delivery: Delivery::Constant, queue: 1024 }
+        Self { latency, delivery: Delivery::Constant, queue: 1024, skips_broken_groups: false }
     }
 }
 
@@ -296,7 +299,11 @@ impl<C: Transport> RepairLayer<C> {
 
 impl<E: Clone> Ends<E> {
     fn new(config: RepairConfig, max_datagram: usize, rtt: Option<Duration>) -> Self {
-        let sender = SenderConfig { queue: config.queue, ..SenderConfig::new(LARGEST, config.latency) };
+        let sender = SenderConfig {
+            queue: config.queue,
+            skips_broken_groups: config.skips_broken_groups,
+            ..SenderConfig::new(LARGEST, config.latency)
+        };
         let receiver =
             ReceiverConfig { delivery: config.delivery, ..ReceiverConfig::new(LARGEST, config.latency) };
         let round_trip = rtt.unwrap_or(sender.round_trip);

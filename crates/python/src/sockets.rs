@@ -137,12 +137,13 @@ pub(crate) struct SocketConfig {
     config: Config,
     protection: Protection,
     receive_queue: usize,
+    latency: Option<Duration>,
 }
 
 #[pymethods]
 impl SocketConfig {
     #[new]
-    #[pyo3(signature = (protection, service_code, ccid, send_queue, refuse, receive_queue, idle_s, mobile))]
+    #[pyo3(signature = (protection, service_code, ccid, send_queue, refuse, receive_queue, idle_s, mobile, latency_s))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         protection: &PyProtection,
@@ -153,6 +154,7 @@ impl SocketConfig {
         receive_queue: usize,
         idle_s: Option<f64>,
         mobile: bool,
+        latency_s: Option<f64>,
     ) -> PyResult<Self> {
         let mut config = Config::default()
             .service_code(ServiceCode(service_code))
@@ -173,7 +175,8 @@ impl SocketConfig {
             config.mobility = Some(MobilityConfig::default());
         }
         config.validate().map_err(|error| errors::argument(error.to_string()))?;
-        Ok(Self { config, protection: protection.0.clone(), receive_queue })
+        let latency = latency_s.map(|latency| seconds(latency, "latency")).transpose()?;
+        Ok(Self { config, protection: protection.0.clone(), receive_queue, latency })
     }
 }
 
@@ -199,6 +202,7 @@ impl SocketListener {
     ) -> PyResult<Self> {
         let local = address(local)?;
         let setup = config.protection.setup(config.config.clone(), Role::Server);
+        let setup = setup.with_latency(config.latency.map(Into::into));
         let options = HostOptions::default().receive_queue(config.receive_queue);
         let bound = detached::run(py, || polled::Listener::bind(&runtime.0, local, port, setup, options));
         bound.map(Self).map_err(raised)
@@ -241,6 +245,7 @@ impl Socket {
     #[new]
     fn new(runtime: &SocketRuntime, remote: &str, port: u16, config: &SocketConfig) -> PyResult<Self> {
         let setup = config.protection.setup(config.config.clone(), Role::Client);
+        let setup = setup.with_latency(config.latency.map(Into::into));
         let options = SocketOptions::default().receive_queue(config.receive_queue);
         polled::Socket::connect(&runtime.0, address(remote)?, port, setup, options).map(Self).map_err(raised)
     }

@@ -375,6 +375,8 @@ class _Options(TypedDict, total=False):
         receive_queue: unread datagrams that are kept; beyond it the oldest is dropped.
         idle_timeout: seconds after which a silent peer is given up; None for never.
         mobile: offers to freeze the connection over outages, and to move the client to other addresses.
+        latency: repairs lost datagrams, and delivers in order, so many seconds after the fastest datagrams
+            would arrive; both ends need it, with the same value. Three to four round-trip times are enough.
     """
 
     service_code: int
@@ -384,6 +386,7 @@ class _Options(TypedDict, total=False):
     receive_queue: int
     idle_timeout: float | None
     mobile: bool
+    latency: float | None
 
 
 def _config(protection: Protection, options: _Options) -> _core.SocketConfig:
@@ -396,6 +399,7 @@ def _config(protection: Protection, options: _Options) -> _core.SocketConfig:
         options.get("receive_queue", 4096),
         options.get("idle_timeout", 60.0),
         options.get("mobile", False),
+        options.get("latency"),
     )
 
 
@@ -417,7 +421,8 @@ async def connect(
         port: the DCCP port.
         protection: of the data; both ends have to agree.
         **options: `service_code` (0), `ccid` (3), `send_queue` (datagrams), `refuse` (False), `receive_queue`
-            (4096), `idle_timeout` (60.0, in seconds) and `mobile` (False): the fields of `_Options`.
+            (4096), `idle_timeout` (60.0, in seconds), `mobile` (False) and `latency` (None, in seconds): the
+            fields of `_Options`.
 
     Raises:
         OSError: the name cannot be resolved, or the system refuses a socket.

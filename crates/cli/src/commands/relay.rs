@@ -23,9 +23,7 @@ use std::net::SocketAddr;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use whimbrel_net::multipath::{MultipathConfig, SchedulerKind};
-use whimbrel_net::{
-    Config, Dscp, OverflowPolicy, RepairConfig, SendQueueConfig, ServiceCode, Setup, TimerConfig,
-};
+use whimbrel_net::{Config, Dscp, OverflowPolicy, SendQueueConfig, ServiceCode, TimerConfig};
 use whimbrel_rtp::Codec;
 use whimbrel_units::Duration;
 
@@ -96,16 +94,6 @@ pub(super) struct Options {
     pub(super) json: bool,
     /// The room for incomplete datagrams of all connections.
     pub(super) room: Room,
-}
-
-impl Options {
-    /// A connection with repair, if there is a latency for it.
-    fn repaired(&self, setup: Setup) -> Setup {
-        match self.latency {
-            Some(latency) => setup.repaired(RepairConfig { queue: QUEUE, ..RepairConfig::new(latency) }),
-            None => setup,
-        }
-    }
 }
 
 /// Runs the verb.

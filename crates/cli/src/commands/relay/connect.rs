@@ -146,7 +146,7 @@ async fn open(
         config(security.security.is_some(), near.options.restart).sender_ccids([ccid]).receiver_ccids([ccid]);
     if !near.paths.is_empty() {
         config.receive.reorder_delay = Some(ACROSS_PATHS).filter(|_| near.options.latency.is_none());
-        let setup = near.options.repaired(Setup::new(config, security.security.clone()));
+        let setup = Setup::new(config, security.security.clone()).with_latency(near.options.latency);
         let scheduler = near.options.scheduler;
         let options = MultipathOptions::default().dscp(near.options.dscp);
         let settings = several_paths(scheduler);
@@ -158,7 +158,7 @@ async fn open(
             })?;
         return Ok((Link::several(socket, scheduler), Some(paths)));
     }
-    let setup = near.options.repaired(Setup::new(config, security.security.clone()));
+    let setup = Setup::new(config, security.security.clone()).with_latency(near.options.latency);
     let options = SocketOptions::default().dscp(near.options.dscp);
     let opening = timeout(ANSWER_TIME, Socket::connect_with(at, DCCP_PORT, setup, options));
     let socket = opening

@@ -95,12 +95,14 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
     }
     let programs: Arc<[Program]> = programs.into();
     let key = security.as_ref().map(|security| security.fingerprint());
-    let listener = bind(&far, far.options.repaired(Setup::new(config, security.clone())), local_only).await?;
+    let listener =
+        bind(&far, Setup::new(config, security.clone()).with_latency(far.options.latency), local_only)
+            .await?;
     let several = listener.multipath(MultipathOptions::default())?;
     let scheduler = far.options.scheduler;
     several.listen(
         DCCP_PORT,
-        far.options.repaired(Setup::new(over_paths, security)),
+        Setup::new(over_paths, security).with_latency(far.options.latency),
         several_paths(scheduler),
     )?;
     note_small_buffers();
