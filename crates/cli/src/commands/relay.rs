@@ -16,6 +16,7 @@ mod output;
 mod pace;
 mod paths;
 mod ports;
+mod repair;
 mod status;
 
 use std::net::SocketAddr;

@@ -261,6 +261,7 @@ impl<'a> Engine<'a> {
             queue_age_s: queue.age(self.link.now()).as_secs_f64(),
             flows: self.ports.flows(),
             paths: view.paths,
+            repair: view.repair,
             sums,
         }
     }

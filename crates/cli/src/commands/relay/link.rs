@@ -10,6 +10,7 @@ use whimbrel_net::multipath::{
 use whimbrel_net::{ConnectionSnapshot, Fingerprint, FreezeSnapshot, Mark, NetError, Received, Socket};
 use whimbrel_units::{DataRate, Duration, Instant};
 
+use super::repair::RepairView;
 use crate::edge::ledger::Observed;
 
 /// A connection.
@@ -36,6 +37,8 @@ pub(super) struct View {
     pub(super) lost_wireless: u64,
     /// The paths of a multipath connection.
     pub(super) paths: Vec<PathView>,
+    /// What repair did, if the ends have agreed on it.
+    pub(super) repair: Option<RepairView>,
 }
 
 /// The state of a path of a multipath connection.
@@ -176,6 +179,11 @@ impl Link {
             Self::Several { socket, scheduler, .. } => several(&socket.snapshot()?, *scheduler),
         };
         view.observed.forged = self.forgeries();
+        let counts = match self {
+            Self::Single(socket) => socket.repair(),
+            Self::Several { socket, .. } => socket.repair(),
+        };
+        view.repair = counts.map(RepairView::from);
         Some(view)
     }
 }
@@ -209,6 +217,7 @@ fn single(snapshot: &ConnectionSnapshot) -> View {
         },
         lost_wireless: snapshot.receiver.lost_wireless,
         paths: Vec::new(),
+        repair: None,
     }
 }
 
@@ -236,6 +245,7 @@ fn several(snapshot: &MultipathSnapshot, scheduler: SchedulerKind) -> View {
         },
         lost_wireless: used.iter().map(|subflow| subflow.connection.receiver.lost_wireless).sum(),
         paths,
+        repair: None,
     }
 }
 

@@ -173,6 +173,7 @@ impl Lines {
                 "forged": sums.forged,
                 "lost_wireless": view.lost_wireless,
                 "paths": view.paths,
+                "repair": view.repair,
             }));
         }
         let allowed = view
@@ -184,9 +185,10 @@ impl Lines {
         let (rtt, delay) = (milliseconds("RTT", rtt), milliseconds("delay", *delay));
         let peer = self.peer.map_or(String::new(), |peer| format!("{peer} "));
         let paths: String = view.paths.iter().map(path).collect();
+        let repair = view.repair.map_or(String::new(), |repair| repair.to_string());
         let [sent, received] = [sums.to_peer, sums.from_peer];
         self.print(format_args!(
-            "{peer}{at:6.1} s  sent {send_rate}{allowed}{rtt}{delay}; {sent}; received {receive_rate}; {received}{paths}"
+            "{peer}{at:6.1} s  sent {send_rate}{allowed}{rtt}{delay}; {sent}; received {receive_rate}; {received}{repair}{paths}"
         ))
     }
 }

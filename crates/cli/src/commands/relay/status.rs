@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 use whimbrel_net::Fingerprint;
 
 use super::link::{PathState, PathView};
+use super::repair::RepairView;
 use crate::edge::ledger::{Account, Ledger, Sums};
 
 /// The state of a relay, shared by its connections and its HTTP server.
@@ -63,6 +64,8 @@ pub(super) struct Connection {
     pub(super) flows: usize,
     /// The paths of a multipath connection.
     pub(super) paths: Vec<PathView>,
+    /// What repair did, if the ends have agreed on it.
+    pub(super) repair: Option<RepairView>,
     #[serde(flatten)]
     pub(super) sums: Sums,
 }
@@ -116,6 +119,7 @@ impl Status {
                 "to_peer": connection.sums.to_peer,
                 "from_peer": connection.sums.from_peer,
                 "paths": connection.paths,
+                "repair": connection.repair,
             }),
             None => {
                 let Sums { to_peer, from_peer, .. } = parts.totals();

@@ -1,0 +1,72 @@
+//! What repair did on a connection, in lines, JSON and metrics.
+
+use std::fmt;
+
+use serde::Serialize;
+use whimbrel_net::RepairCounts;
+
+/// What repair did. Datagrams with data, unless said otherwise.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub(super) struct RepairView {
+    /// Repeats that this end sent.
+    repeats_sent: u64,
+    /// Coded packets that this end sent.
+    coded_sent: u64,
+    /// Bytes of these and of this end's reports, over those of the datagrams.
+    overhead: f64,
+    /// Datagrams of the other end that repeats brought.
+    repeated: u64,
+    /// Datagrams of the other end that the code restored.
+    restored: u64,
+    /// Datagrams of the other end that were not repaired in time.
+    given_up: u64,
+}
+
+impl From<RepairCounts> for RepairView {
+    fn from(RepairCounts { sent, received }: RepairCounts) -> Self {
+        let extra = sent.repair_bytes + received.report_bytes;
+        Self {
+            repeats_sent: sent.repeats,
+            coded_sent: sent.parity + sent.surplus,
+            overhead: if sent.source_bytes > 0 { extra as f64 / sent.source_bytes as f64 } else { 0.0 },
+            repeated: received.repeated,
+            restored: received.restored,
+            given_up: received.lost,
+        }
+    }
+}
+
+impl fmt::Display for RepairView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.repeats_sent + self.coded_sent > 0 {
+            let percent = self.overhead * 100.0;
+            write!(
+                f,
+                "; repair: {} repeated, {} coded, {percent:.1} % more",
+                self.repeats_sent, self.coded_sent
+            )?;
+        }
+        if self.repeated + self.restored + self.given_up > 0 {
+            let repaired = self.repeated + self.restored;
+            write!(f, "; {repaired} repaired, {} given up", self.given_up)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_names_what_was_sent_and_what_was_repaired() {
+        let mut counts = RepairCounts::default();
+        assert_eq!(RepairView::from(counts).to_string(), "");
+        (counts.sent.source_bytes, counts.sent.repair_bytes) = (100_000, 4_500);
+        (counts.sent.repeats, counts.sent.surplus, counts.received.report_bytes) = (3, 1, 500);
+        assert_eq!(RepairView::from(counts).to_string(), "; repair: 3 repeated, 1 coded, 5.0 % more");
+        (counts.sent.repeats, counts.sent.surplus) = (0, 0);
+        (counts.received.repeated, counts.received.restored, counts.received.lost) = (7, 2, 1);
+        assert_eq!(RepairView::from(counts).to_string(), "; 9 repaired, 1 given up");
+    }
+}
