@@ -26,7 +26,7 @@
 
 use core::fmt;
 
-use whimbrel_units::{Duration, Instant};
+use whimbrel_units::{ByteCount, Duration, Instant};
 
 mod cubic;
 mod hystart;
@@ -180,6 +180,8 @@ pub enum InitialWindow {
     Rfc5681,
     /// `min(4 MSS, max(2 MSS, 4380 bytes))` (RFC 3390, Section 1).
     Rfc3390,
+    /// `min(10 MSS, max(2 MSS, 14600 bytes))` (RFC 6928, Section 2).
+    Rfc6928,
     /// This number of segments, regardless of their size.
     Segments(u32),
 }
@@ -191,13 +193,28 @@ impl InitialWindow {
             Self::Rfc5681 if segment_size > 2190 => 2,
             Self::Rfc5681 if segment_size > 1095 => 3,
             Self::Rfc5681 => 4,
-            Self::Rfc3390 => {
-                let size = segment_size.max(1);
-                (4 * size).min((2 * size).max(4380)) / size
+            Self::Rfc3390 | Self::Rfc6928 => {
+                let size = u64::from(segment_size.max(1));
+                return (self.bytes(ByteCount::new(size)).as_u64() / size) as f64;
             }
             Self::Segments(count) => count.max(1),
         };
         f64::from(whole)
+    }
+
+    /// The window in bytes for segments of `segment_size`.
+    pub fn bytes(self, segment_size: ByteCount) -> ByteCount {
+        let within = |segments: u64, bytes| {
+            (segment_size * segments).min((segment_size * 2).max(ByteCount::new(bytes)))
+        };
+        match self {
+            Self::Rfc3390 => within(4, 4380),
+            Self::Rfc6928 => within(10, 14_600),
+            Self::Rfc5681 | Self::Segments(_) => {
+                let size = u32::try_from(segment_size.as_u64()).unwrap_or(u32::MAX);
+                segment_size * self.segments(size) as u64
+            }
+        }
     }
 }
 

@@ -296,6 +296,9 @@ impl TfrcReceiver {
         }
         meter.on_data(packet.size);
         self.data_since_feedback = true;
+        // A timer that was set for a much longer round-trip time would keep the sender's rate for all of it. Feedback more
+        // than once per round-trip time "allows faster response to changing RTT measurements" (RFC 5348, Section 6).
+        self.feedback_due |= self.rtt.take_fall();
         // RFC 4342, Section 10.3: a round-trip time has passed if the counter has advanced by four.
         let by_counter = !self.rtt.is_reported() && ahead(self.counter, self.reported_counter) >= 4;
         // The timer does not run before the first packet, while the round-trip time is not known (RFC 5348, Section

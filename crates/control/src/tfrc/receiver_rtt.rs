@@ -42,6 +42,8 @@ pub struct ReceiverRtt {
     hint: Option<Duration>,
     /// Time since which the sender has not reported it, contrary to the agreement.
     missing_since: Option<Instant>,
+    /// A report has replaced the average, or the estimate of another source, by a much shorter time.
+    has_fallen: bool,
     arrivals: CounterArrivals,
 }
 
@@ -103,7 +105,13 @@ impl ReceiverRtt {
         }
         if let Some(rtt) = report {
             self.missing_since = None;
-            self.on_sample(rtt);
+            // The sender reports an average. One that is so much lower is not noise, but another estimate: the first of data
+            // after that of a handshake in which a radio woke up, or that of another path.
+            if self.known().is_some_and(|known| rtt * 3 < known * 2) {
+                (self.estimate, self.has_fallen) = (Some(rtt), true);
+            } else {
+                self.on_sample(rtt);
+            }
             return;
         }
         // RFC 6323, Section 3.4: a long time without reports doubles it.
@@ -112,6 +120,11 @@ impl ReceiverRtt {
             self.estimate = Some((self.value() * 2).min(MAX_BACKOFF));
             self.missing_since = Some(now);
         }
+    }
+
+    /// `true` once after a report has replaced the average by a much shorter time.
+    pub(super) fn take_fall(&mut self) -> bool {
+        core::mem::take(&mut self.has_fallen)
     }
 
     /// The sender has paused: the time since its last packets is no sample.

@@ -15,12 +15,22 @@ pub const SQRT_RTT_FILTER: f64 = 0.9;
 /// time.
 pub const MIN_RTT: Duration = Duration::from_micros(1);
 
+/// Number of first samples of data that replace the estimate. RFC 5348, Section 4.3 has it for the first one: "if no feedback
+/// has been received before, R = R_sample". Radios wake up for the first packets of a connection or of a path, which then
+/// take 100 to 300 ms more than any later one; in an average, the first samples would hold the rate down for dozens of round-trip
+/// times. TFRC "is not sensitive to the precise value for the filter constant q" (Section 4.3).
+pub const REPLACING_SAMPLES: u8 = 4;
+
 /// R and R_sqmean, the long-term average of its square root.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct RoundTripEstimate {
     averages: Option<Averages>,
-    /// `true` if the estimates belong to another path, so that the next sample replaces them.
+    /// `true` if the estimates belong to another path.
     stale: bool,
+    /// Number of samples to come that replace the estimates.
+    replacing: u8,
+    /// `true` if the samples to come replace one that was not taken from data.
+    preliminary: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -40,7 +50,7 @@ impl RoundTripEstimate {
     pub fn on_sample(&mut self, sample: Duration) {
         let latest = sample.max(MIN_RTT).as_secs_f64();
         let sqrt = libm::sqrt(latest);
-        let (smoothed, sqrt_mean) = match self.averages.filter(|_| !self.stale) {
+        let (smoothed, sqrt_mean) = match self.averages.filter(|_| self.replacing == 0) {
             None => (latest, sqrt),
             Some(past) => (
                 RTT_FILTER * past.smoothed + (1.0 - RTT_FILTER) * latest,
@@ -48,7 +58,21 @@ impl RoundTripEstimate {
             ),
         };
         let rounded = Duration::from_secs_f64(smoothed);
-        *self = Self { averages: Some(Averages { smoothed, rounded, sqrt_mean, latest }), stale: false };
+        let averages = Some(Averages { smoothed, rounded, sqrt_mean, latest });
+        let replacing = self.replacing.saturating_sub(1);
+        *self = Self { averages, stale: false, replacing, preliminary: self.preliminary && replacing > 0 };
+    }
+
+    /// Processes a sample that was not taken from data, such as that of a handshake: the first samples of data replace it.
+    pub fn on_preliminary_sample(&mut self, sample: Duration) {
+        self.on_sample(sample);
+        (self.replacing, self.preliminary) = (REPLACING_SAMPLES, true);
+    }
+
+    /// `true` if the initial rate was derived from an estimate that `sample`, one of the first of data, shows to be more
+    /// than half again as long as it should be.
+    pub fn is_corrected_by(&self, sample: Duration) -> bool {
+        self.preliminary && self.smoothed().is_some_and(|smoothed| sample * 3 < smoothed * 2)
     }
 
     /// Processes a sample that includes a time without any feedback: it is limited to twice the estimate.
@@ -58,13 +82,16 @@ impl RoundTripEstimate {
     /// once per round-trip time, so that each of the dozens of samples that reduce the estimate again takes
     /// that long. If the path did become that long, the samples of the next packets show it.
     pub fn on_sample_over_silence(&mut self, sample: Duration) {
-        let most = self.smoothed().filter(|_| !self.stale).map_or(Duration::MAX, |smoothed| smoothed * 2);
-        self.on_sample(sample.min(most));
+        let Some(smoothed) = self.smoothed().filter(|_| !self.stale) else { return self.on_sample(sample) };
+        // Such a sample does not replace the estimate either.
+        let replacing = core::mem::take(&mut self.replacing);
+        self.on_sample(sample.min(smoothed * 2));
+        self.replacing = replacing;
     }
 
-    /// Prepares for a path change: the next sample replaces the estimate, which is used until then.
+    /// Prepares for a path change: the next samples replace the estimate, which is used until then.
     pub fn expect_other_path(&mut self) {
-        self.stale = true;
+        (self.stale, self.replacing, self.preliminary) = (true, REPLACING_SAMPLES, false);
     }
 
     /// Replaces the estimate by the last sample: the average lags behind a queue that has just filled.

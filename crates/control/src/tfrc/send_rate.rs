@@ -2,15 +2,14 @@
 //!
 //! [`SendRate`] is the law of RFC 5348, Sections 4.2 to 4.4: it starts with an initial window per round-trip
 //! time, doubles each round-trip time until the first loss, then follows the throughput equation, and never
-//! exceeds twice the reported receive rate. Without feedback the rate is halved. Timers, pacing and
-//! measurements are those of [`TfrcSender`](super::TfrcSender).
-//! receiver halves it. Timers, pacing and measurements are those of [`TfrcSender`](super::TfrcSender).
+//! exceeds twice the reported receive rate. Without feedback the rate is halved. Timers, pacing and measurements are those of [`TfrcSender`](super::TfrcSender).
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::faster_restart::FasterRestart;
 use super::receive_rate::ReceiveRateSet;
 use super::{LossEventRate, RetransmitTimeout, equation::throughput_with};
+use crate::window::InitialWindow;
 
 #[cfg(test)]
 mod tests;
@@ -22,12 +21,6 @@ pub const MAX_BACKOFF: Duration = Duration::from_secs(64);
 /// it. Feedback is sent once per round-trip time, by another clock and estimate than the sender's: without
 /// this, a feedback that is a microsecond early would cost a whole round-trip time.
 const DOUBLING_GRACE: u64 = 16;
-
-/// W_init: amount allowed in the first round-trip time (RFC 5348, Section 4.2, after RFC 3390).
-pub fn initial_window(max_segment_size: ByteCount) -> ByteCount {
-    let at_least_two = (max_segment_size * 2).max(ByteCount::new(4380));
-    (max_segment_size * 4).min(at_least_two)
-}
 
 /// The sender's estimates of its path and its packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,9 +36,13 @@ pub struct PathEstimate {
 }
 
 impl PathEstimate {
-    /// initial_rate = W_init/R (RFC 5348, Section 4.2).
+    /// initial_rate = W_init/R (RFC 5348, Section 4.2, after RFC 3390).
     pub fn initial_rate(&self) -> DataRate {
-        initial_window(self.max_segment_size) / self.rtt
+        self.first_rate(InitialWindow::Rfc3390)
+    }
+    /// The same with another initial window.
+    fn first_rate(&self, window: InitialWindow) -> DataRate {
+        window.bytes(self.max_segment_size) / self.rtt
     }
 }
 
@@ -71,18 +68,23 @@ pub struct SendRateConfig {
     pub max_rate: DataRate,
     /// DecayTime of [Faster Restart](super::faster_restart); `None` disables it.
     pub faster_restart: Option<Duration>,
+    /// Amount allowed in the first round-trip time. RFC 5348, Section 4.2 takes W_init from RFC 3390, the initial window of
+    /// TCP at the time; [`Rfc6928`](InitialWindow::Rfc6928) is the present one. W_init as the least rate of slow start and as the
+    /// rate that an idle sender keeps remains that of RFC 3390: RFC 6928, Section 2 concerns the beginning of a connection only.
+    pub initial_window: InitialWindow,
     /// Minimum p for the throughput equation; zero for no floor. Implementations that use a lookup table for
     /// the equation have one, of 1e-5.
     pub least_loss_event_rate: LossEventRate,
 }
 
 impl Default for SendRateConfig {
-    /// t_RTO = 4R, no maximum, no Faster Restart, no floor of p.
+    /// t_RTO = 4R, no maximum, no Faster Restart, W_init of RFC 3390, no floor of p.
     fn default() -> Self {
         Self {
             retransmit_timeout: RetransmitTimeout::FourRoundTrips,
             max_rate: DataRate::INFINITE,
             faster_restart: None,
+            initial_window: InitialWindow::Rfc3390,
             least_loss_event_rate: LossEventRate::ZERO,
         }
     }
@@ -276,16 +278,36 @@ impl SendRate {
     /// Processes the first round-trip time sample: X becomes the initial rate (RFC 5348, Section 4.2).
     pub fn on_first_round_trip(&mut self, now: Instant, path: &PathEstimate) {
         self.last_doubled = Some(now);
-        self.allowed = path.initial_rate().max(self.known).min(self.config.max_rate);
+        let first = path.first_rate(self.config.initial_window);
+        self.allowed = first.max(self.known).min(self.config.max_rate);
     }
 
     /// Processes a packet in the initial round-trip time that is larger than those before. W_init uses "the
     /// maximum segment size to be used for the initial round-trip time" (RFC 5348, Section 4.2), which is
     /// known only now.
     pub(crate) fn on_larger_segment(&mut self, path: &PathEstimate) {
+        self.raise_to_first_rate(path);
+    }
+
+    /// Processes a sample that shows a round-trip time much shorter than that of the handshake, from which the initial rate
+    /// was derived: the initial rate is W_init/R of the first R of data (RFC 5348, Section 4.2), and two round-trip times
+    /// without a limit by X_recv begin (Section 4.3), as X_recv covered the time assumed before.
+    pub(crate) fn on_corrected_round_trip(&mut self, now: Instant, path: &PathEstimate) {
+        if !self.in_slow_start() {
+            return;
+        }
+        let before = self.allowed;
+        self.raise_to_first_rate(path);
+        if self.allowed > before {
+            self.last_doubled = Some(now);
+        }
+        self.receive_rates = ReceiveRateSet::new(now);
+    }
+
+    fn raise_to_first_rate(&mut self, path: &PathEstimate) {
         let host = self.host_limit.map_or(DataRate::INFINITE, |(rate, _)| rate);
         let most = self.config.max_rate.min(self.ceiling).min(host);
-        self.allowed = self.allowed.max(path.initial_rate().min(most));
+        self.allowed = self.allowed.max(path.first_rate(self.config.initial_window).min(most));
     }
 
     /// Updates X (RFC 5348, Section 4.3, step 4).

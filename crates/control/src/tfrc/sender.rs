@@ -168,7 +168,7 @@ impl TfrcSender {
         if self.round_trip.smoothed().is_some() {
             return;
         }
-        self.round_trip.on_sample(sample);
+        self.round_trip.on_preliminary_sample(sample);
         self.start_over(now);
     }
 

@@ -60,6 +60,12 @@ fn reported_round_trip_times_are_averaged() {
     assert_eq!(rtt.value(), millis(100));
     rtt.on_report(ms(1), Some(millis(200)));
     assert_eq!(rtt.value(), millis(110));
+    // (9 110 + 80)/10: that may be noise.
+    rtt.on_report(ms(2), Some(millis(80)));
+    assert_eq!((rtt.value(), rtt.take_fall()), (millis(107), false));
+    // This is another estimate.
+    rtt.on_report(ms(3), Some(millis(40)));
+    assert_eq!((rtt.value(), rtt.take_fall(), rtt.take_fall()), (millis(40), true, false));
 }
 
 #[test]
@@ -89,4 +95,15 @@ fn a_long_time_without_reports_backs_it_off() {
     assert_eq!(rtt.value(), Duration::from_secs(64));
     rtt.on_report(Instant::from_secs(20_000), Some(millis(100)));
     assert_eq!(rtt.value(), (Duration::from_secs(64) * 9 + millis(100)) / 10);
+}
+
+/// The handshake of a radio that wakes up takes 300 ms. Data packets follow with the sender's estimates.
+#[test]
+fn a_report_much_shorter_than_the_time_of_the_handshake_is_a_fall() {
+    let mut rtt = ReceiverRtt::new(RttSource::Average, Some(millis(300)));
+    for (at, report, falls) in [(0, 172, true), (10, 160, false), (20, 42, true)] {
+        rtt.on_report(ms(at), Some(millis(report)));
+        assert_eq!(rtt.take_fall(), falls, "{report} ms");
+    }
+    assert_eq!(rtt.value(), millis(42));
 }

@@ -38,17 +38,34 @@ fn a_sample_of_zero_is_raised_to_the_minimum() {
 }
 
 #[test]
-fn after_a_path_change_the_next_sample_replaces_the_estimate() {
+fn after_a_path_change_the_next_samples_replace_the_estimate() {
     let mut estimate = RoundTripEstimate::default();
     estimate.expect_other_path();
     estimate.on_sample(Duration::from_millis(100));
     estimate.expect_other_path();
     assert_eq!(estimate.smoothed(), Some(Duration::from_millis(100)), "until then the estimate is kept");
-    estimate.on_sample(Duration::from_millis(20));
-    assert_eq!(estimate.smoothed(), Some(Duration::from_millis(20)));
+    for sample in [300, 25, 22, 20].map(Duration::from_millis) {
+        estimate.on_sample(sample);
+        assert_eq!(estimate.smoothed(), Some(sample));
+    }
     // 0.9 20 + 0.1 30.
     estimate.on_sample(Duration::from_millis(30));
     assert_eq!(estimate.smoothed(), Some(Duration::from_millis(21)));
+}
+
+/// A radio that wakes up delays the handshake and the first data.
+#[test]
+fn the_first_samples_of_data_replace_that_of_the_handshake() {
+    let mut estimate = RoundTripEstimate::default();
+    estimate.on_preliminary_sample(Duration::from_millis(300));
+    assert_eq!(estimate.smoothed(), Some(Duration::from_millis(300)));
+    for sample in [300, 170, 40, 44] {
+        estimate.on_sample(Duration::from_millis(sample));
+        assert_eq!(estimate.smoothed(), Some(Duration::from_millis(sample)));
+        assert!((estimate.damping() - 1.0).abs() < 1e-9, "there is no long-term average yet");
+    }
+    estimate.on_sample(Duration::from_millis(54));
+    assert_eq!(estimate.smoothed(), Some(Duration::from_millis(45)));
 }
 
 #[test]

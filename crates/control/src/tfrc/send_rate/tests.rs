@@ -49,11 +49,24 @@ fn avoiding(receive_rate: f64, p: f64) -> SendRate {
 /// RFC 5348, Section 4.2: min(4 MSS, max(2 MSS, 4380)).
 #[test]
 fn the_initial_window_is_two_to_four_segments() {
-    let window = |size| initial_window(ByteCount::new(size)).as_u64();
+    let window = |size| InitialWindow::Rfc3390.bytes(ByteCount::new(size)).as_u64();
     assert_eq!(window(536), 2144);
     assert_eq!(window(1095), 4380);
     assert_eq!(window(1460), 4380);
     assert_eq!(window(4000), 8000);
+}
+
+/// RFC 6928, Section 2: min(10 MSS, max(2 MSS, 14600)). The least rate of slow start remains that of RFC 3390.
+#[test]
+fn a_start_with_ten_segments_does_not_raise_the_least_rate() {
+    let window = |size| InitialWindow::Rfc6928.bytes(ByteCount::new(size)).as_u64();
+    assert_eq!([536, 1460, 4000, 9000].map(window), [5360, 14_600, 14_600, 18_000]);
+    let config = SendRateConfig { initial_window: InitialWindow::Rfc6928, ..SendRateConfig::default() };
+    let mut rate = SendRate::new(ms(0), SEGMENT, config);
+    rate.on_first_round_trip(ms(100), &PATH);
+    assert_kilobytes(rate.allowed(), 100.0);
+    rate.on_feedback(ms(300), &report(1.0, 0.0), &PATH);
+    assert_kilobytes(rate.allowed(), 40.0);
 }
 
 #[test]

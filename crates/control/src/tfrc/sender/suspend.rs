@@ -12,6 +12,8 @@ use crate::tfrc::send_rate::{PathEstimate, RateReport, SendRate};
 pub(crate) struct Observed {
     path: PathEstimate,
     first_sample: bool,
+    /// `true` if the sample shows that the round-trip time was much shorter than assumed so far.
+    is_corrected: bool,
     /// `true` if the sender was data-limited during all of the time covered by the report.
     data_limited: bool,
 }
@@ -28,6 +30,8 @@ impl TfrcSender {
         }
         let is_over_silence =
             self.feedback_resumed.is_some_and(|feedback_resumed| feedback.last_data_sent < feedback_resumed);
+        let is_corrected =
+            !keeps_rtt && !is_over_silence && !sample.is_zero() && self.round_trip.is_corrected_by(sample);
         if keeps_rtt && !first_sample {
             // The authors' rule: samples taken while the old rate is being restored are no measure of the
             // path.
@@ -45,7 +49,7 @@ impl TfrcSender {
         }
         let path = self.path()?;
         let data_limited = self.data_limit.on_feedback(now, feedback.last_data_sent, path.rtt);
-        Some(Observed { path, first_sample, data_limited })
+        Some(Observed { path, first_sample, is_corrected, data_limited })
     }
 
     /// Applies a report to the rate (steps 4, 5, 3 and 6). With `ignores_receive_rate`, X_recv is not
@@ -57,7 +61,7 @@ impl TfrcSender {
         observed: Observed,
         ignores_receive_rate: bool,
     ) {
-        let Observed { path, first_sample, data_limited } = observed;
+        let Observed { path, first_sample, is_corrected, data_limited } = observed;
         self.stage = Stage::Answered;
         if let Some(small) = self.config.small_packets {
             self.rate.set_data_share(small.data_share(self.sizes.mean()));
@@ -77,6 +81,9 @@ impl TfrcSender {
                 data_limited: data_limited && !receive_rate.is_zero() && !ignores_receive_rate,
             };
             self.rate.on_feedback(now, &report, &path);
+        }
+        if is_corrected {
+            self.rate.on_corrected_round_trip(now, &path);
         }
         self.reported_rate = feedback.receive_rate;
         // Steps 5, 3 and 6.

@@ -399,8 +399,11 @@ fn time_spent_waiting_for_a_stopped_receiver_is_not_round_trip_time() {
     for (later, expected) in [(100, 109), (1000, 199)] {
         let mut sender = TfrcSender::new(ms(0), config());
         sender.on_round_trip_sample(ms(0), Duration::from_millis(100));
-        send_until(&mut sender, 0, 2000);
-        sender.on_feedback(ms(2000), &feedback(2000, 40_000.0, 0.01));
+        // The first samples replace the estimate.
+        for now in [500, 1000, 1500, 2000] {
+            send_until(&mut sender, now - 500, now);
+            sender.on_feedback(ms(now), &feedback(now, 40_000.0, 0.01));
+        }
         for now in 2000..22_000 {
             send_until(&mut sender, now, now + 1);
             sender.on_nofeedback_timeout(ms(now));

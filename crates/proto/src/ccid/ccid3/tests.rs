@@ -84,7 +84,8 @@ fn before_the_first_loss_the_rate_doubles_in_two_round_trips() {
     let rate = |pair: &Pair| pair.client.snapshot().sender.allowed_rate.unwrap().as_bytes_per_second();
     send_greedily(&mut pair, End::Client, RTT * 5);
     let mut before = rate(&pair);
-    for _ in 0..4 {
+    // The rate after these is 25.6 Mbit/s. At 60 datagrams every 20 ms, the source offers 24.
+    for _ in 0..2 {
         send_greedily(&mut pair, End::Client, RTT * 2);
         let ratio = rate(&pair) / before;
         assert!((1.9..=2.05).contains(&ratio), "{ratio}");
@@ -260,8 +261,6 @@ fn an_application_that_sends_little_is_not_slowed_and_may_burst_after() {
     send_greedily(&mut pair, End::Client, Duration::from_secs(60));
     pair.deliver_all();
     let before = pair.client.snapshot().sender.allowed_rate.unwrap();
-    // A loss in a data-limited interval does limit the sender to what it sent (RFC 5348, Section 4.3).
-    pair.script = Box::new(|_| Treatment::Deliver);
     for _ in 0..200 {
         let now = pair.now;
         pair.end(End::Client)

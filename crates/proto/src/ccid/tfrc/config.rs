@@ -2,6 +2,7 @@
 
 use whimbrel_control::loss_differentiation::Differentiation;
 use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout};
+use whimbrel_control::window::InitialWindow;
 use whimbrel_units::Duration;
 
 use crate::error::check;
@@ -48,6 +49,9 @@ pub struct TfrcConfig {
     /// Lower bound on p in the throughput equation, as in implementations that use a lookup table; zero, the default,
     /// for none.
     pub least_loss_event_rate: LossEventRate,
+    /// Amount allowed in the first round-trip time: ten segments (RFC 6928) by default, as TCP senders start today. RFC 5348,
+    /// Section 4.2 has four, "based on RFC 3390".
+    pub initial_window: InitialWindow,
     /// t_RTO of the throughput equation.
     pub retransmit_timeout: RetransmitTimeout,
     /// Limit the rate to the capacity of the local link, as far as the application
@@ -91,6 +95,7 @@ impl Default for TfrcConfig {
             history_discounting: true,
             feedback_timer: true,
             least_loss_event_rate: LossEventRate::ZERO,
+            initial_window: InitialWindow::Rfc6928,
             retransmit_timeout: RetransmitTimeout::FourRoundTrips,
             link_cap: false,
         }
@@ -107,6 +112,7 @@ config_setters!(TfrcConfig {
     history_discounting: bool,
     feedback_timer: bool,
     least_loss_event_rate: LossEventRate,
+    initial_window: InitialWindow,
     retransmit_timeout: RetransmitTimeout,
     link_cap: bool,
 });

@@ -84,6 +84,7 @@ impl Sender {
             small_packets: variant.small_packets,
             rate: SendRateConfig {
                 faster_restart: tfrc.faster_restart,
+                initial_window: tfrc.initial_window,
                 least_loss_event_rate: tfrc.least_loss_event_rate,
                 retransmit_timeout: tfrc.retransmit_timeout,
                 ..SendRateConfig::default()
@@ -147,6 +148,11 @@ impl Sender {
             }
             _ => computed,
         };
+        // From a report, which is rounded, to the value computed, which is not, p may rise by less than a packet per loss
+        // interval. Nothing was lost; the law would take it for a loss in a data-limited interval and halve X_recv.
+        let last = self.tfrc.tfrc().loss_event_rate();
+        let is_rounding = !new_event && rate > last && rate.to_inverse() == last.to_inverse();
+        let rate = if is_rounding { last } else { rate };
         let (restoration, first) = self.restored;
         let is_known = restoration == self.tfrc.restorations();
         let lost = self.losses.newest_loss().is_some_and(|lost| is_known && !lost.is_before(first));

@@ -1,7 +1,7 @@
 //! Delivery in order: datagrams wait for preceding ones.
 
 use whimbrel_control::reordering::{LatenessMeter, Output, ReorderBuffer, ReorderConfig};
-use whimbrel_control::tfrc::send_rate::initial_window;
+use whimbrel_control::window::InitialWindow;
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use whimbrel_wire::SeqNo;
 
@@ -95,7 +95,7 @@ impl Delivery {
             let kept = if measured.loss_event_rate > self.loss_event_rate { RATE_KEPT } else { 1.0 };
             self.loss_event_rate = measured.loss_event_rate;
             // Lower bound: the initial rate of slow start (Section 4.2), however little was received.
-            let initial = initial_window(self.largest) / rtt;
+            let initial = InitialWindow::Rfc6928.bytes(self.largest) / rtt;
             self.rate = (rate.max(initial) * RATE_AHEAD).max(self.rate * kept);
             self.buffer.set_rate(self.rate);
         }

@@ -95,7 +95,7 @@ fn a_standby_path_carries_data_in_neither_direction() {
 fn a_path_at_its_least_rate_carries_a_stream_a_round_trip_time_after_it_is_needed() {
     let settings = MultipathConfig::default().scheduler(SchedulerKind::Handover);
     let step = Duration::from_millis(50);
-    for outage in [20_000, 40_000] {
+    for outage in [30_000, 60_000] {
         let mut world = World::joined(&[Line::of(20), Line::of(35)], config(), settings.clone());
         world.lines.iter_mut().for_each(|line| line.is_dead = true);
         world.stream(End::Client, 0, outage / 50, step);

@@ -52,8 +52,8 @@ fn the_nominal_size_sets_the_initial_rate() {
         limit.inspect(|limit| sender.on_packet_size(Instant::ZERO, *limit));
         sender.snapshot().allowed_rate.unwrap().as_bytes_per_second()
     };
-    assert_eq!(rate(None), 4380.0 / 0.2);
-    assert_eq!(rate(Some(500)), 2000.0 / 0.2);
+    assert_eq!(rate(None), 14_600.0 / 0.2);
+    assert_eq!(rate(Some(500)), 5000.0 / 0.2);
 }
 
 /// RFC 5622, Section 8: of all its options, on a Data packet. (Only Data packets have no Acknowledgement

@@ -102,9 +102,9 @@ fn the_handshakes_round_trip_time_sets_the_initial_rate() {
     let mut sender = sender(Some(Duration::from_millis(100)));
     assert_eq!(sender.poll_send(ms(0), SIZE), SendVerdict::Now);
     send(&mut sender, 0, 1);
-    // min(4 1000, max(2 1000, 4380)) = 4000 bytes in 100 ms.
-    assert_eq!(rate(&sender), 40_000.0);
-    assert_eq!(sender.poll_send(ms(0), SIZE), SendVerdict::At(ms(25)));
+    // min(10 1000, max(2 1000, 14600)) = 10,000 bytes in 100 ms.
+    assert_eq!(rate(&sender), 100_000.0);
+    assert_eq!(sender.poll_send(ms(0), SIZE), SendVerdict::At(ms(10)));
     assert_eq!(sender.poll_timeout(), Some(ms(400)));
 }
 
