@@ -15,22 +15,20 @@ pub const SQRT_RTT_FILTER: f64 = 0.9;
 /// time.
 pub const MIN_RTT: Duration = Duration::from_micros(1);
 
-/// Number of first samples of data that replace the estimate. RFC 5348, Section 4.3 has it for the first one: "if no feedback
-/// has been received before, R = R_sample". Radios wake up for the first packets of a connection or of a path, which then
-/// take 100 to 300 ms more than any later one; in an average, the first samples would hold the rate down for dozens of round-trip
-/// times. TFRC "is not sensitive to the precise value for the filter constant q" (Section 4.3).
-pub const REPLACING_SAMPLES: u8 = 4;
+/// Number of first samples of data that replace an estimate if they are much shorter than it. RFC 5348, Section 4.3 has
+/// "R = R_sample" for the first one; radios wake up for the first packets of a connection or of a path, which then take 100 to
+/// 300 ms more than any later one, and in an average they would hold the rate down for dozens of round-trip times. TFRC "is not
+/// sensitive to the precise value for the filter constant q" (Section 4.3).
+pub const CORRECTING_SAMPLES: u8 = 4;
 
 /// R and R_sqmean, the long-term average of its square root.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct RoundTripEstimate {
     averages: Option<Averages>,
-    /// `true` if the estimates belong to another path.
+    /// `true` if the estimates belong to another path, so that the next sample replaces them.
     stale: bool,
-    /// Number of samples to come that replace the estimates.
-    replacing: u8,
-    /// `true` if the samples to come replace one that was not taken from data.
-    preliminary: bool,
+    /// Number of samples to come that can correct the estimates.
+    correcting: u8,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -50,7 +48,8 @@ impl RoundTripEstimate {
     pub fn on_sample(&mut self, sample: Duration) {
         let latest = sample.max(MIN_RTT).as_secs_f64();
         let sqrt = libm::sqrt(latest);
-        let (smoothed, sqrt_mean) = match self.averages.filter(|_| self.replacing == 0) {
+        let is_replaced = self.stale || self.is_corrected_by(sample);
+        let (smoothed, sqrt_mean) = match self.averages.filter(|_| !is_replaced) {
             None => (latest, sqrt),
             Some(past) => (
                 RTT_FILTER * past.smoothed + (1.0 - RTT_FILTER) * latest,
@@ -59,20 +58,19 @@ impl RoundTripEstimate {
         };
         let rounded = Duration::from_secs_f64(smoothed);
         let averages = Some(Averages { smoothed, rounded, sqrt_mean, latest });
-        let replacing = self.replacing.saturating_sub(1);
-        *self = Self { averages, stale: false, replacing, preliminary: self.preliminary && replacing > 0 };
+        *self = Self { averages, stale: false, correcting: self.correcting.saturating_sub(1) };
     }
 
-    /// Processes a sample that was not taken from data, such as that of a handshake: the first samples of data replace it.
+    /// Processes a sample that was not taken from data, such as that of a handshake: the first samples of data correct it.
     pub fn on_preliminary_sample(&mut self, sample: Duration) {
         self.on_sample(sample);
-        (self.replacing, self.preliminary) = (REPLACING_SAMPLES, true);
+        self.correcting = CORRECTING_SAMPLES;
     }
 
-    /// `true` if the initial rate was derived from an estimate that `sample`, one of the first of data, shows to be more
-    /// than half again as long as it should be.
+    /// `true` if `sample`, one of the first of data, shows that the estimate is more than half again as long as it should be.
     pub fn is_corrected_by(&self, sample: Duration) -> bool {
-        self.preliminary && self.smoothed().is_some_and(|smoothed| sample * 3 < smoothed * 2)
+        let can_correct = self.correcting > 0 && !self.stale;
+        can_correct && self.smoothed().is_some_and(|smoothed| sample * 3 < smoothed * 2)
     }
 
     /// Processes a sample that includes a time without any feedback: it is limited to twice the estimate.
@@ -82,16 +80,14 @@ impl RoundTripEstimate {
     /// once per round-trip time, so that each of the dozens of samples that reduce the estimate again takes
     /// that long. If the path did become that long, the samples of the next packets show it.
     pub fn on_sample_over_silence(&mut self, sample: Duration) {
-        let Some(smoothed) = self.smoothed().filter(|_| !self.stale) else { return self.on_sample(sample) };
-        // Such a sample does not replace the estimate either.
-        let replacing = core::mem::take(&mut self.replacing);
-        self.on_sample(sample.min(smoothed * 2));
-        self.replacing = replacing;
+        let most = self.smoothed().filter(|_| !self.stale).map_or(Duration::MAX, |smoothed| smoothed * 2);
+        self.on_sample(sample.min(most));
     }
 
-    /// Prepares for a path change: the next samples replace the estimate, which is used until then.
+    /// Prepares for a path change: the next sample replaces the estimate, which is used until then, and those after it can
+    /// correct it.
     pub fn expect_other_path(&mut self) {
-        (self.stale, self.replacing, self.preliminary) = (true, REPLACING_SAMPLES, false);
+        (self.stale, self.correcting) = (true, CORRECTING_SAMPLES);
     }
 
     /// Replaces the estimate by the last sample: the average lags behind a queue that has just filled.

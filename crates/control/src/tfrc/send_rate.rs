@@ -2,7 +2,8 @@
 //!
 //! [`SendRate`] is the law of RFC 5348, Sections 4.2 to 4.4: it starts with an initial window per round-trip
 //! time, doubles each round-trip time until the first loss, then follows the throughput equation, and never
-//! exceeds twice the reported receive rate. Without feedback the rate is halved. Timers, pacing and measurements are those of [`TfrcSender`](super::TfrcSender).
+//! exceeds twice the reported receive rate. Without feedback the rate is halved. Timers, pacing and
+//! measurements are those of [`TfrcSender`](super::TfrcSender).
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
@@ -40,6 +41,7 @@ impl PathEstimate {
     pub fn initial_rate(&self) -> DataRate {
         self.first_rate(InitialWindow::Rfc3390)
     }
+
     /// The same with another initial window.
     fn first_rate(&self, window: InitialWindow) -> DataRate {
         window.bytes(self.max_segment_size) / self.rtt

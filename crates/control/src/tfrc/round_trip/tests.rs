@@ -38,34 +38,39 @@ fn a_sample_of_zero_is_raised_to_the_minimum() {
 }
 
 #[test]
-fn after_a_path_change_the_next_samples_replace_the_estimate() {
+fn after_a_path_change_the_next_sample_replaces_the_estimate() {
     let mut estimate = RoundTripEstimate::default();
     estimate.expect_other_path();
     estimate.on_sample(Duration::from_millis(100));
     estimate.expect_other_path();
     assert_eq!(estimate.smoothed(), Some(Duration::from_millis(100)), "until then the estimate is kept");
-    for sample in [300, 25, 22, 20].map(Duration::from_millis) {
-        estimate.on_sample(sample);
-        assert_eq!(estimate.smoothed(), Some(sample));
+    // The radio wakes up for the first packet. The average of 20 and 30 ms follows.
+    for (sample, expected) in [(300, 300), (20, 20), (30, 21)] {
+        estimate.on_sample(Duration::from_millis(sample));
+        assert_eq!(estimate.smoothed(), Some(Duration::from_millis(expected)));
     }
-    // 0.9 20 + 0.1 30.
-    estimate.on_sample(Duration::from_millis(30));
-    assert_eq!(estimate.smoothed(), Some(Duration::from_millis(21)));
 }
 
 /// A radio that wakes up delays the handshake and the first data.
 #[test]
-fn the_first_samples_of_data_replace_that_of_the_handshake() {
+fn the_first_samples_of_data_correct_that_of_the_handshake() {
     let mut estimate = RoundTripEstimate::default();
     estimate.on_preliminary_sample(Duration::from_millis(300));
     assert_eq!(estimate.smoothed(), Some(Duration::from_millis(300)));
-    for sample in [300, 170, 40, 44] {
-        estimate.on_sample(Duration::from_millis(sample));
-        assert_eq!(estimate.smoothed(), Some(Duration::from_millis(sample)));
-        assert!((estimate.damping() - 1.0).abs() < 1e-9, "there is no long-term average yet");
+    // 0.9 300 + 0.1 200 = 290; two thirds of that are 193.
+    for (sample, expected, is_corrected) in
+        [(200, 290, false), (170, 170, true), (40, 40, true), (30, 39, false), (25, 37, false)]
+    {
+        let sample = Duration::from_millis(sample);
+        assert_eq!(estimate.is_corrected_by(sample), is_corrected, "{sample:?}");
+        estimate.on_sample(sample);
+        assert_eq!(estimate.smoothed().map(|rtt| rtt.as_millis()), Some(expected));
+        assert!(
+            !is_corrected || (estimate.damping() - 1.0).abs() < 1e-9,
+            "there is no long-term average yet"
+        );
     }
-    estimate.on_sample(Duration::from_millis(54));
-    assert_eq!(estimate.smoothed(), Some(Duration::from_millis(45)));
+    assert!(!estimate.is_corrected_by(MIN_RTT), "not after the first four");
 }
 
 #[test]
