@@ -10,6 +10,8 @@ from whimbrel.scenario import Scenario
 
 TCPS = {"reno": "tcp-reno", "cubic": "tcp-cubic", "veno": "tcp-veno"}
 CCID2, CCID3, UDP = "ccid2", "ccid3", "udp"
+TFRC: Mapping[str, Any] = {"transport": "dccp", "ccid": 3, "dccp": {"initial_window": "rfc3390"}}
+"""CCID 3 with the initial window of Linux, RFC 3390's."""
 NAMES = {
     "tcp-reno": "TCP Reno",
     "tcp-cubic": "TCP Cubic",
@@ -147,8 +149,10 @@ def _load(scheme: str, size: int, bed: Bed) -> dict[str, Any]:
     if scheme == UDP:
         mbps = bed.udp_mbps[size] * (size + HEADERS[UDP]) / size
         return {"transport": "udp", "traffic": {"kind": "cbr", "rate": f"{mbps:.6g} Mbit/s"}}
-    if scheme in (CCID2, CCID3):
-        return {"transport": "dccp", "ccid": int(scheme[-1])}
+    if scheme == CCID2:
+        return {"transport": "dccp", "ccid": 2}
+    if scheme == CCID3:
+        return dict(TFRC)
     law = scheme.removeprefix("tcp-")
     tcp: dict[str, Any] = {
         "variant": "sack",

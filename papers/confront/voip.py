@@ -21,6 +21,7 @@ from whimbrel.papers.confront.topology import (
     CCID3,
     HEADERS,
     NAMES,
+    TFRC,
     UDP,
     Times,
     roaming_tablet,
@@ -54,7 +55,7 @@ METRICS = [
 TRANSPORTS: Mapping[str, dict[str, Any]] = {
     UDP: {"transport": "udp"},
     CCID2: {"transport": "dccp", "ccid": 2},
-    CCID3: {"transport": "dccp", "ccid": 3},
+    CCID3: dict(TFRC),
 }
 
 

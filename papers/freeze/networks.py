@@ -59,14 +59,15 @@ RFC: Mapping[str, Any] = {
 
 TFRC: Mapping[str, Any] = {
     "ecn": False,
+    "initial_window": "rfc3390",
     "rtt_estimate": False,
     "oscillation_damping": False,
     "sequence_window": 100_000,
     **NS2,
 }
-"""TFRC as in ns-2's DCCP, without options: no ECN, no damping (`table3` shows both), nothing that makes data
-packets longer; and a Sequence Window that never stops a sender whose packets are not acknowledged
-(README.md)."""
+"""TFRC as in ns-2's DCCP, with the initial window of RFC 5348 and without options: no ECN, no damping
+(`table3` shows both), nothing that makes data packets longer; and a Sequence Window that never stops a sender
+whose packets are not acknowledged (README.md)."""
 
 DATA_SHARE = PAYLOAD / (PAYLOAD + 36)
 """The share of a link's rate left for data: IPv4 and DCCP have 36 bytes of headers."""

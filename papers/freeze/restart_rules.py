@@ -72,7 +72,13 @@ def scenario(row: str, column: str) -> Scenario:
         "payload": f"{PAYLOAD} B",
         "traffic": {"kind": "cbr", "rate": f"{STREAM_KBPS * (PAYLOAD + HEADERS) / PAYLOAD:g} kbit/s"},
         "start_jitter": "500 ms",
-        "dccp": {"ecn": False, "sequence_window": 10_000, "rtt_estimate": True, "send_queue": 8},
+        "dccp": {
+            "ecn": False,
+            "initial_window": "rfc3390",
+            "sequence_window": 10_000,
+            "rtt_estimate": True,
+            "send_queue": 8,
+        },
     }
     handover: dict[str, Any] = {
         "time": f"{BEFORE_S:g} s",

@@ -84,6 +84,8 @@ def flow(scheme: str) -> dict[str, Any]:
     if scheme == "udp":
         return made | {"transport": "udp"}
     dccp: dict[str, Any] = {"ecn": False, "sequence_window": 10_000}
+    if scheme != "ccid2":
+        dccp["initial_window"] = "rfc3390"
     if scheme == "freeze":
         dccp["freeze"] = {}
     if scheme == "silence":

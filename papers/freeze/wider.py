@@ -61,7 +61,7 @@ def scenario(_row: str, column: str) -> Scenario:
                     "to": "phone",
                     "transport": "dccp",
                     "payload": "1000 B",
-                    "dccp": dict(COLUMNS[column]),
+                    "dccp": {"initial_window": "rfc3390", **COLUMNS[column]},
                 }
             ],
             "handover": [handover],

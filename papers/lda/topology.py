@@ -281,6 +281,8 @@ def sender(scheme: str, guard: bool = False, assumed: Assumed = USUAL) -> dict[s
         "dccp": {
             # No option that occurs only sometimes: every data packet has the paper's size.
             "rtt_estimate": False,
+            # As in ns (`rate_init_option_`) and in RFC 5348.
+            "initial_window": "rfc3390",
             "oscillation_damping": assumed.damping,
             "guard": guard,
             "clock_correction": assumed.corrects_clock,

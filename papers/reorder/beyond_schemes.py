@@ -65,7 +65,7 @@ def flow(dccp: Mapping[str, Any], **changes: Any) -> dict[str, Any]:  # noqa: AN
         "ccid": 3,
         "packet_size": f"{PACKET} B",
         "start_jitter": "1 s",
-        "dccp": {"ecn": False, "sequence_window": 10_000, **dccp},
+        "dccp": {"ecn": False, "initial_window": "rfc3390", "sequence_window": 10_000, **dccp},
         **changes,
     }
 

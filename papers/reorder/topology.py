@@ -147,6 +147,7 @@ def flow(
         "payload": f"{assumed.payload} B",
         "dccp": {
             "ecn": False,
+            "initial_window": "rfc3390",
             "rtt_estimate": False,
             "sequence_window": 10_000,
             "forgive_late": assumed.forgive_late,

@@ -76,7 +76,8 @@ WHOLE_CYCLE = ("cycle", "cycle-cap")
 def scenario(row: str, column: str) -> Scenario:
     """The way from one access point to the next."""
     cells = CELLS[row]
-    dccp: dict[str, Any] = {"ecn": False, "sequence_window": 10_000, **SCHEMES[column]}
+    common = {"ecn": False, "initial_window": "rfc3390", "sequence_window": 10_000}
+    dccp: dict[str, Any] = {**common, **SCHEMES[column]}
     if "freeze" in dccp:
         dccp["freeze"] = {**dccp["freeze"], "follows_station": True}
     points = [(0.0, 1, cells.old), (2.0 * RANGE_M, 6, cells.new)]

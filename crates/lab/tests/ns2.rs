@@ -166,11 +166,16 @@ impl Ours {
         Self::run(topology, &document)
     }
 
-    /// With TFRC as ns-2 has it, as far as there are switches: damped (RFC 5348, Section 4.5), t_RTO on a clock of 100 ms, and loss
-    /// events by the round-trip time.
+    /// With TFRC as ns-2 has it, as far as there are switches: damped (RFC 5348, Section 4.5), t_RTO on a clock of 100 ms, loss
+    /// events by the round-trip time, and the initial window of RFC 3390 (`rate_init_option_`).
     fn tfrc_like_ns2(topology: Topology, damped: bool) -> Self {
         let mut document = topology.document();
-        for (key, value) in [("oscillation_damping", damped.to_string()), ("timeout_tick", "100 ms".into())] {
+        let settings = [
+            ("oscillation_damping", damped.to_string()),
+            ("timeout_tick", "100 ms".into()),
+            ("initial_window", "rfc3390".into()),
+        ];
+        for (key, value) in settings {
             document.set(&format!("flow[0].dccp.{key}"), &value).unwrap();
         }
         document.set("flow[0].dccp.rtt_estimate", "true").unwrap();

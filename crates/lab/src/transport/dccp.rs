@@ -93,8 +93,14 @@ impl Transport for Dccp {
             idle(&mut notes, &details, dccp, &["reorder_size"], "without `reorder_delay` nothing waits");
         }
         if mechanisms.mechanism(ccid).is_some_and(|mechanism| mechanism.profile().needs_ack_vector) {
-            let tfrc =
-                ["oscillation_damping", "faster_restart", "forgive_late", "loss_detection", "rtt_estimate"];
+            let tfrc = [
+                "oscillation_damping",
+                "faster_restart",
+                "forgive_late",
+                "initial_window",
+                "loss_detection",
+                "rtt_estimate",
+            ];
             idle(&mut notes, &details, dccp, &tfrc, &format!("{ccid} has no such thing"));
         }
         notes

@@ -135,6 +135,7 @@ pub(super) fn configured(ccid: u8, classifier: Classifier, details: &Details) ->
         tfrc.history_discounting = details.history_discounting;
         tfrc.feedback_timer = details.feedback_timer;
         tfrc.least_loss_event_rate = LossEventRate::new(details.least_loss_event_rate.0);
+        tfrc.initial_window = details.initial_window.into();
         tfrc.send_rtt_estimate = details.rtt_estimate;
         tfrc.differentiation = differentiation;
         tfrc.link_cap = details.link_cap;

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use whimbrel_control::window;
 use whimbrel_scenario::quantity::{Probability, Time};
 
 use super::classification::Classification;
@@ -48,6 +49,9 @@ pub struct Details {
     /// TFRC: the least loss event rate used in the throughput equation; 0 for no floor. ns-2's DCCP and Linux, which
     /// look the equation up in a table, have 1e-5.
     pub least_loss_event_rate: Probability,
+    /// TFRC: the standard of the initial window, which is the amount allowed in the first round-trip time: `"rfc6928"` or, as in RFC 5348 and
+    /// ns-2's TFRC, `"rfc3390"`.
+    pub initial_window: InitialWindow,
     /// D_max: the longest time for which the receiver holds a packet that arrived before earlier ones, so that delivery is in
     /// order, and TFRC does not count late packets as lost. No reorder buffer by default.
     pub reorder_delay: Option<Time>,
@@ -103,6 +107,7 @@ impl Default for Details {
             history_discounting: true,
             feedback_timer: true,
             least_loss_event_rate: Probability(0.0),
+            initial_window: InitialWindow::Rfc6928,
             reorder_delay: None,
             reorder_size: ReorderSize::default(),
             reorder_adapts: false,
@@ -117,6 +122,25 @@ impl Default for Details {
             data_checksum: false,
             deliver_corrupt: false,
             rtt_estimate: true,
+        }
+    }
+}
+
+/// The standard of TFRC's initial window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum InitialWindow {
+    /// Two to four segments.
+    Rfc3390,
+    /// Ten segments.
+    Rfc6928,
+}
+
+impl From<InitialWindow> for window::InitialWindow {
+    fn from(standard: InitialWindow) -> Self {
+        match standard {
+            InitialWindow::Rfc3390 => Self::Rfc3390,
+            InitialWindow::Rfc6928 => Self::Rfc6928,
         }
     }
 }
