@@ -227,6 +227,33 @@ fn a_reported_rate_that_discounts_the_history_is_used() {
     }
 }
 
+/// The receiver discounts its history, and then no more: 1/p is 63, as reported, and then 62.5, as computed, which is also
+/// reported as 63. Nothing was lost. A loss would limit a sender with little data to 0.85 X_recv.
+#[test]
+fn rounding_of_the_loss_event_rate_is_no_loss() {
+    let mut sender = sender(Some(Duration::from_millis(100)));
+    let lengths = |newest| intervals(&[(newest - 1, 1, newest), (19, 1, 20), (100, 0, 100)]);
+    let mut rates = Vec::new();
+    // 50 packets per second, each acknowledged after five more.
+    for n in 1..=230 {
+        send(&mut sender, 20 * n, n);
+        let newest = match n - 5 {
+            150 => 30,
+            155 => 35,
+            225 => 105,
+            _ => continue,
+        };
+        let options = [elapsed(0), wire::receive_rate(50_000), lengths(newest), wire::loss_event_rate(63)];
+        acknowledge(&mut sender, 20 * n, n - 5, &options);
+        rates.push(rate(&sender));
+    }
+    // The loss, its end, and no other.
+    assert_eq!(rates[0], 42_500.0);
+    assert!(rates[1] > 80_000.0, "{rates:?}");
+    assert_eq!(rates[2], rates[1]);
+    assert_eq!(sender.snapshot().loss_event_rate, Some(1.0 / 63.0));
+}
+
 #[test]
 fn an_older_acknowledgement_is_ignored() {
     let mut sender = sender(None);
