@@ -55,7 +55,8 @@ fn a_lossless_link_is_filled_by_either_congestion_control() {
     for ccid in ["2", "3"] {
         let record = simulate(PATH, &[("flow.flow.ccid", ccid), ("simulation.warm_up", "10 s")]);
         let share = number(&record, "throughput_bps") / 1e6;
-        assert!((0.93..=1.0).contains(&share), "CCID {ccid}: {share}");
+        // A packet counts when its last bit leaves, so that 20 s can have one more than they carry.
+        assert!((0.93..=1.0 + 762.0 * 8.0 / 20e6).contains(&share), "CCID {ccid}: {share}");
     }
 }
 
@@ -230,7 +231,9 @@ traffic = { kind = "cbr", rate = "1300 kbit/s" }
 /// feedback on, after 0.45 s.
 #[test]
 fn a_slow_handshake_does_not_slow_the_first_second_of_a_stream() {
-    for (ccid, least) in [("2", 0.93 * 1300e3), ("3", 0.93 * 1300e3), ("4", 0.95 * 0.55 * 100.0 * 1164.0 * 8.0)] {
+    for (ccid, least) in
+        [("2", 0.93 * 1300e3), ("3", 0.93 * 1300e3), ("4", 0.95 * 0.55 * 100.0 * 1164.0 * 8.0)]
+    {
         let rate = number(&simulate(WAKING_RADIO, &[("flow.video.ccid", ccid)]), "throughput_bps");
         assert!(rate > least, "CCID {ccid}: {rate} bit/s");
     }

@@ -28,7 +28,8 @@ from = "server"
 to = "phone"
 transport = "dccp"
 payload = "1000 B"
-dccp = { freeze = {} }
+# The handovers are at phases of the loss events, which another start would move.
+dccp = { initial_window = "rfc3390", freeze = {} }
 [[handover]]
 time = "60 s"
 link = "access"
@@ -40,7 +41,8 @@ interval = "50 ms"
 "#;
 
 /// Without a warning, and without the freeze feature.
-const UNAWARE: &[(&str, &str)] = &[("handover[0].freeze.flows", "[]"), ("flow[0].dccp", "{}")];
+const UNAWARE: &[(&str, &str)] =
+    &[("handover[0].freeze.flows", "[]"), ("flow[0].dccp", "{ initial_window = 'rfc3390' }")];
 
 fn intervals(record: &Record) -> &Table {
     record.table("intervals").expect("intervals")
