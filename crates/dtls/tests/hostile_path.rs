@@ -44,7 +44,9 @@ fn handshakes_succeed_under_loss_duplication_and_reordering() {
         let jitter = Duration::from_millis(5 * (seed % 20));
         let path = Path { jitter, lost: 15, doubled: 15, ..Path::clean() };
         let ccid = if seed % 2 == 0 { Ccid::TFRC } else { Ccid::TCP_LIKE };
-        let mut world = World::new(seed, path, config(ccid), pair(seed));
+        // 47 of these packets leave in the first round-trip time, and the jitter reorders all of them. The Sequence Window of 100, which
+        // DCCP starts with, ends 25 packets below the greatest number (RFC 4340, Section 7.5.1).
+        let mut world = World::new(seed, path, config(ccid).sequence_window(400), pair(seed));
         let began = world.now;
         assert!(world.connect(second(30)), "seed {seed}: {:?} {:?}", world.client, world.server);
         longest = longest.max((world.now - began).as_secs_f64());
@@ -89,7 +91,8 @@ fn no_record_is_sent_again_while_the_first_copy_waits_for_congestion_control() {
 #[test]
 fn the_handshake_passes_a_path_of_750_bytes() {
     let mut world = world(Path { mtu: 750, ..Path::clean() });
-    assert!(world.connect(second(5)));
+    // 0.7 s; in one of four runs, whose keys and signatures are random, up to 5.3 s.
+    assert!(world.connect(second(10)));
 }
 
 /// The largest datagram according to the last event of the client.
