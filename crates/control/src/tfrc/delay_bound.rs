@@ -22,7 +22,8 @@
 //! # Interruptions
 //!
 //! The law begins anew, in slow start, after each restoration of the rate (a freeze has ended) and after a time without reports,
-//! since the path may be another one, and TFRC's rate, which was reduced in the meantime, grows by doubling. While the rate is being restored, it is not bounded.
+//! since the path may be another one, and TFRC's rate, which was reduced in the meantime, grows by doubling. It does so with the first report of a packet
+//! sent after that time: until then the queue is unknown, and the rate stays. While the rate is being restored, it is not bounded.
 
 use whimbrel_units::{DataRate, Duration, Instant};
 
@@ -67,6 +68,8 @@ pub struct DelayBound {
     is_silent: bool,
     /// Arrival time of the first report after that: the delay of packets sent before is no measure of the queue.
     resumed: Instant,
+    /// `true` since then, until a packet sent after it is reported: the rate stays.
+    is_blind: bool,
     restorations: u64,
 }
 
@@ -82,6 +85,7 @@ impl DelayBound {
             last_report: None,
             is_silent: false,
             resumed: Instant::ZERO,
+            is_blind: false,
             restorations: 0,
         }
     }
@@ -103,9 +107,8 @@ impl DelayBound {
             self.on_path_change(sender);
         }
         if core::mem::take(&mut self.is_silent) {
-            self.law.restart(sender.unbounded_rate());
             self.resumed = now;
-            sender.set_bound(DataRate::INFINITE);
+            self.is_blind = true;
         }
         let elapsed = self.last_report.replace(now).map(|last| now.saturating_since(last).as_secs_f64());
         let Some(rtt) = sender.rtt() else { return };
@@ -122,7 +125,7 @@ impl DelayBound {
             Some(sample) => self.delay.on_sample(now, i64::try_from(sample.as_nanos()).unwrap_or(i64::MAX)),
             None => QueueEstimate { change: 0.0, ..self.estimate },
         };
-        if self.law.is_in_slow_start() {
+        if core::mem::take(&mut self.is_blind) || self.law.is_in_slow_start() {
             // TFRC doubles X once per round-trip time, and Faster Restart increases it fourfold: the law follows.
             self.law.restart(sender.unbounded_rate());
         }
@@ -148,9 +151,10 @@ impl DelayBound {
     /// at most, so that half of X is no reduction.
     pub fn on_nofeedback(&mut self, sender: &mut TfrcSender) {
         self.is_silent = true;
-        if let (false, Some(rtt)) = (self.law.is_in_slow_start(), sender.rtt()) {
-            sender.set_bound(self.law.halve(least(sender, rtt)));
-        }
+        let Some(rtt) = sender.rtt() else { return };
+        let least = least(sender, rtt);
+        let rate = if self.law.is_in_slow_start() { sender.allowed_rate() } else { self.law.halve(least) };
+        sender.set_bound(rate.max(least));
     }
 
     /// Forgets the path: the law begins anew, in slow start.
