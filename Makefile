@@ -52,12 +52,12 @@ export PROPTEST_RNG_SEED ?= 1
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-rtp -p whimbrel-repair -p whimbrel-wifi -p whimbrel-netsim
 
-.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick live live-quick c-library publish-check
+.PHONY: run test check bench instructions faults mutants properties fuzz docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick live live-quick c-library publish-check
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
 
-test: tools lint compliance deny publish-check wasm rust-tests validation-check fuzz-check docs python-tests instructions interop-quick handover-quick reorder-real-quick emulation-quick netem-quick bonded-quick live-quick
+test: tools lint compliance deny publish-check wasm rust-tests validation-check docs python-tests instructions interop-quick handover-quick reorder-real-quick emulation-quick netem-quick bonded-quick live-quick
 	echo "== make test: all passed"
 
 check: tools
@@ -225,12 +225,6 @@ properties: tools
 
 fuzz: tools
 	scripts/fuzz.sh $(FUZZ_SECONDS)
-
-# The targets themselves are built and run by the Rust tests (crates/fuzzing); this checks their wrappers. The dependencies are those
-# that clippy has checked.
-fuzz-check: tools
-	echo "== fuzz targets"
-	$(CARGO) check --quiet --manifest-path fuzz/Cargo.toml --target-dir target --no-default-features --bins
 
 docs: extension
 	echo "== documents"

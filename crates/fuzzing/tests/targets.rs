@@ -84,7 +84,10 @@ fn each_target_has_a_wrapper_and_a_corpus() {
     for target in &targets {
         let wrapper = fuzz().join("fuzz_targets").join(target).with_extension("rs");
         let wrapper = std::fs::read_to_string(wrapper).expect("a wrapper");
-        assert!(wrapper.contains(&format!("whimbrel_fuzzing::{target}::check(data)")), "{target}: {wrapper}");
+        let whole = format!(
+            "#![no_main]\n\nlibfuzzer_sys::fuzz_target!(|data: &[u8]| whimbrel_fuzzing::{target}::check(data));\n"
+        );
+        assert_eq!(wrapper, whole, "{target}");
         assert!(manifest.contains(&format!("path = \"fuzz_targets/{target}.rs\"")), "{target}");
     }
 }
