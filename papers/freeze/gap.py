@@ -130,7 +130,7 @@ ITEM = Item(
     scenario=scenario,
     measure=measure,
     precision=Precision.exactly(5),
-    quick=Quick(precision=Precision.exactly(6), rows=("1", "100"), columns=("10", "54")),
+    quick=Quick(precision=Precision.exactly(4), rows=("1", "100"), columns=("10", "54")),
     run=run,
     is_drawn=False,
     row_label="R in ms",

@@ -344,7 +344,7 @@ def curve(pair: str, columns: Sequence[str]) -> Item:
         scenario=functools.partial(_curve_scenario, pair=pair),
         measure=_curve,
         precision=TWENTY,
-        quick=Quick(precision=Precision.exactly(3)),
+        quick=Quick(precision=Precision.exactly(1)),
         is_drawn=False,
         charts=functools.partial(drawing.over_time, marks={"link lost": -gap, "back": 0.0}),
         row_label="Time after the reconnection in s",

@@ -140,7 +140,7 @@ def item(key: str, title: str, source: str, rows: Sequence[str], columns: Sequen
         scenario=scenario,
         measure=measure,
         precision=Precision.exactly(10),
-        quick=Quick(precision=Precision.exactly(4 if len(rows) > 1 else 12), rows=rows[:3]),
+        quick=Quick(precision=Precision.exactly(2 if len(rows) > 1 else 7), rows=rows[:3]),
         row_label="Gap in s",
         note="Times from the moment that the new network is usable; the gap begins at a random moment.",
     )

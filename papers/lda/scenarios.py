@@ -80,7 +80,7 @@ def _item(
         measure=functools.partial(_measure, name=name),
         precision=TEN,
         quick=Quick(
-            precision=TEN if key == "fig10" or len(rows) == 1 else Precision.exactly(4),
+            precision=TEN if len(rows) == 1 else Precision.exactly(6 if key == "fig10" else 4),
             rows=[row for row in rows if row in quick_rows],
         ),
         row_label="Flows",
