@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 """Writes the cellular test cases of RFC 8869, Section 2, below examples/: rates of a cell, and scenarios.
 
-Usage: .venv/bin/python scripts/make_cell.py
+Usage: .venv/bin/python scripts/make_cell.py [--seed 1] [--out examples]
 
 The cell is computed after RFC 8869, Section 2.1.2: 21 cells, 3GPP cases 1 and 3 (3GPP TR 36.814, Table
 A.2.1.1-1), users who arrive by a Poisson process, stay for 30 s and move, and a proportional fair scheduler
 over 10 MHz. The efficiency of a link follows TR 36.942, Section A.2. The other cells are fully loaded; a user
 stays in its cell.
 
-The files are in the repository; run this to change them. A test checks that it reproduces them.
+The files are in the repository; run this to change them. A test checks that it reproduces them. The rate of a
+cell depends on who calls at a time, so that its recording always starts at the beginning; other seeds compute
+cells with other users, which are repetitions of a case.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +41,7 @@ PATHS = 8
 FAIRNESS_S = 1.0
 """Time constant of the mean rate of the scheduler."""
 SEED = 1
-"""The same for all cases: the same users at other distances, with other speeds."""
+"""Of the files in the repository. The same for all cases: the same users at other distances and speeds."""
 MIN_DISTANCE_M = 35.0
 SHADOWING_DB = 8.0
 SHADOWING_M = 50.0
@@ -199,9 +202,9 @@ def arrivals(case: Case, random: np.random.Generator) -> list[float]:
         times.append(now)
 
 
-def simulate(case: Case) -> tuple[list[float], list[tuple[float, float]]]:
+def simulate(case: Case, seed: int = SEED) -> tuple[list[float], list[tuple[float, float]]]:
     """Rates of the cell in Mbit/s, each for a step, and the beginning and the end of each call."""
-    random = np.random.default_rng(SEED)
+    random = np.random.default_rng(seed)
     users = [User(case, start, random) for start in arrivals(case, random)]
     rates = []
     for step in range(round(DURATION_S / STEP_S)):
@@ -245,7 +248,8 @@ def scenario(case: Case, calls: list[tuple[float, float]]) -> str:
 # RFC 8869, {case.title}.
 # {case.about}, {case.speed_kmh:g} km/h, {case.intensity:g} users on average, of whom each calls for 30 s,
 # and TCP of up to {case.tcp_mbps:g} Mbit/s. A computed cell, whose users have a queue each
-# (scripts/make_cell.py); evaluated from 30 to 60 s.
+# (scripts/make_cell.py; --seed computes others); evaluated from 30 to 60 s. Its rate is that of these calls,
+# so that it starts at the beginning.
 title = "RFC 8869, {case.title}"
 
 [variables]
@@ -329,10 +333,16 @@ interval = "1 s"
 
 def main() -> None:
     """Writes the files."""
+    parser = argparse.ArgumentParser(description="Computes the cellular test cases of RFC 8869.")
+    parser.add_argument("--seed", type=int, default=SEED, help="of users and channels (default: %(default)s)")
+    parser.add_argument("--out", type=Path, default=EXAMPLES, help="folder (default: the examples)")
+    given = parser.parse_args()
+    for folder in ("traces", "rfc8869"):
+        (given.out / folder).mkdir(parents=True, exist_ok=True)
     for case in CASES:
-        rates, calls = simulate(case)
-        (EXAMPLES / "traces" / f"cell_{case.key}.tsv").write_text(trace(case, rates))
-        (EXAMPLES / "rfc8869" / f"{case.key}.toml").write_text(scenario(case, calls))
+        rates, calls = simulate(case, given.seed)
+        (given.out / "traces" / f"cell_{case.key}.tsv").write_text(trace(case, rates))
+        (given.out / "rfc8869" / f"{case.key}.toml").write_text(scenario(case, calls))
         low = np.percentile(rates, 5)
         print(f"{case.key}: {np.mean(rates):.1f} Mbit/s, 5th percentile {low:.1f}, {len(calls)} calls")
 
