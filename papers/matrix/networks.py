@@ -112,7 +112,8 @@ def _recorded(file: str) -> Callable[[], Document]:
         network = _wired(None, "300 packets")()
         link = network["link"][0]
         del link["rate"]
-        link["trace"] = {"file": str(recorded.path(file)), "format": recorded.FILES[file].form}
+        form = recorded.FILES[file].form
+        link["trace"] = {"file": str(recorded.path(file)), "format": form, "start": "random"}
         return network
 
     return document

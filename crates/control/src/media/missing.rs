@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use whimbrel_units::Duration;
+use whimbrel_units::{Duration, Instant};
 
 use super::{PacketReport, Reception, SentPacket};
 
@@ -13,8 +13,8 @@ const MOST: usize = 4096;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct MissingPackets {
     missing: Vec<SentPacket>,
-    /// The packet sent last of those that arrived.
-    newest: Option<SentPacket>,
+    /// Sending time of the newest packet that arrived.
+    newest: Instant,
 }
 
 impl MissingPackets {
@@ -24,27 +24,13 @@ impl MissingPackets {
         &mut self,
         packets: &[PacketReport],
         reordering: Duration,
-        lost: impl FnMut(&SentPacket),
-    ) {
-        self.judge(packets, |missing, newest| missing.sent_at + reordering <= newest.sent_at, lost);
-    }
-
-    /// Processes the packets of a report; calls `lost` for each missing packet that is lost by `is_lost`, which is given the packet
-    /// and the one sent last of those that arrived.
-    pub(super) fn judge(
-        &mut self,
-        packets: &[PacketReport],
-        is_lost: impl Fn(&SentPacket, &SentPacket) -> bool,
         mut lost: impl FnMut(&SentPacket),
     ) {
         for packet in packets {
             match packet.reception {
                 Reception::Missing => self.missing.push(packet.sent),
                 Reception::Arrived { .. } => {
-                    let is_newer = |newest: &SentPacket| newest.sent_at <= packet.sent.sent_at;
-                    if self.newest.as_ref().is_none_or(is_newer) {
-                        self.newest = Some(packet.sent);
-                    }
+                    self.newest = self.newest.max(packet.sent.sent_at);
                     self.missing.retain(|missing| missing.sequence != packet.sent.sequence);
                 }
             }
@@ -54,7 +40,7 @@ impl MissingPackets {
         let mut index = 0;
         self.missing.retain(|missing| {
             index += 1;
-            let is_lost = index <= excess || newest.is_some_and(|newest| is_lost(missing, &newest));
+            let is_lost = index <= excess || missing.sent_at + reordering <= newest;
             if is_lost {
                 lost(missing);
             }

@@ -7,7 +7,7 @@ use super::frames::Frames;
 use super::window::{Congestion, ReferenceWindow};
 use super::{MarkAverage, Scream, ScreamConfig, ScreamEcn};
 use crate::media::path::{Path, Sample, lost_after, mean, queue_ms, run};
-use crate::media::{Feedback, MediaController, PacketReport, RateLimits, Reception, SentPacket};
+use crate::media::{MediaController, RateLimits, SentPacket};
 
 fn limits() -> RateLimits {
     RateLimits {
@@ -233,22 +233,4 @@ fn the_rate_falls_while_frames_wait_for_others_and_rises_again() {
     assert_eq!(frames.divisor(), 1.5);
     (200..300).for_each(|frame| frames.on_sent(&packet(frame, 0)));
     assert!(frames.divisor() < 1.3, "{}", frames.divisor());
-}
-
-#[test]
-fn the_time_between_frames_is_no_reordering() {
-    let lost_with = |wait_ms: u64| {
-        let mut law = scream(ScreamEcn::Off);
-        let report = |frame, wait, reception| PacketReport { sent: packet(frame, wait), reception };
-        let arrived = |at| Reception::Arrived { at: Instant::from_millis(at), ecn: Ecn::NotEct };
-        let packets =
-            [report(0, 0, Reception::Missing), report(1, 0, arrived(30)), report(5, wait_ms, arrived(140))];
-        let now = Instant::from_millis(200);
-        let rtt = Some(Duration::from_millis(60));
-        law.on_feedback(&Feedback { now, packets: &packets, rtt, in_flight: ByteCount::new(0) });
-        law.loss_rate > 0.0
-    };
-    // The last packet was sent 100 ms after the missing one: as much as between their frames, or 40 ms more.
-    assert!(!lost_with(0));
-    assert!(lost_with(40));
 }

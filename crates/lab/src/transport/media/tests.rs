@@ -13,6 +13,8 @@ use crate::payload::{Envelope, SimPayload};
 use crate::transport::{Content, FlowEnd, IpHeaders};
 use crate::{Document, run};
 
+mod scream_losses;
+
 /// Bytes of a packet with 960 bytes of media.
 const SIZE: u64 = 1000;
 
