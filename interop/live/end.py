@@ -32,8 +32,8 @@ SETTLE_S = 2.0
 DRAIN_S = 1.5
 """After the last frame, packets on the way arrive."""
 END_S = 10.0
-STARTING, STREAMING = 5, 10
-"""Priorities: programs of another run that start, which takes them processor time, do not delay a stream."""
+STREAMING = 10
+"""The real-time priority of programs while they carry the stream."""
 ENCODER_SHARE = 0.95
 """The part of the offered rate for which the encoder is set: packets need a little more than the video."""
 RECORD = struct.Struct("=QH")
@@ -68,7 +68,7 @@ class Programs:
         """From now on the programs run ahead of others, and their processor time counts."""
         for each in self.started:
             with contextlib.suppress(OSError):
-                hurry(STREAMING, *(int(thread.name) for thread in Path(f"/proc/{each.pid}/task").iterdir()))
+                hurry(*(int(thread.name) for thread in Path(f"/proc/{each.pid}/task").iterdir()))
         self.before_s = 0.0
         self.before_s = self.cpu_s()
 
@@ -87,15 +87,14 @@ class Programs:
                     each.wait(max(0.0, deadline - time.monotonic()))
 
 
-def hurry(priority: int, *threads: int) -> None:
+def hurry(*threads: int) -> None:
     """Runs threads ahead of processes of normal priority, if permitted.
 
-    A program that waits for a busy processor delays the stream, or the handshake from which SRT takes its
-    clock: the fault of the machine, not of the rival.
+    A program that waits for a busy processor delays the stream: the fault of the machine, not of the rival.
     """
     for each in threads:
         with contextlib.suppress(OSError):
-            os.sched_setscheduler(each, os.SCHED_RR, os.sched_param(priority))
+            os.sched_setscheduler(each, os.SCHED_RR, os.sched_param(STREAMING))
 
 
 class Offered:
@@ -125,7 +124,7 @@ def camera(plan: dict[str, Any], folder: Path) -> None:
     target = NEAR if plan["camera"] else (plan["viewer_address"], FAR)
     beside = Programs(plan["beside"]["camera"], folder / "beside")
     (folder / "started").touch()
-    hurry(STREAMING, 0)
+    hurry(0)
     rival.begin()
     sent: list[tuple[int, int, int]] = []
     late_s = []
@@ -172,7 +171,7 @@ def viewer(plan: dict[str, Any], folder: Path) -> None:
             has_begun = False
             while not (folder / "sent").exists():
                 if not has_begun and (folder / "started").exists():
-                    hurry(STREAMING, 0)
+                    hurry(0)
                     rival.begin()
                     has_begun = True
                 with contextlib.suppress(TimeoutError):
@@ -199,7 +198,6 @@ def main() -> None:
     """Runs one end."""
     role, file = sys.argv[1:]
     plan = json.loads(Path(file).read_text())
-    hurry(STARTING, 0)
     names = {name: os.environ[f"WHIMBREL_ADDRESS_{name.upper()}"] for name in ("camera", "viewer")}
     for commands in (plan["camera"], plan["viewer"], *plan["beside"].values()):
         for command in commands:
