@@ -316,6 +316,8 @@ def test_rows_in_which_the_product_is_behind_are_named_beyond_the_intervals() ->
     assert report.behind(rival | {place: runs(95.0, 90.0)}) == []
     assert report.behind(rival | {place: runs(100.0, 100.0)}) == []
     assert report.behind(rival) == []
+    wide = {("loss3", "srt", 120): runs(99.0, 60.0), place: runs(70.0, 70.0)}
+    assert report.behind(wide) == []
 
 
 def test_the_best_of_a_row_is_bold_and_late_runs_are_marked() -> None:
