@@ -6,10 +6,9 @@ use core::net::SocketAddr;
 use arbitrary::{Result, Unstructured};
 use whimbrel_inspect::names::option_description;
 use whimbrel_proto::multipath::{
-    MultipathConfig, MultipathEndpoint, MultipathEndpointConfig, MultipathEndpointEvent, MultipathHandle,
-    Path, PathPriority, SchedulerKind, SubflowId,
+    MultipathConfig, MultipathEndpoint, Path, PathPriority, SchedulerKind, SubflowId,
 };
-use whimbrel_proto::{Config, Datagram, ReceiveMeta};
+use whimbrel_proto::{Config, ConnectionHandle, Datagram, EndpointConfig, EndpointEvent, ReceiveMeta};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::multipath::MultipathOption;
 use whimbrel_wire::{DccpOption, OptionBytes, Packet, Payload};
@@ -77,7 +76,7 @@ fn reversed(path: Path) -> Path {
 struct Net {
     now: Instant,
     hosts: [MultipathEndpoint; 2],
-    handles: [Option<MultipathHandle>; 2],
+    handles: [Option<ConnectionHandle>; 2],
     /// The receiving host, its path, and the packet.
     flying: Vec<(usize, Path, Packet)>,
 }
@@ -93,7 +92,7 @@ impl Net {
                 self.flying.push((1 - host, reversed(path), transmit.packet));
             }
             while let Some((handle, event)) = self.hosts[host].poll_event() {
-                if let MultipathEndpointEvent::Accepted { .. } = event {
+                if let EndpointEvent::Accepted { .. } = event {
                     self.handles[host].get_or_insert(handle);
                 }
             }
@@ -117,11 +116,11 @@ fn run(input: &mut Unstructured<'_>) -> Result<()> {
     let settings = MultipathConfig::default().scheduler(*input.choose(&SchedulerKind::ALL)?);
     let mut config = Config::default();
     config.receive.reorder_delay = input.arbitrary::<bool>()?.then_some(Duration::from_millis(50));
-    let limits = MultipathEndpointConfig::default();
+    let limits = EndpointConfig::default();
     let now = Instant::from_secs(1_000);
-    let mut server = MultipathEndpoint::new(limits, [1; 32]);
+    let mut server = MultipathEndpoint::with_entropy(limits, [1; 32]);
     server.listen(PORT, config.clone(), settings.clone()).expect("a valid configuration");
-    let mut client = MultipathEndpoint::new(limits, [2; 32]);
+    let mut client = MultipathEndpoint::with_entropy(limits, [2; 32]);
     let connected = client.connect(now, path(0), PORT, config, settings).expect("a free port");
     let mut net = Net { now, hosts: [client, server], handles: [Some(connected), None], flying: Vec::new() };
     for _ in 0..300 {
@@ -134,7 +133,7 @@ fn run(input: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-fn step(input: &mut Unstructured<'_>, net: &mut Net, connected: MultipathHandle) -> Result<()> {
+fn step(input: &mut Unstructured<'_>, net: &mut Net, connected: ConnectionHandle) -> Result<()> {
     let now = net.now;
     match input.int_in_range(0..=11)? {
         0..=4 if !net.flying.is_empty() => {

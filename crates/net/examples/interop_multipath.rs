@@ -44,12 +44,11 @@ mod linux {
     use rustix::time::{ClockId, clock_gettime};
     use tun_rs::{DeviceBuilder, SyncDevice};
     use whimbrel_net::multipath::{
-        Dialect, KeyType, MultipathConfig, MultipathEndpointConfig, MultipathEvent, Path, PathPriority,
-        SchedulerKind, SubflowId,
+        Dialect, KeyType, MultipathConfig, MultipathEvent, Path, PathPriority, SchedulerKind, SubflowId,
     };
-    use whimbrel_net::{Ccid, Config, ConnectionError, Duration, ServiceCode};
-    use whimbrel_proto::multipath::{MultipathEndpoint, MultipathEndpointEvent, MultipathHandle};
-    use whimbrel_proto::{Datagram, ReceiveMeta};
+    use whimbrel_net::{Ccid, Config, ConnectionError, Duration, EndpointConfig, ServiceCode};
+    use whimbrel_proto::multipath::MultipathEndpoint;
+    use whimbrel_proto::{ConnectionHandle, Datagram, EndpointEvent, ReceiveMeta};
     use whimbrel_units::Instant;
     use whimbrel_wire::checksum::{PROTOCOL, PseudoHeader, internet_checksum};
     use whimbrel_wire::{Ecn, Packet};
@@ -129,7 +128,7 @@ mod linux {
         endpoint: MultipathEndpoint,
         device: SyncDevice,
         locals: Vec<Ipv4Addr>,
-        handle: Option<MultipathHandle>,
+        handle: Option<ConnectionHandle>,
         established: Option<Instant>,
         error: Option<ConnectionError>,
         begin: Instant,
@@ -214,14 +213,14 @@ mod linux {
                 }
             }
         }
-        fn on_event(&mut self, handle: MultipathHandle, event: MultipathEndpointEvent) {
+        fn on_event(&mut self, handle: ConnectionHandle, event: EndpointEvent<Path, MultipathEvent>) {
             let time = self.time();
             match event {
-                MultipathEndpointEvent::Accepted { path, .. } => {
+                EndpointEvent::Accepted { from: path, .. } => {
                     println!("{time} accepted {path:?}");
                     self.handle = Some(handle);
                 }
-                MultipathEndpointEvent::Connection(event) => match event {
+                EndpointEvent::Connection(event) => match event {
                     MultipathEvent::Datagram { payload, subflow, .. } => {
                         self.check(&payload.to_bytes());
                         self.count(subflow, 0);
@@ -344,7 +343,7 @@ mod linux {
         let (wait, count) = (options.seconds("wait", 20.0)?, options.number("count", 0.0)? as u32);
         let mut commands = options.commands()?;
         let mut end = End {
-            endpoint: MultipathEndpoint::new(MultipathEndpointConfig::default(), secret),
+            endpoint: MultipathEndpoint::with_entropy(EndpointConfig::default(), secret),
             device,
             locals: options.addresses("local")?,
             handle: None,

@@ -30,8 +30,8 @@ pub use options::MultipathOptions;
 pub(crate) use shared::Shared;
 pub use socket::MultipathSocket;
 pub use whimbrel_proto::multipath::{
-    Dialect, JoinError, KeyType, MultipathConfig, MultipathEndpointConfig, MultipathEvent, MultipathSnapshot,
-    MultipathStatistics, Path, PathPriority, SchedulerKind, SubflowId, SubflowSnapshot, SubflowStage,
+    Dialect, JoinError, KeyType, MultipathConfig, MultipathEvent, MultipathSnapshot, MultipathStatistics,
+    Path, PathPriority, SchedulerKind, SubflowId, SubflowSnapshot, SubflowStage,
 };
 
 use crate::clock::Clock;

@@ -240,7 +240,7 @@ impl State {
         let mut next = self.endpoint.poll_event();
         while let Some((handle, event)) = next {
             next = match event {
-                EndpointEvent::Accepted { remote, port, service_code } => {
+                EndpointEvent::Accepted { from: remote, port, service_code } => {
                     self.layers.insert(handle.0, self.layers.above(port, service_code));
                     self.add_mailbox(handle, remote, true);
                     self.endpoint.poll_event()

@@ -1,4 +1,4 @@
-//! Many connections behind one address.
+//! Many connections of one host.
 //!
 //! An endpoint is driven like a connection: it is fed packets and timeouts, and drained of packets and events. It finds
 //! the connection of each packet, accepts new ones, answers packets that belong to no connection with Resets, holds
@@ -8,12 +8,15 @@
 mod config;
 mod counts;
 mod handshakes;
+mod held;
 mod init_cookie;
 mod initial_sequence;
 mod listeners;
 mod moves;
 mod opening;
+mod paths;
 mod schedule;
+mod single;
 mod stateless_responder;
 mod table;
 
@@ -22,21 +25,20 @@ mod tests;
 
 use core::net::SocketAddr;
 use whimbrel_units::Instant;
-use whimbrel_wire::{Ecn, Packet, ResetCode, ServiceCode};
+use whimbrel_wire::{Ecn, Packet, Reset, ResetCode, ServiceCode};
 
-use crate::{
-    Config, Connection, Datagram, DatagramId, Event, ListenError, MobilitySecret, ReceiveMeta, SendError,
-    State, Transmit,
-};
+use crate::{Connection, Event, ReceiveMeta, Transmit};
 pub use config::{EndpointConfig, InitCookies, PortSharing};
 use counts::Counts;
 use handshakes::UsedCookies;
+use held::Held;
+pub(crate) use held::Standing;
 use init_cookie::CookieJar;
 use initial_sequence::{FourTuple, Secret};
 use listeners::Listeners;
 use schedule::Schedule;
 use stateless_responder::StatelessResponder;
-use table::{Entry, SlotState, Table};
+use table::{SlotState, Table};
 
 /// State of an endpoint, for observation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -57,72 +59,65 @@ pub struct EndpointSnapshot {
     pub refusals: usize,
     /// Number of deadlines in the schedule, including outdated ones.
     pub deadlines: usize,
+    /// Number of addresses with ports by which connections are found.
+    pub addresses: usize,
 }
 
-/// Identifies a connection of an [`Endpoint`]. Handles are reused after [`Event::Drained`].
+/// Identifies a connection of an [`Endpoint`]. Handles are reused after its last event, [`Event::Drained`] or
+/// [`MultipathEvent::Drained`](crate::multipath::MultipathEvent::Drained).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ConnectionHandle(pub usize);
 
 /// An event of one of an endpoint's connections.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
-pub enum EndpointEvent {
+pub enum EndpointEvent<A = SocketAddr, E = Event> {
     /// A client's Request was accepted: the first event of every server connection. The handshake is not complete until
-    /// [`Event::Connected`].
+    /// [`Event::Connected`] or [`MultipathEvent::Established`](crate::multipath::MultipathEvent::Established).
     Accepted {
-        /// Address of the client.
-        remote: SocketAddr,
+        /// Address of the client, or the path of its Request.
+        from: A,
         /// The DCCP port requested.
         port: u16,
         /// The Service Code requested.
         service_code: ServiceCode,
     },
     /// An event of the connection itself.
-    Connection(Event),
+    Connection(E),
 }
 
-/// Many connections behind one address.
+type EventOf<C> = EndpointEvent<<C as Held>::Address, <C as Held>::Event>;
+
+/// Many connections of one host: over one path each, behind one address, or over several, from several addresses
+/// ([`MultipathEndpoint`](crate::multipath::MultipathEndpoint)).
 ///
 /// Addresses are those of the packets' carrier: with UDP encapsulation (RFC 6773) the peer's UDP address, otherwise its
 /// IP address with port 0. DCCP's own ports are in the packets. Several DCCP connections may share one pair of UDP
 /// ports (RFC 6773, Section 3.8, the second method).
 #[derive(Debug)]
-pub struct Endpoint {
+pub struct Endpoint<C: Held = Connection> {
     config: EndpointConfig,
     secret: Secret,
-    listeners: Listeners,
-    table: Table,
+    listeners: Listeners<C::Service>,
+    table: Table<C>,
     schedule: Schedule,
-    stateless: StatelessResponder,
+    stateless: StatelessResponder<C::Address>,
     cookies: CookieJar,
     used_cookies: UsedCookies,
     counts: Counts,
-    /// Secret from which the mobility keys of connections derive; `None` before the first such connection.
-    mobility: Option<MobilitySecret>,
-    /// Number of path challenges sent so far.
-    challenges: u64,
+    common: C::Common,
     /// Number of port searches so far.
     attempts: u64,
 }
 
-impl Endpoint {
-    /// Creates an endpoint without listeners. `seed`: entropy for ports, initial sequence numbers and Init Cookies.
-    /// Sufficient for simulations; an endpoint on a network needs [`Endpoint::with_secret`].
-    pub fn new(config: EndpointConfig, seed: u64) -> Self {
-        Self::with(config, Secret::new(seed))
-    }
-    /// Creates an endpoint without listeners. `secret`: bytes from the operating system's random generator, from which
-    /// ports, initial sequence numbers, challenges and the keys of Init Cookies derive.
-    pub fn with_secret(config: EndpointConfig, secret: [u8; 16]) -> Self {
-        Self::with(config, Secret::from_bytes(secret))
-    }
+impl<C: Held> Endpoint<C> {
     /// For tests of sequence numbers that wrap: the initial sequence numbers of new connections are `base` plus one for
     /// each 4 microseconds of the clock. They are predictable, which RFC 4340, Section 7.2 warns of.
     #[doc(hidden)]
     pub fn set_initial_sequence_base(&mut self, base: u64) {
         self.secret.set_base(base);
     }
-    fn with(config: EndpointConfig, secret: Secret) -> Self {
+    fn with(config: EndpointConfig, secret: Secret, common: C::Common) -> Self {
         Self {
             config,
             secret,
@@ -133,108 +128,42 @@ impl Endpoint {
             cookies: CookieJar::new(secret),
             used_cookies: UsedCookies::default(),
             counts: Counts::new(secret.hash_seed()),
-            mobility: None,
-            challenges: 0,
+            common,
             attempts: 0,
         }
-    }
-
-    /// Accepts connections to a DCCP port with the config's Service Code. One port may serve several Service Codes.
-    ///
-    /// # Errors
-    ///
-    /// The configuration is invalid, or the port already serves the Service Code.
-    pub fn listen(&mut self, port: u16, config: Config) -> Result<(), ListenError> {
-        self.listen_for(port, &[config.service_code], config)
-    }
-    /// Accepts connections to a DCCP port with any of several Service Codes, instead of the config's
-    /// (RFC 4340, Section 8.1.2).
-    ///
-    /// # Errors
-    ///
-    /// As [`Endpoint::listen`]; on an error none of them is served.
-    pub fn listen_for(
-        &mut self,
-        port: u16,
-        codes: &[ServiceCode],
-        config: Config,
-    ) -> Result<(), ListenError> {
-        self.prepare_for(&config);
-        self.listeners.add(port, codes, &config)
     }
     /// Stops accepting connections to that port; existing ones continue. Returns `true` if the port was open.
     pub fn stop_listening(&mut self, port: u16) -> bool {
         self.listeners.remove(port)
     }
 
-    /// Queues a datagram on a connection: see [`Connection::send`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Connection::send`]; [`SendError::Closed`] if there is no such connection.
-    pub fn send(
-        &mut self,
-        now: Instant,
-        handle: ConnectionHandle,
-        datagram: Datagram,
-    ) -> Result<DatagramId, SendError> {
-        let result = self.connection_mut(handle).ok_or(SendError::Closed)?.send(now, datagram);
-        self.wake(handle);
-        result
-    }
-    /// Closes a connection: see [`Connection::close`].
-    pub fn close(&mut self, now: Instant, handle: ConnectionHandle) {
-        self.command(handle, |connection| connection.close(now));
-    }
-    /// Aborts a connection: see [`Connection::abort`].
-    pub fn abort(&mut self, now: Instant, handle: ConnectionHandle) {
-        self.command(handle, |connection| connection.abort(now));
-    }
-    /// Processes an ICMP message that reports this destination unreachable: see [`Connection::handle_unreachable`].
-    pub fn handle_unreachable(
-        &mut self,
-        now: Instant,
-        remote: SocketAddr,
-        source_port: u16,
-        destination_port: u16,
-    ) {
-        let tuple = FourTuple { remote, local_port: source_port, remote_port: destination_port };
-        // The address that a client has left need not be reachable.
-        if let Some(handle) = self.find(tuple.remote, source_port, destination_port) {
-            self.command(handle, |connection| connection.handle_unreachable(now));
-        }
-    }
-    fn command(&mut self, handle: ConnectionHandle, command: impl FnOnce(&mut Connection)) {
+    fn command(&mut self, handle: ConnectionHandle, command: impl FnOnce(&mut C)) {
         if let Some(connection) = self.connection_mut(handle) {
             command(connection);
             self.wake(handle);
         }
     }
-
     /// Passes a packet to its connection, accepts it as a new one, or answers it with a Reset.
-    pub fn handle_packet(&mut self, now: Instant, remote: SocketAddr, meta: ReceiveMeta, packet: Packet) {
+    pub fn handle_packet(&mut self, now: Instant, address: C::Address, meta: ReceiveMeta, packet: Packet) {
         let tuple =
-            FourTuple { remote, local_port: packet.destination_port, remote_port: packet.source_port };
-        if !packet.options.is_empty() && self.follow(now, &tuple, meta, &packet) {
+            FourTuple { address, local_port: packet.destination_port, remote_port: packet.source_port };
+        if !packet.options.is_empty() && C::claim(self, now, &tuple, meta, &packet) {
             return;
         }
-        let Some(index) = self.table.find(&tuple).filter(|index| {
-            let is_here = |entry: &Entry| entry.tuple == tuple;
-            self.table.get(*index).is_some_and(is_here) || self.is_straggler(now, *index, &packet)
-        }) else {
+        let Some(index) = self.table.find(&tuple).filter(|index| C::owns(self, now, *index, &tuple, &packet))
+        else {
             self.handle_unmatched(now, tuple, meta, packet);
             return;
         };
         match self.table.get_mut(index).map(|entry| &mut entry.state) {
             Some(SlotState::Live(connection)) => {
-                connection.handle_packet(now, meta, packet);
+                connection.handle_packet(now, address, meta, packet);
                 self.wake(ConnectionHandle(index));
             }
             // RFC 4340, Section 8.5, Step 2.
-            _ => self.stateless.refuse(now, remote, &packet, ResetCode::NoConnection),
+            _ => self.stateless.refuse(now, address, &packet, Reset::new(ResetCode::NoConnection)),
         }
     }
-
     /// Runs the timers that are due. An early call does nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some((deadline, index)) = self.schedule.take_due(now) {
@@ -251,9 +180,9 @@ impl Endpoint {
         }
     }
     /// Returns the next packet to send and its destination. Connections are served in round-robin order.
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<(SocketAddr, Transmit)> {
-        if let Some((remote, packet)) = self.stateless.next() {
-            return Some((remote, Transmit { packet, ecn: Ecn::NotEct }));
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<(C::Address, Transmit)> {
+        if let Some((address, packet)) = self.stateless.next() {
+            return Some((address, Transmit { packet, ecn: Ecn::NotEct }));
         }
         loop {
             while let Some(index) = self.schedule.next_ready(self.config.packets_per_turn) {
@@ -269,21 +198,18 @@ impl Endpoint {
         }
     }
     /// Returns the next packet of the connection being served. If it has none, the next connection follows.
-    fn poll_connection(&mut self, now: Instant, index: usize) -> Option<(SocketAddr, Transmit)> {
+    fn poll_connection(&mut self, now: Instant, index: usize) -> Option<(C::Address, Transmit)> {
         let Some(entry) = self.table.get_mut(index) else {
             self.schedule.rest();
             return None;
         };
-        if let Some(challenge) = entry.next_challenge(now) {
-            return Some(challenge);
-        }
         if let SlotState::Live(connection) = &mut entry.state {
-            let transmit = connection.poll_transmit(now);
+            let transmit = connection.poll_transmit(now, &mut entry.extra, entry.tuple.address);
             if connection.has_events() {
                 self.schedule.wake_for_events(index, &mut entry.wake);
             }
-            if let Some(transmit) = transmit {
-                return Some((entry.tuple.remote, transmit));
+            if transmit.is_some() {
+                return transmit;
             }
         }
         if let Some(deadline) = entry.deadline() {
@@ -312,11 +238,11 @@ impl Endpoint {
         self.schedule.next()
     }
     /// Returns the next event of any connection.
-    pub fn poll_event(&mut self) -> Option<(ConnectionHandle, EndpointEvent)> {
+    pub fn poll_event(&mut self) -> Option<(ConnectionHandle, EventOf<C>)> {
         while let Some(index) = self.schedule.next_with_events() {
             if let Some(entry) = self.table.get_mut(index) {
                 if let Some(event) = entry.next_event() {
-                    if event == EndpointEvent::Connection(Event::Drained) {
+                    if event == EndpointEvent::Connection(C::DRAINED) {
                         self.counts.recount(entry);
                         self.table.remove(index);
                         self.prune();
@@ -334,8 +260,7 @@ impl Endpoint {
     fn shrink(&mut self, index: usize) {
         if let Some(entry) = self.table.get_mut(index)
             && let SlotState::Live(connection) = &entry.state
-            && connection.state() == State::TimeWait
-            && let Some(until) = connection.poll_timeout()
+            && let Some(until) = connection.time_wait()
         {
             entry.state = SlotState::TimeWait(until);
             self.counts.recount(entry);
@@ -363,14 +288,14 @@ impl Endpoint {
 
     /// Returns a connection for reading; `None` if the handle is unknown or the connection over. Its last state can be
     /// read until the events after [`Event::Closed`] are polled.
-    pub fn connection(&self, handle: ConnectionHandle) -> Option<&Connection> {
+    pub fn connection(&self, handle: ConnectionHandle) -> Option<&C> {
         match &self.table.get(handle.0)?.state {
             SlotState::Live(connection) => Some(connection),
             _ => None,
         }
     }
     /// Returns a connection for commands. Call [`Endpoint::wake`] afterwards.
-    pub fn connection_mut(&mut self, handle: ConnectionHandle) -> Option<&mut Connection> {
+    pub fn connection_mut(&mut self, handle: ConnectionHandle) -> Option<&mut C> {
         match &mut self.table.get_mut(handle.0)?.state {
             SlotState::Live(connection) => Some(connection),
             _ => None,
@@ -382,17 +307,6 @@ impl Endpoint {
             self.schedule.wake(handle.0, &mut entry.wake);
         }
     }
-    /// The connection between these ports, if it exists.
-    pub fn find(&self, remote: SocketAddr, local_port: u16, remote_port: u16) -> Option<ConnectionHandle> {
-        let tuple = FourTuple { remote, local_port, remote_port };
-        let handle = ConnectionHandle(self.table.find(&tuple)?);
-        let is_here = self.table.get(handle.0).is_some_and(|entry| entry.tuple == tuple);
-        self.connection(handle).filter(|_| is_here).map(|_| handle)
-    }
-    /// Current address of a connection's peer.
-    pub fn remote(&self, handle: ConnectionHandle) -> Option<SocketAddr> {
-        self.table.get(handle.0).map(|entry| entry.tuple.remote)
-    }
     /// Current state, for observation.
     pub fn snapshot(&self) -> EndpointSnapshot {
         EndpointSnapshot {
@@ -403,6 +317,7 @@ impl Endpoint {
             sources: self.counts.sources(),
             refusals: self.stateless.len(),
             deadlines: self.schedule.deadlines(),
+            addresses: self.table.addresses(),
         }
     }
     /// Number of connections, including those in TIMEWAIT.

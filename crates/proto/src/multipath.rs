@@ -23,12 +23,11 @@ mod addresses;
 mod config;
 mod connection;
 mod delivery;
-mod endpoint;
 mod entropy;
 mod event;
 mod inbound_signals;
 mod keys;
-mod offer;
+pub(crate) mod offer;
 mod sending;
 mod signals;
 mod subflow;
@@ -41,11 +40,16 @@ use core::net::SocketAddr;
 
 pub use config::{Dialect, MultipathConfig};
 pub use connection::{JoinError, MultipathConnection, MultipathSnapshot, MultipathStatistics};
-pub use endpoint::{MultipathEndpoint, MultipathEndpointConfig, MultipathEndpointEvent, MultipathHandle};
 pub use event::MultipathEvent;
 pub use subflow::{SubflowId, SubflowSnapshot, SubflowStage};
 pub use whimbrel_control::multipath::SchedulerKind;
 pub use whimbrel_wire::option::multipath::{KeyType, PathPriority};
+
+pub(crate) use connection::option_error;
+pub(crate) use entropy::Entropy;
+
+/// Many connections over several paths, of one host.
+pub type MultipathEndpoint = crate::Endpoint<MultipathConnection>;
 
 /// The addresses of a path, as the driver sees them: those of the packets' carrier.
 ///

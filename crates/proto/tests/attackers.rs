@@ -105,7 +105,7 @@ fn a_million_forged_requests_cost_no_memory_and_exclude_no_client() {
                     }
                 }
                 while let Some((_, event)) = server.poll_event() {
-                    accepted |= matches!(event, EndpointEvent::Accepted { remote, .. } if remote == here);
+                    accepted |= matches!(event, EndpointEvent::Accepted { from, .. } if from == here);
                 }
             } else {
                 client.handle_packet(now, there, ReceiveMeta::default(), packet);

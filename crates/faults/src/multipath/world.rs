@@ -7,10 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use whimbrel_proto::multipath::{
-    MultipathConfig, MultipathEndpoint, MultipathEndpointConfig, MultipathEndpointEvent, MultipathEvent,
-    MultipathHandle, Path, PathPriority, SubflowId, SubflowStage,
+    MultipathConfig, MultipathEndpoint, MultipathEvent, Path, PathPriority, SubflowId, SubflowStage,
 };
-use whimbrel_proto::{Datagram, DatagramId, ReceiveMeta};
+use whimbrel_proto::{ConnectionHandle, Datagram, DatagramId, EndpointConfig, EndpointEvent, ReceiveMeta};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{Packet, Payload};
 
@@ -41,7 +40,7 @@ const MSL: u64 = 120;
 #[derive(Debug)]
 struct Host {
     endpoint: MultipathEndpoint,
-    handle: Option<MultipathHandle>,
+    handle: Option<ConnectionHandle>,
     /// Datagrams that were accepted and have no outcome yet.
     pending: BTreeSet<DatagramId>,
     /// Numbers of the datagrams that have left.
@@ -102,7 +101,7 @@ fn content(number: u64) -> Bytes {
 }
 
 impl Host {
-    fn new(endpoint: MultipathEndpoint, handle: Option<MultipathHandle>) -> Self {
+    fn new(endpoint: MultipathEndpoint, handle: Option<ConnectionHandle>) -> Self {
         Self {
             endpoint,
             handle,
@@ -123,11 +122,13 @@ impl World {
     pub(super) fn new(plan: MultipathPlan, records: bool) -> Self {
         let now = Instant::from_secs(1_000);
         let settings = MultipathConfig::default().scheduler(plan.scheduler);
-        let limits = MultipathEndpointConfig::default();
+        let limits = EndpointConfig::default();
         let mut dice = Dice::of_multipath(plan.seed, "world");
         let mut secret = || core::array::from_fn(|_| dice.word() as u8);
-        let (mut server, mut client) =
-            (MultipathEndpoint::new(limits, secret()), MultipathEndpoint::new(limits, secret()));
+        let (mut server, mut client) = (
+            MultipathEndpoint::with_entropy(limits, secret()),
+            MultipathEndpoint::with_entropy(limits, secret()),
+        );
         server.listen(PORT, plan.config(), settings.clone()).expect("a valid configuration");
         let handle = client.connect(now, path(0), PORT, plan.config(), settings).expect("a free port");
         Self {
@@ -352,10 +353,10 @@ impl World {
             }
             while let Some((handle, event)) = self.hosts[host].endpoint.poll_event() {
                 match event {
-                    MultipathEndpointEvent::Accepted { .. } => {
+                    EndpointEvent::Accepted { .. } => {
                         self.hosts[host].handle.get_or_insert(handle);
                     }
-                    MultipathEndpointEvent::Connection(event) if self.hosts[host].handle == Some(handle) => {
+                    EndpointEvent::Connection(event) if self.hosts[host].handle == Some(handle) => {
                         self.on_event(host, event);
                     }
                     _ => {}
@@ -364,7 +365,7 @@ impl World {
             let due = self.hosts[host].endpoint.poll_timeout();
             assert!(due.is_none_or(|due| due > self.now), "host {host} is drained, to be woken at {due:?}");
             let endpoint = &self.hosts[host].endpoint;
-            assert!(endpoint.routes() <= 4 * MAX_SUBFLOWS, "{} routes", endpoint.routes());
+            assert!(endpoint.snapshot().addresses <= 4 * MAX_SUBFLOWS, "{:?}", endpoint.snapshot());
             if let Some(connection) = self.hosts[host].handle.and_then(|handle| endpoint.connection(handle)) {
                 let snapshot = connection.snapshot();
                 assert!(snapshot.remembered <= MAX_REMEMBERED, "{} remembered", snapshot.remembered);

@@ -44,10 +44,11 @@ impl Attachment {
     pub(crate) fn receive(&self, remote: SocketAddr, meta: ReceiveMeta, packet: Packet) -> Option<Packet> {
         let path = Path { local: self.local, remote };
         let mut state = self.shared.lock();
-        if !state.endpoint.concerns(path, &packet) {
+        let now = self.shared.clock.now();
+        if !state.endpoint.concerns(now, path, &packet) {
             return Some(packet);
         }
-        state.endpoint.handle_packet(self.shared.clock.now(), path, meta, packet);
+        state.endpoint.handle_packet(now, path, meta, packet);
         None
     }
     /// Processes what was received.

@@ -2,8 +2,7 @@
 
 use std::net::SocketAddr;
 
-use whimbrel_proto::config_setters;
-use whimbrel_proto::multipath::MultipathEndpointConfig;
+use whimbrel_proto::{EndpointConfig, config_setters};
 
 use crate::{Dscp, HostOptions};
 
@@ -12,7 +11,7 @@ use crate::{Dscp, HostOptions};
 #[non_exhaustive]
 pub struct MultipathOptions {
     /// Limits on the number of connections.
-    pub endpoint: MultipathEndpointConfig,
+    pub endpoint: EndpointConfig,
     /// Unread datagrams kept for each socket; beyond that the oldest is dropped. For a connection that the application
     /// has not accepted yet, 64 at most.
     pub receive_queue: usize,
@@ -27,7 +26,7 @@ pub struct MultipathOptions {
 impl Default for MultipathOptions {
     fn default() -> Self {
         Self {
-            endpoint: MultipathEndpointConfig::default(),
+            endpoint: EndpointConfig::default(),
             receive_queue: HostOptions::default().receive_queue,
             dscp: Dscp::DEFAULT,
             peer: None,
@@ -36,7 +35,7 @@ impl Default for MultipathOptions {
 }
 
 config_setters!(MultipathOptions {
-    endpoint: MultipathEndpointConfig,
+    endpoint: EndpointConfig,
     receive_queue: usize,
     dscp: Dscp,
     peer: Option<SocketAddr>,

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
-use whimbrel_proto::ReceiveMeta;
-use whimbrel_proto::multipath::{MultipathConnection, MultipathEndpoint, MultipathHandle, Path};
+use whimbrel_proto::multipath::{MultipathConnection, MultipathEndpoint, Path};
+use whimbrel_proto::{ConnectionHandle, ReceiveMeta};
 use whimbrel_units::Instant;
 use whimbrel_wire::Packet;
 
@@ -48,12 +48,12 @@ impl Drop for Handle {
 }
 
 /// A socket's connection.
-pub(super) type Opened = (Handle, MultipathHandle, Arc<Mailbox>);
+pub(super) type Opened = (Handle, ConnectionHandle, Arc<Mailbox>);
 
 impl Shared {
     /// Starts the timer's task. `clock`: that of the arrival times.
     pub(super) fn start(options: MultipathOptions, clock: Clock) -> io::Result<Handle> {
-        let endpoint = MultipathEndpoint::new(options.endpoint, secret()?);
+        let endpoint = MultipathEndpoint::with_entropy(options.endpoint, secret()?);
         let shared = Arc::new(Self {
             clock,
             options,
@@ -104,7 +104,7 @@ impl Shared {
     /// Gives a connection a command, if it exists.
     pub(super) fn command<T>(
         &self,
-        handle: MultipathHandle,
+        handle: ConnectionHandle,
         mailbox: &Arc<Mailbox>,
         command: impl FnOnce(&mut MultipathConnection, Instant) -> T,
     ) -> Option<T> {

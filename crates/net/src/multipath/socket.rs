@@ -4,11 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use whimbrel_proto::multipath::{
-    JoinError, MultipathConnection, MultipathEvent, MultipathHandle, MultipathSnapshot, Path, PathPriority,
-    SubflowId,
+    JoinError, MultipathConnection, MultipathEvent, MultipathSnapshot, Path, PathPriority, SubflowId,
 };
 use whimbrel_proto::repair::RepairCounts;
-use whimbrel_proto::{Datagram, SendError};
+use whimbrel_proto::{ConnectionHandle, Datagram, SendError};
 use whimbrel_units::Instant;
 
 use super::mailbox::{Mailbox, MultipathReceived};
@@ -26,7 +25,7 @@ use crate::waiters::{Waiters, wait};
 #[derive(Debug)]
 pub struct MultipathSocket {
     shared: Handle,
-    handle: MultipathHandle,
+    handle: ConnectionHandle,
     mailbox: Arc<Mailbox>,
     streams: Streams,
 }

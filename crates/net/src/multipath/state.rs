@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 use whimbrel_proto::multipath::{
-    MultipathConfig, MultipathConnection, MultipathEndpoint, MultipathEndpointEvent, MultipathEvent,
-    MultipathHandle, MultipathSnapshot, Path,
+    MultipathConfig, MultipathConnection, MultipathEndpoint, MultipathEvent, MultipathSnapshot, Path,
 };
 use whimbrel_proto::repair::RepairCounts;
-use whimbrel_proto::{ConnectError, Datagram, DatagramId, ListenError, SendError, Transmit};
+use whimbrel_proto::{
+    ConnectError, ConnectionHandle, Datagram, DatagramId, EndpointEvent, ListenError, SendError, Transmit,
+};
 use whimbrel_units::Instant;
 
 use super::mailbox::Mailbox;
@@ -47,9 +48,9 @@ pub(super) struct State {
     /// What the kernel dropped at the sockets of outlets that have ended.
     pub(super) earlier_drops: u64,
     /// By handle.
-    mailboxes: BTreeMap<MultipathHandle, Arc<Mailbox>>,
+    mailboxes: BTreeMap<ConnectionHandle, Arc<Mailbox>>,
     /// Established connections that the application has not accepted.
-    pub(super) unaccepted: VecDeque<(MultipathHandle, Arc<Mailbox>)>,
+    pub(super) unaccepted: VecDeque<(ConnectionHandle, Arc<Mailbox>)>,
     listening: Vec<u16>,
     receive_queue: usize,
     pub(super) deadline: Option<Instant>,
@@ -85,7 +86,7 @@ impl State {
         port: u16,
         setup: Setup,
         settings: MultipathConfig,
-    ) -> Result<(MultipathHandle, Arc<Mailbox>), ConnectError> {
+    ) -> Result<(ConnectionHandle, Arc<Mailbox>), ConnectError> {
         let config = on_a_real_path(setup.config);
         let handle = self.endpoint.connect(now, path, port, config, settings)?;
         self.layers.insert(handle.0, setup.above);
@@ -120,14 +121,14 @@ impl State {
         handles.into_iter().for_each(|handle| self.close(now, handle));
     }
     /// `true` if the handle still names the mailbox's connection: handles are reused.
-    pub(super) fn is_current(&self, handle: MultipathHandle, mailbox: &Arc<Mailbox>) -> bool {
+    pub(super) fn is_current(&self, handle: ConnectionHandle, mailbox: &Arc<Mailbox>) -> bool {
         self.mailboxes.get(&handle).is_some_and(|known| Arc::ptr_eq(known, mailbox))
     }
     /// Queues a datagram.
     pub(super) fn send(
         &mut self,
         now: Instant,
-        handle: MultipathHandle,
+        handle: ConnectionHandle,
         datagram: Datagram,
     ) -> Result<DatagramId, SendError> {
         let connection = self.endpoint.connection_mut(handle).ok_or(SendError::Closed)?;
@@ -139,21 +140,21 @@ impl State {
     pub(super) fn make_room(
         &mut self,
         now: Instant,
-        handle: MultipathHandle,
+        handle: ConnectionHandle,
         size: usize,
     ) -> Result<(), SendError> {
         let connection = self.endpoint.connection_mut(handle).ok_or(SendError::Closed)?;
         self.layers.make_room(now, handle.0, connection, size)
     }
     /// Closes a connection.
-    pub(super) fn close(&mut self, now: Instant, handle: MultipathHandle) {
+    pub(super) fn close(&mut self, now: Instant, handle: ConnectionHandle) {
         let Some(connection) = self.endpoint.connection_mut(handle) else { return };
         self.layers.close(now, handle.0, connection);
         connection.close(now);
         self.endpoint.wake(handle);
     }
     /// A snapshot of a connection, as its application sees it.
-    pub(super) fn snapshot(&self, handle: MultipathHandle) -> Option<MultipathSnapshot> {
+    pub(super) fn snapshot(&self, handle: ConnectionHandle) -> Option<MultipathSnapshot> {
         let snapshot = self.endpoint.connection(handle)?.snapshot();
         let mut seen = match self.layers.security(handle.0) {
             Some(layer) => layer.seen(snapshot),
@@ -163,11 +164,11 @@ impl State {
         Some(seen)
     }
     /// What repair did on a connection.
-    pub(super) fn repair(&self, handle: MultipathHandle) -> Option<RepairCounts> {
+    pub(super) fn repair(&self, handle: ConnectionHandle) -> Option<RepairCounts> {
         self.layers.repair(handle.0)
     }
     /// The layer that secures a connection.
-    pub(super) fn layer(&self, handle: MultipathHandle) -> Option<&crate::dtls::Layer<MultipathConnection>> {
+    pub(super) fn layer(&self, handle: ConnectionHandle) -> Option<&crate::dtls::Layer<MultipathConnection>> {
         self.layers.security(handle.0)
     }
 
@@ -175,7 +176,7 @@ impl State {
     pub(super) fn handle_timeouts(&mut self, now: Instant) {
         self.endpoint.handle_timeout(now);
         for number in self.layers.due(now) {
-            self.use_layers(now, MultipathHandle(number), |layers, connection| {
+            self.use_layers(now, ConnectionHandle(number), |layers, connection| {
                 layers.handle_timeout(now, number, connection)
             });
         }
@@ -211,14 +212,19 @@ impl State {
         }
         self.unaccepted.len() > before
     }
-    fn process(&mut self, now: Instant, handle: MultipathHandle, event: MultipathEndpointEvent) {
+    fn process(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        event: EndpointEvent<Path, MultipathEvent>,
+    ) {
         match event {
-            MultipathEndpointEvent::Accepted { port, service_code, .. } => {
+            EndpointEvent::Accepted { port, service_code, .. } => {
                 self.layers.insert(handle.0, self.layers.above(port, service_code));
                 let mailbox = Arc::new(Mailbox::new(self.receive_queue, false));
                 self.mailboxes.insert(handle, mailbox);
             }
-            MultipathEndpointEvent::Connection(event) => {
+            EndpointEvent::Connection(event) => {
                 let is_new_path =
                     matches!(event, MultipathEvent::Established { .. } | MultipathEvent::SubflowUp(_));
                 if is_new_path {
@@ -246,7 +252,7 @@ impl State {
     fn deliver(
         &mut self,
         now: Instant,
-        handle: MultipathHandle,
+        handle: ConnectionHandle,
         events: impl IntoIterator<Item = LayerEvent<MultipathEvent>>,
     ) {
         let Some(mailbox) = self.mailboxes.get(&handle).cloned() else { return };
@@ -271,14 +277,14 @@ impl State {
         }
     }
     /// A client has begun the handshake of DTLS: another such handshake may have to end for it.
-    fn begin_handshake(&mut self, now: Instant, handle: MultipathHandle) {
+    fn begin_handshake(&mut self, now: Instant, handle: ConnectionHandle) {
         let Some(mailbox) = self.mailboxes.get(&handle).cloned() else { return };
         if mailbox.inbox().unread.is_claimed() {
             return;
         }
         let mailboxes = &self.mailboxes;
         let is_current = |number: usize, mailbox: &Arc<Mailbox>| {
-            mailboxes.get(&MultipathHandle(number)).is_some_and(|known| Arc::ptr_eq(known, mailbox))
+            mailboxes.get(&ConnectionHandle(number)).is_some_and(|known| Arc::ptr_eq(known, mailbox))
         };
         let Some((_, path)) =
             self.endpoint.connection(handle).and_then(|connection| connection.subflows().next())
@@ -287,7 +293,7 @@ impl State {
         };
         let remote = path.remote.ip();
         if let Some(oldest) = self.layers.begin_handshake(handle.0, &mailbox, remote, is_current) {
-            self.use_layers(now, MultipathHandle(oldest), |layers, connection| {
+            self.use_layers(now, ConnectionHandle(oldest), |layers, connection| {
                 layers.evict(now, oldest, connection)
             });
         }
@@ -296,7 +302,7 @@ impl State {
     fn use_layers(
         &mut self,
         now: Instant,
-        handle: MultipathHandle,
+        handle: ConnectionHandle,
         use_it: impl FnOnce(
             &mut Layers<MultipathConnection, Mailbox>,
             &mut MultipathConnection,
@@ -343,7 +349,7 @@ impl State {
         self.outlets.values_mut().find(|outlet| outlet.local == local && !outlet.is_removed)
     }
     /// Queries the packet size of a connection's paths.
-    fn measure(&mut self, handle: MultipathHandle) {
+    fn measure(&mut self, handle: ConnectionHandle) {
         let Some(connection) = self.endpoint.connection(handle) else { return };
         let paths: Vec<Path> = connection.subflows().map(|(_, path)| path).collect();
         for path in paths {

@@ -11,7 +11,7 @@ use crate::{Config, ConfigError};
 /// A valid configuration, and the feature preferences that follow from it. A server's connections share one: together they
 /// take three kilobytes.
 #[derive(Clone, Debug)]
-pub(crate) struct Profile(Arc<Contents>);
+pub struct Profile(Arc<Contents>);
 
 #[derive(Debug)]
 struct Contents {

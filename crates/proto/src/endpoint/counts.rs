@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use rustc_hash::{FxHashMapSeed, FxSeededState};
 use whimbrel_units::Instant;
 
+use super::held::Held;
 use super::table::{Counted, Entry};
 use crate::EndpointConfig;
 
@@ -140,11 +141,11 @@ impl Counts {
     }
 
     /// Counts a new server connection. `is_waiting`: tests whether an entry, by index and number, is half-open.
-    pub(super) fn add(
+    pub(super) fn add<C: Held>(
         &mut self,
         now: Instant,
         index: usize,
-        entry: &Entry,
+        entry: &Entry<C>,
         is_waiting: impl Fn(usize, u64) -> bool,
     ) {
         if entry.counted == Counted::HalfOpen {
@@ -153,7 +154,7 @@ impl Counts {
         self.count(entry.source, entry.counted, true);
     }
     /// Counts a connection again after a possible change of its state.
-    pub(super) fn recount(&mut self, entry: &mut Entry) {
+    pub(super) fn recount<C: Held>(&mut self, entry: &mut Entry<C>) {
         let (was, is) = (entry.counted, entry.standing());
         if was != is {
             entry.counted = is;

@@ -7,13 +7,14 @@ use whimbrel_wire::option::data_dropped::{DataDroppedBuilder, DropCode};
 use whimbrel_wire::{Kind, Packet, PacketType, Reset, ResetCode, SeqNo};
 
 use super::counts::{Admission, SourcePrefix};
+use super::held::{Address, Held, Standing};
 use super::init_cookie::{LIFETIME, Remembered, Returned};
 use super::initial_sequence::FourTuple;
 use super::listeners::Service;
 use super::table::{Counted, Entry, SlotState, Table};
-use super::{ConnectionHandle, Endpoint, InitCookies, moves};
+use super::{ConnectionHandle, Endpoint, InitCookies};
+use crate::ReceiveMeta;
 use crate::connection::has_valid_numbers;
-use crate::{Connection, ReceiveMeta, State};
 
 /// The largest ratio of an answer's size to that of the packet answered.
 const AMPLIFICATION: usize = 3;
@@ -48,21 +49,22 @@ impl UsedCookies {
     }
 }
 
-impl Endpoint {
+impl<C: Held> Endpoint<C> {
     /// Processes a packet that belongs to no connection.
     pub(super) fn handle_unmatched(
         &mut self,
         now: Instant,
-        tuple: FourTuple,
+        tuple: FourTuple<C::Address>,
         meta: ReceiveMeta,
         packet: Packet,
     ) {
         if !has_valid_numbers(&packet) {
             return;
         }
-        if self.table.is_taken(tuple.remote) {
-            let reset = Reset::encapsulated_port_reuse(packet.packet_type(), tuple.remote.port());
-            return self.stateless.reset(now, tuple.remote, &packet, reset);
+        if self.table.is_taken(&tuple.address) {
+            let port = tuple.address.remote().port();
+            let reset = Reset::encapsulated_port_reuse(packet.packet_type(), port);
+            return self.stateless.refuse(now, tuple.address, &packet, reset);
         }
         let uses_cookies = self.config.init_cookies != InitCookies::Never;
         let refused = match packet.kind {
@@ -70,35 +72,37 @@ impl Endpoint {
             // The connection would end at once.
             Kind::Reset { .. } => return,
             _ if uses_cookies && Returned::is_on(&packet) => self.redeem(now, tuple, meta, &packet),
-            _ => Err(ResetCode::NoConnection),
+            _ => Err(Reset::new(ResetCode::NoConnection)),
         };
         // An endpoint that shares its address does not answer packets that may be for others.
-        let is_of_no_port = |code| matches!(code, ResetCode::NoConnection | ResetCode::ConnectionRefused);
-        if let Err(code) = refused
-            && (self.config.is_alone || !is_of_no_port(code))
+        let is_of_no_port =
+            |reset: &Reset| matches!(reset.code, ResetCode::NoConnection | ResetCode::ConnectionRefused);
+        if let Err(reset) = refused
+            && (self.config.is_alone || !is_of_no_port(&reset))
         {
-            self.stateless.refuse(now, tuple.remote, &packet, code);
+            self.stateless.refuse(now, tuple.address, &packet, reset);
         }
     }
 
     fn handle_request(
         &mut self,
         now: Instant,
-        tuple: FourTuple,
+        tuple: FourTuple<C::Address>,
         meta: ReceiveMeta,
         packet: &Packet,
-    ) -> Result<(), ResetCode> {
+    ) -> Result<(), Reset> {
         let Kind::Request { service_code } = packet.kind else { return Ok(()) };
-        self.listeners.find(tuple.local_port, service_code)?;
-        match (
-            self.counts.admission(&self.config, SourcePrefix::of(tuple.remote.ip())),
-            self.config.init_cookies,
-        ) {
-            (Admission::Refused, _) => return Err(ResetCode::TooBusy),
-            (Admission::UnconfirmedHere, InitCookies::Never) => return Err(ResetCode::TooBusy),
+        let service = self.listeners.find(tuple.local_port, service_code)?;
+        if let Some(reset) = C::objection(&service.config, packet) {
+            return Err(reset);
+        }
+        let too_busy = Reset::new(ResetCode::TooBusy);
+        match (self.admission(&tuple), self.config.init_cookies) {
+            (Admission::Refused, _) => return Err(too_busy),
+            (Admission::UnconfirmedHere, InitCookies::Never) => return Err(too_busy),
             (Admission::Unconfirmed, InitCookies::Never) => {
                 if !self.evict_half_open(now.saturating_sub(HALF_OPEN_GRACE)) {
-                    return Err(ResetCode::TooBusy);
+                    return Err(too_busy);
                 }
             }
             (Admission::Unconfirmed | Admission::UnconfirmedHere, _) | (_, InitCookies::Always) => {
@@ -108,14 +112,22 @@ impl Endpoint {
         }
         let service = self.listeners.find(tuple.local_port, service_code)?;
         let iss = self.secret.initial_sequence(now, &tuple);
-        let mut connection = Connection::server_of(now, service.config.clone(), packet, iss.value());
-        moves::allow(self.mobility.as_ref(), &self.secret, &tuple, Some(packet), &mut connection);
-        connection.handle_packet(now, meta, packet.clone());
+        let from = (&self.common, &self.secret);
+        let Some(mut connection) = C::answer(from, &service.config, now, &tuple, packet, iss) else {
+            return Ok(());
+        };
+        if self.has_identifier_of_another(&connection) {
+            return Err(too_busy);
+        }
+        connection.handle_packet(now, tuple.address, meta, packet.clone());
         self.accept(now, tuple, connection, Counted::HalfOpen);
         Ok(())
     }
+    fn admission(&self, tuple: &FourTuple<C::Address>) -> Admission {
+        self.counts.admission(&self.config, SourcePrefix::of(tuple.address.remote().ip()))
+    }
 
-    fn accept(&mut self, now: Instant, tuple: FourTuple, connection: Connection, counted: Counted) {
+    fn accept(&mut self, now: Instant, tuple: FourTuple<C::Address>, connection: C, counted: Counted) {
         let index = self.table.insert(tuple, connection, counted);
         let table = &self.table;
         if let Some(entry) = table.get(index) {
@@ -144,21 +156,18 @@ impl Endpoint {
     fn answer_statelessly(
         &mut self,
         now: Instant,
-        tuple: &FourTuple,
+        tuple: &FourTuple<C::Address>,
         packet: &Packet,
-    ) -> Result<(), ResetCode> {
-        let Some(remembered) = Remembered::new(now, packet) else { return Err(ResetCode::TooBusy) };
-        if !self.stateless.may_respond(now, &self.secret, tuple.remote.ip()) {
+    ) -> Result<(), Reset> {
+        let too_large = Reset::new(ResetCode::TooBusy);
+        let Some(remembered) = Remembered::new(now, packet) else { return Err(too_large) };
+        if !self.stateless.may_respond(now, &self.secret, tuple.address.remote().ip()) {
             return Ok(());
         }
         let Kind::Request { service_code } = packet.kind else { return Ok(()) };
         let service = self.listeners.find(tuple.local_port, service_code)?;
         let iss = self.secret.initial_sequence(remembered.at, tuple);
-        let Some((_, mut response)) = respond(service, iss, &remembered, |connection| {
-            moves::allow(self.mobility.as_ref(), &self.secret, tuple, Some(&remembered.request), connection);
-        }) else {
-            return Ok(());
-        };
+        let Some((_, mut response)) = self.respond(service, tuple, iss, &remembered) else { return Ok(()) };
         // A Request with invalid options gets a Reset instead.
         if response.packet_type() == PacketType::Response {
             response.options.extend(self.cookies.bake(tuple, service.id, iss, &remembered));
@@ -166,7 +175,7 @@ impl Endpoint {
                 report_dropped(&mut response, AMPLIFICATION * packet.encoded_len());
             }
         }
-        self.stateless.respond(tuple.remote, response);
+        self.stateless.respond(tuple.address, response);
         Ok(())
     }
 
@@ -174,63 +183,77 @@ impl Endpoint {
     fn redeem(
         &mut self,
         now: Instant,
-        tuple: FourTuple,
+        tuple: FourTuple<C::Address>,
         meta: ReceiveMeta,
         packet: &Packet,
-    ) -> Result<(), ResetCode> {
-        let bad = ResetCode::BadInitCookie;
-        let returned = Returned::read(now, packet).ok_or(bad)?;
-        let service = self.listeners.find(tuple.local_port, returned.service_code).map_err(|_| bad)?;
-        let iss = self.secret.initial_sequence(returned.at(), &tuple);
-        if !returned.is_genuine(&self.cookies, &tuple, service.id, iss) {
-            return Err(bad);
-        }
+    ) -> Result<(), Reset> {
+        let bad = Reset::new(ResetCode::BadInitCookie);
+        let Some((returned, service, iss)) = self.returned(now, &tuple, packet) else { return Err(bad) };
         if self.used_cookies.contains(returned.tag()) {
-            return Err(ResetCode::NoConnection);
+            return Err(Reset::new(ResetCode::NoConnection));
         }
-        if self.counts.admission(&self.config, SourcePrefix::of(tuple.remote.ip())) == Admission::Refused {
-            return Err(ResetCode::TooBusy);
+        let too_busy = Reset::new(ResetCode::TooBusy);
+        if self.admission(&tuple) == Admission::Refused {
+            return Err(too_busy);
         }
-        let remembered = returned.remembered(&tuple).ok_or(bad)?;
-        let (mut connection, _) = respond(service, iss, &remembered, |connection| {
-            moves::allow(self.mobility.as_ref(), &self.secret, &tuple, Some(&remembered.request), connection);
-        })
-        .ok_or(bad)?;
-        connection.handle_packet(now, meta, packet.clone());
-        if connection.state() == State::Respond {
+        let Some(remembered) = returned.remembered(&tuple) else { return Err(bad) };
+        let Some((mut connection, _)) = self.respond(service, &tuple, iss, &remembered) else {
+            return Err(bad);
+        };
+        connection.handle_packet(now, tuple.address, meta, packet.clone());
+        if connection.standing() == Standing::HalfOpen {
             // The packet does not acknowledge the Response, so it does not prove that the Response arrived.
             return Err(bad);
         }
         connection.release_from_cookies();
         // This client has proved its address: it takes precedence over those that have not.
-        if self.counts.is_full(&self.config) && !self.evict_half_open(now) {
-            return Err(ResetCode::TooBusy);
+        let has_room = !self.counts.is_full(&self.config) || self.evict_half_open(now);
+        if !has_room || self.has_identifier_of_another(&connection) {
+            return Err(too_busy);
         }
         self.used_cookies.add(now, returned.tag());
         self.accept(now, tuple, connection, Counted::Accepted);
         Ok(())
     }
+    /// The cookie of a packet, if this endpoint created it, with the service and the sequence number of the Response.
+    pub(super) fn returned(
+        &self,
+        now: Instant,
+        tuple: &FourTuple<C::Address>,
+        packet: &Packet,
+    ) -> Option<(Returned, &Service<C::Service>, SeqNo)> {
+        let returned = Returned::read(now, packet)?;
+        let service = self.listeners.find(tuple.local_port, returned.service_code).ok()?;
+        let iss = self.secret.initial_sequence(returned.at(), tuple);
+        returned.is_genuine(&self.cookies, tuple, service.id, iss).then_some((returned, service, iss))
+    }
+    /// Creates the connection of a Request, and its answer: the same at each call.
+    fn respond(
+        &self,
+        service: &Service<C::Service>,
+        tuple: &FourTuple<C::Address>,
+        iss: SeqNo,
+        remembered: &Remembered,
+    ) -> Option<(C, Packet)> {
+        let Remembered { at, request } = remembered;
+        let from = (&self.common, &self.secret);
+        let mut connection = C::answer(from, &service.config, *at, tuple, request, iss)?;
+        connection.reserve_on_response(remembered.cookie_len());
+        connection.handle_packet(*at, tuple.address, ReceiveMeta::default(), request.clone());
+        let mut extra = connection.extra();
+        let (_, response) = connection.poll_transmit(*at, &mut extra, tuple.address)?;
+        Some((connection, response.packet))
+    }
+    /// `true` if packets that name the connection would reach another one, and the kind of connection has no use
+    /// without an identifier of its own.
+    fn has_identifier_of_another(&self, connection: &C) -> bool {
+        C::NEEDS_IDENTIFIER
+            && connection.identifier().is_some_and(|it| self.table.find_identifier(it).is_some())
+    }
 }
 
-fn is_half_open(table: &Table, index: usize, number: u64) -> bool {
+fn is_half_open<C: Held>(table: &Table<C>, index: usize, number: u64) -> bool {
     table.get_numbered(index, number).is_some_and(Entry::is_half_open)
-}
-
-/// Creates the connection of a Request, and its answer: the same at each call. `prepare`: applied to the connection
-/// before.
-fn respond(
-    service: &Service,
-    iss: SeqNo,
-    remembered: &Remembered,
-    prepare: impl FnOnce(&mut Connection),
-) -> Option<(Connection, Packet)> {
-    let Remembered { at, request } = remembered;
-    let mut connection = Connection::server_of(*at, service.config.clone(), request, iss.value());
-    prepare(&mut connection);
-    connection.reserve_on_response(remembered.cookie_len());
-    connection.handle_packet(*at, ReceiveMeta::default(), request.clone());
-    let response = connection.poll_transmit(*at)?.packet;
-    Some((connection, response))
 }
 
 /// RFC 4340, Section 8.1.3: reports data on the Request that were discarded, if there is room.

@@ -24,6 +24,7 @@ use whimbrel_wire::{
     ChecksumCoverage, DccpOption, Kind, OptionBytes, Options, Packet, Payload, SeqNo, ServiceCode,
 };
 
+use super::held::Address;
 use super::initial_sequence::{FourTuple, Secret};
 
 #[cfg(test)]
@@ -73,8 +74,8 @@ impl Remembered {
     }
 }
 
-/// Options of a Request that affect the connection: those of feature negotiation, a Timestamp, a Mobility Key, and
-/// those that must be understood.
+/// Options of a Request that affect the connection: those of feature negotiation, a Timestamp, a Mobility Key,
+/// multipath keys, and those that must be understood.
 fn relevant(options: &Options) -> Options {
     let mut kept = Options::new();
     let mut mandatory = false;
@@ -86,7 +87,8 @@ fn relevant(options: &Options) -> Options {
             DccpOption::Mandatory
             | DccpOption::Feature(_)
             | DccpOption::Timestamp(_)
-            | DccpOption::Mobility { .. } => true,
+            | DccpOption::Mobility { .. }
+            | DccpOption::Multipath(_) => true,
             _ => mandatory,
         };
         if counts {
@@ -107,9 +109,9 @@ impl CookieJar {
     }
     /// The cookie for a Request, in as many options as necessary. `listener` identifies the configuration that answers
     /// it.
-    pub(super) fn bake(
+    pub(super) fn bake<A: Address>(
         &self,
-        tuple: &FourTuple,
+        tuple: &FourTuple<A>,
         listener: u64,
         iss: SeqNo,
         remembered: &Remembered,
@@ -135,19 +137,17 @@ impl CookieJar {
             .collect();
         options.into_iter()
     }
-    fn authenticate(&self, tuple: &FourTuple, listener: u64, iss: SeqNo, contents: &Contents<'_>) -> u128 {
+    fn authenticate<A: Address>(
+        &self,
+        tuple: &FourTuple<A>,
+        listener: u64,
+        iss: SeqNo,
+        contents: &Contents<'_>,
+    ) -> u128 {
         let key = self.0.derive(PURPOSE, contents.at.as_nanos() / KEY_LIFETIME.as_nanos());
-        let [address_high, address_low, ports] = tuple.words();
-        let words = [
-            address_high,
-            address_low,
-            ports,
-            listener,
-            contents.at.as_nanos(),
-            iss.value(),
-            contents.isr.value(),
-            contents.service_code.0.into(),
-        ];
+        let mut words = tuple.words();
+        let (at, code) = (contents.at.as_nanos(), contents.service_code.0.into());
+        words.extend([listener, at, iss.value(), contents.isr.value(), code]);
         key.authenticate(&words, contents.options)
     }
 }
@@ -214,14 +214,20 @@ impl Returned {
         self.tag
     }
     /// `true` if this endpoint created it, for these addresses and ports and this listener.
-    pub(super) fn is_genuine(&self, jar: &CookieJar, tuple: &FourTuple, listener: u64, iss: SeqNo) -> bool {
+    pub(super) fn is_genuine<A: Address>(
+        &self,
+        jar: &CookieJar,
+        tuple: &FourTuple<A>,
+        listener: u64,
+        iss: SeqNo,
+    ) -> bool {
         let contents =
             Contents { at: self.at, isr: self.isr, service_code: self.service_code, options: &self.options };
         // Compare the whole value, so that timing does not reveal the length of a correct prefix.
         jar.authenticate(tuple, listener, iss, &contents) ^ self.tag == 0
     }
     /// Restores the Request.
-    pub(super) fn remembered(&self, tuple: &FourTuple) -> Option<Remembered> {
+    pub(super) fn remembered<A>(&self, tuple: &FourTuple<A>) -> Option<Remembered> {
         let bare = Packet {
             source_port: tuple.remote_port,
             destination_port: tuple.local_port,

@@ -1,12 +1,15 @@
 //! Unpredictable numbers: initial sequence numbers and ports (RFC 4340, Section 7.2).
 
 use core::hash::Hasher;
-use core::net::{IpAddr, SocketAddr};
+use core::net::IpAddr;
 
 use siphasher::sip::SipHasher24;
 use siphasher::sip128::{Hasher128, SipHasher24 as SipHasher24x128};
+use smallvec::SmallVec;
 use whimbrel_units::Instant;
 use whimbrel_wire::SeqNo;
+
+use super::held::Address;
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +23,7 @@ const TICK_NANOS: u64 = 4_000;
 /// another's (the scheme of RFC 6528, which obsoletes RFC 1948), and a clock advances all of them, so that a new
 /// connection does not receive packets of an old one.
 #[derive(Clone, Copy)]
-pub(super) struct Secret([u64; 2], Option<u64>);
+pub struct Secret([u64; 2], Option<u64>);
 
 /// Keeps the secret out of logs and panics.
 impl core::fmt::Debug for Secret {
@@ -31,21 +34,29 @@ impl core::fmt::Debug for Secret {
 
 /// Addresses and ports of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct FourTuple {
-    pub(super) remote: SocketAddr,
-    pub(super) local_port: u16,
-    pub(super) remote_port: u16,
+pub struct FourTuple<A> {
+    /// The peer's address, or the path.
+    pub address: A,
+    /// DCCP port of this end.
+    pub local_port: u16,
+    /// DCCP port of the peer.
+    pub remote_port: u16,
 }
 
-impl FourTuple {
+impl<A: Address> FourTuple<A> {
     /// The addresses and ports as words; different tuples give different words.
-    pub(super) fn words(&self) -> [u64; 3] {
-        let [high, low] = address_words(self.remote.ip());
-        let ports = u64::from(self.remote.port()) << 32
-            | u64::from(self.local_port) << 16
-            | u64::from(self.remote_port);
+    pub(super) fn words(&self) -> SmallVec<[u64; 12]> {
+        let remote = self.address.remote();
+        let [high, low] = address_words(remote.ip());
+        let ports =
+            u64::from(remote.port()) << 32 | u64::from(self.local_port) << 16 | u64::from(self.remote_port);
         // An IPv4 address takes as many words as an IPv6 address, but never the same.
-        [high, low, ports | u64::from(self.remote.is_ipv6()) << 48]
+        let mut words = SmallVec::from_slice(&[high, low, ports | u64::from(remote.is_ipv6()) << 48]);
+        if let Some(local) = self.address.local() {
+            words.extend(address_words(local.ip()));
+            words.push(u64::from(local.port()) | u64::from(local.is_ipv6()) << 48);
+        }
+        words
     }
 }
 
@@ -68,13 +79,14 @@ impl Secret {
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
         Self([mix(seed.wrapping_add(STEP)), mix(seed.wrapping_add(STEP.wrapping_mul(2)))], None)
     }
-    /// A secret of 16 unpredictable bytes.
-    pub(super) fn from_bytes(bytes: [u8; 16]) -> Self {
-        let bits = u128::from_be_bytes(bytes);
-        Self([(bits >> 64) as u64, bits as u64], None)
+    /// A secret of the first 16 of some unpredictable bytes.
+    pub(super) fn from_bytes<const N: usize>(bytes: [u8; N]) -> Self {
+        const { assert!(N >= 16) };
+        let word = |at: usize| bytes[at..at + 8].iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        Self([word(0), word(8)], None)
     }
     /// The initial sequence number of a connection that starts now.
-    pub(super) fn initial_sequence(&self, now: Instant, tuple: &FourTuple) -> SeqNo {
+    pub(super) fn initial_sequence<A: Address>(&self, now: Instant, tuple: &FourTuple<A>) -> SeqNo {
         let ticks = now.as_nanos() / TICK_NANOS;
         let base = self.1.unwrap_or_else(|| self.hash_words(&tuple.words()));
         SeqNo::new(base.wrapping_add(ticks))
@@ -88,14 +100,22 @@ impl Secret {
         self.hash_words(&[attempt])
     }
     /// A number unique to the connection, for some purpose.
-    pub(super) fn number(&self, purpose: u64, tuple: &FourTuple, initial: SeqNo) -> u64 {
-        let [high, low, ports] = tuple.words();
-        self.hash_words(&[purpose, high, low, ports, initial.value()])
+    pub(super) fn number<A: Address>(&self, purpose: u64, tuple: &FourTuple<A>, initial: SeqNo) -> u64 {
+        let mut words = tuple.words();
+        words.insert(0, purpose);
+        words.push(initial.value());
+        self.hash_words(&words)
     }
     /// A number for a connection with the peer that has that public key.
-    pub(super) fn number_for_key(&self, purpose: u64, tuple: &FourTuple, key: &[u8; 32]) -> u64 {
-        let [high, low, ports] = tuple.words();
-        let hash = self.authenticate(&[purpose, high, low, ports], key);
+    pub(super) fn number_for_key<A: Address>(
+        &self,
+        purpose: u64,
+        tuple: &FourTuple<A>,
+        key: &[u8; 32],
+    ) -> u64 {
+        let mut words = tuple.words();
+        words.insert(0, purpose);
+        let hash = self.authenticate(&words, key);
         // Either half could be used.
         hash as u64
     }

@@ -19,12 +19,12 @@ use whimbrel_wire::option::mobility::{self, MobilityOption, Move};
 use whimbrel_wire::{DccpOption, Packet, PacketType};
 
 use super::initial_sequence::{FourTuple, Secret};
-use super::table::{Entry, SlotState};
+use super::table::{Entry, SlotState, Table};
 use super::{ConnectionHandle, Endpoint};
 use crate::PathChange;
 use crate::connection::PathId;
 use crate::mobility::MobilitySecret;
-use crate::{Config, Connection, ReceiveMeta};
+use crate::{Config, Connection, ReceiveMeta, Transmit};
 
 /// Separates the numbers of this purpose from others derived from the endpoint's secret.
 const PURPOSE: u64 = 0x4d6f_6269_6c69_7479;
@@ -34,15 +34,22 @@ const MIN_STRAGGLE: Duration = Duration::from_secs(1);
 /// A challenge is repeated when a packet arrives that many round-trip times later without the answer.
 const REPEAT_IN_RTT: u64 = 1;
 
+/// What the connections of an endpoint share for address changes.
+#[derive(Debug, Default)]
+pub struct Mobility {
+    /// Secret from which the mobility keys of connections derive; `None` before the first such connection.
+    secret: Option<MobilitySecret>,
+    /// Number of path challenges sent so far.
+    challenges: u64,
+}
+
 /// State of a server connection whose client may move.
-#[derive(Debug)]
-pub(super) struct Moves {
-    /// The connection identifier that the client sends.
-    pub(super) identifier: u64,
+#[derive(Debug, Default)]
+pub struct Moves {
     /// The address to which the client may have moved.
     candidate: Option<Candidate>,
     /// The previous address, and the time until which packets from there are accepted.
-    pub(super) previous: Option<(FourTuple, Instant)>,
+    pub(super) previous: Option<(FourTuple<SocketAddr>, Instant)>,
     /// The address last reported to the application, if it is not the current one.
     pub(super) unreported: Option<SocketAddr>,
 }
@@ -79,15 +86,22 @@ impl Challenge {
 }
 
 impl Moves {
-    pub(super) fn new(identifier: u64) -> Self {
-        Self { identifier, candidate: None, previous: None, unreported: None }
-    }
     /// The next challenge to send, and its destination; `here`: the connection's address.
-    fn next_challenge(&mut self, now: Instant, here: SocketAddr) -> Option<(SocketAddr, u64)> {
+    pub(super) fn poll_challenge(
+        &mut self,
+        now: Instant,
+        connection: &mut Connection,
+        here: SocketAddr,
+    ) -> Option<(SocketAddr, Transmit)> {
+        if !connection.can_challenge() {
+            self.candidate = None;
+            return None;
+        }
         let candidate = self.candidate.as_mut()?;
-        let candidate_challenge =
-            candidate.candidate_challenge.take_due(now).map(|challenge| (candidate.remote, challenge));
-        candidate_challenge.or_else(|| candidate.here.take_due(now).map(|challenge| (here, challenge)))
+        let due = candidate.candidate_challenge.take_due(now).map(|challenge| (candidate.remote, challenge));
+        let (remote, challenge) =
+            due.or_else(|| candidate.here.take_due(now).map(|challenge| (here, challenge)))?;
+        Some((remote, connection.challenge(now, challenge)))
     }
 }
 
@@ -104,9 +118,9 @@ enum PacketClass {
     FromCandidate,
 }
 
-impl Entry {
-    fn classify(&self, tuple: &FourTuple, moved: &Move, is_news: bool) -> PacketClass {
-        let Some(moves) = &self.moves else { return PacketClass::Irrelevant };
+impl Entry<Connection> {
+    fn classify(&self, tuple: &FourTuple<SocketAddr>, moved: &Move, is_news: bool) -> PacketClass {
+        let Some(moves) = &self.extra else { return PacketClass::Irrelevant };
         let answers = |challenge: &Challenge| moved.echo == Some(challenge.challenge);
         match &moves.candidate {
             _ if self.tuple == *tuple => {
@@ -114,25 +128,13 @@ impl Entry {
                 if answered || is_news { PacketClass::FromCurrent } else { PacketClass::Irrelevant }
             }
             Some(candidate)
-                if candidate.remote == tuple.remote && answers(&candidate.candidate_challenge) =>
+                if candidate.remote == tuple.address && answers(&candidate.candidate_challenge) =>
             {
                 PacketClass::FromCandidate
             }
             _ if is_news => PacketClass::NewAddress,
             _ => PacketClass::Irrelevant,
         }
-    }
-    /// The next challenge to be sent, if any.
-    pub(super) fn next_challenge(&mut self, now: Instant) -> Option<(SocketAddr, crate::Transmit)> {
-        let here = self.tuple.remote;
-        let moves = self.moves.as_mut()?;
-        let SlotState::Live(connection) = &mut self.state else { return None };
-        if !connection.can_challenge() {
-            moves.candidate = None;
-            return None;
-        }
-        let (remote, challenge) = moves.next_challenge(now, here)?;
-        Some((remote, connection.challenge(now, challenge)))
     }
 }
 
@@ -146,15 +148,15 @@ fn read_move(packet: &Packet) -> Option<Move> {
     }
 }
 
-impl Endpoint {
+impl Endpoint<Connection> {
     /// Sets the secret from which the keys of moved clients derive. Without this call, before the first connection, it
     /// derives from the endpoint's seed of 64 bits; `entropy` has 256.
     pub fn set_mobility_secret(&mut self, entropy: [u8; 32]) {
-        self.mobility = Some(MobilitySecret::new(entropy));
+        self.common.secret = Some(MobilitySecret::new(entropy));
     }
     /// Creates the mobility secret for connections with that configuration, if necessary.
     pub(super) fn prepare_for(&mut self, config: &Config) {
-        if config.mobility.is_some() && self.mobility.is_none() {
+        if config.mobility.is_some() && self.common.secret.is_none() {
             let half = |half: u64| self.secret.derive(PURPOSE, half).authenticate(&[half], &[]).to_be_bytes();
             let mut entropy = [0; 32];
             entropy[..16].copy_from_slice(&half(0));
@@ -167,7 +169,7 @@ impl Endpoint {
     pub(super) fn follow(
         &mut self,
         now: Instant,
-        tuple: &FourTuple,
+        tuple: &FourTuple<SocketAddr>,
         meta: ReceiveMeta,
         packet: &Packet,
     ) -> bool {
@@ -179,8 +181,8 @@ impl Endpoint {
             return false;
         }
         let class = entry.classify(tuple, &moved, connection_is_news(&entry.state, packet));
-        let is_elsewhere = entry.tuple.remote != tuple.remote;
-        if is_elsewhere && self.table.is_taken(tuple.remote) {
+        let is_elsewhere = entry.tuple.address != tuple.address;
+        if is_elsewhere && self.table.is_taken(&tuple.address) {
             // The first method of RFC 6773, Section 3.8: those ports are another connection's.
             return false;
         }
@@ -194,7 +196,7 @@ impl Endpoint {
         match class {
             PacketClass::Irrelevant => {}
             PacketClass::FromCurrent => self.keep_current(index),
-            PacketClass::NewAddress => self.challenge(now, index, tuple.remote),
+            PacketClass::NewAddress => self.challenge(now, index, tuple.address),
             PacketClass::FromCandidate => self.move_to(now, index, tuple),
         }
         self.wake(ConnectionHandle(index));
@@ -203,16 +205,16 @@ impl Endpoint {
     /// The client is at its old address, or there again: its earlier announcement of another address, and an answer
     /// from there still in flight, are out of date.
     fn keep_current(&mut self, index: usize) {
-        if let Some(moves) = self.table.get_mut(index).and_then(|entry| entry.moves.as_mut()) {
+        if let Some(moves) = self.table.get_mut(index).and_then(|entry| entry.extra.as_mut()) {
             moves.candidate = None;
         }
     }
     /// The client may be at that address: sends challenges there, and to its current address.
     fn challenge(&mut self, now: Instant, index: usize, remote: SocketAddr) {
-        self.challenges += 1;
-        let numbers = [0, 1].map(|side| self.secret.challenge(PURPOSE, self.challenges, side));
+        self.common.challenges += 1;
+        let numbers = [0, 1].map(|side| self.secret.challenge(PURPOSE, self.common.challenges, side));
         let Some(entry) = self.table.get_mut(index) else { return };
-        let (Some(moves), SlotState::Live(connection)) = (&mut entry.moves, &entry.state) else { return };
+        let (Some(moves), SlotState::Live(connection)) = (&mut entry.extra, &entry.state) else { return };
         let patience = connection.round_trip_time() * REPEAT_IN_RTT;
         match &mut moves.candidate {
             Some(candidate) if candidate.remote == remote => {
@@ -227,12 +229,12 @@ impl Endpoint {
         }
     }
     /// The client is at that address: sends packets there from now on.
-    fn move_to(&mut self, now: Instant, index: usize, tuple: &FourTuple) {
+    fn move_to(&mut self, now: Instant, index: usize, tuple: &FourTuple<SocketAddr>) {
         let Some(entry) = self.table.get_mut(index) else { return };
-        let (Some(moves), SlotState::Live(connection)) = (&mut entry.moves, &mut entry.state) else {
+        let (Some(moves), SlotState::Live(connection)) = (&mut entry.extra, &mut entry.state) else {
             return;
         };
-        let (old, new) = (entry.tuple.remote, tuple.remote);
+        let (old, new) = (entry.tuple.address, tuple.address);
         moves.candidate = None;
         moves.unreported.get_or_insert(old);
         let straggle = (connection.round_trip_time() * STRAGGLE_IN_RTT).max(MIN_STRAGGLE);
@@ -250,11 +252,11 @@ impl Endpoint {
     /// client.
     pub(super) fn is_straggler(&mut self, now: Instant, index: usize, packet: &Packet) -> bool {
         let Some(entry) = self.table.get(index) else { return false };
-        let previous = entry.moves.as_ref().and_then(|moves| moves.previous);
+        let previous = entry.extra.as_ref().and_then(|moves| moves.previous);
         let counts =
             previous.is_some_and(|(_, until)| now <= until) && packet.packet_type() != PacketType::Request;
         if !counts {
-            self.table.forget_previous(index);
+            self.table.forget_others(index);
         }
         counts
     }
@@ -267,13 +269,13 @@ impl Endpoint {
 /// connection's key. A server under pressure may answer one copy without keeping state and the next one with state: the
 /// connection may then be established by the one Response and the other's numbers.
 pub(super) fn allow(
-    mobility: Option<&MobilitySecret>,
+    mobility: &Mobility,
     secret: &Secret,
-    tuple: &FourTuple,
+    tuple: &FourTuple<SocketAddr>,
     request: Option<&Packet>,
     connection: &mut Connection,
 ) {
-    let Some(mobility) = mobility else { return };
+    let Some(mobility) = &mobility.secret else { return };
     let offered = request.and_then(|request| {
         request.options.iter().find_map(|option| match MobilityOption::parse(option) {
             Some(MobilityOption::Key(key)) => Some(key),
@@ -287,6 +289,20 @@ pub(super) fn allow(
     connection.allow_moves(mobility, number);
 }
 
-fn connection_is_news(state: &SlotState, packet: &Packet) -> bool {
+fn connection_is_news(state: &SlotState<Connection>, packet: &Packet) -> bool {
     matches!(state, SlotState::Live(connection) if connection.is_news(packet))
+}
+
+impl Table<Connection> {
+    /// Moves the connection to another address. Packets from the previous one count until `until`.
+    fn relocate(&mut self, index: usize, tuple: FourTuple<SocketAddr>, until: Instant) {
+        self.forget_others(index);
+        let Some(entry) = self.get_mut(index) else { return };
+        let old = core::mem::replace(&mut entry.tuple, tuple);
+        if let Some(moves) = &mut entry.extra {
+            moves.previous = Some((old, until));
+        }
+        self.release_ports(&old.address, index);
+        self.link(&tuple, index);
+    }
 }

@@ -4,6 +4,7 @@ use core::net::SocketAddr;
 
 use whimbrel_units::Instant;
 
+use super::held::Held;
 use super::initial_sequence::FourTuple;
 use super::table::Counted;
 use super::{ConnectionHandle, Endpoint, moves};
@@ -12,7 +13,7 @@ use crate::{Config, ConnectError, Connection};
 /// The first of the ports assigned to clients (RFC 6335, Section 6: dynamic ports).
 const FIRST_DYNAMIC_PORT: u16 = 49_152;
 
-impl Endpoint {
+impl Endpoint<Connection> {
     /// Opens a connection from an unused port, chosen at random.
     ///
     /// # Errors
@@ -25,10 +26,6 @@ impl Endpoint {
         destination_port: u16,
         config: Config,
     ) -> Result<ConnectionHandle, ConnectError> {
-        self.attempts += 1;
-        if self.table.is_taken(remote) {
-            return Err(ConnectError::NoPort);
-        }
         let tuple = self.free_tuple(remote, destination_port).ok_or(ConnectError::NoPort)?;
         self.open(now, tuple, config)
     }
@@ -46,7 +43,7 @@ impl Endpoint {
         destination_port: u16,
         config: Config,
     ) -> Result<ConnectionHandle, ConnectError> {
-        let tuple = FourTuple { remote, local_port: source_port, remote_port: destination_port };
+        let tuple = FourTuple { address: remote, local_port: source_port, remote_port: destination_port };
         self.check_free(&tuple)?;
         self.open(now, tuple, config)
     }
@@ -66,17 +63,17 @@ impl Endpoint {
         destination_port: u16,
         config: Config,
     ) -> Result<ConnectionHandle, ConnectError> {
-        let tuple = FourTuple { remote, local_port: source_port, remote_port: destination_port };
+        let tuple = FourTuple { address: remote, local_port: source_port, remote_port: destination_port };
         self.check_free(&tuple)?;
         let seed = self.secret.initial_sequence(now, &tuple).value();
         self.prepare_for(&config);
         let mut connection = Connection::inviting(now, config, source_port, destination_port, seed)?;
-        moves::allow(self.mobility.as_ref(), &self.secret, &tuple, None, &mut connection);
+        moves::allow(&self.common, &self.secret, &tuple, None, &mut connection);
         connection.invite(now);
         Ok(self.add(tuple, connection))
     }
-    fn check_free(&self, tuple: &FourTuple) -> Result<(), ConnectError> {
-        if self.table.find(tuple).is_some() || self.table.is_taken(tuple.remote) {
+    fn check_free(&self, tuple: &FourTuple<SocketAddr>) -> Result<(), ConnectError> {
+        if self.table.find(tuple).is_some() || self.table.is_taken(&tuple.address) {
             return Err(ConnectError::PortInUse { port: tuple.local_port });
         }
         Ok(())
@@ -84,27 +81,39 @@ impl Endpoint {
     fn open(
         &mut self,
         now: Instant,
-        tuple: FourTuple,
+        tuple: FourTuple<SocketAddr>,
         config: Config,
     ) -> Result<ConnectionHandle, ConnectError> {
         let seed = self.secret.initial_sequence(now, &tuple).value();
         self.prepare_for(&config);
         let mut connection = Connection::client(now, config, tuple.local_port, tuple.remote_port, seed)?;
-        moves::allow(self.mobility.as_ref(), &self.secret, &tuple, None, &mut connection);
+        moves::allow(&self.common, &self.secret, &tuple, None, &mut connection);
         connection.connect(now);
         Ok(self.add(tuple, connection))
     }
-    fn add(&mut self, tuple: FourTuple, connection: Connection) -> ConnectionHandle {
+}
+
+impl<C: Held> Endpoint<C> {
+    pub(super) fn add(&mut self, tuple: FourTuple<C::Address>, connection: C) -> ConnectionHandle {
         let handle = ConnectionHandle(self.table.insert(tuple, connection, Counted::Not));
         self.wake(handle);
         handle
     }
-    fn free_tuple(&self, remote: SocketAddr, remote_port: u16) -> Option<FourTuple> {
+    /// An unused port towards that destination, chosen at random.
+    pub(super) fn free_tuple(
+        &mut self,
+        address: C::Address,
+        remote_port: u16,
+    ) -> Option<FourTuple<C::Address>> {
+        self.attempts += 1;
+        if self.table.is_taken(&address) {
+            return None;
+        }
         let count = u64::from(u16::MAX - FIRST_DYNAMIC_PORT) + 1;
         let offset = self.secret.port_offset(self.attempts);
         (0..count)
             .map(|step| FIRST_DYNAMIC_PORT + (offset.wrapping_add(step) % count) as u16)
-            .map(|local_port| FourTuple { remote, local_port, remote_port })
+            .map(|local_port| FourTuple { address, local_port, remote_port })
             .find(|tuple| self.table.find(tuple).is_none())
     }
 }

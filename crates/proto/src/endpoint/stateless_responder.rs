@@ -4,11 +4,11 @@
 //! three times the packet answered, Resets have one rate limit (RFC 4340, Section 8.1.3), stateless Responses one for
 //! every address. Memory does not grow with the number of senders.
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::IpAddr;
 use std::collections::VecDeque;
 
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::{Packet, Reset, ResetCode};
+use whimbrel_wire::{Packet, Reset};
 
 use super::initial_sequence::Secret;
 use crate::EndpointConfig;
@@ -24,15 +24,15 @@ const LIMITS: usize = 4096;
 
 /// Answers to packets that belong to no connection.
 #[derive(Debug)]
-pub(super) struct StatelessResponder {
-    waiting: VecDeque<(SocketAddr, Packet)>,
+pub(super) struct StatelessResponder<A> {
+    waiting: VecDeque<(A, Packet)>,
     resets: TokenBucket,
     /// Rate limits of stateless Responses, by a hash of the address; empty before the first.
     responses: Vec<TokenBucket>,
     one_response_limit: TokenBucket,
 }
 
-impl StatelessResponder {
+impl<A> StatelessResponder<A> {
     pub(super) fn new(config: &EndpointConfig) -> Self {
         Self {
             waiting: VecDeque::new(),
@@ -42,16 +42,12 @@ impl StatelessResponder {
         }
     }
     /// Answers `packet` with a Reset.
-    pub(super) fn refuse(&mut self, now: Instant, remote: SocketAddr, packet: &Packet, code: ResetCode) {
-        self.reset(now, remote, packet, Reset::new(code));
-    }
-    /// Answers `packet` with a Reset that carries data.
-    pub(super) fn reset(&mut self, now: Instant, remote: SocketAddr, packet: &Packet, reset: Reset) {
+    pub(super) fn refuse(&mut self, now: Instant, address: A, packet: &Packet, reset: Reset) {
         if let Some(answer) = refusal(packet, reset)
             && self.waiting.len() < MAX_WAITING
             && self.resets.take(now)
         {
-            self.waiting.push_back((remote, answer));
+            self.waiting.push_back((address, answer));
         }
     }
     /// `true` if that address may get a stateless Response now.
@@ -63,15 +59,15 @@ impl StatelessResponder {
         self.waiting.len() < MAX_WAITING && self.responses[index].take(now)
     }
     /// Sends a stateless Response.
-    pub(super) fn respond(&mut self, remote: SocketAddr, response: Packet) {
-        self.waiting.push_back((remote, response));
+    pub(super) fn respond(&mut self, address: A, response: Packet) {
+        self.waiting.push_back((address, response));
     }
     /// Number of answers that wait to be sent.
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }
     /// The next answer.
-    pub(super) fn next(&mut self) -> Option<(SocketAddr, Packet)> {
+    pub(super) fn next(&mut self) -> Option<(A, Packet)> {
         self.waiting.pop_front()
     }
 }

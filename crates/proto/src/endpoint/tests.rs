@@ -200,7 +200,7 @@ fn a_connection_opens_carries_data_and_closes() {
     let mut net = Net::serving();
     let client = net.connect(2, 1);
     net.run_for(millis(100));
-    let accepted = EndpointEvent::Accepted { remote: address(2), port: PORT, service_code: ServiceCode(42) };
+    let accepted = EndpointEvent::Accepted { from: address(2), port: PORT, service_code: ServiceCode(42) };
     assert_eq!(net.events_at(1)[0], &accepted, "the first event");
     let server = net.accepted(1, 0);
     let now = net.now;

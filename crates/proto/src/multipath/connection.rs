@@ -15,9 +15,9 @@ use smallvec::SmallVec;
 use whimbrel_control::multipath::Scheduler;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::multipath::Key;
-use whimbrel_wire::{Packet, PacketType, SeqNo};
+use whimbrel_wire::{Packet, PacketType, SeqNo, ServiceCode};
 
-pub(super) use handshake::option_error;
+pub(crate) use handshake::option_error;
 
 use super::addresses::Addresses;
 use super::delivery::Delivery;
@@ -29,6 +29,7 @@ use super::signals::Signals;
 use super::subflow::{Stage, Subflow};
 use super::watch::{PathWatch, Timeout};
 use super::{MultipathConfig, MultipathEvent, Path, SubflowId, SubflowSnapshot};
+use crate::endpoint::Standing;
 use crate::{
     Config, ConfigError, Connection, ConnectionError, Datagram, DatagramId, ReceiveMeta, ReorderSnapshot,
     Role, SendError, State, Transmit,
@@ -230,6 +231,33 @@ impl MultipathConnection {
     /// `true` until the first handshake is complete.
     pub fn is_opening(&self) -> bool {
         self.subflows.iter().any(|subflow| matches!(subflow.stage, Stage::Offering | Stage::Accepting))
+    }
+    /// Progress, as far as the limits of an endpoint depend on it.
+    pub(crate) fn standing(&self) -> Standing {
+        match self.phase {
+            Phase::Over => Standing::Over,
+            Phase::Closing { .. } => Standing::Closing,
+            _ if self.is_opening() && self.identity.role == Role::Server => Standing::HalfOpen,
+            _ => Standing::Open,
+        }
+    }
+    /// The end of TIMEWAIT, if nothing else is left: the application has been notified, and all packets are sent.
+    pub(crate) fn time_wait(&self) -> Option<Instant> {
+        let rests = |subflow: &Subflow| {
+            subflow.connection.state() == State::TimeWait || subflow.connection.is_drained()
+        };
+        let is_over = self.phase == Phase::Over && !self.has_events() && !self.is_drained();
+        self.poll_timeout().filter(|_| is_over && self.subflows.iter().all(rests))
+    }
+    /// The Service Code of the connection.
+    pub fn service_code(&self) -> ServiceCode {
+        self.config.service_code
+    }
+    /// Gives the first subflow a command.
+    pub(crate) fn with_first(&mut self, command: impl FnOnce(&mut Connection)) {
+        if let Some(first) = self.subflows.first_mut() {
+            command(&mut first.connection);
+        }
     }
     /// The DCCP ports of this end and of the peer on the first subflow.
     pub fn ports(&self) -> [u16; 2] {

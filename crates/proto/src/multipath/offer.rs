@@ -111,7 +111,7 @@ pub(super) fn read_join(options: &Options, action: FeatureAction) -> Option<Join
 }
 
 /// `true` if a Request asks to join a connection, validly or not.
-pub(super) fn is_join(options: &Options) -> bool {
+pub(crate) fn is_join(options: &Options) -> bool {
     has_invalid(options, multipath::JOIN)
         || options.iter().any(
             |option| matches!(option, DccpOption::Multipath(data) if data.first() == Some(&multipath::JOIN)),
@@ -119,7 +119,7 @@ pub(super) fn is_join(options: &Options) -> bool {
 }
 
 /// `true` if a Request asks for a multipath connection, validly or not.
-pub(super) fn is_first(options: &Options) -> bool {
+pub(crate) fn is_first(options: &Options) -> bool {
     has_invalid(options, multipath::KEY)
         || options.iter().any(
             |option| matches!(option, DccpOption::Multipath(data) if data.first() == Some(&multipath::KEY)),

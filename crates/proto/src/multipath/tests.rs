@@ -8,6 +8,7 @@ mod failures;
 mod handshake;
 mod joins;
 mod laws;
+mod limits;
 mod listening;
 mod schedulers;
 mod signals;

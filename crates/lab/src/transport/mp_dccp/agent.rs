@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
 use whimbrel_proto::multipath::{
-    MultipathConfig, MultipathConnection, MultipathEndpoint, MultipathEndpointConfig, MultipathEndpointEvent,
-    MultipathEvent, MultipathHandle, MultipathSnapshot,
+    MultipathConfig, MultipathConnection, MultipathEndpoint, MultipathEvent, MultipathSnapshot,
 };
-use whimbrel_proto::{Config, Datagram, DatagramId, DropReason, ReceiveMeta, SendError};
+use whimbrel_proto::{
+    Config, ConnectionHandle, Datagram, DatagramId, DropReason, EndpointConfig, EndpointEvent, ReceiveMeta,
+    SendError,
+};
 use whimbrel_units::Instant;
 use whimbrel_wire::Payload;
 
@@ -56,7 +58,7 @@ pub struct MpDccpAgent {
     endpoint: MultipathEndpoint,
     config: Config,
     settings: MultipathConfig,
-    handle: Option<MultipathHandle>,
+    handle: Option<ConnectionHandle>,
     is_client: bool,
     start: Option<Instant>,
     source: Option<TrafficSource>,
@@ -88,7 +90,7 @@ impl MpDccpAgent {
         let End { attachment, config, settings, secret } = end;
         Self {
             attachment,
-            endpoint: MultipathEndpoint::new(MultipathEndpointConfig::default(), secret),
+            endpoint: MultipathEndpoint::with_entropy(EndpointConfig::default(), secret),
             config,
             settings,
             handle: None,
@@ -187,8 +189,8 @@ impl MpDccpAgent {
     fn handle_events(&mut self, now: Instant) {
         while let Some((handle, event)) = self.endpoint.poll_event() {
             match event {
-                MultipathEndpointEvent::Accepted { .. } => self.handle = Some(handle),
-                MultipathEndpointEvent::Connection(event) => {
+                EndpointEvent::Accepted { .. } => self.handle = Some(handle),
+                EndpointEvent::Connection(event) => {
                     self.follow_paths(now, &event);
                     self.pass(now, event);
                 }

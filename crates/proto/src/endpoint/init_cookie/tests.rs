@@ -8,8 +8,8 @@ use super::*;
 
 const NOW: Instant = Instant::from_secs(10_000);
 
-fn tuple() -> FourTuple {
-    FourTuple { remote: SocketAddr::from(([10, 0, 0, 1], 6511)), local_port: 5001, remote_port: 9 }
+fn tuple() -> FourTuple<SocketAddr> {
+    FourTuple { address: SocketAddr::from(([10, 0, 0, 1], 6511)), local_port: 5001, remote_port: 9 }
 }
 fn jar() -> CookieJar {
     CookieJar::new(Secret::new(7))
@@ -114,8 +114,8 @@ fn a_cookie_is_bound_to_addresses_ports_numbers_and_listener() {
     let other_port = SocketAddr::from(([10, 0, 0, 1], 6512));
     let mapped = SocketAddr::from(("::10.0.0.1".parse::<core::net::Ipv6Addr>().unwrap(), 6511));
     for tuple in [
-        FourTuple { remote: other_port, ..tuple() },
-        FourTuple { remote: mapped, ..tuple() },
+        FourTuple { address: other_port, ..tuple() },
+        FourTuple { address: mapped, ..tuple() },
         FourTuple { local_port: 5002, ..tuple() },
         FourTuple { remote_port: 10, ..tuple() },
     ] {

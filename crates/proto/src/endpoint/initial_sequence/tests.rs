@@ -1,3 +1,5 @@
+use core::net::SocketAddr;
+
 use super::*;
 
 #[test]
@@ -9,8 +11,8 @@ fn the_hash_is_siphash() {
     assert_eq!(secret.hash_words(&[0x0706_0504_0302_0100]), 0x93f5_f579_9a93_2462);
 }
 
-fn tuple(port: u16) -> FourTuple {
-    FourTuple { remote: SocketAddr::from(([10, 0, 0, 1], 6511)), local_port: port, remote_port: 9 }
+fn tuple(port: u16) -> FourTuple<SocketAddr> {
+    FourTuple { address: SocketAddr::from(([10, 0, 0, 1], 6511)), local_port: port, remote_port: 9 }
 }
 
 #[test]

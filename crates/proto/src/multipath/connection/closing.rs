@@ -75,6 +75,12 @@ impl MultipathConnection {
         }
         self.linger(now);
     }
+    /// Ends a connection that is not open yet, without a packet.
+    pub(crate) fn evict(&mut self) {
+        self.finish(ConnectionError::Evicted);
+        self.subflows.clear();
+        self.drain();
+    }
     /// Closes one subflow in order; the connection continues on the others. Returns `false` if it does not exist.
     pub fn close_subflow(&mut self, now: Instant, subflow: SubflowId) -> bool {
         let Some(index) = self.index(subflow) else { return false };

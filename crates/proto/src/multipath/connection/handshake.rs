@@ -3,7 +3,7 @@
 use whimbrel_units::Instant;
 use whimbrel_wire::option::FeatureAction;
 use whimbrel_wire::option::multipath::{Key, MultipathKey, MultipathOption};
-use whimbrel_wire::{Options, Packet, PacketType, Reset, ResetCode};
+use whimbrel_wire::{Options, Packet, PacketType, Reset, ResetCode, SeqNo};
 
 use super::{Identity, MultipathConnection, Phase};
 use crate::connection::IncomingOptions;
@@ -15,7 +15,7 @@ use crate::multipath::{MultipathConfig, MultipathEvent, Path};
 use crate::{Config, ConfigError, Connection, ConnectionError, Role, State};
 
 /// The Reset of a subflow whose multipath options are invalid (Section 3.5).
-pub(in crate::multipath) fn option_error() -> Reset {
+pub(crate) fn option_error() -> Reset {
     let data = [whimbrel_wire::DccpOption::MULTIPATH_KIND, 0, 0];
     Reset::with_data(ResetCode::OptionError, data)
 }
@@ -86,9 +86,24 @@ impl MultipathConnection {
         connection_id: u32,
         entropy: [u8; 32],
     ) -> Result<Self, ConfigError> {
+        Self::answering(now, config, settings, path, request, connection_id, entropy, None)
+    }
+    /// As [`MultipathConnection::server`], with the initial sequence number of the first subflow.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn answering(
+        now: Instant,
+        config: Config,
+        settings: MultipathConfig,
+        path: Path,
+        request: &Packet,
+        connection_id: u32,
+        entropy: [u8; 32],
+        iss: Option<SeqNo>,
+    ) -> Result<Self, ConfigError> {
         let inner = Self::subflow_config(&config, &settings)?;
         let mut entropy = Entropy::new(entropy);
-        let mut connection = Connection::server(now, inner, request, entropy.number())?;
+        let iss = iss.map_or_else(|| entropy.number(), |iss| iss.value());
+        let mut connection = Connection::server(now, inner, request, iss)?;
         let offer = offer::read(&request.options, FeatureAction::ChangeR);
         let ports = [request.destination_port, request.source_port];
         let mut identity = Identity {

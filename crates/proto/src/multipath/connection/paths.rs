@@ -61,7 +61,7 @@ impl MultipathConnection {
         true
     }
     /// `true` if a subflow has that path and these DCCP ports of this end and of the peer, or had them until recently.
-    pub(in crate::multipath) fn has_subflow(&self, path: Path, [source, destination]: [u16; 2]) -> bool {
+    pub(crate) fn has_subflow(&self, path: Path, [source, destination]: [u16; 2]) -> bool {
         self.subflows.iter().any(|subflow| {
             let connection = &subflow.connection;
             let ports = [connection.source_port(), connection.destination_port()];

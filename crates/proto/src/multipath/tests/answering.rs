@@ -65,7 +65,7 @@ fn stream_and_close_after(world: &mut World, closing: End, steps: u64) {
             world.command(closing, |connection, now| connection.close(now));
         }
         for end in ENDS {
-            if !is_gone(world, end) {
+            if !is_over(world, end) {
                 world.command(end, |connection, now| connection.send(now, datagram(step)).is_ok());
             }
         }
@@ -75,8 +75,8 @@ fn stream_and_close_after(world: &mut World, closing: End, steps: u64) {
     world.run_for(Duration::from_secs(60));
 }
 
-fn is_gone(world: &World, end: End) -> bool {
-    world.events(end).contains(&MultipathEvent::Drained)
+fn is_over(world: &World, end: End) -> bool {
+    world.events(end).iter().any(|event| matches!(event, MultipathEvent::Closed(_)))
 }
 
 /// The end of the connection is reported once, and no datagram after it.

@@ -13,11 +13,10 @@ use whimbrel_wire::option::FeatureAction;
 use whimbrel_wire::option::multipath::{self, AddAddress, MultipathOption, RemoveAddress};
 use whimbrel_wire::{DccpOption, Packet, PacketType, Reset, ResetCode, ServiceCode};
 
-use crate::multipath::endpoint::MultipathEndpointEvent;
 use crate::multipath::keys::{Code, Host, Keys};
 use crate::multipath::offer::{self, JoinOffer, Offer};
-use crate::multipath::{Dialect, MultipathConfig, MultipathEndpoint, MultipathEndpointConfig, Path};
-use crate::{Config, ReceiveMeta};
+use crate::multipath::{Dialect, MultipathConfig, MultipathEndpoint, Path};
+use crate::{Config, EndpointConfig, EndpointEvent, ReceiveMeta};
 
 /// The kernel's addresses begin with these bytes, those of this implementation with 10.45.
 const KERNEL: [u8; 2] = [10, 44];
@@ -253,7 +252,7 @@ fn the_first_request_of_the_kernel_opens_a_multipath_connection() {
     let request = &packets[0];
     let config = Config::default().service_code(ServiceCode(42));
     let settings = MultipathConfig::default().dialect(Dialect::Draft2024);
-    let mut endpoint = MultipathEndpoint::new(MultipathEndpointConfig::default(), [3; 32]);
+    let mut endpoint = MultipathEndpoint::with_entropy(EndpointConfig::default(), [3; 32]);
     endpoint.listen(request.packet.destination_port, config, settings).expect("a valid configuration");
     let path = Path {
         local: SocketAddr::new(request.destination.into(), 0),
@@ -266,5 +265,5 @@ fn the_first_request_of_the_kernel_opens_a_multipath_connection() {
     let (key, identifier) = offered(&response.packet, FeatureAction::ConfirmL);
     assert!(key.len() == 8 && identifier != 0);
     let event = endpoint.poll_event().map(|(_, event)| event);
-    assert!(matches!(event, Some(MultipathEndpointEvent::Accepted { .. })), "{event:?}");
+    assert!(matches!(event, Some(EndpointEvent::Accepted { .. })), "{event:?}");
 }

@@ -288,7 +288,7 @@ fn a_copied_join_from_another_address_does_not_get_far() {
 fn subflows_that_are_gone_leave_no_routes() {
     let mut world = World::joined(&LINES, config(), MultipathConfig::default());
     for round in 0..60 {
-        let (client, server) = (world.client.routes(), world.server.routes());
+        let (client, server) = (world.client.snapshot().addresses, world.server.snapshot().addresses);
         assert!(client <= 40 && server <= 40, "{client} and {server} routes after {round} joins");
         let id = world.join(1);
         world.run_for(Duration::from_secs(1));

@@ -173,7 +173,7 @@ proptest! {
             }
         }
         // Subflows that are gone leave nothing behind.
-        prop_assert!(world.client.routes() <= 60 && world.server.routes() <= 60);
+        prop_assert!(world.client.snapshot().addresses <= 60 && world.server.snapshot().addresses <= 60);
     }
 
     /// The state of both ends is bounded, whatever arrives.

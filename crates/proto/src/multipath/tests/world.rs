@@ -9,12 +9,10 @@ use whimbrel_wire::option::multipath::MultipathOption;
 use whimbrel_wire::{Packet, PacketType, Payload};
 
 use crate::config::TimerConfig;
-use crate::multipath::endpoint::MultipathEndpointEvent;
 use crate::multipath::{
-    MultipathConfig, MultipathConnection, MultipathEndpoint, MultipathEndpointConfig, MultipathEvent,
-    MultipathHandle, Path, SubflowId,
+    MultipathConfig, MultipathConnection, MultipathEndpoint, MultipathEvent, Path, SubflowId,
 };
-use crate::{Config, Datagram, ReceiveMeta};
+use crate::{Config, ConnectionHandle, Datagram, EndpointConfig, EndpointEvent, ReceiveMeta};
 
 pub(super) const PORT: u16 = 5_001;
 /// Packets that an end may send at one instant.
@@ -69,8 +67,8 @@ pub(super) struct World {
     pub(super) sent: Vec<Sent>,
     pub(super) client_events: Vec<MultipathEvent>,
     pub(super) server_events: Vec<MultipathEvent>,
-    pub(super) at_client: MultipathHandle,
-    pub(super) at_server: Option<MultipathHandle>,
+    pub(super) at_client: ConnectionHandle,
+    pub(super) at_server: Option<ConnectionHandle>,
 }
 
 /// The path of a line, as the client sees it.
@@ -116,11 +114,11 @@ impl World {
         settings: [MultipathConfig; 2],
     ) -> Self {
         let now = Instant::from_secs(1_000);
-        let limits = MultipathEndpointConfig::default();
+        let limits = EndpointConfig::default();
         let [at_client, at_server] = settings;
-        let mut accepting = MultipathEndpoint::new(limits, [2; 32]);
+        let mut accepting = MultipathEndpoint::with_entropy(limits, [2; 32]);
         accepting.listen(PORT, server, at_server).expect("a valid configuration");
-        let mut connecting = MultipathEndpoint::new(limits, [1; 32]);
+        let mut connecting = MultipathEndpoint::with_entropy(limits, [1; 32]);
         let handle = connecting.connect(now, path(0), PORT, client, at_client).expect("a free port");
         Self {
             now,
@@ -170,7 +168,7 @@ impl World {
     pub(super) fn join(&mut self, line: usize) -> SubflowId {
         self.client.join(self.now, self.at_client, path(line), None).expect("a subflow")
     }
-    pub(super) fn handle(&self, end: End) -> MultipathHandle {
+    pub(super) fn handle(&self, end: End) -> ConnectionHandle {
         match end {
             End::Client => self.at_client,
             End::Server => self.at_server.expect("a Request has arrived"),
@@ -247,9 +245,9 @@ impl World {
             assert!(endpoint.poll_transmit(now).is_none() && endpoint.poll_timeout() == next);
             while let Some((handle, event)) = self.endpoint(end).poll_event() {
                 match event {
-                    MultipathEndpointEvent::Accepted { .. } => self.at_server = Some(handle),
-                    MultipathEndpointEvent::Connection(MultipathEvent::Subflow { .. }) => {}
-                    MultipathEndpointEvent::Connection(event) => match end {
+                    EndpointEvent::Accepted { .. } => self.at_server = Some(handle),
+                    EndpointEvent::Connection(MultipathEvent::Subflow { .. }) => {}
+                    EndpointEvent::Connection(event) => match end {
                         End::Client => self.client_events.push(event),
                         End::Server => self.server_events.push(event),
                     },

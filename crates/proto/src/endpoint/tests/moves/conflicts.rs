@@ -74,7 +74,8 @@ fn another_client_gets_the_old_address_at_once() {
     let now = pair.net.now;
     pair.net.at(1).handle_packet(now, outside(1), ReceiveMeta::default(), request);
     pair.net.drain();
-    let accepted = |event: &&EndpointEvent| matches!(event, EndpointEvent::Accepted { remote, .. } if *remote == outside(1));
+    let accepted =
+        |event: &&EndpointEvent| matches!(event, EndpointEvent::Accepted { from, .. } if *from == outside(1));
     assert_eq!(pair.net.events_at(1).into_iter().filter(accepted).count(), 1);
     assert_eq!(pair.net.at(1).len(), 2);
     pair.exchange(5);
