@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Draws the calls between the files of `Connection`, and finds rings and concerns that call each other.
+"""Draws the calls between the files of large types, and finds rings and concerns that call each other.
 
-Usage: scripts/check_rings.py [--draw [dot]] [--root FOLDER]    (exits 1 and names each offence)
+Usage: scripts/check_rings.py [--draw [dot]] [--of TYPE] [--root FOLDER]    (exits 1 and names each offence)
 
-A module of crates/proto/src/connection, with its submodules, is a node. It either implements `Connection`,
-or is a concern: types that own their state. The rules:
+`OWNERS` lists the types whose methods are in several files, each with two ceilings, which only fall: the
+number of methods, and the number of files whose methods call each other in a ring.
+
+Some are composed of concerns. A module of such a type, with its submodules, is a node. It either implements
+the type, or is a concern: types that own their state. The rules:
 
 - the calls between modules have no ring;
-- a module that implements `Connection` implements no other type;
-- a concern names neither `Connection` nor the type of one of its fields, other than its own and the two that
-  all concerns are handed, `Context` and `Effects`;
-- every method called on `self` is found, and `Connection` has no other name: no call is overlooked.
+- a module that implements the type implements no other type;
+- a concern names neither the type nor that of one of its fields, other than its own and the two that all
+  concerns are handed, `Context` and `Effects`;
+- every method called on `self` is found, and the type has no other name: no call is overlooked.
 
 A call is a method of `self`, a field that leads to another module's type (`self.fx.timers` leads to `timer`),
 an associated function of such a type, or a function imported from another module. Data types are shared.
@@ -22,7 +25,7 @@ import argparse
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,8 +33,33 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from rust_paths import blank, block
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE = "crates/proto/src"
-OWNER = "Connection"
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A type whose methods are in several files."""
+
+    name: str
+    # Its file; the others are in the folder of the same name.
+    home: str
+    # Ceilings: methods of inherent impls, and files in the largest ring.
+    methods: int
+    ring: int = 1
+    # It is composed of concerns, under the stricter rules.
+    composed: bool = False
+
+
+OWNERS = (
+    Owner("Connection", "crates/proto/src/connection.rs", 164, composed=True),
+    Owner("MultipathConnection", "crates/proto/src/multipath/connection.rs", 97, composed=True),
+    Owner("Simulator", "crates/netsim/src/simulator.rs", 130, 9),
+    Owner("TcpSender", "crates/lab/src/tcp/sender.rs", 87, 9),
+    Owner("Dcf", "crates/wifi/src/dcf.rs", 68, 3),
+    Owner("World", "crates/faults/src/world.rs", 42, 4),
+    Owner("Bbr", "crates/control/src/media/bbr.rs", 48, 4),
+    Owner("Aodv", "crates/wifi/src/routing/aodv.rs", 27, 3),
+)
+
 # The types that every concern is handed, and the names under which it is.
 SHARED = {"Context": "cx", "Effects": "fx"}
 
@@ -43,10 +71,12 @@ _FUNCTION = re.compile(r"^(?:pub(?:\([^)]*\))?\s+)?(?:const\s+)?fn\s+(\w+)", re.
 _CHAIN = re.compile(r"(?<![\w.])(self|cx|fx)((?:\s*\.\s*\w+)+)(\s*\()?")
 _OWN_CALL = re.compile(r"\bSelf::(\w+)\s*\(")
 # A parameter or variable through which the methods could be called unseen.
-_ALIAS = re.compile(rf":\s*&\s*(?:'\w+\s+)?(?:mut\s+)?(?:{OWNER}|Self)\b")
+_ALIAS = r":\s*&\s*(?:'\w+\s+)?(?:mut\s+)?(?:{}|Self)\b"
 _PATH_CALL = re.compile(r"\b(\w+)::(\w+)\s*\(")
 _PLAIN_CALL = re.compile(r"(?<![\w.:])([a-z]\w*)\s*\(")
-_IMPORT = re.compile(r"\buse\s+((?:super::)+|crate::connection::)([\w:]+?)(?:::\{([^}]*)\}|::(\w+))?\s*;")
+_IMPORT = re.compile(
+    r"\buse\s+((?:super::)+|crate::(?:\w+::)?connection::)([\w:]+?)(?:::\{([^}]*)\}|::(\w+))?\s*;"
+)
 
 
 @dataclass
@@ -60,11 +90,6 @@ class Module:
     functions: set[str] = field(default_factory=set)
     imports: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def is_concern(self) -> bool:
-        """`true` unless it implements `Connection`."""
-        return OWNER not in self.impls
-
 
 @dataclass
 class Type:
@@ -75,15 +100,16 @@ class Type:
 
 
 class Crate:
-    """The modules, and what leads from one to another."""
+    """The modules of a composed type, and what leads from one to another."""
 
-    def __init__(self, root: Path) -> None:
-        self.modules = dict(_modules(root / SOURCE))
+    def __init__(self, root: Path, owner: Owner = OWNERS[0]) -> None:
+        self.owner = owner.name
+        self.modules = dict(_modules(root / owner.home))
         self.types: dict[str, Type] = {}
         for module in self.modules.values():
             self._read(module)
-        if OWNER not in self.types:
-            raise SystemExit(f"{SOURCE}/connection.rs has no struct {OWNER}")
+        if self.owner not in self.types:
+            raise SystemExit(f"{owner.home} has no struct {owner.name}")
         # Methods by type and name, with the module that has them.
         self.methods: dict[str, dict[str, str]] = defaultdict(dict)
         for module in self.modules.values():
@@ -96,13 +122,17 @@ class Crate:
             self.calls[module.name] = self._called_by(module) - {module.name}
 
     def concerns(self) -> dict[str, str]:
-        """The types of the fields of `Connection`, with their modules, but for those that are shared."""
-        held = (self._known(held) for held in self.types[OWNER].fields.values())
+        """The types of the fields of the owner, with their modules, but for those that are shared."""
+        held = (self._known(held) for held in self.types[self.owner].fields.values())
         names = {name for name in held if name and name not in SHARED}
         return {name: self.types[name].module for name in names if self._is_concern(name)}
 
+    def is_concern(self, module: Module) -> bool:
+        """`true` unless it implements the owner."""
+        return self.owner not in module.impls
+
     def _is_concern(self, name: str) -> bool:
-        return self.modules[self.types[name].module].is_concern
+        return self.is_concern(self.modules[self.types[name].module])
 
     def _read(self, module: Module) -> None:
         for found in _TYPE.finditer(module.text):
@@ -152,8 +182,8 @@ class Crate:
                 if is_method and name in self.methods[at]:
                     found.add(self.methods[at][name])
                     break
-                if is_method and at == OWNER and name not in self.types[at].fields:
-                    self.unknown.append(f"{module.name}: self.{name}() is no method of {OWNER}")
+                if is_method and at == self.owner and name not in self.types[at].fields:
+                    self.unknown.append(f"{module.name}: self.{name}() is no method of {self.owner}")
                     break
                 if is_method:
                     break
@@ -169,11 +199,12 @@ def _has_fields(text: str, start: int) -> bool:
     return found is not None and found[0] == "{"
 
 
-def _modules(source: Path) -> Iterator[tuple[str, Module]]:
-    """The modules of the connection, without tests."""
-    texts: dict[str, list[str]] = {"connection": [blank((source / "connection.rs").read_text())]}
-    for path in sorted((source / "connection").rglob("*.rs")):
-        parts = path.relative_to(source / "connection").with_suffix("").parts
+def _modules(home: Path) -> Iterator[tuple[str, Module]]:
+    """The modules of the type, without tests."""
+    texts: dict[str, list[str]] = {home.stem: [blank(home.read_text())]}
+    folder = home.with_suffix("")
+    for path in sorted(folder.rglob("*.rs")):
+        parts = path.relative_to(folder).with_suffix("").parts
         if "tests" not in parts:
             texts.setdefault(parts[0], []).append(blank(path.read_text()))
     for name, found in texts.items():
@@ -209,21 +240,65 @@ def rings(calls: dict[str, set[str]]) -> list[list[str]]:
     return found
 
 
-def offences(root: Path) -> list[str]:
-    crate = Crate(root)
+def files_of(root: Path, owner: Owner) -> dict[str, str]:
+    """The bodies of the inherent impls of a type, by file."""
+    home = root / owner.home
+    head = re.compile(
+        rf"^impl(?:<[^{{]*?>)?\s+{owner.name}(?:<[^{{]*?>)?\s*(?:where[^{{]*)?\{{", re.MULTILINE
+    )
+    found = {}
+    for path in (home, *sorted(home.with_suffix("").rglob("*.rs"))):
+        if path.stem == "tests" or "tests" in path.relative_to(home.parent).parts:
+            continue
+        text = blank(path.read_text())
+        bodies = [block(text, at.end() - 1) or "" for at in head.finditer(text)]
+        if bodies:
+            found[str(path.relative_to(home.parent).with_suffix(""))] = "\n".join(bodies)
+    return found
+
+
+def calls_of(owner: Owner, files: dict[str, str]) -> tuple[dict[str, set[str]], int]:
+    """The calls between the files of a type, and the number of its methods."""
+    homes = {method: file for file, body in files.items() for method in _METHOD.findall(body)}
+    # `self.name(`, or the name of a method as a value: a field may have the name of a method.
+    call = re.compile(rf"(?<![\w.])self\s*\.\s*(\w+)\s*\(|\b(?:Self|{owner.name})::(\w+)\b")
+    names = {file: {one or other for one, other in call.findall(body)} for file, body in files.items()}
+    calls = {file: {homes[name] for name in called if name in homes} for file, called in names.items()}
+    count = sum(len(_METHOD.findall(body)) for body in files.values())
+    return {file: called - {file} for file, called in calls.items()}, count
+
+
+def above_ceilings(root: Path, owners: Sequence[Owner]) -> list[str]:
+    """The types with more methods or larger rings than they may have."""
+    found = []
+    for owner in owners:
+        calls, methods = calls_of(owner, files_of(root, owner))
+        ring = max((len(ring) for ring in rings(calls)), default=1)
+        if methods > owner.methods:
+            found.append(f"{owner.name} has {methods} methods, at most {owner.methods}")
+        if ring > owner.ring:
+            found.append(f"{owner.name} has {ring} files in a ring, at most {owner.ring}")
+    return found
+
+
+def offences(root: Path, owner: Owner = OWNERS[0]) -> list[str]:
+    """What breaks the rules of a composed type."""
+    crate = Crate(root, owner)
     found = [f"these call each other in a ring: {', '.join(ring)}" for ring in rings(crate.calls)]
     found += sorted(set(crate.unknown))
     concerns = crate.concerns()
     for module in crate.modules.values():
-        others = sorted(name for name in module.impls if name != OWNER)
-        if not module.is_concern and others:
-            found.append(f"{module.name}: implements {OWNER} and {', '.join(others)}: one of them elsewhere")
-        if not module.is_concern:
-            if _ALIAS.search(module.text):
+        others = sorted(name for name in module.impls if name != owner.name)
+        if not crate.is_concern(module) and others:
+            found.append(
+                f"{module.name}: implements {owner.name} and {', '.join(others)}: one of them elsewhere"
+            )
+        if not crate.is_concern(module):
+            if re.search(_ALIAS.format(owner.name), module.text):
                 found.append(f"{module.name}: calls by another name than self cannot be followed")
             continue
-        if re.search(rf"\b{OWNER}\b", module.text):
-            found.append(f"{module.name}: a concern is not handed the {OWNER}")
+        if re.search(rf"\b{owner.name}\b", module.text):
+            found.append(f"{module.name}: a concern is not handed the {owner.name}")
         for name, home in sorted(concerns.items()):
             imported = rf"\b{home}::(?:\{{[^}}]*)?(?:\b{name}\b|\*)"
             if home != module.name and re.search(imported, module.text):
@@ -241,12 +316,20 @@ def drawing(calls: dict[str, set[str]], dot: bool) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--draw", nargs="?", const="text", choices=("text", "dot"), help="print the calls")
+    names = [owner.name for owner in OWNERS]
+    parser.add_argument("--of", default=names[0], choices=names, help="the type to draw")
     parser.add_argument("--root", type=Path, default=ROOT, help="the repository (this one)")
     given = parser.parse_args()
+    root: Path = given.root
     if given.draw:
-        print(drawing(Crate(given.root).calls, given.draw == "dot"))
+        owner = OWNERS[names.index(given.of)]
+        calls = Crate(root, owner).calls if owner.composed else calls_of(owner, files_of(root, owner))[0]
+        print(drawing(calls, given.draw == "dot"))
         return 0
-    found = offences(given.root)
+    # Another folder need not have all of them.
+    owners = [owner for owner in OWNERS if root == ROOT or (root / owner.home).exists()]
+    found = [offence for owner in owners if owner.composed for offence in offences(root, owner)]
+    found += above_ceilings(root, owners)
     for offence in found:
         print(offence, file=sys.stderr)
     print(f"rings: {'ok' if not found else f'{len(found)} offence(s)'}")

@@ -202,8 +202,26 @@ def test_the_command_fails_on_a_ring_and_draws_the_calls(tmp_path: Path) -> None
     assert "ring: connection, outcome" in result.stderr
 
 
+def test_methods_and_rings_have_ceilings(script: ModuleType, tmp_path: Path) -> None:
+    files = {
+        "radio": "pub struct Radio { first: u8 }\nimpl Radio {\n fn send(&mut self) { self.back_off(); }\n}\n",
+        "radio/backoff": "impl Radio {\n fn back_off(&self) { self.first(); }\n fn first(&self) {}\n}\n",
+        "radio/receive": "impl Radio {\n fn receive(&mut self) { self.send() }\n}\nimpl Drop for Radio {}\n",
+    }
+    root = write(tmp_path, files)
+    home = "crates/proto/src/radio.rs"
+    assert script.above_ceilings(root, [script.Owner("Radio", home, 4)]) == []
+    assert script.above_ceilings(root, [script.Owner("Radio", home, 3)]) == ["Radio has 4 methods, at most 3"]
+    write(tmp_path, {"radio/backoff": files["radio/backoff"].replace("self.first()", "Self::receive(self)")})
+    assert script.above_ceilings(root, [script.Owner("Radio", home, 4)]) == [
+        "Radio has 3 files in a ring, at most 1"
+    ]
+
+
 def test_this_project_has_no_ring(script: ModuleType) -> None:
-    assert script.offences(ROOT) == []
+    for owner in script.OWNERS:
+        assert not owner.composed or script.offences(ROOT, owner) == []
+    assert script.above_ceilings(ROOT, script.OWNERS) == []
     calls = script.Crate(ROOT).calls
     # Calls of each kind are found.
     assert {"emit", "packets", "outbound", "congestion"} <= calls["transmit"]

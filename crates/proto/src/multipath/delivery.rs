@@ -43,8 +43,6 @@ pub(super) struct Delivery {
     span: Span,
     /// The application takes no more datagrams.
     has_ended: bool,
-    /// The application cannot keep up.
-    is_slow: bool,
 }
 
 /// A datagram that leaves, with its number.
@@ -72,14 +70,7 @@ impl Delivery {
             duplicates: 0,
             span: Span::default(),
             has_ended: false,
-            is_slow: false,
         }
-    }
-    pub(super) fn is_slow(&self) -> bool {
-        self.is_slow
-    }
-    pub(super) fn set_slow(&mut self, is_slow: bool) {
-        self.is_slow = is_slow;
     }
     /// The application takes no more datagrams: those that wait are dropped.
     pub(super) fn end(&mut self) {

@@ -137,6 +137,10 @@ impl Subflow {
             rtt_reported: None,
         }
     }
+    /// `true` if it has that path and these DCCP ports of this end and of the peer.
+    pub(super) fn is_at(&self, path: Path, ports: [u16; 2]) -> bool {
+        self.path == path && [self.connection.source_port(), self.connection.destination_port()] == ports
+    }
     /// The priority in force for data of this end: neither end's setting is exceeded.
     pub(super) fn priority(&self) -> PathPriority {
         self.own_priority.min(self.peer_priority)

@@ -5,14 +5,18 @@ use whimbrel_wire::option::FeatureAction;
 use whimbrel_wire::option::multipath::{Key, MultipathKey, MultipathOption};
 use whimbrel_wire::{Options, Packet, PacketType, Reset, ResetCode, SeqNo};
 
-use super::{Identity, MultipathConnection, Phase};
+use super::MultipathConnection;
+use super::context::{Context, Effects, Identity, Phase};
+use super::signalling::Signalling;
+use super::subflows::Subflows;
 use crate::connection::IncomingOptions;
+use crate::multipath::delivery::Delivery;
 use crate::multipath::entropy::Entropy;
 use crate::multipath::keys::Keys;
 use crate::multipath::offer::{self, Offer};
 use crate::multipath::subflow::Stage;
 use crate::multipath::{MultipathConfig, MultipathEvent, Path};
-use crate::{Config, ConfigError, Connection, ConnectionError, Role, State};
+use crate::{Config, ConfigError, Connection, Role, State};
 
 /// The Reset of a subflow whose multipath options are invalid (Section 3.5).
 pub(crate) fn option_error() -> Reset {
@@ -35,7 +39,7 @@ impl MultipathConnection {
         ports: [u16; 2],
         entropy: [u8; 32],
     ) -> Result<Self, ConfigError> {
-        let inner = Self::subflow_config(&config, &settings)?;
+        let inner = Context::subflow_config(&config, &settings)?;
         let mut entropy = Entropy::new(entropy);
         let offered = offer::make_keys(&settings.key_types, &mut entropy);
         let identity =
@@ -53,7 +57,7 @@ impl MultipathConnection {
         }
         connection.connect(now);
         let mut this = Self::new(config, settings, entropy, identity, path, Phase::Opening);
-        this.add(path, connection, Stage::Offering);
+        this.subflows.add(&this.cx.settings, path, connection, Stage::Offering);
         Ok(this)
     }
 
@@ -100,7 +104,7 @@ impl MultipathConnection {
         entropy: [u8; 32],
         iss: Option<SeqNo>,
     ) -> Result<Self, ConfigError> {
-        let inner = Self::subflow_config(&config, &settings)?;
+        let inner = Context::subflow_config(&config, &settings)?;
         let mut entropy = Entropy::new(entropy);
         let iss = iss.map_or_else(|| entropy.number(), |iss| iss.value());
         let mut connection = Connection::server(now, inner, request, iss)?;
@@ -133,8 +137,26 @@ impl MultipathConnection {
             Offer::None | Offer::Invalid => phase = Phase::Regular,
         }
         let mut this = Self::new(config, settings, entropy, identity, path, phase);
-        this.add(path, connection, Stage::Accepting);
+        this.subflows.add(&this.cx.settings, path, connection, Stage::Accepting);
         Ok(this)
+    }
+
+    fn new(
+        config: Config,
+        settings: MultipathConfig,
+        entropy: Entropy,
+        identity: Identity,
+        path: Path,
+        phase: Phase,
+    ) -> Self {
+        Self {
+            scheduler: settings.scheduler.build(),
+            delivery: Delivery::new(&config),
+            signalling: Signalling::new(path, settings.max_addresses),
+            subflows: Subflows::default(),
+            fx: Effects::new(&config, entropy),
+            cx: Context { config, settings, identity, phase },
+        }
     }
 
     /// Progress of the first handshake by a packet with these options.
@@ -152,7 +174,7 @@ impl MultipathConnection {
         }
     }
     fn on_first_response(&mut self, index: usize, options: &Options) {
-        let offered = core::mem::take(&mut self.identity.offered);
+        let offered = core::mem::take(&mut self.cx.identity.offered);
         let subflow = &mut self.subflows[index];
         match offer::read(options, FeatureAction::ConfirmL) {
             Offer::Keys(theirs) => {
@@ -164,14 +186,14 @@ impl MultipathConnection {
                     // A type that was not offered.
                     return subflow.connection.reset_with(option_error());
                 };
-                self.identity.peer = theirs.connection;
-                self.identity.keys = Some(Keys::new(&own.data, &peer.data));
+                self.cx.identity.peer = theirs.connection;
+                self.cx.identity.keys = Some(Keys::new(&own.data, &peer.data));
                 if let Some(out) = subflow.connection.multipath_options() {
                     out.handshake.clear();
                 }
                 self.establish(index);
             }
-            Offer::None if self.settings.required => {
+            Offer::None if self.cx.settings.required => {
                 subflow.connection.reset_with(Reset::new(ResetCode::Aborted));
             }
             Offer::None => {
@@ -183,28 +205,16 @@ impl MultipathConnection {
     }
     /// The first subflow may carry data.
     fn establish(&mut self, index: usize) {
-        let is_multipath = self.is_multipath();
+        let is_multipath = self.cx.is_multipath();
         let subflow = &mut self.subflows[index];
         subflow.stage = Stage::Established;
         if let Some(rtt) = subflow.connection.rtt_estimate() {
             subflow.watch.on_handshake(rtt);
         }
-        if matches!(self.phase, Phase::Opening | Phase::Regular) {
-            self.phase = if is_multipath { Phase::Multipath } else { Phase::Regular };
+        if matches!(self.cx.phase, Phase::Opening | Phase::Regular) {
+            self.cx.phase = if is_multipath { Phase::Multipath } else { Phase::Regular };
         }
-        self.events.queue.push_back(MultipathEvent::Established { is_multipath });
-    }
-    /// Ends the connection for the application.
-    pub(super) fn finish(&mut self, error: ConnectionError) {
-        if self.phase == Phase::Over {
-            return;
-        }
-        self.phase = Phase::Over;
-        self.hold_closes(false);
-        self.discard_unsent();
-        // What waits for its predecessors is delivered now.
-        self.release(Instant::FAR_FUTURE);
-        self.events.queue.push_back(MultipathEvent::Closed(error));
+        self.fx.events.push(MultipathEvent::Established { is_multipath });
     }
 }
 

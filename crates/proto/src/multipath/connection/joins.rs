@@ -6,8 +6,9 @@ use whimbrel_wire::option::FeatureAction;
 use whimbrel_wire::option::multipath::MultipathOption;
 use whimbrel_wire::{Options, Packet, PacketType, Reset, ResetCode};
 
+use super::MultipathConnection;
+use super::context::{Context, Phase};
 use super::handshake::option_error;
-use super::{MultipathConnection, Phase};
 use crate::connection::IncomingOptions;
 use crate::multipath::keys::{Host, is_equal, join};
 use crate::multipath::offer;
@@ -37,6 +38,13 @@ pub enum JoinError {
 }
 
 impl MultipathConnection {
+    /// `true` if subflows may join: the first handshake is complete, and the connection is not closing.
+    pub fn may_join(&self) -> bool {
+        // Section 3.3: the host that adds a subflow waits for the fourth packet of the first handshake.
+        let is_opening = |state| matches!(state, State::Request | State::Respond | State::PartOpen);
+        let is_complete = |subflow: &Subflow| subflow.id.0 != 0 || !is_opening(subflow.connection.state());
+        self.cx.phase == Phase::Multipath && self.subflows.iter().all(|it| it.is_over() || is_complete(it))
+    }
     /// Adds a subflow on a path, with these DCCP ports of this end and of the peer. Its outcome is
     /// [`MultipathEvent::SubflowUp`] or [`MultipathEvent::SubflowDown`].
     ///
@@ -48,88 +56,69 @@ impl MultipathConnection {
         if !self.may_join() {
             return Err(JoinError::NotReady);
         }
-        self.check_room()?;
-        let uses = |subflow: &Subflow| {
-            let connection = &subflow.connection;
-            let has_ports =
-                connection.source_port() == source && connection.destination_port() == destination;
-            subflow.path == path && has_ports && !subflow.is_over()
-        };
-        if self.subflows.iter().any(uses) {
+        self.subflows.check_room(&self.cx.settings)?;
+        if self.subflows.iter().any(|subflow| subflow.is_at(path, ports) && !subflow.is_over()) {
             return Err(JoinError::InUse);
         }
-        let address = self.addresses.own_id(path.local.ip()).ok_or(JoinError::NoAddressId)?;
-        let inner = Self::subflow_config(&self.config, &self.settings)?;
-        let mut connection = Connection::client(now, inner, source, destination, self.entropy.number())?;
+        let address = self.signalling.addresses.own_id(path.local.ip()).ok_or(JoinError::NoAddressId)?;
+        let inner = Context::subflow_config(&self.cx.config, &self.cx.settings)?;
+        let mut connection = Connection::client(now, inner, source, destination, self.fx.entropy.number())?;
         connection.become_subflow();
-        let nonce = self.entropy.word();
-        let request = MultipathOption::Join(join(address, self.identity.peer, nonce));
+        let nonce = self.fx.entropy.word();
+        let request = MultipathOption::Join(join(address, self.cx.identity.peer, nonce));
         if let Some(out) = connection.multipath_options() {
             out.handshake = Options::from_iter([offer::change(), request.into()]);
         }
         connection.connect(now);
-        let index = self.add(path, connection, Stage::Joining { nonce });
+        let index = self.subflows.add(&self.cx.settings, path, connection, Stage::Joining { nonce });
         self.subflows[index].own_address = address;
         Ok(self.subflows[index].id)
     }
-    fn check_room(&self) -> Result<(), JoinError> {
-        let limit = self.settings.max_subflows;
-        let used = self.subflows.iter().filter(|subflow| !subflow.is_over()).count();
-        if used < limit { Ok(()) } else { Err(JoinError::TooMany(limit)) }
-    }
-
-    /// Accepts the Request of a subflow that joins, and names this connection's identifier; the Request is processed.
-    /// Returns the Reset that answers it if it is refused, or `None` for either; without a Reset and without a
-    /// subflow, the Request is ignored.
-    ///
-    /// # Errors
-    ///
-    /// The Reset to answer with.
-    pub(crate) fn accept_join(
+    /// Adds a subflow for the Request of one that joins, which is then passed to it. Returns its place, or `None` if the Request
+    /// is ignored.
+    pub(super) fn add_joining(
         &mut self,
         now: Instant,
         path: Path,
-        meta: crate::ReceiveMeta,
-        request: Packet,
-    ) -> Result<Option<SubflowId>, Reset> {
+        request: &Packet,
+    ) -> Result<Option<usize>, Reset> {
         // Section 3.2.11: ignored while the connection closes.
-        if matches!(self.phase, Phase::Closing { .. } | Phase::Over) {
+        if matches!(self.cx.phase, Phase::Closing { .. } | Phase::Over) {
             return Ok(None);
         }
         let Some(offer) = offer::read_join(&request.options, FeatureAction::ChangeR) else {
             return Err(option_error());
         };
-        if self.phase != Phase::Multipath || offer.join.connection != self.identity.own {
+        if self.cx.phase != Phase::Multipath || offer.join.connection != self.cx.identity.own {
             return Err(option_error());
         }
-        if self.check_room().is_err() {
+        if self.subflows.check_room(&self.cx.settings).is_err() {
             return Err(Reset::new(ResetCode::TooBusy));
         }
-        let Some(keys) = &self.identity.keys else { return Err(option_error()) };
-        let Some(address) = self.addresses.own_id(path.local.ip()) else {
+        let Some(keys) = &self.cx.identity.keys else { return Err(option_error()) };
+        let Some(address) = self.signalling.addresses.own_id(path.local.ip()) else {
             return Err(Reset::new(ResetCode::TooBusy));
         };
-        let inner = Self::subflow_config(&self.config, &self.settings).map_err(|_| option_error())?;
-        let nonce = self.entropy.word();
-        let (dialect, accepting) = (self.settings.dialect, self.identity.own);
+        let inner =
+            Context::subflow_config(&self.cx.config, &self.cx.settings).map_err(|_| option_error())?;
+        let nonce = self.fx.entropy.word();
+        let (dialect, accepting) = (self.cx.settings.dialect, self.cx.identity.own);
         let theirs = offer.join.nonce;
         let code = keys.join_code(dialect, Host::Own, nonce, theirs, accepting);
         let expected = keys.join_code(dialect, Host::Peer, theirs, nonce, accepting);
-        let connection = Connection::server(now, inner, &request, self.entropy.number());
+        let connection = Connection::server(now, inner, request, self.fx.entropy.number());
         let mut connection = connection.map_err(|_| option_error())?;
         connection.become_subflow();
-        let response = MultipathOption::Join(join(address, self.identity.peer, nonce));
+        let response = MultipathOption::Join(join(address, self.cx.identity.peer, nonce));
         if let Some(out) = connection.multipath_options() {
             let options = [offer::confirm(), response.into(), MultipathOption::Hmac(code).into()];
             out.handshake = Options::from_iter(options);
         }
-        self.addresses.on_join(offer.join.address_id, path.remote.ip());
-        let index = self.add(path, connection, Stage::Verifying { expected });
+        self.signalling.addresses.on_join(offer.join.address_id, path.remote.ip());
+        let index = self.subflows.add(&self.cx.settings, path, connection, Stage::Verifying { expected });
         let subflow = &mut self.subflows[index];
         (subflow.own_address, subflow.peer_address) = (address, offer.join.address_id);
-        let id = subflow.id;
-        self.receive(now, index, meta, request);
-        Ok(Some(id))
+        Ok(Some(index))
     }
 
     /// Progress of a joining subflow's handshake by a packet with these options. Returns `false` if the packet's other
@@ -179,10 +168,10 @@ impl MultipathConnection {
         }
     }
     fn on_join_response(&mut self, index: usize, nonce: u32, options: &Options) {
-        let (dialect, accepting) = (self.settings.dialect, self.identity.peer);
+        let (dialect, accepting) = (self.cx.settings.dialect, self.cx.identity.peer);
         let offer = offer::read_join(options, FeatureAction::ConfirmL)
-            .filter(|offer| offer.join.connection == self.identity.own);
-        let codes = offer.zip(self.identity.keys.as_ref()).and_then(|(offer, keys)| {
+            .filter(|offer| offer.join.connection == self.cx.identity.own);
+        let codes = offer.zip(self.cx.identity.keys.as_ref()).and_then(|(offer, keys)| {
             let theirs = keys.join_code(dialect, Host::Peer, offer.join.nonce, nonce, accepting);
             let ours = keys.join_code(dialect, Host::Own, nonce, offer.join.nonce, accepting);
             is_equal(&offer.code?, &theirs).then_some((offer.join.address_id, ours))
@@ -197,7 +186,7 @@ impl MultipathConnection {
         }
         subflow.peer_address = address;
         subflow.stage = Stage::Confirming;
-        self.addresses.on_join(address, subflow.path.remote.ip());
+        self.signalling.addresses.on_join(address, subflow.path.remote.ip());
     }
     /// A packet has arrived on an established subflow. A client that repeats its code has not received the acknowledgement that
     /// completes the join: it is repeated, too.
@@ -221,16 +210,14 @@ impl MultipathConnection {
         if let Some(rtt) = subflow.connection.rtt_estimate() {
             subflow.watch.on_handshake(rtt);
         }
-        if self.phase == Phase::Multipath {
-            self.expiry = Instant::FAR_FUTURE;
+        if self.cx.phase == Phase::Multipath {
+            self.fx.expiry = Instant::FAR_FUTURE;
         }
         let id = subflow.id;
-        self.events.queue.push_back(MultipathEvent::SubflowUp(id));
+        self.fx.events.push(MultipathEvent::SubflowUp(id));
         if subflow.own_priority != Default::default() {
-            let priority = subflow.own_priority;
-            self.signal_priority(now, index, priority);
+            self.signalling.signal_priority(now, &self.cx, subflow);
         }
-        let limit = self.max_datagram();
-        self.sending.drop_larger_than(limit);
+        self.fit_datagrams();
     }
 }

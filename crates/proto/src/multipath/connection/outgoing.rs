@@ -6,10 +6,9 @@ use whimbrel_units::Instant;
 use whimbrel_wire::option::multipath::{MultipathOption, RttKind, RttReport};
 use whimbrel_wire::{DccpOption, Options};
 
-use super::{ClosingStep, MultipathConnection, Phase};
-use crate::multipath::inbound_signals::MAX_CONFIRMATIONS;
+use super::MultipathConnection;
+use super::context::{ClosingStep, Phase};
 use crate::multipath::sending::Staged;
-use crate::multipath::signals::MAX_PER_PACKET;
 use crate::multipath::{Path, SubflowId};
 use crate::{Datagram, Transmit};
 
@@ -42,7 +41,7 @@ impl MultipathConnection {
 
     /// Returns the next packet of a subflow.
     fn poll_subflow(&mut self, now: Instant, index: usize) -> Option<(Path, Transmit)> {
-        let has_more = !self.sending.is_empty();
+        let has_more = !self.fx.sending.is_empty();
         let rtt = self.rtt_report(now, index);
         let subflow = &mut self.subflows[index];
         if let Some(out) = subflow.connection.multipath_options() {
@@ -60,10 +59,10 @@ impl MultipathConnection {
     }
     /// The MP_RTT that is due on the next acknowledgement.
     fn rtt_report(&self, now: Instant, index: usize) -> Option<DccpOption> {
-        let interval = self.settings.rtt_interval?;
+        let interval = self.cx.settings.rtt_interval?;
         let subflow = &self.subflows[index];
         let is_due = subflow.rtt_reported.is_none_or(|reported| now - reported >= interval);
-        if !self.is_multipath() || !subflow.is_open() || !is_due {
+        if !self.cx.is_multipath() || !subflow.is_open() || !is_due {
             return None;
         }
         let rtt_millis = u32::try_from(subflow.connection.rtt_estimate()?.as_millis()).unwrap_or(u32::MAX);
@@ -73,67 +72,40 @@ impl MultipathConnection {
 
     /// Puts signals or confirmations that are due on the next Ack of a subflow, and returns its place.
     fn stage_signals(&mut self, now: Instant) -> Option<usize> {
-        if !self.is_multipath() || self.phase == Phase::Over {
+        if !self.cx.is_multipath() || self.cx.is_over() {
             return None;
         }
-        let dialect = self.settings.dialect;
-        while let Some(Some(gone)) = self.inbound.next_carrier().filter(|carrier| !self.can_signal(*carrier))
-        {
-            self.inbound.forget(gone);
-        }
-        let due = self.signals.next_due(now, |carrier| self.can_signal(carrier));
-        let carrier = match (self.inbound.next_carrier(), due) {
-            (None, None) => return None,
-            (confirmation, signal) => confirmation.flatten().or(signal.flatten()),
-        };
-        let index = match carrier {
-            Some(id) => self.index(id).filter(|index| self.subflows[*index].is_open())?,
-            None => self.best_for_signals()?,
-        };
-        let mut options = Options::new();
-        let (id, rtt, number) = (self.subflows[index].id, self.rtt(index), self.sending.next_number());
-        options.extend(self.inbound.take_confirmation(id, dialect.at_most(MAX_CONFIRMATIONS)));
-        let signals = self.signals.take_due(now, id, number, rtt, dialect.at_most(MAX_PER_PACKET));
-        if !signals.is_empty() {
-            options.push(MultipathOption::Sequence(number).into());
-            options.extend(signals);
-            self.sending.number();
-        }
+        let index = self.signalling.next_carrier(now, &self.cx, &self.subflows)?;
+        let (id, rtt) = (self.subflows[index].id, self.subflows.rtt(index));
+        let options = self.signalling.take_due(now, &self.cx, &mut self.fx, id, rtt);
         if options.is_empty() {
             return None;
         }
-        let out = self.subflows[index].connection.multipath_options()?;
-        out.next_ack.extend(options);
+        self.subflows[index].connection.multipath_options()?.next_ack.extend(options);
         Some(index)
-    }
-    /// The subflow for options that may take any: an answering one of the least round-trip time.
-    fn best_for_signals(&self) -> Option<usize> {
-        let open = self.subflows.iter().enumerate().filter(|(_, subflow)| subflow.is_open());
-        open.min_by_key(|(_, it)| (!it.watch.is_alive(), it.connection.rtt_estimate()))
-            .map(|(index, _)| index)
     }
 
     /// Gives the next datagram to the subflows that the scheduler chooses. Returns `false` if none can send it now.
     fn stage_datagram(&mut self, now: Instant) -> bool {
-        self.sending.wake = Instant::FAR_FUTURE;
-        let finishes = matches!(self.phase, Phase::Closing { step: ClosingStep::Finishing, .. });
-        if !finishes && !matches!(self.phase, Phase::Multipath | Phase::Regular) {
+        self.fx.sending.wake = Instant::FAR_FUTURE;
+        let finishes = matches!(self.cx.phase, Phase::Closing { step: ClosingStep::Finishing, .. });
+        if !finishes && !matches!(self.cx.phase, Phase::Multipath | Phase::Regular) {
             return false;
         }
-        let Some(size) = self.sending.front_size(now) else { return false };
+        let Some(size) = self.fx.sending.front_size(now) else { return false };
         let (views, places) = self.views(now, size);
         let Some(selection) = self.scheduler.select(now, size, &views) else { return false };
-        let Some(mut staged) = self.sending.pop() else { return false };
-        if self.is_multipath() && staged.sequence.is_none() {
-            staged.sequence = Some(self.sending.number());
+        let Some(mut staged) = self.fx.sending.pop() else { return false };
+        if self.cx.is_multipath() && staged.sequence.is_none() {
+            staged.sequence = Some(self.fx.sending.number());
         }
-        self.sending.on_first(self.subflows[places[selection.path]].id);
-        for (copy, choice) in selection.paths().take(self.sending.copies()).enumerate() {
+        self.fx.sending.on_first(self.subflows[places[selection.path]].id);
+        for (copy, choice) in selection.paths().take(self.fx.sending.copies()).enumerate() {
             if let Some(index) = places.get(choice) {
                 self.stage(now, *index, Staged { is_copy: copy > 0, ..staged.clone() });
             }
         }
-        self.sending.wake = Instant::FAR_FUTURE;
+        self.fx.sending.wake = Instant::FAR_FUTURE;
         true
     }
     fn stage(&mut self, now: Instant, index: usize, staged: Staged) {
@@ -143,20 +115,8 @@ impl MultipathConnection {
         if subflow.connection.send(now, datagram).is_err()
             && let Some(staged) = subflow.staged.take()
         {
-            self.sending.take_back(staged);
+            self.fx.sending.take_back(staged);
         }
-    }
-    /// Drops the datagrams that have not left, and reports it.
-    pub(super) fn discard_unsent(&mut self) {
-        for subflow in &mut self.subflows {
-            if let Some(staged) = subflow.staged.take() {
-                subflow.connection.withdraw_datagram();
-                self.sending.take_back(staged);
-            }
-        }
-        self.sending.clear();
-        self.sending.wake = Instant::FAR_FUTURE;
-        self.sending.report(&mut self.events.queue);
     }
     /// The open subflows as the scheduler sees them, with their places; and the time at which congestion control of
     /// one permits the datagram.
@@ -165,9 +125,9 @@ impl MultipathConnection {
         let is_usable = |id: &SubflowId| {
             self.subflows.iter().any(|it| it.id == *id && it.is_open() && it.watch.is_alive())
         };
-        let only = self.sending.opening_subflow().filter(is_usable);
-        if only.is_none() && self.sending.opening_subflow().is_some() {
-            self.sending.end_opening();
+        let only = self.fx.sending.opening_subflow().filter(is_usable);
+        if only.is_none() && self.fx.sending.opening_subflow().is_some() {
+            self.fx.sending.end_opening();
         }
         for (index, subflow) in self.subflows.iter_mut().enumerate() {
             let is_other = only.is_some_and(|only| only != subflow.id);
@@ -178,7 +138,7 @@ impl MultipathConnection {
             let send_time =
                 if is_free { subflow.connection.send_time(now, size) } else { Instant::FAR_FUTURE };
             if send_time > now {
-                self.sending.wake = self.sending.wake.min(send_time);
+                self.fx.sending.wake = self.fx.sending.wake.min(send_time);
             }
             views.push(PathView {
                 priority: subflow.priority().number(),

@@ -31,9 +31,7 @@ impl MultipathConnection {
     /// The largest datagram that [`MultipathConnection::send`] accepts now, in bytes: the least over all subflows
     /// (Section 3.9).
     pub fn max_datagram(&self) -> usize {
-        let open = self.subflows.iter().filter(|subflow| subflow.is_established());
-        let sizes = open.map(|subflow| subflow.connection.max_datagram());
-        sizes.min().unwrap_or(self.config.max_datagram)
+        self.subflows.max_datagram().unwrap_or(self.cx.config.max_datagram)
     }
     /// Reports that a subflow's path carries datagrams of at most `limit` bytes: see
     /// [`Connection::set_max_datagram`](crate::Connection::set_max_datagram). Returns `false` if the subflow does not
@@ -52,29 +50,24 @@ impl MultipathConnection {
         self.on_path(now, subflow, |connection| connection.handle_unreachable(now))
     }
     fn on_path(&mut self, now: Instant, subflow: SubflowId, report: impl FnOnce(&mut Connection)) -> bool {
-        let Some(index) = self.index(subflow) else { return false };
+        let Some(index) = self.subflows.place(subflow) else { return false };
         report(&mut self.subflows[index].connection);
         self.collect(now, index, None);
-        let limit = self.max_datagram();
-        self.sending.drop_larger_than(limit);
-        self.sending.report(&mut self.events.queue);
+        self.fit_datagrams();
+        self.fx.report();
         true
     }
     /// `true` if a subflow has that path and these DCCP ports of this end and of the peer, or had them until recently.
-    pub(crate) fn has_subflow(&self, path: Path, [source, destination]: [u16; 2]) -> bool {
-        self.subflows.iter().any(|subflow| {
-            let connection = &subflow.connection;
-            let ports = [connection.source_port(), connection.destination_port()];
-            subflow.path == path && ports == [source, destination]
-        })
+    pub(crate) fn has_subflow(&self, path: Path, ports: [u16; 2]) -> bool {
+        self.subflows.iter().any(|subflow| subflow.is_at(path, ports))
     }
     /// This end's role in the first handshake.
     pub fn role(&self) -> Role {
-        self.identity.role
+        self.cx.identity.role
     }
     pub(super) fn statistics(&self) -> MultipathStatistics {
-        let [datagrams_sent, bytes_sent, datagrams_dropped, datagrams_too_large] = self.sending.counts();
-        let missing = match self.is_multipath() {
+        let [datagrams_sent, bytes_sent, datagrams_dropped, datagrams_too_large] = self.fx.sending.counts();
+        let missing = match self.cx.is_multipath() {
             true => self.delivery.missing(),
             false => self.subflows.iter().map(|subflow| subflow.connection.snapshot().receiver.lost).sum(),
         };
@@ -83,8 +76,8 @@ impl MultipathConnection {
             bytes_sent,
             datagrams_dropped,
             datagrams_too_large,
-            datagrams_received: self.events.delivered,
-            bytes_received: self.events.delivered_bytes,
+            datagrams_received: self.fx.events.delivered,
+            bytes_received: self.fx.events.delivered_bytes,
             missing,
         }
     }

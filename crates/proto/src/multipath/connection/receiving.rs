@@ -5,8 +5,8 @@ use whimbrel_wire::SeqNo;
 use whimbrel_wire::option::data_dropped::DropCode;
 
 use super::MultipathConnection;
+use crate::multipath::SubflowId;
 use crate::multipath::delivery::Arrived;
-use crate::multipath::{MultipathEvent, SubflowId};
 
 impl MultipathConnection {
     /// Stops delivering datagrams to the application, for good. Data that still arrive, on any path, are dropped and reported to
@@ -18,15 +18,15 @@ impl MultipathConnection {
     /// Sets whether the application cannot keep up. While `slow`, the peer is requested not to increase the rate of any path (RFC
     /// 4340, Section 11.6).
     pub fn set_slow_receiver(&mut self, slow: bool) {
-        self.delivery.set_slow(slow);
-        self.subflows.iter_mut().for_each(|subflow| subflow.connection.set_slow_receiver(slow));
+        self.subflows.set_slow_receiver(slow);
     }
     /// Reports that the data of a datagram, with that number of its packet on a subflow, did not reach the application, or were of no
     /// use to it: as [`Connection::datagram_discarded`](crate::Connection::datagram_discarded). Returns `false` also if the subflow
     /// no longer exists.
     pub fn datagram_discarded(&mut self, subflow: SubflowId, packet: SeqNo, code: DropCode) -> bool {
-        self.index(subflow)
-            .is_some_and(|index| self.subflows[index].connection.datagram_discarded(packet, code))
+        self.subflows
+            .place(subflow)
+            .is_some_and(|place| self.subflows[place].connection.datagram_discarded(packet, code))
     }
     /// Delivers datagrams that have waited long enough.
     pub(super) fn release(&mut self, now: Instant) {
@@ -36,22 +36,8 @@ impl MultipathConnection {
     }
     /// Queues a datagram for the application, or drops it if there is no room.
     pub(super) fn deliver(&mut self, sequence: SeqNo, arrived: Arrived) {
-        let (limits, size) = (&self.config.receive, arrived.payload.len());
-        if self.events.datagrams >= limits.max_datagrams || self.events.bytes + size > limits.max_bytes {
-            self.events.dropped += 1;
-            self.datagram_discarded(arrived.subflow, arrived.packet, DropCode::ReceiveBuffer);
-            return;
+        if let Err(refused) = self.fx.events.on_datagram(&self.cx.config.receive, sequence, arrived) {
+            self.datagram_discarded(refused.subflow, refused.packet, DropCode::ReceiveBuffer);
         }
-        self.events.datagrams += 1;
-        self.events.bytes += size;
-        self.events.delivered += 1;
-        self.events.delivered_bytes += size as u64;
-        self.events.queue.push_back(MultipathEvent::Datagram {
-            payload: arrived.payload,
-            sequence,
-            subflow: arrived.subflow,
-            packet: arrived.packet,
-            ecn: arrived.ecn,
-        });
     }
 }

@@ -2,221 +2,266 @@
 
 use core::net::IpAddr;
 
-use whimbrel_units::Instant;
+use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::multipath::{
     AddAddress, Confirmations, MultipathOption, PathPriority, RemoveAddress,
 };
-use whimbrel_wire::{DccpOption, SeqNo};
+use whimbrel_wire::{DccpOption, Options, SeqNo};
 
-use super::{JoinError, MultipathConnection, Phase};
-use crate::Connection;
-use crate::multipath::addresses::Announcement;
-use crate::multipath::inbound_signals::Age;
-use crate::multipath::keys::{Code, Host, is_equal};
-use crate::multipath::signals::Dataset;
-use crate::multipath::subflow::Shares;
-use crate::multipath::{Dialect, MultipathEvent, SubflowId};
+use super::JoinError;
+use super::context::{Context, Effects, Phase};
+use crate::multipath::addresses::{Addresses, Announcement};
+use crate::multipath::inbound_signals::{Age, InboundSignals, MAX_CONFIRMATIONS};
+use crate::multipath::keys::{Code, Host, Keys, is_equal};
+use crate::multipath::signals::{Dataset, MAX_PER_PACKET, Signals};
+use crate::multipath::subflow::Subflow;
+use crate::multipath::{Dialect, MultipathEvent, Path, SubflowId};
 
-impl MultipathConnection {
-    /// Announces an address at which this host accepts subflows. Announcing it again may change the port, and requests
-    /// the peer to try again. Returns its Address ID.
-    ///
-    /// # Errors
-    ///
-    /// There is no multipath connection, or all Address IDs are in use.
-    pub fn announce_address(
+/// Signals of both ends, and the addresses that they are about.
+#[derive(Debug)]
+pub(super) struct Signalling {
+    signals: Signals,
+    inbound: InboundSignals,
+    pub(super) addresses: Addresses,
+}
+
+/// A signal of the peer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Received<'a> {
+    /// The number of its packet in the multipath connection.
+    pub(super) sequence: Option<SeqNo>,
+    /// The option.
+    pub(super) option: &'a DccpOption,
+    /// The MP_HMAC that follows.
+    pub(super) code: Option<Code>,
+}
+
+/// An address of the peer that subflows may no longer use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Removed {
+    pub(super) address_id: u8,
+    was_known: bool,
+}
+
+impl Signalling {
+    pub(super) fn new(path: Path, limit: usize) -> Self {
+        Self {
+            signals: Signals::default(),
+            inbound: InboundSignals::default(),
+            addresses: Addresses::new(path.local.ip(), path.remote.ip(), limit),
+        }
+    }
+    /// Number of signals that the peer has not confirmed.
+    pub(super) fn unconfirmed(&self) -> usize {
+        self.signals.len()
+    }
+    /// Number of remembered addresses, datasets and confirmations.
+    pub(super) fn remembered(&self) -> usize {
+        self.addresses.len() + self.inbound.len()
+    }
+    /// A subflow is over.
+    pub(super) fn forget(&mut self, subflow: SubflowId) {
+        self.signals.forget(subflow);
+    }
+
+    /// Announces an address of this host, and returns its ID.
+    pub(super) fn announce(
         &mut self,
         now: Instant,
+        cx: &Context,
+        fx: &mut Effects,
         address: IpAddr,
         port: Option<u16>,
     ) -> Result<u8, JoinError> {
-        if self.phase != Phase::Multipath {
+        if cx.phase != Phase::Multipath {
             return Err(JoinError::NotReady);
         }
         let address_id = self.addresses.own_id(address).ok_or(JoinError::NoAddressId)?;
-        let nonce = self.nonce();
-        let address = self.settings.dialect.converted(address);
-        let option = AddAddress { address_id, nonce, address, port };
-        let code = self.identity.keys.as_ref().map(|keys| keys.address_code(Host::Own, &option));
+        let address = cx.settings.dialect.converted(address);
+        let option = AddAddress { address_id, nonce: nonce(cx, fx), address, port };
+        let code = cx.identity.keys.as_ref().map(|keys| keys.address_code(Host::Own, &option));
         let option = MultipathOption::AddAddress(option).into();
         self.signals.push(now, Dataset::Address(address_id), option, code.map(hmac));
         Ok(address_id)
     }
-    /// Withdraws an address of this host, and closes its subflows in order. Returns `false` if it has no Address ID.
-    pub fn remove_address(&mut self, now: Instant, address: IpAddr) -> bool {
-        // Section 3.2.9: the closing procedure is tried, although the address may not work any longer.
-        self.withdraw(now, address, |connection, now| connection.close(now))
-    }
-    /// Withdraws an address that this host has lost, and ends its subflows without a packet. As long as there is no
-    /// other subflow, the connection waits for one to join. Returns `false` if it has no Address ID.
-    pub fn lose_address(&mut self, now: Instant, address: IpAddr) -> bool {
-        self.withdraw(now, address, |connection, _| connection.replace())
-    }
-    fn withdraw(&mut self, now: Instant, address: IpAddr, end: impl Fn(&mut Connection, Instant)) -> bool {
-        let id = self.addresses.known_own_id(address);
-        let Some(address_id) = id.filter(|_| self.phase == Phase::Multipath) else { return false };
-        let option = RemoveAddress { address_id, nonce: self.nonce() };
-        let code = self.identity.keys.as_ref().map(|keys| keys.removal_code(Host::Own, &option));
+    /// Withdraws an address of this host, and returns its ID, if it has one.
+    pub(super) fn withdraw(
+        &mut self,
+        now: Instant,
+        cx: &Context,
+        fx: &mut Effects,
+        address: IpAddr,
+    ) -> Option<u8> {
+        let address_id = self.addresses.known_own_id(address).filter(|_| cx.phase == Phase::Multipath)?;
+        let option = RemoveAddress { address_id, nonce: nonce(cx, fx) };
+        let code = cx.identity.keys.as_ref().map(|keys| keys.removal_code(Host::Own, &option));
         let option = MultipathOption::RemoveAddress(option).into();
         self.signals.push(now, Dataset::Address(address_id), option, code.map(hmac));
         self.addresses.withdraw_own(address_id);
-        for index in 0..self.subflows.len() {
-            if self.subflows[index].own_address == address_id && !self.subflows[index].is_over() {
-                end(&mut self.subflows[index].connection, now);
-                self.collect(now, index, None);
-            }
+        Some(address_id)
+    }
+    /// Notifies the peer of the priority of a subflow.
+    pub(super) fn signal_priority(&mut self, now: Instant, cx: &Context, subflow: &Subflow) {
+        if cx.is_multipath() {
+            let option = MultipathOption::Priority(subflow.own_priority).into();
+            self.signals.push(now, Dataset::Priority(subflow.id), option, None);
         }
-        true
-    }
-    /// Sets the priority of a subflow, for data of both directions: the peer is notified. Returns `false` if the subflow
-    /// does not exist.
-    pub fn set_priority(&mut self, now: Instant, subflow: SubflowId, priority: PathPriority) -> bool {
-        let Some(index) = self.index(subflow) else { return false };
-        self.subflows[index].own_priority = priority;
-        if self.subflows[index].is_established() {
-            self.signal_priority(now, index, priority);
-        }
-        true
-    }
-    /// Sets a subflow's share under [`Weighted`](whimbrel_control::multipath::Weighted) and its cost under
-    /// [`CheapestFirst`](whimbrel_control::multipath::CheapestFirst). Returns `false` if the subflow does not exist.
-    pub fn set_shares(&mut self, subflow: SubflowId, weight: u32, cost: u32) -> bool {
-        let index = self.index(subflow);
-        if let Some(index) = index {
-            self.subflows[index].shares = Shares { weight, cost };
-        }
-        index.is_some()
-    }
-    pub(super) fn signal_priority(&mut self, now: Instant, index: usize, priority: PathPriority) {
-        if self.is_multipath() {
-            let dataset = Dataset::Priority(self.subflows[index].id);
-            self.signals.push(now, dataset, MultipathOption::Priority(priority).into(), None);
-        }
-    }
-    fn nonce(&mut self) -> Option<u32> {
-        (self.settings.dialect == Dialect::Rfc9897).then(|| self.entropy.word())
-    }
-    /// `true` if an option has the form of the version in use.
-    fn is_right_form(&self, nonce: Option<u32>) -> bool {
-        nonce.is_some() == (self.settings.dialect == Dialect::Rfc9897)
     }
 
-    pub(super) fn on_confirm(&mut self, list: &Confirmations) {
+    /// Processes MP_CONFIRM.
+    pub(super) fn on_confirm(&mut self, subflows: &[Subflow], list: &Confirmations) {
         for address in self.signals.on_confirm(list) {
             // Section 3.2.9: the ID is free once the removal is confirmed.
-            let is_used = self.subflows.iter().any(|it| it.own_address == address && !it.is_over());
-            if !is_used {
+            if !subflows.iter().any(|it| it.own_address == address && !it.is_over()) {
                 self.addresses.release_own(address);
             }
         }
     }
-    /// Processes MP_ADDADDR. An option without the right code, or that contradicts an earlier one, is ignored silently.
+    /// Processes MP_ADDADDR on an established subflow. An option without the right code, or that contradicts an earlier one, is
+    /// ignored silently.
     pub(super) fn on_add_address(
         &mut self,
-        index: usize,
-        sequence: Option<SeqNo>,
-        option: &DccpOption,
+        cx: &Context,
+        fx: &mut Effects,
+        received: Received<'_>,
         address: &AddAddress,
-        code: Option<Code>,
     ) {
-        let expected = self.identity.keys.as_ref().map(|keys| keys.address_code(Host::Peer, address));
-        let (Some(sequence), true) = (sequence, has_code(code, expected)) else { return };
-        if !self.is_right_form(address.nonce) || !self.subflows[index].is_established() {
-            return;
-        }
+        let code = |keys: &Keys| keys.address_code(Host::Peer, address);
+        let Some(sequence) = received.authentic(cx, address.nonce, code) else { return };
         let AddAddress { address_id, address, port, .. } = *address;
-        let address = self.settings.dialect.converted(address);
-        let is_outdated = self.inbound.on_signal(Dataset::Address(address_id), sequence) == Age::Outdated;
-        if is_outdated {
+        let address = cx.settings.dialect.converted(address);
+        if self.inbound.on_signal(Dataset::Address(address_id), sequence) == Age::Outdated {
             return;
         }
         match self.addresses.announce(address_id, address) {
             Announcement::Invalid => return,
             Announcement::Discarded => {}
             Announcement::New | Announcement::Known => {
-                let event = MultipathEvent::AddressAdded { address_id, address, port };
-                self.report_address(address_id, event);
+                fx.events.on_address(address_id, MultipathEvent::AddressAdded { address_id, address, port });
             }
         }
-        self.inbound.confirm(sequence, option, None);
+        self.inbound.confirm(sequence, received.option, None);
     }
-    /// Processes MP_REMOVEADDR: the subflows of that address are closed.
+    /// Processes MP_REMOVEADDR on an established subflow. Returns the address whose subflows are to be closed;
+    /// [`Signalling::removed`] follows.
     pub(super) fn on_remove_address(
         &mut self,
-        now: Instant,
-        index: usize,
-        sequence: Option<SeqNo>,
-        option: &DccpOption,
+        cx: &Context,
+        subflows: &[Subflow],
+        received: Received<'_>,
         removal: RemoveAddress,
-        code: Option<Code>,
-    ) {
-        let expected = self.identity.keys.as_ref().map(|keys| keys.removal_code(Host::Peer, &removal));
-        let (Some(sequence), true) = (sequence, has_code(code, expected)) else { return };
-        if !self.is_right_form(removal.nonce) || !self.subflows[index].is_established() {
-            return;
-        }
+    ) -> Option<Removed> {
+        let code = |keys: &Keys| keys.removal_code(Host::Peer, &removal);
+        let sequence = received.authentic(cx, removal.nonce, code)?;
         let address_id = removal.address_id;
         let age = self.inbound.on_signal(Dataset::Address(address_id), sequence);
-        let is_used = |index: &usize| {
-            let subflow = &self.subflows[*index];
-            subflow.peer_address == address_id && !subflow.is_over()
-        };
-        let users: Vec<usize> = (0..self.subflows.len()).filter(is_used).collect();
-        let was_known = self.addresses.remove(address_id) || !users.is_empty();
+        let is_used = subflows.iter().any(|it| it.peer_address == address_id && !it.is_over());
+        let was_known = self.addresses.remove(address_id) || is_used;
         match age {
-            Age::Outdated => return,
+            Age::Outdated => None,
             // An unknown address: the request is ignored (Section 3.2.9). A repetition of one that was processed, whose
             // confirmation was lost, is confirmed again.
-            Age::First if !was_known => return,
-            _ => {}
+            Age::First if !was_known => None,
+            _ => Some(Removed { address_id, was_known }),
         }
-        for index in users {
-            self.subflows[index].connection.close(now);
-            self.collect(now, index, None);
-        }
-        if was_known {
-            self.report_address(address_id, MultipathEvent::AddressRemoved { address_id });
-        }
-        self.inbound.confirm(sequence, option, None);
     }
-    /// Processes MP_PRIO, which is about the subflow that carries it.
+    /// The subflows of an address of the peer are being closed.
+    pub(super) fn removed(&mut self, fx: &mut Effects, received: Received<'_>, removed: Removed) {
+        let Removed { address_id, was_known } = removed;
+        if was_known {
+            fx.events.on_address(address_id, MultipathEvent::AddressRemoved { address_id });
+        }
+        if let Some(sequence) = received.sequence {
+            self.inbound.confirm(sequence, received.option, None);
+        }
+    }
+    /// Processes MP_PRIO, which is about the established subflow that carries it.
     pub(super) fn on_priority(
         &mut self,
-        index: usize,
-        sequence: Option<SeqNo>,
-        option: &DccpOption,
+        cx: &Context,
+        fx: &mut Effects,
+        subflow: &mut Subflow,
+        received: Received<'_>,
         priority: PathPriority,
     ) {
-        let subflow = &mut self.subflows[index];
-        let Some(sequence) = sequence.filter(|_| subflow.is_established()) else { return };
+        let Some(sequence) = received.sequence else { return };
         let id = subflow.id;
         if self.inbound.on_signal(Dataset::Priority(id), sequence) == Age::Outdated {
             return;
         }
         if subflow.peer_priority != priority {
             subflow.peer_priority = priority;
-            let is_older = |event: &MultipathEvent| matches!(event, MultipathEvent::PriorityChanged { subflow, .. } if *subflow == id);
-            self.events.queue.retain(|event| !is_older(event));
-            self.events.queue.push_back(MultipathEvent::PriorityChanged { subflow: id, priority });
+            fx.events.on_priority(id, MultipathEvent::PriorityChanged { subflow: id, priority });
         }
-        let carrier = (self.settings.dialect == Dialect::Draft2024).then_some(id);
-        self.inbound.confirm(sequence, option, carrier);
+        let carrier = (cx.settings.dialect == Dialect::Draft2024).then_some(id);
+        self.inbound.confirm(sequence, received.option, carrier);
     }
-    /// Reports the latest state of an address, so that a peer cannot accumulate events.
-    fn report_address(&mut self, id: u8, event: MultipathEvent) {
-        self.events.queue.retain(|queued| match queued {
-            MultipathEvent::AddressAdded { address_id, .. }
-            | MultipathEvent::AddressRemoved { address_id } => *address_id != id,
-            _ => true,
-        });
-        self.events.queue.push_back(event);
+
+    /// Time at which the next signal that can be sent is due.
+    pub(super) fn deadline(&self, cx: &Context, subflows: &[Subflow]) -> Instant {
+        self.signals.deadline(|carrier| can_signal(cx, subflows, carrier))
     }
+    /// The place of the subflow that signals or confirmations which are due leave on.
+    pub(super) fn next_carrier(&mut self, now: Instant, cx: &Context, subflows: &[Subflow]) -> Option<usize> {
+        let can_signal = |carrier| can_signal(cx, subflows, carrier);
+        while let Some(Some(gone)) = self.inbound.next_carrier().filter(|carrier| !can_signal(*carrier)) {
+            self.inbound.forget(gone);
+        }
+        let due = self.signals.next_due(now, can_signal);
+        let carrier = match (self.inbound.next_carrier(), due) {
+            (None, None) => return None,
+            (confirmation, signal) => confirmation.flatten().or(signal.flatten()),
+        };
+        let mut open = subflows.iter().enumerate().filter(|(_, subflow)| subflow.is_open());
+        let place = match carrier {
+            Some(id) => open.find(|(_, subflow)| subflow.id == id),
+            // Any: an answering one of the least round-trip time.
+            None => open.min_by_key(|(_, it)| (!it.watch.is_alive(), it.connection.rtt_estimate())),
+        };
+        place.map(|(place, _)| place)
+    }
+    /// The options that are due and may leave on that subflow.
+    pub(super) fn take_due(
+        &mut self,
+        now: Instant,
+        cx: &Context,
+        fx: &mut Effects,
+        id: SubflowId,
+        rtt: Duration,
+    ) -> Options {
+        let (dialect, number) = (cx.settings.dialect, fx.sending.next_number());
+        let mut options = Options::new();
+        options.extend(self.inbound.take_confirmation(id, dialect.at_most(MAX_CONFIRMATIONS)));
+        let signals = self.signals.take_due(now, id, number, rtt, dialect.at_most(MAX_PER_PACKET));
+        if !signals.is_empty() {
+            options.push(MultipathOption::Sequence(number).into());
+            options.extend(signals);
+            fx.sending.number();
+        }
+        options
+    }
+}
+
+impl Received<'_> {
+    /// The number of its packet, if its code is the right one, and its form that of the version in use.
+    fn authentic(&self, cx: &Context, nonce: Option<u32>, expected: impl Fn(&Keys) -> Code) -> Option<SeqNo> {
+        let expected = cx.identity.keys.as_ref().map(expected);
+        let is_right = self.code.zip(expected).is_some_and(|(code, expected)| is_equal(&code, &expected));
+        self.sequence.filter(|_| is_right && cx.is_right_form(nonce))
+    }
+}
+
+/// `true` if a signal can be sent now: on the subflow that must carry it, or on any. None is once the connection is over, although
+/// a subflow may still wait for its end.
+fn can_signal(cx: &Context, subflows: &[Subflow], carrier: Option<SubflowId>) -> bool {
+    let is_meant = |subflow: &Subflow| carrier.is_none_or(|id| id == subflow.id);
+    cx.is_multipath() && !cx.is_over() && subflows.iter().any(|it| is_meant(it) && it.is_open())
+}
+
+fn nonce(cx: &Context, fx: &mut Effects) -> Option<u32> {
+    (cx.settings.dialect == Dialect::Rfc9897).then(|| fx.entropy.word())
 }
 
 fn hmac(code: Code) -> DccpOption {
     MultipathOption::Hmac(code).into()
-}
-
-fn has_code(code: Option<Code>, expected: Option<Code>) -> bool {
-    code.zip(expected).is_some_and(|(code, expected)| is_equal(&code, &expected))
 }
