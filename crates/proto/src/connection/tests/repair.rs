@@ -2,7 +2,7 @@
 
 use whimbrel_units::Duration;
 
-use super::pair::{End, Pair};
+use super::pair::Pair;
 use crate::{Config, Event};
 
 #[test]
