@@ -178,10 +178,14 @@ impl Receiver {
                     }
                 }
             }
-            Datagram::Repair { answer, id, symbol } => {
+            Datagram::Repair { answer, ends_parity, id, symbol } => {
                 self.decoder.on_repair(id, symbol);
                 if let Some(answer) = answer {
                     self.feedback.on_answer(now, answer);
+                } else if self.decoder.rank() > 0 || self.misses(id.first, id.end()) {
+                    self.feedback.on_parity(now, id.end(), ends_parity);
+                } else {
+                    self.feedback.on_whole(id.end());
                 }
             }
         }

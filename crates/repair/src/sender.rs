@@ -205,7 +205,7 @@ struct Repair {
 #[derive(Clone, Copy, Debug)]
 enum What {
     Repeat(Esi),
-    Coded { first: Esi, end: Esi },
+    Coded { first: Esi, end: Esi, ends_parity: bool },
 }
 
 /// The sending end.
@@ -329,6 +329,7 @@ impl Sender {
             count: mark.count,
             is_last: mark.ends_frame,
             role: mark.role,
+            has_parity: false,
         };
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.clear();
@@ -443,12 +444,16 @@ impl Sender {
     }
 
     fn write_source(&mut self, now: Instant, queued: &Queued, out: &mut Vec<u8>) -> Option<Sent> {
-        self.scratch.clear();
-        queued.header.encode(&mut self.scratch);
-        self.scratch.extend_from_slice(&queued.bytes);
         self.expire(now);
+        let esi = self.encoder.next();
+        let deadline = queued.captured + self.config.latency;
+        self.flight.on_source(now, esi, &queued.header, queued.captured, deadline);
+        let has_parity = queued.header.is_last && self.end_frame(now, esi.plus(1));
+        self.scratch.clear();
+        AduHeader { has_parity, ..queued.header }.encode(&mut self.scratch);
+        self.scratch.extend_from_slice(&queued.bytes);
         // The length was checked when the datagram was accepted.
-        let esi = self.encoder.push(0, &self.scratch).ok()?;
+        self.encoder.push(0, &self.scratch).ok()?;
         wire::begin_source(None, out);
         out.extend_from_slice(&self.scratch);
         esi.encode(out);
@@ -456,29 +461,25 @@ impl Sender {
         self.share.on_source(now, out.len());
         self.counts.source += 1;
         self.counts.source_bytes += out.len() as u64;
-        let deadline = queued.captured + self.config.latency;
-        self.flight.on_source(now, esi, &queued.header, queued.captured, deadline);
-        if queued.header.is_last {
-            self.end_frame(now);
-        }
         Some(Sent::Source(esi))
     }
 
-    /// The frame has been sent: its plan is made, and parity follows.
-    fn end_frame(&mut self, now: Instant) {
-        let Some(frame) = self.flight.newest() else { return };
-        let (rounds, frames) = self.flight.room(now, frame);
-        let packets = frame.packets as usize;
-        let choice = self.planner.choose(packets, rounds, frames);
+    /// The last datagram of a frame is being sent: its plan is made, and parity follows. Returns `true` if there is any.
+    fn end_frame(&mut self, now: Instant, end: Esi) -> bool {
+        let Some(frame) = self.flight.newest() else { return false };
+        let (deadline, (rounds, frames)) = (frame.deadline, self.flight.room(now, frame));
+        let choice = self.planner.choose(frame.packets as usize, rounds, frames);
         let was_out_of_reach = core::mem::replace(&mut self.out_of_reach, choice.is_out_of_reach);
         if choice.is_out_of_reach && !was_out_of_reach {
             self.events.push_back(SenderEvent::OutOfReach { missed: choice.missed });
         }
         let parity = self.flight.plan(choice);
-        let (first, end) = (self.flight.oldest_in_time(now), self.encoder.next());
-        let deadline = self.flight.newest().map_or(now, |frame| frame.deadline);
-        let what = What::Coded { first, end };
-        self.repairs.extend((0..parity).map(|_| Repair { what, answer: None, deadline }));
+        let first = self.flight.oldest_in_time(now);
+        self.repairs.extend((1..=parity).map(|n| {
+            let what = What::Coded { first, end, ends_parity: n == parity };
+            Repair { what, answer: None, deadline }
+        }));
+        parity > 0
     }
 
     fn write_repair(&mut self, now: Instant, repair: Repair, out: &mut Vec<u8>) -> Option<Sent> {
@@ -498,10 +499,10 @@ impl Sender {
                 self.counts.repeats += 1;
                 Some(Sent::Repeat(esi))
             }
-            What::Coded { first, end } => {
+            What::Coded { first, end, ends_parity } => {
                 self.scratch.clear();
                 let id = self.encoder.combine(first, end, &mut self.scratch)?;
-                wire::begin_repair(repair.answer, out);
+                wire::begin_repair(repair.answer, ends_parity, out);
                 id.encode(out);
                 let zeros = self.scratch.iter().rev().take_while(|&&byte| byte == 0).count();
                 let length = (self.scratch.len() - zeros).max(1);

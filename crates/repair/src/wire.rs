@@ -11,14 +11,14 @@
 //! | 4 | surplus: a repair symbol in an answer | answer (2), Repair FEC Payload ID (8), repair symbol |
 //! | 5 | report | below |
 //!
-//! The highest bit of the first byte marks the last datagram of an answer. An *answer* is what a sender sends because of one report: its
+//! The highest bit of the first byte marks the last datagram of an answer, or the last parity of a frame. An *answer* is what a sender sends because of one report: its
 //! number (1), and the number of the report (1), 0 if the answer was delayed. A repair symbol is sent without the zeros at its end.
 //!
 //! An ADU is what RFC 8681 protects, with flow 0: a header of eight bytes and the datagram of the application. A symbol is one ADU.
 //!
 //! | ADU | bytes | |
 //! |---|---|---|
-//! | marks | 1 | 1: last datagram of its frame; 2: begins a group (key frame); 4: no other frame refers to it |
+//! | marks | 1 | 1: last datagram of its frame; 2: begins a group (key frame); 4: no other frame refers to it; 8: parity follows |
 //! | frame | 2 | number of the frame |
 //! | time | 3 | when the frame was captured, in units of 32 us |
 //! | index | 1 | datagrams of the frame before this one, 255 for 255 or more |
@@ -84,6 +84,8 @@ pub struct AduHeader {
     pub is_last: bool,
     /// The role of the frame.
     pub role: Role,
+    /// Parity follows this datagram.
+    pub has_parity: bool,
 }
 
 impl AduHeader {
@@ -136,6 +138,7 @@ impl AduHeader {
             count: (count > 0).then_some(count),
             is_last: marks & 1 == 1,
             role,
+            has_parity: marks & 8 != 0,
         };
         Some((header, payload))
     }
@@ -168,6 +171,8 @@ pub enum Datagram<'a> {
     Repair {
         /// The answer in which it is sent; parity belongs to none.
         answer: Option<Answer>,
+        /// It is the last parity of a frame.
+        ends_parity: bool,
         /// Its window.
         id: RepairId,
         /// The repair symbol without the zeros at its end.
@@ -229,7 +234,7 @@ impl<'a> Datagram<'a> {
             }
             3 | 4 => {
                 let (id, symbol) = RepairId::decode(rest).ok_or(short)?;
-                Ok(Self::Repair { answer, id, symbol })
+                Ok(Self::Repair { answer, ends_parity: kind == 3 && first & LAST != 0, id, symbol })
             }
             5 => Report::decode(rest, short).map(Self::Report),
             _ => Err(WireError::UnknownKind(first)),
@@ -239,17 +244,17 @@ impl<'a> Datagram<'a> {
 
 /// Appends the first byte and the answer's number of a source packet.
 pub fn begin_source(answer: Option<Answer>, out: &mut Vec<u8>) {
-    begin(1, answer, out);
+    begin(1, answer, false, out);
 }
 
-/// Appends the first byte and the answer's number of a repair packet.
-pub fn begin_repair(answer: Option<Answer>, out: &mut Vec<u8>) {
-    begin(3, answer, out);
+/// Appends the first byte and the answer's number of a repair packet, the last parity of a frame or another.
+pub fn begin_repair(answer: Option<Answer>, ends_parity: bool, out: &mut Vec<u8>) {
+    begin(3, answer, ends_parity, out);
 }
 
-fn begin(kind: u8, answer: Option<Answer>, out: &mut Vec<u8>) {
+fn begin(kind: u8, answer: Option<Answer>, ends_parity: bool, out: &mut Vec<u8>) {
     match answer {
-        None => out.push(kind),
+        None => out.push(kind | if ends_parity { LAST } else { 0 }),
         Some(Answer { number, report, is_last }) => {
             out.extend_from_slice(&[kind + 1 | if is_last { LAST } else { 0 }, number, report]);
         }

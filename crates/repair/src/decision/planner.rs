@@ -13,6 +13,8 @@ const REMEMBERED: usize = 24;
 const MOST_ROUNDS: usize = 5;
 /// Larger frames are planned in parts.
 const LARGEST: usize = 24;
+/// The share of the target that plans aim at, because the model is an estimate.
+const CAUTION: f64 = 0.6;
 /// How far the channel's model may move before plans are computed again.
 const TOLERANCE: f64 = 0.08;
 
@@ -111,7 +113,7 @@ impl Planner {
         }
         self.computed += 1;
         // A frame in parts is missed if any of them is.
-        let choice = Arc::new(self.compute(key, self.config.target / parts as f64));
+        let choice = Arc::new(self.compute(key, CAUTION * self.config.target / parts as f64));
         self.known.push((key, Arc::clone(&choice)));
         choice
     }

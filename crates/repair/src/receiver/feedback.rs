@@ -22,6 +22,10 @@ const RARELY: Duration = Duration::from_millis(100);
 const MANY: u32 = 64;
 /// Expected frames without any arrival after which nothing is expected any more.
 const MOST_SILENT: u32 = 32;
+/// Lost packets in a row after which the first arrival is reported at once, if more is missing.
+const LONG_GAP: i32 = 3;
+/// Symbols that the end of a frame may be ahead of the newest arrival.
+const MOST_TAIL: i32 = 255;
 /// Reports whose answers are awaited.
 const MOST_AWAITED: usize = 32;
 
@@ -151,17 +155,22 @@ impl Feedback {
             self.gap_noticed = now;
         }
         let first = esi.plus(u32::from(header.index).wrapping_neg());
-        // The beginning of the frame shows that what came before is lost.
-        if is_gap && misses_older && first.since(self.asked) > 0 && before.since(first) < 0 {
-            self.ask(before, first.plus(u32::MAX), now + self.reorder);
+        // The beginning of the frame shows that what came before is lost, and what arrives after a longer gap, that the path is alive.
+        if is_gap && misses_older {
+            if first.since(self.asked) > 0 && before.since(first) < 0 {
+                self.ask(before, first.plus(u32::MAX), now + self.reorder);
+            } else if esi.since(before) >= LONG_GAP {
+                self.report_at(now + self.reorder);
+            }
         }
         let is_end = header.is_last || header.count.is_some_and(|count| header.index + 1 == count);
-        if is_end && misses_in_frame {
+        if is_end && misses_in_frame && !header.has_parity {
             self.ask(first, esi, now + self.reorder);
         }
-        let left = header.count.map_or(1, |count| count.saturating_sub(header.index + 1).max(1));
-        self.tail = (first, esi.plus(u32::from(left)));
-        self.tail_due = if is_end { None } else { self.tail(left) };
+        let left = if is_end { 0 } else { header.count.map_or(1, |count| (count - header.index - 1).max(1)) };
+        self.tail = (first, if is_end { esi } else { esi.plus(u32::from(left)) });
+        // The parity is the rest, too.
+        self.tail_due = if is_end && !(header.has_parity && misses_in_frame) { None } else { self.tail(left) };
         if self.rare_due.is_none() {
             self.rare_due = Some(now + RARELY);
         }
@@ -236,6 +245,29 @@ impl Feedback {
         Some(arriving.newest_at + self.gap * u64::from(left) + self.margin())
     }
 
+    /// Parity arrived, and symbols of its window are unknown. `end` is the end of its frame.
+    pub(super) fn on_parity(&mut self, now: Instant, end: Esi, is_last: bool) {
+        if end.since(self.tail.0) <= 0 {
+            return;
+        }
+        let last = end.plus(u32::MAX);
+        if is_last {
+            let first = if end.since(self.arrivals_end) > MOST_TAIL { last } else { self.tail.0 };
+            self.tail_due = None;
+            self.ask(first, last, now + self.reorder);
+        } else {
+            self.tail = (self.tail.0, last);
+            self.tail_due = Some(now + self.margin());
+        }
+    }
+
+    /// Parity arrived and all of its window is known.
+    pub(super) fn on_whole(&mut self, end: Esi) {
+        if self.tail.1.plus(1) == end {
+            self.tail_due = None;
+        }
+    }
+
     /// A report is due that asks for the symbols from the first to the last.
     fn ask(&mut self, first: Esi, last: Esi, at: Instant) {
         if self.asking.len() < MOST_AWAITED {
@@ -307,7 +339,7 @@ impl Feedback {
             });
         }
         let mut again = false;
-        let next_due = now + self.round_trip + self.margin() + MARGIN;
+        let next_due = now + self.round_trip + self.margin();
         self.awaited.retain_mut(|awaited| {
             if awaited.due > now {
                 return true;
@@ -358,7 +390,7 @@ impl Feedback {
         self.since = 0;
         self.now_due = None;
         self.rare_due = Some(now + RARELY);
-        let due = now + self.round_trip + self.margin() + MARGIN;
+        let due = now + self.round_trip + self.margin();
         while let Some((first, last)) = self.asking.pop_front() {
             if self.awaited.len() >= MOST_AWAITED {
                 self.awaited.pop_front();

@@ -85,7 +85,7 @@ impl Sender {
             }
         }
         let surplus = sent.saturating_sub(missing.needed - left);
-        let what = What::Coded { first, end: last.plus(1) };
+        let what = What::Coded { first, end: last.plus(1), ends_parity: false };
         self.repairs.extend((0..surplus).map(|_| Repair { what, answer, deadline }));
         if surplus > 0 {
             self.flight.on_surplus(index, surplus, now);

@@ -105,7 +105,7 @@ impl Flight {
     }
     /// The time of a round: from one answer to the next.
     fn round(&self) -> Duration {
-        self.round_trip + self.variation + Duration::from_micros(200)
+        self.round_trip + self.variation + NOTICE
     }
     fn tolerance(&self) -> Duration {
         TOLERANCE + self.variation

@@ -140,7 +140,7 @@ impl Queue {
 
 fn payload(frame: u64, part: usize) -> Vec<u8> {
     let mut random = Random(frame * 1_000 + part as u64);
-    let length = 4 + random.word() as usize % 24;
+    let length = 120 + random.word() as usize % 8;
     (0..length).map(|_| random.word() as u8).collect()
 }
 
@@ -153,8 +153,8 @@ pub(crate) fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
     };
     let one_way = row.round_trip / 2;
     let latency = row.budget - one_way;
-    let mut sender = Sender::new(SenderConfig::new(100, latency));
-    let mut receiver = Receiver::new(ReceiverConfig::new(100, latency));
+    let mut sender = Sender::new(SenderConfig::new(160, latency));
+    let mut receiver = Receiver::new(ReceiverConfig::new(160, latency));
     sender.set_verdict(Cause::Radio);
     let mut lossy = Lossy { loss: row.loss, random: Random(seed), is_bad: false, slot: 0, interval };
     let mut queue = Queue { events: BTreeMap::new(), count: 0 };

