@@ -76,15 +76,19 @@ class Programs:
         """The exit codes of the processes that have ended by themselves."""
         return [each.returncode for each in self.started if each.poll() is not None]
 
+    def wait(self, limit_s: float) -> None:
+        """Waits until they end by themselves."""
+        deadline = time.monotonic() + limit_s
+        for each in self.started:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                each.wait(max(0.0, deadline - time.monotonic()))
+
     def stop(self) -> None:
         """Ends all of them."""
         for number in (signal.SIGINT, signal.SIGKILL):
             for each in self.started:
                 each.send_signal(number)
-            deadline = time.monotonic() + 2
-            for each in self.started:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    each.wait(max(0.0, deadline - time.monotonic()))
+            self.wait(2.0)
 
 
 def hurry(*threads: int) -> None:
@@ -146,6 +150,7 @@ def camera(plan: dict[str, Any], folder: Path) -> None:
                 sequence += 1
     time.sleep(DRAIN_S)
     report = {"sent": sent, "cpu_s": rival.cpu_s(), "ended": rival.ended(), "late_s": max(late_s)}
+    beside.wait(END_S)
     beside.stop()
     (folder / "camera.json").write_text(json.dumps(report))
     (folder / "sent").touch()

@@ -22,7 +22,7 @@ class Path:
         base_s: the least delay of a packet, to which the budget is added.
         values: of the scenario, changed.
         follows: the encoder follows the rate that the rival offers; without such an offer it is left out.
-        has_download: a TCP download goes the same way.
+        has_download: TCP downloads go the same way.
     """
 
     key: str
@@ -47,7 +47,8 @@ class Path:
         """The programs beside the rival's, for so long."""
         if not self.has_download:
             return {"camera": [], "viewer": []}
-        download = ["iperf3", "-c", "{viewer}", "-C", "cubic", "-t", f"{seconds:.0f}", "-J"]
+        # Three connections fill the queue in spite of the losses; a single one does not.
+        download = ["iperf3", "-c", "{viewer}", "-C", "cubic", "-P", "3", "-t", f"{seconds:.0f}", "-J"]
         return {"camera": [download], "viewer": [["iperf3", "-s", "-1"]]}
 
 
@@ -68,5 +69,5 @@ PATHS = (
     Path("outages-short", "outages, 0.3 s", "outages_short"),
     Path("outages-long", "outages, 2 s", "outages_long"),
     Path("wifi", "contended Wi-Fi", "wifi", base_s=0.003),
-    Path("download", "download, loss 1 %", "loss", values=_loss("1 %"), has_download=True),
+    Path("download", "downloads, loss 1 %", "loss", values=_loss("1 %"), has_download=True),
 )
