@@ -365,7 +365,7 @@ impl Decoder {
             return false;
         };
         let pivot =
-            if oldest.since(self.abandoned) < 0 { oldest } else { contained.last().unwrap_or(oldest) };
+            if oldest.since(self.abandoned) < 0 { oldest } else { contained.next_back().unwrap_or(oldest) };
         if self.rows.len() >= self.max_rows {
             self.counts.dropped_rows += 1;
             self.spare.push(row);

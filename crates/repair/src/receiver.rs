@@ -278,11 +278,11 @@ impl Receiver {
         if !self.feedback.is_ready(now) {
             return None;
         }
-        self.abandon_late(now);
+        let asked_from = self.first_in_time(now);
         let next = self.decoder.next();
         let mut report = self.feedback.begin(now, next);
         report.lost = self.newest_lost;
-        for esi in self.decoder.wanted().filter(|esi| esi.since(self.next) >= 0) {
+        for esi in self.decoder.wanted().filter(|esi| esi.since(asked_from) >= 0) {
             if report.wanted_count() == 0 {
                 report.first = esi;
             }
@@ -298,22 +298,15 @@ impl Receiver {
         Some(())
     }
 
-    /// Nothing is asked for that cannot arrive in time: what is older than a known datagram that is due before the answer.
-    fn abandon_late(&mut self, now: Instant) {
+    /// Nothing is asked for that cannot arrive in time: what is older than a known datagram that is due before the answer. It may be under
+    /// way, so that the decoder still counts on it until it is given up.
+    fn first_in_time(&self, now: Instant) -> Esi {
         let answered = now + self.feedback.round_trip();
         let first = if self.decoder.first().since(self.next) > 0 { self.decoder.first() } else { self.next };
         let count = self.decoder.next().since(first).max(0) as u32;
-        let mut late = None;
-        for esi in (0..count).map(|i| first.plus(i)) {
-            let Some((header, _)) = self.header(esi) else { continue };
-            if self.playout.due(header.time).is_none_or(|due| due >= answered) {
-                break;
-            }
-            late = Some(esi);
-        }
-        if let Some(late) = late {
-            self.decoder.abandon_before(late);
-        }
+        let known = (0..count).map(|i| first.plus(i)).filter_map(|esi| Some((esi, self.header(esi)?.0)));
+        let is_late = |header: &AduHeader| self.playout.due(header.time).is_some_and(|due| due < answered);
+        known.take_while(|(_, header)| is_late(header)).last().map_or(first, |(esi, _)| esi)
     }
 }
 

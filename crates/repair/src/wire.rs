@@ -111,16 +111,8 @@ impl AduHeader {
         let [frame0, frame1] = self.frame.to_be_bytes();
         let [_, t0, t1, t2] = self.time.to_be_bytes();
         let count = self.count.unwrap_or(0);
-        out.extend_from_slice(&[
-            role | u8::from(self.is_last),
-            frame0,
-            frame1,
-            t0,
-            t1,
-            t2,
-            self.index,
-            count,
-        ]);
+        let marks = role | u8::from(self.is_last) | u8::from(self.has_parity) << 3;
+        out.extend_from_slice(&[marks, frame0, frame1, t0, t1, t2, self.index, count]);
     }
     /// Splits an ADU into the header and the datagram of the application.
     #[must_use]
@@ -256,7 +248,7 @@ fn begin(kind: u8, answer: Option<Answer>, ends_parity: bool, out: &mut Vec<u8>)
     match answer {
         None => out.push(kind | if ends_parity { LAST } else { 0 }),
         Some(Answer { number, report, is_last }) => {
-            out.extend_from_slice(&[kind + 1 | if is_last { LAST } else { 0 }, number, report]);
+            out.extend_from_slice(&[(kind + 1) | if is_last { LAST } else { 0 }, number, report]);
         }
     }
 }

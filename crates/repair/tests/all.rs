@@ -1,6 +1,7 @@
 //! All tests of the crate in one program: a program for each file would take minutes to link.
 
 mod bounds;
+mod hostile;
 mod no_allocation;
 #[path = "support/simulation.rs"]
 mod simulation;

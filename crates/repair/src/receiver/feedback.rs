@@ -170,7 +170,8 @@ impl Feedback {
         let left = if is_end { 0 } else { header.count.map_or(1, |count| (count - header.index - 1).max(1)) };
         self.tail = (first, if is_end { esi } else { esi.plus(u32::from(left)) });
         // The parity is the rest, too.
-        self.tail_due = if is_end && !(header.has_parity && misses_in_frame) { None } else { self.tail(left) };
+        self.tail_due =
+            if is_end && !(header.has_parity && misses_in_frame) { None } else { self.tail(left) };
         if self.rare_due.is_none() {
             self.rare_due = Some(now + RARELY);
         }

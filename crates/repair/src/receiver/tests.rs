@@ -1,1 +1,136 @@
+use std::vec;
+use std::vec::Vec;
 
+use super::*;
+use crate::sender::{Mark, Sender};
+
+const LATENCY: Duration = Duration::from_millis(100);
+
+fn at(milliseconds: u64) -> Instant {
+    Instant::from_millis(1_000 + milliseconds)
+}
+
+/// The datagrams of `frames` frames of three, 20 ms apart.
+fn packets(frames: u64) -> Vec<(u64, Vec<u8>)> {
+    // So many round trips fit that no parity is sent.
+    let round_trip = Duration::from_millis(10);
+    let mut sender = Sender::new(SenderConfig { round_trip, ..SenderConfig::new(160, LATENCY) });
+    let (mut packets, mut out) = (vec![], vec![]);
+    for frame in 0..frames {
+        for part in 0..3 {
+            let mark = Mark { role: Role::Disposable, ..Mark::part(part, 3) };
+            sender.send(at(20 * frame), &[frame as u8, part as u8], mark).unwrap();
+        }
+        while sender.poll_transmit(at(20 * frame), &mut out).is_some() {
+            packets.push((20 * frame, out.clone()));
+        }
+    }
+    packets
+}
+
+fn delivered(receiver: &mut Receiver, now: Instant) -> Vec<u32> {
+    let mut out = vec![];
+    core::iter::from_fn(|| receiver.poll_delivery(now, &mut out)).map(|delivered| delivered.esi.0).collect()
+}
+
+fn reported(receiver: &mut Receiver, now: Instant) -> Option<Report> {
+    let mut out = vec![];
+    receiver.poll_transmit(now, &mut out)?;
+    match Datagram::decode(&out) {
+        Ok(Datagram::Report(report)) => Some(report),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn delivery_is_at_a_constant_latency_or_early() {
+    for (delivery, first) in [(Delivery::Constant, 100), (Delivery::Early, 0)] {
+        let config = ReceiverConfig { delivery, ..ReceiverConfig::new(160, LATENCY) };
+        let mut receiver = Receiver::new(config);
+        for (time, packet) in packets(2) {
+            receiver.handle_packet(at(time), &packet).unwrap();
+        }
+        assert_eq!(delivered(&mut receiver, at(first)).len(), if first == 0 { 6 } else { 3 });
+        assert_eq!(delivered(&mut receiver, at(first + 20)).len(), if first == 0 { 0 } else { 3 });
+    }
+}
+
+#[test]
+fn what_is_missing_when_the_next_is_due_is_given_up() {
+    let config = ReceiverConfig { delivery: Delivery::Early, ..ReceiverConfig::new(160, LATENCY) };
+    let mut receiver = Receiver::new(config);
+    let packets = packets(3);
+    for (esi, (time, packet)) in (0..).zip(&packets) {
+        if esi != 4 {
+            receiver.handle_packet(at(*time), packet).unwrap();
+        }
+    }
+    assert_eq!(delivered(&mut receiver, at(60)), [0, 1, 2, 3]);
+    assert_eq!(delivered(&mut receiver, at(119)), []);
+    assert_eq!(delivered(&mut receiver, at(121)), [5, 6, 7, 8]);
+    // It arrives after all, and again.
+    receiver.handle_packet(at(130), &packets[4].1).unwrap();
+    assert_eq!(delivered(&mut receiver, at(200)), []);
+    assert_eq!((receiver.counts().lost, receiver.counts().late), (1, 1));
+    assert_eq!(reported(&mut receiver, at(200)).expect("a report").lost, Some(1));
+}
+
+#[test]
+fn a_gap_is_reported_at_the_end_of_its_frame_and_again_after_a_round_trip() {
+    let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));
+    receiver.set_round_trip(Duration::from_millis(30));
+    let packets = packets(3);
+    for n in [0, 1, 2, 3, 5] {
+        receiver.handle_packet(at(packets[n].0), &packets[n].1).unwrap();
+        let report = reported(&mut receiver, at(packets[n].0));
+        assert_eq!(report.is_some(), n == 5, "{n}");
+        if let Some(report) = report {
+            assert!(report.wants(Esi(4)) && report.wanted_count() == 1);
+            assert_eq!((report.next, report.echo, report.arrivals), (Esi(6), Some(Esi(5)), 0b11_1101));
+        }
+    }
+    assert!(reported(&mut receiver, at(40)).is_none());
+    let again = reported(&mut receiver, at(20 + 30 + 2)).expect("the answer is late");
+    assert!(again.wants(Esi(4)));
+    // The frame is due at 120, and an answer to this would arrive after that.
+    let late = reported(&mut receiver, at(100));
+    assert!(late.is_none_or(|report| report.wanted_count() == 0));
+}
+
+#[test]
+fn the_rest_of_a_frame_and_a_whole_frame_are_missed_by_time() {
+    let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));
+    let packets = packets(4);
+    for n in [0, 1, 2, 3, 4, 5, 6, 7] {
+        receiver.handle_packet(at(packets[n].0), &packets[n].1).unwrap();
+    }
+    assert!(reported(&mut receiver, at(40)).is_none());
+    let report = reported(&mut receiver, at(42)).expect("the last of the frame is missing");
+    assert_eq!((report.next, report.wanted_count()), (Esi(8), 0));
+    assert_eq!(report.hold, Duration::from_micros(1984));
+    // Nothing of the frame at 60 arrives.
+    let report = reported(&mut receiver, at(62)).expect("a frame is missing");
+    assert_eq!(report.echo, Some(Esi(7)));
+    assert!(report.hold > Duration::from_millis(21));
+}
+
+#[test]
+fn acknowledgements_are_requests() {
+    let received = |esi: Esi| !esi.0.is_multiple_of(3);
+    let newest = Some((Esi(10), Duration::from_millis(3)));
+    let report = report_from_acknowledgements(Esi(12), newest, received, Esi(1));
+    let wanted: Vec<u32> = (0..20).filter(|&n| report.wants(Esi(n))).collect();
+    assert_eq!(wanted, [3, 6, 9]);
+    assert_eq!((report.arrived(Esi(10)), report.arrived(Esi(9))), (Some(true), Some(false)));
+}
+
+#[test]
+fn other_datagrams_are_counted() {
+    let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));
+    let mut report = vec![];
+    Report::new(1, Esi(0)).encode(&mut report);
+    for bytes in [&report[..], &[0x11, 2], &[1, 2, 3], &[]] {
+        assert!(receiver.handle_packet(at(0), bytes).is_err());
+    }
+    assert_eq!(receiver.counts().invalid, 4);
+}

@@ -275,21 +275,19 @@ impl Flight {
         }
     }
 
-    /// Packets that were sent after the newest that the report tells of: how long ago the channel's state was seen, in packets. `None` if the
-    /// newest packet that must have arrived did.
+    /// How long ago, in packets, the path was last seen, if what must have arrived since is lost. `None` if there is a newer sign of life.
     pub(super) fn silent_for(&self, report: &Report) -> Option<u32> {
-        let horizon = self.horizon?;
-        let mut after = 0;
-        for packet in self.packets.iter().rev() {
-            if packet.sent + self.tolerance() <= horizon {
-                break;
+        let mut unknown = 0;
+        for (index, packet) in self.packets.iter().enumerate().rev() {
+            if report.arrived(self.first.plus(index as u32)) == Some(true) {
+                return None;
             }
-            after += 1;
+            if self.must_have_arrived(packet.sent) {
+                return Some(unknown);
+            }
+            unknown += 1;
         }
-        let newest = self.packets.len().checked_sub(after + 1)?;
-        let is_lost = report.next.since(self.first.plus(newest as u32)) <= 0
-            || report.arrived(self.first.plus(newest as u32)) == Some(false);
-        is_lost.then_some(after as u32)
+        None
     }
 
     /// What a frame misses, by a report.

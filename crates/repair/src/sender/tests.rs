@@ -1,1 +1,159 @@
+use std::vec;
+use std::vec::Vec;
 
+use super::*;
+
+const LATENCY: Duration = Duration::from_millis(125);
+
+fn at(milliseconds: u64) -> Instant {
+    Instant::from_millis(1_000 + milliseconds)
+}
+
+/// A sender that has sent a frame of four datagrams at 0, and everything it sends.
+fn sender() -> Sender {
+    let mut sender = Sender::new(SenderConfig::new(160, LATENCY));
+    for n in 0..4 {
+        sender.send(at(0), &[n as u8; 20], Mark::part(n, 4)).expect("room");
+    }
+    assert_eq!(drain(&mut sender, at(0)).len(), 4);
+    sender
+}
+
+fn drain(sender: &mut Sender, now: Instant) -> Vec<Sent> {
+    let mut out = vec![];
+    core::iter::from_fn(|| sender.poll_transmit(now, &mut out)).collect()
+}
+
+/// The symbols 1 and 2 were lost. `echo` was received at the time of the report.
+fn report(number: u8, answer: u8) -> Report {
+    let mut report = Report::new(number, Esi(4));
+    report.first = Esi(1);
+    report.want(Esi(1));
+    report.want(Esi(2));
+    (report.echo, report.arrivals, report.answer) = (Some(Esi(3)), 0b1001, answer);
+    report
+}
+
+#[test]
+fn missing_originals_are_repeated_first_and_once_per_round_trip() {
+    let mut sender = sender();
+    sender.on_report(at(50), &report(1, 0));
+    let sent = drain(&mut sender, at(50));
+    assert_eq!(sent[..2], [Sent::Repeat(Esi(1)), Sent::Repeat(Esi(2))]);
+    assert!(sent[2..].iter().all(|sent| *sent == Sent::Surplus));
+    assert_eq!(sender.round_trip(), Duration::from_millis(50));
+    // However many reports ask before an answer can have arrived.
+    for n in 2..20 {
+        let mut again = report(n, 0);
+        again.hold = Duration::from_millis(u64::from(n));
+        sender.on_report(at(50 + u64::from(n)), &again);
+        assert_eq!(drain(&mut sender, at(50 + u64::from(n))), []);
+    }
+    // The answer is complete, and one of the repeats was lost.
+    let mut second = Report::new(20, Esi(4));
+    second.first = Esi(2);
+    second.want(Esi(2));
+    (second.echo, second.hold, second.answer) = (Some(Esi(3)), Duration::from_millis(50), 1);
+    sender.on_report(at(100), &second);
+    assert_eq!(drain(&mut sender, at(100))[0], Sent::Repeat(Esi(2)));
+}
+
+#[test]
+fn nothing_is_sent_that_would_be_late() {
+    let mut sender = sender();
+    sender.on_report(at(126), &report(1, 0));
+    assert_eq!(drain(&mut sender, at(126)), []);
+    // An answer that waits for the rate until it is late is dropped.
+    let mut sender = self::sender();
+    sender.set_granted_rate(at(0), Some(DataRate::from_bytes_per_second(0.0)));
+    sender.on_report(at(50), &report(1, 0));
+    assert_eq!(drain(&mut sender, at(60)), []);
+    sender.set_granted_rate(at(130), None);
+    assert_eq!(drain(&mut sender, at(130)), []);
+}
+
+#[test]
+fn the_end_of_a_frame_is_missed_by_time() {
+    let mut sender = sender();
+    let mut report = Report::new(1, Esi(2));
+    (report.echo, report.arrivals) = (Some(Esi(1)), 0b11);
+    // The newest arrival waits for longer than the others could be late.
+    report.hold = Duration::from_micros(300);
+    sender.on_report(at(50), &report);
+    assert_eq!(drain(&mut sender, at(50)), []);
+    report.hold = Duration::from_millis(2);
+    sender.on_report(at(52), &report);
+    assert_eq!(drain(&mut sender, at(52))[..2], [Sent::Repeat(Esi(2)), Sent::Repeat(Esi(3))]);
+}
+
+#[test]
+fn old_frames_are_dropped_whole_when_the_rate_does_not_suffice() {
+    let mut sender = Sender::new(SenderConfig::new(160, LATENCY));
+    sender.set_granted_rate(at(0), Some(DataRate::from_bytes_per_second(100.0)));
+    for frame in 0..3 {
+        for n in 0..4 {
+            sender
+                .send(at(frame * 40), &[0; 20], Mark { role: Role::Disposable, ..Mark::part(n, 4) })
+                .unwrap();
+        }
+    }
+    assert_eq!(drain(&mut sender, at(170)), [Sent::Source(Esi(0))]);
+    let lost: Vec<SenderEvent> = core::iter::from_fn(|| sender.poll_event()).collect();
+    assert_eq!(lost, [SenderEvent::Lost { frame: 0 }, SenderEvent::Lost { frame: 1 }]);
+    assert_eq!(sender.counts().dropped_frames, 2);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let config = SenderConfig { queue: 2, ..SenderConfig::new(160, LATENCY) };
+    let mut sender = Sender::new(config);
+    let most = config.most_payload();
+    assert_eq!(most, 160 - 3 - 8 - 3 - 8);
+    assert_eq!(
+        sender.send(at(0), &vec![0; most + 1], Mark::SINGLE),
+        Err(SendError::TooLong { bytes: most + 1, most })
+    );
+    sender.send(at(0), &vec![0; most], Mark::SINGLE).unwrap();
+    sender.send(at(0), &[], Mark::SINGLE).unwrap();
+    assert_eq!(sender.send(at(0), &[], Mark::SINGLE), Err(SendError::QueueFull));
+    let mut out = vec![];
+    while sender.poll_transmit(at(0), &mut out).is_some() {
+        assert!(out.len() <= 160);
+    }
+}
+
+#[test]
+fn reports_of_what_was_not_sent_are_counted() {
+    let mut sender = sender();
+    sender.on_report(at(50), &Report::new(1, Esi(5)));
+    let mut report = report(2, 0);
+    report.hold = Duration::from_millis(51);
+    sender.on_report(at(50), &report);
+    assert!(sender.handle_packet(at(50), &[1, 2, 3]).is_err());
+    assert_eq!((sender.counts().invalid, drain(&mut sender, at(50)).len()), (3, 0));
+}
+
+/// On a channel of long fades, an answer waits while nothing arrives, and leaves with the first sign of life.
+#[test]
+fn answers_wait_for_a_sign_of_life() {
+    let mut sender = sender();
+    sender.estimator = Estimator::starting_with(Channel::bursts(0.01, 200.0));
+    // Enough evidence for a memory.
+    for n in 0..6_400 {
+        sender.estimator.record((n % 3_200 < 64).then_some(Cause::Radio));
+    }
+    let mut silent = Report::new(1, Esi(1));
+    (silent.echo, silent.arrivals, silent.hold) = (Some(Esi(0)), 1, Duration::from_millis(5));
+    sender.on_report(at(55), &silent);
+    assert_eq!(drain(&mut sender, at(55)), []);
+    assert!(sender.poll_timeout().expect("the last instant") > at(120));
+    sender.send(at(60), &[1], Mark::part(0, 2)).unwrap();
+    assert_eq!(drain(&mut sender, at(60)), [Sent::Source(Esi(4))]);
+    let mut alive = Report::new(2, Esi(5));
+    (alive.echo, alive.arrivals, alive.first) = (Some(Esi(4)), 1, Esi(1));
+    for n in 1..4 {
+        alive.want(Esi(n));
+    }
+    sender.on_report(at(110), &alive);
+    assert_eq!(drain(&mut sender, at(110))[..3], [1, 2, 3].map(|n| Sent::Repeat(Esi(n))));
+}

@@ -9,8 +9,16 @@ use crate::rlc::Density;
 fn datagrams_are_the_bytes_of_the_tables() {
     let mut out = vec![];
     begin_source(None, &mut out);
-    AduHeader { frame: 0x0102, time: 0x03_0405, index: 6, count: Some(7), is_last: true, role: Role::Start, has_parity: true }
-        .encode(&mut out);
+    AduHeader {
+        frame: 0x0102,
+        time: 0x03_0405,
+        index: 6,
+        count: Some(7),
+        is_last: true,
+        role: Role::Start,
+        has_parity: true,
+    }
+    .encode(&mut out);
     out.extend_from_slice(b"payload");
     Esi(0x0809_0a0b).encode(&mut out);
     assert_eq!(out, b"\x01\x0b\x01\x02\x03\x04\x05\x06\x07payload\x08\x09\x0a\x0b");

@@ -107,9 +107,7 @@ pub(crate) struct Outcome {
     pub missed: u64,
     /// Packets sent beyond one, per packet of the source.
     pub overhead: f64,
-    pub counts: SenderCounts,
     pub reports_per_frame: f64,
-    pub model: Channel,
 }
 
 impl Outcome {
@@ -164,7 +162,6 @@ pub(crate) fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
     let mut whole = vec![0_usize; total as usize];
     let (mut out, mut next_wake) = (Vec::new(), Instant::FAR_FUTURE);
     let mut next_delivery = (0_u64, 0_usize);
-    let mut log: Vec<(Instant, String)> = Vec::new();
     let mut before = SenderCounts::default();
     let mut reports_before = 0;
     let captured = |frame: u64| start + interval * frame;
@@ -203,10 +200,8 @@ pub(crate) fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
                 receiver.handle_timeout(now);
             }
         }
-        while let Some(what) = sender.poll_transmit(now, &mut out) {
-            let gone = lossy.loses(now);
-            log.push((now, format!("S {what:?} {:?} {}", &out[..3], if gone { "LOST" } else { "" })));
-            if !gone {
+        while sender.poll_transmit(now, &mut out).is_some() {
+            if !lossy.loses(now) {
                 queue.push(now + one_way, Event::ToReceiver(out.clone()));
             }
         }
@@ -224,19 +219,6 @@ pub(crate) fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
             }
         }
         while receiver.poll_transmit(now, &mut out).is_some() {
-            if let Ok(whimbrel_repair::wire::Datagram::Report(r)) =
-                whimbrel_repair::wire::Datagram::decode(&out)
-            {
-                let w: Vec<u32> =
-                    (0..64).map(|i| r.first.plus(i)).filter(|e| r.wants(*e)).map(|e| e.0).collect();
-                log.push((
-                    now,
-                    format!(
-                        "R report {} next {} echo {:?} hold {} answer {} wants {:?}",
-                        r.number, r.next.0, r.echo, r.hold, r.answer, w
-                    ),
-                ));
-            }
             queue.push(now + one_way, Event::ToSender(out.clone()));
         }
         let due = [sender.poll_timeout(), receiver.poll_timeout()].into_iter().flatten().min();
@@ -245,36 +227,12 @@ pub(crate) fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
             queue.push(next_wake, Event::Wake);
         }
     }
-    if std::env::var("TRACE").is_ok() {
-        let mut n = 0;
-        for f in warm..total {
-            if whole[f as usize] < packets {
-                n += 1;
-                if n > 3 {
-                    break;
-                }
-                println!(
-                    "== frame {f} esi {} captured {} got {}",
-                    f * packets as u64,
-                    captured(f),
-                    whole[f as usize]
-                );
-                for (at, text) in &log {
-                    if *at >= captured(f) && *at < captured(f) + row.budget + Duration::from_millis(10) {
-                        println!("{:.3} {text}", (at.as_nanos() - captured(f).as_nanos()) as f64 / 1e6);
-                    }
-                }
-            }
-        }
-    }
     let counts = sender.counts();
     let sent = |counts: SenderCounts| counts.repeats + counts.parity + counts.surplus;
     Outcome {
         frames,
         missed: whole[warm as usize..].iter().filter(|&&parts| parts < packets).count() as u64,
         overhead: (sent(counts) - sent(before)) as f64 / (counts.source - before.source) as f64,
-        counts,
         reports_per_frame: (receiver.counts().reports - reports_before) as f64 / frames as f64,
-        model: sender.channel(),
     }
 }

@@ -13,8 +13,6 @@ pub(crate) struct Bound {
     pub overhead: Option<f64>,
     /// Missed frames with repeats alone.
     pub repeats: f64,
-    /// Missed frames if nothing is repaired, and with all that a genie can do.
-    pub nothing: f64,
     pub note: String,
 }
 
@@ -35,13 +33,14 @@ impl Bound {
         let ratio =
             self.overhead.map_or(String::new(), |bound| format!(" ({:.2})", outcome.overhead / bound));
         format!(
-            "{} | {} | {bound} | {:.2}{ratio} | {} = {:.1e} | {:.1e} | {}",
+            "{} | {} | {bound} | {:.2}{ratio} | {} = {:.1e} | {:.1e} | {:.2} | {}",
             self.label(),
             self.rounds,
             outcome.overhead * 100.0,
             outcome.missed,
             outcome.missed_share(),
             self.repeats,
+            outcome.reports_per_frame,
             self.note,
         )
     }
@@ -57,7 +56,8 @@ pub(crate) fn bounds() -> impl Iterator<Item = Bound> {
         let number = |index: usize| cells[index].parse::<f64>().ok();
         let name = cells[0].replace(';', ",");
         let milliseconds = |index: usize| Duration::from_millis(cells[index].parse().expect("milliseconds"));
-        let nothing = number(7)?;
+        // Not in time at all.
+        number(7)?;
         Some(Bound {
             row: Row {
                 loss: Loss::named(&name),
@@ -69,7 +69,6 @@ pub(crate) fn bounds() -> impl Iterator<Item = Bound> {
             rounds: cells[4].parse().expect("rounds"),
             overhead: number(10),
             repeats: number(8)?,
-            nothing,
             note: cells[15].to_owned(),
         })
     })

@@ -1,0 +1,166 @@
+//! What a sender is told, and what it tells.
+
+use core::fmt;
+
+use whimbrel_units::{Duration, Instant};
+
+use crate::decision::PlannerConfig;
+use crate::encoder::CodeConfig;
+use crate::fecframe::{ADUI_HEADER, Esi};
+use crate::wire::{self, Role};
+
+/// Parameters of a sender.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SenderConfig {
+    /// The most bytes of a datagram of the transport.
+    pub packet_size: u16,
+    /// The time from the capture of a frame to its delivery, less the delay of the path: what repair may use.
+    pub latency: Duration,
+    /// The target.
+    pub planner: PlannerConfig,
+    /// The round-trip time until one is measured.
+    pub round_trip: Duration,
+    /// After a lost frame that others refer to, the rest of its group is not sent.
+    pub skips_broken_groups: bool,
+    /// Datagrams that wait for the granted rate; more are refused.
+    pub queue: usize,
+}
+
+impl SenderConfig {
+    /// 99.99 % of the frames within `latency`.
+    #[must_use]
+    pub fn new(packet_size: u16, latency: Duration) -> Self {
+        Self {
+            packet_size,
+            latency,
+            planner: PlannerConfig::default(),
+            round_trip: Duration::from_millis(100),
+            skips_broken_groups: true,
+            queue: 1024,
+        }
+    }
+
+    /// The code of both ends.
+    pub(crate) fn code(&self) -> CodeConfig {
+        // A repair packet has the first byte and the number of its answer in front of its identifier.
+        CodeConfig { window: 1024, ..CodeConfig::new(self.packet_size.saturating_sub(3)) }
+    }
+
+    /// The most bytes of a datagram of the application.
+    #[must_use]
+    pub fn most_payload(&self) -> usize {
+        usize::from(self.code().symbol_size).saturating_sub(ADUI_HEADER + wire::ADU_HEADER)
+    }
+}
+
+/// What the application says of a datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mark {
+    /// The datagram is the last of its frame.
+    pub ends_frame: bool,
+    /// The role of the frame.
+    pub role: Role,
+    /// Datagrams of the frame, if known.
+    pub count: Option<u8>,
+    /// When the frame was captured; `None`: now.
+    pub captured: Option<Instant>,
+}
+
+impl Mark {
+    /// A frame of one datagram, as in audio.
+    pub const SINGLE: Self =
+        Self { ends_frame: true, role: Role::Disposable, count: Some(1), captured: None };
+    /// The datagram at `index` of the `count` of an inner frame.
+    #[must_use]
+    pub const fn part(index: usize, count: usize) -> Self {
+        let known = if count <= 255 { Some(count as u8) } else { None };
+        Self { ends_frame: index + 1 >= count, role: Role::Inner, count: known, captured: None }
+    }
+}
+
+/// Why a datagram was not accepted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SendError {
+    /// It is longer than [`SenderConfig::most_payload`].
+    TooLong {
+        /// Its bytes.
+        bytes: usize,
+        /// The most that fit.
+        most: usize,
+    },
+    /// As many datagrams wait for the granted rate as may.
+    QueueFull,
+    /// Its group is broken: the encoder has been asked for a new start.
+    BrokenGroup,
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { bytes, most } => {
+                write!(f, "a datagram of {bytes} bytes, of which {most} can be repaired")
+            }
+            Self::QueueFull => write!(f, "the queue is full"),
+            Self::BrokenGroup => write!(f, "a frame that this one refers to is lost"),
+        }
+    }
+}
+
+impl core::error::Error for SendError {}
+
+/// What [`Sender::poll_transmit`] wrote.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sent {
+    /// A datagram of the application.
+    Source(Esi),
+    /// A datagram again.
+    Repeat(Esi),
+    /// A coded packet with a frame.
+    Parity,
+    /// A coded packet in an answer.
+    Surplus,
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum SenderEvent {
+    /// A frame is lost for the receiver, or was too old to be sent.
+    Lost {
+        /// Its number.
+        frame: u16,
+    },
+    /// The present group is broken: ask the encoder for a frame that refers to nothing before.
+    NewStart,
+    /// The channel and the budget do not allow the target.
+    OutOfReach {
+        /// Frames that are missed nevertheless, by the model.
+        missed: f64,
+    },
+}
+
+/// What was sent, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SenderCounts {
+    /// Datagrams of the application.
+    pub source: u64,
+    /// Repeats.
+    pub repeats: u64,
+    /// Coded packets with frames.
+    pub parity: u64,
+    /// Coded packets in answers.
+    pub surplus: u64,
+    /// Bytes of datagrams of the application, with identifiers.
+    pub source_bytes: u64,
+    /// Bytes of all else.
+    pub repair_bytes: u64,
+    /// Frames that were dropped before they were sent.
+    pub dropped_frames: u64,
+    /// Coded packets that were not sent because they exceeded the source's share.
+    pub over_share: u64,
+    /// Reports.
+    pub reports: u64,
+    /// Datagrams from the receiver that were none of this layer.
+    pub invalid: u64,
+}
