@@ -204,9 +204,9 @@ def test_the_command_fails_on_a_ring_and_draws_the_calls(tmp_path: Path) -> None
 
 def test_methods_and_rings_have_ceilings(script: ModuleType, tmp_path: Path) -> None:
     files = {
-        "radio": "pub struct Radio { first: u8 }\nimpl Radio {\n fn send(&mut self) { self.back_off(); }\n}\n",
+        "radio": "pub struct Radio { first: u8 }\nimpl Radio {\n fn send(&self) { self.back_off(); }\n}\n",
         "radio/backoff": "impl Radio {\n fn back_off(&self) { self.first(); }\n fn first(&self) {}\n}\n",
-        "radio/receive": "impl Radio {\n fn receive(&mut self) { self.send() }\n}\nimpl Drop for Radio {}\n",
+        "radio/receive": "impl Radio {\n fn receive(&self) { self.send() }\n}\nimpl Drop for Radio {}\n",
     }
     root = write(tmp_path, files)
     home = "crates/proto/src/radio.rs"

@@ -70,6 +70,8 @@ pub struct MpDccpAgent {
     undelivered: Vec<(PacketInfo, u32)>,
     /// The greatest number delivered.
     delivered: Option<u64>,
+    /// The last estimate of a connection that is over: the endpoint keeps only the end of TIMEWAIT.
+    last_estimate: SenderEstimate,
     /// DTLS above the connection.
     secured: Option<Box<Secured<MultipathConnection>>>,
     meter: Meter,
@@ -101,6 +103,7 @@ impl MpDccpAgent {
             queued: BTreeSet::new(),
             undelivered: Vec::new(),
             delivered: None,
+            last_estimate: SenderEstimate::NONE,
             secured,
             meter,
         }
@@ -191,12 +194,19 @@ impl MpDccpAgent {
             match event {
                 EndpointEvent::Accepted { .. } => self.handle = Some(handle),
                 EndpointEvent::Connection(event) => {
+                    if matches!(event, MultipathEvent::Closed(_)) {
+                        self.count_reordered();
+                        self.last_estimate = self.estimate();
+                    }
                     self.follow_paths(now, &event);
                     self.pass(now, event);
                 }
                 _ => {}
             }
         }
+        self.count_reordered();
+    }
+    fn count_reordered(&mut self) {
         if let Some(reordering) = self.snapshot().and_then(|snapshot| snapshot.reordering) {
             self.meter.set_reordering(reordering.reordered, reordering.expired + reordering.overflowed);
         }
@@ -349,7 +359,7 @@ impl FlowEnd for MpDccpAgent {
     }
 
     fn estimate(&self) -> SenderEstimate {
-        let Some(snapshot) = self.snapshot() else { return SenderEstimate::NONE };
+        let Some(snapshot) = self.snapshot() else { return self.last_estimate };
         let live = snapshot.subflows.iter().filter(|subflow| subflow.is_alive);
         let senders = || live.clone().map(|subflow| &subflow.connection.sender);
         let total = |rate: Option<f64>, sum: f64| rate.map_or(sum, |rate| rate + sum);
