@@ -1,10 +1,10 @@
 //! Delivery of events to a mailbox.
 
-use whimbrel_proto::Event;
 use whimbrel_units::Instant;
 
 use crate::dtls::LayerEvent;
 use crate::inbox::Inbox;
+use crate::kind::Kind;
 use crate::mailbox::Mailbox;
 use crate::waiters::Wake;
 
@@ -13,15 +13,21 @@ use crate::waiters::Wake;
 pub(crate) struct Delivery {
     /// The tasks to wake.
     pub(crate) wake: Wake,
-    /// The connection is established.
-    pub(crate) is_connected: bool,
+    /// The connection is open.
+    pub(crate) is_open: bool,
     /// The connection's state is gone.
     pub(crate) is_drained: bool,
 }
 
 impl Delivery {
     /// Delivers an event.
-    pub(crate) fn push(&mut self, event: LayerEvent, mailbox: &Mailbox, inbox: &mut Inbox, now: Instant) {
+    pub(crate) fn push<C: Kind>(
+        &mut self,
+        event: LayerEvent<C::Events>,
+        mailbox: &Mailbox<C>,
+        inbox: &mut Inbox<C>,
+        now: Instant,
+    ) {
         let event = match event {
             LayerEvent::Event(event) => event,
             LayerEvent::Failed(error) => {
@@ -30,10 +36,10 @@ impl Delivery {
             }
             _ => return,
         };
-        mailbox.trace.event(&event);
-        self.is_connected |= matches!(event, Event::Connected { .. });
-        self.is_drained |= event == Event::Drained;
-        if let Event::PeerMoved { to, .. } = event {
+        C::trace(&mailbox.trace, &event);
+        self.is_open |= C::is_opening(&event);
+        self.is_drained |= event == C::DRAINED;
+        if let Some(to) = C::moved(&event) {
             mailbox.set_remote(to);
         }
         inbox.push(event, now, &mut self.wake);

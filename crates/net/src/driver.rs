@@ -156,7 +156,7 @@ async fn run(guard: StopGuard, mut carrier: Carrier) {
         let sent = send_round(shared, &mut carrier);
         let (deadline, finished) = {
             let state = shared.lock();
-            (state.poll_timeout(), state.is_finished())
+            (state.connections.poll_timeout(), state.is_finished())
         };
         if finished && sent == LoopExit::Done {
             return;
@@ -257,7 +257,7 @@ fn receive_round(
                             None => Some(packet),
                         };
                         if let Some(packet) = packet {
-                            state.endpoint.handle_packet(now, remote, meta, packet);
+                            state.connections.endpoint.handle_packet(now, remote, meta, packet);
                         }
                     }
                 }
@@ -287,8 +287,8 @@ fn send_round(shared: &Shared, carrier: &mut Carrier) -> LoopExit {
     if carrier.flush().is_err() {
         let now = shared.clock.now();
         let mut state = shared.lock();
-        state.endpoint.handle_timeout(now);
-        state.handle_timeouts(now);
+        state.connections.endpoint.handle_timeout(now);
+        state.connections.handle_timeouts(now);
         deliver_events(shared, state, now);
         return LoopExit::Blocked;
     }
@@ -303,10 +303,12 @@ fn send_round(shared: &Shared, carrier: &mut Carrier) -> LoopExit {
         let now = shared.clock.now();
         let mut state = shared.lock();
         state.commanded = false;
-        state.handle_timeouts(now);
+        state.connections.handle_timeouts(now);
         // The lock is not held during system calls: the application can run meanwhile.
         let drained = loop {
-            let Some((destination, transmit)) = state.endpoint.poll_transmit(now) else { break true };
+            let Some((destination, transmit)) = state.connections.endpoint.poll_transmit(now) else {
+                break true;
+            };
             if carrier.add(destination, &transmit) {
                 break false;
             }
@@ -331,7 +333,7 @@ fn send_round(shared: &Shared, carrier: &mut Carrier) -> LoopExit {
 /// Sets the system's packet size for connections that are new or have changed their path.
 fn measure_paths(shared: &Shared, carrier: &Carrier) {
     // The lock is not held during the system calls.
-    let unmeasured = std::mem::take(&mut shared.lock().unmeasured);
+    let unmeasured = std::mem::take(&mut shared.lock().connections.unmeasured);
     for (handle, remote) in unmeasured {
         if let Some(limit) = carrier.datagram_limit(remote) {
             let now = shared.clock.now();
@@ -364,7 +366,7 @@ fn handle_path_error(shared: &Shared, carrier: &Carrier, remote: SocketAddr, pat
 }
 
 fn deliver_events(shared: &Shared, mut state: MutexGuard<'_, State>, now: Instant) {
-    let accepted = state.deliver_events(now);
+    let accepted = state.connections.deliver_events(now) == Some(true);
     drop(state);
     if accepted {
         shared.accepted.notify_waiters();

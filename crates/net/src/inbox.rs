@@ -1,11 +1,12 @@
 //! Received data and events of one socket that wait for its application.
 
 use bytes::Bytes;
-use whimbrel_proto::{Ccid, Event};
+use whimbrel_proto::Connection;
 use whimbrel_units::Instant;
-use whimbrel_wire::{Ecn, Payload, SeqNo};
+use whimbrel_wire::{Ecn, SeqNo};
 
 use crate::feedback::Delivered;
+use crate::kind::{Kind, Meaning};
 use crate::unread::Unread;
 use crate::waiters::Wake;
 
@@ -35,46 +36,48 @@ impl Delivered for Received {
 
 /// The receive side of one socket.
 #[derive(Debug)]
-pub(crate) struct Inbox {
-    pub(crate) unread: Unread<Received, Event>,
-    pub(crate) connected: Option<(Ccid, Ccid)>,
+pub(crate) struct Inbox<C: Kind = Connection> {
+    pub(crate) unread: Unread<C::Received, C::Events>,
+    /// The connection is open.
+    pub(crate) opened: Option<C::Opened>,
 }
 
-impl Inbox {
+impl<C: Kind> Inbox<C> {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { unread: Unread::new(limit), connected: None }
+        Self { unread: Unread::new(limit), opened: None }
     }
 
     /// Stores an event; adds the waiters concerned to `wake`.
-    pub(crate) fn push(&mut self, event: Event, arrival: Instant, wake: &mut Wake) {
-        let corrupt = matches!(event, Event::CorruptDatagram { .. });
-        match event {
-            Event::DatagramSent { .. } | Event::Drained => return,
-            Event::Datagram { payload, sequence, ecn }
-            | Event::CorruptDatagram { payload, sequence, ecn } => {
+    pub(crate) fn push(&mut self, event: C::Events, arrival: Instant, wake: &mut Wake) {
+        let event = match C::meaning(event, arrival) {
+            Meaning::Nothing => None,
+            Meaning::Datagram(datagram) => {
                 wake.readable = true;
-                let payload = match payload {
-                    Payload::Bytes(bytes) => bytes,
-                    Payload::Opaque { .. } => Bytes::new(),
-                };
-                self.unread.push(Received { payload, sequence, ecn, arrival, corrupt });
-                return;
+                self.unread.push(datagram);
+                None
             }
-            Event::SendReady => {
+            Meaning::Room => {
                 wake.writable = true;
-                return;
+                None
             }
-            Event::Connected { sender_ccid, receiver_ccid } => {
-                self.connected = Some((sender_ccid, receiver_ccid));
+            Meaning::Opened(opened, event) => {
+                self.opened = Some(opened);
                 wake.happened = true;
+                event
             }
-            Event::Closed(why) => {
+            Meaning::Closed(why, event) => {
                 self.unread.close(why);
                 *wake = Wake::ALL;
+                event
             }
-            _ => wake.happened = true,
+            Meaning::Other(event) => {
+                wake.happened = true;
+                Some(event)
+            }
+        };
+        if let Some(event) = event {
+            self.unread.push_event(event);
         }
-        self.unread.push_event(event);
     }
 }
 

@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use whimbrel_proto::layer::Transport;
 use whimbrel_proto::repair::{RepairConfig, RepairCounts};
-use whimbrel_proto::{Connection, Datagram, DatagramId, SendError};
+use whimbrel_proto::{Datagram, DatagramId, SendError};
 use whimbrel_units::Instant;
 use whimbrel_wire::ServiceCode;
 
 use crate::dtls::{Layer, LayerEvent, Security};
-use crate::mailbox::Mailbox;
 use stack::Stack;
 
 mod stack;
@@ -31,7 +30,7 @@ pub(crate) struct Above {
 
 /// The layers of a host's connections, which have numbers, and mailboxes of type `M`.
 #[derive(Debug)]
-pub(crate) struct Layers<C: Transport = Connection, M = Mailbox> {
+pub(crate) struct Layers<C: Transport, M> {
     /// By number; `None` for a connection without layers.
     slots: Vec<Option<Slot<C>>>,
     /// Deadlines of layers.

@@ -88,7 +88,7 @@ impl Listener {
     pub(crate) fn on(shared: Arc<Shared>, port: u16, setup: Setup) -> Result<Self, NetError> {
         let listener = {
             let mut state = shared.lock();
-            if state.is_serving() {
+            if state.connections.is_serving() {
                 return Err(NetError::Config("this host has a listener already".into()));
             }
             state.handles += 1;
@@ -110,7 +110,7 @@ impl Listener {
 
     /// Stops serving a DCCP port, with any Service Code. Its connections continue. Returns `true` if it was served.
     pub fn stop_listening(&self, port: u16) -> bool {
-        self.shared.lock().stop_listening(port)
+        self.shared.lock().connections.stop_listening(port)
     }
 
     /// Waits for the one client at the DCCP port `client_port` behind the UDP address `remote`, known
@@ -147,7 +147,7 @@ impl Listener {
     pub async fn accept(&self) -> Result<Socket, NetError> {
         wait(&self.shared.accepted, || {
             let mut state = self.shared.lock();
-            if let Some((handle, mailbox)) = state.claim() {
+            if let Some((handle, mailbox)) = state.connections.claim() {
                 state.handles += 1;
                 return Some(Ok(Socket::new(self.shared.clone(), handle, mailbox)));
             }
@@ -161,7 +161,7 @@ impl Drop for Listener {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.handles -= 1;
-        state.stop_serving(self.shared.clock.now());
+        state.connections.stop_serving(self.shared.clock.now());
         self.shared.wake_driver(state);
     }
 }

@@ -3,22 +3,25 @@
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use whimbrel_proto::Connection;
+
 use crate::inbox::Inbox;
+use crate::kind::Kind;
 use crate::trace::Trace;
 use crate::waiters::Waiters;
 
 /// State shared by the driver and one socket besides the protocol.
 #[derive(Debug)]
-pub(crate) struct Mailbox {
+pub(crate) struct Mailbox<C: Kind = Connection> {
     remote: Mutex<SocketAddr>,
     /// The peer opened the connection.
     pub(crate) is_server: bool,
-    inbox: Mutex<Inbox>,
+    inbox: Mutex<Inbox<C>>,
     pub(crate) trace: Trace,
     pub(crate) waiters: Waiters,
 }
 
-impl Mailbox {
+impl<C: Kind> Mailbox<C> {
     pub(crate) fn new(remote: SocketAddr, is_server: bool, limit: usize) -> Self {
         Self {
             remote: Mutex::new(remote),
@@ -39,7 +42,7 @@ impl Mailbox {
         *self.remote.lock().unwrap_or_else(PoisonError::into_inner) = remote;
     }
 
-    pub(crate) fn inbox(&self) -> MutexGuard<'_, Inbox> {
+    pub(crate) fn inbox(&self) -> MutexGuard<'_, Inbox<C>> {
         // A panic elsewhere must not spread: the inbox is consistent between calls.
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -16,8 +16,8 @@
 
 mod attachment;
 mod carriers;
-mod mailbox;
 mod options;
+mod received;
 mod shared;
 mod socket;
 mod state;
@@ -25,8 +25,8 @@ mod state;
 use std::net::SocketAddr;
 
 pub(crate) use attachment::Attachment;
-pub use mailbox::MultipathReceived;
 pub use options::MultipathOptions;
+pub use received::MultipathReceived;
 pub(crate) use shared::Shared;
 pub use socket::MultipathSocket;
 pub use whimbrel_proto::multipath::{
@@ -202,6 +202,6 @@ impl Listener {
 
 impl Drop for MultipathHost {
     fn drop(&mut self) {
-        self.shared.get().with(|state, now| state.stop_listening(now));
+        self.shared.get().with(|state, now| state.stop_serving(now));
     }
 }

@@ -202,7 +202,7 @@ impl Socket {
         let mailbox = &self.mailbox;
         wait(&mailbox.waiters.happened, || {
             let inbox = mailbox.inbox();
-            inbox.unread.end().map(Err).or(inbox.connected.map(|_| Ok(())))
+            inbox.unread.end().map(Err).or(inbox.opened.map(|_| Ok(())))
         })
         .await
     }
@@ -226,28 +226,39 @@ impl Socket {
     /// A snapshot of the connection; `None` once its state is removed.
     pub fn snapshot(&self) -> Option<ConnectionSnapshot> {
         let state = self.shared.lock();
-        state.snapshot(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox))
+        state
+            .connections
+            .snapshot(self.handle)
+            .filter(|_| state.connections.is_current(self.handle, &self.mailbox))
     }
 
     /// The fingerprint of the key by which the peer has authenticated itself; `None` if the connection is not secured
     /// ([`Setup::secured`]), and once its state is removed.
     pub fn peer(&self) -> Option<Fingerprint> {
         let state = self.shared.lock();
-        state.layer(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox))?.peer()
+        state
+            .connections
+            .layer(self.handle)
+            .filter(|_| state.connections.is_current(self.handle, &self.mailbox))?
+            .peer()
     }
 
     /// Number of datagrams of the peer that were not authentic, or came twice, and were discarded. Zero if the connection is
     /// not secured.
     pub fn forgeries(&self) -> u64 {
         let state = self.shared.lock();
-        let layer = state.layer(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox));
+        let layer = state
+            .connections
+            .layer(self.handle)
+            .filter(|_| state.connections.is_current(self.handle, &self.mailbox));
         layer.map_or(0, crate::dtls::Layer::ignored)
     }
 
     /// What repair did ([`Setup::repaired`]); `None` if the ends have not agreed on it, and once the connection is over.
     pub fn repair(&self) -> Option<RepairCounts> {
         let state = self.shared.lock();
-        state.repair(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox))
+        let connections = &state.connections;
+        connections.repair(self.handle).filter(|_| connections.is_current(self.handle, &self.mailbox))
     }
 
     /// Number of datagrams that the kernel dropped at this end's UDP or raw socket: they came faster than they were read, or
@@ -260,11 +271,12 @@ impl Socket {
     /// Gives the connection a command, if it still exists.
     pub(crate) fn command<T>(&self, command: impl FnOnce(&mut Connection, Instant) -> T) -> Option<T> {
         let mut state = self.shared.lock();
-        if !state.is_current(self.handle, &self.mailbox) {
+        if !state.connections.is_current(self.handle, &self.mailbox) {
             return None;
         }
-        let result = command(state.endpoint.connection_mut(self.handle)?, self.shared.clock.now());
-        state.endpoint.wake(self.handle);
+        let result =
+            command(state.connections.endpoint.connection_mut(self.handle)?, self.shared.clock.now());
+        state.connections.endpoint.wake(self.handle);
         self.shared.wake_driver(state);
         Some(result)
     }
@@ -273,7 +285,7 @@ impl Socket {
     /// it is needed. For servers with many connections, most of which are idle.
     pub fn shrink_to_fit(&self) {
         let mut state = self.shared.lock();
-        if state.is_current(self.handle, &self.mailbox) {
+        if state.connections.is_current(self.handle, &self.mailbox) {
             state.shrink_to_fit(self.handle);
         }
     }
@@ -281,8 +293,8 @@ impl Socket {
     /// Ends the connection at once with a Reset.
     pub fn abort(&self) {
         let mut state = self.shared.lock();
-        if state.is_current(self.handle, &self.mailbox) {
-            state.endpoint.abort(self.now(), self.handle);
+        if state.connections.is_current(self.handle, &self.mailbox) {
+            state.connections.endpoint.abort(self.now(), self.handle);
             self.shared.wake_driver(state);
         }
     }
@@ -310,9 +322,13 @@ impl SocketCore for Socket {
     fn queue(&self, next: impl FnMut() -> Option<Datagram>) -> Queued {
         let now = self.now();
         let mut state = self.shared.lock();
-        let is_current = state.is_current(self.handle, &self.mailbox) && !state.stopped;
+        let is_current = state.connections.is_current(self.handle, &self.mailbox) && !state.stopped;
         let queued = Queued::by(next, |datagram| {
-            if is_current { state.send(now, self.handle, datagram) } else { Err(SendError::Closed) }
+            if is_current {
+                state.connections.send(now, self.handle, datagram)
+            } else {
+                Err(SendError::Closed)
+            }
         });
         self.shared.wake_driver(state);
         queued
@@ -320,16 +336,16 @@ impl SocketCore for Socket {
 
     fn make_room(&self, size: usize) -> Result<(), SendError> {
         let mut state = self.shared.lock();
-        if !state.is_current(self.handle, &self.mailbox) || state.stopped {
+        if !state.connections.is_current(self.handle, &self.mailbox) || state.stopped {
             return Err(SendError::Closed);
         }
-        state.make_room(self.now(), self.handle, size)
+        state.connections.make_room(self.now(), self.handle, size)
     }
 
     fn begin_closing(&self) {
         let mut state = self.shared.lock();
-        if state.is_current(self.handle, &self.mailbox) {
-            state.close(self.now(), self.handle);
+        if state.connections.is_current(self.handle, &self.mailbox) {
+            state.connections.close(self.now(), self.handle);
             self.shared.wake_driver(state);
         }
     }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use whimbrel_proto::Event;
+use whimbrel_proto::multipath::MultipathEvent;
 
 use crate::dtls::SecurityError;
 
@@ -16,6 +17,7 @@ impl Trace {
         Self()
     }
     pub(crate) fn event(&self, _: &Event) {}
+    pub(crate) fn multipath(&self, _: &MultipathEvent) {}
     pub(crate) fn insecure(&self, _: &SecurityError) {}
 }
 
@@ -45,6 +47,20 @@ impl Trace {
                 tracing::trace!(target: TARGET, parent: parent, ?sequence, bytes, "datagram received");
             }
             _ => tracing::trace!(target: TARGET, parent: parent, ?event),
+        }
+    }
+
+    pub(crate) fn multipath(&self, event: &MultipathEvent) {
+        let parent = &self.0;
+        match event {
+            MultipathEvent::Subflow { event, .. } => self.event(event),
+            MultipathEvent::Closed(why) => tracing::debug!(target: TARGET, parent: parent, %why, "closed"),
+            MultipathEvent::Datagram { payload, sequence, .. } => {
+                let bytes = payload.len();
+                tracing::trace!(target: TARGET, parent: parent, ?sequence, bytes, "datagram received");
+            }
+            MultipathEvent::DatagramSent { .. } => tracing::trace!(target: TARGET, parent: parent, ?event),
+            _ => tracing::debug!(target: TARGET, parent: parent, ?event),
         }
     }
 

@@ -95,10 +95,6 @@ impl<D: Delivered, E> Unread<D, E> {
         self.is_claimed = true;
     }
 
-    pub(crate) fn is_claimed(&self) -> bool {
-        self.is_claimed
-    }
-
     /// Number of datagrams lost because the application had too many unread ones.
     pub(crate) fn overflowed(&self) -> u64 {
         self.overflowed

@@ -31,7 +31,7 @@ use crate::{Connection, Event, ReceiveMeta, Transmit};
 pub use config::{EndpointConfig, InitCookies, PortSharing};
 use counts::Counts;
 use handshakes::UsedCookies;
-use held::Held;
+pub use held::Held;
 pub(crate) use held::Standing;
 use init_cookie::CookieJar;
 use initial_sequence::{FourTuple, Secret};

@@ -45,10 +45,10 @@ impl Attachment {
         let path = Path { local: self.local, remote };
         let mut state = self.shared.lock();
         let now = self.shared.clock.now();
-        if !state.endpoint.concerns(now, path, &packet) {
+        if !state.connections.endpoint.concerns(now, path, &packet) {
             return Some(packet);
         }
-        state.endpoint.handle_packet(now, path, meta, packet);
+        state.connections.endpoint.handle_packet(now, path, meta, packet);
         None
     }
     /// Processes what was received.

@@ -11,11 +11,11 @@ use whimbrel_units::Instant;
 use whimbrel_wire::Packet;
 
 use super::MultipathOptions;
-use super::mailbox::Mailbox;
 use super::state::{Outlet, State};
 use crate::NetError;
 use crate::alarm::Alarm;
 use crate::clock::{Clock, secret};
+use crate::mailbox::Mailbox;
 use crate::socket_buffers::{DropCounter, KernelDrops};
 use crate::waiters::wait;
 
@@ -48,7 +48,7 @@ impl Drop for Handle {
 }
 
 /// A socket's connection.
-pub(super) type Opened = (Handle, ConnectionHandle, Arc<Mailbox>);
+pub(super) type Opened = (Handle, ConnectionHandle, Arc<Mailbox<MultipathConnection>>);
 
 impl Shared {
     /// Starts the timer's task. `clock`: that of the arrival times.
@@ -93,7 +93,7 @@ impl Shared {
     }
     /// Passes a received packet to the protocol.
     pub(super) fn receive(&self, path: Path, meta: ReceiveMeta, packet: Packet) {
-        self.lock().endpoint.handle_packet(self.clock.now(), path, meta, packet);
+        self.lock().connections.endpoint.handle_packet(self.clock.now(), path, meta, packet);
     }
     /// Uses the state, and moves packets and events afterwards.
     pub(super) fn with<T>(&self, use_it: impl FnOnce(&mut State, Instant) -> T) -> T {
@@ -105,15 +105,15 @@ impl Shared {
     pub(super) fn command<T>(
         &self,
         handle: ConnectionHandle,
-        mailbox: &Arc<Mailbox>,
+        mailbox: &Arc<Mailbox<MultipathConnection>>,
         command: impl FnOnce(&mut MultipathConnection, Instant) -> T,
     ) -> Option<T> {
         self.with(|state, now| {
-            if !state.is_current(handle, mailbox) {
+            if !state.connections.is_current(handle, mailbox) {
                 return None;
             }
-            let result = command(state.endpoint.connection_mut(handle)?, now);
-            state.endpoint.wake(handle);
+            let result = command(state.connections.endpoint.connection_mut(handle)?, now);
+            state.connections.endpoint.wake(handle);
             Some(result)
         })
     }
@@ -122,7 +122,7 @@ impl Shared {
         let now = self.clock.now();
         let mut state = self.lock();
         let has_accepted = state.pump(now);
-        let next = state.poll_timeout();
+        let next = state.connections.poll_timeout();
         let is_rescheduled = next != state.deadline || state.is_stopped;
         state.deadline = next;
         drop(state);
@@ -145,8 +145,7 @@ impl Shared {
     pub(super) async fn accept(self: &Arc<Self>) -> Result<Opened, NetError> {
         wait(&self.accepted, || {
             let mut state = self.lock();
-            if let Some((handle, mailbox)) = state.unaccepted.pop_front() {
-                mailbox.inbox().unread.claim();
+            if let Some((handle, mailbox)) = state.connections.claim() {
                 return Some(Ok((self.handle(&mut state), handle, mailbox)));
             }
             state.is_stopped.then_some(Err(NetError::DriverStopped))

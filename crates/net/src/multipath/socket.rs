@@ -10,11 +10,12 @@ use whimbrel_proto::repair::RepairCounts;
 use whimbrel_proto::{ConnectionHandle, Datagram, SendError};
 use whimbrel_units::Instant;
 
-use super::mailbox::{Mailbox, MultipathReceived};
+use super::received::MultipathReceived;
 use super::shared::{Handle, Opened};
 use crate::NetError;
 use crate::datagram_socket::{self, Queued, SocketCore, datagram_methods};
 use crate::dtls::Fingerprint;
+use crate::mailbox::Mailbox;
 use crate::streams::Streams;
 use crate::unread::Unread;
 use crate::waiters::{Waiters, wait};
@@ -26,7 +27,7 @@ use crate::waiters::{Waiters, wait};
 pub struct MultipathSocket {
     shared: Handle,
     handle: ConnectionHandle,
-    mailbox: Arc<Mailbox>,
+    mailbox: Arc<Mailbox<MultipathConnection>>,
     streams: Streams,
 }
 
@@ -42,7 +43,7 @@ impl MultipathSocket {
     pub async fn established(&self) -> Result<bool, NetError> {
         wait(&self.mailbox.waiters.happened, || {
             let inbox = self.mailbox.inbox();
-            inbox.unread.end().map(Err).or(inbox.is_multipath.map(Ok))
+            inbox.unread.end().map(Err).or(inbox.opened.map(Ok))
         })
         .await
     }
@@ -64,20 +65,28 @@ impl MultipathSocket {
     /// once its state is removed.
     pub fn peer(&self) -> Option<Fingerprint> {
         let state = self.shared.get().lock();
-        state.layer(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox))?.peer()
+        state
+            .connections
+            .layer(self.handle)
+            .filter(|_| state.connections.is_current(self.handle, &self.mailbox))?
+            .peer()
     }
     /// Number of datagrams of the peer that were not authentic, or came twice, and were discarded. Zero if the connection is
     /// not secured.
     pub fn forgeries(&self) -> u64 {
         let state = self.shared.get().lock();
-        let layer = state.layer(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox));
+        let layer = state
+            .connections
+            .layer(self.handle)
+            .filter(|_| state.connections.is_current(self.handle, &self.mailbox));
         layer.map_or(0, crate::dtls::Layer::ignored)
     }
     /// What repair did ([`Setup::repaired`](crate::Setup::repaired)); `None` if the ends have not agreed on it, and once the
     /// connection is over.
     pub fn repair(&self) -> Option<RepairCounts> {
         let state = self.shared.get().lock();
-        state.repair(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox))
+        let connections = &state.connections;
+        connections.repair(self.handle).filter(|_| connections.is_current(self.handle, &self.mailbox))
     }
     /// Number of datagrams that the kernel dropped at the UDP sockets of this end's addresses: they came faster than they were
     /// read, or their checksum was wrong. All connections of a [`MultipathHost`](super::MultipathHost) share the sockets. 0 on
@@ -93,10 +102,10 @@ impl MultipathSocket {
     pub fn join(&self, local: SocketAddr, remote: SocketAddr) -> Result<SubflowId, JoinError> {
         let path = Path { local, remote };
         self.shared.get().with(|state, now| {
-            if !state.is_current(self.handle, &self.mailbox) {
+            if !state.connections.is_current(self.handle, &self.mailbox) {
                 return Err(JoinError::NotReady);
             }
-            state.endpoint.join(now, self.handle, path, None)
+            state.connections.endpoint.join(now, self.handle, path, None)
         })
     }
     /// Sets the priority of a subflow, and notifies the peer. Returns `false` if the subflow does not exist.
@@ -125,7 +134,10 @@ impl MultipathSocket {
     /// Current state, for observation; `None` once the connection is over.
     pub fn snapshot(&self) -> Option<MultipathSnapshot> {
         let state = self.shared.get().lock();
-        state.snapshot(self.handle).filter(|_| state.is_current(self.handle, &self.mailbox))
+        state
+            .connections
+            .snapshot(self.handle)
+            .filter(|_| state.connections.is_current(self.handle, &self.mailbox))
     }
     fn command<T>(&self, command: impl FnOnce(&mut MultipathConnection, Instant) -> T) -> Option<T> {
         self.shared.get().command(self.handle, &self.mailbox, command)
@@ -150,23 +162,27 @@ impl SocketCore for MultipathSocket {
     }
     fn queue(&self, next: impl FnMut() -> Option<Datagram>) -> Queued {
         self.shared.get().with(|state, now| {
-            let is_current = state.is_current(self.handle, &self.mailbox) && !state.is_stopped;
+            let is_current = state.connections.is_current(self.handle, &self.mailbox) && !state.is_stopped;
             Queued::by(next, |datagram| {
-                if is_current { state.send(now, self.handle, datagram) } else { Err(SendError::Closed) }
+                if is_current {
+                    state.connections.send(now, self.handle, datagram)
+                } else {
+                    Err(SendError::Closed)
+                }
             })
         })
     }
     fn make_room(&self, size: usize) -> Result<(), SendError> {
         let mut state = self.shared.get().lock();
-        if !state.is_current(self.handle, &self.mailbox) || state.is_stopped {
+        if !state.connections.is_current(self.handle, &self.mailbox) || state.is_stopped {
             return Err(SendError::Closed);
         }
-        state.make_room(self.now(), self.handle, size)
+        state.connections.make_room(self.now(), self.handle, size)
     }
     fn begin_closing(&self) {
         self.shared.get().with(|state, now| {
-            if state.is_current(self.handle, &self.mailbox) {
-                state.close(now, self.handle);
+            if state.connections.is_current(self.handle, &self.mailbox) {
+                state.connections.close(now, self.handle);
             }
         });
     }

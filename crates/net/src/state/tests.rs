@@ -17,9 +17,9 @@ fn requesting() -> (State, std::sync::Arc<Mailbox>, SocketAddr, Quoted) {
     let here = "127.0.0.1:1".parse().expect("an address");
     let mut state = State::new(&HostOptions::default(), true, here, None).expect("entropy");
     // The same numbers each time.
-    state.endpoint = Endpoint::new(EndpointConfig::default(), 7);
+    state.connections.endpoint = Endpoint::new(EndpointConfig::default(), 7);
     let (_, mailbox) = state.connect(NOW, remote, None, 5001, Config::default().into()).expect("a port");
-    let (_, request) = state.endpoint.poll_transmit(NOW).expect("a Request");
+    let (_, request) = state.connections.endpoint.poll_transmit(NOW).expect("a Request");
     let packet = request.packet;
     let quoted = Quoted {
         source_port: packet.source_port,
@@ -32,7 +32,7 @@ fn requesting() -> (State, std::sync::Arc<Mailbox>, SocketAddr, Quoted) {
 fn error_after_report(remote: SocketAddr, quoted: Quoted) -> Option<ConnectionError> {
     let (mut state, mailbox, ..) = requesting();
     state.handle_report(NOW, remote, quoted, PathError::Unreachable);
-    state.deliver_events(NOW);
+    state.connections.deliver_events(NOW);
     mailbox.inbox().unread.closed()
 }
 
@@ -57,8 +57,10 @@ fn the_packet_size_is_lowered_only_for_a_packet_that_was_sent() {
     let limit = |quoted, reported| {
         let (mut state, ..) = requesting();
         state.handle_report(NOW, remote, quoted, PathError::TooLarge(reported));
-        let handle = state.endpoint.find(remote, quoted.source_port, quoted.destination_port);
-        handle.and_then(|handle| state.endpoint.connection(handle)).map(|c| c.snapshot().max_datagram)
+        let handle = state.connections.endpoint.find(remote, quoted.source_port, quoted.destination_port);
+        handle
+            .and_then(|handle| state.connections.endpoint.connection(handle))
+            .map(|c| c.snapshot().max_datagram)
     };
     assert_eq!(limit(quoted, Some(1000)), Some(1000));
     assert_eq!(limit(quoted, Some(9000)), Some(1400));
