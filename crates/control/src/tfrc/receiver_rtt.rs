@@ -44,8 +44,6 @@ pub struct ReceiverRtt {
     missing_since: Option<Instant>,
     /// A report has replaced the average, or the estimate of another source, by a much shorter time.
     has_fallen: bool,
-    /// There was data.
-    has_begun: bool,
     arrivals: CounterArrivals,
 }
 
@@ -144,12 +142,11 @@ impl ReceiverRtt {
     /// Processes a data packet with window counter `counter`, newer than all before. `adjacent`: no packet is missing
     /// before it, so that an undetected wrap of the counter is impossible.
     pub(super) fn on_counter(&mut self, now: Instant, counter: u8, adjacent: bool) {
-        let is_first = !core::mem::replace(&mut self.has_begun, true);
         if self.is_reported() {
             return;
         }
         let any = self.estimate.is_none();
-        if let Some(sample) = self.arrivals.on_arrival(now, counter, (adjacent, is_first), any) {
+        if let Some(sample) = self.arrivals.on_arrival(now, counter, adjacent, any) {
             self.on_sample(sample);
         }
     }
@@ -176,19 +173,10 @@ struct CounterArrivals {
 
 impl CounterArrivals {
     /// Processes an arrival; returns a round-trip time sample if it completes one. `any`: permits a less precise one,
-    /// over two or three quarters. `is_first`: no data came before.
-    fn on_arrival(
-        &mut self,
-        now: Instant,
-        counter: u8,
-        (adjacent, is_first): (bool, bool),
-        any: bool,
-    ) -> Option<Duration> {
+    /// over two or three quarters.
+    fn on_arrival(&mut self, now: Instant, counter: u8, adjacent: bool, any: bool) -> Option<Duration> {
         let step = self.last.replace(counter).map(|last| ahead(counter, last));
         match step {
-            // The first packet of all is the first with its counter. Its acknowledgement advances the counter by a round-trip time, also
-            // if the sender's own estimate is still that of a slow handshake.
-            None if adjacent && is_first => {}
             Some(0) if adjacent => return None,
             Some(step @ 1..=5) if adjacent => self.quarters += u64::from(step),
             // Packets are missing, or the counter jumped or went back: this packet need not be the first with its
