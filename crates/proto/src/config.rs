@@ -89,7 +89,7 @@ pub struct Config {
     /// `docs/mobility.md`). `None`: packets from another address do not belong to the connection.
     pub mobility: Option<MobilityConfig>,
     /// `true` to offer the feature Repair: a layer above the connection repairs lost datagrams within a latency budget, if the peer
-    /// has one as well ([`Connection::repairs`](crate::Connection::repairs)).
+    /// has one as well ([`RepairLayer`](crate::repair::RepairLayer)).
     pub repair: bool,
 }
 

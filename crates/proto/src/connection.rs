@@ -72,11 +72,10 @@ pub(crate) mod tests;
 use whimbrel_control::capacity::Estimate;
 use whimbrel_control::loss_differentiation::LossClass;
 use whimbrel_units::Instant;
-use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{Packet, Reset, ResetCode, SeqNo, ServiceCode};
 
-use crate::feature::{Location, Negotiation};
+use crate::feature::Negotiation;
 use crate::mobility::MobilitySecret;
 use crate::{Config, ConfigError, ConnectionError, Datagram, DatagramId, Event, SendError};
 use ack_vectors::AckVectors;
@@ -237,12 +236,6 @@ impl Connection {
     /// Feature negotiation: the values in force, and the state of each exchange.
     pub fn negotiation(&self) -> &Negotiation {
         &self.cx.features.negotiation
-    }
-    /// `true` if both ends have agreed on repair ([`Config::repair`](crate::Config::repair)). Settled when
-    /// [`Event::Connected`] is reported.
-    pub fn repairs(&self) -> bool {
-        let negotiation = &self.cx.features.negotiation;
-        Location::BOTH.iter().all(|location| negotiation.is_on(FeatureNumber::Repair, *location))
     }
     /// `true` while the peer accepts data; `false` once it has reported Drop Code 1.
     pub fn is_peer_listening(&self) -> bool {

@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::Payload;
+use whimbrel_wire::option::FeatureNumber;
 
+use crate::feature::Location;
 use crate::multipath::{MultipathConnection, MultipathEvent};
 use crate::{Connection, ConnectionError, Datagram, DatagramId, DropReason, Event, Role, SendError};
 
@@ -33,7 +35,7 @@ pub trait Transport: sealed::Sealed {
     /// Holds the probes of path MTU discovery, or releases them.
     #[doc(hidden)]
     fn hold_path_probes(&mut self, now: Instant, holds: bool);
-    /// `true` if both ends have agreed on repair.
+    /// `true` if both ends have agreed on repair. Settled when the connection is open.
     #[doc(hidden)]
     fn repairs(&self) -> bool;
     /// The largest datagram.
@@ -115,7 +117,8 @@ impl Transport for Connection {
         self.hold_path_probes(now, holds);
     }
     fn repairs(&self) -> bool {
-        self.repairs()
+        let is_on = |location| self.negotiation().is_on(FeatureNumber::Repair, location);
+        Location::BOTH.into_iter().all(is_on)
     }
     fn max_datagram(&self) -> usize {
         self.snapshot().max_datagram
@@ -170,7 +173,7 @@ impl Transport for MultipathConnection {
     }
     fn repairs(&self) -> bool {
         let first = self.subflows().next().and_then(|(first, _)| self.subflow(first));
-        first.is_some_and(Connection::repairs)
+        first.is_some_and(Transport::repairs)
     }
     fn max_datagram(&self) -> usize {
         self.max_datagram()

@@ -4,6 +4,7 @@ use whimbrel_proto::{Config, Endpoint, EndpointConfig, ReceiveMeta};
 use whimbrel_units::Instant;
 
 use super::{Connections, MAX_WAITING};
+use crate::layers::Above;
 
 const NOW: Instant = Instant::from_secs(9);
 const PORT: u16 = 5_001;

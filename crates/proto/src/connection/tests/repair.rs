@@ -3,6 +3,7 @@
 use whimbrel_units::Duration;
 
 use super::pair::Pair;
+use crate::layer::Transport;
 use crate::{Config, Event};
 
 #[test]

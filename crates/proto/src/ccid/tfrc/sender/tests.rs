@@ -237,7 +237,7 @@ fn rounding_of_the_loss_event_rate_is_no_loss() {
     // 50 packets per second, each acknowledged after five more.
     for n in 1..=230 {
         send(&mut sender, 20 * n, n);
-        let newest = match n - 5 {
+        let newest = match n.saturating_sub(5) {
             150 => 30,
             155 => 35,
             225 => 105,
