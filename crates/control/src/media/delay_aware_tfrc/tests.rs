@@ -5,7 +5,6 @@ use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::{DelayAwareTfrc, DelayAwareTfrcConfig};
 use crate::media::RateLimits;
-use crate::media::buffer_filler::BufferFiller;
 use crate::media::path::{Flow, Path, Sample, lost_after, mean, queue_ms, run, run_flows};
 
 fn config() -> DelayAwareTfrcConfig {
@@ -153,49 +152,4 @@ fn without_reports_the_rate_is_halved_repeatedly() {
     let path = Path { report_fate: lost_after(10), ..path(2e3, 20, 500) };
     let samples = run(&mut DelayAwareTfrc::new(config()), &path, 14, 3);
     assert_eq!(samples.last().map(|sample| sample.target), Some(config().limits.min));
-}
-
-/// Share of 10 Mbit/s beside a flow that fills the queue until 60 s, and the queue and the rate from 75 s on, over the rate of the link.
-fn beside_a_buffer_filler(queue_ms_most: u64) -> (f64, f64, f64) {
-    let path = path(10e3, 20, queue_ms_most);
-    let until = |at| if at < Instant::from_secs(60) { f64::INFINITY } else { 1.0 };
-    let filled = Path {
-        encoder: Box::new(until),
-        report_every: Duration::from_millis(1),
-        ..Path::new(10e3, 20, queue_ms_most)
-    };
-    let (mut law, mut filler) = (DelayAwareTfrc::new(config()), BufferFiller::new());
-    let mut flows = [
-        Flow { controller: &mut law, path: &path, link: 0, reports: None },
-        Flow { controller: &mut filler, path: &filled, link: 0, reports: None },
-    ];
-    let samples = run_flows(&mut flows, 90, 5);
-    let rate = |from: usize, to: usize| mean(&samples[0][from..to], |sample| sample.received) / 10e6;
-    (rate(200, 600), mean(&samples[0][750..], queue_ms), rate(750, 900))
-}
-
-#[test]
-fn beside_a_flow_that_fills_the_queue_it_takes_a_share_and_afterwards_the_queue_is_short() {
-    for queue_ms in [60, 100, 200] {
-        let (share, queue, rate) = beside_a_buffer_filler(queue_ms);
-        assert!((0.25..0.75).contains(&share), "{queue_ms} ms: {share}");
-        assert!(queue < 17.5 && rate > 0.95, "{queue_ms} ms: {queue} ms, {rate}");
-    }
-}
-
-/// The rate of a mobile network from second to second, in Mbit/s: of `examples/traces/drive.mahimahi`, without its outage.
-const DRIVE: [f64; 40] = [
-    2.7, 3.3, 4.0, 5.9, 4.9, 5.7, 3.4, 3.2, 3.7, 3.9, 4.1, 3.5, 2.6, 1.9, 2.0, 1.8, 1.5, 1.8, 1.3, 1.0, 0.6,
-    0.9, 1.9, 2.3, 2.2, 3.4, 2.8, 3.2, 4.1, 4.6, 4.8, 4.0, 5.0, 4.2, 3.4, 5.2, 4.2, 4.2, 2.4, 2.2,
-];
-
-#[test]
-fn a_rate_that_falls_again_and_again_is_no_competitor() {
-    let capacity = |at: Instant| 1e6 * DRIVE[at.as_secs_f64() as usize % DRIVE.len()];
-    let path = Path { capacity: Box::new(capacity), ..path(5e3, 25, 3000) };
-    let samples = run(&mut DelayAwareTfrc::new(config()), &path, 120, 3);
-    let mut queues: Vec<f64> = samples[100..].iter().map(queue_ms).collect();
-    queues.sort_by(f64::total_cmp);
-    let most = queues[queues.len() * 95 / 100];
-    assert!(most < 95.0, "{most} ms");
 }

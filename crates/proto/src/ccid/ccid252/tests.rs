@@ -15,12 +15,11 @@ use crate::ccid::{Feedback, Mechanism, Registry, SenderMarks, SentPacket as Pack
 use crate::connection::tests::pair::{End, Pair, SentPacket, Treatment};
 use crate::{Config, FreezeScope};
 
-/// Without loss differentiation.
 fn config(ccid: Ccid) -> Config {
     Config {
         sender_ccids: [ccid].into(),
         receiver_ccids: [ccid].into(),
-        ccids: Registry::default().with(Tfrc::new(VARIANT)),
+        ccids: Registry::default().with_delay_aware(),
         max_datagram: SIZE,
         ..Config::default()
     }
@@ -202,23 +201,6 @@ fn with_losses_and_without_a_queue_the_rate_is_that_of_ccid_3() {
         });
         assert!((0.9..1.05).contains(&(aware / tfrc)), "{loss}: {aware} and {tfrc} byte/s");
     }
-}
-
-#[test]
-fn losses_without_a_queue_leave_the_rate() {
-    let [plain, differentiating] = [Tfrc::new(VARIANT), mechanism()].map(|mechanism| {
-        let ccids = Registry::default().with(mechanism);
-        let mut pair = Pair::connected(Config { ccids, ..config(Ccid::DELAY_AWARE) });
-        let queue = Queue::attach(&mut pair, 250e3, Duration::from_millis(400));
-        let mut draw = lossy(0.03, 17);
-        pair.script = Box::new(move |sent| match draw(sent) {
-            Treatment::Deliver => queue.borrow_mut().treat(sent),
-            other => other,
-        });
-        greedy(&mut pair, 20);
-        greedy(&mut pair, 40) / 250e3
-    });
-    assert!(plain < 0.4 && differentiating > 0.7, "{plain} and {differentiating} of the link");
 }
 
 #[test]
