@@ -122,12 +122,12 @@ pub(crate) fn mechanisms() -> Registry {
     Registry::default().with_window_laws().with_delay_aware()
 }
 
-/// The CCIDs that the serving end of a command accepts, in order of preference. The client chooses by what it offers.
+/// The CCIDs that the serving end of a command accepts, in order of preference. The client chooses by offering one.
 pub(crate) fn accepted_ccids() -> CcidPreference {
-    let first = [Ccid::DELAY_AWARE, Ccid::TFRC, Ccid::TCP_LIKE, Ccid::TFRC_SP];
-    let is_other = move |ccid: &Ccid| !first.contains(ccid);
+    let standard = [Ccid::TFRC, Ccid::TCP_LIKE, Ccid::TFRC_SP];
+    let is_other = move |ccid: &Ccid| !standard.contains(ccid);
     let others: Vec<Ccid> = mechanisms().ccids().filter(is_other).collect();
-    first.into_iter().chain(others).collect()
+    standard.into_iter().chain(others).collect()
 }
 
 /// Reads the number or the name of a CCID of this implementation.
@@ -258,7 +258,7 @@ mod tests {
             assert_eq!(whimbrel_inspect::follow::experiment(ccid.0.into()), expected, "{ccid}");
         }
         let accepted = accepted_ccids();
-        assert_eq!(accepted[..2], [Ccid::DELAY_AWARE, Ccid::TFRC]);
+        assert_eq!(accepted[0], Ccid::TFRC);
         assert_eq!(accepted.len(), mechanisms.ccids().count());
     }
 }

@@ -111,52 +111,6 @@ fn other_flows_through_a_dual_queue_leave_it_a_share() {
     }
 }
 
-/// Beside a download that fills the drop-tail queue the flow takes its share, and after it the delay is bounded again.
-#[test]
-fn beside_a_download_it_takes_its_share_and_afterwards_the_queue_is_short() {
-    for (congestion, rate_mbps, queue) in [("cubic", 4.0, 50), ("reno", 4.0, 50), ("cubic", 2.0, 60)] {
-        let (rate, queue) = (format!("\"{rate_mbps} Mbit/s\""), format!("\"{queue} packets\""));
-        let tcp = flow(
-            "tcp",
-            &format!("transport = \"tcp\"\ntcp = {{ congestion = \"{congestion}\" }}\nstop = \"80 s\""),
-        );
-        let run = |warm_up: &str, duration: &str| {
-            let changes = [
-                ("link.bottleneck.rate", rate.as_str()),
-                ("link.bottleneck.queue", &queue),
-                ("simulation.warm_up", warm_up),
-                ("simulation.duration", duration),
-            ];
-            simulate(&format!("{LINK}{}{tcp}", dccp("aware", "delay-aware")), &changes)
-        };
-        let beside = run("\"20 s\"", "\"80 s\"");
-        let share = |name| number_of(&beside, name, "throughput_bps") / (rate_mbps * 1e6);
-        let [aware, tcp] = ["aware", "tcp"].map(share);
-        assert!(aware > 0.25 && tcp > 0.25, "{congestion}: {aware} and {tcp} of {rate_mbps} Mbit/s");
-        let after = run("\"92 s\"", "\"120 s\"");
-        let used = number_of(&after, "aware", "throughput_bps") / (rate_mbps * 1e6);
-        let delay = 1e3 * number_of(&after, "aware", "delay_p95_s");
-        let transmission = 1200.0 * 8.0 / (rate_mbps * 1e3);
-        assert!(used > 0.9, "{congestion}: {used} of {rate_mbps} Mbit/s");
-        assert!(delay < PROPAGATION + 2.5 * transmission + TARGET, "{congestion}: {delay} ms");
-    }
-}
-
-/// Half of the link at 3 % random loss, where CCID 3 has 1.4 of 4 Mbit/s, and the delay stays bounded.
-#[test]
-fn with_loss_differentiation_random_losses_leave_the_rate() {
-    let flow = flow("flow", "transport = \"dccp\"\nccid = \"delay-aware\"\nclassifier = \"spike\"");
-    let changes = [
-        ("link.bottleneck.rate", "\"4 Mbit/s\""),
-        ("link.bottleneck.loss", "{ model = \"bernoulli\", rate = 0.03 }"),
-    ];
-    let record = simulate(&format!("{LINK}{flow}"), &changes);
-    let used = number_of(&record, "flow", "throughput_bps") / 4e6;
-    assert!(used > 0.5, "{used} of the link");
-    let delay = 1e3 * number_of(&record, "flow", "delay_p95_s");
-    assert!(delay < PROPAGATION + 2.5 * 2.4 + TARGET, "{delay} ms");
-}
-
 /// Losses without a queue: the rate is that of CCID 3.
 #[test]
 fn under_random_losses_the_rate_is_that_of_ccid_3() {

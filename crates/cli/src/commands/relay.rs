@@ -24,7 +24,7 @@ use std::net::SocketAddr;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use whimbrel_net::multipath::{MultipathConfig, SchedulerKind};
-use whimbrel_net::{Ccid, Config, Dscp, OverflowPolicy, SendQueueConfig, ServiceCode, TimerConfig};
+use whimbrel_net::{Config, Dscp, OverflowPolicy, SendQueueConfig, ServiceCode, TimerConfig};
 use whimbrel_rtp::Codec;
 use whimbrel_units::Duration;
 
@@ -106,9 +106,6 @@ pub(crate) fn run(args: RelayArgs) -> Result<(), Failure> {
     }
 }
 
-/// CCIDs of an end that connects, in order of preference: an end of an earlier version does not accept the first.
-const VIDEO_CCIDS: [Ccid; 2] = [Ccid::DELAY_AWARE, Ccid::TFRC];
-
 /// The configuration that both ends share.
 fn config(is_secured: bool, restart: Option<RestartRule>) -> Config {
     let letters = if is_secured { SECURED_SERVICE_CODE } else { SERVICE_CODE };
@@ -146,40 +143,15 @@ pub(super) const ACROSS_PATHS: Duration = Duration::from_millis(150);
 
 #[cfg(test)]
 mod tests {
-    use whimbrel_net::{CcidPreference, Listener, PathChange, Setup, Socket, SocketOptions};
+    use whimbrel_net::PathChange;
 
     use super::*;
-    use crate::quantity::accepted_ccids;
 
     #[test]
     fn both_ends_take_part_in_handovers_and_keep_the_rate_of_the_old_path() {
         let config = config(false, None);
         assert!(config.freeze.offer);
         assert_eq!(config.mobility.map(|mobility| mobility.on_move), Some(PathChange::Keep));
-    }
-
-    /// The congestion control of both directions between relays with these preferences.
-    async fn agreed(offered: &[Ccid], accepted: CcidPreference) -> [Ccid; 2] {
-        let offered: CcidPreference = offered.iter().copied().collect();
-        let near = config(false, None).sender_ccids(offered.clone()).receiver_ccids(offered);
-        let far = config(false, None).sender_ccids(accepted.clone()).receiver_ccids(accepted);
-        let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let listener = Listener::bind(any, DCCP_PORT, far).await.expect("a port");
-        let opened =
-            Socket::connect_with(listener.local(), DCCP_PORT, Setup::from(near), SocketOptions::default());
-        let (socket, accepted) = tokio::join!(opened, listener.accept());
-        let (socket, _accepted) = (socket.expect("a connection"), accepted.expect("a connection"));
-        let snapshot = socket.snapshot().expect("an open connection");
-        [snapshot.sender_ccid, snapshot.receiver_ccid]
-    }
-
-    #[tokio::test]
-    async fn the_law_for_video_is_used_if_both_ends_have_it() {
-        let earlier: CcidPreference = [Ccid::TFRC, Ccid::TCP_LIKE, Ccid::TFRC_SP, Ccid::DELAY_AWARE].into();
-        assert_eq!(agreed(&VIDEO_CCIDS, accepted_ccids()).await, [Ccid::DELAY_AWARE; 2]);
-        assert_eq!(agreed(&VIDEO_CCIDS, earlier).await, [Ccid::TFRC; 2]);
-        assert_eq!(agreed(&VIDEO_CCIDS, [Ccid::TFRC].into()).await, [Ccid::TFRC; 2]);
-        assert_eq!(agreed(&[Ccid::TFRC], accepted_ccids()).await, [Ccid::TFRC; 2]);
     }
 
     #[test]

@@ -46,29 +46,11 @@
 //! In a T the rate grows at most by an eighth, outside slow start and unless marks are the signal, and falls at most by a quarter
 //! beside what marks ask for. If the queueing delay exceeds twice the target, the capacity has fallen: the rate is set to 0.9 of the receive rate, at most once in a T.
 //!
-//! # A queue that others fill
-//!
-//! A flow that fills the queue takes the link from any law that keeps it short. Whose queue it is shows when the flow sends less: a queue q of
-//! its own, served at the rate C and filled at 3/4 C, is empty after 4 q. Each ten seconds, and once q has exceeded the target for 2 T, the rate is
-//! reduced by a quarter until the queue is empty, or for 4 q + 2 T. If q is above the target then, and above three quarters of what it was,
-//! others fill the queue, and the flow *competes*:
-//!
-//! - It regains half of the rate that it had when the queue was last within its target, the share of a TCP that halves its window, at a
-//!   rate of at most 5/4 of the receive rate. From there X grows by one packet per round-trip time (RFC 5681, Section 3.1), up to the throughput
-//!   equation's rate, which is the share.
-//! - It ends when the queue is empty, or by a test. For ten seconds after an empty queue, one above the target is taken as that of others without
-//!   a new test: a TCP whose losses empty the queue at times is still there.
-//! - The least delay of five minutes instead of 30 s is the baseline, as others may keep the queue from becoming empty.
-//!
-//! Copa's competitive mode has the same purpose, and another sign: a queue that is not nearly empty within five round-trip times (Arun and Balakrishnan, NSDI
-//! 2018, Section 2.2). Under it, jitter and the queue of the reverse path are competitors; what a reduction of the flow's own rate does to the queue tells
-//! them apart.
-//!
 //! # Limits
 //!
-//! The queueing delay is relative to the least delay seen: the tests each ten seconds also show a flow that began beside others the true minimum. More than
-//! four equal flows of this law that compete with each other, as after a download that all have met, do not notice that it has ended until their losses
-//! or their limits empty the queue.
+//! A flow that fills the queue takes the link from any law that keeps it short, and from this one. The queueing delay is
+//! relative to the least delay seen: each ten seconds the rate is reduced by a quarter until the queue is empty, or for 4 T, so
+//! that a flow that began beside others finds the true minimum.
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 

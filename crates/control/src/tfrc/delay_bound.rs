@@ -22,8 +22,7 @@
 //! # Interruptions
 //!
 //! The law begins anew, in slow start, after each restoration of the rate (a freeze has ended) and after a time without reports,
-//! since the path may be another one, and TFRC's rate, which was reduced in the meantime, grows by doubling. It does so with the first report of a packet
-//! sent after that time: until then the queue is unknown, and the rate stays. While the rate is being restored, it is not bounded.
+//! since the path may be another one, and TFRC's rate, which was reduced in the meantime, grows by doubling. While the rate is being restored, it is not bounded.
 
 use whimbrel_units::{DataRate, Duration, Instant};
 
@@ -68,8 +67,6 @@ pub struct DelayBound {
     is_silent: bool,
     /// Arrival time of the first report after that: the delay of packets sent before is no measure of the queue.
     resumed: Instant,
-    /// `true` since then, until a packet sent after it is reported: the rate stays.
-    is_blind: bool,
     restorations: u64,
 }
 
@@ -85,7 +82,6 @@ impl DelayBound {
             last_report: None,
             is_silent: false,
             resumed: Instant::ZERO,
-            is_blind: false,
             restorations: 0,
         }
     }
@@ -107,8 +103,9 @@ impl DelayBound {
             self.on_path_change(sender);
         }
         if core::mem::take(&mut self.is_silent) {
+            self.law.restart(sender.unbounded_rate());
             self.resumed = now;
-            self.is_blind = true;
+            sender.set_bound(DataRate::INFINITE);
         }
         let elapsed = self.last_report.replace(now).map(|last| now.saturating_since(last).as_secs_f64());
         let Some(rtt) = sender.rtt() else { return };
@@ -125,7 +122,7 @@ impl DelayBound {
             Some(sample) => self.delay.on_sample(now, i64::try_from(sample.as_nanos()).unwrap_or(i64::MAX)),
             None => QueueEstimate { change: 0.0, ..self.estimate },
         };
-        if core::mem::take(&mut self.is_blind) || self.law.is_in_slow_start() {
+        if self.law.is_in_slow_start() {
             // TFRC doubles X once per round-trip time, and Faster Restart increases it fourfold: the law follows.
             self.law.restart(sender.unbounded_rate());
         }
@@ -151,10 +148,9 @@ impl DelayBound {
     /// at most, so that half of X is no reduction.
     pub fn on_nofeedback(&mut self, sender: &mut TfrcSender) {
         self.is_silent = true;
-        let Some(rtt) = sender.rtt() else { return };
-        let least = least(sender, rtt);
-        let rate = if self.law.is_in_slow_start() { sender.allowed_rate() } else { self.law.halve(least) };
-        sender.set_bound(rate.max(least));
+        if let (false, Some(rtt)) = (self.law.is_in_slow_start(), sender.rtt()) {
+            sender.set_bound(self.law.halve(least(sender, rtt)));
+        }
     }
 
     /// Forgets the path: the law begins anew, in slow start.

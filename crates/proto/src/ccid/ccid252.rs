@@ -6,17 +6,6 @@
 //! limits of this. The nofeedback timer, Faster Restart, loss differentiation, freezing and the limit to the capacity of the local
 //! link are those of CCID 3.
 //!
-//! # Losses on a radio
-//!
-//! The receiver differentiates losses by [`Spike`](whimbrel_control::loss_differentiation::Spike), guarded: the law that keeps the queue short shows
-//! that a loss without a queue is not one of congestion. The equation is that of the other losses. It requests the feature Send Timestamps,
-//! 8 bytes in each packet with data.
-//!
-//! # A queue that others fill
-//!
-//! If the queue stays while the rate is reduced, others fill it, and the flow takes TFRC's share instead of keeping the queue short
-//! ([`DelayAware`](whimbrel_control::tfrc::DelayAware)).
-//!
 //! # Marks
 //!
 //! Data packets carry ECT(1), as the response to marks is in proportion to their share (RFC 9331, Section 4.3). Each feedback packet
@@ -43,7 +32,6 @@
 //! assert!(config.validate().is_ok());
 //! ```
 
-use whimbrel_control::loss_differentiation::{Differentiation, Scheme};
 use whimbrel_control::tfrc::DelayAwareConfig;
 
 use super::tfrc::{DELAY_AWARE_OPTIONS, Tfrc, Variant};
@@ -58,11 +46,9 @@ pub const VARIANT: Variant = Variant {
     ..ccid3::VARIANT
 };
 
-/// CCID 252, for a [`Registry`](super::Registry), with loss differentiation.
+/// CCID 252, for a [`Registry`](super::Registry).
 pub fn mechanism() -> Tfrc {
-    let mut tfrc = Tfrc::new(VARIANT);
-    tfrc.config.differentiation = Some(Differentiation::guarded(Scheme::Spike));
-    tfrc
+    Tfrc::new(VARIANT)
 }
 
 #[cfg(test)]

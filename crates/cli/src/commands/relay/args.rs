@@ -36,10 +36,9 @@ pub(super) struct ConnectArgs {
     /// 239.1.2.3:5004,interface=eth0,source=192.0.2.9.
     #[arg(long, value_name = "ADDRESS:PORT", required = true, value_parser = parse_from)]
     from: Vec<Place>,
-    /// Congestion control: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets), or an experiment: cubic, veno, westwood, prague, delay-aware
-    /// [default: delay-aware, or 3 if the other end does not have it]
-    #[arg(long, value_parser = parse_ccid)]
-    ccid: Option<u8>,
+    /// Congestion control: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets), or an experiment: cubic, veno, westwood, prague, delay-aware.
+    #[arg(long, default_value_t = 3, value_parser = parse_ccid)]
+    ccid: u8,
     /// Use several paths at a time (MP-DCCP): the name or an address of a network interface; may be repeated, and may have
     /// priority= (0 to 15), weight= and cost= for the scheduler: wlan0 or wwan0,cost=10. Paths come and go with their
     /// interfaces (Linux).
@@ -67,9 +66,8 @@ pub(super) struct ListenArgs {
     /// Address and port for UDP; port 0: any free one [default: port 6511 of all addresses]
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
     bind: Option<SocketAddr>,
-    /// Distinguish losses on a radio from congestion losses, and slow down for the latter only:
-    /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits its effect
-    /// [default: spike with congestion control delay-aware, none with CCIDs 3 and 4]
+    /// Distinguish losses on a radio from congestion losses, and slow down for the latter only (CCIDs 3 and 4):
+    /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits its effect.
     #[arg(long, value_name = "SCHEME")]
     lda: Option<Scheme>,
     /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this time

@@ -8,8 +8,8 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 use whimbrel_net::multipath::MultipathOptions;
 use whimbrel_net::{
-    Ccid, CcidPreference, ConnectionError, DCCP_UDP_PORT, HostPort, NetError, ResetCode, SecurityError,
-    Setup, Socket, SocketOptions, connect_any,
+    Ccid, ConnectionError, DCCP_UDP_PORT, HostPort, NetError, ResetCode, SecurityError, Setup, Socket,
+    SocketOptions, connect_any,
 };
 
 use super::engine::{Ending, Engine, Watch, close};
@@ -19,7 +19,7 @@ use super::output::Lines;
 use super::paths::{PathSpec, Paths};
 use super::ports::{NearPorts, Ports};
 use super::status::Status;
-use super::{ACROSS_PATHS, DCCP_PORT, Options, VIDEO_CCIDS, config, http, several_paths};
+use super::{ACROSS_PATHS, DCCP_PORT, Options, config, http, several_paths};
 use crate::edge::address::{Place, joined, resolve};
 use crate::edge::local_socket::note_small_buffers;
 use crate::exit::Failure;
@@ -39,8 +39,7 @@ pub(in crate::commands) struct Near {
     pub(in crate::commands) host: HostPort,
     /// Addresses at which programs' datagrams arrive.
     pub(in crate::commands) from: Vec<Place>,
-    /// The congestion control; none: that for video, or CCID 3.
-    pub(in crate::commands) ccid: Option<u8>,
+    pub(in crate::commands) ccid: u8,
     /// Freeze while there is no route.
     pub(in crate::commands) freezes: bool,
     /// Follow the route to another address without freezing.
@@ -142,10 +141,9 @@ async fn open(
     security: &ClientSecurity,
     at: SocketAddr,
 ) -> anyhow::Result<(Link, Option<Paths>)> {
-    let ccids: CcidPreference = near.ccid.map_or_else(|| VIDEO_CCIDS.into(), |ccid| [Ccid(ccid)].into());
-    let mut config = config(security.security.is_some(), near.options.restart)
-        .sender_ccids(ccids.clone())
-        .receiver_ccids(ccids);
+    let ccid = Ccid(near.ccid);
+    let mut config =
+        config(security.security.is_some(), near.options.restart).sender_ccids([ccid]).receiver_ccids([ccid]);
     if !near.paths.is_empty() {
         config.receive.reorder_delay = Some(ACROSS_PATHS).filter(|_| near.options.latency.is_none());
         let setup = Setup::new(config, security.security.clone()).with_latency(near.options.latency);

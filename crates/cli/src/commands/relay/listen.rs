@@ -83,9 +83,7 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
     let mut config = config(is_secured, far.options.restart)
         .sender_ccids(accepted_ccids())
         .receiver_ccids(accepted_ccids());
-    if let Some(scheme) = far.lda {
-        config.tune_tfrc(|tfrc| tfrc.differentiation = Some(Differentiation::guarded(scheme)));
-    }
+    config.tune_tfrc(|tfrc| tfrc.differentiation = far.lda.map(Differentiation::guarded));
     config.receive.reorder_delay = far.reorder;
     let mut over_paths = config.clone();
     // Repair orders as well, and has to notice a gap at once.

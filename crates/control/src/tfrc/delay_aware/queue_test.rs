@@ -6,13 +6,8 @@ use whimbrel_units::{Duration, Instant};
 const FACTOR: f64 = 0.75;
 /// Loop delays that a test lasts longer than that: one until its effect is seen, and one for the noise of the measurement.
 const ROUNDS: f64 = 2.0;
-/// Queueing delay over that before the test above which it has stayed. The test of one of N equal flows takes a part 1/N of their queue:
-/// up to four of them, one after another, find that nobody else fills it.
-const STAYED: f64 = 0.75;
 /// Queueing delay over the target at which the queue is empty.
 pub(super) const EMPTY: f64 = 0.125;
-/// Part of the time between tests after which a first result is tested again: the rate of a link may have fallen as quickly as that of the flow.
-const FIRST: u64 = 4;
 /// Loop delays for which the queue exceeds the target before it is tested.
 const PATIENCE: f64 = 2.0;
 
@@ -36,22 +31,18 @@ struct Reduction {
     until: Instant,
     /// The rate meanwhile.
     rate: f64,
-    /// Queueing delay at the beginning.
-    queueing: f64,
 }
 
 /// The tests of a queue and their result.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct QueueTest {
-    /// Time of the next test, if the queue is not empty before.
-    next_test: Option<Instant>,
-    /// Time at which the queue was within its target or tested, and the receive rate at that time.
+    /// Time at which the queue was empty or tested.
+    last_empty: Option<Instant>,
+    /// Time at which the queue was within its target, and the receive rate at that time.
     last_short: Option<Instant>,
     reference: f64,
     reduction: Option<Reduction>,
     is_filled: bool,
-    /// Time until which a queue above its target is taken as filled by others without another test.
-    filled_until: Option<Instant>,
 }
 
 impl QueueTest {
@@ -82,59 +73,35 @@ impl QueueTest {
 
     /// Processes a report; tests the queue each `interval`, and once it exceeds the target for some time.
     pub(super) fn on_report(&mut self, observed: &Observation, interval: Duration) {
-        let Observation { now, queueing, target, .. } = *observed;
-        if self.is_filled {
-            self.filled_until = Some(now + interval);
-        }
+        let Observation { now, queueing, target, loop_delay, .. } = *observed;
+        let last_empty = *self.last_empty.get_or_insert(now);
+        let last_short = *self.last_short.get_or_insert(now);
         if queueing <= EMPTY * target {
-            (self.next_test, self.reduction, self.is_filled) = (Some(now + interval), None, false);
-        }
-        if self.last_short.is_none() {
-            self.reference = observed.received;
+            (self.last_empty, self.reduction, self.is_filled) = (Some(now), None, false);
         }
         if queueing <= target {
             self.last_short = Some(now);
             if !self.is_filled && self.reduction.is_none() {
                 self.reference = observed.received;
             }
-        } else if self.filled_until.is_some_and(|until| now < until) {
-            self.is_filled = true;
         }
         match self.reduction {
-            Some(reduction) if now >= reduction.until => self.judge(observed, reduction, interval),
+            Some(reduction) if now >= reduction.until => {
+                self.is_filled = queueing > target;
+                (self.last_empty, self.last_short, self.reduction) = (Some(now), Some(now), None);
+            }
             Some(_) => {}
-            None => self.begin(observed, interval),
+            None => {
+                let patience = Duration::from_secs_f64(PATIENCE * loop_delay);
+                let exceeds = !self.is_filled && now.saturating_since(last_short) > patience;
+                if queueing > EMPTY * target && (exceeds || now.saturating_since(last_empty) >= interval) {
+                    let time = queueing / (1.0 - FACTOR) + ROUNDS * loop_delay;
+                    self.reduction = Some(Reduction {
+                        until: now + Duration::from_secs_f64(time),
+                        rate: FACTOR * observed.rate.min(observed.received),
+                    });
+                }
+            }
         }
-    }
-
-    fn begin(&mut self, observed: &Observation, interval: Duration) {
-        let Observation { now, queueing, target, loop_delay, rate, received } = *observed;
-        let next_test = *self.next_test.get_or_insert(now + interval);
-        let last_short = *self.last_short.get_or_insert(now);
-        let patience = Duration::from_secs_f64(PATIENCE * loop_delay);
-        let exceeds = !self.is_filled && now.saturating_since(last_short) > patience;
-        if queueing > EMPTY * target && (exceeds || now >= next_test) {
-            // A flow that uses a part of its rate keeps it, unless the queue may be its own.
-            let rate = if exceeds { rate.min(received) } else { rate };
-            let time = queueing / (1.0 - FACTOR) + ROUNDS * loop_delay;
-            let until = now + Duration::from_secs_f64(time);
-            self.reduction = Some(Reduction { until, rate: FACTOR * rate, queueing });
-        }
-    }
-
-    fn judge(&mut self, observed: &Observation, reduction: Reduction, interval: Duration) {
-        let now = observed.now;
-        let is_filled =
-            observed.queueing > observed.target && observed.queueing > STAYED * reduction.queueing;
-        let is_new = is_filled && !self.is_filled;
-        let next = if is_new { interval / FIRST } else { interval };
-        if !is_filled {
-            self.filled_until = None;
-        }
-        self.is_filled = is_filled;
-        (self.next_test, self.last_short, self.reduction) = (Some(now + next), Some(now), None);
     }
 }
-
-#[cfg(test)]
-mod tests;
