@@ -26,6 +26,8 @@ pub struct DelayAwareTfrcConfig {
     pub limits: RateLimits,
     /// The law.
     pub law: DelayAwareConfig,
+    /// Period of the baseline of the one-way delay.
+    pub base_period: Duration,
     /// Least period over which the receive rate is measured; a round-trip time if that is longer.
     pub rate_period: Duration,
     /// Pacing rate over the rate.
@@ -49,6 +51,7 @@ impl Default for DelayAwareTfrcConfig {
         Self {
             limits: RateLimits { min, start: min, max: DataRate::from_megabits_per_second(1.5) },
             law: DelayAwareConfig::default(),
+            base_period: Duration::from_secs(30),
             rate_period: Duration::from_millis(100),
             pacing_gain: 1.25,
             reordering: Duration::from_millis(30),
@@ -89,12 +92,11 @@ pub struct DelayAwareTfrc {
 impl DelayAwareTfrc {
     /// The law with `config`, before any report.
     pub fn new(config: DelayAwareTfrcConfig) -> Self {
-        let law = DelayAware::new(config.law, config.limits.start);
         Self {
             config,
+            law: DelayAware::new(config.law, config.limits.start),
             rate: config.limits.start,
-            delay: QueueingDelay::new(config.law.target, law.base_period()),
-            law,
+            delay: QueueingDelay::new(config.law.target, config.base_period),
             missing: MissingPackets::default(),
             intervals: alloc::vec![0.0],
             event: None,
@@ -232,7 +234,6 @@ impl MediaController for DelayAwareTfrc {
             packet_size: self.packet_size,
         };
         self.rate = self.law.on_report(&report, self.config.limits.min, self.config.limits.max);
-        self.delay.set_period(self.law.base_period());
     }
 
     fn next_timer(&self) -> Option<Instant> {

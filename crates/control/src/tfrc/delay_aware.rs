@@ -54,10 +54,6 @@
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
-mod queue_test;
-
-use queue_test::{EMPTY, Observation, QueueTest};
-
 #[cfg(test)]
 mod tests;
 
@@ -111,10 +107,10 @@ const EMPTY_GROWTH: f64 = 0.01;
 const MARK_GAIN: f64 = 1.0 / 16.0;
 /// Queueing delay over the target at which slow start ends.
 const SLOW_START_END: f64 = 0.25;
-/// Growth per round-trip time with which a flow beside others regains its share, and the greatest rate over the receive rate meanwhile.
-const REGAIN: f64 = 1.25;
-/// Share of the rate that a flow has beside others that have begun to fill the queue: half, as TCP's after a loss.
-const SHARE: f64 = 0.5;
+/// Factor of the rate while the queue is emptied, its longest time in T, and the queueing delay over the target at which it is empty.
+const DRAIN_FACTOR: f64 = 0.75;
+const DRAIN_ROUNDS: f64 = 4.0;
+const EMPTY: f64 = 0.125;
 
 /// The measurements of a report.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -157,7 +153,9 @@ pub struct DelayAware {
     mark_share: f64,
     last_reaction: Option<Instant>,
     last_overload: Option<Instant>,
-    queue: QueueTest,
+    /// Time at which the queue was empty, and the end of its emptying while that lasts.
+    last_empty: Option<Instant>,
+    drain_until: Option<Instant>,
 }
 
 impl DelayAware {
@@ -172,29 +170,20 @@ impl DelayAware {
             mark_share: 0.0,
             last_reaction: None,
             last_overload: None,
-            queue: QueueTest::default(),
+            last_empty: None,
+            drain_until: None,
         }
     }
 
     /// The rate at which to send.
     pub fn rate(&self) -> DataRate {
-        DataRate::from_bytes_per_second(self.rate.min(self.queue.rate()))
+        let drain = if self.drain_until.is_some() { DRAIN_FACTOR } else { 1.0 };
+        DataRate::from_bytes_per_second(self.rate * drain)
     }
 
     /// `true` before the first sign of congestion.
     pub const fn is_in_slow_start(&self) -> bool {
         self.slow_start
-    }
-
-    /// `true` if others fill the queue, so that the flow takes its share instead of keeping the queue short.
-    pub const fn is_competing(&self) -> bool {
-        self.queue.is_filled_by_others()
-    }
-
-    /// Period of the baseline of the queueing delay: 30 s, three tests of the queue, and five minutes while others fill it, since the
-    /// least delay of 30 s would contain their queue.
-    pub const fn base_period(&self) -> Duration {
-        if self.is_competing() { Duration::from_secs(300) } else { Duration::from_secs(30) }
     }
 
     /// Halves the rate, down to `least`: no report has arrived for several round-trip times (RFC 5348, Section 4.4).
@@ -207,13 +196,13 @@ impl DelayAware {
     pub fn restart(&mut self, rate: DataRate) {
         self.rate = rate.as_bytes_per_second();
         self.slow_start = true;
-        self.queue.cancel();
+        self.drain_until = None;
     }
 
     /// Forgets the path; the rate stays.
-    pub fn on_path_change(&mut self) {
+    pub const fn on_path_change(&mut self) {
         (self.last, self.last_mark, self.last_overload) = (None, None, None);
-        self.queue = QueueTest::default();
+        (self.last_empty, self.drain_until) = (None, None);
     }
 
     /// Processes a report, and returns the rate within `least` and `most`.
@@ -225,12 +214,7 @@ impl DelayAware {
         let last = self.last.replace(report.now).unwrap_or(report.now);
         let elapsed = report.now.saturating_since(last).as_secs_f64().min(loop_delay);
         let reaction = self.answer_marks(report, elapsed, rtt, loop_delay);
-        if !self.slow_start {
-            let received = report.received.as_bytes_per_second();
-            let (now, rate) = (report.now, self.rate);
-            let observed = Observation { now, queueing, target, loop_delay, rate, received };
-            self.queue.on_report(&observed, self.config.drain_interval);
-        }
+        self.empty_the_queue(report.now, queueing, loop_delay);
         if self.slow_start && (report.loss_event || report.marked > 0.0 || queueing > SLOW_START_END * target)
         {
             self.slow_start = false;
@@ -238,18 +222,14 @@ impl DelayAware {
         }
         let step = if self.slow_start {
             core::f64::consts::LN_2 * elapsed / rtt
-        } else if self.queue.is_running() {
+        } else if self.drain_until.is_some() {
             // The queue that is emptied on purpose is no sign of a free capacity.
             0.0
-        } else if self.queue.is_filled_by_others() {
-            self.compete(report, elapsed, rtt) + reaction
         } else {
             self.step(report, queueing, elapsed, rtt, loop_delay) + reaction
         };
         self.rate *= libm::exp(step);
-        if !self.queue.is_filled_by_others() {
-            self.answer_overload(report, queueing, loop_delay);
-        }
+        self.answer_overload(report, queueing, loop_delay);
         self.rate = self
             .rate
             .min(report.ceiling.as_bytes_per_second())
@@ -282,17 +262,6 @@ impl DelayAware {
         step.clamp(libm::log(1.0 - FALL_MAX) * part, libm::log(1.0 + GROWTH_MAX) * part)
     }
 
-    /// The change of ln X beside others that fill the queue.
-    fn compete(&self, report: &DelayReport, elapsed: f64, rtt: f64) -> f64 {
-        let received = report.received.as_bytes_per_second();
-        if self.rate < SHARE * self.queue.reference() {
-            let most = libm::log((REGAIN * received / self.rate).max(1.0));
-            return (libm::log(REGAIN) * elapsed / rtt).min(most);
-        }
-        // One packet per round-trip time (RFC 5681, Section 3.1).
-        report.packet_size.as_f64() / (self.rate.max(1.0) * rtt * rtt) * elapsed
-    }
-
     /// Smooths the share of marked packets; returns the change of ln X that answers marks.
     fn answer_marks(&mut self, report: &DelayReport, elapsed: f64, rtt: f64, loop_delay: f64) -> f64 {
         if report.marked > 0.0 && self.last_mark.is_none() {
@@ -320,6 +289,19 @@ impl DelayAware {
         if queueing > OVERLOAD * self.config.target.as_secs_f64() && !answered {
             self.last_overload = Some(report.now);
             self.rate = self.rate.min(OVERLOAD_FACTOR * report.received.as_bytes_per_second());
+        }
+    }
+
+    /// Starts and ends the reductions that empty the queue.
+    fn empty_the_queue(&mut self, now: Instant, queueing: f64, loop_delay: f64) {
+        let is_empty = queueing <= EMPTY * self.config.target.as_secs_f64();
+        let last_empty = *self.last_empty.get_or_insert(now);
+        if is_empty || self.drain_until.is_some_and(|until| now >= until) {
+            self.last_empty = Some(now);
+            self.drain_until = None;
+        } else if self.drain_until.is_none() && now.saturating_since(last_empty) >= self.config.drain_interval
+        {
+            self.drain_until = Some(now + Duration::from_secs_f64(DRAIN_ROUNDS * loop_delay));
         }
     }
 }

@@ -31,6 +31,9 @@ use super::{DelayAware, DelayAwareConfig, DelayReport, QueueEstimate, QueueingDe
 #[cfg(test)]
 mod tests;
 
+/// Period of the baseline of the round-trip time samples: three reductions of the rate that empty the queue.
+const BASE_PERIOD: Duration = Duration::from_secs(30);
+
 /// Weight of a sample in the smoothed interval between reports.
 const SMOOTHING: f64 = 1.0 / 8.0;
 
@@ -73,10 +76,9 @@ pub struct DelayBound {
 impl DelayBound {
     /// The bound before any report: none.
     pub fn new(config: DelayAwareConfig) -> Self {
-        let law = DelayAware::new(config, DataRate::ZERO);
         Self {
-            delay: QueueingDelay::new(config.target, law.base_period()),
-            law,
+            law: DelayAware::new(config, DataRate::ZERO),
+            delay: QueueingDelay::new(config.target, BASE_PERIOD),
             estimate: QueueEstimate::EMPTY,
             interval: None,
             last_report: None,
@@ -140,7 +142,6 @@ impl DelayBound {
             packet_size: sender.packet_size(),
         };
         let rate = self.law.on_report(&report, least(sender, rtt), DataRate::INFINITE);
-        self.delay.set_period(self.law.base_period());
         sender.set_bound(if self.law.is_in_slow_start() { DataRate::INFINITE } else { rate });
     }
 

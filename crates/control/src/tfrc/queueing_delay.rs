@@ -100,11 +100,6 @@ impl QueueingDelay {
         }
     }
 
-    /// Sets the period of the baselines.
-    pub const fn set_period(&mut self, period: Duration) {
-        self.period = period;
-    }
-
     /// Standard deviation of the jitter.
     pub fn deviation(&self) -> Duration {
         Duration::from_secs_f64(self.deviation)
