@@ -277,15 +277,14 @@ impl Flight {
 
     /// How long ago, in packets, the path was last seen, if what must have arrived since is lost. `None` if there is a newer sign of life.
     pub(super) fn silent_for(&self, report: &Report) -> Option<u32> {
-        let mut unknown = 0;
-        for (index, packet) in self.packets.iter().enumerate().rev() {
-            if report.arrived(self.first.plus(index as u32)) == Some(true) {
+        for (unknown, packet) in self.packets.iter().rev().enumerate() {
+            let esi = self.first.plus((self.packets.len() - 1 - unknown) as u32);
+            if report.arrived(esi) == Some(true) {
                 return None;
             }
             if self.must_have_arrived(packet.sent) {
-                return Some(unknown);
+                return Some(unknown as u32);
             }
-            unknown += 1;
         }
         None
     }
