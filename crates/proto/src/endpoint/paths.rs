@@ -19,7 +19,6 @@ use crate::multipath::{
 use crate::{Config, ConnectError, ListenError, ReceiveMeta, Transmit};
 
 /// Separate the numbers of these purposes from others derived from the endpoint's entropy.
-const NUMBERS: u64 = 0x4e75_6d62_6572_7300;
 const ANSWER: u64 = 0x416e_7377_6572_0000;
 const IDENTIFIER: u64 = 0x4964_656e_7469_6679;
 
@@ -43,8 +42,8 @@ impl Endpoint<MultipathConnection> {
     /// Creates an endpoint of connections over several paths, without listeners. `secret`: bytes from the operating
     /// system's random generator, from which keys, nonces, identifiers and sequence numbers derive.
     pub fn with_entropy(config: EndpointConfig, secret: [u8; 32]) -> Self {
-        let entropy = Entropy::new(secret);
-        let secret = Secret::from_bytes(entropy.derive(&[NUMBERS], &[]));
+        let mut entropy = Entropy::new(secret);
+        let secret = Secret::from_bytes(entropy.bytes());
         Self::with(config, secret, entropy)
     }
     /// Accepts connections to a DCCP port with the config's Service Code.
