@@ -266,7 +266,7 @@ class Counting(Bench):
         if cell.rival.key == "rist":
             raise RunError("rist broke off")
         result = transfer()
-        self.records.save(cell.key, encode(cell.key, result, {}))
+        self.records.save(cell.key, encode(cell.key, result.tables, {}))
         return result
 
 
@@ -275,7 +275,7 @@ def test_only_missing_runs_are_made_and_one_that_fails_does_not_end_the_others(t
     wanted = [
         Cell(PATHS[0], rival, None, 1) for rival in RIVALS if rival.key in ("udp", "srt", "rist", "rtx")
     ]
-    bench.records.save(wanted[0].key, encode(wanted[0].key, transfer(), {}))
+    bench.records.save(wanted[0].key, encode(wanted[0].key, transfer().tables, {}))
     bench.records.path(wanted[1].key).write_bytes(b"damaged")
     keys = [cell.key for cell in wanted]
     for again, expected in ((False, keys[1:]), (False, keys[2:3]), (True, keys)):

@@ -353,7 +353,7 @@ def test_notes_of_the_runs_reach_the_table(sweep: Sweep) -> None:
 HOLD = """
 import sys, time
 from pathlib import Path
-from whimbrel import output
+from whimbrel._base import output
 with output.claimed(Path(sys.argv[1])):
     print("claimed", flush=True)
     time.sleep(60)

@@ -7,6 +7,9 @@ use whimbrel_units::Duration;
 use crate::dtls::Security;
 use crate::layers::Above;
 
+/// Datagrams of repair itself in the connection's queue at a time: a few, and reports.
+const ABOVE: usize = 8;
+
 /// The configuration of a connection, or of a listener's connections, and what secures them.
 ///
 /// A [`Config`] alone is one without security: data travel in the clear. With [`Setup::secured`] they are encrypted by
@@ -41,7 +44,12 @@ impl Setup {
         match latency {
             Some(latency) => {
                 let queue = self.config.send_queue.max_datagrams;
-                self.repaired(RepairConfig { queue, ..RepairConfig::new(latency) })
+                let repaired = self.repaired(RepairConfig { queue, ..RepairConfig::new(latency) });
+                // What waits above moves to the connection's own queue when the application closes, behind what is there.
+                repaired.map_config(|config| {
+                    let send_queue = config.send_queue.max_datagrams(queue + ABOVE);
+                    config.send_queue(send_queue)
+                })
             }
             None => self,
         }
