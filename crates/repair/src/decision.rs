@@ -2,7 +2,7 @@
 //!
 //! A frame has `K` packets and must be whole at a deadline. Before it, the sender learns `k` times what is missing and can answer: *rounds*.
 //! Codes are nearly ideal, so that the only state is `n`, the number of packets that are missing: any `n` packets restore them. Losses
-//! between rounds are independent, within a round they follow the [`Channel`].
+//! between rounds are independent, within a round they follow the [`Channel`](crate::channel::Channel).
 //!
 //! **Rounds.** With a price `c` per missed frame, counted in packets, the least expected cost with `l` rounds left is
 //!

@@ -109,7 +109,7 @@ impl fmt::Display for SendError {
 
 impl core::error::Error for SendError {}
 
-/// What [`Sender::poll_transmit`] wrote.
+/// What [`Sender::poll_transmit`](crate::sender::Sender::poll_transmit) wrote.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sent {
     /// A datagram of the application.
