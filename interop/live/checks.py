@@ -8,7 +8,7 @@ CLEAN, LOSSES = "clean", "loss8"
 WHOLE = 95.0
 """Percent of the frames, without losses."""
 REPAIRING = ("rist",)
-"""These repeat what is lost within 400 ms. SRT does as well, but a slow handshake delays all of its frames."""
+"""These repeat what is lost within 400 ms. SRT does as well, but a slow handshake delays all its frames."""
 FRAGILE = ("srt", "srt-fec")
 """Programs that a busy machine can keep from delivering anything in time."""
 
