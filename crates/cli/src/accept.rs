@@ -140,7 +140,7 @@ impl Turns {
     /// Time for which others have precedence.
     const PRECEDENCE: Duration = Duration::from_secs(30);
 
-    /// A source has its turn, unless it is that of others: then, the time until it may have one.
+    /// Begins the turn of a source. Returns the time to wait if other sources have precedence.
     pub(crate) fn begin(&mut self, now: Instant, source: IpAddr) -> Result<(), whimbrel_units::Duration> {
         let source = Some(source_of(source));
         if self.last == source && now < self.others_until {
@@ -153,7 +153,7 @@ impl Turns {
     pub(crate) fn refuse(&mut self, source: IpAddr) {
         self.has_refused_others |= self.last != Some(source_of(source));
     }
-    /// The turn is over.
+    /// Ends the turn.
     pub(crate) fn end(&mut self, now: Instant) {
         if self.has_refused_others {
             self.others_until = now + Self::PRECEDENCE.into();

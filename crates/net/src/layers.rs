@@ -205,11 +205,7 @@ impl<C: Transport, M> Layers<C, M> {
         number: usize,
         connection: &mut C,
     ) -> VecDeque<LayerEvent<C::Event>> {
-        let events = self.with(number, |stack| {
-            stack.handle_timeout(now, connection);
-            std::mem::take(&mut stack.events)
-        });
-        events.map_or_else(VecDeque::new, |(events, _)| events)
+        self.events_of(number, |stack| stack.handle_timeout(now, connection))
     }
     /// Gives up the handshake of a connection, because others need its place. Returns the events for the application.
     pub(crate) fn evict(
@@ -218,8 +214,16 @@ impl<C: Transport, M> Layers<C, M> {
         number: usize,
         connection: &mut C,
     ) -> VecDeque<LayerEvent<C::Event>> {
+        self.events_of(number, |stack| stack.evict(now, connection))
+    }
+    /// Calls `use_it` with a connection's layers, if it has any. Returns the events for the application.
+    fn events_of(
+        &mut self,
+        number: usize,
+        use_it: impl FnOnce(&mut Stack<C>),
+    ) -> VecDeque<LayerEvent<C::Event>> {
         let events = self.with(number, |stack| {
-            stack.evict(now, connection);
+            use_it(stack);
             std::mem::take(&mut stack.events)
         });
         events.map_or_else(VecDeque::new, |(events, _)| events)

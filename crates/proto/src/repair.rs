@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use whimbrel_repair::receiver::{Receiver, ReceiverConfig, ReceiverCounts};
 use whimbrel_repair::sender::{self, Sender, SenderConfig, SenderCounts, SenderEvent, Sent};
+use whimbrel_repair::wire::{REPAIR_OVERHEAD, REPORT};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::Payload;
 
@@ -27,11 +28,6 @@ use waiting::Waiting;
 
 /// The largest datagram of the layer: a limit of the code, not what is sent.
 const LARGEST: u16 = 1500;
-/// Bytes by which a repair packet can be longer than the datagrams that it restores: first byte, answer (2), Repair FEC Payload ID (8),
-/// and the header of the ADU (3 coded and 8 sent).
-const OVERHEAD: usize = 1 + 2 + 8 + 3 + 8;
-/// First byte of a report.
-const REPORT: u8 = 5;
 /// Datagrams that wait in the connection's queue. Another one is there before congestion control asks for it, and an answer does not
 /// wait behind many.
 const DEPTH: usize = 2;
@@ -410,5 +406,5 @@ impl<E: Clone> Ends<E> {
 
 /// Room for the application's data in a datagram of that size.
 fn room(max_datagram: usize) -> usize {
-    max_datagram.min(usize::from(LARGEST)).saturating_sub(OVERHEAD)
+    max_datagram.min(usize::from(LARGEST)).saturating_sub(REPAIR_OVERHEAD)
 }

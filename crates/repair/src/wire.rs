@@ -42,12 +42,17 @@ use core::fmt;
 
 use whimbrel_units::{Duration, Instant};
 
-use crate::fecframe::{Esi, RepairId};
+use crate::fecframe::{ADUI_HEADER, Esi, RepairId};
 
 /// Bytes of the header of an ADU.
 pub const ADU_HEADER: usize = 8;
 /// Bytes that a source packet adds to a datagram of the application.
 pub const SOURCE_OVERHEAD: usize = 1 + ADU_HEADER + Esi::LEN;
+/// Bytes by which a repair packet in an answer is longer than the longest datagram of the application in its window: first byte,
+/// answer, Repair FEC Payload ID, and the two headers of the ADU.
+pub const REPAIR_OVERHEAD: usize = 1 + 2 + RepairId::LEN + ADUI_HEADER + ADU_HEADER;
+/// First byte of a report.
+pub const REPORT: u8 = 5;
 /// The longest report.
 pub const MAX_REPORT: usize = 14 + 1 + ARRIVAL_BYTES + 3 + WANTED_BYTES;
 
@@ -228,7 +233,7 @@ impl<'a> Datagram<'a> {
                 let (id, symbol) = RepairId::decode(rest).ok_or(short)?;
                 Ok(Self::Repair { answer, ends_parity: kind == 3 && first & LAST != 0, id, symbol })
             }
-            5 => Report::decode(rest, short).map(Self::Report),
+            REPORT => Report::decode(rest, short).map(Self::Report),
             _ => Err(WireError::UnknownKind(first)),
         }
     }
@@ -323,7 +328,7 @@ impl Report {
 
     /// Appends the datagram.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        out.push(5);
+        out.push(REPORT);
         out.push(self.number);
         out.extend_from_slice(&self.next.0.to_be_bytes());
         let echo = self.echo.and_then(|echo| u16::try_from(self.next.since(echo)).ok()).unwrap_or(0);

@@ -80,7 +80,7 @@ pub(super) async fn run(args: &ServerArgs) -> Result<(), Failure> {
     }
 }
 
-/// Accepts clients, and passes on those that have sent a plan: one that does not send any keeps nobody waiting.
+/// Accepts clients, and passes on those that have sent a plan. A client that sends no plan does not block others.
 async fn greet(tcp: TcpListener, greeted: mpsc::Sender<Client>) {
     let places = Places::new(MAX_CLIENTS);
     loop {

@@ -37,7 +37,7 @@ pub(super) struct View {
     pub(super) lost_wireless: u64,
     /// The paths of a multipath connection.
     pub(super) paths: Vec<PathView>,
-    /// What repair did, if the ends have agreed on it.
+    /// Counters of repair; `None` if the ends have not agreed on it.
     pub(super) repair: Option<RepairView>,
 }
 

@@ -33,7 +33,7 @@ pub(super) struct NearPorts {
     udp_ports: Vec<u16>,
     /// A flow whose program is a new one.
     renewed: Option<Flow>,
-    /// What the ledger knows of each socket.
+    /// Counters of each socket that the ledger has already included.
     known: Vec<Known>,
     limit: usize,
 }

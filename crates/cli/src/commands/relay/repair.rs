@@ -1,18 +1,18 @@
-//! What repair did on a connection, in lines, JSON and metrics.
+//! Counters of repair, for report lines and JSON.
 
 use std::fmt;
 
 use serde::Serialize;
 use whimbrel_net::RepairCounts;
 
-/// What repair did. Datagrams with data, unless said otherwise.
+/// Counters of repair, in datagrams unless stated otherwise.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub(super) struct RepairView {
     /// Repeats that this end sent.
     repeats_sent: u64,
     /// Coded packets that this end sent.
     coded_sent: u64,
-    /// Bytes of these and of this end's reports, over those of the datagrams.
+    /// Bytes of repeats, coded packets and reports that this end sent, divided by the bytes of its datagrams.
     overhead: f64,
     /// Datagrams of the other end that repeats brought.
     repeated: u64,

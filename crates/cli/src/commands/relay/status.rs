@@ -64,7 +64,7 @@ pub(super) struct Connection {
     pub(super) flows: usize,
     /// The paths of a multipath connection.
     pub(super) paths: Vec<PathView>,
-    /// What repair did, if the ends have agreed on it.
+    /// Counters of repair; `None` if the ends have not agreed on it.
     pub(super) repair: Option<RepairView>,
     #[serde(flatten)]
     pub(super) sums: Sums,
