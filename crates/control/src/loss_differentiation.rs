@@ -48,6 +48,7 @@ mod classify;
 mod clock_skew;
 mod differentiation;
 mod evidence;
+mod full_size;
 mod guard;
 mod inherent;
 mod inter_arrival;

@@ -22,6 +22,7 @@ use alloc::collections::VecDeque;
 use smallvec::SmallVec;
 use whimbrel_units::{Duration, Instant};
 
+use super::full_size::{FullSize, TripTime};
 use super::{PacketArrival, Rott};
 
 /// Window length for the data path, and for the return path, which is sampled about every four round-trip
@@ -51,6 +52,8 @@ type Point = (f64, f64);
 pub struct ClockSkew {
     /// The first arrival and its trip time.
     origin: Option<(Instant, Rott)>,
+    /// Small packets are faster than others, which is no skew.
+    sizes: FullSize,
     data: Floor,
     /// The first return trip time.
     first_back: Option<i64>,
@@ -110,7 +113,16 @@ impl ClockSkew {
         let (start, first) = *self.origin.get_or_insert((arrival.at, rott));
         let now = (arrival.at - start).as_secs_f64();
         self.gained = (now, self.gained.1 + self.skew * (now - self.gained.0));
-        let found = self.data.note((now, (rott - first) * 1e-9), WINDOW, 0.0);
+        let full = self.sizes.trip_time(&arrival);
+        if let TripTime::First(_) = full {
+            self.data = Floor::default();
+        }
+        let found = match full {
+            TripTime::None => None,
+            TripTime::First(rott) | TripTime::Next(rott) => {
+                self.data.note((now, (rott - first) * 1e-9), WINDOW, 0.0)
+            }
+        };
         if let Some(skew) = found.filter(|_| !self.is_from_back) {
             self.set(now, skew);
         }

@@ -1,6 +1,6 @@
 //! Parameters of the algorithms.
 
-use super::{Biaz, Spike};
+use super::{Biaz, Spike, ZigZag};
 
 /// The packet whose trip time ZigZag compares with the mean. The paper (Section 3.3) writes rott_i, "using
 /// the same notation as in the Biaz scheme", where P_i is the packet before the gap; but when the loss is
@@ -17,9 +17,11 @@ pub enum ComparedTrip {
 /// Parameters of the algorithms of Cen, Cosman and Voelker.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Parameters {
-    /// `true` to estimate T_min in a way that tolerates jitter, duplicates and coalesced receives, instead of
-    /// using the minimum inter-arrival time. Biaz and modified Biaz then widen their window by the jitter,
-    /// and classify no loss as wireless where jitter hides the number of missing packets.
+    /// `true` to tolerate what real paths do. T_min is then an estimate that tolerates jitter, duplicates and
+    /// coalesced receives instead of the minimum inter-arrival time; Biaz and modified Biaz widen their
+    /// window by the jitter, and classify no loss as wireless where jitter hides the number of missing
+    /// packets. Spike and ZigZag compare the trip times of full-size packets only, and Spike ignores
+    /// differences of less than 1 ms.
     pub robust: bool,
     /// Modified Biaz classifies a loss as wireless up to (n + this) T_min; from 1, which leaves no window, to
     /// 2, which is Biaz.
@@ -45,8 +47,24 @@ impl Parameters {
         zigzag_trip: ComparedTrip::Revealing,
         zbs3_locked: false,
     };
-    /// Values of the paper, with the robust estimate of T_min.
+    /// Values of the paper, robust.
     pub const ROBUST: Self = Self { robust: true, ..Self::PUBLISHED };
+
+    /// Biaz with a window that ends at (n + `upper`) T_min.
+    pub(super) fn biaz(&self, upper: f64) -> Biaz {
+        let biaz = Biaz::with_upper(upper);
+        if self.robust { biaz.robust() } else { biaz }
+    }
+    /// Spike with these parameters.
+    pub(super) fn spike(&self) -> Spike {
+        let spike = Spike::with_thresholds(self.spike_start, self.spike_end);
+        if self.robust { spike.robust() } else { spike }
+    }
+    /// ZigZag with these parameters.
+    pub(super) fn zigzag(&self) -> ZigZag {
+        let zigzag = ZigZag::new().comparing(self.zigzag_trip);
+        if self.robust { zigzag.robust() } else { zigzag }
+    }
 
     /// `true` if each value is in its range.
     pub fn is_valid(&self) -> bool {

@@ -68,15 +68,11 @@ impl Scheme {
     }
     /// Builds the algorithm, without statistics, with those of `parameters` that apply to it.
     pub fn build_with(self, parameters: &Parameters) -> Box<dyn LossDifferentiation> {
-        let biaz = |upper: f64| {
-            let biaz = Biaz::with_upper(upper);
-            Box::new(if parameters.robust { biaz.robust() } else { biaz })
-        };
         match self {
-            Self::Biaz => biaz(Biaz::UPPER),
-            Self::ModifiedBiaz => biaz(parameters.modified_upper),
-            Self::Spike => Box::new(Spike::with_thresholds(parameters.spike_start, parameters.spike_end)),
-            Self::ZigZag => Box::new(ZigZag::new().comparing(parameters.zigzag_trip)),
+            Self::Biaz => Box::new(parameters.biaz(Biaz::UPPER)),
+            Self::ModifiedBiaz => Box::new(parameters.biaz(parameters.modified_upper)),
+            Self::Spike => Box::new(parameters.spike()),
+            Self::ZigZag => Box::new(parameters.zigzag()),
             Self::Zbs => Box::new(Zbs::new().with(*parameters)),
             Self::Zbs2 => Box::new(Zbs::zbs2().with(*parameters)),
             Self::Zbs3 => Box::new(Zbs::zbs3().with(*parameters)),

@@ -86,12 +86,11 @@ impl Zbs {
         Self::variant(self.variant, parameters)
     }
     fn variant(variant: Variant, parameters: Parameters) -> Self {
-        let biaz = Biaz::with_upper(parameters.modified_upper);
         Self {
             variant,
-            zigzag: ZigZag::new().comparing(parameters.zigzag_trip),
-            biaz: if parameters.robust { biaz.robust() } else { biaz },
-            spike: Spike::with_thresholds(parameters.spike_start, parameters.spike_end),
+            zigzag: parameters.zigzag(),
+            biaz: parameters.biaz(parameters.modified_upper),
+            spike: parameters.spike(),
             topology: Topology::new(parameters.robust),
             lock: Lock::new(),
             evidence: Evidence::None,

@@ -1,5 +1,6 @@
 //! ZigZag: classification by the deviation of the trip time from its mean.
 
+use super::full_size::{FullSize, TripTime, trip_time};
 use super::{ComparedTrip, Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Rott};
 
 /// Compares the trip time at a loss with its mean, more leniently the more packets are missing (paper,
@@ -8,10 +9,14 @@ use super::{ComparedTrip, Evidence, LossClass, LossDifferentiation, LossGap, Pac
 /// Under a sawtooth congestion control, congestion losses occur at the peaks. With `d = rott - rott_mean`, a
 /// loss of n packets is wireless if `d` is below `-rott_dev` (n = 1), `-rott_dev / 2` (n = 2), 0 (n = 3) or
 /// `rott_dev / 2` (more). Without trip times, every loss is congestion.
+///
+/// In the [robust](Self::robust) variant, only packets of full size have a trip time, since transmission
+/// times are part of it.
 #[derive(Clone, Debug)]
 pub struct ZigZag {
     gain: f64,
     compared: ComparedTrip,
+    sizes: Option<FullSize>,
     statistics: Option<Statistics>,
     evidence: Evidence,
 }
@@ -37,7 +42,13 @@ impl ZigZag {
     }
     /// ZigZag with another gain, between 0 and 1/2.
     pub fn with_gain(gain: f64) -> Self {
-        Self { gain, compared: ComparedTrip::Revealing, statistics: None, evidence: Evidence::None }
+        let compared = ComparedTrip::Revealing;
+        Self { gain, compared, sizes: None, statistics: None, evidence: Evidence::None }
+    }
+    /// Tolerates packets of several sizes.
+    #[must_use]
+    pub fn robust(self) -> Self {
+        Self { sizes: Some(FullSize::default()), ..self }
     }
     /// Selects the packet whose trip time is compared.
     #[must_use]
@@ -59,7 +70,14 @@ impl Default for ZigZag {
 
 impl LossDifferentiation for ZigZag {
     fn on_arrival(&mut self, arrival: &PacketArrival) {
-        let Some(rott) = Rott::of(arrival) else { return };
+        let rott = match trip_time(&mut self.sizes, arrival) {
+            TripTime::None => return,
+            TripTime::First(rott) => {
+                self.statistics = None;
+                rott
+            }
+            TripTime::Next(rott) => rott,
+        };
         let Some(known) = &mut self.statistics else {
             self.statistics =
                 Some(Statistics { first: rott, previous: rott, last: rott, mean: 0.0, deviation: 0.0 });
@@ -97,6 +115,7 @@ impl LossDifferentiation for ZigZag {
     }
 
     fn on_path_change(&mut self) {
-        *self = Self::with_gain(self.gain).comparing(self.compared);
+        let sizes = self.sizes.map(|_| FullSize::default());
+        *self = Self { sizes, ..Self::with_gain(self.gain).comparing(self.compared) };
     }
 }

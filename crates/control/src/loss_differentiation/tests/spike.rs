@@ -1,4 +1,6 @@
-use super::super::{Evidence, LossClass, LossDifferentiation, Rott, Spike};
+use whimbrel_units::ByteCount;
+
+use super::super::{Evidence, LossClass, LossDifferentiation, PacketArrival, Rott, Spike};
 use super::{packet, verdict};
 
 #[test]
@@ -49,4 +51,41 @@ fn a_clock_offset_has_no_effect() {
         far.on_arrival(&packet(0, 1000.0, rott - 500_000.0));
         assert_eq!(verdict(&mut near, 1, 990.0, 1000.0), verdict(&mut far, 1, 990.0, 1000.0));
     }
+}
+
+#[test]
+fn small_packets_set_no_minimum_in_the_robust_variant() {
+    // A burst fills the queue to 2.8 ms; acknowledgements are 2.3 ms faster than data on a link of 4 Mbit/s.
+    let classify = |spike: &mut Spike| {
+        let small = PacketArrival { size: ByteCount::new(50), ..packet(0, 1000.0, 17.7) };
+        for arrival in [small, packet(1, 1000.0, 22.8), packet(2, 1000.0, 20.0)] {
+            spike.on_arrival(&arrival);
+        }
+        verdict(spike, 1, 990.0, 1000.0)
+    };
+    assert_eq!(classify(&mut Spike::new()), LossClass::Congestion);
+    assert_eq!(classify(&mut Spike::new().robust()), LossClass::Wireless);
+    // The largest packet is known over 256 arrivals: a flow of smaller ones has trip times again.
+    let mut spike = Spike::new().robust();
+    spike.on_arrival(&packet(0, 1000.0, 20.0));
+    let smaller = |rott: f64| PacketArrival { size: ByteCount::new(200), ..packet(1, 1000.0, rott) };
+    for _ in 0..600 {
+        spike.on_arrival(&smaller(25.0));
+    }
+    assert_eq!(verdict(&mut spike, 1, 990.0, 1000.0), LossClass::Congestion);
+}
+
+#[test]
+fn less_than_a_millisecond_is_no_queue_in_the_robust_variant() {
+    let mut spikes = [Spike::new(), Spike::new().robust()];
+    let mut classes = |rott: f64| {
+        spikes.each_mut().map(|spike| {
+            spike.on_arrival(&packet(0, 1000.0, rott));
+            verdict(spike, 1, 990.0, 1000.0)
+        })
+    };
+    let (wireless, congestion) = (LossClass::Wireless, LossClass::Congestion);
+    assert_eq!(classes(20.0), [wireless, wireless]);
+    assert_eq!(classes(20.9), [congestion, wireless]);
+    assert_eq!(classes(21.1), [congestion, congestion]);
 }
