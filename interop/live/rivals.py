@@ -144,7 +144,7 @@ RIVALS = (
     Rival(
         "relay-repair",
         "relay --latency",
-        _RELAY_CAMERA + " --ccid delay-aware --latency {budget}ms",
+        _RELAY_CAMERA + " --latency {budget}ms",
         _RELAY_VIEWER + " --lda spike --latency {budget}ms",
         rate_url=_RATE,
         is_ours=True,

@@ -9,6 +9,7 @@ pub(crate) mod address;
 pub(crate) mod carriage;
 pub(crate) mod flow;
 pub(crate) mod flow_kind;
+mod groups;
 pub(crate) mod ledger;
 pub(crate) mod local_socket;
 pub(crate) mod parts;

@@ -155,7 +155,7 @@ impl<C: Transport> Layer<C> {
                 self.is_over = true;
                 self.pass(event);
             }
-            Step::Outcome(_) | Step::Other => self.pass(event),
+            Step::Outcome(_) | Step::Classified(_) | Step::Other => self.pass(event),
         }
         self.settle(now, connection);
     }

@@ -1,6 +1,7 @@
 //! The configuration of a connection and what secures it.
 
 use whimbrel_proto::Config;
+use whimbrel_proto::config::{Differentiation, Scheme};
 use whimbrel_proto::repair::RepairConfig;
 use whimbrel_units::Duration;
 
@@ -32,10 +33,15 @@ impl Setup {
         Self { config, above: Above { security, repair: None } }
     }
     /// The same with repair of lost datagrams within a latency budget, if the peer has it as well. Datagrams are delivered in order.
+    /// Losses are classified, by `spike` unless the configuration names another scheme: parity repairs those of a radio only.
     #[must_use]
     pub fn repaired(self, repair: RepairConfig) -> Self {
         let above = Above { repair: Some(repair), ..self.above };
-        Self { config: self.config.repair(true), above }
+        let mut config = self.config.repair(true);
+        config.tune_tfrc(|tfrc| {
+            tfrc.differentiation.get_or_insert(Differentiation::guarded(Scheme::Spike));
+        });
+        Self { config, above }
     }
     /// The same with [repair](Self::repaired) at a constant latency, if one is given: time from the arrival of the fastest datagrams to
     /// the delivery.

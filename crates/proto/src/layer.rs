@@ -1,6 +1,7 @@
 //! Layers between a connection and its application: what they need of a connection, over one path or several.
 
 use bytes::Bytes;
+use whimbrel_control::loss_differentiation::LossClass;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::Payload;
 use whimbrel_wire::option::FeatureNumber;
@@ -80,6 +81,8 @@ pub enum Step<'a> {
     SendReady,
     /// The largest datagram is another.
     Resized(&'a mut usize),
+    /// Losses were classified.
+    Classified(LossClass),
     /// The connection is over.
     Closed(ConnectionError),
     /// It concerns the application only.
@@ -140,6 +143,7 @@ impl Transport for Connection {
             Event::DatagramSent { id, .. } | Event::DatagramDropped { id, .. } => Step::Outcome(id),
             Event::SendReady => Step::SendReady,
             Event::MaxDatagramChanged { max_datagram } => Step::Resized(max_datagram),
+            Event::LossClassified(verdict) => Step::Classified(verdict.cause),
             Event::Closed(why) => Step::Closed(*why),
             _ => Step::Other,
         }
@@ -198,6 +202,9 @@ impl Transport for MultipathConnection {
             MultipathEvent::SendReady => Step::SendReady,
             MultipathEvent::Subflow { event: Event::MaxDatagramChanged { max_datagram }, .. } => {
                 Step::Resized(max_datagram)
+            }
+            MultipathEvent::Subflow { event: Event::LossClassified(verdict), .. } => {
+                Step::Classified(verdict.cause)
             }
             MultipathEvent::Closed(why) => Step::Closed(*why),
             _ => Step::Other,

@@ -8,6 +8,8 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use whimbrel_control::loss_differentiation::LossClass;
+use whimbrel_repair::channel::Cause;
 use whimbrel_repair::receiver::{Receiver, ReceiverConfig, ReceiverCounts};
 use whimbrel_repair::sender::{self, Sender, SenderConfig, SenderCounts, SenderEvent, Sent};
 use whimbrel_repair::wire::{REPAIR_OVERHEAD, REPORT};
@@ -61,6 +63,8 @@ pub struct RepairCounts {
     pub sent: SenderCounts,
     /// Of the data that this end receives.
     pub received: ReceiverCounts,
+    /// Age up to which this end sends a datagram: the latency, less the queueing delay of the path.
+    pub budget: Duration,
 }
 
 /// What is below the layer: the connection, and the security layer if there is one.
@@ -149,7 +153,11 @@ impl<C: Transport> RepairLayer<C> {
     /// What the layer did; `None` while it does not repair.
     pub fn counts(&self) -> Option<RepairCounts> {
         let Phase::Repairing(ends) = &self.phase else { return None };
-        Some(RepairCounts { sent: ends.sender.counts(), received: ends.receiver.counts() })
+        Some(RepairCounts {
+            sent: ends.sender.counts(),
+            received: ends.receiver.counts(),
+            budget: ends.sender.budget(),
+        })
     }
 
     /// The largest datagram of the application where one of `max_datagram` bytes is the largest below.
@@ -236,6 +244,10 @@ impl<C: Transport> RepairLayer<C> {
                         .drop_all(|id| self.events.push_back(C::dropped(id, DropReason::ConnectionEnded)));
                     self.phase = Phase::Over;
                 }
+                Step::Classified(class) => ends.receiver.set_verdict(match class {
+                    LossClass::Wireless => Cause::Radio,
+                    LossClass::Congestion => Cause::Congestion,
+                }),
                 Step::Opened | Step::Other => {}
             }
         } else if let Step::Closed(_) = step {
@@ -381,6 +393,9 @@ impl<E: Clone> Ends<E> {
     ) {
         while self.in_flight.len() < depth {
             let is_report = self.receiver.poll_transmit(now, &mut self.buffer).is_some();
+            if is_report && let Some(round_trip) = below.connection().rtt() {
+                self.receiver.set_round_trip(round_trip);
+            }
             let sent = if is_report { None } else { self.sender.poll_transmit(now, &mut self.buffer) };
             let is_source = matches!(sent, Some(Sent::Source(_)));
             let id = self.waiting.settle(self.sender.queued(), is_source, |dropped| {

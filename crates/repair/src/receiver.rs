@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use whimbrel_units::{Duration, Instant};
 
+use crate::channel::Cause;
 use crate::decoder::{Decoder, DecoderCounts};
 use crate::fecframe::{self, Esi};
 use crate::playout::Playout;
@@ -133,6 +134,10 @@ impl Receiver {
     /// The round-trip time as the transport measures it.
     pub fn set_round_trip(&mut self, round_trip: Duration) {
         self.feedback.set_round_trip(round_trip);
+    }
+    /// The verdict of the loss classifier on the newest losses, which reports pass on. Until there is one, no loss raises parity.
+    pub fn set_verdict(&mut self, verdict: Cause) {
+        self.feedback.set_verdict(verdict);
     }
     /// Changes the time between the fastest arrival and the delivery.
     pub fn set_latency(&mut self, latency: Duration) {

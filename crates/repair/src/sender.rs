@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use whimbrel_units::{DataRate, Duration, Instant};
 
-use crate::channel::{Cause, Channel, Estimator};
+use crate::channel::{Channel, Estimator};
 use crate::decision::Planner;
 use crate::encoder::Encoder;
 use crate::fecframe::{ADUI_HEADER, Esi};
@@ -72,7 +72,6 @@ pub struct Sender {
     scratch: Vec<u8>,
     grant: Grant,
     share: Share,
-    verdict: Cause,
     /// The frame that is being queued: its number, when it was captured, and its datagrams so far.
     opened: Option<(u16, Instant, u32)>,
     next_frame: u16,
@@ -100,7 +99,6 @@ impl Sender {
             scratch: Vec::new(),
             grant: Grant::unlimited(),
             share: Share::new(),
-            verdict: Cause::Unknown,
             opened: None,
             next_frame: 0,
             lost: None,
@@ -130,13 +128,14 @@ impl Sender {
     pub fn round_trip(&self) -> Duration {
         self.flight.round_trip()
     }
+    /// Age up to which a packet can be sent and arrives in time: the latency, less the queueing delay of the path.
+    #[must_use]
+    pub fn budget(&self) -> Duration {
+        self.config.latency.saturating_sub(self.flight.queueing())
+    }
     /// The rate that the congestion control grants to source and repair together; `None` for no limit.
     pub fn set_granted_rate(&mut self, now: Instant, rate: Option<DataRate>) {
         self.grant.set(now, rate);
-    }
-    /// The verdict of the loss classifier on the losses that reports tell from now on. Until there is one, no loss raises parity.
-    pub fn set_verdict(&mut self, verdict: Cause) {
-        self.verdict = verdict;
     }
     /// What repair may use from now on of the time from capture to delivery.
     pub fn set_latency(&mut self, latency: Duration) {
@@ -211,7 +210,7 @@ impl Sender {
             self.counts.invalid += 1;
             return;
         }
-        self.flight.record_losses(report, self.verdict, &mut self.estimator);
+        self.flight.record_losses(report, &mut self.estimator);
         self.planner.set_channel(self.estimator.model());
         if let Some(frame) = report.lost.filter(|&frame| self.lost != Some(frame)) {
             self.lost = Some(frame);
@@ -271,14 +270,15 @@ impl Sender {
         sent
     }
 
-    /// Frames whose deadline has passed before they were sent, and the rest of a broken group, are dropped whole.
+    /// Frames whose deadline has passed before they were sent, what is left of them, and the rest of a broken group are dropped.
     fn drop_late(&mut self, now: Instant) {
+        let budget = self.budget();
         while let Some(queued) = self.queue.front() {
             let header = queued.header;
-            let is_late = queued.captured + self.config.latency < now;
+            let is_late = queued.captured + budget < now;
             let is_useless =
                 self.config.skips_broken_groups && self.groups.is_broken() && header.role != Role::Start;
-            if !is_useless && (header.index > 0 || !is_late) {
+            if !is_useless && !is_late {
                 return;
             }
             while self.queue.front().is_some_and(|queued| queued.header.frame == header.frame) {
@@ -292,7 +292,7 @@ impl Sender {
     fn write_source(&mut self, now: Instant, queued: &Queued, out: &mut Vec<u8>) -> Option<Sent> {
         self.expire(now);
         let esi = self.encoder.next();
-        let deadline = queued.captured + self.config.latency;
+        let deadline = queued.captured + self.budget();
         self.flight.on_source(now, esi, &queued.header, queued.captured, deadline);
         let has_parity = queued.header.is_last && self.end_frame(now, esi.plus(1));
         self.scratch.clear();

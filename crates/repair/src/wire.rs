@@ -31,7 +31,7 @@
 //! | echo | 2 | next minus the newest source symbol that arrived, 0 if none |
 //! | hold | 2 | time since its arrival in units of 64 us |
 //! | answer | 1 | number of the newest answer that is complete |
-//! | lost | 3 | 1 and the number of the newest frame that was given up, or zeros |
+//! | lost | 3 | 1 and the number of the newest frame that was given up, or zeros; the first byte plus 2 or 4 if the newest losses are the radio's or congestion |
 //! | arrivals | 1 + n | number of bytes, at most 16, and bits: bit i of them, lowest first, is 1 if symbol next - 1 - i arrived as a source packet |
 //! | wanted | 2 + 1 + n | next minus the first symbol of the bits; number of bytes, at most 64, and bits: 1 if the symbol is wanted |
 //!
@@ -42,6 +42,7 @@ use core::fmt;
 
 use whimbrel_units::{Duration, Instant};
 
+use crate::channel::Cause;
 use crate::fecframe::{ADUI_HEADER, Esi, RepairId};
 
 /// Bytes of the header of an ADU.
@@ -273,6 +274,8 @@ pub struct Report {
     pub answer: u8,
     /// The newest frame that was given up.
     pub lost: Option<u16>,
+    /// The cause of the newest losses, by the receiver's classifier.
+    pub cause: Cause,
     /// Bit i is set if the symbol `next - 1 - i` arrived as a source packet.
     pub arrivals: u128,
     /// The symbol of the first bit of `wanted`.
@@ -291,6 +294,7 @@ impl Report {
             hold: Duration::ZERO,
             answer: 0,
             lost: None,
+            cause: Cause::Unknown,
             arrivals: 0,
             first: next,
             wanted: [0; WANTED_BYTES / 8],
@@ -337,7 +341,12 @@ impl Report {
         out.extend_from_slice(&hold.to_be_bytes());
         out.push(self.answer);
         let [high, low] = self.lost.unwrap_or(0).to_be_bytes();
-        out.extend_from_slice(&[u8::from(self.lost.is_some()), high, low]);
+        let cause = match self.cause {
+            Cause::Unknown => 0,
+            Cause::Radio => 2,
+            Cause::Congestion => 4,
+        };
+        out.extend_from_slice(&[u8::from(self.lost.is_some()) | cause, high, low]);
         put_bits(&self.arrivals.to_le_bytes(), out);
         let back = u16::try_from(self.next.since(self.first)).unwrap_or(0);
         out.extend_from_slice(&back.to_be_bytes());
@@ -349,7 +358,7 @@ impl Report {
     }
 
     fn decode(bytes: &[u8], short: WireError) -> Result<Self, WireError> {
-        let (&[number, n0, n1, n2, n3, e0, e1, h0, h1, answer, has_lost, l0, l1], rest) =
+        let (&[number, n0, n1, n2, n3, e0, e1, h0, h1, answer, marks, l0, l1], rest) =
             bytes.split_first_chunk().ok_or(short)?;
         let next = Esi(u32::from_be_bytes([n0, n1, n2, n3]));
         let (mut arrivals, mut wanted) = ([0; ARRIVAL_BYTES], [0; WANTED_BYTES]);
@@ -366,7 +375,12 @@ impl Report {
             echo: (echo > 0).then(|| next.plus(u32::from(echo).wrapping_neg())),
             hold: Duration::from_nanos(u64::from(u16::from_be_bytes([h0, h1])) * HOLD_UNIT),
             answer,
-            lost: (has_lost != 0).then(|| u16::from_be_bytes([l0, l1])),
+            lost: (marks & 1 == 1).then(|| u16::from_be_bytes([l0, l1])),
+            cause: match marks & 6 {
+                2 => Cause::Radio,
+                4 => Cause::Congestion,
+                _ => Cause::Unknown,
+            },
             arrivals: u128::from_le_bytes(arrivals),
             first: next.plus(u32::from(u16::from_be_bytes([b0, b1])).wrapping_neg()),
             wanted: [0; WANTED_BYTES / 8],

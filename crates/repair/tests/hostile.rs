@@ -34,7 +34,7 @@ fn run(
     let mut random = Random(seed);
     let mut sender = Sender::new(SenderConfig::new(160, LATENCY));
     let mut receiver = Receiver::new(ReceiverConfig { delivery, ..ReceiverConfig::new(160, LATENCY) });
-    sender.set_verdict(verdict);
+    receiver.set_verdict(verdict);
     let (mut path, mut count) = (BTreeSet::<(u64, u64, bool, Vec<u8>)>::new(), 0);
     let (mut delivered, mut out, mut sent) = (Vec::new(), Vec::new(), 0);
     for millisecond in 0..2_000_u64 {
@@ -111,7 +111,6 @@ proptest! {
         limited: bool,
     ) {
         let mut sender = Sender::new(SenderConfig::new(160, LATENCY));
-        sender.set_verdict(Cause::Radio);
         let (mut out, mut bytes, mut source) = (Vec::new(), 0_usize, 0_usize);
         let start = Instant::from_secs(1);
         if limited {
@@ -130,6 +129,7 @@ proptest! {
                 report.want(report.first.plus(i));
             }
             report.answer = *answer;
+            report.cause = Cause::Radio;
             report.arrivals = *arrivals;
             report.echo = random.word().is_multiple_of(2).then(|| next.plus(u32::MAX));
             report.hold = Duration::from_micros(u64::from(*hold) * 10);
@@ -168,7 +168,6 @@ proptest! {
 fn congestion_gets_no_parity() {
     for (verdict, has_parity) in [(Cause::Congestion, false), (Cause::Unknown, false), (Cause::Radio, true)] {
         let mut sender = Sender::new(SenderConfig::new(160, Duration::from_millis(60)));
-        sender.set_verdict(verdict);
         let (mut out, mut sent, mut random) = (Vec::new(), 0_u32, Random(4));
         let mut parity_early = 0;
         let mut lost = [false; 8_192];
@@ -187,6 +186,7 @@ fn congestion_gets_no_parity() {
                 // The state 50 ms ago: no repeat can be in time.
                 let next = Esi(sent - 50);
                 let mut report = Report::new(1 + (step % 200) as u8, next);
+                report.cause = verdict;
                 report.arrivals = (0..128)
                     .filter(|i| *i < next.0 && !lost[(next.0 - 1 - i) as usize])
                     .map(|i| 1 << i)

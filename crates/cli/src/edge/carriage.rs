@@ -221,9 +221,11 @@ impl Carriage {
             self.ledger.observe(observed);
         }
     }
-    /// The rate that congestion control allows now.
-    pub(crate) fn set_rate(&mut self, allowed: Option<DataRate>) {
+    /// The rate that congestion control allows now, and the age up to which a datagram that is sent arrives in time, where the
+    /// transport repairs within a latency.
+    pub(crate) fn set_limits(&mut self, allowed: Option<DataRate>, budget: Option<Duration>) {
         self.queue.set_rate(allowed);
+        self.queue.set_budget(budget);
     }
     /// Returns memory that traffic has left behind.
     pub(crate) fn shrink(&mut self) {

@@ -56,6 +56,8 @@ reasons! {
     Stale = "stale",
     /// No other frame refers to its frame, and the rate was short.
     Disposable = "disposable",
+    /// A frame to which its frame refers was dropped.
+    Undecodable = "undecodable",
     /// The queue was full.
     Overflow = "overflow",
     /// It did not fit a packet on the path.

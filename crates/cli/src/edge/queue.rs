@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use whimbrel_net::Mark;
+use whimbrel_net::{FrameRole, Mark};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::flow_kind::{Frame, Kind};
+use super::groups::Groups;
 use super::ledger::{Losses, Reason};
 
 /// The most datagrams and bytes that wait.
@@ -46,6 +47,9 @@ pub(crate) struct Queue {
     bytes: usize,
     /// Age at which a datagram is useless.
     stale: Duration,
+    /// Age up to which a datagram that is sent arrives in time, where the transport repairs within a latency.
+    budget: Option<Duration>,
+    groups: Groups,
     /// The last frame of each stream of which a packet was taken.
     begun: VecDeque<Frame>,
     /// The frame that the last taken packet has begun, and the one before it in its stream.
@@ -63,6 +67,8 @@ impl Queue {
             waiting: VecDeque::new(),
             bytes: 0,
             stale,
+            budget: None,
+            groups: Groups::default(),
             begun: VecDeque::new(),
             newly_begun: None,
             broken: VecDeque::new(),
@@ -90,13 +96,23 @@ impl Queue {
     pub(crate) fn set_rate(&mut self, allowed: Option<DataRate>) {
         self.allowed = allowed.filter(|rate| rate.as_bits_per_second() > 0.0);
     }
+    /// Age up to which a datagram that is sent arrives in time; `None` if the peer delivers at any time.
+    pub(crate) fn set_budget(&mut self, budget: Option<Duration>) {
+        self.budget = budget;
+    }
+    /// Age at which a datagram is useless.
+    fn time(&self) -> Duration {
+        self.budget.map_or(self.stale, |budget| budget.min(self.stale))
+    }
     /// Time until which a datagram is worth sending. Essential ones are for long, and what is left of a frame of which a
-    /// part was sent has more time: the part would have been sent in vain.
+    /// part was sent has more time if the peer delivers late data: the part would have been sent in vain.
     pub(crate) fn deadline(&self, waiting: &Waiting) -> Instant {
         let time = match waiting.kind {
             Kind::Essential => self.stale.max(ESSENTIAL_AGE),
-            Kind::Part { frame, .. } if self.begun.contains(&frame) => self.stale * 2,
-            _ => self.stale,
+            Kind::Part { frame, .. } if self.budget.is_none() && self.begun.contains(&frame) => {
+                self.stale * 2
+            }
+            _ => self.time(),
         };
         waiting.arrived + time
     }
@@ -105,6 +121,14 @@ impl Queue {
     pub(crate) fn push(&mut self, datagram: Waiting) {
         if self.is_broken(datagram.kind) {
             self.drops.datagrams[Reason::Stale] += 1;
+            return;
+        }
+        if let Kind::Part { frame, disposable } = datagram.kind
+            && !self.groups.on_packet(frame, datagram.mark.role == FrameRole::Start)
+        {
+            let reason = if disposable { Reason::Disposable } else { Reason::Undecodable };
+            self.drops.datagrams[reason] += 1;
+            self.note_dropped(frame);
             return;
         }
         while !self.waiting.is_empty()
@@ -196,7 +220,7 @@ impl Queue {
     /// that it has: others need that rate more.
     fn relieve(&mut self) {
         let Some(allowed) = self.allowed else { return };
-        while ByteCount::new(self.bytes as u64) / allowed > self.stale / 2 && self.has_several_frames() {
+        while ByteCount::new(self.bytes as u64) / allowed > self.time() / 2 && self.has_several_frames() {
             let found = self.waiting.iter().position(|waiting| match waiting.kind {
                 Kind::Part { frame, disposable: true } => !self.begun.contains(&frame),
                 _ => false,
@@ -215,17 +239,59 @@ impl Queue {
         let Some(dropped) = self.waiting.remove(index) else { return };
         self.bytes -= dropped.bytes.len();
         self.drops.datagrams[reason] += 1;
-        let Kind::Part { frame, .. } = dropped.kind else { return };
+        let Kind::Part { frame, disposable } = dropped.kind else { return };
+        self.note_dropped(frame);
+        self.drop_frames(
+            reason,
+            |waiting| matches!(waiting.kind, Kind::Part { frame: other, .. } if other == frame),
+        );
+        // A stream whose key frames do not fit the rate would send nothing, so that the rate would never grow.
+        let is_key = dropped.mark.role == FrameRole::Start;
+        if !disposable && !is_key && self.groups.may_break(frame) {
+            self.drop_rest(frame);
+        }
+    }
+    /// Counts a frame that is dropped, also what of it is still to come.
+    fn note_dropped(&mut self, frame: Frame) {
+        if self.broken.contains(&frame) {
+            return;
+        }
         self.drops.frames += 1;
         if self.broken.len() == MAX_BROKEN {
             self.broken.pop_front();
         }
         self.broken.push_back(frame);
+    }
+    /// Drops the rest of a group of frames: up to the next key frame, and what is to come if none waits.
+    fn drop_rest(&mut self, dropped: Frame) {
+        let mut left = Vec::new();
+        let mut is_over = false;
+        for waiting in &self.waiting {
+            let Kind::Part { frame, .. } = waiting.kind else { continue };
+            if !frame.is_of_stream(dropped) {
+                continue;
+            }
+            is_over |= waiting.mark.role == FrameRole::Start;
+            if !is_over && !left.contains(&frame) {
+                left.push(frame);
+            }
+        }
+        if !is_over {
+            self.groups.break_newest(dropped);
+        }
+        left.iter().for_each(|frame| self.note_dropped(*frame));
+        self.drop_frames(
+            Reason::Undecodable,
+            |waiting| matches!(waiting.kind, Kind::Part { frame, .. } if left.contains(&frame)),
+        );
+    }
+    /// Drops the datagrams for which `is_dropped` holds.
+    fn drop_frames(&mut self, reason: Reason, is_dropped: impl Fn(&Waiting) -> bool) {
         let (before, mut bytes) = (self.waiting.len(), 0);
         self.waiting.retain(|waiting| {
-            let stays = !matches!(waiting.kind, Kind::Part { frame: other, .. } if other == frame);
-            bytes += if stays { 0 } else { waiting.bytes.len() };
-            stays
+            let goes = is_dropped(waiting);
+            bytes += if goes { waiting.bytes.len() } else { 0 };
+            !goes
         });
         self.bytes -= bytes;
         self.drops.datagrams[reason] += (before - self.waiting.len()) as u64;

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::str::FromStr;
 
-use super::{Biaz, Inherent, LossDifferentiation, Omniscient, Parameters, Spike, Zbs, ZigZag};
+use super::{Biaz, Inherent, LossDifferentiation, Omniscient, Parameters, Zbs};
 
 /// Name of an algorithm, as spelled in configurations and commands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

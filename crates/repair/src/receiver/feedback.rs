@@ -10,6 +10,7 @@ use alloc::collections::VecDeque;
 
 use whimbrel_units::{Duration, Instant};
 
+use crate::channel::Cause;
 use crate::fecframe::Esi;
 use crate::wire::{AduHeader, Answer, Report};
 
@@ -55,6 +56,8 @@ struct Arriving {
 pub(super) struct Feedback {
     round_trip: Duration,
     is_measured: bool,
+    /// The classifier's verdict on the newest losses.
+    cause: Cause,
     newest: Option<(Esi, Instant)>,
     /// Bit i: the symbol `arrivals_end - 1 - i` arrived.
     arrivals: u128,
@@ -95,6 +98,7 @@ impl Feedback {
         Self {
             round_trip,
             is_measured: false,
+            cause: Cause::Unknown,
             newest: None,
             arrivals: 0,
             arrivals_end: Esi(0),
@@ -126,6 +130,9 @@ impl Feedback {
 
     pub(super) fn round_trip(&self) -> Duration {
         if self.is_measured { self.round_trip } else { Duration::ZERO }
+    }
+    pub(super) fn set_verdict(&mut self, verdict: Cause) {
+        self.cause = verdict;
     }
     pub(super) fn set_round_trip(&mut self, round_trip: Duration) {
         self.round_trip = round_trip;
@@ -379,6 +386,7 @@ impl Feedback {
             (report.echo, report.hold) = (Some(newest), now - at);
         }
         report.answer = self.answer;
+        report.cause = self.cause;
         // Symbols that only repair packets told of did not arrive.
         let ahead = next.since(self.arrivals_end).max(0);
         report.arrivals = if ahead < 128 { self.arrivals << ahead } else { 0 };

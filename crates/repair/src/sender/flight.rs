@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 
 use whimbrel_units::{Duration, Instant};
 
-use crate::channel::{Cause, Estimator};
+use crate::channel::Estimator;
 use crate::decision::{Choice, Plan};
 use crate::fecframe::Esi;
 use crate::wire::{AduHeader, Report};
@@ -65,6 +65,9 @@ pub(super) struct Flight {
     round_trip: Duration,
     variation: Duration,
     is_measured: bool,
+    /// Least round-trip time of this period and of the one before, and the end of this one.
+    least: [Duration; 2],
+    period_end: Instant,
     interval: Duration,
     /// What was sent until then is known or lost, by the newest report.
     horizon: Option<Instant>,
@@ -78,6 +81,8 @@ pub(super) struct Flight {
 
 /// Time for which the arrival of other packets is awaited before one counts as lost, besides the jitter.
 const TOLERANCE: Duration = Duration::from_micros(500);
+/// Period of the least round-trip time: the current and the previous one count.
+const LEAST_PERIOD: Duration = Duration::from_secs(10);
 /// From the end of a frame until the receiver notices a loss at its end.
 pub(super) const NOTICE: Duration = Duration::from_millis(1);
 
@@ -90,6 +95,8 @@ impl Flight {
             round_trip,
             variation: Duration::ZERO,
             is_measured: false,
+            least: [Duration::MAX; 2],
+            period_end: Instant::ZERO,
             interval: Duration::ZERO,
             horizon: None,
             report: None,
@@ -102,6 +109,14 @@ impl Flight {
 
     pub(super) fn round_trip(&self) -> Duration {
         self.round_trip
+    }
+    /// How much later than the fastest ones packets arrive now: the queue on the path.
+    pub(super) fn queueing(&self) -> Duration {
+        if self.is_measured {
+            self.round_trip.saturating_sub(self.least[0].min(self.least[1]))
+        } else {
+            Duration::ZERO
+        }
     }
     /// The time of a round: from one answer to the next.
     fn round(&self) -> Duration {
@@ -233,7 +248,7 @@ impl Flight {
         else {
             return false;
         };
-        self.measure(Duration::from_nanos(sample));
+        self.measure(now, Duration::from_nanos(sample));
         let horizon = echoed.sent + report.hold;
         self.horizon = Some(self.horizon.map_or(horizon, |before| before.max(horizon)));
         true
@@ -244,7 +259,12 @@ impl Flight {
     }
 
     /// RFC 6298, Section 2.
-    fn measure(&mut self, sample: Duration) {
+    fn measure(&mut self, now: Instant, sample: Duration) {
+        if now >= self.period_end {
+            self.period_end = now + LEAST_PERIOD;
+            self.least = [Duration::MAX, self.least[0]];
+        }
+        self.least[0] = self.least[0].min(sample);
         if !self.is_measured {
             self.is_measured = true;
             self.round_trip = sample;
@@ -255,8 +275,8 @@ impl Flight {
         self.round_trip = (self.round_trip * 7 + sample) / 8;
     }
 
-    /// Hands to the estimator which packets were lost, each once, when it is certain.
-    pub(super) fn record_losses(&mut self, report: &Report, verdict: Cause, estimator: &mut Estimator) {
+    /// Hands to the estimator which packets were lost and why, each once, when it is certain.
+    pub(super) fn record_losses(&mut self, report: &Report, estimator: &mut Estimator) {
         let Some(horizon) = self.horizon else { return };
         if self.recorded.since(self.first) < 0 {
             self.recorded = self.first;
@@ -269,7 +289,7 @@ impl Flight {
                 return;
             }
             if let Some(arrived) = report.arrived(esi) {
-                estimator.record((!arrived).then_some(verdict));
+                estimator.record((!arrived).then_some(report.cause));
             }
             self.recorded = esi.plus(1);
         }

@@ -2,6 +2,7 @@ use std::vec;
 use std::vec::Vec;
 
 use super::*;
+use crate::channel::Cause;
 
 const LATENCY: Duration = Duration::from_millis(125);
 

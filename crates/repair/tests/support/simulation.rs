@@ -153,7 +153,7 @@ pub(crate) fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
     let latency = row.budget - one_way;
     let mut sender = Sender::new(SenderConfig::new(160, latency));
     let mut receiver = Receiver::new(ReceiverConfig::new(160, latency));
-    sender.set_verdict(Cause::Radio);
+    receiver.set_verdict(Cause::Radio);
     let mut lossy = Lossy { loss: row.loss, random: Random(seed), is_bad: false, slot: 0, interval };
     let mut queue = Queue { events: BTreeMap::new(), count: 0 };
     let start = Instant::from_secs(10);

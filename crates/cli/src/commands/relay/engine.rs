@@ -196,8 +196,8 @@ impl<'a> Engine<'a> {
         let view = self.link.view();
         self.carriage.update(now, view.as_ref().map(|view| view.observed));
         let Some(view) = view else { return };
+        self.carriage.set_limits(view.allowed_rate_bps.map(DataRate::from_bits_per_second), view.budget);
         let state = self.state(view);
-        self.carriage.set_rate(state.allowed_rate_bps.map(DataRate::from_bits_per_second));
         let rate = state.encoder_rate_bps.filter(|_| self.options.remb);
         self.entry.set(state);
         // Streams that continue are noticed again.

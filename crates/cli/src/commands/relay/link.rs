@@ -39,6 +39,8 @@ pub(super) struct View {
     pub(super) paths: Vec<PathView>,
     /// Counters of repair; `None` if the ends have not agreed on it.
     pub(super) repair: Option<RepairView>,
+    /// Age up to which a datagram that is sent arrives in time, where repair limits the latency.
+    pub(super) budget: Option<Duration>,
 }
 
 /// The state of a path of a multipath connection.
@@ -184,6 +186,7 @@ impl Link {
             Self::Several { socket, .. } => socket.repair(),
         };
         view.repair = counts.map(RepairView::from);
+        view.budget = counts.map(|counts| counts.budget);
         Some(view)
     }
 }
@@ -218,6 +221,7 @@ fn single(snapshot: &ConnectionSnapshot) -> View {
         lost_wireless: snapshot.receiver.lost_wireless,
         paths: Vec::new(),
         repair: None,
+        budget: None,
     }
 }
 
@@ -246,6 +250,7 @@ fn several(snapshot: &MultipathSnapshot, scheduler: SchedulerKind) -> View {
         lost_wireless: used.iter().map(|subflow| subflow.connection.receiver.lost_wireless).sum(),
         paths,
         repair: None,
+        budget: None,
     }
 }
 

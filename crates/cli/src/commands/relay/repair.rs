@@ -23,7 +23,7 @@ pub(super) struct RepairView {
 }
 
 impl From<RepairCounts> for RepairView {
-    fn from(RepairCounts { sent, received }: RepairCounts) -> Self {
+    fn from(RepairCounts { sent, received, .. }: RepairCounts) -> Self {
         let extra = sent.repair_bytes + received.report_bytes;
         Self {
             repeats_sent: sent.repeats,

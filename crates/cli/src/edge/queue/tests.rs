@@ -200,3 +200,66 @@ fn a_frame_larger_than_the_queue_is_dropped_whole() {
     queue.shrink();
     assert!(queue.waiting.capacity() <= KEPT);
 }
+
+/// A frame of a group of `length`.
+fn in_group(number: u32, length: u32, arrived: Instant) -> Waiting {
+    let role = if number.is_multiple_of(length) { FrameRole::Start } else { FrameRole::Inner };
+    Waiting { mark: Mark { role, ..Mark::SINGLE }, ..part(number, false, arrived) }
+}
+
+#[test]
+fn the_rest_of_a_group_goes_with_a_frame_that_is_dropped() {
+    let mut queue = queue();
+    for number in 0..6 {
+        queue.push(in_group(number, 5, ms(u64::from(number))));
+    }
+    assert_eq!(rest(&mut queue, ms(5)), [0, 1, 2, 3, 4, 5]);
+    for number in 6..12 {
+        queue.push(in_group(number, 5, ms(u64::from(number))));
+    }
+    // Frame 6 is stale: 7 to 9 refer to it, 10 does not.
+    assert_eq!(rest(&mut queue, ms(206)), [10, 11]);
+    let lost = queue.take_drops();
+    assert_eq!((lost.datagrams[Reason::Stale], lost.datagrams[Reason::Undecodable], lost.frames), (1, 3, 4));
+    // What has not arrived yet is dropped as well, up to the next key frame.
+    queue.push(in_group(12, 5, ms(210)));
+    queue.push(in_group(13, 5, ms(220)));
+    assert_eq!(rest(&mut queue, ms(411)), [] as [u32; 0]);
+    for number in 14..17 {
+        queue.push(in_group(number, 5, ms(412)));
+    }
+    assert_eq!(rest(&mut queue, ms(413)), [15, 16]);
+    let lost = queue.take_drops();
+    assert_eq!((lost.datagrams[Reason::Stale], lost.datagrams[Reason::Undecodable], lost.frames), (1, 2, 3));
+}
+
+#[test]
+fn groups_that_do_not_end_and_key_frames_drop_nothing_else() {
+    let mut queue = queue();
+    for number in 0..10 {
+        queue.push(in_group(number, 1_000, ms(u64::from(number))));
+    }
+    assert_eq!(rest(&mut queue, ms(203)), [4, 5, 6, 7, 8, 9]);
+    let mut queue = self::queue();
+    for number in 0..6 {
+        queue.push(in_group(number, 5, ms(0)));
+    }
+    rest(&mut queue, ms(0));
+    (10..12).for_each(|number| queue.push(in_group(number, 5, ms(u64::from(number) * 10))));
+    assert_eq!(rest(&mut queue, ms(305)), [11]);
+    // After twice the length of the group before, no key frame is expected any more.
+    (12..40).for_each(|number| queue.push(in_group(number + 1_001, 1_000, ms(u64::from(number) * 10))));
+    assert_eq!(rest(&mut queue, ms(325)).len(), 27);
+}
+
+#[test]
+fn nothing_is_sent_that_the_peer_would_not_deliver() {
+    let mut queue = queue();
+    queue.set_budget(Some(Duration::from_millis(120)));
+    queue.push(part(1, false, ms(0)));
+    queue.push(part(1, false, ms(1)));
+    queue.push(part(2, false, ms(100)));
+    assert_eq!(queue.pop(ms(119)).map(|waiting| waiting.bytes[0]), Some(1));
+    assert_eq!(rest(&mut queue, ms(122)), [2]);
+    assert_eq!(drops(&mut queue), [1, 0, 0, 1]);
+}
