@@ -285,7 +285,7 @@ impl Receiver {
         }
         let asked_from = self.first_in_time(now);
         let next = self.decoder.next();
-        let mut report = self.feedback.begin(now, next);
+        let mut report = self.feedback.begin(now, next, |time| self.playout.due(time));
         report.lost = self.newest_lost;
         for esi in self.decoder.wanted().filter(|esi| esi.since(asked_from) >= 0) {
             if report.wanted_count() == 0 {

@@ -128,10 +128,10 @@ impl Sender {
     pub fn round_trip(&self) -> Duration {
         self.flight.round_trip()
     }
-    /// Age up to which a packet can be sent and arrives in time: the latency, less the queueing delay of the path.
+    /// Age up to which a packet can be sent and arrives in time: the shorter latency of both ends, less the queueing delay of the path.
     #[must_use]
     pub fn budget(&self) -> Duration {
-        self.config.latency.saturating_sub(self.flight.queueing())
+        self.flight.budget().map_or(self.config.latency, |budget| budget.min(self.config.latency))
     }
     /// The rate that the congestion control grants to source and repair together; `None` for no limit.
     pub fn set_granted_rate(&mut self, now: Instant, rate: Option<DataRate>) {

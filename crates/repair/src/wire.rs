@@ -30,6 +30,7 @@
 //! | next | 4 | the first symbol that is not known to exist |
 //! | echo | 2 | next minus the newest source symbol that arrived, 0 if none |
 //! | hold | 2 | time since its arrival in units of 64 us |
+//! | lead | 2 | time from its arrival until its delivery is due, in units of 64 us, negative if it was late |
 //! | answer | 1 | number of the newest answer that is complete |
 //! | lost | 3 | 1 and the number of the newest frame that was given up, or zeros; the first byte plus 2 or 4 if the newest losses are the radio's or congestion |
 //! | arrivals | 1 + n | number of bytes, at most 16, and bits: bit i of them, lowest first, is 1 if symbol next - 1 - i arrived as a source packet |
@@ -55,7 +56,7 @@ pub const REPAIR_OVERHEAD: usize = 1 + 2 + RepairId::LEN + ADUI_HEADER + ADU_HEA
 /// First byte of a report.
 pub const REPORT: u8 = 5;
 /// The longest report.
-pub const MAX_REPORT: usize = 14 + 1 + ARRIVAL_BYTES + 3 + WANTED_BYTES;
+pub const MAX_REPORT: usize = 16 + 1 + ARRIVAL_BYTES + 3 + WANTED_BYTES;
 
 const ARRIVAL_BYTES: usize = 16;
 const WANTED_BYTES: usize = 64;
@@ -270,6 +271,8 @@ pub struct Report {
     pub echo: Option<Esi>,
     /// The time since its arrival.
     pub hold: Duration,
+    /// Nanoseconds from its arrival until its delivery is due; negative if it was late.
+    pub lead: i64,
     /// The newest answer that is complete.
     pub answer: u8,
     /// The newest frame that was given up.
@@ -292,6 +295,7 @@ impl Report {
             next,
             echo: None,
             hold: Duration::ZERO,
+            lead: 0,
             answer: 0,
             lost: None,
             cause: Cause::Unknown,
@@ -339,6 +343,9 @@ impl Report {
         out.extend_from_slice(&echo.to_be_bytes());
         let hold = u16::try_from(self.hold.as_nanos() / HOLD_UNIT).unwrap_or(u16::MAX);
         out.extend_from_slice(&hold.to_be_bytes());
+        let lead = self.lead / HOLD_UNIT as i64;
+        let lead = lead.clamp(i16::MIN.into(), i16::MAX.into()) as i16;
+        out.extend_from_slice(&lead.to_be_bytes());
         out.push(self.answer);
         let [high, low] = self.lost.unwrap_or(0).to_be_bytes();
         let cause = match self.cause {
@@ -358,7 +365,7 @@ impl Report {
     }
 
     fn decode(bytes: &[u8], short: WireError) -> Result<Self, WireError> {
-        let (&[number, n0, n1, n2, n3, e0, e1, h0, h1, answer, marks, l0, l1], rest) =
+        let (&[number, n0, n1, n2, n3, e0, e1, h0, h1, d0, d1, answer, marks, l0, l1], rest) =
             bytes.split_first_chunk().ok_or(short)?;
         let next = Esi(u32::from_be_bytes([n0, n1, n2, n3]));
         let (mut arrivals, mut wanted) = ([0; ARRIVAL_BYTES], [0; WANTED_BYTES]);
@@ -374,6 +381,7 @@ impl Report {
             next,
             echo: (echo > 0).then(|| next.plus(u32::from(echo).wrapping_neg())),
             hold: Duration::from_nanos(u64::from(u16::from_be_bytes([h0, h1])) * HOLD_UNIT),
+            lead: i64::from(i16::from_be_bytes([d0, d1])) * HOLD_UNIT as i64,
             answer,
             lost: (marks & 1 == 1).then(|| u16::from_be_bytes([l0, l1])),
             cause: match marks & 6 {

@@ -129,7 +129,7 @@ proptest! {
                 report.want(report.first.plus(i));
             }
             report.answer = *answer;
-            report.cause = Cause::Radio;
+            (report.cause, report.lead) = (Cause::Radio, random.word() as i32 as i64);
             report.arrivals = *arrivals;
             report.echo = random.word().is_multiple_of(2).then(|| next.plus(u32::MAX));
             report.hold = Duration::from_micros(u64::from(*hold) * 10);
@@ -186,7 +186,7 @@ fn congestion_gets_no_parity() {
                 // The state 50 ms ago: no repeat can be in time.
                 let next = Esi(sent - 50);
                 let mut report = Report::new(1 + (step % 200) as u8, next);
-                report.cause = verdict;
+                (report.cause, report.lead) = (verdict, 60_000_000);
                 report.arrivals = (0..128)
                     .filter(|i| *i < next.0 && !lost[(next.0 - 1 - i) as usize])
                     .map(|i| 1 << i)

@@ -59,6 +59,8 @@ pub(super) struct Feedback {
     /// The classifier's verdict on the newest losses.
     cause: Cause,
     newest: Option<(Esi, Instant)>,
+    /// The time stamp of the newest original.
+    newest_time: u32,
     /// Bit i: the symbol `arrivals_end - 1 - i` arrived.
     arrivals: u128,
     arrivals_end: Esi,
@@ -100,6 +102,7 @@ impl Feedback {
             is_measured: false,
             cause: Cause::Unknown,
             newest: None,
+            newest_time: 0,
             arrivals: 0,
             arrivals_end: Esi(0),
             arriving: None,
@@ -154,6 +157,9 @@ impl Feedback {
         misses_in_frame: bool,
     ) {
         self.note_arrival(now, esi, before);
+        if self.newest == Some((esi, now)) {
+            self.newest_time = header.time;
+        }
         self.since += 1;
         self.silent = 0;
         self.note_frame(now, esi, header);
@@ -378,12 +384,14 @@ impl Feedback {
     }
 
     /// A report without its wanted symbols.
-    pub(super) fn begin(&mut self, now: Instant, next: Esi) -> Report {
+    pub(super) fn begin(&mut self, now: Instant, next: Esi, due: impl Fn(u32) -> Option<Instant>) -> Report {
         self.number = if self.number == u8::MAX { 1 } else { self.number + 1 };
         self.sent[usize::from(self.number) % 16] = (self.number, now);
         let mut report = Report::new(self.number, next);
         if let Some((newest, at)) = self.newest {
             (report.echo, report.hold) = (Some(newest), now - at);
+            let due = due(self.newest_time).unwrap_or(at);
+            report.lead = due.as_nanos().wrapping_sub(at.as_nanos()).cast_signed();
         }
         report.answer = self.answer;
         report.cause = self.cause;

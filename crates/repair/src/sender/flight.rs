@@ -14,6 +14,7 @@ use crate::wire::{AduHeader, Report};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
     pub(super) sent: Instant,
+    captured: Instant,
     /// When it was sent last, and in which answer.
     again: Option<(Instant, u8)>,
 }
@@ -65,9 +66,8 @@ pub(super) struct Flight {
     round_trip: Duration,
     variation: Duration,
     is_measured: bool,
-    /// Least round-trip time of this period and of the one before, and the end of this one.
-    least: [Duration; 2],
-    period_end: Instant,
+    /// Smoothed age up to which a packet could have been sent to arrive in time; `None` until the first report.
+    budget: Option<Duration>,
     interval: Duration,
     /// What was sent until then is known or lost, by the newest report.
     horizon: Option<Instant>,
@@ -81,8 +81,6 @@ pub(super) struct Flight {
 
 /// Time for which the arrival of other packets is awaited before one counts as lost, besides the jitter.
 const TOLERANCE: Duration = Duration::from_micros(500);
-/// Period of the least round-trip time: the current and the previous one count.
-const LEAST_PERIOD: Duration = Duration::from_secs(10);
 /// From the end of a frame until the receiver notices a loss at its end.
 pub(super) const NOTICE: Duration = Duration::from_millis(1);
 
@@ -95,8 +93,7 @@ impl Flight {
             round_trip,
             variation: Duration::ZERO,
             is_measured: false,
-            least: [Duration::MAX; 2],
-            period_end: Instant::ZERO,
+            budget: None,
             interval: Duration::ZERO,
             horizon: None,
             report: None,
@@ -110,13 +107,9 @@ impl Flight {
     pub(super) fn round_trip(&self) -> Duration {
         self.round_trip
     }
-    /// How much later than the fastest ones packets arrive now: the queue on the path.
-    pub(super) fn queueing(&self) -> Duration {
-        if self.is_measured {
-            self.round_trip.saturating_sub(self.least[0].min(self.least[1]))
-        } else {
-            Duration::ZERO
-        }
+    /// Age up to which a packet can be sent and arrives in time, by the reports.
+    pub(super) fn budget(&self) -> Option<Duration> {
+        self.budget
     }
     /// The time of a round: from one answer to the next.
     fn round(&self) -> Duration {
@@ -173,7 +166,7 @@ impl Flight {
         if self.packets.is_empty() {
             self.first = esi;
         }
-        self.packets.push_back(Packet { sent: now, again: None });
+        self.packets.push_back(Packet { sent: now, captured, again: None });
         if let Some(frame) = self.frames.back_mut() {
             frame.packets += 1;
             frame.ended = header.is_last.then_some(now);
@@ -248,7 +241,10 @@ impl Flight {
         else {
             return false;
         };
-        self.measure(now, Duration::from_nanos(sample));
+        self.measure(Duration::from_nanos(sample));
+        let waited = echoed.sent.saturating_since(echoed.captured).as_nanos() as i64;
+        let budget = Duration::from_nanos(u64::try_from(waited.saturating_add(report.lead)).unwrap_or(0));
+        self.budget = Some(self.budget.map_or(budget, |before| (before * 3 + budget) / 4));
         let horizon = echoed.sent + report.hold;
         self.horizon = Some(self.horizon.map_or(horizon, |before| before.max(horizon)));
         true
@@ -259,12 +255,7 @@ impl Flight {
     }
 
     /// RFC 6298, Section 2.
-    fn measure(&mut self, now: Instant, sample: Duration) {
-        if now >= self.period_end {
-            self.period_end = now + LEAST_PERIOD;
-            self.least = [Duration::MAX, self.least[0]];
-        }
-        self.least[0] = self.least[0].min(sample);
+    fn measure(&mut self, sample: Duration) {
         if !self.is_measured {
             self.is_measured = true;
             self.round_trip = sample;
