@@ -244,8 +244,8 @@ int whimbrel_config_receive_queue(whimbrel_config *config,
 // Sets the time after which a peer without any sign of life is given up. The default is a minute.
 int whimbrel_config_idle_timeout(whimbrel_config *config, uint32_t timeout_ms);
 
-// Repairs lost datagrams, and delivers in order, `latency_ms` after the fastest datagrams would arrive. Both ends need it, with the same
-// value; three to four round-trip times are enough. Datagrams that are not repaired in time are lost.
+// Repairs lost datagrams, and delivers in order, at most `latency_ms` later than the fastest datagrams arrive. Both ends need it, with the
+// same value; three to four round-trip times are enough. Datagrams that are not repaired in time are lost.
 int whimbrel_config_latency(whimbrel_config *config,
                             uint32_t latency_ms);
 

@@ -345,8 +345,8 @@ pub unsafe extern "C" fn whimbrel_config_idle_timeout(
     }
 }
 
-/// Repairs lost datagrams, and delivers in order, `latency_ms` after the fastest datagrams would arrive. Both ends need it, with the same
-/// value; three to four round-trip times are enough. Datagrams that are not repaired in time are lost.
+/// Repairs lost datagrams, and delivers in order, at most `latency_ms` later than the fastest datagrams arrive. Both ends need it, with the
+/// same value; three to four round-trip times are enough. Datagrams that are not repaired in time are lost.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.

@@ -43,8 +43,8 @@ impl Setup {
         });
         Self { config, above }
     }
-    /// The same with [repair](Self::repaired) at a constant latency, if one is given: time from the arrival of the fastest datagrams to
-    /// the delivery.
+    /// The same with [repair](Self::repaired), if a latency is given: datagrams are delivered in order, and at most that much later than the
+    /// fastest ones arrive.
     #[must_use]
     pub fn with_latency(self, latency: Option<Duration>) -> Self {
         match latency {

@@ -37,8 +37,7 @@ const DEPTH: usize = 2;
 /// Repair of a connection's datagrams.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RepairConfig {
-    /// Time from the arrival of the fastest datagrams to the delivery, which repair may use: the latency is that of the path and this
-    /// one.
+    /// Time that repair may use, from the arrival of the fastest datagrams on: the greatest latency is that of the path and this one.
     pub latency: Duration,
     /// When datagrams are delivered.
     pub delivery: Delivery,
@@ -50,9 +49,9 @@ pub struct RepairConfig {
 }
 
 impl RepairConfig {
-    /// Delivery in order, at a constant latency.
+    /// Delivery in order, as early as possible.
     pub fn new(latency: Duration) -> Self {
-        Self { latency, delivery: Delivery::Constant, queue: 1024, skips_broken_groups: false }
+        Self { latency, delivery: Delivery::Early, queue: 1024, skips_broken_groups: false }
     }
 }
 

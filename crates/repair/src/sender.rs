@@ -129,9 +129,12 @@ impl Sender {
         self.flight.round_trip()
     }
     /// Age up to which a packet can be sent and arrives in time: the shorter latency of both ends, less the queueing delay of the path.
+    ///
+    /// At least a quarter of the latency: fresh data are always sent, since without them no report would tell that the queue is gone.
     #[must_use]
     pub fn budget(&self) -> Duration {
-        self.flight.budget().map_or(self.config.latency, |budget| budget.min(self.config.latency))
+        let latency = self.config.latency;
+        self.flight.budget().map_or(latency, |budget| budget.clamp(latency / 4, latency))
     }
     /// The rate that the congestion control grants to source and repair together; `None` for no limit.
     pub fn set_granted_rate(&mut self, now: Instant, rate: Option<DataRate>) {

@@ -375,8 +375,8 @@ class _Options(TypedDict, total=False):
         receive_queue: unread datagrams that are kept; beyond it the oldest is dropped.
         idle_timeout: seconds after which a silent peer is given up; None for never.
         mobile: offers to freeze the connection over outages, and to move the client to other addresses.
-        latency: repairs lost datagrams, and delivers in order, so many seconds after the fastest datagrams
-            would arrive; both ends need it, with the same value. Three to four round-trip times are enough.
+        latency: repairs lost datagrams, and delivers in order, at most so many seconds later than the fastest
+            datagrams arrive; both ends need it, with the same value. Three to four round-trip times are enough.
     """
 
     service_code: int

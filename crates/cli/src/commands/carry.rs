@@ -8,7 +8,7 @@ use whimbrel_net::{Dscp, HostPort, Scheme};
 use whimbrel_units::Duration;
 
 use super::perf::handover::RestartRule;
-use super::relay::{Far, LinkArgs, Near, Options, connect, listen};
+use super::relay::{Far, LinkArgs, Near, Options, connect, listen, repair, stale};
 use crate::edge::address::{Place, parse_from, parse_own, parse_server, parse_to};
 use crate::edge::parts::Room;
 use crate::exit::Failure;
@@ -91,13 +91,13 @@ struct ReceiveArgs {
 
 #[derive(Debug, Args)]
 struct CommonArgs {
-    /// Drop a datagram that congestion control holds back for longer.
-    #[arg(long, value_name = "DELAY", default_value = "200ms", value_parser = parse_delay)]
-    stale: Duration,
-    /// Repair lost datagrams, and deliver in order, this long after the fastest datagrams would arrive. Both ends need it, with the same
-    /// value; three to four round-trip times are enough.
+    /// Drop a datagram that congestion control holds back for longer [default: the latency, 200ms without repair]
     #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
-    latency: Option<Duration>,
+    stale: Option<Duration>,
+    /// Repair lost datagrams within this time, and deliver in order; without losses nothing waits. The shorter one of both ends
+    /// counts; three to four round-trip times are enough, and 0 repairs nothing.
+    #[arg(long, value_name = "DELAY", default_value = "150ms", value_parser = parse_delay)]
+    latency: Duration,
     /// Restart of this end's data after a freeze (CCIDs 3 and 4) [default: following]
     #[arg(long, value_name = "RULE", value_enum)]
     restart: Option<RestartRule>,
@@ -112,8 +112,8 @@ struct CommonArgs {
 impl CommonArgs {
     fn options(&self) -> Options {
         Options {
-            stale: self.latency.unwrap_or(self.stale),
-            latency: self.latency,
+            stale: stale(self.stale, self.latency),
+            latency: repair(self.latency),
             restart: self.restart,
             video: None,
             remb: false,

@@ -46,6 +46,8 @@ const SERVICE_CODE: &str = "wrly";
 const SECURED_SERVICE_CODE: &str = "wrls";
 /// Silence after which the other end counts as dead.
 const IDLE_LIMIT: Duration = Duration::from_secs(30);
+/// Age at which a datagram is dropped where nothing is repaired.
+const STALE: Duration = Duration::from_millis(200);
 /// Datagrams in DCCP's own queue: few, as the relay's queue decides what is sent next.
 const QUEUE: usize = 4;
 
@@ -124,6 +126,16 @@ fn config(is_secured: bool, restart: Option<RestartRule>) -> Config {
 /// The configuration of a multipath connection.
 pub(super) fn several_paths(scheduler: SchedulerKind) -> MultipathConfig {
     MultipathConfig::default().scheduler(scheduler).orphan_timeout(IDLE_LIMIT)
+}
+
+/// The latency of repair; 0 is none.
+pub(super) fn repair(latency: Duration) -> Option<Duration> {
+    Some(latency).filter(|latency| !latency.is_zero())
+}
+
+/// Age at which a datagram is dropped: if none is given, the latency of repair, or [`STALE`].
+pub(super) fn stale(given: Option<Duration>, latency: Duration) -> Duration {
+    given.or(repair(latency)).unwrap_or(STALE)
 }
 
 /// Reads the name of a codec.

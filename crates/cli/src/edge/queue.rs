@@ -54,6 +54,8 @@ pub(crate) struct Queue {
     begun: VecDeque<Frame>,
     /// The frame that the last taken packet has begun, and the one before it in its stream.
     newly_begun: Option<(Frame, Option<Frame>)>,
+    /// When a packet of a frame was taken last, and the time before.
+    taken: [Option<Instant>; 2],
     /// Frames that are dropped.
     broken: VecDeque<Frame>,
     /// The rate that congestion control allows.
@@ -71,6 +73,7 @@ impl Queue {
             groups: Groups::default(),
             begun: VecDeque::new(),
             newly_begun: None,
+            taken: [None; 2],
             broken: VecDeque::new(),
             allowed: None,
             drops: Drops::default(),
@@ -161,11 +164,13 @@ impl Queue {
         }
     }
     /// `true` if a datagram begins a frame that cannot be sent completely in time, and another one of its stream waits. The only
-    /// frame of a stream is sent in any case: without data the rate would not grow, and a stream of large frames would have
-    /// to give way to small ones for ever.
+    /// frame of a stream is sent in any case, and one after a pause: without data the rate would not grow, and a stream of large
+    /// frames would have to give way to small ones for ever.
     fn is_too_long(&self, now: Instant, oldest: &Waiting) -> bool {
         let (Kind::Part { frame, .. }, Some(allowed)) = (oldest.kind, self.allowed) else { return false };
-        if self.begun.contains(&frame)
+        let was_idle = self.taken[0].is_some_and(|taken| now.saturating_since(taken) > self.time());
+        if was_idle
+            || self.begun.contains(&frame)
             || !self.frames().any(|other| other.is_of_stream(frame) && other != frame)
         {
             return false;
@@ -193,6 +198,9 @@ impl Queue {
         let taken = self.waiting.pop_front()?;
         self.bytes -= taken.bytes.len();
         self.newly_begun = None;
+        if let Kind::Part { .. } = taken.kind {
+            self.taken = [Some(now), self.taken[0]];
+        }
         if let Kind::Part { frame, .. } = taken.kind
             && !self.begun.contains(&frame)
         {
@@ -211,6 +219,9 @@ impl Queue {
         if let Some((frame, before)) = self.newly_begun.take() {
             self.begun.retain(|begun| *begun != frame);
             self.begun.extend(before);
+        }
+        if let Kind::Part { .. } = datagram.kind {
+            self.taken = [self.taken[1]; 2];
         }
         self.bytes += datagram.bytes.len();
         self.waiting.push_front(datagram);

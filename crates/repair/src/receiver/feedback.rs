@@ -16,6 +16,8 @@ use crate::wire::{AduHeader, Answer, Report};
 
 /// What expected packets may be late without a report, besides the jitter.
 const MARGIN: Duration = Duration::from_millis(1);
+/// From a report that asks for something to the same again: a lost report costs a round trip, of which there are few.
+const AGAIN: Duration = Duration::from_millis(4);
 /// The least time between reports.
 const SPACING: Duration = Duration::from_micros(500);
 /// Reports without another reason: after this time, or after so many packets.
@@ -85,6 +87,8 @@ pub(super) struct Feedback {
     /// When the rest of an answer should have arrived.
     answer_due: Option<Instant>,
     rare_due: Option<Instant>,
+    /// When a report that asked for something is said again.
+    again_due: Option<Instant>,
     silent: u32,
     last: Option<Instant>,
     since: u32,
@@ -121,6 +125,7 @@ impl Feedback {
             tail: (Esi(0), Esi(0)),
             answer_due: None,
             rare_due: None,
+            again_due: None,
             silent: 0,
             last: None,
             since: 0,
@@ -343,6 +348,7 @@ impl Feedback {
         let tail = is_over(&mut self.tail_due);
         let answer = is_over(&mut self.answer_due);
         let rare = is_over(&mut self.rare_due);
+        let said_again = is_over(&mut self.again_due);
         let frame = self.frame_due.is_some_and(|due| due <= now);
         if frame {
             self.silent += 1;
@@ -366,7 +372,10 @@ impl Feedback {
         if tail {
             self.ask(self.tail.0, self.tail.1, now);
         }
-        if answer || rare || again {
+        if again {
+            self.again_due = Some(now + AGAIN);
+        }
+        if answer || rare || again || said_again {
             self.report_at(now);
         }
     }
@@ -379,8 +388,9 @@ impl Feedback {
     pub(super) fn due(&self) -> Option<Instant> {
         let spaced = self.last.map_or(Instant::ZERO, |last| last + SPACING);
         let awaited = self.awaited.iter().map(|awaited| awaited.due).min();
-        let timers = [self.now_due, self.tail_due, self.frame_due, self.answer_due, awaited, self.rare_due];
-        timers.into_iter().flatten().min().map(|due| due.max(spaced))
+        let timers =
+            [self.now_due, self.tail_due, self.frame_due, self.answer_due, self.rare_due, self.again_due];
+        timers.into_iter().chain([awaited]).flatten().min().map(|due| due.max(spaced))
     }
 
     /// A report without its wanted symbols.
@@ -408,6 +418,9 @@ impl Feedback {
         self.now_due = None;
         self.rare_due = Some(now + RARELY);
         let due = now + self.round_trip + self.margin();
+        if !self.asking.is_empty() {
+            self.again_due = Some(now + AGAIN);
+        }
         while let Some((first, last)) = self.asking.pop_front() {
             if self.awaited.len() >= MOST_AWAITED {
                 self.awaited.pop_front();

@@ -320,7 +320,12 @@ impl Flight {
         Missing { needed: lost.saturating_sub(under_way), span, is_observed }
     }
 
+    /// The receiver awaits an original for as long as its arrivals vary before it reports: its report counts at once.
     fn must_have_arrived(&self, sent: Instant) -> bool {
+        self.horizon.is_some_and(|horizon| sent + TOLERANCE <= horizon)
+    }
+    /// It awaits no repeat: one may be on its way.
+    fn repeat_must_have_arrived(&self, sent: Instant) -> bool {
         self.horizon.is_some_and(|horizon| sent + self.tolerance() <= horizon)
     }
     fn is_lost(&self, esi: Esi, packet: &Packet, report: &Report) -> bool {
@@ -330,7 +335,7 @@ impl Flight {
     fn is_under_way(&self, sent: Option<(Instant, u8)>, report: &Report) -> bool {
         sent.is_some_and(|(at, answer)| {
             let is_complete = report.answer != 0 && report.answer.wrapping_sub(answer) as i8 >= 0;
-            !is_complete && !self.must_have_arrived(at)
+            !is_complete && !self.repeat_must_have_arrived(at)
         })
     }
 

@@ -9,7 +9,7 @@ use whimbrel_rtp::Codec;
 use whimbrel_units::Duration;
 
 use super::follow::LinkArgs;
-use super::{Far, Near, Options, PathSpec, check, parse_codec, parse_scheduler};
+use super::{Far, Near, Options, PathSpec, check, parse_codec, parse_scheduler, repair, stale};
 use crate::commands::perf::handover::RestartRule;
 use crate::edge::address::{Place, parse_from, parse_own, parse_server, parse_to};
 use crate::edge::flow::{MAX_FLOWS, MAX_PORTS};
@@ -67,7 +67,8 @@ pub(super) struct ListenArgs {
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
     bind: Option<SocketAddr>,
     /// Distinguish losses on a radio from congestion losses, and slow down for the latter only (CCIDs 3 and 4):
-    /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits its effect.
+    /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits its effect [default: spike with
+    /// repair, none without]
     #[arg(long, value_name = "SCHEME")]
     lda: Option<Scheme>,
     /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this time
@@ -88,13 +89,14 @@ pub(super) struct ListenArgs {
 
 #[derive(Debug, Args)]
 struct CommonArgs {
-    /// Drop a datagram that congestion control holds back for longer, and the frame of which it is a part.
-    #[arg(long, value_name = "DELAY", default_value = "200ms", value_parser = parse_delay)]
-    stale: Duration,
-    /// Repair lost datagrams, and deliver in order, this long after the fastest datagrams would arrive: frames are whole on paths that
-    /// lose packets. Both ends need it, with the same value; three to four round-trip times are enough.
+    /// Drop a datagram that congestion control holds back for longer, and the frame of which it is a part [default: the latency,
+    /// 200ms without repair]
     #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
-    latency: Option<Duration>,
+    stale: Option<Duration>,
+    /// Repair lost datagrams within this time, and deliver in order; without losses nothing waits. The shorter one of both ends
+    /// counts; three to four round-trip times are enough, and 0 repairs nothing.
+    #[arg(long, value_name = "DELAY", default_value = "150ms", value_parser = parse_delay)]
+    latency: Duration,
     /// The codec of the RTP streams to send: keep parameter sets, and drop frames without references first.
     #[arg(long, value_name = "CODEC", value_parser = parse_codec())]
     video: Option<Codec>,
@@ -131,8 +133,8 @@ struct CommonArgs {
 impl CommonArgs {
     fn options(&self) -> Options {
         Options {
-            stale: self.latency.unwrap_or(self.stale),
-            latency: self.latency,
+            stale: stale(self.stale, self.latency),
+            latency: repair(self.latency),
             restart: self.restart,
             video: self.video,
             remb: self.remb,
