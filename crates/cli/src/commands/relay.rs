@@ -6,6 +6,7 @@
 mod args;
 mod arrivals;
 mod connect;
+mod encoder;
 mod engine;
 mod feedback;
 mod follow;

@@ -12,6 +12,7 @@ use whimbrel_rtp::Remb;
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::Options;
+use super::encoder::{EncoderRate, Room};
 use super::feedback::Feedback;
 use super::follow::{Change, Follow};
 use super::link::{Link, View};
@@ -59,6 +60,7 @@ pub(super) struct Engine<'a> {
     updated: Instant,
     /// The user knows that nothing listens for some datagrams.
     is_told: bool,
+    encoder: EncoderRate,
 }
 
 impl<'a> Engine<'a> {
@@ -80,6 +82,7 @@ impl<'a> Engine<'a> {
             feedback: options.transport_cc.map(|extension| Feedback::new(extension, OWN_SSRC)),
             updated: link.now(),
             is_told: false,
+            encoder: EncoderRate::default(),
         }
     }
 
@@ -197,7 +200,8 @@ impl<'a> Engine<'a> {
         self.carriage.update(now, view.as_ref().map(|view| view.observed));
         let Some(view) = view else { return };
         self.carriage.set_limits(view.allowed_rate_bps.map(DataRate::from_bits_per_second), view.budget);
-        let state = self.state(view);
+        let encoder_rate = self.encoder_rate(&view);
+        let state = self.state(view, encoder_rate);
         let rate = state.encoder_rate_bps.filter(|_| self.options.remb);
         self.entry.set(state);
         // Streams that continue are noticed again.
@@ -239,19 +243,27 @@ impl<'a> Engine<'a> {
         Figures { sums: ledger.sums(), delay, has_reports: ledger.has_reports() }
     }
 
-    fn state(&self, view: View) -> Connection {
+    /// The rate for encoders, in bit/s: what the path carries in time, less headers and repair.
+    fn encoder_rate(&mut self, view: &View) -> Option<f64> {
+        let room = self.options.latency.zip(view.budget).zip(view.delivered_bps);
+        let room = room.map(|((latency, budget), delivered_bps)| Room { budget, latency, delivered_bps });
+        let rate = self.encoder.update(view.allowed_rate_bps?, room);
+        let around = HEADER as f64 + if self.link.peer().is_some() { RECORD } else { 0.0 };
+        let size = self.carriage.average_size();
+        let repair = view.repair.as_ref().map_or(0.0, |repair| repair.overhead);
+        Some(rate * (size - RTP_HEADER).max(1.0) / ((size + around).max(1.0) * (1.0 + repair)))
+    }
+
+    fn state(&self, view: View, encoder_rate_bps: Option<f64>) -> Connection {
         let allowed = view.allowed_rate_bps;
         let key = self.link.peer();
-        let around = HEADER as f64 + if key.is_some() { RECORD } else { 0.0 };
-        let size = self.carriage.average_size();
-        let share = (size - RTP_HEADER).max(1.0) / (size + around).max(1.0);
         let Figures { sums, delay, has_reports } = self.figures(&view);
         let queue = self.carriage.queue();
         Connection {
             peer: self.peer,
             key,
             allowed_rate_bps: allowed,
-            encoder_rate_bps: allowed.map(|rate| rate * share),
+            encoder_rate_bps,
             rtt_s: view.rtt.map(Duration::as_secs_f64),
             delay_s: delay,
             has_reports,
@@ -266,10 +278,11 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn report(&self, lines: &mut Lines) -> anyhow::Result<()> {
+    fn report(&mut self, lines: &mut Lines) -> anyhow::Result<()> {
         let Some(view) = self.link.view() else { return Ok(()) };
         lines.interval_of(&view, &self.figures(&view))?;
-        self.entry.set(self.state(view));
+        let encoder_rate = self.encoder_rate(&view);
+        self.entry.set(self.state(view, encoder_rate));
         Ok(())
     }
 }

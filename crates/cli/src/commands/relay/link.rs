@@ -41,6 +41,8 @@ pub(super) struct View {
     pub(super) repair: Option<RepairView>,
     /// Age up to which a datagram that is sent arrives in time, where repair limits the latency.
     pub(super) budget: Option<Duration>,
+    /// The rate at which this end's data arrive, by the peer's reports, in bit/s.
+    pub(super) delivered_bps: Option<f64>,
 }
 
 /// The state of a path of a multipath connection.
@@ -222,6 +224,7 @@ fn single(snapshot: &ConnectionSnapshot) -> View {
         paths: Vec::new(),
         repair: None,
         budget: None,
+        delivered_bps: snapshot.sender.receive_rate.map(DataRate::as_bits_per_second),
     }
 }
 
@@ -251,6 +254,7 @@ fn several(snapshot: &MultipathSnapshot, scheduler: SchedulerKind) -> View {
         paths,
         repair: None,
         budget: None,
+        delivered_bps: None,
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) struct RepairView {
     /// Coded packets that this end sent.
     coded_sent: u64,
     /// Bytes of repeats, coded packets and reports that this end sent, divided by the bytes of its datagrams.
-    overhead: f64,
+    pub(super) overhead: f64,
     /// Datagrams of the other end that repeats brought.
     repeated: u64,
     /// Datagrams of the other end that the code restored.

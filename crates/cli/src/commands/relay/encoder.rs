@@ -1,0 +1,67 @@
+//! The rate that encoders are told.
+//!
+//! Congestion control allows what the path carries, and on most paths learns that it is less when a queue overflows: seconds after the
+//! first frame was late. With repair, reports tell how much of the latency the queue on the path takes. An encoder that follows
+//! the rate keeps that queue short.
+
+use whimbrel_units::Duration;
+
+/// Share of the latency that is left when the rate has to fall.
+const SHORT: f64 = 0.6;
+/// Part of the delivered rate that empties the queue.
+const FALL: f64 = 0.85;
+/// Growth of the rate per update.
+const GROWTH: f64 = 1.02;
+
+/// What limits the rate of an encoder, besides the allowed one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Room {
+    /// Age up to which a datagram that is sent arrives in time.
+    pub(super) budget: Duration,
+    /// The same on an empty path.
+    pub(super) latency: Duration,
+    /// The rate that arrives, in bit/s.
+    pub(super) delivered_bps: f64,
+}
+
+/// The rate for encoders, between updates.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EncoderRate {
+    /// The present limit in bit/s; `None` while there was no queue.
+    limit: Option<f64>,
+}
+
+impl EncoderRate {
+    /// The rate in bit/s where congestion control allows `allowed`.
+    pub(super) fn update(&mut self, allowed: f64, room: Option<Room>) -> f64 {
+        let Some(Room { budget, latency, delivered_bps }) = room else { return allowed };
+        let is_short = budget.as_secs_f64() < SHORT * latency.as_secs_f64();
+        let limit = self.limit.unwrap_or(f64::INFINITY);
+        let limit = if is_short { limit.min(FALL * delivered_bps) } else { limit * GROWTH };
+        self.limit = Some(limit).filter(|limit| *limit < allowed);
+        limit.min(allowed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_lowers_the_rate_below_what_arrives_and_it_grows_again() {
+        let room = |budget| {
+            let latency = Duration::from_millis(120);
+            Some(Room { budget: Duration::from_millis(budget), latency, delivered_bps: 1e6 })
+        };
+        let mut rate = EncoderRate::default();
+        assert_eq!(rate.update(5e6, None), 5e6);
+        assert_eq!(rate.update(5e6, room(100)), 5e6);
+        assert_eq!(rate.update(5e6, room(71)), 0.85e6);
+        // A lower limit is not raised by a queue that is still there.
+        assert_eq!(rate.update(0.5e6, room(72)), 0.5e6);
+        assert_eq!(rate.update(5e6, room(120)), 5e6);
+        assert_eq!(rate.update(5e6, room(30)), 0.85e6);
+        let grown = (0..35).map(|_| rate.update(5e6, room(120))).last().unwrap_or(0.0);
+        assert!((1.69e6..1.71e6).contains(&grown), "{grown}");
+    }
+}
