@@ -3,17 +3,25 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use whimbrel_proto::endpoint::{EndpointEvent, Held};
+use whimbrel_proto::endpoint::{Address, EndpointEvent, Held};
+use whimbrel_proto::layer::Step;
 use whimbrel_proto::repair::RepairCounts;
-use whimbrel_proto::{Connection, ConnectionHandle, Datagram, DatagramId, Endpoint, SendError};
+use whimbrel_proto::{
+    Connection, ConnectionHandle, ConnectionSnapshot, Datagram, DatagramId, Endpoint, SendError,
+};
 use whimbrel_units::Instant;
 use whimbrel_wire::ServiceCode;
+use whimbrel_wire::option::data_dropped::DropCode;
 
+use crate::Received;
+use crate::carrier::{PathError, Quoted};
 use crate::delivery::Delivery;
-use crate::dtls::{Layer, LayerEvent};
+use crate::dtls::{Fingerprint, Layer, LayerEvent};
 use crate::kind::Kind;
 use crate::layers::{Above, Layers};
 use crate::mailbox::Mailbox;
+use crate::multipath::SubflowId;
+use crate::unread::Unread;
 use crate::waiters::Wake;
 
 #[cfg(test)]
@@ -25,21 +33,26 @@ const MAX_WAITING: usize = 1024;
 /// An event of an endpoint, with its connection.
 type EventOf<C> = (ConnectionHandle, EndpointEvent<<C as Held>::Address, <C as Held>::Event>);
 
+/// The largest datagram for a path with an unknown smaller MTU, in bytes. Every path that carries
+/// IPv6 carries packets of 1280 bytes (RFC 8200, Section 5): 40 of them IPv6's, 8 UDP's, 52 the
+/// header and options that may go with a datagram.
+pub(crate) const NARROW_PATH: usize = 1280 - 40 - 8 - 52;
+
 /// The protocol and the mailboxes of its connections.
 #[derive(Debug)]
 pub(crate) struct Connections<C: Kind = Connection> {
     pub(crate) endpoint: Endpoint<C>,
-    layers: Layers<C, Mailbox<C>>,
+    layers: Layers<C, Mailbox>,
     /// By handle.
-    mailboxes: Vec<Option<Arc<Mailbox<C>>>>,
-    /// Mailboxes of connections that have not ended.
-    open: usize,
+    mailboxes: Vec<Option<Arc<Mailbox>>>,
     /// Accepted connections not yet taken by the application.
-    unclaimed: VecDeque<(ConnectionHandle, Arc<Mailbox<C>>)>,
+    unclaimed: VecDeque<(ConnectionHandle, Arc<Mailbox>)>,
     /// The ports that are served, while there is somebody to accept connections.
     listening: Option<Vec<u16>>,
     /// Unread datagrams kept for each socket.
     inbox_limit: usize,
+    /// Delivering events has given connections commands.
+    has_acted: bool,
     /// Connections on paths with a packet size not yet queried from the system, and their addresses.
     pub(crate) unmeasured: Vec<(ConnectionHandle, C::Address)>,
 }
@@ -50,10 +63,10 @@ impl<C: Kind> Connections<C> {
             endpoint,
             layers: Layers::default(),
             mailboxes: Vec::new(),
-            open: 0,
             unclaimed: VecDeque::new(),
             listening: None,
             inbox_limit,
+            has_acted: false,
             unmeasured: Vec::new(),
         }
     }
@@ -64,14 +77,13 @@ impl<C: Kind> Connections<C> {
         address: C::Address,
         is_server: bool,
         above: Above,
-    ) -> Arc<Mailbox<C>> {
+    ) -> Arc<Mailbox> {
         self.layers.insert(handle.0, above);
-        let mailbox = Arc::new(Mailbox::new(C::peer(address), is_server, self.inbox_limit));
+        let mailbox = Arc::new(Mailbox::new(address.remote(), is_server, self.inbox_limit));
         if self.mailboxes.len() <= handle.0 {
             self.mailboxes.resize(handle.0 + 1, None);
         }
         self.mailboxes[handle.0] = Some(mailbox.clone());
-        self.open += 1;
         if C::MEASURES_AT_ONCE {
             self.unmeasured.push((handle, address));
         }
@@ -83,13 +95,13 @@ impl<C: Kind> Connections<C> {
         handle: ConnectionHandle,
         address: C::Address,
         above: Above,
-    ) -> Arc<Mailbox<C>> {
+    ) -> Arc<Mailbox> {
         let mailbox = self.add(handle, address, false, above);
         mailbox.inbox().unread.claim();
         mailbox
     }
     /// The mailboxes, by handle.
-    pub(crate) fn mailboxes(&self) -> impl Iterator<Item = (ConnectionHandle, &Arc<Mailbox<C>>)> {
+    pub(crate) fn mailboxes(&self) -> impl Iterator<Item = (ConnectionHandle, &Arc<Mailbox>)> {
         let mailboxes = self.mailboxes.iter().enumerate();
         mailboxes.filter_map(|(index, mailbox)| Some((ConnectionHandle(index), mailbox.as_ref()?)))
     }
@@ -120,36 +132,36 @@ impl<C: Kind> Connections<C> {
             self.close(now, handle);
         }
         // Connections with an incomplete handshake are not taken either.
-        let waits = |mailbox: &Mailbox<C>| {
+        let waits = |mailbox: &Mailbox| {
             let inbox = mailbox.inbox();
-            mailbox.is_server && inbox.opened.is_none() && inbox.unread.closed().is_none()
+            mailbox.is_server && !inbox.is_open && inbox.unread.closed().is_none()
         };
         let waiting: Vec<_> =
             self.mailboxes().filter(|(_, mailbox)| waits(mailbox)).map(|(handle, _)| handle).collect();
         for handle in waiting {
-            self.command(handle, |connection| connection.cut(now));
+            self.command(handle, |connection| connection.abort(now));
         }
     }
     /// The next accepted connection.
-    pub(crate) fn claim(&mut self) -> Option<(ConnectionHandle, Arc<Mailbox<C>>)> {
+    pub(crate) fn claim(&mut self) -> Option<(ConnectionHandle, Arc<Mailbox>)> {
         let claimed = self.unclaimed.pop_front()?;
         claimed.1.inbox().unread.claim();
         Some(claimed)
     }
-    /// `true` if the handle still names the mailbox's connection: handles are reused.
-    pub(crate) fn is_current(&self, handle: ConnectionHandle, mailbox: &Arc<Mailbox<C>>) -> bool {
-        is_current(&self.mailboxes, handle.0, mailbox)
+    /// `true` if the delivery of events has given connections commands since the last call.
+    pub(crate) fn take_acted(&mut self) -> bool {
+        std::mem::take(&mut self.has_acted)
     }
-    /// `true` if all connections have ended.
+    /// `true` if nothing but TIMEWAIT is left of any connection.
     pub(crate) fn have_ended(&self) -> bool {
-        self.open == 0
+        self.endpoint.len() == self.endpoint.snapshot().time_wait
     }
 
     /// Passes the protocol's events to the mailboxes and wakes the waiting tasks. Returns `true` if connections were
-    /// accepted; `None` if there was no event.
-    pub(crate) fn deliver_events(&mut self, now: Instant) -> Option<bool> {
+    /// accepted.
+    pub(crate) fn deliver_events(&mut self, now: Instant) -> bool {
         let waited = self.unclaimed.len();
-        let mut next = Some(self.endpoint.poll_event()?);
+        let mut next = self.endpoint.poll_event();
         while let Some((handle, event)) = next {
             next = match event {
                 EndpointEvent::Accepted { from, port, service_code } => {
@@ -160,37 +172,43 @@ impl<C: Kind> Connections<C> {
                 _ => self.endpoint.poll_event(),
             };
         }
-        Some(self.unclaimed.len() > waited)
+        self.unclaimed.len() > waited
     }
     /// Delivers an event and all that follow it on the same connection; returns the first of another.
-    fn deliver(&mut self, now: Instant, handle: ConnectionHandle, first: C::Events) -> Option<EventOf<C>> {
+    fn deliver(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        first: <C as Held>::Event,
+    ) -> Option<EventOf<C>> {
         let Some(Some(mailbox)) = self.mailboxes.get(handle.0) else { return self.endpoint.poll_event() };
         let mailbox = mailbox.clone();
         let mut delivery = Delivery::default();
         let mut inbox = mailbox.inbox();
-        let was_open = inbox.unread.closed().is_none();
         let (mut event, mut acted, mut begins) = (first, false, false);
         let has_layers = self.layers.has(handle.0);
         let is_secured = self.layers.security(handle.0).is_some();
         let mut passed = VecDeque::new();
         let other = loop {
-            begins |= is_secured && mailbox.is_server && C::is_opening(&event);
+            begins |= is_secured && mailbox.is_server && matches!(C::step(&mut event), Step::Opened);
             if let Some(connection) = self.endpoint.connection(handle) {
                 connection.new_paths(&event, |address| self.unmeasured.push((handle, address)));
             }
             if has_layers {
                 let connection = self.endpoint.connection_mut(handle);
                 acted |= self.layers.filter(now, handle.0, connection, event, &mut passed);
-                passed.drain(..).for_each(|event| delivery.push(event, &mailbox, &mut inbox, now));
+                for event in passed.drain(..) {
+                    delivery.push(event, (&self.endpoint, handle), (&mailbox, &mut inbox), now);
+                }
             } else {
-                delivery.push(LayerEvent::Event(event), &mailbox, &mut inbox, now);
+                let event = LayerEvent::Event(event);
+                delivery.push(event, (&self.endpoint, handle), (&mailbox, &mut inbox), now);
             }
             match self.endpoint.poll_event() {
                 Some((same, EndpointEvent::Connection(next))) if same == handle => event = next,
                 other => break other,
             }
         };
-        self.open -= usize::from(was_open && inbox.unread.closed().is_some());
         if inbox.unread.has_report()
             && let Some(connection) = self.endpoint.connection_mut(handle)
         {
@@ -200,6 +218,7 @@ impl<C: Kind> Connections<C> {
         drop(inbox);
         if acted {
             self.endpoint.wake(handle);
+            self.has_acted = true;
         }
         self.finish(handle, &mailbox, &delivery);
         if begins {
@@ -208,10 +227,10 @@ impl<C: Kind> Connections<C> {
         other
     }
     /// Wakes the tasks that wait for what was delivered.
-    fn finish(&mut self, handle: ConnectionHandle, mailbox: &Arc<Mailbox<C>>, delivery: &Delivery) {
+    fn finish(&mut self, handle: ConnectionHandle, mailbox: &Arc<Mailbox>, delivery: &Delivery) {
         mailbox.waiters.wake(delivery.wake);
         if delivery.is_open && mailbox.is_server && self.listening.is_some() {
-            let has_ended = |mailbox: &Mailbox<C>| mailbox.inbox().unread.closed().is_some();
+            let has_ended = |mailbox: &Mailbox| mailbox.inbox().unread.closed().is_some();
             if self.unclaimed.len() >= MAX_WAITING
                 && let Some(oldest) = self.unclaimed.iter().position(|(_, mailbox)| has_ended(mailbox))
             {
@@ -236,63 +255,48 @@ impl<C: Kind> Connections<C> {
         self.endpoint.wake(handle);
         Some(result)
     }
-    /// Queues a datagram.
-    pub(crate) fn send(
+    /// All subflows on a path, and their connections.
+    pub(crate) fn on_path(&self, path: C::Address) -> Vec<(ConnectionHandle, SubflowId)> {
+        let of = |handle| C::on_path_of(self, handle, path).into_iter().map(move |id| (handle, id));
+        self.mailboxes().flat_map(|(handle, _)| of(handle)).collect()
+    }
+    /// Sets the system's limit for datagrams of a connection on a path.
+    pub(crate) fn limit_datagrams(
         &mut self,
         now: Instant,
         handle: ConnectionHandle,
-        datagram: Datagram,
-    ) -> Result<DatagramId, SendError> {
-        let connection = self.endpoint.connection_mut(handle).ok_or(SendError::Closed)?;
-        let sent = self.layers.send(now, handle.0, connection, datagram);
-        self.endpoint.wake(handle);
-        sent
+        path: C::Address,
+        limit: usize,
+    ) {
+        for subflow in C::on_path_of(self, handle, path) {
+            let Some(connection) = self.endpoint.connection_mut(handle) else { return };
+            let present = connection.subflow(subflow).map(|it| it.snapshot().max_datagram);
+            if present.is_some_and(|present| limit < present) {
+                connection.report(now, subflow, |it| it.set_max_datagram(now, limit));
+                self.endpoint.wake(handle);
+            }
+        }
     }
-    /// Makes room for a datagram of that size, or returns the reason for refusing it.
-    pub(crate) fn make_room(
+    /// The system reported that packets on a path were not sent or not delivered. `quoted`: a packet that an ICMP message names.
+    pub(crate) fn handle_path_error(
         &mut self,
         now: Instant,
-        handle: ConnectionHandle,
-        size: usize,
-    ) -> Result<(), SendError> {
-        let connection = self.endpoint.connection_mut(handle).ok_or(SendError::Closed)?;
-        self.layers.make_room(now, handle.0, connection, size)
-    }
-    /// Closes a connection.
-    pub(crate) fn close(&mut self, now: Instant, handle: ConnectionHandle) {
-        let Some(connection) = self.endpoint.connection_mut(handle) else { return };
-        self.layers.close(now, handle.0, connection);
-        connection.begin_close(now);
-        self.endpoint.wake(handle);
-    }
-    /// A snapshot of a connection, as its application sees it.
-    pub(crate) fn snapshot(&self, handle: ConnectionHandle) -> Option<C::Snapshot> {
-        let mut seen = self.endpoint.connection(handle)?.seen(self.layers.security(handle.0));
-        let max_datagram = C::max_datagram_of(&mut seen);
-        *max_datagram = self.layers.room(handle.0, *max_datagram);
-        Some(seen)
-    }
-    /// What repair did on a connection.
-    pub(crate) fn repair(&self, handle: ConnectionHandle) -> Option<RepairCounts> {
-        self.layers.repair(handle.0)
-    }
-    /// The layer that secures a connection.
-    pub(crate) fn layer(&self, handle: ConnectionHandle) -> Option<&Layer<C>> {
-        self.layers.security(handle.0)
-    }
-    /// Returns memory that the handshake of a connection, or its traffic, has left behind, other than in the connection.
-    pub(crate) fn shrink_to_fit(&mut self, handle: ConnectionHandle) {
-        self.layers.shrink_to_fit(handle.0);
-        if let Some(Some(mailbox)) = self.mailboxes.get(handle.0) {
-            mailbox.inbox().unread.shrink_to_fit();
+        path: C::Address,
+        quoted: Option<Quoted>,
+        path_error: PathError,
+    ) {
+        for (handle, subflow) in C::on_path(self, path, quoted) {
+            let Some(connection) = self.endpoint.connection_mut(handle) else { continue };
+            connection.report(now, subflow, |it| report(it, now, quoted, path_error));
+            self.endpoint.wake(handle);
         }
     }
 
     /// A client has begun the handshake of DTLS: another such handshake may have to end for it.
-    fn begin_handshake(&mut self, now: Instant, handle: ConnectionHandle, mailbox: &Arc<Mailbox<C>>) {
+    fn begin_handshake(&mut self, now: Instant, handle: ConnectionHandle, mailbox: &Arc<Mailbox>) {
         let source = mailbox.remote().ip();
         let mailboxes = &self.mailboxes;
-        let is_current = |number, mailbox: &Arc<Mailbox<C>>| is_current(mailboxes, number, mailbox);
+        let is_current = |number, mailbox: &Arc<Mailbox>| is_current(mailboxes, number, mailbox);
         if let Some(old) = self.layers.begin_handshake(handle.0, mailbox, source, is_current) {
             self.use_layers(now, ConnectionHandle(old), |layers, connection| {
                 layers.evict(now, old, connection)
@@ -317,7 +321,7 @@ impl<C: Kind> Connections<C> {
         &mut self,
         now: Instant,
         handle: ConnectionHandle,
-        use_it: impl FnOnce(&mut Layers<C, Mailbox<C>>, &mut C) -> VecDeque<LayerEvent<C::Events>>,
+        use_it: impl FnOnce(&mut Layers<C, Mailbox>, &mut C) -> VecDeque<LayerEvent<<C as Held>::Event>>,
     ) {
         let Some(Some(mailbox)) = self.mailboxes.get(handle.0) else { return };
         let mailbox = mailbox.clone();
@@ -330,7 +334,7 @@ impl<C: Kind> Connections<C> {
         let mut delivery = Delivery::default();
         let mut inbox = mailbox.inbox();
         for event in events {
-            delivery.push(event, &mailbox, &mut inbox, now);
+            delivery.push(event, (&self.endpoint, handle), (&mailbox, &mut inbox), now);
         }
         drop(inbox);
         self.finish(handle, &mailbox, &delivery);
@@ -344,10 +348,123 @@ impl<C: Kind> Connections<C> {
     }
 }
 
-fn is_current<C: Kind>(
-    mailboxes: &[Option<Arc<Mailbox<C>>>],
-    number: usize,
-    mailbox: &Arc<Mailbox<C>>,
-) -> bool {
+/// Reports an error of its path to a connection.
+fn report(connection: &mut Connection, now: Instant, quoted: Option<Quoted>, path_error: PathError) {
+    let snapshot = connection.snapshot();
+    match path_error {
+        PathError::Unreachable => connection.handle_unreachable(now),
+        // RFC 4340, Section 14.1: an attacker off the path does not know the numbers of recent packets. Lowering the packet size is
+        // permanent, so a message without a sequence number must not do it.
+        PathError::TooLarge(_) if quoted.is_some_and(|quoted| quoted.sequence.is_none()) => {}
+        PathError::TooLarge(Some(limit)) if limit < snapshot.max_datagram || snapshot.path_mtu.is_some() => {
+            connection.set_max_datagram(now, limit);
+        }
+        // A router's larger limit is invalid (RFC 1191, Section 3), unless the path MTU is being probed.
+        PathError::TooLarge(Some(_)) if quoted.is_some() => {}
+        // The kernel's path MTU, if known, was not the reason of the refusal.
+        PathError::TooLarge(_) => connection.handle_too_large(now, NARROW_PATH),
+    }
+}
+
+/// The connections of a kind, for sockets, which do not depend on it. The connection of a handle exists
+/// ([`AnyKind::is_current`]).
+pub(crate) trait AnyKind {
+    /// `true` if the handle still names the mailbox's connection: handles are reused.
+    fn is_current(&self, handle: ConnectionHandle, mailbox: &Arc<Mailbox>) -> bool;
+    /// Queues a datagram.
+    fn send(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        datagram: Datagram,
+    ) -> Result<DatagramId, SendError>;
+    /// Makes room for a datagram of that size, or returns the reason for refusing it.
+    fn make_room(&mut self, now: Instant, handle: ConnectionHandle, size: usize) -> Result<(), SendError>;
+    /// Closes a connection.
+    fn close(&mut self, now: Instant, handle: ConnectionHandle);
+    /// Ends a connection at once.
+    fn abort(&mut self, now: Instant, handle: ConnectionHandle);
+    /// A snapshot of a connection, as its application sees it.
+    fn snapshot(&self, handle: ConnectionHandle) -> Option<ConnectionSnapshot>;
+    /// What repair did on a connection.
+    fn repair(&self, handle: ConnectionHandle) -> Option<RepairCounts>;
+    /// The peer's fingerprint.
+    fn peer(&self, handle: ConnectionHandle) -> Option<Fingerprint>;
+    /// Number of datagrams that were not authentic.
+    fn forgeries(&self, handle: ConnectionHandle) -> u64;
+    /// Reports to the peer what is new about its unread datagrams.
+    fn report(&mut self, handle: ConnectionHandle, unread: &mut Unread);
+    /// Reports that the application has discarded a datagram. Returns `true` if the peer will be notified.
+    fn discarded(&mut self, handle: ConnectionHandle, received: &Received, code: DropCode) -> bool;
+    /// The application receives no more datagrams.
+    fn stop_receiving(&mut self, now: Instant, handle: ConnectionHandle);
+    /// Returns memory that the handshake of a connection, or its traffic, has left behind.
+    fn shrink_to_fit(&mut self, handle: ConnectionHandle);
+}
+
+impl<C: Kind> AnyKind for Connections<C> {
+    fn is_current(&self, handle: ConnectionHandle, mailbox: &Arc<Mailbox>) -> bool {
+        is_current(&self.mailboxes, handle.0, mailbox)
+    }
+    fn send(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        datagram: Datagram,
+    ) -> Result<DatagramId, SendError> {
+        let connection = self.endpoint.connection_mut(handle).ok_or(SendError::Closed)?;
+        let sent = self.layers.send(now, handle.0, connection, datagram);
+        self.endpoint.wake(handle);
+        sent
+    }
+    fn make_room(&mut self, now: Instant, handle: ConnectionHandle, size: usize) -> Result<(), SendError> {
+        let connection = self.endpoint.connection_mut(handle).ok_or(SendError::Closed)?;
+        self.layers.make_room(now, handle.0, connection, size)
+    }
+    fn close(&mut self, now: Instant, handle: ConnectionHandle) {
+        let Some(connection) = self.endpoint.connection_mut(handle) else { return };
+        self.layers.close(now, handle.0, connection);
+        connection.begin_close(now);
+        self.endpoint.wake(handle);
+    }
+    fn abort(&mut self, now: Instant, handle: ConnectionHandle) {
+        self.command(handle, |connection| connection.abort(now));
+    }
+    fn snapshot(&self, handle: ConnectionHandle) -> Option<ConnectionSnapshot> {
+        let mut seen = self.endpoint.connection(handle)?.seen(self.layers.security(handle.0))?;
+        seen.max_datagram = self.layers.room(handle.0, seen.max_datagram);
+        Some(seen)
+    }
+    fn repair(&self, handle: ConnectionHandle) -> Option<RepairCounts> {
+        self.layers.repair(handle.0)
+    }
+    fn peer(&self, handle: ConnectionHandle) -> Option<Fingerprint> {
+        self.layers.security(handle.0)?.peer()
+    }
+    fn forgeries(&self, handle: ConnectionHandle) -> u64 {
+        self.layers.security(handle.0).map_or(0, Layer::ignored)
+    }
+    fn report(&mut self, handle: ConnectionHandle, unread: &mut Unread) {
+        self.command(handle, |connection| unread.report_to(connection));
+    }
+    fn discarded(&mut self, handle: ConnectionHandle, received: &Received, code: DropCode) -> bool {
+        let packet = (received.subflow, received.packet);
+        self.command(handle, |connection| connection.report_discarded(packet, code)).unwrap_or(false)
+    }
+    fn stop_receiving(&mut self, now: Instant, handle: ConnectionHandle) {
+        self.command(handle, |connection| connection.end_receiving(now));
+    }
+    fn shrink_to_fit(&mut self, handle: ConnectionHandle) {
+        if let Some(connection) = self.endpoint.connection_mut(handle) {
+            connection.release_memory();
+        }
+        self.layers.shrink_to_fit(handle.0);
+        if let Some(Some(mailbox)) = self.mailboxes.get(handle.0) {
+            mailbox.inbox().unread.shrink_to_fit();
+        }
+    }
+}
+
+fn is_current(mailboxes: &[Option<Arc<Mailbox>>], number: usize, mailbox: &Arc<Mailbox>) -> bool {
     matches!(mailboxes.get(number), Some(Some(known)) if Arc::ptr_eq(known, mailbox))
 }

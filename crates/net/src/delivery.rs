@@ -1,9 +1,12 @@
 //! Delivery of events to a mailbox.
 
+use whimbrel_proto::endpoint::Held;
+use whimbrel_proto::{ConnectionHandle, Endpoint};
 use whimbrel_units::Instant;
 
+use crate::Event;
 use crate::dtls::LayerEvent;
-use crate::inbox::Inbox;
+use crate::inbox::{Inbox, Meaning};
 use crate::kind::Kind;
 use crate::mailbox::Mailbox;
 use crate::waiters::Wake;
@@ -20,12 +23,12 @@ pub(crate) struct Delivery {
 }
 
 impl Delivery {
-    /// Delivers an event.
+    /// Delivers an event of a connection.
     pub(crate) fn push<C: Kind>(
         &mut self,
-        event: LayerEvent<C::Events>,
-        mailbox: &Mailbox<C>,
-        inbox: &mut Inbox<C>,
+        event: LayerEvent<<C as Held>::Event>,
+        (endpoint, handle): (&Endpoint<C>, ConnectionHandle),
+        (mailbox, inbox): (&Mailbox, &mut Inbox),
         now: Instant,
     ) {
         let event = match event {
@@ -37,11 +40,13 @@ impl Delivery {
             _ => return,
         };
         C::trace(&mailbox.trace, &event);
-        self.is_open |= C::is_opening(&event);
         self.is_drained |= event == C::DRAINED;
-        if let Some(to) = C::moved(&event) {
-            mailbox.set_remote(to);
+        let meaning = C::meaning(endpoint, handle, event, now);
+        match &meaning {
+            Meaning::Opened(_) => self.is_open = true,
+            Meaning::Other(Event::PeerMoved { to, .. }) => mailbox.set_remote(*to),
+            _ => {}
         }
-        inbox.push(event, now, &mut self.wake);
+        inbox.push(meaning, &mut self.wake);
     }
 }

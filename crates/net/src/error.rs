@@ -61,6 +61,10 @@ impl NetError {
         move |source| Self::Io { action, source }
     }
 
+    pub(crate) fn config(error: impl std::fmt::Display) -> Self {
+        Self::Config(error.to_string())
+    }
+
     /// The same error once more.
     #[cfg(unix)]
     pub(crate) fn repeated(&self) -> Self {

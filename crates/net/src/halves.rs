@@ -10,26 +10,25 @@ use futures_sink::Sink;
 use thiserror::Error;
 use whimbrel_units::{Duration, Instant};
 
-use crate::datagram_socket;
 use crate::streams::{Reading, Streams, Writing};
-use crate::{DatagramId, DatagramSocket, NetError, Socket};
+use crate::{DatagramId, NetError, Received, Socket};
 
 /// Splits a socket into halves.
-pub(crate) fn split<S: DatagramSocket>(mut socket: S) -> (SendHalf<S>, ReceiveHalf<S>) {
-    let Streams { reading, writing } = std::mem::take(socket.streams());
+pub(crate) fn split(mut socket: Socket) -> (SendHalf, ReceiveHalf) {
+    let Streams { reading, writing } = std::mem::take(&mut socket.streams);
     let socket = Arc::new(socket);
     let receiving = ReceiveHalf { socket: socket.clone(), reading, is_reunited: false };
     (SendHalf { socket, writing }, receiving)
 }
 
-/// The sending half of a socket of one path or of several: a [`Sink`] of datagrams.
+/// The sending half of a socket: a [`Sink`] of datagrams.
 #[derive(Debug)]
-pub struct SendHalf<S: DatagramSocket = Socket> {
-    socket: Arc<S>,
+pub struct SendHalf {
+    socket: Arc<Socket>,
     writing: Writing,
 }
 
-impl<S: DatagramSocket> SendHalf<S> {
+impl SendHalf {
     /// Datagrams that are given to the sink from now on are dropped if they could not be sent after that time.
     #[must_use]
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
@@ -42,7 +41,7 @@ impl<S: DatagramSocket> SendHalf<S> {
     /// # Errors
     /// As [`Socket::send`].
     pub async fn send(&self, payload: Bytes) -> Result<DatagramId, NetError> {
-        datagram_socket::send(&*self.socket, payload, None).await
+        self.socket.send(payload).await
     }
 
     /// As [`Socket::send_before`].
@@ -50,11 +49,11 @@ impl<S: DatagramSocket> SendHalf<S> {
     /// # Errors
     /// As [`Socket::send`].
     pub async fn send_before(&self, payload: Bytes, deadline: Instant) -> Result<DatagramId, NetError> {
-        datagram_socket::send(&*self.socket, payload, Some(deadline)).await
+        self.socket.send_before(payload, deadline).await
     }
 
     /// The whole socket, for events, snapshots and all else.
-    pub fn socket(&self) -> &S {
+    pub fn socket(&self) -> &Socket {
         &self.socket
     }
 
@@ -62,7 +61,7 @@ impl<S: DatagramSocket> SendHalf<S> {
     ///
     /// # Errors
     /// They are halves of different sockets.
-    pub fn reunite(self, mut other: ReceiveHalf<S>) -> Result<S, ReuniteError<S>> {
+    pub fn reunite(self, mut other: ReceiveHalf) -> Result<Socket, ReuniteError> {
         if !Arc::ptr_eq(&self.socket, &other.socket) {
             return Err(ReuniteError(Box::new((self, other))));
         }
@@ -70,38 +69,38 @@ impl<S: DatagramSocket> SendHalf<S> {
         let reading = std::mem::take(&mut other.reading);
         drop(other);
         let mut socket = Arc::into_inner(self.socket).expect("there are two halves");
-        *socket.streams() = Streams { reading, writing: self.writing };
+        socket.streams = Streams { reading, writing: self.writing };
         Ok(socket)
     }
 }
 
-/// The receiving half of a socket of one path or of several: a [`Stream`] of datagrams.
+/// The receiving half of a socket: a [`Stream`] of datagrams.
 #[derive(Debug)]
-pub struct ReceiveHalf<S: DatagramSocket = Socket> {
-    socket: Arc<S>,
+pub struct ReceiveHalf {
+    socket: Arc<Socket>,
     reading: Reading,
     is_reunited: bool,
 }
 
-impl<S: DatagramSocket> ReceiveHalf<S> {
+impl ReceiveHalf {
     /// As [`Socket::recv`].
     ///
     /// # Errors
     /// As [`Socket::recv`].
-    pub async fn recv(&self) -> Result<S::Received, NetError> {
-        datagram_socket::taken(&*self.socket, &self.socket.waiters().readable, |unread| unread.pop()).await
+    pub async fn recv(&self) -> Result<Received, NetError> {
+        self.socket.recv().await
     }
 
     /// The whole socket, for events, snapshots and all else.
-    pub fn socket(&self) -> &S {
+    pub fn socket(&self) -> &Socket {
         &self.socket
     }
 }
 
-impl<S: DatagramSocket> Drop for ReceiveHalf<S> {
+impl Drop for ReceiveHalf {
     fn drop(&mut self) {
         if !self.is_reunited {
-            datagram_socket::stop_receiving(&*self.socket);
+            self.socket.stop_receiving();
         }
     }
 }
@@ -109,18 +108,18 @@ impl<S: DatagramSocket> Drop for ReceiveHalf<S> {
 /// The halves of different sockets are no socket. Contains both.
 #[derive(Debug, Error)]
 #[error("the halves are of different sockets")]
-pub struct ReuniteError<S: DatagramSocket = Socket>(pub Box<(SendHalf<S>, ReceiveHalf<S>)>);
+pub struct ReuniteError(pub Box<(SendHalf, ReceiveHalf)>);
 
-impl<S: DatagramSocket> Stream for ReceiveHalf<S> {
-    type Item = Result<S::Received, NetError>;
+impl Stream for ReceiveHalf {
+    type Item = Result<Received, NetError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let half = &mut *self;
-        half.reading.poll_next(cx, &*half.socket)
+        half.reading.poll_next(cx, &half.socket)
     }
 }
 
-impl<S: DatagramSocket> Sink<Bytes> for SendHalf<S> {
+impl Sink<Bytes> for SendHalf {
     type Error = NetError;
 
     fn poll_ready(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), NetError>> {
@@ -129,16 +128,16 @@ impl<S: DatagramSocket> Sink<Bytes> for SendHalf<S> {
 
     fn start_send(mut self: Pin<&mut Self>, payload: Bytes) -> Result<(), NetError> {
         let half = &mut *self;
-        half.writing.start_send(payload, &*half.socket)
+        half.writing.start_send(payload, &half.socket)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), NetError>> {
         let half = &mut *self;
-        half.writing.poll_queued(cx, &*half.socket)
+        half.writing.poll_queued(cx, &half.socket)
     }
 
     fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), NetError>> {
         let half = &mut *self;
-        half.writing.poll_close(cx, &*half.socket)
+        half.writing.poll_close(cx, &half.socket)
     }
 }

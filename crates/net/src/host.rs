@@ -1,13 +1,14 @@
-//! One host on a network: its sockets and its listener share one carrier.
+//! One host on a network: its sockets and its listener share its carriers.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use crate::carrier::{Carrier, UdpCarrier};
 use crate::driver::Shared;
+use crate::socket::add_locals;
 use crate::{HostOptions, Listener, NetError, Setup, Socket};
 
-/// One host on a network: its sockets and its listener share one carrier.
+/// One host on a network: its sockets and its listener share one carrier, or several, one for each local address.
 ///
 /// [`Socket::connect`] and [`Listener::bind`] make one for themselves, with UDP. A host made here may be
 /// reached without UDP, as in RFC 4340: addresses then have no port beside DCCP's own, so that the
@@ -31,8 +32,16 @@ impl Host {
     /// # Errors
     /// As [`Host::udp`].
     pub async fn udp_with(local: SocketAddr, options: HostOptions) -> Result<Self, NetError> {
-        let carrier = UdpCarrier::bind(local, None).map_err(NetError::io("binding the UDP port"))?;
+        let carrier = UdpCarrier::bind(local, options.peer).map_err(NetError::io("binding the UDP port"))?;
         Self::start(carrier, &options)
+    }
+
+    /// A host without an address yet: see [`Host::add_local`].
+    ///
+    /// # Errors
+    /// The system has no entropy.
+    pub fn without_address(options: HostOptions) -> Result<Self, NetError> {
+        Self::with(None, &options)
     }
 
     /// As [`Host::udp_with`], on a UDP socket that the application has opened and bound.
@@ -104,10 +113,47 @@ impl Host {
     }
 
     fn start(carrier: impl Into<Carrier>, options: &HostOptions) -> Result<Self, NetError> {
-        let driver = Shared::start(carrier.into(), options).map_err(NetError::io("starting a host"))?;
+        Self::with(Some(carrier.into()), options)
+    }
+
+    fn with(carrier: Option<Carrier>, options: &HostOptions) -> Result<Self, NetError> {
+        let driver = Shared::start(carrier, options).map_err(NetError::io("starting a host"))?;
         let shared = driver.shared().clone();
         shared.lock().handles += 1;
         Ok(Self { shared })
+    }
+
+    /// Binds a UDP socket to a further local address, as of an interface that has appeared, for connections over several paths
+    /// ([`Setup::over_paths`]). Returns the address with its port.
+    ///
+    /// # Errors
+    /// The system refuses the address.
+    pub fn add_local(&self, local: SocketAddr) -> Result<SocketAddr, NetError> {
+        self.shared.add_local(local, None).map_err(NetError::io("binding a local address"))
+    }
+
+    /// As [`Host::add_local`], for an address of a network interface by which the packets leave, whatever the
+    /// system's routes prefer: two radios often have one default route (Linux).
+    ///
+    /// # Errors
+    /// The system refuses the address or the interface.
+    pub fn add_local_on(&self, local: SocketAddr, interface: &str) -> Result<SocketAddr, NetError> {
+        let bound = self.shared.add_local(local, Some(interface));
+        bound.map_err(NetError::io("binding an address of a network interface"))
+    }
+
+    /// Removes a local address that has disappeared, with its port. Its paths end in all connections, and the peers are
+    /// notified by the others. Returns `false` if it is unknown.
+    pub fn remove_local(&self, local: SocketAddr) -> bool {
+        let mut state = self.shared.lock();
+        let is_known = state.remove_local(self.shared.clock.now(), local);
+        self.shared.wake_driver(state);
+        is_known
+    }
+
+    /// The local addresses, in the order in which they were bound.
+    pub fn local_addrs(&self) -> Vec<SocketAddr> {
+        self.shared.lock().locals().collect()
     }
 
     /// This host's address; the first, if it has several.
@@ -116,21 +162,51 @@ impl Host {
     }
 
     /// Opens a connection to the DCCP `port` of `remote`, and waits for the handshake. Without UDP, the port
-    /// of `remote` does not matter.
+    /// of `remote` does not matter. With [`Setup::over_paths`], it is opened from the first local address of the family of
+    /// `remote`, and the others join.
     ///
     /// # Errors
-    /// As [`Socket::connect`].
+    /// As [`Socket::connect`]; there is no local address of that family.
     pub async fn connect(
         &self,
         remote: SocketAddr,
         port: u16,
         setup: impl Into<Setup>,
     ) -> Result<Socket, NetError> {
-        let mut remote = remote;
-        if self.shared.local().port() == 0 {
-            remote.set_port(0);
+        let setup = setup.into();
+        if setup.paths.is_none() {
+            let mut remote = remote;
+            if self.shared.local().port() == 0 {
+                remote.set_port(0);
+            }
+            return Socket::open(&self.shared, self.local(), remote, port, setup).await;
         }
-        Socket::open(&self.shared, remote, None, port, setup.into()).await
+        add_locals(&self.shared, &setup, 0)?;
+        let first = self.shared.lock().locals().find(|local| local.is_ipv4() == remote.is_ipv4());
+        let Some(first) = first else {
+            return Err(NetError::Config(format!("{remote}: expected an address of a bound family")));
+        };
+        let socket = Socket::open(&self.shared, first, remote, port, setup).await?;
+        socket.all_established().await?;
+        Ok(socket)
+    }
+
+    /// As [`Host::connect`] with [`Setup::over_paths`], from that local address; the others do not join. Returns once further paths
+    /// [can join](Socket::join).
+    ///
+    /// # Errors
+    /// As [`Host::connect`]; the address is not bound.
+    pub async fn connect_from(
+        &self,
+        local: SocketAddr,
+        remote: SocketAddr,
+        port: u16,
+        setup: impl Into<Setup>,
+    ) -> Result<Socket, NetError> {
+        if !self.shared.lock().locals().any(|bound| bound == local) {
+            return Err(NetError::Config(format!("local = {local}: expected a bound address")));
+        }
+        Socket::open(&self.shared, local, remote, port, setup.into()).await
     }
 
     /// Accepts connections to the DCCP `port`. A host has one listener, which may serve more ports

@@ -1,12 +1,12 @@
 //! Received data and events of one socket that wait for its application.
 
 use bytes::Bytes;
-use whimbrel_proto::Connection;
+use whimbrel_proto::ConnectionError;
 use whimbrel_units::Instant;
 use whimbrel_wire::{Ecn, SeqNo};
 
-use crate::feedback::Delivered;
-use crate::kind::{Kind, Meaning};
+use crate::Event;
+use crate::multipath::SubflowId;
 use crate::unread::Unread;
 use crate::waiters::Wake;
 
@@ -15,8 +15,12 @@ use crate::waiters::Wake;
 pub struct Received {
     /// Its data. May be a slice of a receive buffer of 64 KiB: copy it if you keep it for long.
     pub payload: Bytes,
-    /// The sequence number of the packet that brought it.
+    /// The sequence number of the packet that brought it; in a connection over several paths, its number there.
     pub sequence: SeqNo,
+    /// The path on which it arrived; 0 in a connection over one.
+    pub subflow: SubflowId,
+    /// The sequence number of its packet on that path.
+    pub packet: SeqNo,
     /// The ECN codepoint of that packet.
     pub ecn: Ecn,
     /// Time of its reception from the kernel, or of its release by the reorder buffer, on the socket's clock.
@@ -26,58 +30,61 @@ pub struct Received {
     pub corrupt: bool,
 }
 
-impl Delivered for Received {
-    type Packet = SeqNo;
-
-    fn packet(&self) -> SeqNo {
-        self.sequence
-    }
+/// The meaning of an event for a socket.
+#[derive(Debug)]
+pub(crate) enum Meaning {
+    /// None.
+    Nothing,
+    /// A datagram arrived.
+    Datagram(Received),
+    /// The send queue has room again.
+    Room,
+    /// The connection is open.
+    Opened(Event),
+    /// The connection is over.
+    Closed(ConnectionError),
+    /// It is for the application.
+    Other(Event),
 }
 
 /// The receive side of one socket.
 #[derive(Debug)]
-pub(crate) struct Inbox<C: Kind = Connection> {
-    pub(crate) unread: Unread<C::Received, C::Events>,
+pub(crate) struct Inbox {
+    pub(crate) unread: Unread,
     /// The connection is open.
-    pub(crate) opened: Option<C::Opened>,
+    pub(crate) is_open: bool,
 }
 
-impl<C: Kind> Inbox<C> {
+impl Inbox {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { unread: Unread::new(limit), opened: None }
+        Self { unread: Unread::new(limit), is_open: false }
     }
 
-    /// Stores an event; adds the waiters concerned to `wake`.
-    pub(crate) fn push(&mut self, event: C::Events, arrival: Instant, wake: &mut Wake) {
-        let event = match C::meaning(event, arrival) {
-            Meaning::Nothing => None,
+    /// Stores what an event means; adds the waiters concerned to `wake`.
+    pub(crate) fn push(&mut self, meaning: Meaning, wake: &mut Wake) {
+        let event = match meaning {
+            Meaning::Nothing => return,
             Meaning::Datagram(datagram) => {
                 wake.readable = true;
-                self.unread.push(datagram);
-                None
+                return self.unread.push(datagram);
             }
             Meaning::Room => {
                 wake.writable = true;
-                None
+                return;
             }
-            Meaning::Opened(opened, event) => {
-                self.opened = Some(opened);
-                wake.happened = true;
+            Meaning::Opened(event) => {
+                self.is_open = true;
                 event
             }
-            Meaning::Closed(why, event) => {
+            Meaning::Closed(why) => {
                 self.unread.close(why);
                 *wake = Wake::ALL;
-                event
+                Event::Closed(why)
             }
-            Meaning::Other(event) => {
-                wake.happened = true;
-                Some(event)
-            }
+            Meaning::Other(event) => event,
         };
-        if let Some(event) = event {
-            self.unread.push_event(event);
-        }
+        wake.happened = true;
+        self.unread.push_event(event);
     }
 }
 

@@ -1,77 +1,70 @@
 //! The kinds of connections that sockets are made of: over one path, or over several.
 
-use std::fmt::Debug;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
 use whimbrel_proto::endpoint::Held;
 use whimbrel_proto::layer::Transport;
-use whimbrel_proto::multipath::{MultipathConnection, MultipathEvent, MultipathSnapshot, Path};
-use whimbrel_proto::{Ccid, Connection, ConnectionError, ConnectionSnapshot, Event};
+use whimbrel_proto::multipath::{MultipathConnection, MultipathEvent, Path, SubflowId};
+use whimbrel_proto::{Ccid, Connection, ConnectionHandle, ConnectionSnapshot, Endpoint, Event};
 use whimbrel_units::Instant;
 use whimbrel_wire::Payload;
+use whimbrel_wire::option::data_dropped::DropCode;
 
+use crate::Received;
+use crate::carrier::Quoted;
+use crate::connections::Connections;
 use crate::dtls::Layer;
-use crate::feedback::{Delivered, Reports};
-use crate::inbox::Received;
-use crate::multipath::MultipathReceived;
+use crate::feedback::PacketName;
+use crate::inbox::Meaning;
 use crate::trace::Trace;
 
-/// The meaning of an event for a socket.
-#[derive(Debug)]
-pub(crate) enum Meaning<C: Kind> {
-    /// None.
-    Nothing,
-    /// A datagram arrived.
-    Datagram(C::Received),
-    /// The send queue has room again.
-    Room,
-    /// The connection is open. The application may get the event as well.
-    Opened(C::Opened, Option<C::Events>),
-    /// The connection is over. The application may get the event as well.
-    Closed(ConnectionError, Option<C::Events>),
-    /// It is for the application.
-    Other(C::Events),
-}
-
-/// A kind of connections.
-pub(crate) trait Kind:
-    Transport<Event = <Self as Kind>::Events>
-    + Held<Event = <Self as Kind>::Events>
-    + Reports<<<Self as Kind>::Received as Delivered>::Packet>
-    + 'static
-{
-    /// What it reports.
-    type Events: Clone + PartialEq + Debug;
-    /// A datagram as the application receives it.
-    type Received: Delivered + Debug;
-    /// Its state, for observation.
-    type Snapshot;
-    /// What is known once it is open.
-    type Opened: Copy + Debug;
+/// A kind of connections. What it reports is [`Event`]s in the end, and where it has parts, each is a subflow.
+pub(crate) trait Kind: Transport<Event = <Self as Held>::Event> + Held {
     /// The packet size of its path is queried before it is open.
     const MEASURES_AT_ONCE: bool;
 
-    /// The peer's address.
-    fn peer(address: Self::Address) -> SocketAddr;
     /// Closes it in order.
     fn begin_close(&mut self, now: Instant);
-    /// Ends it at once.
-    fn cut(&mut self, now: Instant);
     /// Its state, as the application above its layer sees it.
-    fn seen(&self, layer: Option<&Layer<Self>>) -> Self::Snapshot;
-    /// The largest datagram in that state.
-    fn max_datagram_of(snapshot: &mut Self::Snapshot) -> &mut usize;
+    fn seen(&self, layer: Option<&Layer<Self>>) -> Option<ConnectionSnapshot>;
     /// Passes the paths that an event makes worth measuring to `measure`.
-    fn new_paths(&self, event: &Self::Events, measure: impl FnMut(Self::Address));
-    /// `true` for the event that ends the handshake of DCCP.
-    fn is_opening(event: &Self::Events) -> bool;
-    /// The address to which the peer has moved.
-    fn moved(event: &Self::Events) -> Option<SocketAddr>;
-    /// The meaning of an event at that time.
-    fn meaning(event: Self::Events, arrival: Instant) -> Meaning<Self>;
+    fn new_paths(&self, event: &<Self as Held>::Event, measure: impl FnMut(Self::Address));
+    /// The meaning of an event at that time, of the connection with that handle.
+    fn meaning(
+        endpoint: &Endpoint<Self>,
+        handle: ConnectionHandle,
+        event: <Self as Held>::Event,
+        arrival: Instant,
+    ) -> Meaning;
     /// Writes an event to the records of `tracing`.
-    fn trace(trace: &Trace, event: &Self::Events);
+    fn trace(trace: &Trace, event: &<Self as Held>::Event);
+
+    /// The subflows of a connection that are on a path.
+    fn on_path_of(
+        connections: &Connections<Self>,
+        handle: ConnectionHandle,
+        path: Self::Address,
+    ) -> Vec<SubflowId>;
+    /// The subflows on a path, and their connections; with `quoted`, only the one that has sent that packet, or may have.
+    fn on_path(
+        connections: &Connections<Self>,
+        path: Self::Address,
+        quoted: Option<Quoted>,
+    ) -> Vec<(ConnectionHandle, SubflowId)>;
+    /// The connection of a subflow.
+    fn subflow(&self, subflow: SubflowId) -> Option<&Connection>;
+    /// Passes a report about the path of a subflow to its connection.
+    fn report(&mut self, now: Instant, subflow: SubflowId, report: impl FnOnce(&mut Connection));
+
+    /// A datagram did not reach the application. Returns `true` if the peer will be notified.
+    fn report_discarded(&mut self, packet: PacketName, code: DropCode) -> bool;
+    /// The application cannot keep up, or can again.
+    fn report_slow(&mut self, is_slow: bool);
+    /// The application receives no more datagrams.
+    fn end_receiving(&mut self, now: Instant);
+    /// Returns memory that the handshake, or traffic, has left behind.
+    fn release_memory(&mut self);
 }
 
 fn bytes(payload: Payload) -> Bytes {
@@ -81,88 +74,97 @@ fn bytes(payload: Payload) -> Bytes {
     }
 }
 
+/// `true` if a packet was sent by a connection, as far as what is quoted of it shows.
+fn is_from(quoted: Quoted, connection: &Connection) -> bool {
+    quoted.source_port == connection.source_port()
+        && quoted.destination_port == connection.destination_port()
+        && quoted.sequence.is_none_or(|sequence| connection.has_sent(sequence))
+}
+
 impl Kind for Connection {
-    type Events = Event;
-    type Received = Received;
-    type Snapshot = ConnectionSnapshot;
-    type Opened = (Ccid, Ccid);
     const MEASURES_AT_ONCE: bool = true;
 
-    fn peer(address: SocketAddr) -> SocketAddr {
-        address
-    }
     fn begin_close(&mut self, now: Instant) {
         self.close(now);
     }
-    fn cut(&mut self, now: Instant) {
-        self.abort(now);
-    }
-    fn max_datagram_of(snapshot: &mut ConnectionSnapshot) -> &mut usize {
-        &mut snapshot.max_datagram
-    }
-    fn seen(&self, layer: Option<&Layer<Self>>) -> ConnectionSnapshot {
+    fn seen(&self, layer: Option<&Layer<Self>>) -> Option<ConnectionSnapshot> {
         let snapshot = self.snapshot();
-        match layer {
+        Some(match layer {
             Some(layer) => layer.seen(snapshot),
             None => snapshot,
-        }
+        })
     }
     fn new_paths(&self, _: &Event, _: impl FnMut(SocketAddr)) {}
-    fn is_opening(event: &Event) -> bool {
-        matches!(event, Event::Connected { .. })
-    }
-    fn moved(event: &Event) -> Option<SocketAddr> {
-        match event {
-            Event::PeerMoved { to, .. } => Some(*to),
-            _ => None,
-        }
-    }
-    fn meaning(event: Event, arrival: Instant) -> Meaning<Self> {
+    fn meaning(_: &Endpoint<Self>, _: ConnectionHandle, event: Event, arrival: Instant) -> Meaning {
         let corrupt = matches!(event, Event::CorruptDatagram { .. });
         match event {
             Event::DatagramSent { .. } | Event::Drained => Meaning::Nothing,
             Event::Datagram { payload, sequence, ecn }
             | Event::CorruptDatagram { payload, sequence, ecn } => {
-                Meaning::Datagram(Received { payload: bytes(payload), sequence, ecn, arrival, corrupt })
+                let (payload, subflow, packet) = (bytes(payload), SubflowId(0), sequence);
+                Meaning::Datagram(Received { payload, sequence, subflow, packet, ecn, arrival, corrupt })
             }
             Event::SendReady => Meaning::Room,
-            Event::Connected { sender_ccid, receiver_ccid } => {
-                Meaning::Opened((sender_ccid, receiver_ccid), Some(event))
-            }
-            Event::Closed(why) => Meaning::Closed(why, Some(event)),
+            Event::Connected { .. } => Meaning::Opened(event),
+            Event::Closed(why) => Meaning::Closed(why),
             event => Meaning::Other(event),
         }
     }
     fn trace(trace: &Trace, event: &Event) {
         trace.event(event);
     }
+
+    fn on_path_of(
+        connections: &Connections<Self>,
+        handle: ConnectionHandle,
+        path: SocketAddr,
+    ) -> Vec<SubflowId> {
+        let is_there = connections.endpoint.remote(handle) == Some(path);
+        is_there.then_some(SubflowId(0)).into_iter().collect()
+    }
+    fn on_path(
+        connections: &Connections<Self>,
+        path: SocketAddr,
+        quoted: Option<Quoted>,
+    ) -> Vec<(ConnectionHandle, SubflowId)> {
+        let Some(quoted) = quoted else { return connections.on_path(path) };
+        let endpoint = &connections.endpoint;
+        let found = endpoint.find(path, quoted.source_port, quoted.destination_port);
+        let is_meant = |handle: &_| endpoint.connection(*handle).is_some_and(|it| is_from(quoted, it));
+        found.filter(is_meant).map(|handle| (handle, SubflowId(0))).into_iter().collect()
+    }
+    fn subflow(&self, _: SubflowId) -> Option<&Connection> {
+        Some(self)
+    }
+    fn report(&mut self, _: Instant, _: SubflowId, report: impl FnOnce(&mut Connection)) {
+        report(self);
+    }
+
+    fn report_discarded(&mut self, (_, packet): PacketName, code: DropCode) -> bool {
+        self.datagram_discarded(packet, code)
+    }
+    fn report_slow(&mut self, is_slow: bool) {
+        self.set_slow_receiver(is_slow);
+    }
+    fn end_receiving(&mut self, now: Instant) {
+        self.stop_receiving(now);
+    }
+    fn release_memory(&mut self) {
+        self.shrink_to_fit();
+    }
 }
 
 impl Kind for MultipathConnection {
-    type Events = MultipathEvent;
-    type Received = MultipathReceived;
-    type Snapshot = MultipathSnapshot;
-    /// `true` if the extensions are in use; `false` in a regular connection.
-    type Opened = bool;
     const MEASURES_AT_ONCE: bool = false;
 
-    fn peer(path: Path) -> SocketAddr {
-        path.remote
-    }
     fn begin_close(&mut self, now: Instant) {
         self.close(now);
     }
-    fn cut(&mut self, now: Instant) {
-        self.abort(now);
-    }
-    fn max_datagram_of(snapshot: &mut MultipathSnapshot) -> &mut usize {
-        &mut snapshot.max_datagram
-    }
-    fn seen(&self, layer: Option<&Layer<Self>>) -> MultipathSnapshot {
+    fn seen(&self, layer: Option<&Layer<Self>>) -> Option<ConnectionSnapshot> {
         let snapshot = self.snapshot();
         match layer {
-            Some(layer) => layer.seen(snapshot),
-            None => snapshot,
+            Some(layer) => layer.seen(snapshot).whole(),
+            None => snapshot.whole(),
         }
     }
     fn new_paths(&self, event: &MultipathEvent, measure: impl FnMut(Path)) {
@@ -170,26 +172,75 @@ impl Kind for MultipathConnection {
             self.subflows().map(|(_, path)| path).for_each(measure);
         }
     }
-    fn is_opening(event: &MultipathEvent) -> bool {
-        matches!(event, MultipathEvent::Established { .. })
-    }
-    fn moved(_: &MultipathEvent) -> Option<SocketAddr> {
-        None
-    }
-    fn meaning(event: MultipathEvent, arrival: Instant) -> Meaning<Self> {
+    fn meaning(
+        endpoint: &Endpoint<Self>,
+        handle: ConnectionHandle,
+        event: MultipathEvent,
+        arrival: Instant,
+    ) -> Meaning {
         match event {
             MultipathEvent::DatagramSent { .. } | MultipathEvent::Drained => Meaning::Nothing,
             MultipathEvent::Datagram { payload, sequence, subflow, packet, ecn } => {
-                let payload = bytes(payload);
-                Meaning::Datagram(MultipathReceived { payload, sequence, subflow, packet, ecn, arrival })
+                let (payload, corrupt) = (bytes(payload), false);
+                Meaning::Datagram(Received { payload, sequence, subflow, packet, ecn, arrival, corrupt })
+            }
+            MultipathEvent::Subflow { subflow, event: Event::CorruptDatagram { payload, sequence, ecn } } => {
+                let (payload, packet, corrupt) = (bytes(payload), sequence, true);
+                Meaning::Datagram(Received { payload, sequence, subflow, packet, ecn, arrival, corrupt })
             }
             MultipathEvent::SendReady => Meaning::Room,
-            MultipathEvent::Established { is_multipath } => Meaning::Opened(is_multipath, None),
-            MultipathEvent::Closed(why) => Meaning::Closed(why, None),
-            event => Meaning::Other(event),
+            MultipathEvent::Established { .. } => {
+                let connection = endpoint.connection(handle);
+                let first = connection.and_then(|it| it.subflow(it.subflows().next()?.0));
+                let ccids = first.map(Connection::snapshot).map(|it| (it.sender_ccid, it.receiver_ccid));
+                // A connection that is over already has no subflow any more.
+                let (sender_ccid, receiver_ccid) = ccids.unwrap_or((Ccid::TCP_LIKE, Ccid::TCP_LIKE));
+                Meaning::Opened(Event::Connected { sender_ccid, receiver_ccid })
+            }
+            MultipathEvent::Closed(why) => Meaning::Closed(why),
+            MultipathEvent::DatagramDropped { id, reason } => {
+                Meaning::Other(Event::DatagramDropped { id, reason })
+            }
+            MultipathEvent::NewStartNeeded => Meaning::Other(Event::NewStartNeeded),
+            event => Meaning::Other(Event::Paths(Box::new(event))),
         }
     }
     fn trace(trace: &Trace, event: &MultipathEvent) {
         trace.multipath(event);
     }
+
+    fn on_path_of(connections: &Connections<Self>, handle: ConnectionHandle, path: Path) -> Vec<SubflowId> {
+        let connection = connections.endpoint.connection(handle);
+        let subflows = connection.into_iter().flat_map(MultipathConnection::subflows);
+        subflows.filter(|(_, of)| *of == path).map(|(id, _)| id).collect()
+    }
+    fn on_path(
+        connections: &Connections<Self>,
+        path: Path,
+        quoted: Option<Quoted>,
+    ) -> Vec<(ConnectionHandle, SubflowId)> {
+        let mut found = connections.on_path(path);
+        found.retain(|(handle, id)| {
+            let of = connections.endpoint.connection(*handle).and_then(|it| it.subflow(*id));
+            quoted.is_none_or(|quoted| of.is_some_and(|it| is_from(quoted, it)))
+        });
+        found
+    }
+    fn subflow(&self, subflow: SubflowId) -> Option<&Connection> {
+        self.subflow(subflow)
+    }
+    fn report(&mut self, now: Instant, subflow: SubflowId, report: impl FnOnce(&mut Connection)) {
+        self.on_path(now, subflow, report);
+    }
+
+    fn report_discarded(&mut self, (subflow, packet): PacketName, code: DropCode) -> bool {
+        self.datagram_discarded(subflow, packet, code)
+    }
+    fn report_slow(&mut self, is_slow: bool) {
+        self.set_slow_receiver(is_slow);
+    }
+    fn end_receiving(&mut self, now: Instant) {
+        self.stop_receiving(now);
+    }
+    fn release_memory(&mut self) {}
 }

@@ -2,7 +2,7 @@
 //! Linux, also as IP protocol 33 (RFC 4340): see [`Host`].
 //!
 //! A [`Listener`] accepts [`Socket`]s on one UDP port, thousands of them; [`Socket::connect`] opens
-//! one. A socket carries datagrams under congestion control: those that may not be sent yet wait in a
+//! one, over one path or over several ([`multipath`]). A socket carries datagrams under congestion control: those that may not be sent yet wait in a
 //! bounded queue, and stale data is dropped before new data.
 //!
 //! ```no_run
@@ -61,14 +61,12 @@ mod arrival_times;
 mod carrier;
 mod clock;
 mod connections;
-mod datagram_socket;
 mod delivery;
 mod driver;
 mod dscp;
 mod dtls;
 mod error;
 mod feedback;
-mod freezing;
 mod halves;
 mod host;
 mod host_port;
@@ -80,8 +78,6 @@ mod lead;
 mod link_monitor;
 mod listener;
 mod mailbox;
-mod mobility;
-pub mod multipath;
 mod options;
 #[cfg(unix)]
 pub mod polled;
@@ -97,7 +93,6 @@ mod waiters;
 
 pub use bytes::Bytes;
 pub use clock::{Clock, entropy};
-pub use datagram_socket::DatagramSocket;
 pub use dscp::Dscp;
 pub use dtls::*;
 pub use error::NetError;
@@ -130,6 +125,28 @@ pub use whimbrel_proto::{
 pub use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 pub use whimbrel_wire::option::data_dropped::DropCode;
 pub use whimbrel_wire::{Ecn, Payload, Reset, ResetCode, SeqNo, ServiceCode};
+
+/// Connections over several paths (MP-DCCP, RFC 9897): [`Setup::over_paths`].
+///
+/// ```no_run
+/// use whimbrel_net::multipath::MultipathConfig;
+/// use whimbrel_net::{Bytes, Config, Setup, Socket};
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// // An address of each radio; the ports are chosen by the system.
+/// let radios = ["192.0.2.10:0".parse()?, "198.51.100.10:0".parse()?];
+/// let setup = Setup::from(Config::default()).over_paths(radios, MultipathConfig::default());
+/// let socket = Socket::connect("203.0.113.1:6511".parse()?, 5001, setup).await?;
+/// socket.send(Bytes::from_static(b"over either radio")).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub mod multipath {
+    pub use whimbrel_proto::multipath::{
+        Dialect, JoinError, KeyType, MultipathConfig, MultipathEvent, MultipathSnapshot, MultipathStatistics,
+        Path, PathPriority, SchedulerKind, SubflowId, SubflowSnapshot, SubflowStage,
+    };
+}
 
 /// The UDP port registered for DCCP over UDP (RFC 6773, Section 3.8).
 pub const DCCP_UDP_PORT: u16 = 6511;

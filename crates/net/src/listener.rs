@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::SocketOptions;
 use crate::carrier::UdpCarrier;
 use crate::driver::Shared;
+use crate::socket::add_locals;
 use crate::waiters::wait;
 use crate::{DCCP_UDP_PORT, HostOptions, HostPort, NetError, Setup, Socket};
 
@@ -37,7 +38,7 @@ impl Listener {
         setup: impl Into<Setup>,
         options: HostOptions,
     ) -> Result<Self, NetError> {
-        let carrier = UdpCarrier::bind(local, None).map_err(NetError::io("binding the UDP port"))?;
+        let carrier = UdpCarrier::bind(local, options.peer).map_err(NetError::io("binding the UDP port"))?;
         Self::through(carrier, port, setup.into(), options)
     }
 
@@ -80,7 +81,8 @@ impl Listener {
     }
 
     fn through(carrier: UdpCarrier, port: u16, setup: Setup, options: HostOptions) -> Result<Self, NetError> {
-        let driver = Shared::start(carrier.into(), &options).map_err(NetError::io("binding the UDP port"))?;
+        let driver =
+            Shared::start(Some(carrier.into()), &options).map_err(NetError::io("binding the UDP port"))?;
         Self::on(driver.shared().clone(), port, setup)
     }
 
@@ -88,7 +90,7 @@ impl Listener {
     pub(crate) fn on(shared: Arc<Shared>, port: u16, setup: Setup) -> Result<Self, NetError> {
         let listener = {
             let mut state = shared.lock();
-            if state.connections.is_serving() {
+            if state.one.is_serving() {
                 return Err(NetError::Config("this host has a listener already".into()));
             }
             state.handles += 1;
@@ -99,18 +101,20 @@ impl Listener {
         Ok(listener)
     }
 
-    /// Serves a further DCCP port or Service Code on the same UDP port.
+    /// Serves a further DCCP port or Service Code on the same UDP port. With [`Setup::over_paths`], connections over several paths have
+    /// this setup, and those over one as well, unless the port has another for them.
     ///
     /// # Errors
-    /// That pair is already served, or the configuration is invalid.
+    /// That pair is already served, the configuration is invalid, or the system refuses a local address.
     pub fn listen(&self, port: u16, setup: impl Into<Setup>) -> Result<(), NetError> {
-        let mut state = self.shared.lock();
-        state.serve(port, setup.into()).map_err(|error| NetError::Config(error.to_string()))
+        let setup = setup.into();
+        add_locals(&self.shared, &setup, 0)?;
+        self.shared.lock().serve(port, setup)
     }
 
     /// Stops serving a DCCP port, with any Service Code. Its connections continue. Returns `true` if it was served.
     pub fn stop_listening(&self, port: u16) -> bool {
-        self.shared.lock().connections.stop_listening(port)
+        self.shared.lock().stop_listening(port)
     }
 
     /// Waits for the one client at the DCCP port `client_port` behind the UDP address `remote`, known
@@ -130,7 +134,7 @@ impl Listener {
         let mut state = self.shared.lock();
         state
             .invite(self.shared.clock.now(), remote, port, client_port, setup.into())
-            .map_err(|error| NetError::Config(error.to_string()))?;
+            .map_err(NetError::config)?;
         self.shared.wake_driver(state);
         Ok(())
     }
@@ -147,9 +151,9 @@ impl Listener {
     pub async fn accept(&self) -> Result<Socket, NetError> {
         wait(&self.shared.accepted, || {
             let mut state = self.shared.lock();
-            if let Some((handle, mailbox)) = state.connections.claim() {
+            if let Some(opened) = state.claim() {
                 state.handles += 1;
-                return Some(Ok(Socket::new(self.shared.clone(), handle, mailbox)));
+                return Some(Ok(Socket::new(self.shared.clone(), opened)));
             }
             state.stopped.then_some(Err(NetError::DriverStopped))
         })
@@ -161,7 +165,7 @@ impl Drop for Listener {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.handles -= 1;
-        state.connections.stop_serving(self.shared.clock.now());
+        state.stop_serving(self.shared.clock.now());
         self.shared.wake_driver(state);
     }
 }

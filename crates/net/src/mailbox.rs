@@ -3,25 +3,22 @@
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use whimbrel_proto::Connection;
-
 use crate::inbox::Inbox;
-use crate::kind::Kind;
 use crate::trace::Trace;
 use crate::waiters::Waiters;
 
 /// State shared by the driver and one socket besides the protocol.
 #[derive(Debug)]
-pub(crate) struct Mailbox<C: Kind = Connection> {
+pub(crate) struct Mailbox {
     remote: Mutex<SocketAddr>,
     /// The peer opened the connection.
     pub(crate) is_server: bool,
-    inbox: Mutex<Inbox<C>>,
+    inbox: Mutex<Inbox>,
     pub(crate) trace: Trace,
     pub(crate) waiters: Waiters,
 }
 
-impl<C: Kind> Mailbox<C> {
+impl Mailbox {
     pub(crate) fn new(remote: SocketAddr, is_server: bool, limit: usize) -> Self {
         Self {
             remote: Mutex::new(remote),
@@ -42,7 +39,7 @@ impl<C: Kind> Mailbox<C> {
         *self.remote.lock().unwrap_or_else(PoisonError::into_inner) = remote;
     }
 
-    pub(crate) fn inbox(&self) -> MutexGuard<'_, Inbox<C>> {
+    pub(crate) fn inbox(&self) -> MutexGuard<'_, Inbox> {
         // A panic elsewhere must not spread: the inbox is consistent between calls.
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }

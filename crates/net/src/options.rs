@@ -41,11 +41,19 @@ pub struct HostOptions {
     pub receive_queue: usize,
     /// DSCP of the packets sent by all connections of the host, as [`SocketOptions::dscp`].
     pub dscp: Dscp,
+    /// The UDP address of the only peer, for a host that only connects. The system then reports ICMP errors about packets to it,
+    /// and no other host's packets are received.
+    pub peer: Option<SocketAddr>,
 }
 
 impl Default for HostOptions {
     fn default() -> Self {
-        Self { endpoint: EndpointConfig::default(), receive_queue: RECEIVE_QUEUE, dscp: Dscp::DEFAULT }
+        Self {
+            endpoint: EndpointConfig::default(),
+            receive_queue: RECEIVE_QUEUE,
+            dscp: Dscp::DEFAULT,
+            peer: None,
+        }
     }
 }
 
@@ -56,4 +64,9 @@ config_setters!(SocketOptions {
     dscp: Dscp,
 });
 
-config_setters!(HostOptions { endpoint: EndpointConfig, receive_queue: usize, dscp: Dscp });
+config_setters!(HostOptions {
+    endpoint: EndpointConfig,
+    receive_queue: usize,
+    dscp: Dscp,
+    peer: Option<SocketAddr>,
+});

@@ -1,7 +1,10 @@
 //! The configuration of a connection and what secures it.
 
+use std::net::SocketAddr;
+
 use whimbrel_proto::Config;
 use whimbrel_proto::config::{Differentiation, Scheme};
+use whimbrel_proto::multipath::MultipathConfig;
 use whimbrel_proto::repair::RepairConfig;
 use whimbrel_units::Duration;
 
@@ -20,6 +23,14 @@ const ABOVE: usize = 8;
 pub struct Setup {
     pub(crate) config: Config,
     pub(crate) above: Above,
+    pub(crate) paths: Option<OverPaths>,
+}
+
+/// Several paths of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct OverPaths {
+    pub(crate) settings: MultipathConfig,
+    pub(crate) locals: Vec<SocketAddr>,
 }
 
 impl Setup {
@@ -30,7 +41,17 @@ impl Setup {
     }
     /// A connection secured by `security` if there is one.
     pub fn new(config: Config, security: Option<Security>) -> Self {
-        Self { config, above: Above { security, repair: None } }
+        Self { config, above: Above { security, repair: None }, paths: None }
+    }
+    /// The same over several paths (MP-DCCP, RFC 9897), if the peer takes part; otherwise over one.
+    ///
+    /// A client has a path from each of the local addresses `locals`, each of which should be one of its own interface; the first one
+    /// carries the handshake, and the others join afterwards. Where there are none, the system chooses the first, and
+    /// [`Socket::join`](crate::Socket::join) adds others. A server is reached at its own address, and at those of `locals`, and accepts
+    /// connections over one path as well.
+    #[must_use]
+    pub fn over_paths(self, locals: impl IntoIterator<Item = SocketAddr>, settings: MultipathConfig) -> Self {
+        Self { paths: Some(OverPaths { settings, locals: locals.into_iter().collect() }), ..self }
     }
     /// The same with repair of lost datagrams within a latency budget, if the peer has it as well. Datagrams are delivered in order.
     /// Losses are classified, by `spike` unless the configuration names another scheme: parity repairs those of a radio only.
@@ -41,7 +62,7 @@ impl Setup {
         config.tune_tfrc(|tfrc| {
             tfrc.differentiation.get_or_insert(Differentiation::guarded(Scheme::Spike));
         });
-        Self { config, above }
+        Self { config, above, ..self }
     }
     /// The same with [repair](Self::repaired), if a latency is given: datagrams are delivered in order, and at most that much later than the
     /// fastest ones arrive.
@@ -60,10 +81,14 @@ impl Setup {
             None => self,
         }
     }
+    /// The local addresses of its paths.
+    pub(crate) fn locals(&self) -> &[SocketAddr] {
+        self.paths.as_ref().map_or(&[], |paths| &paths.locals)
+    }
     /// The same with another configuration.
     #[must_use]
     pub fn map_config(self, change: impl FnOnce(Config) -> Config) -> Self {
-        Self { config: change(self.config), above: self.above }
+        Self { config: change(self.config), ..self }
     }
 }
 

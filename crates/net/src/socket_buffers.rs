@@ -165,11 +165,6 @@ impl KernelDrops {
         Self { counter, earlier: 0, last: 0 }
     }
 
-    /// Reads the drops of the present socket alone.
-    pub(crate) fn counter(&self) -> Option<DropCounter> {
-        self.counter.clone()
-    }
-
     /// Another socket takes the place of the present one.
     pub(crate) fn replace(&mut self, counter: Option<DropCounter>) {
         self.earlier = self.total();

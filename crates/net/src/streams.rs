@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use futures_core::Stream;
+use futures_sink::Sink;
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
 use whimbrel_proto::{ConnectionError, Datagram, SendError};
 use whimbrel_units::Duration;
 
-use crate::NetError;
-use crate::datagram_socket::{self, SocketCore};
+use crate::socket::closed;
+use crate::{NetError, Received, Socket};
 
 /// A place among the tasks that a mailbox wakes, for functions that are polled.
 #[derive(Debug, Default)]
@@ -40,7 +42,7 @@ impl Waiter {
 
 /// The state of a socket as a stream and a sink.
 #[derive(Debug, Default)]
-pub struct Streams {
+pub(crate) struct Streams {
     pub(crate) reading: Reading,
     pub(crate) writing: Writing,
 }
@@ -53,16 +55,16 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub(crate) fn poll_next<S: SocketCore>(
+    pub(crate) fn poll_next(
         &mut self,
         cx: &mut Context<'_>,
-        socket: &S,
-    ) -> Poll<Option<Result<S::Received, NetError>>> {
+        socket: &Socket,
+    ) -> Poll<Option<Result<Received, NetError>>> {
         if self.has_ended {
             return Poll::Ready(None);
         }
-        let look = || datagram_socket::taken_now(socket, |unread| unread.pop()).transpose();
-        let next = std::task::ready!(self.waiter.poll(cx, &socket.waiters().readable, look));
+        let look = || socket.taken_now(|unread| unread.pop()).transpose();
+        let next = std::task::ready!(self.waiter.poll(cx, &socket.mailbox.waiters.readable, look));
         self.has_ended = next.is_err();
         Poll::Ready(match next {
             Err(NetError::Connection(ConnectionError::ClosedByPeer | ConnectionError::ClosedLocally)) => None,
@@ -83,42 +85,38 @@ pub(crate) struct Writing {
 
 impl Writing {
     /// Queues the refused datagram; leaves it if there is still no room. Returns `None` then.
-    fn queue<S: SocketCore>(refused: &mut Option<Datagram>, socket: &S) -> Option<Result<(), NetError>> {
+    fn queue(refused: &mut Option<Datagram>, socket: &Socket) -> Option<Result<(), NetError>> {
         match socket.queue(|| refused.take()).refused {
             None => Some(Ok(())),
             Some((datagram, SendError::QueueFull)) => {
                 *refused = Some(datagram);
                 None
             }
-            Some((_, error)) => Some(Err(datagram_socket::refusal(socket, error))),
+            Some((_, error)) => Some(Err(socket.refusal(error))),
         }
     }
 
     /// Queues the refused datagram as soon as there is room.
-    pub(crate) fn poll_queued<S: SocketCore>(
+    pub(crate) fn poll_queued(
         &mut self,
         cx: &mut Context<'_>,
-        socket: &S,
+        socket: &Socket,
     ) -> Poll<Result<(), NetError>> {
         let Self { waiter, refused, .. } = self;
         if refused.is_none() {
             return Poll::Ready(Ok(()));
         }
-        waiter.poll(cx, &socket.waiters().writable, || Self::queue(refused, socket))
+        waiter.poll(cx, &socket.mailbox.waiters.writable, || Self::queue(refused, socket))
     }
 
-    pub(crate) fn start_send<S: SocketCore>(&mut self, payload: Bytes, socket: &S) -> Result<(), NetError> {
-        let deadline = self.lifetime.map(|lifetime| socket.clock() + lifetime);
+    pub(crate) fn start_send(&mut self, payload: Bytes, socket: &Socket) -> Result<(), NetError> {
+        let deadline = self.lifetime.map(|lifetime| socket.now() + lifetime);
         self.refused = Some(Datagram { deadline, ..Datagram::new(payload) });
         // Without room it stays in `refused`: `poll_queued` follows.
         Self::queue(&mut self.refused, socket).unwrap_or(Ok(()))
     }
 
-    pub(crate) fn poll_close<S: SocketCore>(
-        &mut self,
-        cx: &mut Context<'_>,
-        socket: &S,
-    ) -> Poll<Result<(), NetError>> {
+    pub(crate) fn poll_close(&mut self, cx: &mut Context<'_>, socket: &Socket) -> Poll<Result<(), NetError>> {
         if !self.is_closing {
             std::task::ready!(self.poll_queued(cx, socket))?;
             self.is_closing = true;
@@ -126,76 +124,47 @@ impl Writing {
             self.waiter = Waiter::default();
             socket.begin_closing();
         }
-        let end = || socket.with_unread(|unread| unread.end());
-        self.waiter.poll(cx, &socket.waiters().happened, end).map(datagram_socket::closed)
+        let end = || socket.mailbox.inbox().unread.end();
+        self.waiter.poll(cx, &socket.mailbox.waiters.happened, end).map(closed)
     }
 }
 
 /// Calls `poll` with the state of a socket as a stream and a sink, and the socket.
-pub(crate) fn with_streams<S: SocketCore, T>(socket: &mut S, poll: impl FnOnce(&mut Streams, &S) -> T) -> T {
-    let mut streams = std::mem::take(socket.streams());
+fn with_streams<T>(socket: &mut Socket, poll: impl FnOnce(&mut Streams, &Socket) -> T) -> T {
+    let mut streams = std::mem::take(&mut socket.streams);
     let result = poll(&mut streams, socket);
-    *socket.streams() = streams;
+    socket.streams = streams;
     result
 }
 
-/// Implements `Stream` and `Sink` for a socket.
-macro_rules! stream_and_sink {
-    ($socket:ty, $received:ty) => {
-        /// The received datagrams. It ends when either end closes the connection; any other end is an error, which is the last
-        /// item.
-        impl futures_core::Stream for $socket {
-            type Item = Result<$received, $crate::NetError>;
+/// The received datagrams. It ends when either end closes the connection; any other end is an error, which is the last
+/// item.
+impl Stream for Socket {
+    type Item = Result<Received, NetError>;
 
-            fn poll_next(
-                mut self: std::pin::Pin<&mut Self>,
-                cx: &mut std::task::Context<'_>,
-            ) -> std::task::Poll<Option<Self::Item>> {
-                $crate::streams::with_streams(&mut *self, |streams, socket| {
-                    streams.reading.poll_next(cx, socket)
-                })
-            }
-        }
-
-        /// Queues datagrams as its method `send` does. It is flushed when they are in the send queue, and closed as by its method
-        /// `close`. A datagram that is too large is refused by an error, after which others can be sent.
-        impl futures_sink::Sink<$crate::Bytes> for $socket {
-            type Error = $crate::NetError;
-
-            fn poll_ready(
-                self: std::pin::Pin<&mut Self>,
-                cx: &mut std::task::Context<'_>,
-            ) -> std::task::Poll<Result<(), $crate::NetError>> {
-                self.poll_flush(cx)
-            }
-
-            fn start_send(
-                mut self: std::pin::Pin<&mut Self>,
-                payload: $crate::Bytes,
-            ) -> Result<(), $crate::NetError> {
-                $crate::streams::with_streams(&mut *self, |streams, socket| {
-                    streams.writing.start_send(payload, socket)
-                })
-            }
-
-            fn poll_flush(
-                mut self: std::pin::Pin<&mut Self>,
-                cx: &mut std::task::Context<'_>,
-            ) -> std::task::Poll<Result<(), $crate::NetError>> {
-                $crate::streams::with_streams(&mut *self, |streams, socket| {
-                    streams.writing.poll_queued(cx, socket)
-                })
-            }
-
-            fn poll_close(
-                mut self: std::pin::Pin<&mut Self>,
-                cx: &mut std::task::Context<'_>,
-            ) -> std::task::Poll<Result<(), $crate::NetError>> {
-                $crate::streams::with_streams(&mut *self, |streams, socket| {
-                    streams.writing.poll_close(cx, socket)
-                })
-            }
-        }
-    };
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        with_streams(&mut self, |streams, socket| streams.reading.poll_next(cx, socket))
+    }
 }
-pub(crate) use stream_and_sink;
+
+/// Queues datagrams as its method `send` does. It is flushed when they are in the send queue, and closed as by its method
+/// `close`. A datagram that is too large is refused by an error, after which others can be sent.
+impl Sink<Bytes> for Socket {
+    type Error = NetError;
+
+    fn poll_ready(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), NetError>> {
+        self.poll_flush(cx)
+    }
+
+    fn start_send(mut self: Pin<&mut Self>, payload: Bytes) -> Result<(), NetError> {
+        with_streams(&mut self, |streams, socket| streams.writing.start_send(payload, socket))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), NetError>> {
+        with_streams(&mut self, |streams, socket| streams.writing.poll_queued(cx, socket))
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), NetError>> {
+        with_streams(&mut self, |streams, socket| streams.writing.poll_close(cx, socket))
+    }
+}

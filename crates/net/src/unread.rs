@@ -2,29 +2,30 @@
 
 use std::collections::VecDeque;
 
-use whimbrel_proto::ConnectionError;
+use whimbrel_proto::{ConnectionError, Event};
 
-use crate::NetError;
 use crate::dtls::SecurityError;
-use crate::feedback::{Delivered, Feedback, Reports};
+use crate::feedback::Feedback;
+use crate::kind::Kind;
+use crate::{NetError, Received};
 
 /// The most unread events kept.
 pub(crate) const MAX_EVENTS: usize = 1024;
 /// Unread datagrams kept for a connection that the application has not accepted yet: peers may open many and send to each.
 pub(crate) const MAX_UNCLAIMED: usize = 64;
 
-/// Datagrams `D` and events `E` that wait for the application.
+/// Datagrams and events that wait for the application.
 #[derive(Debug)]
-pub struct Unread<D: Delivered, E> {
-    datagrams: VecDeque<D>,
+pub(crate) struct Unread {
+    datagrams: VecDeque<Received>,
     /// Unread datagrams kept.
     limit: usize,
     /// The application has the socket.
     is_claimed: bool,
-    events: VecDeque<E>,
+    events: VecDeque<Event>,
     /// Datagrams that arrived while the application had `limit` unread ones.
     overflowed: u64,
-    feedback: Feedback<D::Packet>,
+    feedback: Feedback,
     closed: Option<ConnectionError>,
     /// Reason why the connection is not secured.
     insecure: Option<SecurityError>,
@@ -32,7 +33,7 @@ pub struct Unread<D: Delivered, E> {
     is_stopped: bool,
 }
 
-impl<D: Delivered, E> Unread<D, E> {
+impl Unread {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             datagrams: VecDeque::new(),
@@ -48,18 +49,18 @@ impl<D: Delivered, E> Unread<D, E> {
     }
 
     /// Stores a datagram. Live data: of too many the oldest is lost.
-    pub(crate) fn push(&mut self, datagram: D) {
+    pub(crate) fn push(&mut self, datagram: Received) {
         if self.datagrams.len() >= self.limit()
             && let Some(oldest) = self.datagrams.pop_front()
         {
             self.overflowed += 1;
-            self.feedback.discard(oldest.packet());
+            self.feedback.discard((oldest.subflow, oldest.packet));
         }
         self.datagrams.push_back(datagram);
     }
 
     /// Stores an event; of too many the oldest is lost.
-    pub(crate) fn push_event(&mut self, event: E) {
+    pub(crate) fn push_event(&mut self, event: Event) {
         if self.events.len() == MAX_EVENTS {
             self.events.pop_front();
         }
@@ -77,7 +78,7 @@ impl<D: Delivered, E> Unread<D, E> {
     }
 
     /// Reports datagrams that were lost, and the filling of the queue, to the connection.
-    pub(crate) fn report_to(&mut self, connection: &mut impl Reports<D::Packet>) {
+    pub(crate) fn report_to(&mut self, connection: &mut impl Kind) {
         self.feedback.report(self.is_filling(), connection);
     }
 
@@ -101,19 +102,19 @@ impl<D: Delivered, E> Unread<D, E> {
     }
 
     /// The oldest unread datagram.
-    pub(crate) fn pop(&mut self) -> Option<D> {
+    pub(crate) fn pop(&mut self) -> Option<Received> {
         self.datagrams.pop_front()
     }
 
     /// Moves up to `limit` datagrams into `out`; returns their number.
-    pub(crate) fn pop_many(&mut self, out: &mut Vec<D>, limit: usize) -> usize {
+    pub(crate) fn pop_many(&mut self, out: &mut Vec<Received>, limit: usize) -> usize {
         let n = limit.min(self.datagrams.len());
         out.extend(self.datagrams.drain(..n));
         n
     }
 
     /// The oldest unread event.
-    pub(crate) fn pop_event(&mut self) -> Option<E> {
+    pub(crate) fn pop_event(&mut self) -> Option<Event> {
         let event = self.events.pop_front();
         if self.events.is_empty() {
             // They are rare: a socket that has read them keeps no memory for them.

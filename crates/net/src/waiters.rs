@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 
 /// The tasks that wait for a socket, by what they wait for.
 #[derive(Debug, Default)]
-pub struct Waiters {
+pub(crate) struct Waiters {
     /// Notified when datagrams arrive.
     pub(crate) readable: Arc<Notify>,
     /// Notified when the send queue has room again.

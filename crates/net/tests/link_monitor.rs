@@ -7,8 +7,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use whimbrel_net::multipath::{MultipathConfig, MultipathHost, MultipathOptions};
-use whimbrel_net::{Config, InterfaceAddress, InterfaceMonitor, LinkEvent, LinkMonitor};
+use whimbrel_net::multipath::MultipathConfig;
+use whimbrel_net::{
+    Config, Host, HostOptions, InterfaceAddress, InterfaceMonitor, LinkEvent, LinkMonitor, Setup,
+};
 
 use crate::own_network;
 use own_network::{in_own_network, run};
@@ -181,12 +183,12 @@ fn a_path_by_an_interface_takes_that_interface_although_the_route_prefers_anothe
         }
         assert!(run("ip route add default via 10.77.2.1 dev wh2 metric 100"));
         let server = (far(), 6511).into();
-        let host = MultipathHost::new(MultipathOptions::default().peer(Some(server))).expect("entropy");
+        let host = Host::without_address(HostOptions::default().peer(Some(server))).expect("entropy");
         let local =
             host.add_local_on("10.77.2.2:0".parse().expect("an address"), "wh2").expect("an interface");
         let before = [1, 2].map(sent);
-        let connecting =
-            host.connect_from(local, server, 5001, Config::default(), MultipathConfig::default());
+        let setup = Setup::from(Config::default()).over_paths([], MultipathConfig::default());
+        let connecting = host.connect_from(local, server, 5001, setup);
         assert!(timeout(Duration::from_millis(1500), connecting).await.is_err(), "there is no server");
         let after = [1, 2].map(sent);
         assert!(after[0] == before[0] && after[1] - before[1] >= 2, "{before:?} {after:?}");

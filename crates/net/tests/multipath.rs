@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::timeout;
-use whimbrel_net::multipath::{
-    MultipathConfig, MultipathEvent, MultipathHost, MultipathSocket, PathPriority, SchedulerKind, SubflowId,
-};
-use whimbrel_net::{Config, NetError};
+use whimbrel_net::multipath::{MultipathConfig, MultipathEvent, PathPriority, SchedulerKind, SubflowId};
+use whimbrel_net::{Config, Event, Host, HostOptions, Listener, NetError, PathChange, Setup, Socket};
 
 const PORT: u16 = 5001;
 
@@ -26,20 +24,30 @@ fn ordered() -> Config {
     config
 }
 
-/// A client with two addresses, and its server with one.
-async fn pair(settings: MultipathConfig) -> (MultipathHost, MultipathHost, MultipathSocket, MultipathSocket) {
-    let server = MultipathHost::bind(&[address("127.0.0.1:0")]).expect("loopback");
-    server.listen(PORT, ordered(), settings.clone()).expect("a free port");
-    let client = MultipathHost::bind(&[address("127.0.0.1:0"), address("127.0.0.2:0")]).expect("loopback");
-    let there = server.local_addrs()[0];
-    let connected = soon(client.connect(there, PORT, ordered(), settings)).await.expect("a handshake");
-    let accepted = soon(server.accept()).await.expect("a handshake");
-    (client, server, connected, accepted)
+/// A setup over several paths, from these addresses.
+fn several(config: Config, locals: &[&str], settings: &MultipathConfig) -> Setup {
+    Setup::from(config).over_paths(locals.iter().map(|local| address(local)), settings.clone())
 }
 
-async fn joined(socket: &MultipathSocket) -> SubflowId {
+async fn listener(settings: &MultipathConfig) -> Listener {
+    let setup = several(ordered(), &[], settings);
+    Listener::bind(address("127.0.0.1:0"), PORT, setup).await.expect("loopback")
+}
+
+/// A client with two addresses, and its server with one.
+async fn pair(settings: MultipathConfig) -> (Listener, Socket, Socket) {
+    let server = listener(&settings).await;
+    let setup = several(ordered(), &["127.0.0.1:0", "127.0.0.2:0"], &settings);
+    let connected = soon(Socket::connect(server.local(), PORT, setup)).await.expect("a handshake");
+    let accepted = soon(server.accept()).await.expect("a handshake");
+    (server, connected, accepted)
+}
+
+async fn joined(socket: &Socket) -> SubflowId {
     loop {
-        if let MultipathEvent::SubflowUp(id) = soon(socket.event()).await.expect("an event") {
+        if let Event::Paths(event) = soon(socket.event()).await.expect("an event")
+            && let MultipathEvent::SubflowUp(id) = *event
+        {
             return id;
         }
     }
@@ -52,9 +60,9 @@ fn number(bytes: &[u8]) -> u32 {
 #[tokio::test]
 async fn data_take_both_addresses_and_arrive_in_order() {
     let settings = MultipathConfig::default().scheduler(SchedulerKind::Weighted);
-    let (_client, _server, connected, accepted) = pair(settings).await;
+    let (_server, connected, accepted) = pair(settings).await;
     let (here, there) = (joined(&connected).await, joined(&accepted).await);
-    assert!(soon(connected.established()).await.expect("a connection"));
+    assert!(connected.is_multipath() && accepted.is_multipath());
     for number in 0..200_u32 {
         let mut bytes = number.to_be_bytes().to_vec();
         bytes.resize(700, 0);
@@ -74,7 +82,7 @@ async fn data_take_both_addresses_and_arrive_in_order() {
     // And back.
     accepted.send(Bytes::from_static(b"thanks")).await.expect("room");
     assert_eq!(&soon(connected.recv()).await.expect("a datagram").payload[..], b"thanks");
-    assert_eq!(connected.snapshot().expect("a connection").subflows[1].id, here);
+    assert_eq!(connected.paths().expect("a connection").subflows[1].id, here);
 
     soon(connected.close()).await.expect("both ends agree");
     assert!(matches!(soon(accepted.recv()).await, Err(NetError::Connection(_))));
@@ -82,13 +90,14 @@ async fn data_take_both_addresses_and_arrive_in_order() {
 
 #[tokio::test]
 async fn an_address_that_is_withdrawn_leaves_the_other() {
-    let (_client, _server, connected, accepted) = pair(MultipathConfig::default()).await;
+    let (_server, connected, accepted) = pair(MultipathConfig::default()).await;
     joined(&connected).await;
     joined(&accepted).await;
     assert!(connected.set_priority(SubflowId(0), PathPriority::STANDBY));
     assert!(connected.remove_address(address("127.0.0.1:0")));
     soon(async {
-        while !matches!(accepted.event().await, Ok(MultipathEvent::AddressRemoved { address_id: 0 })) {}
+        let removed = Event::Paths(MultipathEvent::AddressRemoved { address_id: 0 }.into());
+        while accepted.event().await.expect("open") != removed {}
     })
     .await;
     connected.send(Bytes::from_static(b"by the second address")).await.expect("room");
@@ -99,11 +108,11 @@ async fn an_address_that_is_withdrawn_leaves_the_other() {
 #[tokio::test]
 async fn a_connection_moves_to_an_address_that_appears_later() {
     let settings = MultipathConfig::default();
-    let server = MultipathHost::bind(&[address("127.0.0.1:0")]).expect("loopback");
-    server.listen(PORT, ordered(), settings.clone()).expect("a free port");
-    let client = MultipathHost::bind(&[address("127.0.0.1:0")]).expect("loopback");
-    let there = server.local_addrs()[0];
-    let connected = soon(client.connect(there, PORT, ordered(), settings)).await.expect("a handshake");
+    let server = listener(&settings).await;
+    let client = Host::udp(address("127.0.0.1:0")).await.expect("loopback");
+    let there = server.local();
+    let connecting = client.connect(there, PORT, several(ordered(), &[], &settings));
+    let connected = soon(connecting).await.expect("a handshake");
     let accepted = soon(server.accept()).await.expect("a handshake");
     let later = client.add_local(address("127.0.0.2:0")).expect("loopback");
     connected.join(later, there).expect("a subflow");
@@ -115,22 +124,29 @@ async fn a_connection_moves_to_an_address_that_appears_later() {
 
 #[tokio::test]
 async fn errors_name_what_is_wrong() {
-    assert!(matches!(MultipathHost::bind(&[]), Err(NetError::Config(text)) if text.contains("at least one")));
-    let client = MultipathHost::bind(&[address("127.0.0.1:0")]).expect("loopback");
-    let refused = client.connect(address("[::1]:9"), PORT, ordered(), MultipathConfig::default()).await;
+    let settings = MultipathConfig::default();
+    let client = Host::without_address(HostOptions::default()).expect("entropy");
+    let connect = |to| client.connect(to, PORT, several(ordered(), &[], &settings));
+    let refused = connect(address("127.0.0.1:9")).await;
+    assert!(matches!(refused, Err(NetError::Config(text)) if text.contains("family")));
+    client.add_local(address("127.0.0.1:0")).expect("loopback");
+    let refused = connect(address("[::1]:9")).await;
     assert!(matches!(refused, Err(NetError::Config(text)) if text.contains("family")));
     // There is no such port at the server.
-    let server = MultipathHost::bind(&[address("127.0.0.1:0")]).expect("loopback");
-    let there = server.local_addrs()[0];
-    let refused = soon(client.connect(there, PORT, ordered(), MultipathConfig::default())).await;
+    let server = Host::udp(address("127.0.0.1:0")).await.expect("loopback");
+    let refused = soon(connect(server.local())).await;
     assert!(matches!(refused, Err(NetError::Connection(_))), "{refused:?}");
+    let server = listener(&settings).await;
+    let connected = soon(Socket::connect(server.local(), PORT, several(ordered(), &[], &settings))).await;
+    let moved = connected.expect("a handshake").rebind(None, PathChange::Reset).await;
+    assert!(matches!(moved, Err(NetError::Config(text)) if text.contains("several paths")));
 }
 
 #[tokio::test]
 async fn what_the_other_end_has_sent_arrives_before_the_end() {
     let settings = MultipathConfig::default().scheduler(SchedulerKind::Weighted);
     for by_client in [true, false] {
-        let (_client, _server, connected, accepted) = pair(settings.clone()).await;
+        let (_server, connected, accepted) = pair(settings.clone()).await;
         joined(&connected).await;
         joined(&accepted).await;
         assert_eq!(connected.try_recv().expect("a connection"), None);

@@ -5,13 +5,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::timeout;
-use whimbrel_net::multipath::{
-    MultipathConfig, MultipathEvent, MultipathHost, MultipathOptions, MultipathSocket, SchedulerKind,
-    SubflowId,
-};
+use whimbrel_net::multipath::{MultipathConfig, MultipathEvent, SchedulerKind, SubflowId};
 use whimbrel_net::{
-    Config, Identity, Listener, NetError, OverflowPolicy, Security, SecurityError, SendError,
-    SendQueueConfig, Setup, Socket, Trust,
+    Config, Event, Host, HostOptions, Identity, Listener, NetError, OverflowPolicy, Security, SecurityError,
+    SendError, SendQueueConfig, Setup, Socket, Trust,
 };
 
 const PORT: u16 = 5001;
@@ -39,42 +36,47 @@ fn security() -> (Security, Security) {
 }
 
 /// A listener for connections over one path and over several.
-async fn listener(setup: Setup) -> (Listener, MultipathHost) {
-    let listener = Listener::bind(address("0.0.0.0:0"), PORT, setup.clone()).await.expect("loopback");
-    let host = listener.multipath(MultipathOptions::default()).expect("entropy");
-    host.listen(PORT, setup, MultipathConfig::default()).expect("a free port");
-    (listener, host)
+async fn listener(setup: Setup) -> Listener {
+    Listener::bind(address("0.0.0.0:0"), PORT, several(setup)).await.expect("loopback")
+}
+
+fn several(setup: impl Into<Setup>) -> Setup {
+    setup.into().over_paths([], MultipathConfig::default())
 }
 
 fn at(listener: &Listener) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], listener.local().port()))
 }
 
-async fn joined(socket: &MultipathSocket) -> SubflowId {
+async fn joined(socket: &Socket) -> SubflowId {
     loop {
-        if let MultipathEvent::SubflowUp(id) = soon(socket.event()).await.expect("an event") {
+        if let Event::Paths(event) = soon(socket.event()).await.expect("an event")
+            && let MultipathEvent::SubflowUp(id) = *event
+        {
             return id;
         }
     }
 }
 
-fn client() -> MultipathHost {
-    MultipathHost::bind(&[address("127.0.0.1:0"), address("127.0.0.2:0")]).expect("loopback")
+async fn client() -> Host {
+    let host = Host::udp(address("127.0.0.1:0")).await.expect("loopback");
+    host.add_local(address("127.0.0.2:0")).expect("loopback");
+    host
 }
 
 #[tokio::test]
 async fn a_listener_serves_both_kinds_and_encrypts_over_all_subflows() {
     let (of_client, of_server) = security();
     let keys = (of_server.fingerprint(), of_client.fingerprint());
-    let (listener, host) = listener(Setup::secured(config(), of_server)).await;
+    let listener = listener(Setup::secured(config(), of_server)).await;
     let setup = Setup::secured(config(), of_client);
     let single = soon(Socket::connect(at(&listener), PORT, setup.clone())).await.expect("a handshake");
     let accepted_single = soon(listener.accept()).await.expect("a client");
 
-    let client = client();
-    let settings = MultipathConfig::default().scheduler(SchedulerKind::Weighted);
-    let connected = soon(client.connect(at(&listener), PORT, setup, settings)).await.expect("handshakes");
-    let accepted = soon(host.accept()).await.expect("a client");
+    let client = client().await;
+    let setup = setup.over_paths([], MultipathConfig::default().scheduler(SchedulerKind::Weighted));
+    let connected = soon(client.connect(at(&listener), PORT, setup)).await.expect("handshakes");
+    let accepted = soon(listener.accept()).await.expect("a client");
     assert_eq!((connected.peer(), accepted.peer()), (Some(keys.0), Some(keys.1)));
     let second = joined(&accepted).await;
     joined(&connected).await;
@@ -92,13 +94,14 @@ async fn a_listener_serves_both_kinds_and_encrypts_over_all_subflows() {
     let sent = connected.snapshot().expect("open").statistics;
     assert_eq!((sent.datagrams_sent, sent.bytes_sent, sent.datagrams_received), (100, 400, 1));
     let received = accepted.snapshot().expect("open").statistics;
-    assert_eq!((received.datagrams_received, received.bytes_received, received.missing), (100, 400, 0));
+    assert_eq!((received.datagrams_received, received.bytes_received), (100, 400));
+    assert_eq!(accepted.snapshot().expect("open").receiver.lost, 0);
     assert_eq!((connected.forgeries(), accepted.forgeries()), (0, 0));
 
     single.send(Bytes::from_static(b"single")).await.expect("open");
     assert_eq!(soon(accepted_single.recv()).await.expect("a datagram").payload[..], *b"single");
-    // The multipath connections outlive the listener and their host.
-    drop((listener, host));
+    // The connections outlive the listener.
+    drop(listener);
     connected.send(Bytes::from_static(b"still")).await.expect("room");
     assert_eq!(soon(accepted.recv()).await.expect("a datagram").payload[..], *b"still");
     soon(connected.close()).await.expect("both ends agree");
@@ -109,19 +112,19 @@ async fn a_listener_serves_both_kinds_and_encrypts_over_all_subflows() {
 async fn an_untrusted_peer_is_refused_with_the_reason() {
     let (_, of_server) = security();
     let (stranger, _) = security();
-    let (listener, _host) = listener(Setup::secured(config(), of_server)).await;
+    let listener = listener(Setup::secured(config(), of_server)).await;
     let setup = Setup::secured(config(), stranger);
-    let refused = soon(client().connect(at(&listener), PORT, setup, MultipathConfig::default())).await;
+    let refused = soon(client().await.connect(at(&listener), PORT, several(setup))).await;
     assert!(matches!(refused, Err(NetError::Security(SecurityError::UntrustedKey { .. }))), "{refused:?}");
 }
 
 #[tokio::test]
 async fn a_socket_does_not_receive_from_the_next_connection_in_its_place() {
-    let (listener, host) = listener(config().into()).await;
-    let client = client();
-    let connect = || client.connect(at(&listener), PORT, config(), MultipathConfig::default());
+    let listener = listener(config().into()).await;
+    let client = client().await;
+    let connect = || client.connect(at(&listener), PORT, several(config()));
     let first = soon(connect()).await.expect("a handshake");
-    let old = soon(host.accept()).await.expect("a client");
+    let old = soon(listener.accept()).await.expect("a client");
     first.abort();
     assert!(soon(old.recv()).await.is_err());
     drop(first);
@@ -133,7 +136,7 @@ async fn a_socket_does_not_receive_from_the_next_connection_in_its_place() {
     })
     .await;
     let second = soon(connect()).await.expect("a handshake");
-    let new = soon(host.accept()).await.expect("a client");
+    let new = soon(listener.accept()).await.expect("a client");
     second.send(Bytes::from_static(b"for the second")).await.expect("room");
     assert_eq!(soon(new.recv()).await.expect("a datagram").payload[..], *b"for the second");
     assert!(
@@ -148,16 +151,16 @@ async fn a_socket_does_not_receive_from_the_next_connection_in_its_place() {
 }
 
 #[tokio::test]
-async fn a_host_that_is_gone_accepts_nothing() {
-    let host = MultipathHost::bind(&[address("127.0.0.1:0")]).expect("loopback");
-    host.listen(PORT, config(), MultipathConfig::default()).expect("a free port");
-    let there = host.local_addrs()[0];
-    let client = client();
-    let connect = || client.connect(there, PORT, config(), MultipathConfig::default());
+async fn a_listener_that_is_gone_accepts_nothing() {
+    let setup = several(config());
+    let listener = Listener::bind(address("127.0.0.1:0"), PORT, setup).await.expect("a free port");
+    let there = listener.local();
+    let client = client().await;
+    let connect = || client.connect(there, PORT, several(config()));
     let accepted = soon(connect()).await.expect("a handshake");
-    let taken = soon(host.accept()).await.expect("a client");
+    let taken = soon(listener.accept()).await.expect("a client");
     let unaccepted = soon(connect()).await.expect("a handshake");
-    drop(host);
+    drop(listener);
     assert!(soon(unaccepted.recv()).await.is_err(), "it is closed");
     assert!(soon(connect()).await.is_err());
     accepted.send(Bytes::from_static(b"it continues")).await.expect("room");
@@ -166,17 +169,18 @@ async fn a_host_that_is_gone_accepts_nothing() {
 
 #[tokio::test]
 async fn an_address_that_disappears_leaves_the_other_and_may_return() {
-    let (listener, host) = listener(config().into()).await;
-    let client = client();
-    let connected = soon(client.connect(at(&listener), PORT, config(), MultipathConfig::default())).await;
+    let listener = listener(config().into()).await;
+    let client = client().await;
+    let connected = soon(client.connect(at(&listener), PORT, several(config()))).await;
     let connected = connected.expect("a handshake");
-    let accepted = soon(host.accept()).await.expect("a client");
+    let accepted = soon(listener.accept()).await.expect("a client");
     joined(&accepted).await;
     joined(&connected).await;
     let [first, second] = client.local_addrs()[..] else { panic!("two addresses") };
     assert!(client.remove_local(first) && !client.remove_local(first));
     assert_eq!(client.local_addrs(), [second]);
-    soon(async { while !matches!(accepted.event().await, Ok(MultipathEvent::AddressRemoved { .. })) {} })
+    let is_removal = |event: &MultipathEvent| matches!(event, MultipathEvent::AddressRemoved { .. });
+    soon(async { while !matches!(accepted.event().await, Ok(Event::Paths(event)) if is_removal(&event)) {} })
         .await;
     connected.send(Bytes::from_static(b"by the second")).await.expect("room");
     assert_eq!(soon(accepted.recv()).await.expect("a datagram").subflow, SubflowId(1));
@@ -191,12 +195,11 @@ async fn an_address_that_disappears_leaves_the_other_and_may_return() {
 #[tokio::test]
 async fn a_full_queue_refuses_and_has_room_again() {
     let queue = SendQueueConfig::default().max_datagrams(4).overflow(OverflowPolicy::Refuse);
-    let (listener, host) = listener(config().into()).await;
-    let connected =
-        soon(client().connect(at(&listener), PORT, config().send_queue(queue), MultipathConfig::default()))
-            .await
-            .expect("a handshake");
-    let accepted = soon(host.accept()).await.expect("a client");
+    let listener = listener(config().into()).await;
+    let client = client().await;
+    let connecting = client.connect(at(&listener), PORT, several(config().send_queue(queue)));
+    let connected = soon(connecting).await.expect("a handshake");
+    let accepted = soon(listener.accept()).await.expect("a client");
     let (mut sent, mut refused) = (0, 0);
     while sent < 50 {
         match connected.try_send(Bytes::from(vec![0; 1000]), None) {
@@ -218,10 +221,9 @@ async fn a_full_queue_refuses_and_has_room_again() {
 async fn an_unreachable_peer_is_reported_at_once() {
     // A port that was in use a moment ago.
     let free = std::net::UdpSocket::bind("127.0.0.1:0").expect("loopback").local_addr().expect("bound");
-    let host =
-        MultipathHost::bind_with(&[address("127.0.0.1:0")], MultipathOptions::default().peer(Some(free)))
-            .expect("loopback");
-    let connecting = host.connect(free, PORT, config(), MultipathConfig::default());
+    let host = Host::without_address(HostOptions::default().peer(Some(free))).expect("entropy");
+    host.add_local(address("127.0.0.1:0")).expect("loopback");
+    let connecting = host.connect(free, PORT, several(config()));
     let refused = timeout(Duration::from_secs(3), connecting).await.expect("the ICMP message ends it");
     assert!(matches!(refused, Err(NetError::Connection(_))), "{refused:?}");
 }
@@ -229,10 +231,10 @@ async fn an_unreachable_peer_is_reported_at_once() {
 #[tokio::test]
 async fn without_the_extensions_at_the_listener_the_connection_is_a_regular_one() {
     let listener = Listener::bind(address("127.0.0.1:0"), PORT, config()).await.expect("loopback");
-    let client = client();
-    let connected = soon(client.connect(listener.local(), PORT, config(), MultipathConfig::default())).await;
+    let client = client().await;
+    let connected = soon(client.connect(listener.local(), PORT, several(config()))).await;
     let connected = connected.expect("a handshake");
-    assert!(!connected.established().await.expect("open"), "a regular connection");
+    assert!(!connected.is_multipath(), "a regular connection");
     let accepted = soon(listener.accept()).await.expect("a client");
     connected.send(Bytes::from_static(b"regular")).await.expect("room");
     assert_eq!(soon(accepted.recv()).await.expect("a datagram").payload[..], *b"regular");

@@ -11,11 +11,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::{sleep, timeout};
-use whimbrel_net::multipath::{
-    MultipathConfig, MultipathEvent, MultipathHost, MultipathOptions, MultipathSnapshot, MultipathSocket,
-    SchedulerKind,
-};
-use whimbrel_net::{Ccid, Config, Dscp};
+use whimbrel_net::multipath::{MultipathConfig, MultipathEvent, MultipathSnapshot, SchedulerKind};
+use whimbrel_net::{Ccid, Config, Dscp, Event, Host as DccpHost, HostOptions, Listener, Setup, Socket};
 
 use crate::own_network;
 use own_network::{own_network, run};
@@ -46,12 +43,9 @@ async fn soon<T>(what: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(20), what).await.expect("done within 20 s")
 }
 
-fn config() -> Config {
-    Config::default().sender_ccids(Ccid::TFRC).receiver_ccids(Ccid::TFRC)
-}
-
-fn settings() -> MultipathConfig {
-    MultipathConfig::default().scheduler(SchedulerKind::Redundant)
+fn setup() -> Setup {
+    let config = Config::default().sender_ccids(Ccid::TFRC).receiver_ccids(Ccid::TFRC);
+    Setup::from(config).over_paths([], MultipathConfig::default().scheduler(SchedulerKind::Redundant))
 }
 
 /// A host with a network of its own, in a thread.
@@ -85,10 +79,10 @@ fn echo(ready: &Sender<()>) {
     must("ip link set host2 up");
     must("ip route add default via 10.9.3.2");
     block_on(async {
-        let host = MultipathHost::bind(&[SERVER.parse().expect("an address")]).expect("an address");
-        host.listen(PORT, config(), settings()).expect("a free port");
+        let at = SERVER.parse().expect("an address");
+        let listener = Listener::bind(at, PORT, setup()).await.expect("an address");
         ready.send(()).expect("the test waits");
-        let socket = soon(host.accept()).await.expect("a client");
+        let socket = soon(listener.accept()).await.expect("a client");
         while let Ok(received) = soon(socket.recv()).await {
             let _ = socket.send(received.payload).await;
         }
@@ -145,28 +139,34 @@ fn with_router<T: Send + 'static>(client: Client<T>, disturb: fn()) -> Option<T>
 }
 
 /// A host with one peer, of which the system reports errors.
-fn reported() -> MultipathOptions {
-    MultipathOptions::default().peer(Some(SERVER.parse().expect("an address")))
+fn reported() -> HostOptions {
+    HostOptions::default().peer(Some(SERVER.parse().expect("an address")))
 }
 
 /// A connection over both links.
-async fn connect(options: MultipathOptions) -> (MultipathHost, MultipathSocket) {
-    let locals = ["10.9.1.1:0", "10.9.2.1:0"].map(|local| local.parse().expect("an address"));
-    let host = MultipathHost::bind_with(&locals, options).expect("addresses");
+async fn connect(options: HostOptions) -> (DccpHost, Socket) {
+    let (host, socket) = connect_first(options).await;
+    let is_join = |event: &MultipathEvent| matches!(event, MultipathEvent::SubflowUp(_));
+    while !matches!(soon(socket.event()).await, Ok(Event::Paths(event)) if is_join(&event)) {}
+    (host, socket)
+}
+
+/// A connection over the first link, which the other one may join.
+async fn connect_first(options: HostOptions) -> (DccpHost, Socket) {
+    let host = DccpHost::without_address(options).expect("entropy");
+    for local in ["10.9.1.1:0", "10.9.2.1:0"] {
+        host.add_local(local.parse().expect("an address")).expect("an address");
+    }
     let server: SocketAddr = SERVER.parse().expect("an address");
-    let socket = soon(host.connect(server, PORT, config(), settings())).await.expect("a server");
-    while !matches!(soon(socket.event()).await.expect("an event"), MultipathEvent::SubflowUp(_)) {}
+    let socket = soon(host.connect(server, PORT, setup())).await.expect("a server");
     (host, socket)
 }
 
 /// Sends the largest datagrams until `is_done`.
-async fn send_until(
-    socket: &MultipathSocket,
-    is_done: impl Fn(&MultipathSnapshot) -> bool,
-) -> MultipathSnapshot {
+async fn send_until(socket: &Socket, is_done: impl Fn(&MultipathSnapshot) -> bool) -> MultipathSnapshot {
     soon(async {
         loop {
-            let snapshot = socket.snapshot().expect("a connection");
+            let snapshot = socket.paths().expect("a connection");
             if is_done(&snapshot) {
                 return snapshot;
             }
@@ -230,14 +230,12 @@ fn a_router_that_refuses_a_path_ends_a_subflow_that_joins() {
             block_on(async {
                 signal.send(()).expect("a router");
                 changed.recv().expect("a router");
-                let locals = ["10.9.1.1:0", "10.9.2.1:0"].map(|local| local.parse().expect("an address"));
-                let host = MultipathHost::bind_with(&locals, reported()).expect("addresses");
-                let server: SocketAddr = SERVER.parse().expect("an address");
-                let socket = soon(host.connect(server, PORT, config(), settings())).await.expect("a server");
+                let (_host, socket) = connect_first(reported()).await;
                 let down = async {
                     loop {
-                        let event = socket.event().await.expect("an event");
-                        if let MultipathEvent::SubflowDown { .. } = event {
+                        if let Event::Paths(event) = socket.event().await.expect("an event")
+                            && let MultipathEvent::SubflowDown { .. } = *event
+                        {
                             return event;
                         }
                     }
@@ -276,7 +274,7 @@ fn packets_on_all_paths_have_the_dscp() {
             thread::sleep(Duration::from_secs(1));
             block_on(async {
                 let dscp: Dscp = "EF".parse().expect("a name");
-                let (_host, socket) = connect(MultipathOptions::default().dscp(dscp)).await;
+                let (_host, socket) = connect(HostOptions::default().dscp(dscp)).await;
                 send_until(&socket, |snapshot| snapshot.statistics.datagrams_sent > 60).await;
                 soon(socket.close()).await.expect("a close");
             });

@@ -5,11 +5,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use tokio::time::timeout;
-use whimbrel_net::multipath::{
-    MultipathConfig, MultipathEvent, MultipathHost, MultipathOptions, MultipathSocket,
-};
+use whimbrel_net::multipath::{MultipathConfig, MultipathEvent};
 use whimbrel_net::{
-    Ccid, Config, DropCode, DropReason, Event, NetError, OverflowPolicy, SendError, SendQueueConfig,
+    Ccid, Config, DropCode, DropReason, Event, Listener, NetError, OverflowPolicy, SendError,
+    SendQueueConfig, Setup, Socket, SocketOptions,
 };
 
 const PORT: u16 = 5001;
@@ -25,23 +24,23 @@ fn refusing() -> Config {
 }
 
 /// A client with two addresses, both in use, and its server with one.
-async fn pair(config: Config) -> (MultipathSocket, MultipathSocket) {
-    pair_with(config, MultipathOptions::default()).await
+async fn pair(config: Config) -> (Socket, Socket) {
+    pair_with(config, SocketOptions::default()).await
 }
 
 /// As [`pair`], with options of the client.
-async fn pair_with(config: Config, options: MultipathOptions) -> (MultipathSocket, MultipathSocket) {
+async fn pair_with(config: Config, options: SocketOptions) -> (Socket, Socket) {
     let address = |text: &str| text.parse().expect("an address");
-    let settings = MultipathConfig::default();
-    let server = MultipathHost::bind(&[address("127.0.0.1:0")]).expect("loopback");
-    server.listen(PORT, config.clone(), settings.clone()).expect("a free port");
-    let locals = [address("127.0.0.1:0"), address("127.0.0.2:0")];
-    let client = MultipathHost::bind_with(&locals, options).expect("loopback");
-    let there = server.local_addrs()[0];
-    let connected = soon(client.connect(there, PORT, config, settings)).await.expect("a handshake");
+    let (setup, settings) = (Setup::from(config), MultipathConfig::default());
+    let of_server = setup.clone().over_paths([], settings.clone());
+    let server = Listener::bind(address("127.0.0.1:0"), PORT, of_server).await.expect("loopback");
+    let setup = setup.over_paths([address("127.0.0.1:0"), address("127.0.0.2:0")], settings);
+    let connecting = Socket::connect_with(server.local(), PORT, setup, options);
+    let connected = soon(connecting).await.expect("a handshake");
     let accepted = soon(server.accept()).await.expect("a handshake");
     for socket in [&connected, &accepted] {
-        while !matches!(soon(socket.event()).await.expect("an event"), MultipathEvent::SubflowUp(_)) {}
+        let is_join = |event: &MultipathEvent| matches!(event, MultipathEvent::SubflowUp(_));
+        while !matches!(soon(socket.event()).await, Ok(Event::Paths(event)) if is_join(&event)) {}
     }
     (connected, accepted)
 }
@@ -119,7 +118,7 @@ async fn a_dropped_datagram_is_reported_by_the_identifier_that_sending_returned(
     let stale = client.try_send(Bytes::from_static(b"stale"), Some(client.now())).expect("open");
     let reported = soon(async {
         loop {
-            if let MultipathEvent::DatagramDropped { id, reason } = client.event().await.expect("open") {
+            if let Event::DatagramDropped { id, reason } = client.event().await.expect("open") {
                 break (id, reason);
             }
         }
@@ -130,15 +129,15 @@ async fn a_dropped_datagram_is_reported_by_the_identifier_that_sending_returned(
 
 #[tokio::test]
 async fn losses_of_a_slow_reader_are_reported_to_the_sender() {
-    let options = MultipathOptions::default().receive_queue(10);
+    let options = SocketOptions::default().receive_queue(10);
     let (client, server) = pair_with(Config::default(), options).await;
     for datagram in numbers(50) {
         soon(server.send(datagram)).await.expect("open");
     }
     let mut codes = Vec::new();
     while codes.len() < 30 {
-        if let MultipathEvent::Subflow { event: Event::DataDropped { code, .. }, .. } =
-            soon(server.event()).await.expect("open")
+        if let Event::Paths(event) = soon(server.event()).await.expect("open")
+            && let MultipathEvent::Subflow { event: Event::DataDropped { code, .. }, .. } = *event
         {
             codes.push(code);
         }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::timeout;
-use whimbrel_net::multipath::{MultipathConfig, MultipathHost, MultipathOptions};
-use whimbrel_net::{Config, Host, InitCookies, Listener, Socket};
+use whimbrel_net::multipath::MultipathConfig;
+use whimbrel_net::{Config, Host, InitCookies, Listener, Setup, Socket};
 
 use crate::own_network;
 use own_network::{in_own_network, run};
@@ -51,14 +51,10 @@ fn both_ends_begin_with_what_the_interface_carries() {
 fn both_ends_of_a_multipath_connection_begin_with_what_the_interface_carries() {
     in_own_network(async {
         let any = "127.0.0.1:0".parse().expect("an address");
-        let listener = Listener::bind(any, PORT, Config::default()).await.expect("a free port");
-        let server = listener.multipath(MultipathOptions::default()).expect("entropy");
-        server.listen(PORT, Config::default(), MultipathConfig::default()).expect("a free port");
+        let setup = Setup::from(Config::default()).over_paths([], MultipathConfig::default());
+        let server = Listener::bind(any, PORT, setup.clone()).await.expect("a free port");
         assert!(run("ip link set lo mtu 900"));
-        let client = MultipathHost::bind(&[any]).expect("loopback");
-        let connecting =
-            client.connect(listener.local(), PORT, Config::default(), MultipathConfig::default());
-        let connected = soon(connecting).await.expect("a handshake");
+        let connected = soon(Socket::connect(server.local(), PORT, setup)).await.expect("a handshake");
         let accepted = soon(server.accept()).await.expect("a handshake");
         for socket in [&connected, &accepted] {
             soon(async {

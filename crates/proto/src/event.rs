@@ -8,6 +8,7 @@ use whimbrel_wire::{Ecn, Payload, SeqNo};
 
 use crate::Ccid;
 use crate::error::ConnectionError;
+use crate::multipath::MultipathEvent;
 
 /// Identifies a datagram passed to [`crate::Connection::send`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
@@ -163,6 +164,9 @@ pub enum Event {
     /// The server sends to this client's new address, after
     /// [`Connection::path_changed`](crate::Connection::path_changed).
     MoveConfirmed,
+    /// An event of a connection over several paths that has no counterpart among the others. Sockets report it, which have both kinds
+    /// of connections.
+    Paths(Box<MultipathEvent>),
     /// The connection is over. Only [`Event::Drained`] follows.
     Closed(ConnectionError),
     /// The connection's last timer (TIMEWAIT) expired: its state may be discarded.

@@ -10,10 +10,10 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use whimbrel_net::multipath::{MultipathOptions, SchedulerKind};
+use whimbrel_net::multipath::SchedulerKind;
 use whimbrel_net::{
-    Ccid, Config, ConnectionError, HostPort, Listener, Mark, NetError, OverflowPolicy, SendError,
-    SendQueueConfig, ServiceCode, Setup, Socket, TimerConfig, connect_any,
+    Ccid, Config, ConnectionError, HostOptions, HostPort, Listener, Mark, NetError, OverflowPolicy,
+    SendError, SendQueueConfig, ServiceCode, Setup, Socket, TimerConfig, connect_any,
 };
 use whimbrel_units::Duration;
 
@@ -175,8 +175,8 @@ async fn open(args: &ConnectArgs, at: SocketAddr, setup: Setup) -> anyhow::Resul
         config.receive.reorder_delay = Some(ACROSS_PATHS);
         config
     });
-    let (settings, options) = (several_paths(scheduler), MultipathOptions::default());
-    let (mut paths, socket) = Paths::connect(&args.path, at, DCCP_PORT, setup, settings, options).await?;
+    let (setup, options) = (setup.over_paths([], several_paths(scheduler)), HostOptions::default());
+    let (mut paths, socket) = Paths::connect(&args.path, at, DCCP_PORT, setup, options).await?;
     paths.join_all(&socket).iter().for_each(print::note);
     Ok((Link::several(socket, scheduler), Watch::Paths(Box::new(paths))))
 }
@@ -197,16 +197,15 @@ async fn listen(args: ListenArgs) -> Result<(), Failure> {
     over_paths.receive.reorder_delay = Some(args.reorder.unwrap_or(ACROSS_PATHS));
     let listener = Listener::bind(at, DCCP_PORT, Setup::new(config, security.clone())).await;
     let listener = listener.with_context(|| format!("UDP {at}"))?;
-    let several = listener.multipath(MultipathOptions::default())?;
     let scheduler = args.common.scheduler;
-    several.listen(DCCP_PORT, Setup::new(over_paths, security), several_paths(scheduler))?;
+    listener.listen(DCCP_PORT, Setup::new(over_paths, security).over_paths([], several_paths(scheduler)))?;
     print::note(format_args!("listening at UDP {}", listener.local()));
     let link = tokio::select! {
-        accepted = accept(&listener, &several, scheduler) => accepted?,
+        accepted = accept(&listener, scheduler) => accepted?,
         () = interrupt.raised() => return Err(Failure::Interrupted),
     };
     // It serves one.
-    drop((listener, several));
+    drop(listener);
     forward(&link, Watch::Events, args.common, false, &mut interrupt).await
 }
 

@@ -1,10 +1,11 @@
 use bytes::Bytes;
-use whimbrel_proto::{ConnectionError, Event};
+use whimbrel_proto::{Connection, ConnectionError, ConnectionHandle, Endpoint, EndpointConfig, Event};
 use whimbrel_units::Instant;
 use whimbrel_wire::{Ecn, Payload, SeqNo};
 
 use super::Inbox;
 use crate::NetError;
+use crate::kind::Kind;
 use crate::waiters::Wake;
 
 fn datagram(n: u64) -> Event {
@@ -20,7 +21,9 @@ fn claimed(limit: usize) -> Inbox {
 
 fn push(inbox: &mut Inbox, event: Event) -> Wake {
     let mut wake = Wake::default();
-    inbox.push(event, Instant::ZERO, &mut wake);
+    let endpoint = Endpoint::new(EndpointConfig::default(), 1);
+    let meaning = <Connection as Kind>::meaning(&endpoint, ConnectionHandle(0), event, Instant::ZERO);
+    inbox.push(meaning, &mut wake);
     wake
 }
 

@@ -19,6 +19,7 @@ mod paths;
 mod receiving;
 mod signalling;
 mod subflows;
+mod summary;
 
 use whimbrel_control::multipath::Scheduler;
 use whimbrel_units::Instant;

@@ -6,10 +6,9 @@ use std::time::Duration as StdDuration;
 use anyhow::anyhow;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
-use whimbrel_net::multipath::MultipathOptions;
 use whimbrel_net::{
-    Ccid, ConnectionError, DCCP_UDP_PORT, HostPort, NetError, ResetCode, SecurityError, Setup, Socket,
-    SocketOptions, connect_any,
+    Ccid, ConnectionError, DCCP_UDP_PORT, HostOptions, HostPort, NetError, ResetCode, SecurityError, Setup,
+    Socket, SocketOptions, connect_any,
 };
 
 use super::engine::{Ending, Engine, Watch, close};
@@ -148,11 +147,12 @@ async fn open(
         config.receive.reorder_delay = Some(ACROSS_PATHS).filter(|_| near.options.latency.is_none());
         let setup = Setup::new(config, security.security.clone()).with_latency(near.options.latency);
         let scheduler = near.options.scheduler;
-        let options = MultipathOptions::default().dscp(near.options.dscp);
-        let settings = several_paths(scheduler);
-        let (paths, socket) = Paths::connect(&near.paths, at, DCCP_PORT, setup, settings, options)
-            .await
-            .map_err(|error| match error.downcast::<NetError>() {
+        let options = HostOptions::default().dscp(near.options.dscp);
+        let setup = setup.over_paths([], several_paths(scheduler));
+        let (paths, socket) =
+            Paths::connect(&near.paths, at, DCCP_PORT, setup, options).await.map_err(|error| match error
+                .downcast::<NetError>(
+            ) {
                 Ok(error) => refused(error, at),
                 Err(error) => error.context(format!("DCCP connection to {at}")),
             })?;
@@ -179,7 +179,7 @@ fn watch(
     let (Some(mut paths), Link::Several { socket, .. }) = (paths, link) else {
         return Ok(Watch::Link(Box::new(Follow::start(at, near.freezes, near.follows)?)));
     };
-    if socket.snapshot().is_some_and(|snapshot| !snapshot.is_multipath) {
+    if !socket.is_multipath() {
         lines.warn(&format!("{at} does not take part in MP-DCCP: one path is used"));
         return Ok(Watch::Events);
     }

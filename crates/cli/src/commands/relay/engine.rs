@@ -334,11 +334,7 @@ impl Watch {
             (Self::Paths(paths), Link::Several { socket, .. }) => {
                 Box::pin(paths.next(socket)).await.map(Below::Paths)
             }
-            (_, Link::Several { socket, .. }) => match Box::pin(socket.event()).await {
-                Ok(event) => Ok(Below::Event(event)),
-                // The end of the connection is reported elsewhere.
-                Err(_) => std::future::pending().await,
-            },
+            (_, Link::Several { socket, .. }) => Ok(Below::Event(Box::pin(paths::event(socket)).await)),
             _ => std::future::pending().await,
         }
     }

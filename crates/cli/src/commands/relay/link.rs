@@ -4,9 +4,7 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use serde::Serialize;
-use whimbrel_net::multipath::{
-    MultipathSnapshot, MultipathSocket, SchedulerKind, SubflowSnapshot, SubflowStage,
-};
+use whimbrel_net::multipath::{MultipathSnapshot, SchedulerKind, SubflowSnapshot, SubflowStage};
 use whimbrel_net::{ConnectionSnapshot, Fingerprint, FreezeSnapshot, Mark, NetError, Received, Socket};
 use whimbrel_units::{DataRate, Duration, Instant};
 
@@ -18,8 +16,8 @@ use crate::edge::ledger::Observed;
 pub(in crate::commands) enum Link {
     /// Over one path.
     Single(Socket),
-    /// Over several paths. `remote`: the peer's address on the first one; `scheduler`: that of this end.
-    Several { socket: MultipathSocket, remote: SocketAddr, scheduler: SchedulerKind },
+    /// Over several paths. `scheduler`: that of this end.
+    Several { socket: Socket, scheduler: SchedulerKind },
 }
 
 /// The state of a connection.
@@ -87,16 +85,13 @@ impl PathState {
 
 impl Link {
     /// A multipath connection.
-    pub(in crate::commands) fn several(socket: MultipathSocket, scheduler: SchedulerKind) -> Self {
-        let snapshot = socket.snapshot();
-        let first = snapshot.and_then(|snapshot| snapshot.subflows.first().map(|first| first.path.remote));
-        let remote = first.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
-        Self::Several { socket, remote, scheduler }
+    pub(in crate::commands) fn several(socket: Socket, scheduler: SchedulerKind) -> Self {
+        Self::Several { socket, scheduler }
     }
     pub(in crate::commands) fn remote(&self) -> SocketAddr {
         match self {
             Self::Single(socket) => socket.remote(),
-            Self::Several { remote, .. } => *remote,
+            Self::Several { socket, .. } => socket.remote(),
         }
     }
     pub(super) fn now(&self) -> Instant {
@@ -180,7 +175,7 @@ impl Link {
     pub(super) fn view(&self) -> Option<View> {
         let mut view = match self {
             Self::Single(socket) => single(&socket.snapshot()?),
-            Self::Several { socket, scheduler, .. } => several(&socket.snapshot()?, *scheduler),
+            Self::Several { socket, scheduler, .. } => several(&socket.paths()?, *scheduler),
         };
         view.observed.forged = self.forgeries();
         let counts = match self {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-use whimbrel_net::multipath::{MultipathHost, MultipathOptions, SchedulerKind};
+use whimbrel_net::multipath::SchedulerKind;
 use whimbrel_net::{
     Differentiation, EndpointConfig, Fingerprint, HostOptions, Listener, NetError, Scheme, Setup,
 };
@@ -98,13 +98,9 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
     let listener =
         bind(&far, Setup::new(config, security.clone()).with_latency(far.options.latency), local_only)
             .await?;
-    let several = listener.multipath(MultipathOptions::default())?;
     let scheduler = far.options.scheduler;
-    several.listen(
-        DCCP_PORT,
-        Setup::new(over_paths, security).with_latency(far.options.latency),
-        several_paths(scheduler),
-    )?;
+    let over_paths = Setup::new(over_paths, security).with_latency(far.options.latency);
+    listener.listen(DCCP_PORT, over_paths.over_paths([], several_paths(scheduler)))?;
     note_small_buffers();
     let status = Status::default();
     let lines = Lines::new(far.options.json, far.options.interval, far.max_peers > 1);
@@ -132,7 +128,7 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
     let mut next_id = 0;
     loop {
         tokio::select! {
-            accepted = accept(&listener, &several, scheduler) => {
+            accepted = accept(&listener, scheduler) => {
                 let link = accepted?;
                 if local_only && !is_loopback(link.remote().ip()) {
                     link.abort();
@@ -176,13 +172,10 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
 /// The next connection, over one path or over several.
 pub(in crate::commands) async fn accept(
     listener: &Listener,
-    several: &MultipathHost,
     scheduler: SchedulerKind,
 ) -> Result<Link, NetError> {
-    tokio::select! {
-        accepted = listener.accept() => accepted.map(Link::Single),
-        accepted = several.accept() => accepted.map(|socket| Link::several(socket, scheduler)),
-    }
+    let socket = listener.accept().await?;
+    Ok(if socket.paths().is_some() { Link::several(socket, scheduler) } else { Link::Single(socket) })
 }
 
 /// Serves a connection to its end. Returns its number, and `true` if it was interrupted.

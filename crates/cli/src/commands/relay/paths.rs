@@ -7,12 +7,10 @@ use std::time::Duration as StdDuration;
 
 use anyhow::{Context, anyhow};
 use tokio::time::timeout;
-use whimbrel_net::multipath::{
-    JoinError, MultipathConfig, MultipathEvent, MultipathHost, MultipathOptions, MultipathSocket,
-    PathPriority, SubflowId,
-};
+use whimbrel_net::multipath::{JoinError, MultipathEvent, PathPriority, SubflowId};
 use whimbrel_net::{
-    Clock, ConnectionError, InterfaceAddress, InterfaceMonitor, NetError, Setup, interface_addresses,
+    Clock, ConnectionError, Event, Host, HostOptions, InterfaceAddress, InterfaceMonitor, NetError, Setup,
+    Socket, interface_addresses,
 };
 
 use whimbrel_units::{Duration, Instant};
@@ -239,7 +237,7 @@ struct Path {
 /// The paths of a connection.
 #[derive(Debug)]
 pub(in crate::commands) struct Paths {
-    host: MultipathHost,
+    host: Host,
     monitor: InterfaceMonitor,
     server: SocketAddr,
     clock: Clock,
@@ -247,14 +245,26 @@ pub(in crate::commands) struct Paths {
 }
 
 /// A line about an event of a path, at the end that does not choose the paths.
-pub(super) fn line(event: &MultipathEvent, socket: &MultipathSocket) -> Option<String> {
+pub(super) fn line(event: &MultipathEvent, socket: &Socket) -> Option<String> {
     let (subflow, what) = meaning(event)?;
-    let subflows = socket.snapshot().map(|snapshot| snapshot.subflows).unwrap_or_default();
+    let subflows = socket.paths().map(|snapshot| snapshot.subflows).unwrap_or_default();
     let remote = subflows.iter().find(|each| each.id == subflow).map(|each| each.path.remote);
     Some(match remote {
         Some(remote) => format!("path from {remote} {what}"),
         None => format!("path {} {what}", subflow.0),
     })
+}
+
+/// The next event about a path.
+pub(super) async fn event(socket: &Socket) -> MultipathEvent {
+    loop {
+        match socket.event().await {
+            Ok(Event::Paths(event)) => return *event,
+            Ok(_) => {}
+            // The end of the connection is reported elsewhere.
+            Err(_) => std::future::pending().await,
+        }
+    }
 }
 
 /// The subflow of an event, and its meaning for a reader.
@@ -289,10 +299,9 @@ impl Paths {
         server: SocketAddr,
         port: u16,
         setup: Setup,
-        settings: MultipathConfig,
-        options: MultipathOptions,
-    ) -> anyhow::Result<(Self, MultipathSocket)> {
-        let host = MultipathHost::new(options.peer(Some(server)))?;
+        options: HostOptions,
+    ) -> anyhow::Result<(Self, Socket)> {
+        let host = Host::without_address(options.peer(Some(server)))?;
         let monitor = InterfaceMonitor::open().context("following the interfaces")?;
         let paths = specs.iter().map(|spec| Path {
             spec: spec.clone(),
@@ -319,13 +328,12 @@ impl Paths {
                 Ok(Some(_)) => {}
             }
             let Some(local) = all.paths[index].local else { continue };
-            let (setup, settings) = (setup.clone(), settings.clone());
             let is_last = index + 1 == all.paths.len();
             let limit = if is_last { LAST_PATH_TIME } else { PATH_TIME };
-            let connecting = timeout(limit, all.host.connect_from(local, server, port, setup, settings));
+            let connecting = timeout(limit, all.host.connect_from(local, server, port, setup.clone()));
             match connecting.await.unwrap_or(Err(NetError::Connection(ConnectionError::TimedOut))) {
                 Ok(socket) => {
-                    let first = socket.snapshot().and_then(|it| it.subflows.first().map(|it| it.id));
+                    let first = socket.paths().and_then(|it| it.subflows.first().map(|it| it.id));
                     all.paths[index].subflow = first;
                     if let Some(first) = first {
                         all.configure(index, first, &socket);
@@ -374,7 +382,7 @@ impl Paths {
     ///
     /// # Errors
     /// The interfaces cannot be followed any more.
-    pub(in crate::commands) async fn next(&mut self, socket: &MultipathSocket) -> anyhow::Result<PathChange> {
+    pub(in crate::commands) async fn next(&mut self, socket: &Socket) -> anyhow::Result<PathChange> {
         let retry = self.paths.iter().filter_map(|path| path.retry).min();
         let retried = async {
             match retry {
@@ -382,25 +390,18 @@ impl Paths {
                 None => std::future::pending().await,
             }
         };
-        let event = async {
-            match socket.event().await {
-                Ok(event) => event,
-                // The end of the connection is reported elsewhere.
-                Err(_) => std::future::pending().await,
-            }
-        };
         tokio::select! {
             changed = self.monitor.changed() => {
                 changed.context("following the interfaces")?;
                 Ok(PathChange::Interfaces)
             }
-            event = event => Ok(PathChange::Event(event)),
+            event = event(socket) => Ok(PathChange::Event(event)),
             () = retried => Ok(PathChange::Retry),
         }
     }
 
     /// Applies a change. Returns lines about it.
-    pub(in crate::commands) fn apply(&mut self, change: PathChange, socket: &MultipathSocket) -> Vec<String> {
+    pub(in crate::commands) fn apply(&mut self, change: PathChange, socket: &Socket) -> Vec<String> {
         match change {
             PathChange::Interfaces => self.update(socket, |_| true),
             PathChange::Retry => {
@@ -412,10 +413,10 @@ impl Paths {
     }
 
     /// Binds the paths that are selected, and joins those that have no subflow.
-    pub(in crate::commands) fn join_all(&mut self, socket: &MultipathSocket) -> Vec<String> {
+    pub(in crate::commands) fn join_all(&mut self, socket: &Socket) -> Vec<String> {
         self.update(socket, |_| true)
     }
-    fn update(&mut self, socket: &MultipathSocket, selects: impl Fn(&Path) -> bool) -> Vec<String> {
+    fn update(&mut self, socket: &Socket, selects: impl Fn(&Path) -> bool) -> Vec<String> {
         let mut lines = Vec::new();
         for index in 0..self.paths.len() {
             if !selects(&self.paths[index]) {
@@ -461,7 +462,7 @@ impl Paths {
         path.pause = (path.pause * 2).min(LAST_RETRY);
     }
     /// Sets the properties of a path's subflow. By default, paths cost more in the order in which they were given.
-    fn configure(&self, index: usize, subflow: SubflowId, socket: &MultipathSocket) {
+    fn configure(&self, index: usize, subflow: SubflowId, socket: &Socket) {
         let spec = &self.paths[index].spec;
         socket.set_shares(subflow, spec.weight.unwrap_or(1), spec.cost.unwrap_or(index as u32));
         if let Some(priority) = spec.priority {

@@ -33,23 +33,15 @@ impl MultipathConnection {
     pub fn max_datagram(&self) -> usize {
         self.subflows.max_datagram().unwrap_or(self.cx.config.max_datagram)
     }
-    /// Reports that a subflow's path carries datagrams of at most `limit` bytes: see
-    /// [`Connection::set_max_datagram`](crate::Connection::set_max_datagram). Returns `false` if the subflow does not
-    /// exist.
-    pub fn set_max_datagram(&mut self, now: Instant, subflow: SubflowId, limit: usize) -> bool {
-        self.on_path(now, subflow, |connection| connection.set_max_datagram(now, limit))
-    }
-    /// Reports that this host refused to send a packet of a subflow for its size: see
-    /// [`Connection::handle_too_large`](crate::Connection::handle_too_large). Returns `false` if the subflow does not exist.
-    pub fn handle_too_large(&mut self, now: Instant, subflow: SubflowId, assumed: usize) -> bool {
-        self.on_path(now, subflow, |connection| connection.handle_too_large(now, assumed))
-    }
-    /// Reports that the peer of a subflow cannot be reached, as by an ICMP message: a subflow whose handshake is under
-    /// way ends. Returns `false` if the subflow does not exist.
-    pub fn handle_unreachable(&mut self, now: Instant, subflow: SubflowId) -> bool {
-        self.on_path(now, subflow, |connection| connection.handle_unreachable(now))
-    }
-    fn on_path(&mut self, now: Instant, subflow: SubflowId, report: impl FnOnce(&mut Connection)) -> bool {
+    /// Passes a report about a subflow's path to its connection: see [`Connection::set_max_datagram`],
+    /// [`Connection::handle_too_large`] and [`Connection::handle_unreachable`], by which a subflow whose handshake is under way ends.
+    /// Returns `false` if the subflow does not exist.
+    pub fn on_path(
+        &mut self,
+        now: Instant,
+        subflow: SubflowId,
+        report: impl FnOnce(&mut Connection),
+    ) -> bool {
         let Some(index) = self.subflows.place(subflow) else { return false };
         report(&mut self.subflows[index].connection);
         self.collect(now, index, None);

@@ -130,7 +130,9 @@ fn a_connection_without_subflows_ends_after_a_while() {
 fn the_largest_datagram_is_the_least_of_all_subflows() {
     let mut world = World::joined(&lines(), config(), MultipathConfig::default());
     assert_eq!(world.connection(End::Client).max_datagram(), 1_400);
-    world.command(End::Client, |connection, now| connection.set_max_datagram(now, SubflowId(1), 700));
+    world.command(End::Client, |connection, now| {
+        connection.on_path(now, SubflowId(1), |path| path.set_max_datagram(now, 700))
+    });
     assert_eq!(world.connection(End::Client).max_datagram(), 700);
     let too_large = crate::Datagram::new(bytes::Bytes::from(vec![0; 701]));
     let refused = world.command(End::Client, |connection, now| connection.send(now, too_large));

@@ -3,13 +3,14 @@
 use whimbrel_proto::FreezeScope;
 use whimbrel_units::Instant;
 
-use crate::{Lead, Socket};
+use super::Socket;
+use crate::Lead;
 
 impl Socket {
     /// Freezes before an outage of the path: stops sending data, makes the peer stop, or both, until
     /// [`Socket::unfreeze`]. Datagrams of the application are queued meanwhile as long as the send queue has room and their
     /// deadlines allow. The peer is notified if it has negotiated freezing ([`whimbrel_proto::config::FreezeConfig::offer`]); if
-    /// the path is gone already, freeze this end only.
+    /// the path is gone already, freeze this end only. Over several paths it has no effect: another path is better than waiting.
     pub fn freeze(&self, scope: FreezeScope) {
         self.command(|connection, now| connection.freeze(now, scope));
     }

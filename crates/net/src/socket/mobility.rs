@@ -6,9 +6,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use rustc_hash::FxHasher;
 use whimbrel_proto::{PathChange, PathId};
 
+use crate::NetError;
 use crate::carrier::source_address::source_towards;
 use crate::carrier::{Carrier, UdpCarrier};
-use crate::{NetError, Socket};
+use crate::state::{MAIN, Paths};
+
+use super::Socket;
 
 impl Socket {
     /// Continues from another UDP address: `local`, or the one that the system selects now, as after a change of networks. The
@@ -21,11 +24,15 @@ impl Socket {
     /// Connections do not move between IPv4 and IPv6: the server has one address.
     ///
     /// # Errors
-    /// The system refuses the address, or has no route from it; it is of the other IP version than the server's; or the socket
-    /// shares its address with others of a [`Host`](crate::Host).
+    /// The system refuses the address, or has no route from it; it is of the other IP version than the server's; the socket
+    /// shares its address with others of a [`Host`](crate::Host), or is over several paths, which others [join](Socket::join).
     pub async fn rebind(&self, local: Option<SocketAddr>, change: PathChange) -> Result<(), NetError> {
         if !self.shared.is_one_sockets {
             return Err(NetError::Config("a socket of a host has the host's address".into()));
+        }
+        if self.paths == Paths::Several {
+            let text = "a connection over several paths does not move: other addresses join it";
+            return Err(NetError::Config(text.into()));
         }
         let remote = self.remote();
         if local.is_some_and(|local| is_other_family(local.ip(), remote.ip())) {
@@ -38,12 +45,13 @@ impl Socket {
         let local = local.unwrap_or(SocketAddr::new(any, 0));
         let opening = || NetError::io("opening a UDP socket at the new address");
         let mut carrier: Carrier = UdpCarrier::bind(local, Some(remote)).map_err(opening())?.into();
-        carrier.set_dscp(self.shared.dscp).map_err(opening())?;
+        carrier.set_dscp(self.shared.options.dscp).map_err(opening())?;
         let local = carrier.local_addr().map_err(opening())?;
         let old = {
             let mut state = self.shared.lock();
             state.next_carrier = Some(carrier);
-            std::mem::replace(&mut state.local, local)
+            let outlet = state.outlets.get_mut(&MAIN).ok_or(NetError::DriverStopped)?;
+            std::mem::replace(&mut outlet.local, local)
         };
         let (from, to) = (name(old.ip()), name(local.ip()));
         self.command(|connection, now| connection.path_changed_between(now, change, from, to));
