@@ -35,6 +35,41 @@ async def _pair(
         yield client, server
 
 
+def test_a_connection_has_a_path_from_each_address() -> None:
+    async def work() -> tuple[list[aio.PathStats], set[int], aio.Stats, list[aio.PathStats]]:
+        async with aio.listen("127.0.0.1:0", PORT, protection=PLAINTEXT, scheduler="weighted") as listener:
+            client = await aio.connect(
+                listener.address,
+                PORT,
+                protection=PLAINTEXT,
+                paths=["127.0.0.2", "127.0.0.3"],
+                scheduler="weighted",
+            )
+            server = await listener.accept()
+            # A connection over one path is accepted as well.
+            single = await aio.connect(listener.address, PORT, protection=PLAINTEXT)
+            other = await listener.accept()
+        async with client, server, single, other:
+            while (event := await client.event()).kind != "path_up":
+                pass
+            assert event.fields == {"path": 1}
+            for _ in range(20):
+                await client.send(bytes(100))
+            datagrams = [await server.recv() for _ in range(20)]
+            return client.paths(), {datagram.path for datagram in datagrams}, server.stats(), other.paths()
+
+    paths, used, stats, none = _run(work())
+    assert [path.local[0] for path in paths] == ["127.0.0.2", "127.0.0.3"]
+    assert [(path.number, path.state) for path in paths] == [(0, "up"), (1, "up")]
+    assert sum(path.datagrams_sent for path in paths) == 20
+    assert used == {0, 1}
+    assert (stats.datagrams_received, stats.bytes_received) == (20, 2000)
+    assert none == []
+    for options in [{"paths": ["localhost"]}, {"scheduler": "fastest"}]:
+        with pytest.raises(ValueError, match="expected"):
+            aio.listen("127.0.0.1:0", PORT, protection=PLAINTEXT, **options)
+
+
 def _threads() -> int:
     names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
     return names.count("whimbrel")

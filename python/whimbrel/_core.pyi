@@ -202,6 +202,8 @@ class SocketConfig:
         idle_s: float | None,
         mobile: bool,
         latency_s: float | None,
+        paths: list[str],
+        scheduler: str | None,
     ) -> None:
         """Checks the options."""
 
@@ -235,8 +237,8 @@ class Socket:
     def is_open(self) -> bool:
         """True if the handshake was complete."""
 
-    def try_recv(self) -> tuple[bytes, int, float, int] | None:
-        """The next datagram, if there is one: data, sequence number, time of arrival, ECN codepoint."""
+    def try_recv(self) -> tuple[bytes, int, float, int, int] | None:
+        """The next datagram, if there is one: data, sequence number, time of arrival, ECN codepoint, path."""
 
     def try_send(self, data: bytes, lifetime_s: float | None) -> int | None:
         """Queues a datagram, and returns its number; None if the queue is full and refuses."""
@@ -246,6 +248,9 @@ class Socket:
 
     def stats(self) -> dict[str, Any] | None:
         """The fields of `whimbrel.aio.Stats`; None if the connection is over."""
+
+    def paths(self) -> list[dict[str, Any]]:
+        """The fields of `whimbrel.aio.PathStats`, for each path of a connection over several."""
 
     def local(self) -> tuple[str, int]:
         """This end's UDP address."""

@@ -64,6 +64,18 @@
 // Another event; `text` describes it.
 #define WHIMBREL_EVENT_OTHER 13
 
+// A further path is in use; `value` is its number.
+#define WHIMBREL_EVENT_PATH_UP 14
+
+// A path has ended; `value` is its number, `text` has the reason. The connection goes on.
+#define WHIMBREL_EVENT_PATH_DOWN 15
+
+// A path does not answer: no data take it while another one does. `value` is its number.
+#define WHIMBREL_EVENT_PATH_FAILED 16
+
+// A path answers again; `value` is its number.
+#define WHIMBREL_EVENT_PATH_RECOVERED 17
+
 // Room for the text of an event, with the zero behind it.
 #define WHIMBREL_EVENT_TEXT 256
 
@@ -106,6 +118,21 @@
 // Freezes both directions.
 #define WHIMBREL_FREEZE_BOTH 3
 
+// The handshake of a path is under way.
+#define WHIMBREL_PATH_JOINING 1
+
+// A path carries data.
+#define WHIMBREL_PATH_UP 2
+
+// A path does not answer.
+#define WHIMBREL_PATH_FAILED 3
+
+// A path is closed, or being closed.
+#define WHIMBREL_PATH_ENDED 4
+
+// Room for an address as text, with the zero behind it.
+#define WHIMBREL_ADDRESS_TEXT 64
+
 // The configuration of connections: the protocol, and the keys that secure them.
 typedef struct whimbrel_config whimbrel_config;
 
@@ -132,15 +159,17 @@ typedef struct {
 
 // A received datagram, besides its data.
 typedef struct {
-  // The sequence number of the packet that brought it.
+  // The sequence number of the packet that brought it; over several paths, its number in the connection.
   uint64_t sequence;
   // The time of its arrival in nanoseconds, on the clock of whimbrel_now.
   uint64_t arrival_ns;
   // The ECN field of the packet: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 Congestion Experienced.
   uint8_t ecn;
+  // The number of the path on which it arrived; 0 unless there are several.
+  uint32_t path;
 } whimbrel_datagram;
 
-// Measurements of a connection.
+// Measurements of a connection; over several paths, rates and counts are those of all of them.
 typedef struct {
   // The rate at which congestion control lets this end send, in bit/s; NaN if it has none, or does not know it yet.
   double allowed_rate;
@@ -180,6 +209,20 @@ typedef struct {
   // This end is frozen, by its application or by the peer.
   bool is_frozen;
 } whimbrel_stats;
+
+// A path of a connection over several.
+typedef struct {
+  // Its number, by which events and datagrams name it.
+  uint32_t number;
+  // A WHIMBREL_PATH_ constant.
+  int state;
+  // This end's address, such as "192.0.2.10:6511".
+  char local[WHIMBREL_ADDRESS_TEXT];
+  // The peer's address.
+  char remote[WHIMBREL_ADDRESS_TEXT];
+  // Its measurements.
+  whimbrel_stats stats;
+} whimbrel_path;
 
 #ifdef __cplusplus
 extern "C" {
@@ -248,6 +291,17 @@ int whimbrel_config_idle_timeout(whimbrel_config *config, uint32_t timeout_ms);
 // same value; three to four round-trip times are enough. Datagrams that are not repaired in time are lost.
 int whimbrel_config_latency(whimbrel_config *config,
                             uint32_t latency_ms);
+
+// Uses several paths at a time (MP-DCCP, RFC 9897) if the peer takes part, and one otherwise. `scheduler` names what chooses the path of each
+// datagram of this end: "lowest-rtt", "weighted", "redundant" (a copy on every path), "cheapest-first" or "handover". A client has the paths of
+// whimbrel_config_add_path; a listener needs none, and accepts connections over one path as well.
+int whimbrel_config_multipath(whimbrel_config *config,
+                              const char *scheduler);
+
+// Adds a path from a local address, such as "192.0.2.10", which should be one of an interface of its own. The first one carries the handshake,
+// and the others join afterwards. More calls add more paths. Of a listener, it is a further address at which paths arrive.
+int whimbrel_config_add_path(whimbrel_config *config,
+                             const char *local);
 
 // Offers the peer to freeze the connection over outages, and moves of the client to other addresses. Both ends have to offer
 // them.
@@ -373,6 +427,11 @@ int whimbrel_rebind(const whimbrel_socket *socket);
 
 // Reads the measurements of a connection.
 int whimbrel_get_stats(const whimbrel_socket *socket, whimbrel_stats *stats);
+
+// Reads the state of a path, those from 0 on in turn. Returns 0, or WHIMBREL_AGAIN if there are no more; a connection over one path has none.
+int whimbrel_get_path(const whimbrel_socket *socket,
+                      size_t index,
+                      whimbrel_path *path);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use whimbrel_net::polled::Protection;
+use whimbrel_net::polled::{Paths, Protection};
 use whimbrel_net::{
     Authorities, Ccid, Config, Duration, Fingerprint, HostOptions, Identity, MobilityConfig, OverflowPolicy,
     Role, Security, ServiceCode, Setup, SharedSecret, SocketOptions, Trust,
@@ -16,6 +16,7 @@ pub struct whimbrel_config {
     config: Config,
     pub(crate) receive_queue: Option<usize>,
     latency: Option<Duration>,
+    paths: Paths,
     is_plaintext: bool,
     secret: Option<SharedSecret>,
     identity: Option<Identity>,
@@ -55,7 +56,7 @@ impl whimbrel_config {
                 return Err(Failure::config("expected one of a secret, a key file and trust, and plaintext"));
             }
         };
-        Ok(protection.setup(self.config.clone(), role).with_latency(self.latency))
+        Ok(self.paths.setup(protection.setup(self.config.clone(), role).with_latency(self.latency)))
     }
     pub(crate) fn socket_options(&self) -> SocketOptions {
         let options = SocketOptions::default();
@@ -94,6 +95,7 @@ pub extern "C" fn whimbrel_config_new() -> *mut whimbrel_config {
             config: Config::default(),
             receive_queue: None,
             latency: None,
+            paths: Paths::default(),
             is_plaintext: false,
             secret: None,
             identity: None,
@@ -359,6 +361,37 @@ pub unsafe extern "C" fn whimbrel_config_latency(config: *mut whimbrel_config, l
             Ok(())
         })
     }
+}
+
+/// Uses several paths at a time (MP-DCCP, RFC 9897) if the peer takes part, and one otherwise. `scheduler` names what chooses the path of each
+/// datagram of this end: "lowest-rtt", "weighted", "redundant" (a copy on every path), "cheapest-first" or "handover". A client has the paths of
+/// whimbrel_config_add_path; a listener needs none, and accepts connections over one path as well.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_config_multipath(
+    config: *mut whimbrel_config,
+    scheduler: *const c_char,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        change(config, |config| Ok(config.paths.set_scheduler(pointers::text(scheduler, "scheduler")?)?))
+    }
+}
+
+/// Adds a path from a local address, such as "192.0.2.10", which should be one of an interface of its own. The first one carries the handshake,
+/// and the others join afterwards. More calls add more paths. Of a listener, it is a further address at which paths arrive.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_config_add_path(
+    config: *mut whimbrel_config,
+    local: *const c_char,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { change(config, |config| Ok(config.paths.add(pointers::text(local, "local")?)?)) }
 }
 
 /// Offers the peer to freeze the connection over outages, and moves of the client to other addresses. Both ends have to offer

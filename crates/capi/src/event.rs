@@ -2,6 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
+use whimbrel_net::multipath::MultipathEvent;
 use whimbrel_net::{DropReason, Event, UnfreezeCause};
 
 use crate::failure::WHIMBREL_AGAIN;
@@ -35,6 +36,14 @@ pub const WHIMBREL_EVENT_LOSS: c_int = 11;
 pub const WHIMBREL_EVENT_CLOSED: c_int = 12;
 /// Another event; `text` describes it.
 pub const WHIMBREL_EVENT_OTHER: c_int = 13;
+/// A further path is in use; `value` is its number.
+pub const WHIMBREL_EVENT_PATH_UP: c_int = 14;
+/// A path has ended; `value` is its number, `text` has the reason. The connection goes on.
+pub const WHIMBREL_EVENT_PATH_DOWN: c_int = 15;
+/// A path does not answer: no data take it while another one does. `value` is its number.
+pub const WHIMBREL_EVENT_PATH_FAILED: c_int = 16;
+/// A path answers again; `value` is its number.
+pub const WHIMBREL_EVENT_PATH_RECOVERED: c_int = 17;
 
 /// Room for the text of an event, with the zero behind it.
 pub const WHIMBREL_EVENT_TEXT: usize = 256;
@@ -73,6 +82,11 @@ pub unsafe extern "C" fn whimbrel_next_event(
 }
 
 fn converted(event: &Event) -> whimbrel_event {
+    if let Event::Paths(paths) = event
+        && let MultipathEvent::Subflow { event, .. } = &**paths
+    {
+        return converted(event);
+    }
     let (kind, detail, value) = match event {
         Event::Connected { sender_ccid, receiver_ccid } => {
             (WHIMBREL_EVENT_CONNECTED, receiver_ccid.0.into(), sender_ccid.0.into())
@@ -91,12 +105,23 @@ fn converted(event: &Event) -> whimbrel_event {
             (WHIMBREL_EVENT_LOSS, is_congestion.into(), verdict.count)
         }
         Event::Closed(_) => (WHIMBREL_EVENT_CLOSED, 0, 0),
+        Event::Paths(event) => match &**event {
+            MultipathEvent::SubflowUp(path) => (WHIMBREL_EVENT_PATH_UP, 0, path.0.into()),
+            MultipathEvent::SubflowDown { subflow, .. } => (WHIMBREL_EVENT_PATH_DOWN, 0, subflow.0.into()),
+            MultipathEvent::PathFailed(path) => (WHIMBREL_EVENT_PATH_FAILED, 0, path.0.into()),
+            MultipathEvent::PathRecovered(path) => (WHIMBREL_EVENT_PATH_RECOVERED, 0, path.0.into()),
+            _ => (WHIMBREL_EVENT_OTHER, 0, 0),
+        },
         _ => (WHIMBREL_EVENT_OTHER, 0, 0),
     };
     let description = match event {
         Event::Closed(why) => why.to_string(),
         Event::PeerMoved { to, .. } => to.to_string(),
         Event::ErrorText { text } => text.clone(),
+        Event::Paths(event) => match &**event {
+            MultipathEvent::SubflowDown { error, .. } => error.to_string(),
+            event => format!("{event:?}"),
+        },
         event => format!("{event:?}"),
     };
     let mut text = [0; WHIMBREL_EVENT_TEXT];

@@ -26,12 +26,14 @@ pub struct whimbrel_socket(pub(crate) Socket);
 /// A received datagram, besides its data.
 #[repr(C)]
 pub struct whimbrel_datagram {
-    /// The sequence number of the packet that brought it.
+    /// The sequence number of the packet that brought it; over several paths, its number in the connection.
     pub sequence: u64,
     /// The time of its arrival in nanoseconds, on the clock of whimbrel_now.
     pub arrival_ns: u64,
     /// The ECN field of the packet: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 Congestion Experienced.
     pub ecn: u8,
+    /// The number of the path on which it arrived; 0 unless there are several.
+    pub path: u32,
 }
 
 /// The host and port of a text such as "127.0.0.1:6511", "[::1]:6511" or "localhost:6511".
@@ -223,7 +225,8 @@ pub unsafe extern "C" fn whimbrel_recv(
         // SAFETY: the caller's promise.
         if let Some(datagram) = unsafe { datagram.as_mut() } {
             let (sequence, arrival_ns) = (received.sequence.value(), received.arrival.as_nanos());
-            *datagram = whimbrel_datagram { sequence, arrival_ns, ecn: received.ecn.bits() };
+            let (ecn, path) = (received.ecn.bits(), received.subflow.0);
+            *datagram = whimbrel_datagram { sequence, arrival_ns, ecn, path };
         }
         Ok(received.payload.len() as i64)
     })

@@ -1,14 +1,15 @@
 //! Measurements of connections.
 
-use std::ffi::c_int;
+use std::ffi::{c_char, c_int};
 
 use whimbrel_net::ConnectionSnapshot;
+use whimbrel_net::multipath::{SubflowSnapshot, SubflowStage};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, WHIMBREL_AGAIN};
 use crate::socket::{open, whimbrel_socket};
 use crate::{failure, pointers};
 
-/// Measurements of a connection.
+/// Measurements of a connection; over several paths, rates and counts are those of all of them.
 #[repr(C)]
 pub struct whimbrel_stats {
     /// The rate at which congestion control lets this end send, in bit/s; NaN if it has none, or does not know it yet.
@@ -69,6 +70,76 @@ pub unsafe extern "C" fn whimbrel_get_stats(
         stats.forgeries = socket.forgeries();
         Ok(0)
     })
+}
+
+/// The handshake of a path is under way.
+pub const WHIMBREL_PATH_JOINING: c_int = 1;
+/// A path carries data.
+pub const WHIMBREL_PATH_UP: c_int = 2;
+/// A path does not answer.
+pub const WHIMBREL_PATH_FAILED: c_int = 3;
+/// A path is closed, or being closed.
+pub const WHIMBREL_PATH_ENDED: c_int = 4;
+
+/// Room for an address as text, with the zero behind it.
+pub const WHIMBREL_ADDRESS_TEXT: usize = 64;
+
+/// A path of a connection over several.
+#[repr(C)]
+pub struct whimbrel_path {
+    /// Its number, by which events and datagrams name it.
+    pub number: u32,
+    /// A WHIMBREL_PATH_ constant.
+    pub state: c_int,
+    /// This end's address, such as "192.0.2.10:6511".
+    pub local: [c_char; WHIMBREL_ADDRESS_TEXT],
+    /// The peer's address.
+    pub remote: [c_char; WHIMBREL_ADDRESS_TEXT],
+    /// Its measurements.
+    pub stats: whimbrel_stats,
+}
+
+/// Reads the state of a path, those from 0 on in turn. Returns 0, or WHIMBREL_AGAIN if there are no more; a connection over one path has none.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_get_path(
+    socket: *const whimbrel_socket,
+    index: usize,
+    path: *mut whimbrel_path,
+) -> c_int {
+    failure::number(|| {
+        // SAFETY: the caller's promise.
+        let (socket, path) = unsafe { (open(socket)?, pointers::object_mut(path, "path")?) };
+        let subflows = socket.paths().map(|paths| paths.subflows).unwrap_or_default();
+        let Some(subflow) = subflows.get(index) else { return Ok(WHIMBREL_AGAIN) };
+        *path = converted_path(subflow);
+        Ok(0)
+    })
+}
+
+fn converted_path(subflow: &SubflowSnapshot) -> whimbrel_path {
+    let text = |address: std::net::SocketAddr| {
+        let mut text = [0; WHIMBREL_ADDRESS_TEXT];
+        // An address is shorter: the last zero stays.
+        for (to, from) in text[..WHIMBREL_ADDRESS_TEXT - 1].iter_mut().zip(address.to_string().bytes()) {
+            *to = from as c_char;
+        }
+        text
+    };
+    whimbrel_path {
+        number: subflow.id.0,
+        state: match (subflow.stage, subflow.is_alive) {
+            (SubflowStage::Joining, _) => WHIMBREL_PATH_JOINING,
+            (SubflowStage::Established, true) => WHIMBREL_PATH_UP,
+            (SubflowStage::Established, false) => WHIMBREL_PATH_FAILED,
+            _ => WHIMBREL_PATH_ENDED,
+        },
+        local: text(subflow.path.local),
+        remote: text(subflow.path.remote),
+        stats: converted(&subflow.connection),
+    }
 }
 
 fn converted(snapshot: &ConnectionSnapshot) -> whimbrel_stats {

@@ -180,6 +180,78 @@ int main(void) {
     assert!(ran.status.success(), "{} {}", ran.status, String::from_utf8_lossy(&ran.stdout));
 }
 
+/// Two paths over loopback, by the same calls as one.
+#[test]
+fn a_connection_has_the_paths_of_its_config() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = r#"
+#include <stdio.h>
+#include <string.h>
+#include <whimbrel.h>
+#define CHECK(holds) do { if (!(holds)) { printf("line %d: %s\n", __LINE__, whimbrel_last_error()); return 1; } } while (0)
+int main(void) {
+    whimbrel_runtime *runtime = whimbrel_runtime_new();
+    whimbrel_config *config = whimbrel_config_new();
+    char text[64];
+    whimbrel_event event;
+    whimbrel_path path;
+    whimbrel_stats stats;
+    whimbrel_datagram datagram;
+    CHECK(whimbrel_config_plaintext(config) == 0);
+    CHECK(whimbrel_config_multipath(config, "fastest") == WHIMBREL_ERROR_CONFIG);
+    CHECK(strstr(whimbrel_last_error(), "lowest-rtt, weighted"));
+    CHECK(whimbrel_config_add_path(config, "localhost") == WHIMBREL_ERROR_CONFIG);
+    CHECK(whimbrel_config_multipath(config, "redundant") == 0);
+    whimbrel_listener *listener = whimbrel_listen(runtime, config, "127.0.0.1:0", 5001);
+    CHECK(listener && whimbrel_listener_address(listener, text, sizeof text) == 0);
+    CHECK(whimbrel_config_add_path(config, "127.0.0.2") == 0 && whimbrel_config_add_path(config, "127.0.0.3:0") == 0);
+    whimbrel_socket *client = whimbrel_connect(runtime, config, text, 5001), *server;
+    CHECK(client);
+    while (!(server = whimbrel_accept(listener)))
+        CHECK(whimbrel_listener_wait(listener, 20000) == 1);
+    int code, has_connected = 0;
+    do {
+        while ((code = whimbrel_next_event(client, &event)) == WHIMBREL_AGAIN)
+            CHECK(whimbrel_wait_event(client, 20000) == 1);
+        CHECK(code == 0);
+        has_connected |= event.kind == WHIMBREL_EVENT_CONNECTED && event.value == 3;
+    } while (event.kind != WHIMBREL_EVENT_PATH_UP);
+    CHECK(has_connected && event.value == 1);
+    CHECK(whimbrel_get_path(client, 0, &path) == 0 && strncmp(path.local, "127.0.0.2:", 10) == 0);
+    CHECK(whimbrel_get_path(client, 1, &path) == 0 && strncmp(path.local, "127.0.0.3:", 10) == 0);
+    CHECK(path.number == 1 && path.state == WHIMBREL_PATH_UP && strcmp(path.remote, text) == 0);
+    CHECK(whimbrel_get_path(client, 2, &path) == WHIMBREL_AGAIN);
+    /* A copy takes each path; the application gets one. */
+    for (int n = 0; n < 3; n++)
+        CHECK(whimbrel_send(client, "copied", 6, -1, NULL) == 0);
+    for (int n = 0; n < 3; n++) {
+        while ((code = (int)whimbrel_recv(server, text, sizeof text, &datagram)) == WHIMBREL_AGAIN)
+            CHECK(whimbrel_wait(server, 20000) == 1);
+        CHECK(code == 6 && datagram.path < 2);
+    }
+    CHECK(whimbrel_get_stats(server, &stats) == 0 && stats.datagrams_received == 3 && stats.bytes_received == 18);
+    whimbrel_free(client);
+    do {
+        while ((code = (int)whimbrel_recv(server, text, sizeof text, NULL)) == WHIMBREL_AGAIN)
+            CHECK(whimbrel_wait(server, 20000) == 1);
+    } while (code >= 0);
+    CHECK(code == WHIMBREL_CLOSED);
+    whimbrel_free(server);
+    whimbrel_listener_free(listener);
+    whimbrel_config_free(config);
+    CHECK(whimbrel_runtime_close(runtime, 20000) == 1);
+    return 0;
+}
+"#;
+    std::fs::write(folder.path().join("paths.c"), program).expect("a file");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/c");
+    std::fs::copy(examples.join("Makefile"), folder.path().join("Makefile")).expect("an example");
+    let libraries = libraries();
+    compile(folder.path(), &format!("-L{0} -lwhimbrel -Wl,-rpath,{0}", libraries.display()), &["paths"]);
+    let ran = Command::new(folder.path().join("paths")).output().expect("a program");
+    assert!(ran.status.success(), "{} {}", ran.status, String::from_utf8_lossy(&ran.stdout));
+}
+
 /// A program that is ended with the test.
 struct Running(Child);
 

@@ -36,12 +36,14 @@
 //! ```
 
 mod listener;
+mod paths;
 mod protection;
 mod runtime;
 mod signal;
 mod socket;
 
 pub use listener::Listener;
+pub use paths::Paths;
 pub use protection::Protection;
 pub use runtime::Runtime;
 pub use socket::Socket;

@@ -8,6 +8,7 @@ use whimbrel_proto::multipath::MultipathConfig;
 use whimbrel_proto::repair::RepairConfig;
 use whimbrel_units::Duration;
 
+use crate::NetError;
 use crate::dtls::Security;
 use crate::layers::Above;
 
@@ -80,6 +81,16 @@ impl Setup {
             }
             None => self,
         }
+    }
+    /// The same from the local addresses of the family of `remote`.
+    pub(crate) fn from_family(mut self, remote: SocketAddr) -> Result<Self, NetError> {
+        if let Some(paths) = self.paths.as_mut().filter(|paths| !paths.locals.is_empty()) {
+            paths.locals.retain(|local| local.is_ipv4() == remote.is_ipv4());
+            if paths.locals.is_empty() {
+                return Err(NetError::Config(format!("{remote}: expected a local address of its family")));
+            }
+        }
+        Ok(self)
     }
     /// The local addresses of its paths.
     pub(crate) fn locals(&self) -> &[SocketAddr] {

@@ -8,11 +8,12 @@ use std::time::Duration;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use whimbrel_net::polled::{self, Protection, Runtime};
+use whimbrel_net::multipath::{MultipathEvent, SubflowStage};
+use whimbrel_net::polled::{self, Paths, Protection, Runtime};
 use whimbrel_net::{
-    Authorities, Bytes, Ccid, Config, ConnectionError, Event, Fingerprint, FreezeScope, HostOptions,
-    HostPort, Identity, KeyError, MobilityConfig, NetError, OverflowPolicy, ParseHostPortError, PathChange,
-    Role, Security, SendError, ServiceCode, SharedSecret, SocketOptions, Trust,
+    Authorities, Bytes, Ccid, Config, ConnectionError, ConnectionSnapshot, Event, Fingerprint, FreezeScope,
+    HostOptions, HostPort, Identity, KeyError, MobilityConfig, NetError, OverflowPolicy, ParseHostPortError,
+    PathChange, Role, Security, SendError, ServiceCode, Setup, SharedSecret, SocketOptions, Trust,
 };
 
 use crate::{detached, errors};
@@ -138,12 +139,20 @@ pub(crate) struct SocketConfig {
     protection: Protection,
     receive_queue: usize,
     latency: Option<Duration>,
+    paths: Paths,
+}
+
+impl SocketConfig {
+    fn setup(&self, role: Role) -> Setup {
+        let setup = self.protection.setup(self.config.clone(), role);
+        self.paths.setup(setup.with_latency(self.latency.map(Into::into)))
+    }
 }
 
 #[pymethods]
 impl SocketConfig {
     #[new]
-    #[pyo3(signature = (protection, service_code, ccid, send_queue, refuse, receive_queue, idle_s, mobile, latency_s))]
+    #[pyo3(signature = (protection, service_code, ccid, send_queue, refuse, receive_queue, idle_s, mobile, latency_s, paths, scheduler))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         protection: &PyProtection,
@@ -155,6 +164,8 @@ impl SocketConfig {
         idle_s: Option<f64>,
         mobile: bool,
         latency_s: Option<f64>,
+        paths: Vec<String>,
+        scheduler: Option<&str>,
     ) -> PyResult<Self> {
         let mut config = Config::default()
             .service_code(ServiceCode(service_code))
@@ -176,7 +187,10 @@ impl SocketConfig {
         }
         config.validate().map_err(|error| errors::argument(error.to_string()))?;
         let latency = latency_s.map(|latency| seconds(latency, "latency")).transpose()?;
-        Ok(Self { config, protection: protection.0.clone(), receive_queue, latency })
+        let mut over = Paths::default();
+        paths.iter().try_for_each(|path| over.add(path)).map_err(raised)?;
+        scheduler.map_or(Ok(()), |name| over.set_scheduler(name)).map_err(raised)?;
+        Ok(Self { config, protection: protection.0.clone(), receive_queue, latency, paths: over })
     }
 }
 
@@ -201,8 +215,7 @@ impl SocketListener {
         config: &SocketConfig,
     ) -> PyResult<Self> {
         let local = address(local)?;
-        let setup = config.protection.setup(config.config.clone(), Role::Server);
-        let setup = setup.with_latency(config.latency.map(Into::into));
+        let setup = config.setup(Role::Server);
         let options = HostOptions::default().receive_queue(config.receive_queue);
         let bound = detached::run(py, || polled::Listener::bind(&runtime.0, local, port, setup, options));
         bound.map(Self).map_err(raised)
@@ -229,8 +242,8 @@ fn parts(address: SocketAddr) -> (String, u16) {
 #[pyclass(frozen)]
 pub(crate) struct Socket(polled::Socket);
 
-/// Data, sequence number, time of arrival in seconds, ECN codepoint.
-type Datagram<'py> = (Bound<'py, PyBytes>, u64, f64, u8);
+/// Data, sequence number, time of arrival in seconds, ECN codepoint, path.
+type Datagram<'py> = (Bound<'py, PyBytes>, u64, f64, u8, u32);
 
 impl Socket {
     /// `closed` during the handshake, when there is nothing to command.
@@ -244,8 +257,7 @@ impl Socket {
 impl Socket {
     #[new]
     fn new(runtime: &SocketRuntime, remote: &str, port: u16, config: &SocketConfig) -> PyResult<Self> {
-        let setup = config.protection.setup(config.config.clone(), Role::Client);
-        let setup = setup.with_latency(config.latency.map(Into::into));
+        let setup = config.setup(Role::Client);
         let options = SocketOptions::default().receive_queue(config.receive_queue);
         polled::Socket::connect(&runtime.0, address(remote)?, port, setup, options).map(Self).map_err(raised)
     }
@@ -266,7 +278,8 @@ impl Socket {
         let received = self.0.try_recv().map_err(raised)?;
         Ok(received.map(|received| {
             let payload = PyBytes::new(py, &received.payload);
-            (payload, received.sequence.value(), received.arrival.as_secs_f64(), received.ecn.bits())
+            let (sequence, path) = (received.sequence.value(), received.subflow.0);
+            (payload, sequence, received.arrival.as_secs_f64(), received.ecn.bits(), path)
         }))
     }
 
@@ -291,28 +304,36 @@ impl Socket {
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let socket = self.open()?;
         let Some(snapshot) = socket.snapshot() else { return Ok(None) };
-        let (sender, statistics) = (&snapshot.sender, &snapshot.statistics);
-        let fields = PyDict::new(py);
-        let rtt = sender.rtt.or(snapshot.rtt);
-        fields.set_item("rtt_s", rtt.map(|rtt| rtt.as_secs_f64()))?;
-        fields.set_item("allowed_rate", sender.allowed_rate.map(|rate| rate.as_bits_per_second()))?;
-        fields.set_item("receive_rate", sender.receive_rate.map(|rate| rate.as_bits_per_second()))?;
-        fields.set_item("loss_event_rate", sender.loss_event_rate)?;
-        fields.set_item("max_datagram", snapshot.max_datagram)?;
+        let fields = measured(py, &snapshot)?;
+        let statistics = &snapshot.statistics;
         fields.set_item("queued_datagrams", snapshot.queued_datagrams)?;
         fields.set_item("queued_bytes", snapshot.queued_bytes)?;
-        fields.set_item("datagrams_sent", statistics.datagrams_sent)?;
-        fields.set_item("bytes_sent", statistics.bytes_sent)?;
-        fields.set_item("datagrams_received", statistics.datagrams_received)?;
-        fields.set_item("bytes_received", statistics.bytes_received)?;
         fields.set_item("datagrams_dropped", statistics.datagrams_dropped)?;
-        fields.set_item("packets_lost", sender.lost)?;
-        fields.set_item("packets_lost_here", snapshot.receiver.lost)?;
         fields.set_item("receive_overflows", socket.receive_overflows())?;
         fields.set_item("kernel_drops", socket.kernel_drops())?;
         fields.set_item("forgeries", socket.forgeries())?;
         fields.set_item("is_frozen", snapshot.freeze.local || snapshot.freeze.by_peer)?;
         Ok(Some(fields))
+    }
+
+    /// The paths of a connection over several.
+    fn paths<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let subflows = self.open()?.paths().map(|paths| paths.subflows).unwrap_or_default();
+        let paths = subflows.iter().map(|subflow| {
+            let fields = measured(py, &subflow.connection)?;
+            fields.set_item("number", subflow.id.0)?;
+            fields.set_item("local", parts(subflow.path.local))?;
+            fields.set_item("remote", parts(subflow.path.remote))?;
+            let state = match (subflow.stage, subflow.is_alive) {
+                (SubflowStage::Joining, _) => "joining",
+                (SubflowStage::Established, true) => "up",
+                (SubflowStage::Established, false) => "failed",
+                _ => "ended",
+            };
+            fields.set_item("state", state)?;
+            Ok(fields)
+        });
+        paths.collect()
     }
 
     fn local(&self) -> PyResult<(String, u16)> {
@@ -349,6 +370,25 @@ impl Socket {
         self.open()?.abort();
         Ok(())
     }
+}
+
+/// The measurements that a path has as well.
+fn measured<'py>(py: Python<'py>, snapshot: &ConnectionSnapshot) -> PyResult<Bound<'py, PyDict>> {
+    let (sender, statistics) = (&snapshot.sender, &snapshot.statistics);
+    let fields = PyDict::new(py);
+    let rtt = sender.rtt.or(snapshot.rtt);
+    fields.set_item("rtt_s", rtt.map(|rtt| rtt.as_secs_f64()))?;
+    fields.set_item("allowed_rate", sender.allowed_rate.map(|rate| rate.as_bits_per_second()))?;
+    fields.set_item("receive_rate", sender.receive_rate.map(|rate| rate.as_bits_per_second()))?;
+    fields.set_item("loss_event_rate", sender.loss_event_rate)?;
+    fields.set_item("max_datagram", snapshot.max_datagram)?;
+    fields.set_item("datagrams_sent", statistics.datagrams_sent)?;
+    fields.set_item("bytes_sent", statistics.bytes_sent)?;
+    fields.set_item("datagrams_received", statistics.datagrams_received)?;
+    fields.set_item("bytes_received", statistics.bytes_received)?;
+    fields.set_item("packets_lost", sender.lost)?;
+    fields.set_item("packets_lost_here", snapshot.receiver.lost)?;
+    Ok(fields)
 }
 
 fn freeze_scope(scope: &str) -> PyResult<FreezeScope> {
@@ -413,6 +453,7 @@ fn describe(event: &Event, fields: &Bound<'_, PyDict>) -> PyResult<&'static str>
             "peer_moved"
         }
         Event::MoveConfirmed => "move_confirmed",
+        Event::Paths(event) => describe_path(event, fields)?,
         Event::Closed(why) => {
             fields.set_item("reason", why.to_string())?;
             "closed"
@@ -422,6 +463,26 @@ fn describe(event: &Event, fields: &Bound<'_, PyDict>) -> PyResult<&'static str>
             "other"
         }
     })
+}
+
+/// The kind of an event of one of several paths.
+fn describe_path(event: &MultipathEvent, fields: &Bound<'_, PyDict>) -> PyResult<&'static str> {
+    let (path, kind) = match event {
+        MultipathEvent::SubflowUp(path) => (path, "path_up"),
+        MultipathEvent::SubflowDown { subflow, error } => {
+            fields.set_item("reason", error.to_string())?;
+            (subflow, "path_down")
+        }
+        MultipathEvent::PathFailed(path) => (path, "path_failed"),
+        MultipathEvent::PathRecovered(path) => (path, "path_recovered"),
+        MultipathEvent::Subflow { subflow, event } => (subflow, describe(event, fields)?),
+        event => {
+            fields.set_item("text", format!("{event:?}"))?;
+            return Ok("other");
+        }
+    };
+    fields.set_item("path", path.0)?;
+    Ok(kind)
 }
 
 /// `PeerNotListening` as `peer_not_listening`.

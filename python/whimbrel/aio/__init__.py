@@ -35,6 +35,7 @@ from whimbrel.aio._connection import (
     ConnectionClosedError,
     Datagram,
     Event,
+    PathStats,
     Protection,
     SecurityError,
     SocketError,
@@ -48,6 +49,7 @@ __all__ = [
     "Datagram",
     "Event",
     "Listener",
+    "PathStats",
     "Protection",
     "Scope",
     "SecurityError",
@@ -206,6 +208,15 @@ class Socket:
         if fields is None:
             raise ConnectionClosedError("the connection is over")
         return Stats(**fields)
+
+    def paths(self) -> list[PathStats]:
+        """Measurements of each path of a connection over several; of one over a single path, none.
+
+        Raises:
+            SocketError: the handshake has failed.
+        """
+        with converted_errors():
+            return [PathStats(**fields) for fields in self._socket.paths()]
 
     @property
     def local(self) -> tuple[str, int]:
@@ -377,6 +388,10 @@ class _Options(TypedDict, total=False):
         mobile: offers to freeze the connection over outages, and to move the client to other addresses.
         latency: repairs lost datagrams, and delivers in order, at most so many seconds later than the fastest
             datagrams arrive; both ends need it, with the same value. Three to four round-trip times are enough.
+        paths: local addresses, such as `192.0.2.10`, each of an interface of its own: the connection has a
+            path from each (MP-DCCP), if the peer takes part. Of a listener, further addresses.
+        scheduler: what chooses the path of each datagram of this end: `lowest-rtt`, `weighted`, `redundant`,
+            `cheapest-first` or `handover`. A listener with a scheduler accepts several paths, and one.
     """
 
     service_code: int
@@ -387,6 +402,8 @@ class _Options(TypedDict, total=False):
     idle_timeout: float | None
     mobile: bool
     latency: float | None
+    paths: list[str]
+    scheduler: str | None
 
 
 def _config(protection: Protection, options: _Options) -> _core.SocketConfig:
@@ -400,6 +417,8 @@ def _config(protection: Protection, options: _Options) -> _core.SocketConfig:
         options.get("idle_timeout", 60.0),
         options.get("mobile", False),
         options.get("latency"),
+        options.get("paths", []),
+        options.get("scheduler"),
     )
 
 
@@ -421,8 +440,8 @@ async def connect(
         port: the DCCP port.
         protection: of the data; both ends have to agree.
         **options: `service_code` (0), `ccid` (3), `send_queue` (datagrams), `refuse` (False), `receive_queue`
-            (4096), `idle_timeout` (60.0, in seconds), `mobile` (False) and `latency` (None, in seconds): the
-            fields of `_Options`.
+            (4096), `idle_timeout` (60.0, in seconds), `mobile` (False), `latency` (None, in seconds), `paths`
+            ([]) and `scheduler` (None): the fields of `_Options`.
 
     Raises:
         OSError: the name cannot be resolved, or the system refuses a socket.

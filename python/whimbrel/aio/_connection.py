@@ -41,12 +41,14 @@ class Datagram:
     """A received datagram."""
 
     data: bytes
-    #: Sequence number of the packet that brought it.
+    #: Sequence number of the packet that brought it; over several paths, its number in the connection.
     sequence: int
     #: Time of its arrival in seconds, on the socket's clock.
     arrival_s: float
     #: ECN codepoint of that packet: 3 is Congestion Experienced.
     ecn: int
+    #: Number of the path on which it arrived; 0 unless there are several.
+    path: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,8 @@ class Event:
     one will not be sent), `data_dropped` (sequence, reason), `loss` (sequence, count, cause),
     `slow_receiver`, `send_ready`, `frozen` (by_peer), `unfrozen` (by), `feature` (feature, local, value),
     `error_text` (text), `max_datagram` (max_datagram), `peer_moved` (to), `move_confirmed`, `closed`
-    (reason) and `other` (text).
+    (reason) and `other` (text). Over several paths, also `path_up` (path), `path_down` (path, reason),
+    `path_failed` (path) and `path_recovered` (path), and the events of one path have it as `path`.
     """
 
     kind: str
@@ -66,7 +69,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Measurements of a connection: rates in bit/s, None if unknown; counters since its start."""
+    """Measurements of a connection: rates in bit/s, None if unknown; counters since its start.
+
+    Over several paths, rates and counters are those of all of them.
+    """
 
     rtt_s: float | None
     #: The rate at which congestion control lets this end send.
@@ -98,6 +104,30 @@ class Stats:
     forgeries: int
     #: By this end's application or by the peer.
     is_frozen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PathStats:
+    """Measurements of one of several paths, as in `Stats`."""
+
+    #: Its number, by which events and datagrams name it.
+    number: int
+    #: UDP addresses of this end and of the peer.
+    local: tuple[str, int]
+    remote: tuple[str, int]
+    #: `joining`, `up`, `failed` (it does not answer) or `ended`.
+    state: str
+    rtt_s: float | None
+    allowed_rate: float | None
+    receive_rate: float | None
+    loss_event_rate: float | None
+    max_datagram: int
+    datagrams_sent: int
+    bytes_sent: int
+    datagrams_received: int
+    bytes_received: int
+    packets_lost: int
+    packets_lost_here: int
 
 
 class Protection:
