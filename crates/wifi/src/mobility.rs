@@ -1,28 +1,21 @@
 //! Positions of nodes as functions of time.
 //!
-//! A [`Path`] is piecewise linear. It costs no events: a driver evaluates it where it needs a position, and computes
-//! analytically when two paths come within a distance of each other or leave it ([`next_crossing`]).
+//! A [`Path`] is piecewise linear. It costs no events: a driver evaluates it where it needs a position.
 //!
 //! - [`Path`]: at rest, or along waypoints.
 //! - [`RandomWaypoint`]: the random waypoint model, in its stationary distribution from the start or as ns-2 starts it.
 //! - [`grid`]: regular grids.
 //! - [`setdest`]: reading and writing the movement files of ns-2.
 //! - [`Presence`]: nodes that are off for intervals.
-//! - [`scenes`]: the mobile scenarios of the papers as data and generators.
-//! - [`mobile_ipv6`]: the timing of a Mobile IPv6 handover.
 
-mod crossing;
 mod geometry;
-pub mod mobile_ipv6;
 mod path;
 mod presence;
 mod random_waypoint;
-pub mod scenes;
 pub mod setdest;
 
 use alloc::vec::Vec;
 
-pub use crossing::{Crossing, next_crossing};
 pub use geometry::{Area, Position, Velocity};
 pub use path::{InvalidPath, Leg, Path, PathBuilder};
 pub use presence::{InvalidInterval, Presence};

@@ -4,8 +4,6 @@
 //! - [`Fading`] and [`BlockFading`]: random gains (log-normal shadowing, Rayleigh, Rician).
 //! - [`Radio`] and [`LinkBudget`]: power, antennas and thresholds; received power and ranges of a pair of radios.
 //! - [`success_probability`] and [`NoiseFloor`]: frame success probability of each rate at a signal-to-noise ratio.
-//! - [`Interference`] and [`FrameReception`]: additive interference and the success probability of a frame whose
-//!   interference changes while it is received.
 //! - [`Channel`]: the stations that a transmission reaches, for the [medium](crate::medium).
 //! - [`SpatialIndex`]: the nodes within a range, at a cost that depends on the nodes nearby only.
 //!
@@ -16,7 +14,6 @@ mod channel;
 mod counted;
 mod error_rate;
 mod fading;
-mod interference;
 mod measurement;
 mod path_loss;
 mod radio;
@@ -25,7 +22,6 @@ mod spatial_index;
 pub use channel::{Channel, ChannelConfig, corrupt_by_noise};
 pub use error_rate::{NoiseFloor, log_success_per_bit, success_probability};
 pub use fading::{BlockFading, Fading};
-pub use interference::{FrameReception, Interference};
 pub use path_loss::{PathLoss, SPEED_OF_LIGHT};
 pub use radio::{InvalidRadio, LinkBudget, Radio, Ranges, SignalClass};
 pub use spatial_index::{Positions, SpatialIndex};
