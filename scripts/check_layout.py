@@ -22,6 +22,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "rtp": {"units"},
     "repair": {"units"},
     "wifi": {"units"},
+    "wifi-validation": {"units", "wifi"},
     "netsim": {"units", "wifi"},
     "scenario": {"units", "control", "wifi", "netsim", "inspect"},
     "lab": {"units", "wire", "control", "proto", "dtls", "wifi", "netsim", "scenario"},

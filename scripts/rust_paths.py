@@ -203,7 +203,9 @@ class Source:
         return file, text, names
 
     def _crate(self, name: str) -> Path:
-        return self.root / "crates" / name.removeprefix("whimbrel_").removeprefix("whimbrel-")
+        return (
+            self.root / "crates" / name.removeprefix("whimbrel_").removeprefix("whimbrel-").replace("_", "-")
+        )
 
     def _missing_python(self, path: str, prefix: str) -> str | None:
         name, _, function = path.partition("::")

@@ -3,9 +3,9 @@
 
 Usage: scripts/validation.py [--write]
 
-The page has a list of facts, each with the test that asserts it, and tables that the example `validation` of
-the crate whimbrel-wifi computes. `--write` computes all of them, which takes minutes. Without it, the tests
-of the facts must exist, and the example's quick form (all tables, but few rows of the long ones) must print
+The page has a list of facts, each with the test that asserts it, and tables that the crate
+whimbrel-wifi-validation computes. `--write` computes all of them, which takes minutes. Without it, the tests
+of the facts must exist, and the program's quick form (all tables, but few rows of the long ones) must print
 what the page has. All runs are deterministic, so the texts are compared exactly.
 """
 
@@ -24,128 +24,127 @@ from rust_paths import Source
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = "docs/validation-80211.md"
-SEPARATOR = "<!-- The rest is printed by the example `validation`. -->"
+SEPARATOR = "<!-- The rest is printed by the crate whimbrel-wifi-validation. -->"
 # Rows of the long tables, which the quick form lacks, and the line after them.
 LONG = re.compile(r"\| [\d.]+ Mbit/s, \d+ \||Largest deviations of ")
 
-WIFI = "whimbrel_wifi"
 FACTS: tuple[tuple[str, str, str], ...] = (
     (
         "Access to the medium",
         "14 cases are granted at the exact microsecond (`crates/wifi/tests/data/dcf-access-vectors.json`)",
-        "dcf::access::tests::the_fourteen_access_cases_are_granted_at_the_exact_times",
+        "whimbrel_wifi::dcf::access::tests::the_fourteen_access_cases_are_granted_at_the_exact_times",
     ),
     (
         "Durations",
         "14 published times on the air, exactly",
-        "phy::tests::frame_durations_are_the_published_ones",
+        "whimbrel_wifi::phy::tests::frame_durations_are_the_published_ones",
     ),
     (
         "Durations",
         "data and acknowledgement of 1536 B at every rate, 120 rows, exactly",
-        "phy::tests::data_and_acknowledgement_times_are_those_of_the_saturation_table",
+        "whimbrel_wifi_validation::theory::tests::data_and_acknowledgement_times_are_those_of_the_saturation_table",
     ),
     (
         "Exchange",
         "RTS, CTS, data, acknowledgement and the onlooker's NAV, microsecond by microsecond",
-        "cell::tests::a_three_node_exchange_happens_at_the_computed_microseconds",
+        "whimbrel_wifi_validation::cell::tests::a_three_node_exchange_happens_at_the_computed_microseconds",
     ),
     (
         "Exchange",
         "the drawing below",
-        "validation::exchange::tests::the_exchange_of_three_stations_is_the_one_drawn",
+        "whimbrel_wifi_validation::exchange::tests::the_exchange_of_three_stations_is_the_one_drawn",
     ),
     (
         "Theory",
         "Bianchi's own system (2000), 36 operating points: tau and p to 6 digits",
-        "theory::tests::bianchis_own_system_has_its_published_operating_points",
+        "whimbrel_wifi_validation::theory::tests::bianchis_own_system_has_its_published_operating_points",
     ),
     (
         "Theory",
         "the refined model (Bianchi and Tinnirello 2005) has the 240 exact throughputs to 4 decimals",
-        "theory::tests::the_refined_model_has_the_exact_throughputs_of_all_rates",
+        "whimbrel_wifi_validation::theory::tests::the_refined_model_has_the_exact_throughputs_of_all_rates",
     ),
     (
         "Theory",
         "the slotted Monte Carlo agrees with that of another program, 16 rows: S 0.2 %, p 0.002",
-        "theory::tests::the_monte_carlo_has_the_throughputs_and_collision_probabilities_of_the_table",
+        "whimbrel_wifi_validation::theory::tests::the_monte_carlo_has_the_throughputs_and_collision_probabilities_of_the_table",
     ),
     (
         "Theory",
         "equation 3 of `winf`: 802.11b at 11 Mbit/s with 1500 B 6.056 Mbit/s, with RTS/CTS 4.515",
-        "theory::tests::one_sender_has_the_maximum_throughput_of_equation_3",
+        "whimbrel_wifi_validation::theory::tests::one_sender_has_the_maximum_throughput_of_equation_3",
     ),
     (
         "Capture",
         "a frame survives one that is 10 dB weaker, and no stronger one",
-        "medium::tests::the_first_frame_survives_one_that_is_ten_decibels_weaker",
+        "whimbrel_wifi::medium::tests::the_first_frame_survives_one_that_is_ten_decibels_weaker",
     ),
     (
         "Protection",
         "a CTS-to-self reserves the exact time of data frame and acknowledgement",
-        "dcf::tests::protection::a_cts_to_self_reserves_the_medium_for_the_data_frame_and_its_acknowledgement",
+        "whimbrel_wifi::dcf::tests::protection::a_cts_to_self_reserves_the_medium_for_the_data_frame_and_its_acknowledgement",
     ),
     (
         "Protection",
         "an access point announces it (ERP Information) exactly while an 802.11b station is associated",
-        "infrastructure::access_point::tests::"
+        "whimbrel_wifi::infrastructure::access_point::tests::"
         "protection_is_announced_while_a_station_without_ofdm_is_associated",
     ),
     (
         "Rate adaptation",
         "ARF's ladder on scripted outcomes",
-        "rate_control::tests::arf_rises_after_ten_successes_and_falls_after_two_failures",
+        "whimbrel_wifi::rate_control::tests::arf_rises_after_ten_successes_and_falls_after_two_failures",
     ),
     (
         "DSDV",
         "no loop forms under random changes of topology",
-        "routing::dsdv::tests::no_loop_ever_forms",
+        "whimbrel_wifi::routing::dsdv::tests::no_loop_ever_forms",
     ),
     (
         "DSDV",
         "all small topologies route correctly and recover from every link failure",
-        "routing::dsdv::tests::convergence::"
+        "whimbrel_wifi::routing::dsdv::tests::convergence::"
         "exhaustive_small_topologies_route_correctly_and_recover_from_every_link_failure",
     ),
     (
         "DSDV",
         "under ns-2's rules a 4x4 grid needs more than 60 s and less than 150 s",
-        "routing::dsdv::tests::convergence::a_4x4_grid_needs_more_than_60_s_under_ns2s_rules_and_less_than_150",
+        "whimbrel_wifi::routing::dsdv::tests::convergence::a_4x4_grid_needs_more_than_60_s_under_ns2s_rules_and_less_than_150",
     ),
     (
         "DSDV",
         "as many updates and bytes as ns-2 sends",
-        "routing::dsdv::tests::convergence::as_many_updates_and_bytes_are_sent_as_by_ns2",
+        "whimbrel_wifi::routing::dsdv::tests::convergence::as_many_updates_and_bytes_are_sent_as_by_ns2",
     ),
     (
         "AODV",
         "no loop forms under random changes of topology",
-        "routing::aodv::tests::no_loop_ever_forms",
+        "whimbrel_wifi::routing::aodv::tests::no_loop_ever_forms",
     ),
     (
         "AODV",
         "all small topologies carry packets before and after every link failure",
-        "routing::aodv::tests::exhaustive_small_topologies_carry_packets_before_and_after_every_link_failure",
+        "whimbrel_wifi::routing::aodv::tests::exhaustive_small_topologies_carry_packets_before_and_after_every_link_failure",
     ),
     (
         "AODV",
         "a route is found in the time of its rings (RFC 3561, section 6.4)",
-        "routing::aodv::tests::a_route_is_found_in_the_time_of_its_rings",
+        "whimbrel_wifi::routing::aodv::tests::a_route_is_found_in_the_time_of_its_rings",
     ),
     (
         "Random waypoint",
         "speeds and positions have their stationary distributions at all times",
-        "mobility::random_waypoint::tests::a_stationary_start_has_the_stationary_positions_at_all_times",
+        "whimbrel_wifi::mobility::random_waypoint::tests::a_stationary_start_has_the_stationary_positions_at_all_times",
     ),
     (
         "ns-2",
         "frames last as long as their bits, and reservations are rounded to the nearest microsecond",
-        "dcf::tests::ns2::frames_last_as_long_as_their_bits_and_reservations_are_rounded",
+        "whimbrel_wifi::dcf::tests::ns2::frames_last_as_long_as_their_bits_and_reservations_are_rounded",
     ),
     (
         "Movement files",
         "the output of Debian's setdest is read, and links change as often as setdest counts",
-        "mobility::setdest::tests::the_links_of_a_file_change_as_often_as_setdest_itself_counts",
+        "whimbrel_wifi::mobility::setdest::tests::the_links_of_a_file_change_as_often_as_setdest_itself_counts",
     ),
 )
 
@@ -169,7 +168,7 @@ def head() -> str:
         "",
         "| about | fact | test |",
         "|---|---|---|",
-        *(f"| {about} | {fact} | `{WIFI}::{test}` |" for about, fact, test in FACTS),
+        *(f"| {about} | {fact} | `{test}` |" for about, fact, test in FACTS),
         "",
         SEPARATOR,
         "",
@@ -180,18 +179,18 @@ def head() -> str:
 def missing_tests(source: Source) -> Iterator[str]:
     """Facts whose tests do not exist."""
     for about, fact, test in FACTS:
-        if reason := source.missing_test(f"{WIFI}::{test}"):
-            yield f"{about}, {fact}: {WIFI}::{test}: {reason}"
+        if reason := source.missing_test(test):
+            yield f"{about}, {fact}: {test}: {reason}"
 
 
 def compute(root: Path, quick: bool) -> str:
-    """Runs the example. Its own errors go to the terminal."""
+    """Runs the program. Its own errors go to the terminal."""
     cargo = os.environ.get("CARGO", "cargo")
-    command = [cargo, "run", "--quiet", "-p", "whimbrel-wifi", "--example", "validation"]
+    command = [cargo, "run", "--quiet", "-p", "whimbrel-wifi-validation"]
     command += ["--", "--quick"] if quick else ["--release"]
     done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=False)
     if done.returncode != 0:
-        sys.exit(f"validation: the example failed with status {done.returncode}")
+        sys.exit(f"validation: the program failed with status {done.returncode}")
     return done.stdout
 
 

@@ -10,9 +10,6 @@
 //! - [`site`]: the stations of a network and the links between them.
 //! - [`deadlines`]: the earliest of many machines' deadlines.
 //! - [`infrastructure`]: access points, scanning, association, hand-over.
-//! - [`cell`]: a small event loop for validation and benchmarks.
-//! - [`theory`]: saturation throughput by theory, for validation.
-//! - [`validation`]: comparison of the machines with theory.
 //! - [`mobility`]: positions as functions of time.
 //! - [`propagation`]: received power, fading, error rates, the nodes within a range.
 //! - [`random`]: the interface to random streams.
@@ -24,7 +21,6 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-pub mod cell;
 pub mod dcf;
 pub mod deadlines;
 pub mod frame;
@@ -37,8 +33,6 @@ pub mod random;
 pub mod rate_control;
 pub mod routing;
 pub mod site;
-pub mod theory;
-pub mod validation;
 
 pub use dcf::{Dcf, MacConfig, MacRules};
 pub use frame::{Addressing, Frame, FrameKind, MacAddress};

@@ -1,9 +1,6 @@
-use std::format;
-use std::string::String;
-
 use whimbrel_units::Duration;
 
-use super::{ACK_BYTES, Modulation, Phy, Preamble, Rate, RateSet};
+use super::{Modulation, Phy, Preamble, Rate, RateSet};
 
 fn micros(duration: Duration) -> f64 {
     duration.as_nanos() as f64 / 1e3
@@ -34,29 +31,6 @@ fn frame_durations_are_the_published_ones() {
         rows += 1;
     }
     assert_eq!(rows, 14);
-}
-
-/// Data and acknowledgement times of the table of saturation throughputs: 1536 bytes at each rate.
-#[test]
-fn data_and_acknowledgement_times_are_those_of_the_saturation_table() {
-    let mut rows = 0;
-    for row in include_str!("../../tests/data/bianchi-ns3-80211bg.csv").lines().skip(1) {
-        let columns: std::vec::Vec<&str> = row.split(',').collect();
-        let (phy, rate) = mode(columns[0]);
-        let ack = phy.duration(phy.response_rate(rate), ACK_BYTES);
-        assert_eq!(format!("{:.2}", micros(phy.duration(rate, 1_536))), columns[2], "{row}");
-        assert_eq!(format!("{:.2}", micros(ack)), columns[3], "{row}");
-        rows += 1;
-    }
-    assert_eq!(rows, 120);
-}
-
-/// The PHY and the rate of a name in the tables of ns-3, such as `DsssRate5_5Mbps`.
-pub(crate) fn mode(name: &str) -> (Phy, Rate) {
-    let digits: String = name.chars().skip_while(|c| !c.is_ascii_digit()).collect();
-    let mbps = digits.trim_end_matches("Mbps").replace('_', ".").parse().unwrap();
-    let phy = if name.starts_with("Erp") { Phy::erp_ofdm() } else { Phy::hr_dsss(Preamble::Long) };
-    (phy, Rate::from_megabits_per_second(mbps).unwrap())
 }
 
 #[test]

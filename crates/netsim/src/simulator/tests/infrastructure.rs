@@ -262,7 +262,8 @@ fn networks_on_different_channels_do_not_interfere() {
         campus.run(4);
         sinks.map(|sink| campus.outcome(sink).0.len() as f64 * 8_000.0 / 3.0 / 1e6)
     };
-    let theory = whimbrel_wifi::theory::SingleSender::new(&mac().phy, Rate::Hr11, Rate::Dsss2, 36, false);
+    let theory =
+        whimbrel_wifi_validation::theory::SingleSender::new(&mac().phy, Rate::Hr11, Rate::Dsss2, 36, false);
     let alone = theory.megabits_per_second(1_000);
     // Beacons take a little.
     for rate in run(6) {

@@ -153,7 +153,8 @@ fn one_saturated_sender_has_the_maximum_throughput() {
     simulator.run_until(micros(5_000_000));
     let received = simulator.agent(sink).received.len() as f64;
     let measured = received * 8_000.0 / 5.0 / 1e6;
-    let theory = whimbrel_wifi::theory::SingleSender::new(&mac().phy, Rate::Hr11, Rate::Dsss2, 36, false);
+    let theory =
+        whimbrel_wifi_validation::theory::SingleSender::new(&mac().phy, Rate::Hr11, Rate::Dsss2, 36, false);
     let expected = theory.megabits_per_second(1_000);
     assert!((measured / expected - 1.0).abs() < 0.01, "{measured} Mbit/s, by theory {expected}");
 }

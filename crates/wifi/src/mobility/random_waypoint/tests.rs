@@ -1,8 +1,10 @@
-use super::*;
-use crate::SplitMix64;
-use crate::theory::{kolmogorov, waypoint_coordinate, waypoint_speed};
 use std::string::ToString;
 use std::vec::Vec;
+
+use whimbrel_wifi_validation::theory::{kolmogorov, waypoint_coordinate, waypoint_speed};
+
+use super::*;
+use crate::SplitMix64;
 
 const NODES: usize = 4_000;
 /// Kolmogorov's bound at a significance of 0.001.

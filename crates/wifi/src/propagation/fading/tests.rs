@@ -1,7 +1,9 @@
+use std::vec::Vec;
+
+use whimbrel_wifi_validation::theory::kolmogorov;
+
 use super::super::to_decibels;
 use super::*;
-use crate::theory::kolmogorov;
-use std::vec::Vec;
 
 const SAMPLES: usize = 20_000;
 /// Kolmogorov's bound at a significance of 0.001.

@@ -1,18 +1,15 @@
 //! Saturated senders under ns-2's rules, compared with figures that ns-2.35 itself produced.
 
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use whimbrel_units::Instant;
+use whimbrel_wifi::dcf::MacConfig;
+use whimbrel_wifi::medium::{Link, MediumConfig};
+use whimbrel_wifi::phy::Rate;
+use whimbrel_wifi::propagation::SPEED_OF_LIGHT;
 
 use crate::cell::Cell;
-use crate::dcf::MacConfig;
-use crate::medium::{Link, MediumConfig};
-use crate::phy::Rate;
-use crate::propagation::SPEED_OF_LIGHT;
 
 /// The recorded figures; the script that produced them stands beside them.
-const RECORDED: &str = include_str!("../../tests/data/ns2-saturation.csv");
+const RECORDED: &str = include_str!("../tests/data/ns2-saturation.csv");
 
 /// A row of the recorded figures, and the same run of the machines.
 #[derive(Clone, PartialEq, Debug)]
@@ -59,7 +56,7 @@ fn position(layout: &str, station: usize, stations: usize) -> (f64, f64) {
     if layout == "hidden" {
         return ([250.0, 50.0, 450.0][station], 100.0);
     }
-    let angle = core::f64::consts::TAU * station as f64 / stations as f64;
+    let angle = std::f64::consts::TAU * station as f64 / stations as f64;
     let radius = match layout {
         _ if station == 0 && layout != "ring" => 0.0,
         "capture" if 2 * station > stations - 1 => 50.0,
@@ -102,14 +99,14 @@ fn row(line: &str) -> Row {
     let payload_bytes = number(4) as u32;
     let config = MacConfig { data_rate: rate, rts_threshold, ..MacConfig::ns2() };
     let stations = if layout == "ring" { senders } else { senders + 1 };
-    let configs = core::iter::repeat_n(config, stations);
+    let configs = std::iter::repeat_n(config, stations);
     let mut cell = Cell::new(MediumConfig::ns2(), links(layout, stations), configs, 1);
     for sender in 1..=senders {
         let receiver = if layout == "ring" { (sender + 1) % stations } else { 0 };
         cell.saturate((sender % stations) as u32, receiver as u32, payload_bytes);
     }
     cell.run_until(Instant::from_secs(SECONDS));
-    let sent = |senders: core::ops::RangeInclusive<usize>| {
+    let sent = |senders: std::ops::RangeInclusive<usize>| {
         let frames = senders.map(|sender| cell.machines()[sender % stations].counters().sent);
         frames.sum::<u64>() as f64 / SECONDS as f64
     };

@@ -5,8 +5,8 @@ use std::sync::{Mutex, OnceLock};
 
 use whimbrel_wifi::Rate;
 use whimbrel_wifi::dcf::AfterCollision;
-use whimbrel_wifi::theory::{MonteCarlo, MonteCarloResult, monte_carlo};
-use whimbrel_wifi::validation::{Case, Comparison};
+use whimbrel_wifi_validation::theory::{MonteCarlo, MonteCarloResult, monte_carlo};
+use whimbrel_wifi_validation::{Case, Comparison};
 
 use crate::{Table, percent};
 

@@ -1,16 +1,14 @@
 //! The times in which routing protocols find routes and notice their loss, compared with those that their timers give.
 
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 use whimbrel_units::{Duration, Instant};
+use whimbrel_wifi::SplitMix64;
+use whimbrel_wifi::routing::aodv::{Aodv, AodvConfig};
+use whimbrel_wifi::routing::dsdv::{Dsdv, DsdvConfig};
+use whimbrel_wifi::routing::{Address, Receiver, RouteEvent, RoutingAgent, UnroutedPacket};
 
 use super::scenes::Comparison;
-use crate::SplitMix64;
-use crate::routing::aodv::{Aodv, AodvConfig};
-use crate::routing::dsdv::{Dsdv, DsdvConfig};
-use crate::routing::{Address, Receiver, RouteEvent, RoutingAgent, UnroutedPacket};
 
 /// Time of a message over a hop.
 const HOP: Duration = Duration::from_millis(1);
@@ -38,7 +36,7 @@ impl<A: RoutingAgent> Network<A> {
         let streams = SplitMix64::new(seed);
         let agents = (0..count).map(|node| agent(Address(node), streams.stream(u64::from(node)))).collect();
         let under_way = BTreeMap::new();
-        let received = alloc::vec![Instant::ZERO; count as usize];
+        let received = vec![Instant::ZERO; count as usize];
         Self { agents, links, under_way, messages: 0, now: Instant::ZERO, received, events: Vec::new() }
     }
 
@@ -175,7 +173,7 @@ pub fn convergence() -> Vec<Comparison> {
     let gaps = hop_times(DsdvConfig::NS2);
     let median = gaps.get(gaps.len() / 2).copied().unwrap_or(f64::INFINITY);
     let per_hop = "DSDV, ns-2's rules, chain of 7 nodes";
-    let mut rows = alloc::vec![
+    let mut rows = vec![
         row(per_hop, "shortest time per hop, s", gaps.first().copied().unwrap_or(f64::INFINITY), 12.0, 0.005),
         row(per_hop, "median time per hop, s", median, 12.0, 0.01),
         row(
@@ -183,14 +181,14 @@ pub fn convergence() -> Vec<Comparison> {
             "all routes known, s",
             grid_time(DsdvConfig::NS2, 20),
             87.0,
-            0.05
+            0.05,
         ),
         row(
             "DSDV, a neighbour falls silent",
             "route removed after, s",
             silence(DsdvConfig::NS2),
             45.0,
-            0.001
+            0.001,
         ),
     ];
     // Rings of 1, 3, 5 and 7 hops, each for 80 ms times the hops and 2, then the network for 2.8 s.

@@ -1,17 +1,12 @@
 //! An exchange of three stations, drawn.
 
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec;
-use alloc::vec::Vec;
-
 use whimbrel_units::{Duration, Instant};
+use whimbrel_wifi::dcf::{Event, MacConfig, Outgoing, Step};
+use whimbrel_wifi::frame::{FrameKind, MacAddress};
+use whimbrel_wifi::medium::{Link, MediumConfig};
+use whimbrel_wifi::phy::{Phy, Preamble, Rate, RateSet};
 
 use crate::cell::Cell;
-use crate::dcf::{Event, MacConfig, Outgoing, Step};
-use crate::frame::{FrameKind, MacAddress};
-use crate::medium::{Link, MediumConfig};
-use crate::phy::{Phy, Preamble, Rate, RateSet};
 
 /// A time in which a station transmits, or does not because the medium is reserved. Times in microseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +30,7 @@ pub fn three_stations() -> Vec<Span> {
     let links = vec![vec![link(1)], vec![link(0), link(2)], vec![link(1)]];
     let phy = Phy { basic: RateSet::new(&[Rate::Dsss1]), ..Phy::hr_dsss(Preamble::Long) };
     let config = MacConfig { rts_threshold: 0, is_traced: true, ..MacConfig::standard(phy, Rate::Hr11) };
-    let mut cell = Cell::new(MediumConfig::ns2(), links, core::iter::repeat_n(config, 3), 1);
+    let mut cell = Cell::new(MediumConfig::ns2(), links, std::iter::repeat_n(config, 3), 1);
     cell.record();
     cell.run_until(Instant::ZERO + Duration::from_micros(100));
     let accepted = cell.enqueue(0, Outgoing::data(MacAddress::station(1), 1_508, 42));

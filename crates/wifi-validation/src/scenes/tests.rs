@@ -1,5 +1,3 @@
-use std::vec::Vec;
-
 use super::{Comparison, capture, exposed, extended_space, hidden, protection, single_sender};
 
 fn assert_all_hold(comparisons: Vec<Comparison>, count: usize) -> Vec<Comparison> {

@@ -1,7 +1,5 @@
 //! Distributions of random waypoint, and the statistic by which samples are compared with a distribution.
 
-use alloc::vec::Vec;
-
 /// The Kolmogorov-Smirnov statistic of a sample against a distribution function, times the square root of the sample's
 /// size. Above 1.95 the distribution is rejected at a significance of 0.001.
 pub fn kolmogorov(mut sample: Vec<f64>, distribution: impl Fn(f64) -> f64) -> f64 {
@@ -33,14 +31,14 @@ pub fn waypoint_coordinate() -> impl Fn(f64) -> f64 {
         let along_y = if sin > 0.0 { (1.0 - y) / sin } else { y / -sin };
         along_x.min(along_y)
     };
-    let mut cumulative = alloc::vec![0.0];
+    let mut cumulative = vec![0.0];
     for column in 0..CELLS {
         let x = (column as f64 + 0.5) / CELLS as f64;
         let mut density = 0.0;
         for row in 0..CELLS {
             let y = (row as f64 + 0.5) / CELLS as f64;
             for angle in 0..ANGLES {
-                let phi = (angle as f64 + 0.5) / ANGLES as f64 * core::f64::consts::PI;
+                let phi = (angle as f64 + 0.5) / ANGLES as f64 * std::f64::consts::PI;
                 let (sin, cos) = (libm::sin(phi), libm::cos(phi));
                 let (forward, back) = (to_border(x, y, cos, sin), to_border(x, y, -cos, -sin));
                 density += forward * back * (forward + back);

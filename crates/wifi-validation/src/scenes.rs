@@ -1,16 +1,12 @@
 //! Small scenes for which theory has an answer: one sender, protection, hidden and exposed senders, capture.
 
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use whimbrel_units::{Duration, Instant};
+use whimbrel_wifi::dcf::{AfterCollision, MacConfig, Protection};
+use whimbrel_wifi::medium::{CaptureRule, Link, MediumConfig};
+use whimbrel_wifi::phy::{ACK_BYTES, CTS_BYTES, Phy, Preamble, RTS_BYTES, Rate, RateSet};
 
 use super::{PAYLOAD_BYTES, megabits};
 use crate::cell::Cell;
-use crate::dcf::{AfterCollision, MacConfig, Protection};
-use crate::medium::{CaptureRule, Link, MediumConfig};
-use crate::phy::{ACK_BYTES, CTS_BYTES, Phy, Preamble, RTS_BYTES, Rate, RateSet};
 use crate::theory::{BackoffChain, HiddenPair, MonteCarlo, NearFar, SharingPair, SingleSender, monte_carlo};
 
 /// A quantity that was measured in a run of the machines, and its value by theory.
@@ -50,7 +46,7 @@ fn links(reached: &[&[u32]]) -> Vec<Vec<Link>> {
 
 fn cell(medium: MediumConfig, links: Vec<Vec<Link>>, config: &MacConfig) -> Cell {
     let stations = links.len();
-    Cell::new(medium, links, core::iter::repeat_n(config.clone(), stations), 1)
+    Cell::new(medium, links, std::iter::repeat_n(config.clone(), stations), 1)
 }
 
 /// Additive interference; receivers leave a frame for a stronger one.
@@ -275,7 +271,7 @@ pub fn capture() -> Vec<Comparison> {
         }
         let seconds = 300;
         cell.run_until(Instant::from_secs(seconds));
-        let rate = |stations: core::ops::RangeInclusive<u32>| {
+        let rate = |stations: std::ops::RangeInclusive<u32>| {
             let machines = stations.map(|station| &cell.machines()[station as usize]);
             machines.map(|machine| machine.counters().sent).sum::<u64>() as f64 / seconds as f64
         };

@@ -1,13 +1,10 @@
-use std::vec;
-use std::vec::Vec;
-
 use whimbrel_units::{Duration, Instant};
+use whimbrel_wifi::dcf::{Event, MacConfig, MacRules, Outgoing, Step};
+use whimbrel_wifi::frame::{FrameKind, MacAddress};
+use whimbrel_wifi::medium::{Link, MediumConfig};
+use whimbrel_wifi::phy::{Phy, Preamble, Rate, RateSet};
 
 use super::Cell;
-use crate::dcf::{Event, MacConfig, MacRules, Outgoing, Step};
-use crate::frame::{FrameKind, MacAddress};
-use crate::medium::{Link, MediumConfig};
-use crate::phy::{Phy, Preamble, Rate, RateSet};
 
 fn link(station: u32, delay: u32) -> Link {
     Link { station, delay, power: 1e-9, is_corrupted: false }
@@ -30,7 +27,7 @@ fn steps<T>(cell: &mut Cell, choose: impl Fn(Event) -> Option<T>) -> Vec<(u64, u
 #[test]
 fn a_three_node_exchange_happens_at_the_computed_microseconds() {
     let links = vec![vec![link(1, 1_000)], vec![link(0, 1_000), link(2, 1_000)], vec![link(1, 1_000)]];
-    let configs = core::iter::repeat_n(MacConfig { rts_threshold: 0, ..config() }, 3);
+    let configs = std::iter::repeat_n(MacConfig { rts_threshold: 0, ..config() }, 3);
     let mut cell = Cell::new(MediumConfig::ns2(), links, configs, 1);
     cell.record();
     cell.run_until(Instant::from_nanos(100_000));
@@ -82,7 +79,7 @@ fn a_three_node_exchange_happens_at_the_computed_microseconds() {
 /// Two senders that do not sense each other, and a receiver between them.
 fn hidden(config: &MacConfig, seed: u64) -> Cell {
     let links = vec![vec![link(1, 1_000)], vec![link(0, 1_000), link(2, 1_000)], vec![link(1, 1_000)]];
-    let mut cell = Cell::new(MediumConfig::ns2(), links, core::iter::repeat_n(config.clone(), 3), seed);
+    let mut cell = Cell::new(MediumConfig::ns2(), links, std::iter::repeat_n(config.clone(), 3), seed);
     cell.saturate(0, 1, 1_508);
     cell.saturate(2, 1, 1_508);
     cell
@@ -149,7 +146,7 @@ fn stations_that_reach_a_slot_together_collide_whatever_the_order_and_the_distan
             MacConfig { short_retry_limit: Some(4), is_traced: true, ..MacConfig::standard(phy, Rate::Hr11) };
         let others = |me: u32| (0..4).filter(|&to| to != me).map(|to| link(to, delay)).collect();
         let links = (0..4).map(others).collect();
-        let mut cell = Cell::new(MediumConfig::ns2(), links, core::iter::repeat_n(config, 4), 1);
+        let mut cell = Cell::new(MediumConfig::ns2(), links, std::iter::repeat_n(config, 4), 1);
         cell.record();
         for sender in 1..4 {
             cell.saturate(sender, 0, 1_000);

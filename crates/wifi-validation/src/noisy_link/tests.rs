@@ -1,6 +1,7 @@
+use whimbrel_wifi::dcf::MacConfig;
+use whimbrel_wifi::phy::{Phy, Preamble, Rate};
+
 use super::adaptation;
-use crate::dcf::MacConfig;
-use crate::phy::{Phy, Preamble, Rate};
 
 /// Between 4 and 26 dB the best rate of 802.11g rises from 6 to 54 Mbit/s. Where the next rate fails, ARF loses
 /// one frame after every ten, up to 14 % of the throughput. Minstrel loses what its lookaround at faster rates costs.

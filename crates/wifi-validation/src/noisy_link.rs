@@ -1,11 +1,10 @@
 //! A sender and a receiver over a link with noise.
 
 use whimbrel_units::{Duration, Instant};
-
-use crate::dcf::{Dcf, MacConfig, Outgoing, ReceptionError};
-use crate::frame::{Frame, MacAddress};
-use crate::propagation::success_probability;
-use crate::random::{Random, SplitMix64};
+use whimbrel_wifi::dcf::{Dcf, MacConfig, Outgoing, ReceptionError};
+use whimbrel_wifi::frame::{Frame, MacAddress};
+use whimbrel_wifi::propagation::success_probability;
+use whimbrel_wifi::random::{Random, SplitMix64};
 
 /// Two stations on a medium of their own. Every frame, acknowledgements included, is lost with the error probability of its
 /// rate and length at a constant signal-to-noise ratio.
@@ -98,7 +97,7 @@ pub struct Adaptation {
     /// Signal-to-noise ratio in decibels.
     pub decibels: f64,
     /// The fixed rate with the highest throughput.
-    pub best_rate: crate::phy::Rate,
+    pub best_rate: whimbrel_wifi::phy::Rate,
     /// Its throughput.
     pub best: f64,
     /// Throughput under rate adaptation by ARF.
@@ -110,10 +109,10 @@ pub struct Adaptation {
 /// Compares both rate adaptations with the best of the fixed rates. Payloads of 1500 bytes, 10 s after 5 s that do not
 /// count; adaptation begins at the lowest rate.
 pub fn adaptation(config: &MacConfig, decibels: f64) -> Adaptation {
-    use crate::rate_control::{Arf, Minstrel, RateControl};
+    use whimbrel_wifi::rate_control::{Arf, Minstrel, RateControl};
     let measure = |data_rate, rate_control| {
         let config = MacConfig { data_rate, rate_control, ..config.clone() };
-        let ratio = crate::propagation::from_decibels(decibels);
+        let ratio = whimbrel_wifi::propagation::from_decibels(decibels);
         let start = Instant::ZERO + Duration::from_secs(5);
         NoisyLink::new(&config, ratio, super::PAYLOAD_BYTES, 1)
             .throughput(start, start + Duration::from_secs(10))

@@ -1,9 +1,8 @@
 //! Times that exchanges occupy the medium.
 
 use whimbrel_units::Duration;
-
-use crate::dcf::{AfterCollision, MacConfig};
-use crate::phy::{ACK_BYTES, CTS_BYTES, RTS_BYTES};
+use whimbrel_wifi::dcf::{AfterCollision, MacConfig};
+use whimbrel_wifi::phy::{ACK_BYTES, CTS_BYTES, RTS_BYTES};
 
 /// Times in microseconds of the events of a saturated cell.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -1,6 +1,6 @@
 //! Maximum throughput of one sender.
 
-use crate::phy::{Phy, Rate};
+use whimbrel_wifi::phy::{Phy, Rate};
 
 /// The components of the delay per MSDU of one saturated sender without losses, all control frames at one rate and times
 /// not rounded to whole microseconds (Jun, Peddabachagari and Sichitiu, "Theoretical maximum throughput of IEEE 802.11
@@ -17,7 +17,7 @@ impl SingleSender {
     /// Delay per MSDU: DIFS, the mean backoff, the data frame with `header_bytes` bytes of header and frame check
     /// sequence, SIFS, the acknowledgement and, if used, RTS, CTS and two more SIFS.
     pub fn new(phy: &Phy, data_rate: Rate, control_rate: Rate, header_bytes: u32, uses_rts: bool) -> Self {
-        use crate::phy::{ACK_BYTES, CTS_BYTES, RTS_BYTES};
+        use whimbrel_wifi::phy::{ACK_BYTES, CTS_BYTES, RTS_BYTES};
         let micros = |time: whimbrel_units::Duration| time.as_nanos() as f64 / 1e3;
         let per_byte = 8e6 / data_rate.bits_per_second() as f64;
         let backoff = f64::from(phy.cw_min) / 2.0 * micros(phy.slot);

@@ -2,15 +2,12 @@
 //!
 //! It serves validation and benchmarks of [`Dcf`] and [`Medium`] without a network simulator.
 
-use alloc::vec::Vec;
-
 use whimbrel_units::{Duration, Instant};
-
-use crate::dcf::{Dcf, Event, MacConfig, Outgoing, ReceptionError};
-use crate::deadlines::Deadlines;
-use crate::frame::{Frame, MacAddress};
-use crate::medium::{Link, Listener, LossCause, Medium, MediumConfig};
-use crate::random::SplitMix64;
+use whimbrel_wifi::dcf::{Dcf, Event, MacConfig, Outgoing, ReceptionError};
+use whimbrel_wifi::deadlines::Deadlines;
+use whimbrel_wifi::frame::{Frame, MacAddress};
+use whimbrel_wifi::medium::{Link, Listener, LossCause, Medium, MediumConfig};
+use whimbrel_wifi::random::SplitMix64;
 
 /// Frames with a payload that were lost at their receiver, by cause.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -63,7 +60,7 @@ impl Cell {
         let stations = Stations {
             machines,
             deadlines,
-            targets: alloc::vec![None; count],
+            targets: vec![None; count],
             payload_bytes: 0,
             losses: LossCounters::default(),
             log: None,
@@ -77,7 +74,7 @@ impl Cell {
         let count = senders as u32 + 1;
         let link = |station| Link { station, delay: 0, power: 1e-9, is_corrupted: false };
         let links = (0..count).map(|from| (0..count).filter(|&to| to != from).map(link).collect()).collect();
-        let configs = core::iter::repeat_n(config.clone(), senders + 1);
+        let configs = std::iter::repeat_n(config.clone(), senders + 1);
         let mut cell = Self::new(MediumConfig::additive(), links, configs, seed);
         for sender in 1..count {
             cell.saturate(sender, 0, payload_bytes);
@@ -105,7 +102,7 @@ impl Cell {
 
     /// The recorded events: time, station, event.
     pub fn take_log(&mut self) -> Vec<(Instant, u32, Event)> {
-        self.stations.log.as_mut().map(core::mem::take).unwrap_or_default()
+        self.stations.log.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// The stations' machines.

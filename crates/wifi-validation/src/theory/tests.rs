@@ -1,10 +1,8 @@
-use std::format;
-use std::vec::Vec;
+use whimbrel_units::Duration;
+use whimbrel_wifi::dcf::{AfterCollision, MacConfig};
+use whimbrel_wifi::phy::{ACK_BYTES, Phy, Preamble, Rate};
 
 use super::{BackoffChain, ExchangeTimes, MonteCarlo, SingleSender, monte_carlo, saturation};
-use crate::dcf::{AfterCollision, MacConfig};
-use crate::phy::tests::mode;
-use crate::phy::{Phy, Preamble, Rate};
 
 fn rows(csv: &str) -> impl Iterator<Item = Vec<&str>> {
     csv.lines().skip(1).map(|row| row.split(',').collect())
@@ -12,6 +10,32 @@ fn rows(csv: &str) -> impl Iterator<Item = Vec<&str>> {
 
 fn number(text: &str) -> f64 {
     text.parse().unwrap()
+}
+
+/// The PHY and the rate of a name in the tables of ns-3, such as `DsssRate5_5Mbps`.
+fn mode(name: &str) -> (Phy, Rate) {
+    let digits: String = name.chars().skip_while(|c| !c.is_ascii_digit()).collect();
+    let mbps = digits.trim_end_matches("Mbps").replace('_', ".").parse().unwrap();
+    let phy = if name.starts_with("Erp") { Phy::erp_ofdm() } else { Phy::hr_dsss(Preamble::Long) };
+    (phy, Rate::from_megabits_per_second(mbps).unwrap())
+}
+
+fn micros(duration: Duration) -> f64 {
+    duration.as_nanos() as f64 / 1e3
+}
+
+/// Data and acknowledgement times of the table of saturation throughputs: 1536 bytes at each rate.
+#[test]
+fn data_and_acknowledgement_times_are_those_of_the_saturation_table() {
+    let mut count = 0;
+    for row in rows(include_str!("../../tests/data/bianchi-ns3-80211bg.csv")) {
+        let (phy, rate) = mode(row[0]);
+        let ack = phy.duration(phy.response_rate(rate), ACK_BYTES);
+        assert_eq!(format!("{:.2}", micros(phy.duration(rate, 1_536))), row[2], "{row:?}");
+        assert_eq!(format!("{:.2}", micros(ack)), row[3], "{row:?}");
+        count += 1;
+    }
+    assert_eq!(count, 120);
 }
 
 /// Bianchi's own system: 8184 bits of payload at 1 Mbit/s, frequency hopping.

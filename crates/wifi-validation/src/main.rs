@@ -1,6 +1,6 @@
 //! The computed part of the validation page: tables of the machines' figures beside those of theory, as Markdown.
 //!
-//! `cargo run --release -p whimbrel-wifi --example validation [-- --quick]` prints the tables and fails if a bound is
+//! `cargo run --release -p whimbrel-wifi-validation [-- --quick]` prints the tables and fails if a bound is
 //! exceeded. With `--quick` the saturation tables have a few of their rows and all other tables all of them. All runs are
 //! deterministic: a row has the same text in both forms and on every machine. `scripts/validation.py` makes the page.
 
@@ -9,8 +9,8 @@ mod saturation;
 use std::process::ExitCode;
 
 use whimbrel_wifi::phy::{Phy, Preamble};
-use whimbrel_wifi::validation::{adaptation, convergence, exchange, ns2, scenes, waypoint};
 use whimbrel_wifi::{MacConfig, Rate};
+use whimbrel_wifi_validation::{adaptation, convergence, exchange, ns2, scenes, waypoint};
 
 /// A table of the page.
 struct Table {
@@ -49,7 +49,7 @@ fn durations() -> Vec<String> {
     println!("## Durations\n");
     println!("Published times on the air in microseconds (`crates/wifi/tests/data/frame-durations.csv`).\n");
     let mut table = Table::new(&["frame", "published, us", "computed, us"]);
-    for row in include_str!("../../tests/data/frame-durations.csv").lines().skip(1) {
+    for row in include_str!("../../wifi/tests/data/frame-durations.csv").lines().skip(1) {
         let columns: Vec<&str> = row.split(',').collect();
         let [name, bytes, mbps, preamble, part, published, _] = columns[..] else { panic!("{row}") };
         let phy = match name {

@@ -1,6 +1,7 @@
+use whimbrel_wifi::dcf::AfterCollision::{self, Difs, Eifs};
+use whimbrel_wifi::phy::Rate;
+
 use super::Case;
-use crate::dcf::AfterCollision::{self, Difs, Eifs};
-use crate::phy::Rate;
 use crate::theory::monte_carlo;
 
 fn case(
@@ -13,7 +14,7 @@ fn case(
     Case { rate, stations, uses_rts, retry_limit, after_collision }
 }
 
-/// A subset of the table that `examples/validation.rs` prints, with the same bounds.
+/// A subset of the table that the program prints, with the same bounds.
 #[test]
 fn saturated_cells_agree_with_theory_and_with_the_monte_carlo() {
     for case in [
@@ -33,7 +34,16 @@ fn saturated_cells_agree_with_theory_and_with_the_monte_carlo() {
 
 #[test]
 fn the_table_has_every_combination_once() {
-    let cases: std::vec::Vec<Case> = Case::all(&[2, 50]).collect();
+    let cases: Vec<Case> = Case::all(&[2, 50]).collect();
     assert_eq!(cases.len(), 12 * 2 * 8);
     assert!(cases.iter().enumerate().all(|(n, case)| !cases[..n].contains(case)));
+}
+
+#[test]
+fn throughput_agrees_with_ns2() {
+    let rows = crate::ns2::rows();
+    assert_eq!(rows.len(), 16);
+    for row in rows {
+        assert!(row.holds(), "{row:?}");
+    }
 }

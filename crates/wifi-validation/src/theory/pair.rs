@@ -1,7 +1,5 @@
 //! Two senders that sense each other and never lose a frame.
 
-use alloc::vec::Vec;
-
 /// Two saturated senders whose frames do not disturb each other's receivers: the exposed terminals. Every backoff is drawn
 /// from the smallest window, so that the process is a Markov chain in the counter of the sender that waited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,12 +29,12 @@ impl SharingPair {
         const PERIODS: u32 = 1_000;
         let window = self.window as usize;
         // Probabilities by last sender and counter of the other one; the last row: both have sent.
-        let mut state: [Vec<f64>; 3] = core::array::from_fn(|_| alloc::vec![0.0; window]);
+        let mut state: [Vec<f64>; 3] = std::array::from_fn(|_| vec![0.0; window]);
         state[2][0] = 1.0;
         let mut sent = [0.0; 2];
         let mut time = 0.0;
         for _ in 0..PERIODS {
-            let mut next: [Vec<f64>; 3] = core::array::from_fn(|_| alloc::vec![0.0; window]);
+            let mut next: [Vec<f64>; 3] = std::array::from_fn(|_| vec![0.0; window]);
             (sent, time) = ([0.0; 2], 0.0);
             self.each_period(&state, |weight, idle, last, counter| {
                 time += weight * (idle + self.exchange) as f64;

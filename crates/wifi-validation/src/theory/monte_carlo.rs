@@ -1,9 +1,8 @@
 //! The slotted rule, drawn.
 
-use alloc::vec::Vec;
+use whimbrel_wifi::random::{Random, SplitMix64};
 
 use super::ExchangeTimes;
-use crate::random::{Random, SplitMix64};
 
 /// A saturated cell in slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,8 +59,8 @@ impl MonteCarloResult {
 pub fn monte_carlo(cell: MonteCarlo, busy_periods: u64, seed: u64) -> MonteCarloResult {
     let mut random = SplitMix64::new(seed);
     let mut draw = |window: u16| random.below(u64::from(window) + 1) as u32;
-    let mut windows: Vec<u16> = alloc::vec![cell.cw_min; cell.stations];
-    let mut failures: Vec<u16> = alloc::vec![0; cell.stations];
+    let mut windows: Vec<u16> = vec![cell.cw_min; cell.stations];
+    let mut failures: Vec<u16> = vec![0; cell.stations];
     let mut counters: Vec<u32> = windows.iter().map(|&window| draw(window)).collect();
     let mut result = MonteCarloResult::default();
     for period in 0..busy_periods + busy_periods / 10 {

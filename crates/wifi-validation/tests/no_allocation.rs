@@ -2,11 +2,11 @@
 
 use allocation_counter::measure;
 use whimbrel_units::Instant;
-use whimbrel_wifi::cell::Cell;
 use whimbrel_wifi::dcf::Protection;
 use whimbrel_wifi::phy::Preamble;
 use whimbrel_wifi::rate_control::Minstrel;
 use whimbrel_wifi::{MacConfig, Phy, Rate, RateControl};
+use whimbrel_wifi_validation::cell::Cell;
 
 #[test]
 fn frames_do_not_allocate_in_the_steady_state() {

@@ -1,13 +1,9 @@
 //! Random waypoint in its stationary state, compared with the distributions of theory.
 
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use whimbrel_units::{Duration, Instant};
+use whimbrel_wifi::SplitMix64;
+use whimbrel_wifi::mobility::{Area, InvalidRandomWaypoint, Path, RandomWaypoint, Start};
 
-use crate::SplitMix64;
-use crate::mobility::{Area, InvalidRandomWaypoint, Path, RandomWaypoint, Start};
 use crate::theory::{kolmogorov, waypoint_coordinate, waypoint_speed};
 
 /// Bound of the Kolmogorov-Smirnov statistic at a significance of 0.001.

@@ -1,17 +1,20 @@
-//! Comparison of the DCF machine on the medium with theory.
+//! The machines of 802.11 beside theory, published figures and ns-2. A development crate: only tests use it.
 //!
 //! A [`Case`] is a saturated cell. [`Case::compare`] runs it three times: as machines on the medium, as the slotted Monte
 //! Carlo, and in closed form. All three use [`MacConfig::synchronous`], whose rule after a collision is stated in the
 //! case. [`scenes`] has small scenes for which theory has an answer, [`adaptation`] compares rate adaptation with the best
 //! fixed rate, [`ns2`] the machines under ns-2's rules with ns-2's figures; [`exchange`] draws an exchange, [`waypoint`]
 //! compares random waypoint with its stationary distributions, [`convergence`](mod@convergence) the times of routing protocols
-//! with their timers.
+//! with their timers. The models are in [`theory`], the small event loop under all of it is [`cell`].
+//! `cargo run --release -p whimbrel-wifi-validation` prints the tables of the page.
 
+pub mod cell;
 pub mod convergence;
 pub mod exchange;
 mod noisy_link;
 pub mod ns2;
 pub mod scenes;
+pub mod theory;
 pub mod waypoint;
 
 use whimbrel_units::Instant;
@@ -19,9 +22,9 @@ use whimbrel_units::Instant;
 pub use noisy_link::{Adaptation, NoisyLink, adaptation};
 
 use crate::cell::Cell;
-use crate::dcf::{AfterCollision, MacConfig};
-use crate::phy::{Modulation, Phy, Preamble, Rate};
 use crate::theory::{BackoffChain, ExchangeTimes, MonteCarlo, MonteCarloResult, saturation};
+use whimbrel_wifi::dcf::{AfterCollision, MacConfig};
+use whimbrel_wifi::phy::{Modulation, Phy, Preamble, Rate};
 
 /// Payload counted as throughput, in bytes.
 pub const PAYLOAD_BYTES: u32 = 1_500;
