@@ -17,6 +17,3 @@ pub type FlowPlan = whimbrel_scenario::FlowPlan<Configured>;
 pub fn schema() -> serde_json::Value {
     whimbrel_scenario::schema(&crate::transport::Transports::default())
 }
-
-#[cfg(test)]
-mod tests;

@@ -90,7 +90,7 @@ fn a_sweep_of_an_unused_variable_is_an_error_before_any_run() {
 
 #[test]
 fn another_transport_removes_the_keys_of_the_old_one() {
-    use crate::transport::tcp::TcpFlow;
+    use whimbrel_lab::transport::tcp::TcpFlow;
 
     let mut document = call();
     document.set("flow.call.transport", "tcp").unwrap();

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::wifi::changed;
 use super::*;
-use crate::record::Record;
-use crate::run;
+use whimbrel_lab::record::Record;
+use whimbrel_lab::run;
 
 fn notes(record: &Record) -> Vec<String> {
     let Some(table) = record.table("notes") else { return Vec::new() };

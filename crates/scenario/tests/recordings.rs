@@ -2,8 +2,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use crate::Record;
-use crate::scenario::Document;
+use whimbrel_lab::Record;
+use whimbrel_lab::scenario::Document;
 
 /// A stream over a recorded rate and recorded losses. The rate is 2 Mbit/s for 20 s, then 0.4 Mbit/s for 20 s; losses are in the
 /// slow part only. A run lasts 10 s.
@@ -68,7 +68,7 @@ fn each_seed_meets_another_part_of_a_recording() {
     let base = tempfile::tempdir().unwrap();
     let plan = document(base.path()).plan().unwrap();
     assert!(plan.is_random() && plan.fixed_recordings.is_empty());
-    let records: Vec<Record> = (1..=20).map(|seed| crate::run(&plan, seed)).collect();
+    let records: Vec<Record> = (1..=20).map(|seed| whimbrel_lab::run(&plan, seed)).collect();
     let rates: Vec<f64> = records.iter().map(capacity).collect();
     let distinct = rates.iter().filter(|rate| **rate > 0.45e6 && **rate < 1.95e6).count();
     assert!(rates.iter().any(|rate| *rate > 1.9e6) && rates.iter().any(|rate| *rate < 0.6e6), "{rates:?}");
@@ -79,7 +79,7 @@ fn each_seed_meets_another_part_of_a_recording() {
         assert_eq!(lost(record) > 0.0, slow > 0.001, "{rate} {}", lost(record));
     }
     // The same seed meets the same part.
-    assert_eq!(format!("{:?}", crate::run(&plan, 3)), format!("{:?}", records[2]));
+    assert_eq!(format!("{:?}", whimbrel_lab::run(&plan, 3)), format!("{:?}", records[2]));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_recording_that_starts_at_its_beginning_is_the_same_in_each_run() {
     let plan = document.plan().unwrap();
     assert_eq!(plan.fixed_recordings, ["link.radio.trace", "link.radio.loss"]);
     for seed in 1..4 {
-        let record = crate::run(&plan, seed);
+        let record = whimbrel_lab::run(&plan, seed);
         assert_eq!((capacity(&record).round(), lost(&record)), (2e6, 0.0));
     }
 }
@@ -105,7 +105,7 @@ fn other_draws_do_not_depend_on_the_start_of_a_recording() {
         document.set("link.radio.loss.start", start).unwrap();
         document.set("flow.call.start", "9 s").unwrap();
         document.set("route", r#"[{ at = "a", to = "b", via = ["other"] }]"#).unwrap();
-        let record = crate::run(&document.plan().unwrap(), 7);
+        let record = whimbrel_lab::run(&document.plan().unwrap(), 7);
         let links = record.table("links").unwrap();
         let row = (0..links.rows()).find(|row| links.text("link", *row) == Some("other")).unwrap();
         let number = |name: &str| links.number(name, row).unwrap();
@@ -146,7 +146,7 @@ fn masks_events_and_packet_traces_start_anywhere_too() {
         assert!(plan.is_random());
         let column = if shows == "lost" { "wireless_lost_packets" } else { "departed_packets" };
         let found: Vec<f64> = (1..=20)
-            .map(|seed| crate::run(&plan, seed).table("links").unwrap().number(column, 0).unwrap())
+            .map(|seed| whimbrel_lab::run(&plan, seed).table("links").unwrap().number(column, 0).unwrap())
             .collect();
         let (least, most) =
             (found.iter().copied().fold(f64::MAX, f64::min), found.iter().copied().fold(0.0, f64::max));
@@ -180,7 +180,7 @@ fn a_trace_in_the_other_format_is_named() {
         changed.plan().map_err(|error| error.to_string())
     };
     let plan = tried("lte.csv", "rate").expect("a table is read");
-    let record = crate::run(&plan, 1);
+    let record = whimbrel_lab::run(&plan, 1);
     // Three seconds, repeated: 8082, 9078 and 8090 kbit/s, of which 8082 lasts four of ten seconds.
     assert!((capacity(&record) / 1e3 - (4.0 * 8082.0 + 3.0 * 9078.0 + 3.0 * 8090.0) / 10.0).abs() < 10.0);
     assert!(tried("lte.csv", "mahimahi").unwrap_err().contains("is of format = \"rate\""));

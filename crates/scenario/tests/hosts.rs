@@ -4,8 +4,8 @@ use serde_json::json;
 use whimbrel_netsim::HostConfig;
 
 use super::*;
-use crate::record::Table;
-use crate::run;
+use whimbrel_lab::record::Table;
+use whimbrel_lab::run;
 
 /// A sender of 2000 packets per second whose host processes 800.
 const LIMITED: &str = r#"

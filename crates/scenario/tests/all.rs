@@ -1,3 +1,5 @@
+//! The text of scenarios, and the plans that are made of it. All tests of the crate are in one program.
+
 mod bounds;
 mod document;
 mod hosts;
@@ -15,8 +17,8 @@ use serde_json::json;
 use whimbrel_netsim::{Impairment, LinkRate, QueueLimit};
 use whimbrel_units::{DataRate, Duration, Instant};
 
-use super::*;
-use crate::transport::dccp::DccpFlow;
+use whimbrel_lab::scenario::*;
+use whimbrel_lab::transport::dccp::DccpFlow;
 
 const PLAIN: &str = r#"
 [simulation]

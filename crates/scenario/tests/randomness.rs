@@ -1,4 +1,4 @@
-use crate::scenario::Document;
+use whimbrel_lab::scenario::Document;
 
 /// A DCCP flow and a TCP flow that meet in a queue, a handover, a mask and a delay by NetEm.
 const FIXED: &str = r#"
@@ -49,7 +49,7 @@ fn document() -> Document {
 fn a_plan_without_randomness_gives_the_same_with_every_seed() {
     let plan = document().plan().unwrap();
     assert!(!plan.is_random());
-    let [one, two] = [1, 2].map(|seed| crate::run(&plan, seed));
+    let [one, two] = [1, 2].map(|seed| whimbrel_lab::run(&plan, seed));
     // Debug text, as NaN is not equal to itself.
     assert_eq!(format!("{one:?}"), format!("{two:?}"));
     let flows = one.table("flows").unwrap();
@@ -77,7 +77,7 @@ fn every_random_draw_makes_a_plan_random() {
         document.set(key, value).unwrap();
         let plan = document.plan().unwrap_or_else(|error| panic!("{key}: {error}"));
         assert!(plan.is_random(), "{key} = {value}");
-        let [one, two] = [1, 2].map(|seed| format!("{:?}", crate::run(&plan, seed)));
+        let [one, two] = [1, 2].map(|seed| format!("{:?}", whimbrel_lab::run(&plan, seed)));
         assert!(one != two, "{key} = {value} changes nothing from seed to seed");
     }
 }

@@ -5,7 +5,7 @@ use whimbrel_wifi::dcf::Protection;
 use whimbrel_wifi::phy::{Phy, Preamble, Rate};
 
 use super::wifi::{air_times, changed};
-use crate::run;
+use whimbrel_lab::run;
 
 /// An 802.11g access point that sends datagrams of 1400 bytes to an 802.11g client without a pause, from 1 s to 6 s, and an
 /// 802.11b client.

@@ -11,7 +11,7 @@ use whimbrel_wifi::propagation::{LinkBudget, Radio};
 use whimbrel_wifi::routing::aodv::AodvConfig;
 
 use super::*;
-use crate::run;
+use whimbrel_lab::run;
 
 const MESH: &str = r#"
 [simulation]
@@ -193,7 +193,7 @@ fn a_movement_file_names_its_lines() {
     assert!(message.contains("(line 3: $node_(0) set X_: the coordinate is set a second time"), "{message}");
 }
 
-const HOTSPOT: &str = include_str!("../../../tests/support/hotspot.toml");
+const HOTSPOT: &str = include_str!("../../lab/tests/support/hotspot.toml");
 
 #[test]
 fn a_client_takes_its_stream_to_the_next_access_point() {

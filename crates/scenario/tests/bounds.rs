@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::{PLAIN, document};
-use crate::scenario::Document;
+use whimbrel_lab::scenario::Document;
 
 const SMALL: &str = r#"
 title = "small"

@@ -3,7 +3,7 @@ use std::fs;
 use serde_json::json;
 use whimbrel_netsim::Impairment;
 
-use crate::scenario::Document;
+use whimbrel_lab::scenario::Document;
 
 const PLAIN: &str = r#"
 [simulation]
