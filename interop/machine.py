@@ -102,11 +102,19 @@ def kernel() -> Kernel:
 
 def build_example(crate: str, example: str, program: Path) -> Path:
     """An example of a crate, compiled if out of date, as a small program of its own."""
+    return _build(["-p", crate, "--example", example], Path("examples") / example, program)
+
+
+def build_peer(name: str, program: Path) -> Path:
+    """A program of interop/peers, compiled if out of date, as a small program of its own."""
+    return _build(["-p", "whimbrel-peers", "--bin", name], Path(name), program)
+
+
+def _build(what: list[str], built: Path, program: Path) -> Path:
     CACHE.mkdir(parents=True, exist_ok=True)
-    cargo = os.environ.get("CARGO", "cargo")
-    run([cargo, "build", "--quiet", "--release", "-p", crate, "--example", example], cwd=ROOT)
+    run([os.environ.get("CARGO", "cargo"), "build", "--quiet", "--release", *what], cwd=ROOT)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    shutil.copy2(target / "release" / "examples" / example, program)
+    shutil.copy2(target / "release" / built, program)
     run(["strip", program])
     return program
 
@@ -125,8 +133,8 @@ def build_peers() -> list[Path]:
     build_example("whimbrel-control", "throughput", EQUATION)
     return [
         linux,
-        build_example("whimbrel-net", "interop_peer", CACHE / "whimbrel_peer"),
-        build_example("whimbrel-net", "interop_probe", CACHE / "probe_peer"),
+        build_peer("interop_peer", CACHE / "whimbrel_peer"),
+        build_peer("interop_probe", CACHE / "probe_peer"),
     ]
 
 

@@ -1,13 +1,13 @@
 """Compares loss verdicts over real sockets with simulated ones, on the same path.
 
-The example `relayed_losses` of `whimbrel-net` sends over a relay in user space, which loses packets to a
+The program `relayed_losses` of interop/peers sends over a relay in user space, which loses packets to a
 queue and to a radio and records the cause; `whimbrel run` simulates that path. The script prints the shares
 of right verdicts, on losses to the radio and to the queue. The exit code is 1 if the former differ by more
 than ten points.
 
 Usage, as root so that the relay gets real-time priority:
 
-    cargo build --release -p whimbrel-net --example relayed_losses -p whimbrel-cli
+    cargo build --release -p whimbrel-peers -p whimbrel-cli
     python interop/emulation/relayed_losses.py [--binaries DIRECTORY] [SCHEME ...]
 
 Each scheme takes the measured time.
@@ -67,7 +67,7 @@ Shares = tuple[float, float, int, int]
 def relayed(binaries: Path, scheme: str) -> Shares:
     """Verdicts over real sockets."""
     path = [SECONDS, RATE_KBPS, DELAY_MS, QUEUE_PACKETS, LOSS, 1]
-    command = [str(binaries / "examples" / "relayed_losses"), scheme, *map(str, path)]
+    command = [str(binaries / "relayed_losses"), scheme, *map(str, path)]
     if os.geteuid() == 0:
         command = ["chrt", "--fifo", "20", *command]
     output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=10 * SECONDS)

@@ -1,7 +1,7 @@
 /*
  * One end of an MP-DCCP connection on the sockets of the Linux kernels with MP-DCCP
  * (https://github.com/telekom/mp-dccp, of March 2024, which speaks the drafts of that year). Its counterpart on
- * Whimbrel's stack is crates/net/examples/interop_multipath.rs.
+ * Whimbrel's stack is interop/peers/src/bin/interop_multipath.rs.
  *
  *	multipath on|off INTERFACE...           use the addresses of these interfaces for MP-DCCP, or not any longer
  *	multipath server PORT [key=value]...

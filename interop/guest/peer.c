@@ -1,6 +1,6 @@
 /*
  * One end of a DCCP connection on the sockets of the Linux kernel (6.15 was the last to have them).
- * Its twin on Whimbrel's sockets, crates/net/examples/interop_peer.rs, takes the same arguments and
+ * Its twin on Whimbrel's sockets, interop/peers/src/bin/interop_peer.rs, takes the same arguments and
  * prints the same JSON, so that a suite can use either at each end of a path.
  *
  *	peer client|server ADDRESS PORT [key=value]...

@@ -44,7 +44,7 @@ def prepare(image: Path, whimbrel: Path | None) -> Path | str:
         if whimbrel:
             shutil.copy2(whimbrel, ours)
         else:
-            machine.build_example("whimbrel-net", "interop_multipath", ours)
+            machine.build_peer("interop_multipath", ours)
         return machine.initramfs(kernel(image), [linux, ours])
     except machine.MachineError as error:
         return str(error)
@@ -80,7 +80,7 @@ def main() -> int:
         "--kernel", type=Path, default=os.environ.get("MP_DCCP_KERNEL", IMAGE), metavar="FILE"
     )
     parser.add_argument(
-        "--whimbrel", type=Path, metavar="FILE", help="the example interop_multipath, if built"
+        "--whimbrel", type=Path, metavar="FILE", help="the program interop_multipath, if built"
     )
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "multipath")
     parser.add_argument(

@@ -43,7 +43,7 @@ def prepare() -> str | None:
     if os.uname().machine != "x86_64":
         return "the kernel is for x86_64"
     try:
-        program = machine.build_example("whimbrel-net", "media_stream", machine.CACHE / "media_stream")
+        program = machine.build_peer("media_stream", machine.CACHE / "media_stream")
         machine.initramfs(machine.kernel(), [program])
     except machine.MachineError as error:
         return str(error)

@@ -55,7 +55,7 @@ def prepare() -> str | None:
         programs = [
             machine.build_c(guest / "flow.c", machine.CACHE / "flow"),
             machine.build_c(guest / "peer.c", machine.CACHE / "linux_peer"),
-            machine.build_example("whimbrel-net", "interop_peer", machine.CACHE / "whimbrel_peer"),
+            machine.build_peer("interop_peer", machine.CACHE / "whimbrel_peer"),
         ]
         machine.initramfs(machine.kernel(), programs)
     except machine.MachineError as error:

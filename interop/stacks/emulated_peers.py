@@ -28,7 +28,7 @@ def prepare() -> str | None:
         return "the guest's kernel is for x86_64"
     sources = Path(__file__).resolve().parents[1] / "guest"
     try:
-        machine.build_example("whimbrel-net", "interop_peer", machine.CACHE / "whimbrel_peer")
+        machine.build_peer("interop_peer", machine.CACHE / "whimbrel_peer")
         programs = [machine.build_c(sources / f"{name}.c", machine.CACHE / to) for name, to in PROGRAMS]
         machine.initramfs(machine.kernel(), programs)
     except machine.MachineError as error:

@@ -3,6 +3,7 @@
 mod arrival_times;
 mod dead_peers;
 mod differentiation;
+mod examples;
 mod face;
 mod freezing;
 mod idle;
