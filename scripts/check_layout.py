@@ -30,10 +30,11 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "dtls": {"units", "wire", "proto"},
     "net": {"units", "wire", "proto", "dtls"},
     "emu": {"units", "lab"},
+    "relay": {"units", "rtp", "net"},
     "inspect": {"units", "wire", "control", "wifi"},
     "fuzzing": {"units", "wire", "proto", "rtp", "wifi", "inspect", "dtls", "lab", "emu"},
     "capi": {"net"},
-    "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect", "rtp"},
+    "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect", "rtp", "relay"},
     "python": {"units", "control", "lab", "net", "cli"},
 }
 SANS_IO = ("units", "wire", "control", "proto", "rtp", "repair", "wifi", "netsim")

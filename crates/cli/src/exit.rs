@@ -1,5 +1,7 @@
 //! Failures of commands.
 
+use whimbrel_relay::{Refused, Stop};
+
 /// Failures of commands.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -16,5 +18,19 @@ pub(crate) enum Failure {
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
         Self::Because(error.into())
+    }
+}
+
+impl Failure {
+    /// The failure of an end that was to run until `stop`, or the interruption.
+    pub(crate) fn of<T>(result: anyhow::Result<T>, stop: &Stop) -> Result<T, Self> {
+        match result {
+            Ok(_) if stop.is_raised() => Err(Self::Interrupted),
+            Ok(value) => Ok(value),
+            Err(error) => Err(match error.downcast() {
+                Ok(Refused(message)) => Self::Usage(message),
+                Err(error) => Self::Because(error),
+            }),
+        }
     }
 }

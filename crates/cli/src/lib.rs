@@ -3,10 +3,8 @@
 //! The Python package's command of the same name calls [`run`] for every verb that is not its own,
 //! so each verb is implemented once.
 
-mod accept;
 mod command_tree;
 mod commands;
-mod edge;
 mod exit;
 mod interrupt;
 mod print;
@@ -16,8 +14,6 @@ mod security;
 mod service;
 mod table;
 
-pub use quantity::parse_quantity;
-
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
@@ -26,6 +22,7 @@ use crate::commands::{
 };
 use crate::exit::Failure;
 use crate::print::PrintError;
+pub use quantity::parse_quantity;
 
 /// Congestion-controlled datagrams for live media, and a laboratory that shows why they break.
 #[derive(Debug, Parser)]

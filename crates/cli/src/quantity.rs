@@ -1,7 +1,7 @@
 //! Rates, lengths of time and Service Codes as typed on the command line. The syntax of quantities is that of
 //! [`whimbrel_units::quantity`]; some options accept a number without a unit.
 
-use whimbrel_net::{Ccid, CcidPreference, Registry};
+use whimbrel_relay::mechanisms;
 use whimbrel_units::{DataRate, Duration, quantity};
 use whimbrel_wire::ServiceCode;
 
@@ -117,19 +117,6 @@ pub fn parse_quantity(kind: &str, text: &str) -> Result<f64, String> {
     value.ok_or_else(|| format!("{text:?} is not {expected}{}", meant(text, units)))
 }
 
-/// The congestion controls of commands: the standard CCIDs, and the experiments but CCID 250.
-pub(crate) fn mechanisms() -> Registry {
-    Registry::default().with_window_laws().with_delay_aware()
-}
-
-/// The CCIDs that the serving end of a command accepts, in order of preference. The client chooses by offering one.
-pub(crate) fn accepted_ccids() -> CcidPreference {
-    let standard = [Ccid::TFRC, Ccid::TCP_LIKE, Ccid::TFRC_SP];
-    let is_other = move |ccid: &Ccid| !standard.contains(ccid);
-    let others: Vec<Ccid> = mechanisms().ccids().filter(is_other).collect();
-    standard.into_iter().chain(others).collect()
-}
-
 /// Reads the number or the name of a CCID of this implementation.
 pub(crate) fn parse_ccid(text: &str) -> Result<u8, String> {
     let mechanisms = mechanisms();
@@ -158,6 +145,9 @@ pub(crate) fn parse_service_code(text: &str) -> Result<ServiceCode, String> {
 
 #[cfg(test)]
 mod tests {
+    use whimbrel_net::Ccid;
+    use whimbrel_relay::accepted_ccids;
+
     use super::*;
 
     #[test]

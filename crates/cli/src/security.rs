@@ -3,12 +3,16 @@
 mod files;
 mod known_hosts;
 
-use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
-use whimbrel_net::{Authorities, Fingerprint, Identity, Role, Security, SharedSecret, Trust};
+use whimbrel_net::{
+    Authorities, DCCP_UDP_PORT, Fingerprint, HostPort, Identity, Role, Security, SharedSecret, Trust,
+};
+use whimbrel_relay::address::{is_loopback, resolve};
+use whimbrel_relay::{KeyCheck, Protection};
 
 use crate::exit::Failure;
 use crate::print;
@@ -70,6 +74,18 @@ impl SecurityArgs {
     /// `true` if data may travel in the clear to any host.
     pub(crate) fn is_insecure(&self) -> bool {
         self.insecure_plaintext
+    }
+
+    /// The keys of a server's connections, and what is to happen without.
+    ///
+    /// # Errors
+    /// A file cannot be used.
+    pub(crate) fn protection(&self) -> Result<Protection, Failure> {
+        Ok(Protection {
+            security: self.server()?,
+            is_plaintext_allowed: self.insecure_plaintext,
+            key_check: None,
+        })
     }
 
     /// Security of a server's connections; `None` if no option was given.
@@ -152,6 +168,25 @@ impl SecurityArgs {
 }
 
 impl ClientSecurityArgs {
+    /// The keys of connections to that server, and what is to happen without.
+    ///
+    /// # Errors
+    /// As [`ClientSecurityArgs::client`].
+    pub(crate) async fn protection(&self, host: &HostPort) -> Result<Protection, Failure> {
+        let port = host.port().unwrap_or(DCCP_UDP_PORT);
+        // The name may be unknown as yet, as while the host starts.
+        let resolved = resolve(host, port).await;
+        let is_local = resolved.is_ok_and(|all| all.iter().all(|at| is_loopback(at.ip())));
+        let found = self.client(host.host(), port, is_local)?;
+        let security = found.security.clone();
+        let key_check: KeyCheck = Arc::new(move |peer| found.established(peer));
+        Ok(Protection {
+            security,
+            is_plaintext_allowed: self.both.insecure_plaintext,
+            key_check: Some(key_check),
+        })
+    }
+
     /// Security of connections to that server. `is_local`: it is this host, and the data need not be secured.
     ///
     /// # Errors
@@ -203,11 +238,6 @@ impl ClientSecurity {
             _ => Ok(()),
         }
     }
-}
-
-/// `true` if an address is one of this host's alone.
-pub(crate) fn is_loopback(address: IpAddr) -> bool {
-    address.to_canonical().is_loopback()
 }
 
 /// The message that data would travel in the clear.

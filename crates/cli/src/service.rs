@@ -51,3 +51,14 @@ pub(crate) fn ready() {
 
 #[cfg(not(unix))]
 pub(crate) fn ready() {}
+
+/// Raises the number of descriptors to what the system allows: each flow and each stream has a socket. If it cannot, those
+/// beyond it are not served.
+pub(crate) fn allow_descriptors() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let limit = getrlimit(Resource::Nofile);
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    }
+}

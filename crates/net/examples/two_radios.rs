@@ -4,24 +4,25 @@
 //! cargo run -p whimbrel-net --example two_radios
 //! ```
 
-use whimbrel_net::multipath::{MultipathConfig, MultipathHost, MultipathOptions, SubflowStage};
-use whimbrel_net::{Bytes, Config, Listener};
+use whimbrel_net::multipath::{MultipathConfig, SubflowStage};
+use whimbrel_net::{Bytes, Config, Host, HostOptions, Listener, Setup};
 
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The server needs one address; other clients may connect to it over one path.
-    let listener = Listener::bind("127.0.0.1:0".parse()?, 5001, Config::default()).await?;
-    let several = listener.multipath(MultipathOptions::default())?;
-    several.listen(5001, Config::default(), MultipathConfig::default())?;
+    let setup = Setup::from(Config::default()).over_paths([], MultipathConfig::default());
+    let listener = Listener::bind("127.0.0.1:0".parse()?, 5001, setup.clone()).await?;
 
     // An address of each radio. All of 127.0.0.0/8 is this host.
     let radios = ["127.0.0.1:0".parse()?, "127.0.0.2:0".parse()?];
-    let host = MultipathHost::bind(&radios)?;
-    let settings = MultipathConfig::default();
-    let client = host.connect(listener.local(), 5001, Config::default(), settings).await?;
-    let server = several.accept().await?;
+    let host = Host::without_address(HostOptions::default())?;
+    for radio in radios {
+        host.add_local(radio)?;
+    }
+    let client = host.connect(listener.local(), 5001, setup).await?;
+    let server = listener.accept().await?;
     let paths = || {
-        let subflows = client.snapshot().map(|snapshot| snapshot.subflows).unwrap_or_default();
+        let subflows = client.paths().map(|snapshot| snapshot.subflows).unwrap_or_default();
         subflows.iter().filter(|subflow| subflow.stage == SubflowStage::Established).count()
     };
     while paths() < 2 {

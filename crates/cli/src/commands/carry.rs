@@ -3,15 +3,15 @@
 use std::net::SocketAddr;
 
 use clap::{Args, Subcommand};
-use whimbrel_net::multipath::SchedulerKind;
-use whimbrel_net::{Dscp, HostPort, Scheme};
+use whimbrel_net::{Ccid, HostPort, Scheme};
+use whimbrel_relay::address::{Place, parse_from, parse_own, parse_server, parse_to};
+use whimbrel_relay::{Far, Near, Options};
 use whimbrel_units::Duration;
 
 use super::perf::handover::RestartRule;
-use super::relay::{Far, LinkArgs, Near, Options, connect, listen, repair, stale};
-use crate::edge::address::{Place, parse_from, parse_own, parse_server, parse_to};
-use crate::edge::parts::Room;
+use super::relay::{LinkArgs, connect, listen, repair, stale};
 use crate::exit::Failure;
+use crate::interrupt::outages;
 use crate::quantity::{parse_ccid, parse_delay, parse_seconds};
 use crate::security::{ClientSecurityArgs, SecurityArgs};
 
@@ -114,17 +114,10 @@ impl CommonArgs {
         Options {
             stale: stale(self.stale, self.latency),
             latency: repair(self.latency),
-            restart: self.restart,
-            video: None,
-            remb: false,
-            transport_cc: None,
+            restart: self.restart.map(Into::into),
             flows: 16,
-            http: None,
-            dscp: Dscp::DEFAULT,
-            scheduler: SchedulerKind::default(),
             interval: self.interval,
-            json: self.json,
-            room: Room::default(),
+            ..Options::default()
         }
     }
 }
@@ -133,25 +126,33 @@ impl CommonArgs {
 pub(crate) fn run(args: CarryArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match args.end {
-        End::Send(args) => runtime.block_on(connect(Near {
-            options: args.common.options(),
-            host: args.host,
-            from: vec![args.from],
-            ccid: args.ccid,
-            freezes: args.link.freeze_on_link_loss,
-            follows: args.link.follow_link,
-            paths: Vec::new(),
-            security: args.security,
-        })),
-        End::Receive(args) => runtime.block_on(listen(Far {
-            options: args.common.options(),
-            to: vec![args.to],
-            bind: args.bind,
-            lda: args.lda,
-            reorder: args.reorder,
-            max_peers: 1,
-            one_off: args.one_off,
-            security: args.security,
-        })),
+        End::Send(args) => runtime.block_on(async {
+            let near = Near {
+                options: args.common.options(),
+                protection: args.security.protection(&args.host).await?,
+                host: args.host,
+                from: vec![args.from],
+                ccid: Ccid(args.ccid),
+                freezes: args.link.freeze_on_link_loss,
+                follows: args.link.follow_link,
+                paths: Vec::new(),
+                outages: outages()?,
+            };
+            connect(near, args.common.json).await
+        }),
+        End::Receive(args) => runtime.block_on(async {
+            let far = Far {
+                options: args.common.options(),
+                to: vec![args.to],
+                bind: args.bind,
+                socket: None,
+                lda: args.lda,
+                reorder: args.reorder,
+                max_peers: 1,
+                one_off: args.one_off,
+                protection: args.security.protection()?,
+            };
+            listen(far, args.common.json).await
+        }),
     }
 }

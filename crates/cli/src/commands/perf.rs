@@ -32,9 +32,9 @@ use std::net::SocketAddr;
 use clap::{Args, Subcommand};
 use whimbrel_lab::traffic::Schedule;
 use whimbrel_net::{Dscp, HostPort, Scheme, ServiceCode};
+use whimbrel_relay::address::{parse_own, parse_server};
 use whimbrel_units::{DataRate, Duration};
 
-use crate::edge::address::{parse_own, parse_server};
 use crate::exit::Failure;
 use crate::quantity::{
     parse_bytes, parse_ccid, parse_delay, parse_rate, parse_seconds, parse_seconds_or_none,

@@ -1,42 +1,27 @@
 //! `whimbrel pipe`: standard input to standard output of another host, as encrypted datagrams.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration as StdDuration;
+use std::net::SocketAddr;
+use std::sync::Arc;
 
 use anyhow::Context;
 use bytes::Bytes;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use tokio::sync::mpsc;
-use tokio::time::timeout;
 use whimbrel_net::multipath::SchedulerKind;
-use whimbrel_net::{
-    Ccid, Config, ConnectionError, HostOptions, HostPort, Listener, Mark, NetError, OverflowPolicy,
-    SendError, SendQueueConfig, ServiceCode, Setup, Socket, TimerConfig, connect_any,
-};
+use whimbrel_net::{Ccid, HostPort};
+use whimbrel_relay::address::{is_loopback, parse_own, parse_server};
+use whimbrel_relay::pipe::{Carried, PipeFar, PipeNear, Program};
+use whimbrel_relay::{Notice, Observer, PathSpec};
 use whimbrel_units::Duration;
 
-use super::perf::handover::willing;
-use super::relay::{
-    ACROSS_PATHS, Link, PathSpec, Paths, Watch, accept, check, parse_scheduler, several_paths,
-};
-use crate::edge::address::{joined, parse_own, parse_server, resolve};
-use crate::edge::ledger::{Ledger, Reason};
+use super::relay::parse_scheduler;
 use crate::exit::Failure;
-use crate::interrupt::Interrupt;
-use crate::print;
-use crate::quantity::{accepted_ccids, mechanisms, parse_ccid, parse_delay};
-use crate::security::{ClientSecurityArgs, SecurityArgs, is_loopback, required};
+use crate::quantity::{parse_ccid, parse_delay};
+use crate::security::{ClientSecurityArgs, SecurityArgs, required};
+use crate::{interrupt, print};
 
-/// The DCCP port behind the UDP port, and the Service Codes: in the clear, and with DTLS (RFC 5238, Section 3.6).
-const DCCP_PORT: u16 = 5006;
-const SERVICE_CODE: &str = "wpip";
-const SECURED_SERVICE_CODE: &str = "wpis";
-/// Time limit for both handshakes.
-const ANSWER_TIME: StdDuration = StdDuration::from_secs(35);
-/// Silence after which the other end counts as dead.
-const IDLE_LIMIT: Duration = Duration::from_secs(30);
 /// Datagrams that wait between a thread that reads or writes, and the connection.
 const WAITING: usize = 64;
 
@@ -124,100 +109,54 @@ pub(crate) fn run(args: PipeArgs) -> Result<(), Failure> {
     result
 }
 
-fn config(is_secured: bool) -> Config {
-    let letters = if is_secured { SECURED_SERVICE_CODE } else { SERVICE_CODE };
-    willing(
-        Config::default()
-            .ccids(mechanisms())
-            .service_code(ServiceCode::from_letters(letters).unwrap_or_default())
-            .send_queue(SendQueueConfig::default().overflow(OverflowPolicy::Refuse))
-            .timers(TimerConfig::default().idle(Some(IDLE_LIMIT))),
-    )
-}
-
 async fn connect(args: ConnectArgs) -> Result<(), Failure> {
-    let mut interrupt = Interrupt::listen_as_service()?;
-    let host = args.host.host();
-    if !args.path.is_empty() {
-        check(&args.path)?;
-    }
-    let port = args.host.port().unwrap_or(whimbrel_net::DCCP_UDP_PORT);
-    let addresses = resolve(&args.host, port).await?;
-    let is_local = addresses.iter().all(|at| is_loopback(at.ip()));
-    let security = args.security.client(host, port, is_local)?;
-    if security.security.is_none() && !args.security.both.is_insecure() && !is_local {
-        return Err(Failure::Usage(required(host)));
-    }
-    let ccid = Ccid(args.ccid);
-    let config = config(security.security.is_some()).sender_ccids([ccid]).receiver_ccids([ccid]);
-    let setup = Setup::new(config, security.security.clone());
-    let opening = connect_any(&addresses, |at| open(&args, at, setup.clone()));
-    let opened = tokio::select! {
-        opened = timeout(ANSWER_TIME, opening) => opened,
-        () = interrupt.raised() => return Err(Failure::Interrupted),
+    let near = PipeNear {
+        protection: args.security.protection(&args.host).await?,
+        host: args.host,
+        paths: args.path,
+        scheduler: args.common.scheduler,
+        ccid: Ccid(args.ccid),
     };
-    let opened = match opened {
-        Ok(opened) => opened.map_err(joined),
-        Err(_) => Err(NetError::Connection(ConnectionError::TimedOut).into()),
-    };
-    let (_, (link, watch)) = opened.with_context(|| format!("no pipe at {}", args.host.or_port(port)))?;
-    security.established(link.peer())?;
-    forward(&link, watch, args.common, true, &mut interrupt).await
-}
-
-/// Opens a connection over the system's route, or over the requested paths.
-async fn open(args: &ConnectArgs, at: SocketAddr, setup: Setup) -> anyhow::Result<(Link, Watch)> {
-    if args.path.is_empty() {
-        return Ok((Link::Single(Socket::connect(at, DCCP_PORT, setup).await?), Watch::Events));
-    }
-    let scheduler = args.common.scheduler;
-    let setup = setup.map_config(|mut config| {
-        config.receive.reorder_delay = Some(ACROSS_PATHS);
-        config
-    });
-    let (setup, options) = (setup.over_paths([], several_paths(scheduler)), HostOptions::default());
-    let (mut paths, socket) = Paths::connect(&args.path, at, DCCP_PORT, setup, options).await?;
-    paths.join_all(&socket).iter().for_each(print::note);
-    Ok((Link::several(socket, scheduler), Watch::Paths(Box::new(paths))))
+    let stop = interrupt::listen_as_service()?;
+    let run = |program| whimbrel_relay::pipe::connect(near, program, observer(), stop.clone());
+    let carried = with_standard_streams(args.common, run).await?;
+    report(Failure::of(carried, &stop)?, args.common.json);
+    Ok(())
 }
 
 async fn listen(args: ListenArgs) -> Result<(), Failure> {
-    let mut interrupt = Interrupt::listen_as_service()?;
-    let security = args.security.server()?;
-    let local_only = security.is_none() && !args.security.is_insecure();
-    let any = if local_only { Ipv4Addr::LOCALHOST } else { Ipv4Addr::UNSPECIFIED };
-    let at = args.bind.unwrap_or((any, whimbrel_net::DCCP_UDP_PORT).into());
-    if local_only && !is_loopback(at.ip()) {
+    let protection = args.security.protection()?;
+    let is_open = protection.security.is_some() || protection.is_plaintext_allowed;
+    if let Some(at) = args.bind.filter(|at| !is_open && !is_loopback(at.ip())) {
         return Err(Failure::Usage(required(&at.to_string())));
     }
-    let mut config =
-        config(security.is_some()).sender_ccids(accepted_ccids()).receiver_ccids(accepted_ccids());
-    config.receive.reorder_delay = args.reorder;
-    let mut over_paths = config.clone();
-    over_paths.receive.reorder_delay = Some(args.reorder.unwrap_or(ACROSS_PATHS));
-    let listener = Listener::bind(at, DCCP_PORT, Setup::new(config, security.clone())).await;
-    let listener = listener.with_context(|| format!("UDP {at}"))?;
-    let scheduler = args.common.scheduler;
-    listener.listen(DCCP_PORT, Setup::new(over_paths, security).over_paths([], several_paths(scheduler)))?;
-    print::note(format_args!("listening at UDP {}", listener.local()));
-    let link = tokio::select! {
-        accepted = accept(&listener, scheduler) => accepted?,
-        () = interrupt.raised() => return Err(Failure::Interrupted),
-    };
-    // It serves one.
-    drop(listener);
-    forward(&link, Watch::Events, args.common, false, &mut interrupt).await
+    let far =
+        PipeFar { bind: args.bind, reorder: args.reorder, scheduler: args.common.scheduler, protection };
+    let stop = interrupt::listen_as_service()?;
+    let run = |program| whimbrel_relay::pipe::listen(far, program, observer(), stop.clone());
+    let carried = with_standard_streams(args.common, run).await?;
+    report(Failure::of(carried, &stop)?, args.common.json);
+    Ok(())
 }
 
-/// Forwards standard input to the connection, and its datagrams to standard output. `ends`: the connection ends with the input.
-async fn forward(
-    link: &Link,
-    mut watch: Watch,
+/// Prints what a pipe says to standard error.
+fn observer() -> Observer {
+    Arc::new(|_, notice| {
+        match notice {
+            Notice::Listening { at, .. } => print::note(format_args!("listening at UDP {at}")),
+            Notice::Path(line) => print::note(line),
+            _ => {}
+        }
+        Ok(())
+    })
+}
+
+/// Runs a pipe between standard input and output.
+async fn with_standard_streams<F: Future<Output = anyhow::Result<Carried>>>(
     args: CommonArgs,
-    ends: bool,
-    interrupt: &mut Interrupt,
-) -> Result<(), Failure> {
-    let (read, mut input) = mpsc::channel(WAITING);
+    run: impl FnOnce(Program) -> F,
+) -> Result<anyhow::Result<Carried>, Failure> {
+    let (read, input) = mpsc::channel(WAITING);
     std::thread::spawn(move || read_input(args, &read));
     let (output, mut written) = mpsc::channel::<Bytes>(WAITING);
     let writer = tokio::task::spawn_blocking(move || -> std::io::Result<()> {
@@ -232,124 +171,24 @@ async fn forward(
         }
         out.flush()
     });
-    let (mut sent, mut received_here) = (Count::default(), Count::default());
-    let ledger = Ledger::default();
-    let mut has_input = true;
-    let mut arrived = Vec::new();
-    let ended = loop {
-        tokio::select! {
-            data = input.recv(), if has_input => match data {
-                Some(Ok(data)) => {
-                    sent.add(&data);
-                    send(link, data, &ledger).await?;
-                }
-                Some(Err(error)) => return Err(anyhow::Error::new(error).context("standard input").into()),
-                None if ends => {
-                    link.observed().into_iter().for_each(|observed| ledger.observe_without_deadlines(observed));
-                    break link.close().await.err();
-                }
-                None => has_input = false,
-            },
-            received = link.recv_many(&mut arrived, WAITING) => {
-                if let Err(error) = received {
-                    break Some(error);
-                }
-                // Without a reader of the output the connection is of no use.
-                if !write(&mut arrived, &output, &mut received_here, &ledger).await {
-                    break None;
-                }
-            }
-            change = watch.next(link) => {
-                watch.apply(change?, link).await.iter().for_each(print::note);
-            }
-            () = interrupt.raised() => {
-                // The interruption is the result, however the connection ends.
-                let _ = link.close().await;
-                return Err(Failure::Interrupted);
-            }
-        }
-    };
-    // What arrived before the end.
-    while link.recv_many(&mut arrived, WAITING).await.is_ok() {
-        if !write(&mut arrived, &output, &mut received_here, &ledger).await {
-            break;
-        }
-    }
-    link.observed().into_iter().for_each(|observed| ledger.observe_without_deadlines(observed));
-    let sums = ledger.sums();
-    if args.json {
-        let (to_peer, from_peer) = (sums.to_peer, sums.from_peer);
-        print::aside(
-            json!({ "sent": sent, "received": received_here, "to_peer": to_peer, "from_peer": from_peer }),
-        );
-    } else if sums.to_peer.lost.sum() + sums.from_peer.lost.sum() > 0 {
-        print::note(format_args!("sent {}; received {}", sums.to_peer, sums.from_peer));
-    }
-    drop(output);
+    let carried = run(Program { input, output }).await;
     match writer.await.context("the writer")? {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            return Err(anyhow::Error::new(error).context("standard output").into());
+            Err(anyhow::Error::new(error).context("standard output").into())
         }
-        _ => {}
-    }
-    match ended {
-        None | Some(NetError::Connection(ConnectionError::ClosedByPeer)) => Ok(()),
-        Some(error) => Err(error.into()),
+        _ => Ok(carried),
     }
 }
 
-/// Passes datagrams to the writer. Returns `false` if it has ended.
-async fn write(
-    arrived: &mut Vec<Bytes>,
-    output: &mpsc::Sender<Bytes>,
-    count: &mut Count,
-    ledger: &Ledger,
-) -> bool {
-    for data in arrived.drain(..) {
-        count.add(&data);
-        ledger.on_arrived();
-        if output.send(data).await.is_err() {
-            return false;
-        }
-    }
-    true
-}
-
-/// Sends data, in pieces if the path carries less than they take.
-async fn send(link: &Link, mut data: Bytes, ledger: &Ledger) -> Result<(), Failure> {
-    loop {
-        match send_whole(link, &data, ledger).await {
-            Ok(()) => return Ok(()),
-            Err(NetError::Send(SendError::TooLarge { limit, .. })) if (1..data.len()).contains(&limit) => {
-                let piece = data.split_to(limit);
-                match send_whole(link, &piece, ledger).await {
-                    Ok(()) => {}
-                    // The path has become narrower in this moment: what does not fit is lost, as on the path.
-                    Err(NetError::Send(SendError::TooLarge { .. })) => {
-                        ledger.on_sent();
-                        ledger.lose(Reason::TooLarge, 1);
-                    }
-                    Err(error) => return Err(error.into()),
-                }
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-/// Sends data as one datagram, once the queue has room.
-async fn send_whole(link: &Link, data: &Bytes, ledger: &Ledger) -> Result<(), NetError> {
-    loop {
-        link.writable(data.len()).await?;
-        match link.try_send(data.clone(), None, Mark::SINGLE) {
-            Err(NetError::Send(SendError::QueueFull)) => {}
-            Ok(()) => {
-                ledger.on_sent();
-                ledger.on_handed();
-                return Ok(());
-            }
-            Err(error) => return Err(error),
-        }
+/// Prints the figures at the end to standard error.
+fn report(Carried { sent, received, sums }: Carried, json: bool) {
+    let (to_peer, from_peer) = (sums.to_peer, sums.from_peer);
+    if json {
+        print::aside(
+            json!({ "sent": sent, "received": received, "to_peer": to_peer, "from_peer": from_peer }),
+        );
+    } else if to_peer.lost.sum() + from_peer.lost.sum() > 0 {
+        print::note(format_args!("sent {to_peer}; received {from_peer}"));
     }
 }
 
@@ -380,19 +219,5 @@ fn read_input(args: CommonArgs, read: &mpsc::Sender<std::io::Result<Bytes>>) {
         if read.blocking_send(next).is_err() {
             return;
         }
-    }
-}
-
-/// Datagrams and their bytes; one that was sent in pieces counts once.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
-struct Count {
-    datagrams: u64,
-    bytes: u64,
-}
-
-impl Count {
-    fn add(&mut self, data: &Bytes) {
-        self.datagrams += 1;
-        self.bytes += data.len() as u64;
     }
 }

@@ -18,9 +18,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use whimbrel_net::HostPort;
+use whimbrel_relay::address::{parse_own, parse_server};
 use whimbrel_units::{DataRate, Duration};
 
-use crate::edge::address::{parse_own, parse_server};
 use crate::exit::Failure;
 use crate::quantity::{parse_rate, parse_seconds};
 

@@ -7,6 +7,9 @@ use anyhow::{Context, bail};
 use bytes::{Bytes, BytesMut};
 use tokio::time::timeout;
 use whimbrel_net::{Clock, HostPort};
+use whimbrel_relay::Stop;
+use whimbrel_relay::address::is_loopback;
+use whimbrel_relay::address::{connect_tcp, resolve};
 use whimbrel_units::{DataRate, Duration};
 
 use super::ClientArgs;
@@ -22,11 +25,10 @@ use super::plan::{DccpUse, Direction, Load, MIN_SIZE, Plan, Reception, Times, Tr
 use super::stream::Streams;
 use super::tcp::write_size;
 use super::udp::{GREETING_INTERVAL, Greeter};
-use crate::edge::address::{connect_tcp, resolve};
 use crate::exit::Failure;
-use crate::interrupt::Interrupt;
+use crate::interrupt;
 use crate::print::quoted;
-use crate::security::{ClientSecurity, is_loopback, required};
+use crate::security::{ClientSecurity, required};
 
 /// Time limit for the server's answers.
 pub(super) const ANSWER_TIME: StdDuration = StdDuration::from_secs(5);
@@ -44,7 +46,7 @@ pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
     let plan = plan(&args, security.security.is_some())?;
     let printer = Printer::new(&args, &plan);
     let mut outcome = Outcome::default();
-    let interrupt = Interrupt::listen();
+    let interrupt = interrupt::listen();
     let result = measure((&args, &security), server, &plan, &printer, &mut outcome, interrupt.clone()).await;
     outcome.interrupted = interrupt.is_raised();
     if let Err(error) = &result {
@@ -164,7 +166,7 @@ async fn measure(
     plan: &Plan,
     printer: &Printer,
     outcome: &mut Outcome,
-    mut interrupt: Interrupt,
+    mut interrupt: Stop,
 ) -> anyhow::Result<()> {
     let ready = tokio::select! {
         ready = prepare(args, security, at, plan) => ready?,
@@ -272,7 +274,7 @@ async fn follow(
     handover: &mut Handover,
     printer: &Printer,
     outcome: &mut Outcome,
-    interrupt: &mut Interrupt,
+    interrupt: &mut Stop,
 ) -> anyhow::Result<()> {
     let end = tokio::time::sleep(plan.times.total().into());
     tokio::pin!(end);

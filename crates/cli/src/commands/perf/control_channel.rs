@@ -9,12 +9,12 @@ use anyhow::{Context, anyhow, bail};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use whimbrel_net::{Clock, HostPort};
+use whimbrel_relay::address::{connect_tcp, resolve};
 use whimbrel_units::{Duration, Instant};
 
 use super::client::ANSWER_TIME;
 use super::control::{Message, Reader, Writer, halves};
 use super::plan::Plan;
-use crate::edge::address::{connect_tcp, resolve};
 use crate::print::quoted;
 
 /// Time limit of one attempt to reach the server again, and the pause after one that failed.

@@ -10,14 +10,13 @@ use std::task::Poll;
 
 use whimbrel_net::{Clock, Event, FreezeScope, PathChange, Socket};
 
+use super::link::Link;
+use super::plan::{Direction, Plan, Transport};
 pub(super) use args::HandoverArgs;
-pub(in crate::commands) use args::{RestartRule, willing};
+pub(in crate::commands) use args::RestartRule;
 pub(super) use log::HandoverReport;
 use log::Log;
 use triggers::{LinkAction, Triggers};
-
-use super::link::Link;
-use super::plan::{Direction, Plan, Transport};
 
 /// The consequence for other connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,12 +3,13 @@
 use std::net::IpAddr;
 
 use clap::Args;
+use whimbrel_relay::address::is_loopback;
 use whimbrel_units::{DataRate, Duration};
 
 use super::plan::{Plan, Transport};
 use super::tcp::objection_to_congestion;
 use crate::quantity::{parse_rate, parse_seconds};
-use crate::security::{SecurityArgs, is_loopback};
+use crate::security::SecurityArgs;
 
 /// Reasons for refusing a client that wants encryption, or does not.
 const NO_KEYS: &str = "it has no keys for encryption: start it with --secret-file or --peer-fingerprint, or the client \

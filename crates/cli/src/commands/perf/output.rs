@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 
 use serde::Serialize;
-
 use whimbrel_net::{Ccid, Fingerprint};
+use whimbrel_relay::address::is_loopback;
+use whimbrel_relay::mechanisms;
 
 use super::handover::HandoverReport;
 use super::link::Link;
@@ -14,8 +15,6 @@ use super::plan::{Direction, Plan, Transport};
 use super::sender::SenderFigures;
 use super::{ClientArgs, ServerArgs};
 use crate::print::{self, PrintError};
-use crate::quantity::mechanisms;
-use crate::security::is_loopback;
 
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");

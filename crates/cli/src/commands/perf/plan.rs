@@ -8,11 +8,10 @@ use whimbrel_lab::traffic::Schedule;
 use whimbrel_net::{
     Ccid, Config, Mechanism, OverflowPolicy, Scheme, SendQueueConfig, ServiceCode, TimerConfig,
 };
+use whimbrel_relay::mechanisms;
 use whimbrel_units::{DataRate, Duration};
 
 use super::tcp::LARGEST_WRITE;
-use crate::quantity::mechanisms;
-
 pub(crate) use reception::{Detection, Reception};
 pub(crate) use times::Times;
 

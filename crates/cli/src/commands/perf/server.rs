@@ -14,11 +14,12 @@ use whimbrel_net::{
     Clock, Config, Duration, HostOptions, Listener, OverflowPolicy, Security, SendQueueConfig, Setup,
     TimerConfig,
 };
+use whimbrel_relay::accept::{Place, Places, accept};
+use whimbrel_relay::{accepted_ccids, mechanisms, willing};
 
 use super::control::{Message, Reader, VERSION, Writer, halves};
 use super::datagram::Head;
 use super::dscp::mark;
-use super::handover::willing;
 use super::link::Link;
 use super::output;
 use super::plan::{Plan, Transport};
@@ -28,11 +29,10 @@ use super::test_client::{AcceptedConnection, TestClient};
 use super::test_ports::TestPorts;
 use super::udp;
 use super::{DCCP_PORT, ServerArgs};
-use crate::accept::{Place, Places, accept, allow_descriptors};
 use crate::exit::Failure;
-use crate::interrupt::Interrupt;
+use crate::interrupt;
 use crate::print::{self, PrintError};
-use crate::quantity::{accepted_ccids, mechanisms};
+use crate::service::allow_descriptors;
 
 /// Time limit for the first message of a new connection.
 const GREETING_TIME: StdDuration = StdDuration::from_secs(10);
@@ -82,7 +82,7 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     let (done, mut finished) = mpsc::unbounded_channel();
     let places = Places::new(MAX_GREETINGS);
     let tests = Places::new(args.limits.max_tests.into());
-    let mut interrupt = Interrupt::listen();
+    let mut interrupt = interrupt::listen();
     loop {
         tokio::select! {
             (stream, peer) = accept(&control) => {

@@ -11,15 +11,15 @@ use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use whimbrel_net::{Clock, enlarge_receive_buffer};
+use whimbrel_relay::accept::{Place, Places, Turns, accept};
 use whimbrel_units::Duration;
 
 use super::probe::{Header, Kind};
 use super::prober::{DRAIN, Prober};
 use super::protocol::{Lines, MAX_PROBES, Message, Plan, VERSION};
 use super::{LONGEST, PORT, ServerArgs};
-use crate::accept::{Place, Places, Turns, accept};
 use crate::exit::Failure;
-use crate::interrupt::Interrupt;
+use crate::interrupt;
 use crate::print;
 
 /// Clients that are not served.
@@ -44,7 +44,7 @@ pub(super) async fn run(args: &ServerArgs) -> Result<(), Failure> {
         true => json!({ "event": "ready", "address": at.to_string() }).to_string(),
         false => format!("whimbrel record server on {at}, TCP and UDP"),
     })?;
-    let mut interrupt = Interrupt::listen();
+    let mut interrupt = interrupt::listen();
     let (greeted, mut clients) = mpsc::channel(MAX_CLIENTS);
     tokio::spawn(greet(tcp, greeted));
     let (clock, mut turns) = (Clock::start(), Turns::default());

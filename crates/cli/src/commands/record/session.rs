@@ -8,6 +8,8 @@ use anyhow::{Context, anyhow, bail};
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 use whimbrel_net::{Clock, HostPort, enlarge_receive_buffer};
+use whimbrel_relay::Stop;
+use whimbrel_relay::address::{connect_tcp, resolve};
 
 use super::analysis::Direction;
 use super::clocks::ClockFit;
@@ -17,9 +19,8 @@ use super::prober::{DRAIN, Prober};
 use super::protocol::{Lines, MAX_PROBES, Message, Plan, VERSION};
 use super::server::patience;
 use super::{PORT, RecordArgs};
-use crate::edge::address::{connect_tcp, resolve};
 use crate::exit::Failure;
-use crate::interrupt::Interrupt;
+use crate::interrupt;
 use crate::print;
 use crate::progress;
 
@@ -33,7 +34,7 @@ const HELLO_INTERVAL: StdDuration = StdDuration::from_millis(50);
 pub(super) async fn run(args: &RecordArgs, host: &HostPort) -> Result<(), Failure> {
     // An existing file in the way is reported before the path is loaded.
     files::prepare(&args.out)?;
-    let mut interrupt = Interrupt::listen();
+    let mut interrupt = interrupt::listen();
     let recording = record(args, host, &mut interrupt).await?;
     files::write(&args.out, &recording)?;
     if args.json {
@@ -54,7 +55,7 @@ struct Agreed {
     peer: SocketAddr,
 }
 
-async fn record(args: &RecordArgs, host: &HostPort, interrupt: &mut Interrupt) -> Result<Recording, Failure> {
+async fn record(args: &RecordArgs, host: &HostPort, interrupt: &mut Stop) -> Result<Recording, Failure> {
     let mut agreed = tokio::select! {
         agreed = agree(args, host) => agreed?,
         () = interrupt.raised() => return Err(Failure::Interrupted),
@@ -108,7 +109,7 @@ async fn agree(args: &RecordArgs, host: &HostPort) -> anyhow::Result<Agreed> {
 }
 
 /// Sends and receives probes. Ctrl-C ends a load of both directions early; the plan then has its length.
-async fn probe(agreed: &mut Agreed, interrupt: &mut Interrupt) -> Result<Log, Failure> {
+async fn probe(agreed: &mut Agreed, interrupt: &mut Stop) -> Result<Log, Failure> {
     let Agreed { token, lines, udp, peer, .. } = agreed;
     let (clock, plan) = (Clock::start(), Cell::new(agreed.plan));
     let start = clock.now();

@@ -4,17 +4,16 @@ use std::net::SocketAddr;
 
 use clap::Args;
 use whimbrel_net::multipath::SchedulerKind;
-use whimbrel_net::{Dscp, HostPort, Scheme};
+use whimbrel_net::{Ccid, Dscp, HostPort, Scheme};
+use whimbrel_relay::address::{Place, parse_from, parse_own, parse_server, parse_to};
+use whimbrel_relay::{Far, MAX_FLOWS, Near, Options, PathSpec, Room};
 use whimbrel_rtp::Codec;
 use whimbrel_units::Duration;
 
-use super::follow::LinkArgs;
-use super::{Far, Near, Options, PathSpec, check, parse_codec, parse_scheduler, repair, stale};
+use super::{connect, listen, parse_codec, parse_scheduler, repair, stale};
 use crate::commands::perf::handover::RestartRule;
-use crate::edge::address::{Place, parse_from, parse_own, parse_server, parse_to};
-use crate::edge::flow::{MAX_FLOWS, MAX_PORTS};
-use crate::edge::parts::Room;
 use crate::exit::Failure;
+use crate::interrupt::outages;
 use crate::quantity::{parse_ccid, parse_delay, parse_seconds};
 use crate::security::{ClientSecurityArgs, SecurityArgs};
 
@@ -87,6 +86,17 @@ pub(super) struct ListenArgs {
     security: SecurityArgs,
 }
 
+/// Options of the end that follows its link.
+#[derive(Clone, Copy, Debug, Args)]
+pub(in crate::commands) struct LinkArgs {
+    /// Freeze while there is no route to the other end, and follow the route to another address (Linux).
+    #[arg(long)]
+    pub(in crate::commands) freeze_on_link_loss: bool,
+    /// Follow the route to another address without freezing (Linux).
+    #[arg(long, conflicts_with = "freeze_on_link_loss")]
+    pub(in crate::commands) follow_link: bool,
+}
+
 #[derive(Debug, Args)]
 struct CommonArgs {
     /// Drop a datagram that congestion control holds back for longer, and the frame of which it is a part [default: the latency,
@@ -135,7 +145,7 @@ impl CommonArgs {
         Options {
             stale: stale(self.stale, self.latency),
             latency: repair(self.latency),
-            restart: self.restart,
+            restart: self.restart.map(Into::into),
             video: self.video,
             remb: self.remb,
             transport_cc: self.transport_cc,
@@ -144,51 +154,41 @@ impl CommonArgs {
             dscp: self.dscp,
             scheduler: self.scheduler,
             interval: self.interval,
-            json: self.json,
             room: Room::default(),
         }
     }
 }
 
-/// A port is one byte on the connection.
-fn few(option: &str, places: &[Place]) -> Result<(), Failure> {
-    match places.len() {
-        0..=MAX_PORTS => Ok(()),
-        n => Err(Failure::Usage(format!("{option}: {n} ports, expected {MAX_PORTS} at most"))),
-    }
-}
-
 impl ConnectArgs {
-    pub(super) fn into_near(self) -> Result<Near, Failure> {
-        few("--from", &self.from)?;
-        if !self.path.is_empty() {
-            check(&self.path)?;
-        }
-        Ok(Near {
+    pub(super) async fn run(self) -> Result<(), Failure> {
+        let near = Near {
             options: self.common.options(),
+            protection: self.security.protection(&self.host).await?,
             host: self.host,
             from: self.from,
-            ccid: self.ccid,
+            ccid: Ccid(self.ccid),
             freezes: self.link.freeze_on_link_loss,
             follows: self.link.follow_link,
             paths: self.path,
-            security: self.security,
-        })
+            outages: outages()?,
+        };
+        connect(near, self.common.json).await
     }
 }
 
 impl ListenArgs {
-    pub(super) fn into_far(self) -> Result<Far, Failure> {
-        few("--to", &self.to)?;
-        Ok(Far {
+    pub(super) async fn run(self) -> Result<(), Failure> {
+        let far = Far {
             options: self.common.options(),
             to: self.to,
             bind: self.bind,
+            socket: None,
             lda: self.lda,
             reorder: self.reorder,
             max_peers: usize::from(self.max_peers),
             one_off: self.one_off,
-            security: self.security,
-        })
+            protection: self.security.protection()?,
+        };
+        listen(far, self.common.json).await
     }
 }

@@ -1,10 +1,8 @@
 //! Options for handovers of the link.
 
 use clap::{Args, ValueEnum};
-use whimbrel_net::{
-    Config, DataRate, Duration, Lead, MobilityConfig, PathChange, Restart, RestoreLimit, Silence,
-};
-
+use whimbrel_net::{Config, DataRate, Duration, Lead, PathChange, Restart, RestoreLimit, Silence};
+use whimbrel_relay::willing;
 use whimbrel_units::quantity;
 
 use crate::quantity::{parse_rate, parse_seconds};
@@ -145,11 +143,4 @@ impl HandoverArgs {
         config.freeze.restore_at_most = self.restore_at_most.unwrap_or_default();
         config
     }
-}
-
-/// The configuration of an end that takes part in handovers.
-pub(crate) fn willing(config: Config) -> Config {
-    let mobility = Some(MobilityConfig::default().on_move(PathChange::Keep));
-    let freeze = config.freeze.offer(true);
-    config.freeze(freeze).mobility(mobility)
 }

@@ -3,10 +3,12 @@
 use std::future::pending;
 use std::net::IpAddr;
 
+use tokio::sync::broadcast;
 use whimbrel_net::{Clock, Duration, Instant, Lead, LinkEvent, LinkMonitor};
+use whimbrel_relay::{Outage, next_outage};
 
 use super::HandoverArgs;
-use crate::interrupt::{Signal, Signals};
+use crate::interrupt::outages;
 
 /// Interval between samples of the connections' states.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(5);
@@ -32,7 +34,7 @@ pub(super) enum LinkAction {
 #[derive(Debug)]
 pub(super) struct Triggers {
     clock: Clock,
-    signals: Option<Signals>,
+    outages: Option<broadcast::Receiver<Outage>>,
     monitor: Option<LinkMonitor>,
     lead: Lead,
     notice: Option<Duration>,
@@ -55,19 +57,19 @@ impl Triggers {
             Some(interface) => Some(LinkMonitor::open(server, interface)?),
             None => None,
         };
-        let signals = if is_dccp { Some(Signals::listen()?) } else { None };
+        let outages = if is_dccp { Some(outages()?.subscribe()) } else { None };
         let (lead, notice, sample_at) = (args.lead(), args.notice(), args.wants_any().then(|| clock.now()));
-        Ok(Self { clock, signals, monitor, lead, notice, freeze_at: None, sample_at, has_moved: false })
+        Ok(Self { clock, outages, monitor, lead, notice, freeze_at: None, sample_at, has_moved: false })
     }
 
     /// The next action, at a round-trip time of `rtt`. Cancel safe.
     pub(super) async fn next(&mut self, rtt: Option<Duration>) -> anyhow::Result<LinkAction> {
-        let Self { clock, signals, monitor, .. } = self;
+        let Self { clock, outages, monitor, .. } = self;
         let due = self.freeze_at.unwrap_or(Instant::ZERO);
         let sample_at = self.sample_at.unwrap_or(Instant::ZERO);
         let signalled = async {
-            match signals {
-                Some(signals) => signals.next().await,
+            match outages {
+                Some(outages) => next_outage(outages).await,
                 None => pending().await,
             }
         };
@@ -88,9 +90,9 @@ impl Triggers {
                 _ => LinkAction::Sample,
             },
             signal = signalled => match (signal, self.notice) {
-                (Signal::User2, _) => LinkAction::Unfreeze,
-                (Signal::User1, None) => LinkAction::Freeze,
-                (Signal::User1, Some(notice)) => {
+                (Outage::Over, _) => LinkAction::Unfreeze,
+                (Outage::Announced, None) => LinkAction::Freeze,
+                (Outage::Announced, Some(notice)) => {
                     self.freeze_at = Some(self.lead.before(clock.now() + notice, rtt));
                     LinkAction::Sample
                 }

@@ -12,11 +12,10 @@ use whimbrel_net::{
     Clock, ConnectionError, Event, Host, HostOptions, InterfaceAddress, InterfaceMonitor, NetError, Setup,
     Socket, interface_addresses,
 };
-
 use whimbrel_units::{Duration, Instant};
 
+use crate::Refused;
 use crate::edge::address::{index_of, interface_of};
-use crate::exit::Failure;
 
 /// Time limit for the handshakes over one path before the next one is tried, and over the last one.
 const PATH_TIME: StdDuration = StdDuration::from_secs(6);
@@ -27,7 +26,7 @@ const LAST_RETRY: Duration = Duration::from_secs(10);
 
 /// A path as given on the command line: an interface or one of this host's addresses, and its properties.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::commands) struct PathSpec {
+pub struct PathSpec {
     pub(super) place: Place,
     pub(super) priority: Option<u8>,
     pub(super) weight: Option<u32>,
@@ -173,10 +172,9 @@ fn any_port(address: IpAddr, interface: Option<&str>) -> std::io::Result<SocketA
 ///
 /// # Errors
 /// An interface does not exist, an address is not this host's, or two paths are one.
-pub(in crate::commands) fn check(specs: &[PathSpec]) -> Result<(), Failure> {
-    let addresses =
-        interface_addresses().map_err(|error| Failure::Usage(format!("--path: {}", error.chain())))?;
-    check_among(specs, &addresses).map_err(Failure::Usage)
+pub(crate) fn check(specs: &[PathSpec]) -> Result<(), Refused> {
+    let addresses = interface_addresses().map_err(|error| Refused(format!("--path: {}", error.chain())))?;
+    check_among(specs, &addresses).map_err(Refused)
 }
 
 fn check_among(specs: &[PathSpec], addresses: &[InterfaceAddress]) -> Result<(), String> {
@@ -236,7 +234,7 @@ struct Path {
 
 /// The paths of a connection.
 #[derive(Debug)]
-pub(in crate::commands) struct Paths {
+pub(crate) struct Paths {
     host: Host,
     monitor: InterfaceMonitor,
     server: SocketAddr,
@@ -280,7 +278,7 @@ fn meaning(event: &MultipathEvent) -> Option<(SubflowId, String)> {
 
 /// A change of the paths.
 #[derive(Debug)]
-pub(in crate::commands) enum PathChange {
+pub(crate) enum PathChange {
     /// Addresses of interfaces have changed.
     Interfaces,
     /// A path may be tried again.
@@ -294,7 +292,7 @@ impl Paths {
     ///
     /// # Errors
     /// No path has an address, or none leads to the other end.
-    pub(in crate::commands) async fn connect(
+    pub(crate) async fn connect(
         specs: &[PathSpec],
         server: SocketAddr,
         port: u16,
@@ -382,7 +380,7 @@ impl Paths {
     ///
     /// # Errors
     /// The interfaces cannot be followed any more.
-    pub(in crate::commands) async fn next(&mut self, socket: &Socket) -> anyhow::Result<PathChange> {
+    pub(crate) async fn next(&mut self, socket: &Socket) -> anyhow::Result<PathChange> {
         let retry = self.paths.iter().filter_map(|path| path.retry).min();
         let retried = async {
             match retry {
@@ -401,7 +399,7 @@ impl Paths {
     }
 
     /// Applies a change. Returns lines about it.
-    pub(in crate::commands) fn apply(&mut self, change: PathChange, socket: &Socket) -> Vec<String> {
+    pub(crate) fn apply(&mut self, change: PathChange, socket: &Socket) -> Vec<String> {
         match change {
             PathChange::Interfaces => self.update(socket, |_| true),
             PathChange::Retry => {
@@ -413,7 +411,7 @@ impl Paths {
     }
 
     /// Binds the paths that are selected, and joins those that have no subflow.
-    pub(in crate::commands) fn join_all(&mut self, socket: &Socket) -> Vec<String> {
+    pub(crate) fn join_all(&mut self, socket: &Socket) -> Vec<String> {
         self.update(socket, |_| true)
     }
     fn update(&mut self, socket: &Socket, selects: impl Fn(&Path) -> bool) -> Vec<String> {

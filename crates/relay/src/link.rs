@@ -13,7 +13,7 @@ use crate::edge::ledger::Observed;
 
 /// A connection.
 #[derive(Debug)]
-pub(in crate::commands) enum Link {
+pub(crate) enum Link {
     /// Over one path.
     Single(Socket),
     /// Over several paths. `scheduler`: that of this end.
@@ -45,26 +45,35 @@ pub(super) struct View {
 
 /// The state of a path of a multipath connection.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct PathView {
-    /// Both addresses.
-    pub(super) local: SocketAddr,
-    pub(super) remote: SocketAddr,
-    pub(super) state: PathState,
+pub struct PathView {
+    /// This end's address.
+    pub local: SocketAddr,
+    /// The peer's.
+    pub remote: SocketAddr,
+    /// What it does.
+    pub state: PathState,
     /// RFC 9897, Section 3.2.10: 0 not used, 1 standby, 2 secondary, 3 to 15 primary.
-    pub(super) priority: u8,
-    pub(super) allowed_rate_bps: Option<f64>,
-    pub(super) rtt_s: Option<f64>,
-    pub(super) datagrams_sent: u64,
-    pub(super) bytes_sent: u64,
-    pub(super) datagrams_received: u64,
-    pub(super) bytes_received: u64,
+    pub priority: u8,
+    /// The rate that congestion control allows, in bit/s.
+    pub allowed_rate_bps: Option<f64>,
+    /// Round-trip time.
+    pub rtt_s: Option<f64>,
+    /// Datagrams sent on it, copies included.
+    pub datagrams_sent: u64,
+    /// Their bytes.
+    pub bytes_sent: u64,
+    /// Datagrams received on it, copies included.
+    pub datagrams_received: u64,
+    /// Their bytes.
+    pub bytes_received: u64,
     /// Packets lost on this path. With copies on another path, their datagrams may have arrived.
-    pub(super) lost: u64,
+    pub lost: u64,
 }
 
+/// What a path does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum PathState {
+pub enum PathState {
     /// Its handshake is under way.
     Joining,
     /// It carries data.
@@ -74,7 +83,8 @@ pub(super) enum PathState {
 }
 
 impl PathState {
-    pub(super) fn name(self) -> &'static str {
+    /// The name in all outputs.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Joining => "joining",
             Self::Up => "up",
@@ -85,10 +95,10 @@ impl PathState {
 
 impl Link {
     /// A multipath connection.
-    pub(in crate::commands) fn several(socket: Socket, scheduler: SchedulerKind) -> Self {
+    pub(crate) fn several(socket: Socket, scheduler: SchedulerKind) -> Self {
         Self::Several { socket, scheduler }
     }
-    pub(in crate::commands) fn remote(&self) -> SocketAddr {
+    pub(crate) fn remote(&self) -> SocketAddr {
         match self {
             Self::Single(socket) => socket.remote(),
             Self::Several { socket, .. } => socket.remote(),
@@ -100,7 +110,7 @@ impl Link {
             Self::Several { socket, .. } => socket.now(),
         }
     }
-    pub(in crate::commands) fn peer(&self) -> Option<Fingerprint> {
+    pub(crate) fn peer(&self) -> Option<Fingerprint> {
         match self {
             Self::Single(socket) => socket.peer(),
             Self::Several { socket, .. } => socket.peer(),
@@ -112,13 +122,13 @@ impl Link {
             Self::Several { socket, .. } => socket.forgeries(),
         }
     }
-    pub(in crate::commands) async fn writable(&self, size: usize) -> Result<(), NetError> {
+    pub(crate) async fn writable(&self, size: usize) -> Result<(), NetError> {
         match self {
             Self::Single(socket) => socket.writable(size).await,
             Self::Several { socket, .. } => socket.writable(size).await,
         }
     }
-    pub(in crate::commands) fn try_send(
+    pub(crate) fn try_send(
         &self,
         payload: Bytes,
         deadline: Option<Instant>,
@@ -130,11 +140,7 @@ impl Link {
         }
     }
     /// Waits for datagrams, and appends up to `limit` to `out`. Cancel safe.
-    pub(in crate::commands) async fn recv_many(
-        &self,
-        out: &mut Vec<Bytes>,
-        limit: usize,
-    ) -> Result<(), NetError> {
+    pub(crate) async fn recv_many(&self, out: &mut Vec<Bytes>, limit: usize) -> Result<(), NetError> {
         match self {
             Self::Single(socket) => {
                 let mut received: Vec<Received> = Vec::new();
@@ -149,7 +155,7 @@ impl Link {
         }
         Ok(())
     }
-    pub(in crate::commands) async fn close(&self) -> Result<(), NetError> {
+    pub(crate) async fn close(&self) -> Result<(), NetError> {
         match self {
             Self::Single(socket) => socket.close().await,
             Self::Several { socket, .. } => socket.close().await,
@@ -168,7 +174,7 @@ impl Link {
         }
     }
     /// What a ledger takes from its state; `None` once it is over.
-    pub(in crate::commands) fn observed(&self) -> Option<Observed> {
+    pub(crate) fn observed(&self) -> Option<Observed> {
         self.view().map(|view| view.observed)
     }
     /// Its state; `None` once it is over.

@@ -16,7 +16,6 @@ use tokio::task::AbortHandle;
 use whimbrel_net::{SOCKET_BUFFER, enlarge_buffers, kernel_drops};
 
 use super::address::{Interface, Place, Program};
-use crate::print;
 
 mod refusals;
 
@@ -369,16 +368,16 @@ fn mapped(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Reports that the kernel gives sockets less room than a burst may need.
-pub(crate) fn note_small_buffers() {
-    let probe = Socket::new(Domain::IPV4, Type::DGRAM, None);
-    let Ok(granted) = probe.and_then(|socket| enlarge_buffers(&socket)) else { return };
-    if granted < SOCKET_BUFFER {
-        print::note(format_args!(
+/// A warning if the kernel gives sockets less room than a burst may need.
+pub(crate) fn small_buffers() -> Option<String> {
+    let granted =
+        Socket::new(Domain::IPV4, Type::DGRAM, None).and_then(|socket| enlarge_buffers(&socket)).ok()?;
+    (granted < SOCKET_BUFFER).then(|| {
+        format!(
             "the kernel gives sockets {granted} bytes of the {SOCKET_BUFFER} requested for what arrives: bursts may be dropped, and \
              are counted; sysctl net.core.rmem_max={SOCKET_BUFFER} permits them"
-        ));
-    }
+        )
+    })
 }
 
 #[cfg(test)]

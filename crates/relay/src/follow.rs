@@ -3,41 +3,50 @@
 use std::net::SocketAddr;
 
 use anyhow::Context;
-use clap::Args;
+use tokio::sync::broadcast;
 use whimbrel_net::{Event, FreezeScope, LinkEvent, LinkMonitor, PathChange, Socket};
 
 use crate::edge::address::zone_of;
-use crate::interrupt::{Signal, Signals};
 
 /// A change of the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::commands) enum Change {
+pub(crate) enum Change {
     /// As the system reports it.
     Link(LinkEvent),
-    /// A script announces an outage: SIGUSR1.
-    Announced,
-    /// A script announces its end: SIGUSR2.
-    Over,
+    /// As a program announces it.
+    Outage(Outage),
     /// The other end sends to the new address.
     Confirmed,
 }
 
-/// Options of the end that follows its link.
-#[derive(Clone, Copy, Debug, Args)]
-pub(in crate::commands) struct LinkArgs {
-    /// Freeze while there is no route to the other end, and follow the route to another address (Linux).
-    #[arg(long)]
-    pub(in crate::commands) freeze_on_link_loss: bool,
-    /// Follow the route to another address without freezing (Linux).
-    #[arg(long, conflicts_with = "freeze_on_link_loss")]
-    pub(in crate::commands) follow_link: bool,
+/// What a program knows of the link before the system does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outage {
+    /// The link will be lost.
+    Announced,
+    /// It is back, or was not lost.
+    Over,
+}
+
+/// Announcements of outages, for all connections of this process that subscribe to them.
+pub type Outages = broadcast::Sender<Outage>;
+
+/// The next announcement. Cancel safe.
+pub async fn next_outage(outages: &mut broadcast::Receiver<Outage>) -> Outage {
+    loop {
+        match outages.recv().await {
+            Ok(outage) => return outage,
+            Err(broadcast::error::RecvError::Lagged(_)) => {}
+            Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+        }
+    }
 }
 
 /// Follows the link of a connection.
 #[derive(Debug)]
-pub(in crate::commands) struct Follow {
+pub(crate) struct Follow {
     monitor: Option<LinkMonitor>,
-    signals: Signals,
+    outages: broadcast::Receiver<Outage>,
     freezes: bool,
     /// The data that are frozen.
     frozen: Option<FreezeScope>,
@@ -48,12 +57,17 @@ pub(in crate::commands) struct Follow {
 }
 
 impl Follow {
-    /// Follows the link to `remote`; without `freezes` and `moves`, signals only.
+    /// Follows the link to `remote`; without `freezes` and `moves`, announcements only.
     ///
     /// # Errors
     /// The link cannot be followed.
-    pub(super) fn start(remote: SocketAddr, freezes: bool, moves: bool) -> anyhow::Result<Self> {
-        let signals = Signals::listen()?;
+    pub(super) fn start(
+        remote: SocketAddr,
+        freezes: bool,
+        moves: bool,
+        outages: &Outages,
+    ) -> anyhow::Result<Self> {
+        let outages = outages.subscribe();
         let monitor = match freezes || moves {
             true => {
                 let monitor = LinkMonitor::open(remote.ip(), zone_of(remote).as_deref());
@@ -61,7 +75,7 @@ impl Follow {
             }
             false => None,
         };
-        Ok(Self { monitor, signals, freezes, frozen: None, is_moving: false, is_back: false })
+        Ok(Self { monitor, outages, freezes, frozen: None, is_moving: false, is_back: false })
     }
 
     /// `true` while the other end has not confirmed a move.
@@ -98,17 +112,14 @@ impl Follow {
             biased;
             event = event => Ok(Change::Link(event?)),
             () = confirmed => Ok(Change::Confirmed),
-            signal = self.signals.next() => Ok(match signal {
-                Signal::User1 => Change::Announced,
-                Signal::User2 => Change::Over,
-            }),
+            outage = next_outage(&mut self.outages) => Ok(Change::Outage(outage)),
         }
     }
 
     /// Applies a change to the connection.
     pub(super) async fn apply(&mut self, change: Change, socket: &Socket) {
         match change {
-            Change::Announced => self.freeze(FreezeScope::Both, socket),
+            Change::Outage(Outage::Announced) => self.freeze(FreezeScope::Both, socket),
             // There is no path by which the other end could be notified.
             Change::Link(LinkEvent::Down) => {
                 self.is_back = false;
@@ -132,7 +143,7 @@ impl Follow {
                     self.unfreeze(socket);
                 }
             }
-            Change::Over => self.unfreeze(socket),
+            Change::Outage(Outage::Over) => self.unfreeze(socket),
             Change::Link(_) => {}
         }
     }

@@ -5,7 +5,7 @@
 //! [`flow_kind`] says what a datagram is, [`queue`] which one is dropped when the rate is short, [`parts`] divides what the path does not
 //! carry, and [`ledger`] says what became of each datagram. [`carriage`] holds these together, sans I/O, for both directions of a connection.
 
-pub(crate) mod address;
+pub mod address;
 pub(crate) mod carriage;
 pub(crate) mod flow;
 pub(crate) mod flow_kind;

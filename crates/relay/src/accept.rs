@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// The next connection. One that failed before it was accepted is skipped; one for which the system has no descriptor is tried again
 /// after a pause, as it would be reported again at once. Cancel safe.
-pub(crate) async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+pub async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
             Ok(accepted) => return accepted,
@@ -23,21 +23,10 @@ pub(crate) async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     }
 }
 
-/// Raises the number of descriptors to what the system allows: each flow and each stream has a socket. If it cannot, those
-/// beyond it are not served.
-pub(crate) fn allow_descriptors() {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-        let limit = getrlimit(Resource::Nofile);
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
-    }
-}
-
 /// A number of places for connections. Who comes when all are held takes the oldest place of the source that holds the most, so that
 /// a source can only shut out itself. A source is an IPv4 address, or a /64 network of IPv6.
 #[derive(Clone, Debug)]
-pub(crate) struct Places {
+pub struct Places {
     limit: usize,
     held: Arc<Mutex<Held>>,
 }
@@ -51,7 +40,7 @@ struct Held {
 
 /// A place, free again when dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub struct Place {
     number: u64,
     held: Arc<Mutex<Held>>,
     taken: oneshot::Receiver<()>,
@@ -59,12 +48,12 @@ pub(crate) struct Place {
 
 impl Places {
     /// Creates `limit` places.
-    pub(crate) fn new(limit: usize) -> Self {
+    pub fn new(limit: usize) -> Self {
         Self { limit, held: Arc::default() }
     }
 
     /// A place for a connection from that address.
-    pub(crate) fn take(&self, source: IpAddr) -> Place {
+    pub fn take(&self, source: IpAddr) -> Place {
         let source = source_of(source);
         let (owner, taken) = oneshot::channel();
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,7 +69,7 @@ impl Places {
 
     /// As [`Places::take`], for work that is only given up to a source that would still have less of it: `None` if all are held, and no
     /// other source holds at least two places more.
-    pub(crate) fn share(&self, source: IpAddr) -> Option<Place> {
+    pub fn share(&self, source: IpAddr) -> Option<Place> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let counts = held.counts();
         let own = counts.get(&source_of(source)).copied().unwrap_or(0);
@@ -115,7 +104,7 @@ impl Held {
 
 impl Place {
     /// Returns when another connection has taken the place. Cancel safe.
-    pub(crate) async fn taken(&mut self) {
+    pub async fn taken(&mut self) {
         let _ = (&mut self.taken).await;
     }
 }
@@ -128,7 +117,7 @@ impl Drop for Place {
 
 /// The turns of sources at what one at a time can have. A source that had it while others were refused gives them precedence.
 #[derive(Debug, Default)]
-pub(crate) struct Turns {
+pub struct Turns {
     /// The source that has it, or had it last.
     last: Option<u64>,
     has_refused_others: bool,
@@ -141,7 +130,7 @@ impl Turns {
     const PRECEDENCE: Duration = Duration::from_secs(30);
 
     /// Begins the turn of a source. Returns the time to wait if other sources have precedence.
-    pub(crate) fn begin(&mut self, now: Instant, source: IpAddr) -> Result<(), whimbrel_units::Duration> {
+    pub fn begin(&mut self, now: Instant, source: IpAddr) -> Result<(), whimbrel_units::Duration> {
         let source = Some(source_of(source));
         if self.last == source && now < self.others_until {
             return Err(self.others_until - now);
@@ -150,11 +139,11 @@ impl Turns {
         Ok(())
     }
     /// Another client is refused meanwhile.
-    pub(crate) fn refuse(&mut self, source: IpAddr) {
+    pub fn refuse(&mut self, source: IpAddr) {
         self.has_refused_others |= self.last != Some(source_of(source));
     }
     /// Ends the turn.
-    pub(crate) fn end(&mut self, now: Instant) {
+    pub fn end(&mut self, now: Instant) {
         if self.has_refused_others {
             self.others_until = now + Self::PRECEDENCE.into();
         }

@@ -1,4 +1,4 @@
-//! Addresses on the command line: of servers, of this host, and of the programs whose datagrams are carried.
+//! Addresses as a user states them: of servers, of this host, and of the programs whose datagrams are carried.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -9,7 +9,10 @@ use tokio::net::TcpStream;
 use whimbrel_net::{HostPort, NetError, connect_any, interface_addresses};
 
 /// Reads the name or address of a server, with or without its port.
-pub(crate) fn parse_server(text: &str) -> Result<HostPort, String> {
+///
+/// # Errors
+/// The text is none; the message says what was expected.
+pub fn parse_server(text: &str) -> Result<HostPort, String> {
     let host: HostPort = text.parse().map_err(|error| format!("{error}"))?;
     if host.port() == Some(0) {
         return Err("no server listens at port 0".into());
@@ -33,13 +36,21 @@ pub(crate) fn destination(address: IpAddr) -> Result<(), String> {
     }
 }
 
+/// `true` if an address is one of this host's alone.
+pub fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
+}
+
 /// `true` for multicast addresses and the broadcast address of every network.
 fn is_group(address: IpAddr) -> bool {
     address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST)
 }
 
 /// Reads an address of this host with a port, at which a server listens. Of a name, it is the first address that this host has.
-pub(crate) fn parse_own(text: &str) -> Result<SocketAddr, String> {
+///
+/// # Errors
+/// The text is none; the message says what was expected.
+pub fn parse_own(text: &str) -> Result<SocketAddr, String> {
     let host: HostPort = text.parse().map_err(|error| format!("{error}"))?;
     let Some(port) = host.port() else { return Err(format!("{text}: expected a port, as in {text}:6511")) };
     // The command line is read before there is a runtime.
@@ -61,7 +72,7 @@ pub(crate) fn parse_own(text: &str) -> Result<SocketAddr, String> {
 ///
 /// # Errors
 /// It cannot be resolved, or is none of a single host.
-pub(crate) async fn resolve(server: &HostPort, default_port: u16) -> anyhow::Result<Vec<SocketAddr>> {
+pub async fn resolve(server: &HostPort, default_port: u16) -> anyhow::Result<Vec<SocketAddr>> {
     let addresses = server.resolve(default_port).await?;
     for address in &addresses {
         destination(address.ip()).map_err(|error| anyhow!("{server}: {error}"))?;
@@ -73,13 +84,13 @@ pub(crate) async fn resolve(server: &HostPort, default_port: u16) -> anyhow::Res
 ///
 /// # Errors
 /// None does.
-pub(crate) async fn connect_tcp(addresses: &[SocketAddr]) -> anyhow::Result<TcpStream> {
+pub async fn connect_tcp(addresses: &[SocketAddr]) -> anyhow::Result<TcpStream> {
     let attempt = |at| async move { TcpStream::connect(at).await.map_err(anyhow::Error::new) };
     connect_any(addresses, attempt).await.map(|(_, stream)| stream).map_err(joined)
 }
 
 /// The failures of all addresses of a server as one: the only one as it is, otherwise each with its address.
-pub(crate) fn joined(mut failures: Vec<(SocketAddr, anyhow::Error)>) -> anyhow::Error {
+pub fn joined(mut failures: Vec<(SocketAddr, anyhow::Error)>) -> anyhow::Error {
     // What the user can change: a refusal of keys rather than an address that is not reached.
     let telling = |error: &anyhow::Error| {
         error.chain().any(|cause| matches!(cause.downcast_ref(), Some(NetError::Security(_))))
@@ -103,7 +114,7 @@ pub(crate) fn joined(mut failures: Vec<(SocketAddr, anyhow::Error)>) -> anyhow::
 /// The place at which a program's datagrams arrive, or to which they go: an address and a port, and for multicast groups, behind commas,
 /// `interface=`, `source=` (where they arrive) and `ttl=` (where they go).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
+pub struct Place {
     at: HostPort,
     /// The network interface of a group.
     interface: Option<String>,
@@ -126,7 +137,10 @@ impl From<SocketAddr> for Place {
 }
 
 /// Reads a place at which datagrams arrive.
-pub(crate) fn parse_from(text: &str) -> Result<Place, String> {
+///
+/// # Errors
+/// The text is none; the message says what was expected.
+pub fn parse_from(text: &str) -> Result<Place, String> {
     let place = parse_place(text, &["interface", "source"])?;
     if let Ok(address) = place.at.host().parse() {
         place.check_from(address)?;
@@ -135,7 +149,10 @@ pub(crate) fn parse_from(text: &str) -> Result<Place, String> {
 }
 
 /// Reads a place to which datagrams go.
-pub(crate) fn parse_to(text: &str) -> Result<Place, String> {
+///
+/// # Errors
+/// The text is none; the message says what was expected.
+pub fn parse_to(text: &str) -> Result<Place, String> {
     let place = parse_place(text, &["interface", "ttl"])?;
     if place.at.port() == Some(0) {
         return Err("no program takes datagrams at port 0".into());

@@ -150,7 +150,7 @@ impl Divider {
 
 /// The room for incomplete datagrams that all peers share.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Room(Arc<AtomicUsize>);
+pub struct Room(Arc<AtomicUsize>);
 
 impl Room {
     fn take(&self, bytes: usize) -> bool {

@@ -22,8 +22,6 @@ use tokio::time::timeout;
 
 use super::status::Status;
 use crate::accept::{Places, accept};
-use crate::print;
-use crate::security::is_loopback;
 
 /// Clients at a time, the time for the head of a request, and the time that each client has for all of its requests.
 const MAX_CLIENTS: usize = 16;
@@ -39,9 +37,6 @@ const TEXT: &str = "text/plain; charset=utf-8";
 pub(super) async fn serve(at: SocketAddr, status: Status) -> anyhow::Result<SocketAddr> {
     let listener = TcpListener::bind(at).await.with_context(|| format!("HTTP at TCP {at}"))?;
     let local = listener.local_addr()?;
-    if !is_loopback(local.ip()) {
-        print::note(format_args!("--http {local}: everyone who reaches this address can read the state"));
-    }
     let places = Places::new(MAX_CLIENTS);
     tokio::spawn(async move {
         loop {

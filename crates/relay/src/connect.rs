@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration as StdDuration;
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 use whimbrel_net::{
@@ -12,19 +12,16 @@ use whimbrel_net::{
 };
 
 use super::engine::{Ending, Engine, Watch, close};
-use super::follow::Follow;
+use super::follow::{Follow, Outages};
 use super::link::Link;
-use super::output::Lines;
-use super::paths::{PathSpec, Paths};
+use super::notices::{Lines, Notice, Observer};
+use super::paths::{PathSpec, Paths, check};
 use super::ports::{NearPorts, Ports};
 use super::status::Status;
-use super::{ACROSS_PATHS, DCCP_PORT, Options, config, http, several_paths};
-use crate::edge::address::{Place, joined, resolve};
-use crate::edge::local_socket::note_small_buffers;
-use crate::exit::Failure;
-use crate::interrupt::Interrupt;
-use crate::security::{ClientSecurity, ClientSecurityArgs, is_loopback, required};
-use crate::service;
+use super::{ACROSS_PATHS, DCCP_PORT, Options, Protection, config, few, http, several_paths};
+use crate::edge::address::{Place, is_loopback, joined, resolve};
+use crate::edge::local_socket::small_buffers;
+use crate::stop::Stop;
 
 /// Time limit for both handshakes.
 const ANSWER_TIME: StdDuration = StdDuration::from_secs(35);
@@ -33,57 +30,62 @@ const FIRST_RETRY: StdDuration = StdDuration::from_secs(1);
 const LAST_RETRY: StdDuration = StdDuration::from_secs(30);
 
 /// The near end of a relay.
-pub(in crate::commands) struct Near {
-    pub(in crate::commands) options: Options,
-    pub(in crate::commands) host: HostPort,
+#[derive(Debug)]
+pub struct Near {
+    /// What both ends have.
+    pub options: Options,
+    /// The far end.
+    pub host: HostPort,
     /// Addresses at which programs' datagrams arrive.
-    pub(in crate::commands) from: Vec<Place>,
-    pub(in crate::commands) ccid: u8,
+    pub from: Vec<Place>,
+    /// The congestion control of both directions.
+    pub ccid: Ccid,
     /// Freeze while there is no route.
-    pub(in crate::commands) freezes: bool,
+    pub freezes: bool,
     /// Follow the route to another address without freezing.
-    pub(in crate::commands) follows: bool,
+    pub follows: bool,
     /// The paths to use at a time; none: that of the system's route.
-    pub(in crate::commands) paths: Vec<PathSpec>,
-    pub(in crate::commands) security: ClientSecurityArgs,
+    pub paths: Vec<PathSpec>,
+    /// Outages that the program knows of: it freezes before them.
+    pub outages: Outages,
+    /// Keys, and what is to happen without.
+    pub protection: Protection,
 }
 
-/// Runs the near end until it is interrupted.
+/// Runs the near end until it is stopped: after a lost connection, it connects again.
 ///
 /// # Errors
-/// A port, a key or the output cannot be used.
-pub(in crate::commands) async fn connect(near: Near) -> Result<(), Failure> {
-    let mut interrupt = Interrupt::listen_as_service()?;
+/// [`Refused`](crate::Refused): a setting cannot be used. A port cannot be bound, or the observer has returned an error.
+pub async fn connect(near: Near, observer: Observer, mut stop: Stop) -> anyhow::Result<()> {
+    few("from", &near.from)?;
+    if !near.paths.is_empty() {
+        check(&near.paths)?;
+    }
     let name = near.host.or_port(DCCP_UDP_PORT);
-    // The name may be unknown as yet, as while the host starts.
-    let resolved = resolve(&name, DCCP_UDP_PORT).await;
-    let is_local = resolved.is_ok_and(|all| all.iter().all(|at| is_loopback(at.ip())));
-    let security = near.security.client(name.host(), name.port().unwrap_or(DCCP_UDP_PORT), is_local)?;
     let near_ports = NearPorts::bind(&near.from, near.options.flows).await?;
-    let addresses: Vec<_> = near_ports.addresses()?.iter().map(ToString::to_string).collect();
+    let addresses = near_ports.addresses()?;
     let mut ports = Ports::Near(near_ports);
     let status = Status::of_one(ports.ledger().clone());
-    let mut lines = Lines::new(near.options.json, near.options.interval, false);
-    note_small_buffers();
-    lines.waiting(&format!("datagrams at UDP {} go to {name}", addresses.join(", ")))?;
+    let mut lines = Lines::new(observer, near.options.interval, false);
+    small_buffers().map_or(Ok(()), |text| lines.notify(&Notice::Warning(&text)))?;
+    lines.notify(&Notice::Taking { at: &addresses, host: &name })?;
     if let Some(at) = near.options.http {
-        let at = http::serve(at, status.clone()).await?;
-        lines.waiting(&format!("state at http://{at}/"))?;
+        lines.notify(&Notice::Http(http::serve(at, status.clone()).await?))?;
     }
-    service::ready();
+    lines.notify(&Notice::Serving)?;
     let mut retry = FIRST_RETRY;
     loop {
         let opened = tokio::select! {
-            opened = open_any(&near, &security) => opened,
-            () = interrupt.raised() => return Err(Failure::Interrupted),
+            opened = open_any(&near) => opened,
+            () = stop.raised() => return Ok(()),
         };
         let (link, at, paths) = match opened {
             Ok(opened) => opened,
             Err(error) => {
-                lines.ended(&format!("{error:#}"))?;
+                lines.notify(&Notice::Ended(&format!("{error:#}")))?;
                 tokio::select! {
                     () = sleep(retry) => {}
-                    () = interrupt.raised() => return Err(Failure::Interrupted),
+                    () = stop.raised() => return Ok(()),
                 }
                 retry = (retry * 2).min(LAST_RETRY);
                 continue;
@@ -97,55 +99,49 @@ pub(in crate::commands) async fn connect(near: Near) -> Result<(), Failure> {
         let mut engine = Engine::new(&link, &mut ports, &near.options, &status);
         // No other connection takes the place of this one.
         let (_never, replaced) = oneshot::channel();
-        let ending = engine.run(&mut lines, &mut interrupt, watch, replaced).await?;
+        let ending = engine.run(&mut lines, &mut stop, watch, replaced).await?;
         // From now on there is no connection, also for the ledger.
         drop(engine);
         match ending {
-            Ending::Interrupted => {
+            Ending::Stopped => {
                 close(&link).await;
-                lines.end()?;
-                return Err(Failure::Interrupted);
+                lines.notify(&Notice::Ended("interrupted"))?;
+                return Ok(());
             }
-            Ending::Over(error) => lines.ended(&over(&error))?,
+            Ending::Over(error) => lines.notify(&Notice::Ended(&over(&error)))?,
             Ending::Replaced => {}
         }
         // An end that accepts and ends connections at once is not asked all the time.
         tokio::select! {
             () = sleep(FIRST_RETRY) => {}
-            () = interrupt.raised() => return Err(Failure::Interrupted),
+            () = stop.raised() => return Ok(()),
         }
     }
 }
 
 /// Opens a connection to whichever address of the other end answers first.
-async fn open_any(
-    near: &Near,
-    security: &ClientSecurity,
-) -> anyhow::Result<(Link, SocketAddr, Option<Paths>)> {
+async fn open_any(near: &Near) -> anyhow::Result<(Link, SocketAddr, Option<Paths>)> {
     // The name may have other addresses by now.
     let addresses = resolve(&near.host, DCCP_UDP_PORT).await?;
     let is_local = addresses.iter().all(|at| is_loopback(at.ip()));
-    if security.security.is_none() && !near.security.both.is_insecure() && !is_local {
-        return Err(anyhow!(required(near.host.host())));
+    if near.protection.security.is_none() && !near.protection.is_plaintext_allowed && !is_local {
+        bail!("data to {} would not be encrypted: it is another host now", near.host.host());
     }
-    let opened = connect_any(&addresses, |at| open(near, security, at)).await;
+    let opened = connect_any(&addresses, |at| open(near, at)).await;
     let (at, (link, paths)) = opened.map_err(joined)?;
-    security.established(link.peer())?;
+    near.protection.check(link.peer())?;
     Ok((link, at, paths))
 }
 
 /// Opens a connection to that address.
-async fn open(
-    near: &Near,
-    security: &ClientSecurity,
-    at: SocketAddr,
-) -> anyhow::Result<(Link, Option<Paths>)> {
-    let ccid = Ccid(near.ccid);
-    let mut config =
-        config(security.security.is_some(), near.options.restart).sender_ccids([ccid]).receiver_ccids([ccid]);
+async fn open(near: &Near, at: SocketAddr) -> anyhow::Result<(Link, Option<Paths>)> {
+    let ccid = near.ccid;
+    let mut config = config(near.protection.security.is_some(), near.options.restart)
+        .sender_ccids([ccid])
+        .receiver_ccids([ccid]);
     if !near.paths.is_empty() {
         config.receive.reorder_delay = Some(ACROSS_PATHS).filter(|_| near.options.latency.is_none());
-        let setup = Setup::new(config, security.security.clone()).with_latency(near.options.latency);
+        let setup = Setup::new(config, near.protection.security.clone()).with_latency(near.options.latency);
         let scheduler = near.options.scheduler;
         let options = HostOptions::default().dscp(near.options.dscp);
         let setup = setup.over_paths([], several_paths(scheduler));
@@ -158,7 +154,7 @@ async fn open(
             })?;
         return Ok((Link::several(socket, scheduler), Some(paths)));
     }
-    let setup = Setup::new(config, security.security.clone()).with_latency(near.options.latency);
+    let setup = Setup::new(config, near.protection.security.clone()).with_latency(near.options.latency);
     let options = SocketOptions::default().dscp(near.options.dscp);
     let opening = timeout(ANSWER_TIME, Socket::connect_with(at, DCCP_PORT, setup, options));
     let socket = opening
@@ -177,14 +173,15 @@ fn watch(
     paths: Option<Paths>,
 ) -> anyhow::Result<Watch> {
     let (Some(mut paths), Link::Several { socket, .. }) = (paths, link) else {
-        return Ok(Watch::Link(Box::new(Follow::start(at, near.freezes, near.follows)?)));
+        return Ok(Watch::Link(Box::new(Follow::start(at, near.freezes, near.follows, &near.outages)?)));
     };
     if !socket.is_multipath() {
-        lines.warn(&format!("{at} does not take part in MP-DCCP: one path is used"));
+        let text = format!("{at} does not take part in MP-DCCP: one path is used");
+        lines.notify(&Notice::Warning(&text))?;
         return Ok(Watch::Events);
     }
     for line in paths.join_all(socket) {
-        lines.path(&line)?;
+        lines.notify(&Notice::Path(&line))?;
     }
     Ok(Watch::Paths(Box::new(paths)))
 }

@@ -20,22 +20,22 @@ macro_rules! reasons {
         /// The reason why a datagram did not reach the program for which it was meant.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
         #[repr(u8)]
-        pub(crate) enum Reason {
+        pub enum Reason {
             $($(#[doc = $doc])+ $variant,)+
         }
 
         impl Reason {
             /// All reasons, in the order of the way of a datagram.
-            pub(crate) const ALL: &[Self] = &[$(Self::$variant,)+];
+            pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
             /// The name in all outputs for programs.
-            pub(crate) const fn name(self) -> &'static str {
+            pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
                 }
             }
             /// The name in lines.
-            pub(crate) fn text(self) -> String {
+            pub fn text(self) -> String {
                 self.name().replace('_', " ")
             }
         }
@@ -78,17 +78,19 @@ reasons! {
 
 /// Numbers of lost datagrams, by reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Losses([u64; REASONS]);
+pub struct Losses([u64; REASONS]);
 
 impl Losses {
-    pub(crate) fn sum(&self) -> u64 {
+    /// All of them.
+    pub fn sum(&self) -> u64 {
         self.0.iter().sum()
     }
     /// The reasons that occurred, with their numbers.
-    pub(crate) fn occurred(&self) -> impl Iterator<Item = (Reason, u64)> {
+    pub fn occurred(&self) -> impl Iterator<Item = (Reason, u64)> {
         self.all().filter(|(_, count)| *count > 0)
     }
-    pub(crate) fn all(&self) -> impl Iterator<Item = (Reason, u64)> {
+    /// All reasons, with their numbers.
+    pub fn all(&self) -> impl Iterator<Item = (Reason, u64)> {
         Reason::ALL.iter().map(|reason| (*reason, self[*reason]))
     }
 }
@@ -124,17 +126,18 @@ impl Serialize for Losses {
 
 /// The datagrams of one direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub(crate) struct Account {
+pub struct Account {
     /// Those that programs have sent.
-    pub(crate) sent: u64,
+    pub sent: u64,
     /// Those that were passed to the other end's programs.
-    pub(crate) delivered: u64,
-    pub(crate) lost: Losses,
+    pub delivered: u64,
+    /// Those that did not reach a program.
+    pub lost: Losses,
 }
 
 impl Account {
     /// Those of which neither is known yet.
-    pub(crate) fn under_way(&self) -> u64 {
+    pub fn under_way(&self) -> u64 {
         self.sent.saturating_sub(self.delivered + self.lost.sum())
     }
 }
@@ -163,20 +166,23 @@ impl AddAssign for Account {
 
 /// Both directions, and bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub(crate) struct Sums {
-    /// Datagrams of local programs that have left, and their bytes.
-    pub(crate) datagrams_sent: u64,
-    pub(crate) bytes_sent: u64,
-    /// Datagrams of the peer's programs that have arrived, and their bytes.
-    pub(crate) datagrams_received: u64,
-    pub(crate) bytes_received: u64,
+pub struct Sums {
+    /// Datagrams of local programs that have left.
+    pub datagrams_sent: u64,
+    /// Their bytes.
+    pub bytes_sent: u64,
+    /// Datagrams of the peer's programs that have arrived.
+    pub datagrams_received: u64,
+    /// Their bytes.
+    pub bytes_received: u64,
     /// Frames of which a datagram was dropped here.
-    pub(crate) dropped_frames: u64,
+    pub dropped_frames: u64,
     /// Datagrams of the peer that were not authentic, or came twice.
-    pub(crate) forged: u64,
-    /// From local programs to those of the peer, and back.
-    pub(crate) to_peer: Account,
-    pub(crate) from_peer: Account,
+    pub forged: u64,
+    /// From local programs to those of the peer.
+    pub to_peer: Account,
+    /// From programs of the peer to local ones.
+    pub from_peer: Account,
 }
 
 impl AddAssign for Sums {

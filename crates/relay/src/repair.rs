@@ -7,7 +7,7 @@ use whimbrel_net::RepairCounts;
 
 /// Counters of repair, in datagrams unless stated otherwise.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub(super) struct RepairView {
+pub struct RepairView {
     /// Repeats that this end sent.
     repeats_sent: u64,
     /// Coded packets that this end sent.

@@ -7,9 +7,10 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 /// Bytes that precede a datagram on the connection: the port's number, and the flow's at this port.
 pub(crate) const HEADER: usize = 2;
-/// The most ports, and flows of a connection.
-pub(crate) const MAX_PORTS: usize = 64;
-pub(crate) const MAX_FLOWS: usize = 255;
+/// The most ports of a connection.
+pub const MAX_PORTS: usize = 64;
+/// The most flows of a connection.
+pub const MAX_FLOWS: usize = 255;
 
 /// A flow: the port's number, and its own at this port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -16,7 +16,7 @@ use super::encoder::{EncoderRate, Room};
 use super::feedback::Feedback;
 use super::follow::{Change, Follow};
 use super::link::{Link, View};
-use super::output::{Figures, Lines};
+use super::notices::{Lines, Measured, Notice};
 use super::pace::Pace;
 use super::paths::{self, PathChange, Paths};
 use super::ports::Ports;
@@ -25,7 +25,7 @@ use crate::edge::carriage::{Arrival, Carriage, Delivery, Handed};
 use crate::edge::flow::{Flow, HEADER};
 use crate::edge::flow_kind::Announcement;
 use crate::edge::local_socket::OWN_SSRC;
-use crate::interrupt::Interrupt;
+use crate::stop::Stop;
 
 /// Datagrams moved in one direction before the other has its turn.
 const BATCH: usize = 32;
@@ -37,8 +37,8 @@ const RECORD: f64 = 22.0;
 
 /// The end of one connection.
 pub(super) enum Ending {
-    /// Ctrl-C was pressed.
-    Interrupted,
+    /// The program asks for it.
+    Stopped,
     /// The connection is over.
     Over(NetError),
     /// A newer connection takes its place.
@@ -93,7 +93,7 @@ impl<'a> Engine<'a> {
     pub(super) async fn run(
         &mut self,
         lines: &mut Lines,
-        interrupt: &mut Interrupt,
+        stop: &mut Stop,
         mut watch: Watch,
         mut replaced: oneshot::Receiver<()>,
     ) -> anyhow::Result<Ending> {
@@ -141,15 +141,15 @@ impl<'a> Engine<'a> {
                 change = watch.next(link) => {
                     pace.mark();
                     for line in Box::pin(watch.apply(change?, link)).await {
-                        lines.path(&line)?;
+                        lines.notify(&Notice::Path(&line))?;
                     }
                     // What has ended is not left in the state for programs.
                     self.update(lines);
                 }
                 _ = &mut replaced => return Ok(Ending::Replaced),
-                () = interrupt.raised() => {
+                () = stop.raised() => {
                     self.report(lines)?;
-                    return Ok(Ending::Interrupted);
+                    return Ok(Ending::Stopped);
                 }
             }
         }
@@ -194,7 +194,9 @@ impl<'a> Engine<'a> {
         if let Some(program) = self.ports.settle()
             && !std::mem::replace(&mut self.is_told, true)
         {
-            lines.warn(&format!("nothing listens at {program}: what is sent to it is lost"));
+            // A program that no longer takes reports ends with the next line.
+            let text = format!("nothing listens at {program}: what is sent to it is lost");
+            let _ = lines.notify(&Notice::Warning(&text));
         }
         let view = self.link.view();
         self.carriage.update(now, view.as_ref().map(|view| view.observed));
@@ -237,10 +239,10 @@ impl<'a> Engine<'a> {
         self.link.shrink();
     }
 
-    fn figures(&self, view: &View) -> Figures {
+    fn figures(&self, view: &View) -> Measured {
         let ledger = self.carriage.ledger();
         let delay = view.rtt.map(|rtt| self.carriage.average_wait() + rtt.as_secs_f64() / 2.0);
-        Figures { sums: ledger.sums(), delay, has_reports: ledger.has_reports() }
+        Measured { sums: ledger.sums(), delay, has_reports: ledger.has_reports() }
     }
 
     /// The rate for encoders, in bit/s: what the path carries in time, less headers and repair.
@@ -257,7 +259,7 @@ impl<'a> Engine<'a> {
     fn state(&self, view: View, encoder_rate_bps: Option<f64>) -> Connection {
         let allowed = view.allowed_rate_bps;
         let key = self.link.peer();
-        let Figures { sums, delay, has_reports } = self.figures(&view);
+        let Measured { sums, delay, has_reports } = self.figures(&view);
         let queue = self.carriage.queue();
         Connection {
             peer: self.peer,
@@ -303,7 +305,7 @@ pub(super) async fn close(link: &Link) {
 
 /// The changes below a connection that its end follows.
 #[derive(Debug)]
-pub(in crate::commands) enum Watch {
+pub(crate) enum Watch {
     /// The route of a connection over one path.
     Link(Box<Follow>),
     /// The interfaces of a connection over several paths.
@@ -313,7 +315,7 @@ pub(in crate::commands) enum Watch {
 }
 
 /// A change below a connection.
-pub(in crate::commands) enum Below {
+pub(crate) enum Below {
     Link(Change),
     Paths(PathChange),
     Event(MultipathEvent),
@@ -326,7 +328,7 @@ impl Watch {
     ///
     /// # Errors
     /// The link or the interfaces cannot be followed any more.
-    pub(in crate::commands) async fn next(&mut self, link: &Link) -> anyhow::Result<Below> {
+    pub(crate) async fn next(&mut self, link: &Link) -> anyhow::Result<Below> {
         match (self, link) {
             (Self::Link(follow), Link::Single(socket)) => {
                 Box::pin(follow.next(socket)).await.map(Below::Link)
@@ -347,7 +349,7 @@ impl Watch {
         }
     }
     /// Applies a change. Returns lines about it.
-    pub(in crate::commands) async fn apply(&mut self, change: Below, link: &Link) -> Vec<String> {
+    pub(crate) async fn apply(&mut self, change: Below, link: &Link) -> Vec<String> {
         match (self, change, link) {
             (Self::Link(follow), Below::Link(change), Link::Single(socket)) => {
                 follow.apply(change, socket).await;

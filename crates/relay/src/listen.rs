@@ -14,34 +14,38 @@ use whimbrel_units::Duration;
 
 use super::engine::{Ending, Engine, Watch, close};
 use super::link::Link;
-use super::output::Lines;
+use super::notices::{Lines, Notice, Observer};
 use super::ports::{FarPorts, Ports};
 use super::status::Status;
-use super::{ACROSS_PATHS, DCCP_PORT, Options, config, http, several_paths};
-use crate::accept::allow_descriptors;
-use crate::edge::address::{Place, Program};
-use crate::edge::local_socket::note_small_buffers;
-use crate::exit::Failure;
-use crate::interrupt::Interrupt;
-use crate::quantity::accepted_ccids;
-use crate::security::{SecurityArgs, is_loopback};
-use crate::service;
+use super::{ACROSS_PATHS, DCCP_PORT, Options, Protection, accepted_ccids, config, few, http, several_paths};
+use crate::edge::address::{Place, Program, is_loopback};
+use crate::edge::local_socket::small_buffers;
+use crate::stop::Stop;
 
 /// Connections beyond those that are served: handshakes, and connections whose place others have taken.
 const REPLACED: usize = 2048;
 
 /// The far end of a relay.
-pub(in crate::commands) struct Far {
-    pub(in crate::commands) options: Options,
+#[derive(Debug)]
+pub struct Far {
+    /// What both ends have.
+    pub options: Options,
     /// The programs that take the datagrams, by port.
-    pub(in crate::commands) to: Vec<Place>,
-    pub(in crate::commands) bind: Option<SocketAddr>,
-    pub(in crate::commands) lda: Option<Scheme>,
-    pub(in crate::commands) reorder: Option<Duration>,
+    pub to: Vec<Place>,
+    /// The address to listen at; by default, any of either family, or of IPv4 if there is no IPv6.
+    pub bind: Option<SocketAddr>,
+    /// A socket that is bound already, such as that of a service manager; `bind` has no effect then.
+    pub socket: Option<std::net::UdpSocket>,
+    /// Distinguishes losses on a radio from those of congestion.
+    pub lda: Option<Scheme>,
+    /// Longest time for which a datagram waits for earlier ones; by default, only those of several paths do.
+    pub reorder: Option<Duration>,
     /// Connections at a time.
-    pub(in crate::commands) max_peers: usize,
-    pub(in crate::commands) one_off: bool,
-    pub(in crate::commands) security: SecurityArgs,
+    pub max_peers: usize,
+    /// End with the first connection.
+    pub one_off: bool,
+    /// Keys, and what is to happen without.
+    pub protection: Protection,
 }
 
 /// A connection that is served.
@@ -69,17 +73,16 @@ fn shared_key(old: &Served, new: SocketAddr) -> Option<String> {
     })
 }
 
-/// Runs the far end until it is interrupted, or its only connection has ended.
+/// Runs the far end until it is stopped, or its only connection has ended. Without keys, and unless plaintext is allowed, it serves the
+/// relays of this host alone.
 ///
 /// # Errors
-/// A port, a key or the output cannot be used.
-pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
-    let mut interrupt = Interrupt::listen_as_service()?;
-    allow_descriptors();
-    let security = far.security.server()?;
+/// [`Refused`](crate::Refused): a setting cannot be used. A port cannot be bound, or the observer has returned an error.
+pub async fn listen(mut far: Far, observer: Observer, mut stop: Stop) -> anyhow::Result<()> {
+    few("to", &far.to)?;
+    let security = far.protection.security.clone();
     let is_secured = security.is_some();
-    // Without a key, only this host's relays are served.
-    let local_only = !is_secured && !far.security.is_insecure();
+    let local_only = !is_secured && !far.protection.is_plaintext_allowed;
     let mut config = config(is_secured, far.options.restart)
         .sender_ccids(accepted_ccids())
         .receiver_ccids(accepted_ccids());
@@ -95,34 +98,20 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
     }
     let programs: Arc<[Program]> = programs.into();
     let key = security.as_ref().map(|security| security.fingerprint());
-    let listener =
-        bind(&far, Setup::new(config, security.clone()).with_latency(far.options.latency), local_only)
-            .await?;
+    let setup = Setup::new(config, security.clone()).with_latency(far.options.latency);
+    let listener = bind(&mut far, setup, local_only).await?;
     let scheduler = far.options.scheduler;
     let over_paths = Setup::new(over_paths, security).with_latency(far.options.latency);
     listener.listen(DCCP_PORT, over_paths.over_paths([], several_paths(scheduler)))?;
-    note_small_buffers();
     let status = Status::default();
-    let lines = Lines::new(far.options.json, far.options.interval, far.max_peers > 1);
-    let targets: Vec<_> = far.to.iter().map(ToString::to_string).collect();
-    lines.waiting(&format!(
-        "listening at UDP {}; datagrams go to {}",
-        listener.local(),
-        targets.join(", ")
-    ))?;
-    match key {
-        Some(key) => lines.waiting(&format!("encrypted; this end's key is {key}"))?,
-        None if local_only => lines.waiting(
-            "not encrypted, and for this host only: --secret-file, --peer-fingerprint or --insecure-plaintext admit others",
-        )?,
-        None => lines.waiting("not encrypted")?,
-    }
+    let lines = Lines::new(observer, far.options.interval, far.max_peers > 1);
+    small_buffers().map_or(Ok(()), |text| lines.notify(&Notice::Warning(&text)))?;
+    lines.notify(&Notice::Listening { at: listener.local(), to: &far.to, key, local_only })?;
     if let Some(at) = far.options.http {
-        let at = http::serve(at, status.clone()).await?;
-        lines.waiting(&format!("state at http://{at}/"))?;
+        lines.notify(&Notice::Http(http::serve(at, status.clone()).await?))?;
     }
     let options = Arc::new(far.options.clone());
-    service::ready();
+    lines.notify(&Notice::Serving)?;
     let mut served: Vec<Served> = Vec::new();
     let mut running = JoinSet::new();
     let mut next_id = 0;
@@ -139,7 +128,7 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
                 let old = served.iter().position(|each| key.is_some() && each.key == key);
                 let (is_successor, from) = (old.is_some(), link.remote());
                 if let Some(warning) = old.and_then(|old| shared_key(&served[old], from)) {
-                    lines.warn(&warning);
+                    lines.notify(&Notice::Warning(&warning))?;
                 }
                 if let Some(old) = old.or((served.len() >= far.max_peers).then_some(0)) {
                     let _ = served.remove(old).replace.send(());
@@ -148,7 +137,7 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
                 served.push(Served { id: next_id, key, from: from.ip(), is_successor, replace });
                 let ports = Ports::Far(FarPorts::new(programs.clone(), options.flows));
                 running.spawn(serve(
-                    next_id, link, ports, options.clone(), status.clone(), lines.clone(), interrupt.clone(), replaced,
+                    next_id, link, ports, options.clone(), status.clone(), lines.clone(), stop.clone(), replaced,
                 ));
                 next_id += 1;
             }
@@ -158,22 +147,19 @@ pub(in crate::commands) async fn listen(far: Far) -> Result<(), Failure> {
                 if is_interrupted {
                     // The others close as well, at the same time.
                     while running.join_next().await.is_some() {}
-                    return Err(Failure::Interrupted);
+                    return Ok(());
                 }
                 if far.one_off {
                     return Ok(());
                 }
             }
-            () = interrupt.raised(), if running.is_empty() => return Err(Failure::Interrupted),
+            () = stop.raised(), if running.is_empty() => return Ok(()),
         }
     }
 }
 
 /// The next connection, over one path or over several.
-pub(in crate::commands) async fn accept(
-    listener: &Listener,
-    scheduler: SchedulerKind,
-) -> Result<Link, NetError> {
+pub(crate) async fn accept(listener: &Listener, scheduler: SchedulerKind) -> Result<Link, NetError> {
     let socket = listener.accept().await?;
     Ok(if socket.paths().is_some() { Link::several(socket, scheduler) } else { Link::Single(socket) })
 }
@@ -190,21 +176,21 @@ fn serve(
     options: Arc<Options>,
     status: Status,
     mut lines: Lines,
-    mut interrupt: Interrupt,
+    mut stop: Stop,
     replaced: oneshot::Receiver<()>,
 ) -> impl Future<Output = anyhow::Result<(u64, bool)>> + Send {
     async move {
         lines.connected(link.remote(), link.peer(), &ports.ledger().sums())?;
         let mut engine = Engine::new(&link, &mut ports, &options, &status);
-        match engine.run(&mut lines, &mut interrupt, Watch::Events, replaced).await? {
-            Ending::Interrupted => {
+        match engine.run(&mut lines, &mut stop, Watch::Events, replaced).await? {
+            Ending::Stopped => {
                 close(&link).await;
-                lines.end()?;
+                lines.notify(&Notice::Ended("interrupted"))?;
                 return Ok((id, true));
             }
-            Ending::Over(error) => lines.ended(&error.chain())?,
+            Ending::Over(error) => lines.notify(&Notice::Ended(&error.chain()))?,
             Ending::Replaced => {
-                lines.ended("another sender has connected")?;
+                lines.notify(&Notice::Ended("another sender has connected"))?;
                 link.abort();
             }
         }
@@ -213,7 +199,7 @@ fn serve(
 }
 
 /// Listens at the socket of the service manager or at the requested address, by default at any address of either family, or of IPv4 if there is no IPv6.
-async fn bind(far: &Far, setup: Setup, local_only: bool) -> Result<Listener, Failure> {
+async fn bind(far: &mut Far, setup: Setup, local_only: bool) -> anyhow::Result<Listener> {
     let port = whimbrel_net::DCCP_UDP_PORT;
     let most = far.max_peers + REPLACED;
     let limits = EndpointConfig::default();
@@ -222,11 +208,7 @@ async fn bind(far: &Far, setup: Setup, local_only: bool) -> Result<Listener, Fai
         .max_accepted(most.max(limits.max_accepted))
         .max_accepted_per_source(most.max(limits.max_accepted_per_source));
     let options = HostOptions::default().dscp(far.options.dscp).endpoint(limits);
-    if let Some(socket) = service::socket()? {
-        if let Some(at) = far.bind {
-            let message = format!("--bind {at}: the service manager has bound a socket already");
-            return Err(Failure::Usage(message));
-        }
+    if let Some(socket) = far.socket.take() {
         return Ok(Listener::from_std(socket, DCCP_PORT, setup, options).await?);
     }
     let bind = |at: SocketAddr| {

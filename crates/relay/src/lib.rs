@@ -1,0 +1,249 @@
+//! Relays: the datagrams of other programs, such as a camera's RTP, over one encrypted DCCP connection.
+//!
+//! The near end ([`connect`]) takes datagrams at ports of its host and connects to the far end ([`listen`]), which passes them to programs
+//! there; what these answer takes the way back. All flows share a connection, so that they share one handshake, one estimate of the path
+//! and one queue, in which the oldest frame is dropped whichever flow it is of. [`pipe`] carries the datagrams of this process itself.
+//! `whimbrel relay`, `whimbrel carry` and `whimbrel pipe` are these functions with options and output.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use whimbrel_relay::{Near, Notice, Options, Protection, Stop};
+//!
+//! # async fn run() -> anyhow::Result<()> {
+//! let near = Near {
+//!     options: Options::default(),
+//!     host: "viewer.example:6511".parse()?,
+//!     from: vec!["127.0.0.1:5004".parse::<std::net::SocketAddr>()?.into()],
+//!     ccid: whimbrel_net::Ccid::TFRC,
+//!     freezes: false,
+//!     follows: false,
+//!     paths: Vec::new(),
+//!     outages: tokio::sync::broadcast::channel(1).0,
+//!     protection: Protection { is_plaintext_allowed: true, ..Protection::default() },
+//! };
+//! let observer = Arc::new(|_, notice: &Notice<'_>| {
+//!     if let Notice::Figures(figures) = notice {
+//!         println!("{} datagrams delivered", figures.sums.to_peer.delivered);
+//!     }
+//!     Ok(())
+//! });
+//! let (end, stop) = Stop::new();
+//! tokio::spawn(async move {
+//!     tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+//!     end.send_replace(true);
+//! });
+//! whimbrel_relay::connect(near, observer, stop).await
+//! # }
+//! ```
+
+pub mod accept;
+mod arrivals;
+mod connect;
+mod edge;
+mod encoder;
+mod engine;
+mod feedback;
+mod follow;
+mod http;
+mod link;
+mod listen;
+mod notices;
+mod pace;
+mod paths;
+pub mod pipe;
+mod ports;
+mod repair;
+mod status;
+mod stop;
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use thiserror::Error;
+use whimbrel_net::multipath::{MultipathConfig, SchedulerKind};
+use whimbrel_net::{
+    Ccid, CcidPreference, Config, Dscp, Fingerprint, MobilityConfig, OverflowPolicy, PathChange, Registry,
+    Restart, Security, SendQueueConfig, ServiceCode, TimerConfig,
+};
+use whimbrel_rtp::Codec;
+use whimbrel_units::Duration;
+
+pub use connect::{Near, connect};
+pub use edge::address;
+pub use edge::flow::{MAX_FLOWS, MAX_PORTS};
+pub use edge::ledger::{Account, Losses, Reason, Sums};
+pub use edge::parts::Room;
+pub use follow::{Outage, Outages, next_outage};
+pub use link::{PathState, PathView};
+pub use listen::{Far, listen};
+pub use notices::{Figures, Notice, Observer};
+pub use paths::PathSpec;
+pub use repair::RepairView;
+pub use stop::Stop;
+
+/// The DCCP port behind the UDP port.
+const DCCP_PORT: u16 = 5004;
+/// The Service Codes, in the clear and with DTLS (RFC 5238, Section 3.6).
+const SERVICE_CODES: [&str; 2] = ["wrly", "wrls"];
+/// Silence after which the other end counts as dead.
+const IDLE_LIMIT: Duration = Duration::from_secs(30);
+/// Datagrams in DCCP's own queue: few, as the relay's queue decides what is sent next.
+const QUEUE: usize = 4;
+/// Longest time for which a datagram waits for earlier ones from a slower path, unless another is set.
+const ACROSS_PATHS: Duration = Duration::from_millis(150);
+
+/// What a user has set and cannot be used.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct Refused(pub String);
+
+/// Checks the key of the other end once a connection is established; an error ends the connection.
+pub type KeyCheck = Arc<dyn Fn(Option<Fingerprint>) -> anyhow::Result<()> + Send + Sync>;
+
+/// Keys, and what is to happen without.
+#[derive(Clone, Default)]
+pub struct Protection {
+    /// Keys of this end, and those that it trusts; `None`: data travel in the clear.
+    pub security: Option<Security>,
+    /// Data may travel in the clear to other hosts than this one.
+    pub is_plaintext_allowed: bool,
+    /// For a near end.
+    pub key_check: Option<KeyCheck>,
+}
+
+impl fmt::Debug for Protection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Protection").field("is_secured", &self.security.is_some()).finish_non_exhaustive()
+    }
+}
+
+impl Protection {
+    fn check(&self, peer: Option<Fingerprint>) -> anyhow::Result<()> {
+        self.key_check.as_ref().map_or(Ok(()), |check| check(peer))
+    }
+}
+
+/// Options of both ends of a relay.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Age at which a datagram is not worth sending.
+    pub stale: Duration,
+    /// Lost datagrams are repaired within this time; `None`: none are.
+    pub latency: Option<Duration>,
+    /// Restart of the rate after a freeze; `None` for the default.
+    pub restart: Option<Restart>,
+    /// The codec of the videos, if it is known.
+    pub video: Option<Codec>,
+    /// Tell encoders the rate by RTCP.
+    pub remb: bool,
+    /// Identifier of the extension with transport-wide sequence numbers, whose arrivals are reported.
+    pub transport_cc: Option<u8>,
+    /// The most flows.
+    pub flows: usize,
+    /// Address at which the state is served.
+    pub http: Option<SocketAddr>,
+    /// DSCP of the packets that this end sends.
+    pub dscp: Dscp,
+    /// Chooses the paths of this end's datagrams in a multipath connection.
+    pub scheduler: SchedulerKind,
+    /// Time between two figures.
+    pub interval: Duration,
+    /// The room for incomplete datagrams of all connections.
+    pub room: Room,
+}
+
+impl Options {
+    /// The latency of repair, unless another is set.
+    pub const LATENCY: Duration = Duration::from_millis(150);
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            stale: Self::LATENCY,
+            latency: Some(Self::LATENCY),
+            restart: None,
+            video: None,
+            remb: false,
+            transport_cc: None,
+            flows: 64,
+            http: None,
+            dscp: Dscp::DEFAULT,
+            scheduler: SchedulerKind::default(),
+            interval: Duration::from_secs(1),
+            room: Room::default(),
+        }
+    }
+}
+
+/// The congestion controls of relays: the standard CCIDs, and the experiments but CCID 250.
+pub fn mechanisms() -> Registry {
+    Registry::default().with_window_laws().with_delay_aware()
+}
+
+/// The CCIDs that a far end accepts, in order of preference. The near end chooses by offering one.
+pub fn accepted_ccids() -> CcidPreference {
+    let standard = [Ccid::TFRC, Ccid::TCP_LIKE, Ccid::TFRC_SP];
+    let is_other = move |ccid: &Ccid| !standard.contains(ccid);
+    let others: Vec<Ccid> = mechanisms().ccids().filter(is_other).collect();
+    standard.into_iter().chain(others).collect()
+}
+
+/// The configuration of an end that takes part in handovers.
+pub fn willing(config: Config) -> Config {
+    let mobility = Some(MobilityConfig::default().on_move(PathChange::Keep));
+    let freeze = config.freeze.offer(true);
+    config.freeze(freeze).mobility(mobility)
+}
+
+/// The configuration that both ends share.
+fn configured(service_code: &str, restart: Option<Restart>, queue: SendQueueConfig) -> Config {
+    let mut config = willing(
+        Config::default()
+            .ccids(mechanisms())
+            .service_code(ServiceCode::from_letters(service_code).unwrap_or_default())
+            .send_queue(queue.overflow(OverflowPolicy::Refuse))
+            .timers(TimerConfig::default().idle(Some(IDLE_LIMIT))),
+    );
+    if let Some(rule) = restart {
+        config.freeze.restart = rule;
+    }
+    config
+}
+
+fn config(is_secured: bool, restart: Option<Restart>) -> Config {
+    let queue = SendQueueConfig::default().max_datagrams(QUEUE);
+    configured(SERVICE_CODES[usize::from(is_secured)], restart, queue)
+}
+
+/// The configuration of a multipath connection.
+fn several_paths(scheduler: SchedulerKind) -> MultipathConfig {
+    MultipathConfig::default().scheduler(scheduler).orphan_timeout(IDLE_LIMIT)
+}
+
+/// A port is one byte on the connection.
+fn few(what: &str, places: &[address::Place]) -> Result<(), Refused> {
+    match places.len() {
+        0..=MAX_PORTS => Ok(()),
+        n => Err(Refused(format!("--{what}: {n} ports, expected {MAX_PORTS} at most"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_take_part_in_handovers_and_keep_the_rate_of_the_old_path() {
+        let config = config(false, None);
+        assert!(config.freeze.offer);
+        assert_eq!(config.mobility.map(|mobility| mobility.on_move), Some(PathChange::Keep));
+    }
+
+    #[test]
+    fn encrypted_relays_have_a_service_code_of_their_own() {
+        assert_ne!(config(false, None).service_code, config(true, None).service_code);
+        assert_ne!(config(true, None).service_code, ServiceCode::default());
+    }
+}
