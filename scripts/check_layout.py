@@ -31,10 +31,11 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "net": {"units", "wire", "proto", "dtls"},
     "emu": {"units", "lab"},
     "relay": {"units", "rtp", "net"},
+    "measure": {"units", "control", "inspect", "lab", "net", "relay"},
     "inspect": {"units", "wire", "control", "wifi"},
     "fuzzing": {"units", "wire", "proto", "rtp", "wifi", "inspect", "dtls", "lab", "emu"},
     "capi": {"net"},
-    "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect", "rtp", "relay"},
+    "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect", "rtp", "relay", "measure"},
     "python": {"units", "control", "lab", "net", "cli"},
 }
 SANS_IO = ("units", "wire", "control", "proto", "rtp", "repair", "wifi", "netsim")

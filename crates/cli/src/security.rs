@@ -71,11 +71,6 @@ pub(crate) struct ClientSecurity {
 }
 
 impl SecurityArgs {
-    /// `true` if data may travel in the clear to any host.
-    pub(crate) fn is_insecure(&self) -> bool {
-        self.insecure_plaintext
-    }
-
     /// The keys of a server's connections, and what is to happen without.
     ///
     /// # Errors
@@ -177,7 +172,12 @@ impl ClientSecurityArgs {
         // The name may be unknown as yet, as while the host starts.
         let resolved = resolve(host, port).await;
         let is_local = resolved.is_ok_and(|all| all.iter().all(|at| is_loopback(at.ip())));
-        let found = self.client(host.host(), port, is_local)?;
+        self.protection_of(host, is_local)
+    }
+
+    /// As [`ClientSecurityArgs::protection`], of a server that is this host, or not.
+    pub(crate) fn protection_of(&self, host: &HostPort, is_local: bool) -> Result<Protection, Failure> {
+        let found = self.client(host.host(), host.port().unwrap_or(DCCP_UDP_PORT), is_local)?;
         let security = found.security.clone();
         let key_check: KeyCheck = Arc::new(move |peer| found.established(peer));
         Ok(Protection {

@@ -55,6 +55,7 @@ mod ports;
 mod repair;
 mod status;
 mod stop;
+pub mod text;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -119,7 +120,11 @@ impl fmt::Debug for Protection {
 }
 
 impl Protection {
-    fn check(&self, peer: Option<Fingerprint>) -> anyhow::Result<()> {
+    /// Checks the key of the other end of an established connection.
+    ///
+    /// # Errors
+    /// It is refused.
+    pub fn check(&self, peer: Option<Fingerprint>) -> anyhow::Result<()> {
         self.key_check.as_ref().map_or(Ok(()), |check| check(peer))
     }
 }

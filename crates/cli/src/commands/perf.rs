@@ -1,60 +1,36 @@
 //! `whimbrel perf`: measures a real path, like iperf.
-//!
-//! A TCP connection to the same port number carries the control messages (the test's parameters,
-//! interval figures, the final report); the measured datagrams travel beside it.
 
-mod client;
-mod connect;
-mod control;
-mod control_channel;
-mod datagram;
-mod dscp;
 pub(super) mod handover;
-mod limits;
-mod link;
-mod meter;
-mod native;
-mod outcome;
 mod output;
-mod pace;
-mod plan;
-mod sender;
-mod server;
-mod size;
-mod stream;
-mod tcp;
-mod test_client;
-mod test_ports;
-mod udp;
 
 use std::net::SocketAddr;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use whimbrel_lab::traffic::Schedule;
+use whimbrel_measure::perf::{
+    self, Client, DccpUse, Detection, Direction, LARGEST_WRITE, Limits, Load, MAX_SIZE, MIN_SIZE, Native,
+    Plan, Reception, SERVICE_CODE, Server, Times, Transport, Tun, parse_tun, service_code, write_size,
+};
 use whimbrel_net::{Dscp, HostPort, Scheme, ServiceCode};
-use whimbrel_relay::address::{parse_own, parse_server};
+use whimbrel_relay::Protection;
+use whimbrel_relay::address::{is_loopback, parse_own, parse_server};
 use whimbrel_units::{DataRate, Duration};
 
 use crate::exit::Failure;
+use crate::interrupt;
 use crate::quantity::{
     parse_bytes, parse_ccid, parse_delay, parse_rate, parse_seconds, parse_seconds_or_none,
     parse_service_code,
 };
 use crate::security::{ClientSecurityArgs, SecurityArgs};
+use crate::service::allow_descriptors;
+use output::Printer;
 
-/// The DCCP port behind the UDP port (the following ones are for single tests), and the Service Code of perf servers ("perf").
-const DCCP_PORT: u16 = 5001;
-const SERVICE_CODE: &str = "perf";
-/// The Service Code in its place if the data are encrypted: RFC 5238, Section 3.6.
-const SECURED_SERVICE_CODE: &str = "prfs";
-
-/// The Service Code of tests, of which `plain` is asked for, with encryption or without.
-fn service_code(plain: ServiceCode, is_secured: bool) -> ServiceCode {
-    match ServiceCode::from_letters(SECURED_SERVICE_CODE) {
-        Some(secured) if is_secured && Some(plain) == ServiceCode::from_letters(SERVICE_CODE) => secured,
-        _ => plain,
-    }
-}
+/// Application data per datagram, in bytes, unless another size is asked for.
+const DEFAULT_SIZE: u32 = 1200;
+/// Duration of a test, and that of one that ends with its data.
+const DEFAULT_TIME: Duration = Duration::from_secs(10);
+const LONGEST_TEST: Duration = Duration::from_secs(1_000_000);
 
 #[derive(Debug, Args)]
 #[command(
@@ -90,14 +66,14 @@ pub(crate) struct ServerArgs {
     #[arg(long, default_value = SERVICE_CODE, value_parser = parse_service_code)]
     service_code: ServiceCode,
     #[command(flatten)]
-    native: native::NativeArgs,
+    native: NativeArgs,
     /// DSCP of the packets that this end sends: 0 to 63, or a name such as EF, AF41, CS5 or LE (Linux).
     #[arg(long, value_name = "CODEPOINT", default_value_t = Dscp::DEFAULT, hide_default_value = true)]
     dscp: Dscp,
     #[command(flatten)]
     security: SecurityArgs,
     #[command(flatten)]
-    limits: limits::Limits,
+    limits: LimitArgs,
     /// End after one client.
     #[arg(long)]
     one_off: bool,
@@ -134,7 +110,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, default_value = SERVICE_CODE, value_parser = parse_service_code)]
     service_code: ServiceCode,
     #[command(flatten)]
-    native: native::NativeArgs,
+    native: NativeArgs,
     /// Send plain UDP instead (1 Mbit/s unless --rate is given).
     #[arg(long, conflicts_with_all = ["tcp", "native", "tun"])]
     udp: bool,
@@ -154,7 +130,7 @@ pub(crate) struct ClientArgs {
     schedule: Option<Schedule>,
     /// Application data per datagram, in bytes; with --tcp, bytes per write [default: 1200; with --tcp 128 kB, or what arises
     /// in 10 ms at the rate]
-    #[arg(long, short = 'l', value_parser = clap::value_parser!(u32).range(i64::from(plan::MIN_SIZE)..=i64::from(tcp::LARGEST_WRITE)))]
+    #[arg(long, short = 'l', value_parser = clap::value_parser!(u32).range(i64::from(MIN_SIZE)..=i64::from(LARGEST_WRITE)))]
     size: Option<u32>,
     /// Duration of the test, such as 10s or 2min, or a number of seconds [default: 10]
     #[arg(long, short = 't', value_parser = parse_seconds)]
@@ -203,7 +179,7 @@ pub(crate) struct ClientArgs {
     deliver_late: bool,
     /// Loss detection of receivers (CCIDs 3 and 4).
     #[arg(long, value_name = "RULE", default_value = "automatic", conflicts_with_all = ["udp", "tcp"])]
-    loss_detection: plan::Detection,
+    loss_detection: DetectionRule,
     #[command(flatten)]
     handover: handover::HandoverArgs,
     #[command(flatten)]
@@ -238,24 +214,200 @@ fn parse_schedule(path: &str) -> Result<Schedule, String> {
     let is_video = text.lines().next().is_some_and(|header| header.contains("frame"));
     let parsed = if is_video { Schedule::parse_video(&text) } else { Schedule::parse_trace(&text) };
     let schedule = parsed.map_err(|error| error.to_string())?;
-    let fits = (plan::MIN_SIZE..=plan::MAX_SIZE).contains(&schedule.largest());
+    let fits = (MIN_SIZE..=MAX_SIZE).contains(&schedule.largest());
     if fits {
         Ok(schedule)
     } else {
         Err(format!(
             "its largest datagram has {} bytes: expected {} to {}",
             schedule.largest(),
-            plan::MIN_SIZE,
-            plan::MAX_SIZE
+            MIN_SIZE,
+            MAX_SIZE
         ))
     }
+}
+
+/// The loss detection of a receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum DetectionRule {
+    /// By the reorder buffer if there is one, otherwise after three later packets.
+    Automatic,
+    /// After three later packets (RFC 5348, Section 5.1).
+    Packets,
+    /// After a time that adapts to the reordering seen (RACK, RFC 8985).
+    Rack,
+}
+
+impl From<DetectionRule> for Detection {
+    fn from(rule: DetectionRule) -> Self {
+        match rule {
+            DetectionRule::Automatic => Self::Automatic,
+            DetectionRule::Packets => Self::Packets,
+            DetectionRule::Rack => Self::Rack,
+        }
+    }
+}
+
+/// DCCP without UDP encapsulation.
+#[derive(Clone, Debug, Args)]
+struct NativeArgs {
+    /// Carry DCCP as IP protocol 33 by a raw socket, not inside UDP (Linux; needs root or CAP_NET_RAW)
+    #[arg(long, conflicts_with = "tun")]
+    native: bool,
+    /// The same as a host of its own behind a TUN device, which is created unless it exists; the system needs
+    /// a route to the addresses through it (Linux; needs root or CAP_NET_ADMIN, or a device made for the user)
+    #[arg(long, value_name = "NAME,ADDRESS[,ADDRESS]", value_parser = parse_tun)]
+    tun: Option<Tun>,
+}
+
+impl From<NativeArgs> for Native {
+    fn from(NativeArgs { native: raw, tun }: NativeArgs) -> Self {
+        Self { raw, tun }
+    }
+}
+
+/// Limits of what clients may request from a server.
+#[derive(Clone, Debug, Args)]
+struct LimitArgs {
+    /// The highest rate at which this end sends in a test, all streams together; tests without a rate are refused then
+    /// [default: 1 Gbit/s of plain UDP, and what congestion control allows of the rest]
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    max_rate: Option<DataRate>,
+    /// The longest test, and the longest patience of a client.
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = parse_seconds)]
+    max_time: Duration,
+    /// Tests at a time.
+    #[arg(long, value_name = "NUMBER", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
+    max_tests: u16,
+    /// Serve tests of plain UDP and TCP although this server has keys: anyone can request them.
+    #[arg(long)]
+    allow_kernel_transports: bool,
 }
 
 /// Runs the verb.
 pub(crate) fn run(args: PerfArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match args.role {
-        Role::Server(args) => runtime.block_on(server::run(*args)),
-        Role::Client(args) => runtime.block_on(client::run(*args)),
+        Role::Server(args) => runtime.block_on(serve(*args)),
+        Role::Client(args) => runtime.block_on(measure(*args)),
     }
+}
+
+async fn serve(args: ServerArgs) -> Result<(), Failure> {
+    let protection = args.security.protection()?;
+    let service_code = service_code(args.service_code, protection.security.is_some());
+    let observer = output::server(args.json, service_code, protection.is_plaintext_allowed);
+    let LimitArgs { max_rate, max_time, max_tests, allow_kernel_transports } = args.limits;
+    let server = Server {
+        bind: args.bind,
+        service_code,
+        native: args.native.into(),
+        dscp: args.dscp,
+        protection,
+        limits: Limits { max_rate, max_time, max_tests, allow_kernel_transports },
+        one_off: args.one_off,
+    };
+    allow_descriptors();
+    Ok(perf::serve(server, observer, interrupt::listen()).await?)
+}
+
+async fn measure(args: ClientArgs) -> Result<(), Failure> {
+    let server = args.server()?;
+    let protection = protection(&args, &server).await?;
+    let plan = plan(&args, protection.security.is_some())?;
+    let printer = Printer::new((args.json, args.json_stream), &plan);
+    let client = Client {
+        server,
+        plan,
+        native: args.native.into(),
+        dscp: args.dscp,
+        handover: args.handover.handovers(),
+        outages: interrupt::outages()?,
+        protection,
+    };
+    let (outcome, result) =
+        perf::measure(&client, &|progress| Ok(printer.show(progress)?), interrupt::listen()).await;
+    printer.summary(&outcome)?;
+    match result {
+        Err(error) => Err(error.into()),
+        Ok(()) if outcome.interrupted => Err(Failure::Interrupted),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// The keys of the data connections; none for TCP and UDP.
+async fn protection(args: &ClientArgs, server: &HostPort) -> Result<Protection, Failure> {
+    if args.udp || args.tcp {
+        return Ok(Protection::default());
+    }
+    // A name that cannot be resolved is reported when it is connected to.
+    let is_local = match server.resolve(server.port().unwrap_or_default()).await {
+        Ok(addresses) => addresses.iter().all(|address| is_loopback(address.ip())),
+        Err(_) => true,
+    };
+    args.security.protection_of(server, is_local)
+}
+
+fn plan(args: &ClientArgs, is_secured: bool) -> Result<Plan, Failure> {
+    let transport = match (args.udp, args.tcp) {
+        (true, _) => Transport::Udp,
+        (_, true) => Transport::Tcp,
+        _ => Transport::Dccp,
+    };
+    let direction = match (args.reverse, args.bidir) {
+        (_, true) => Direction::Both,
+        (true, _) => Direction::Down,
+        _ => Direction::Up,
+    };
+    let default_rate = if transport == Transport::Udp { 1e6 } else { f64::INFINITY };
+    let rate = args.rate.map_or(default_rate, |rate| rate.as_bits_per_second());
+    let size = match (&args.schedule, args.size) {
+        (Some(schedule), _) => schedule.largest(),
+        (None, Some(size)) => size,
+        (None, None) if transport == Transport::Tcp => write_size(DataRate::from_bits_per_second(rate)),
+        (None, None) => DEFAULT_SIZE,
+    };
+    // A test that ends with its data may last as long as any.
+    let default_time = if args.bytes.is_some() { LONGEST_TEST } else { DEFAULT_TIME };
+    let plan = Plan {
+        transport,
+        direction,
+        streams: args.parallel,
+        congestion: args.congestion.clone(),
+        dccp: DccpUse {
+            ccid: args.ccid,
+            service_code: service_code(args.service_code, is_secured).0,
+            ecn: !args.no_ecn,
+            native: Native::from(args.native.clone()).is_wanted(),
+            secured: is_secured,
+        },
+        reception: Reception {
+            lda: args.lda.map(|scheme| scheme.name().to_owned()),
+            reorder_s: args.reorder.map(|delay| delay.as_secs_f64()),
+            reorder_adapts: args.reorder_adaptive,
+            deliver_late: args.deliver_late,
+            loss_detection: args.loss_detection.into(),
+        },
+        load: Load {
+            size,
+            rate_bps: rate.is_finite().then_some(rate),
+            bytes: args.bytes,
+            media: args.schedule.clone(),
+        },
+        times: Times {
+            time_s: args.time.unwrap_or(default_time).as_secs_f64(),
+            omit_s: args.omit.as_secs_f64(),
+            interval_s: args.interval.as_secs_f64(),
+            patience_s: args.patience.unwrap_or(args.handover.handovers().patience()).as_secs_f64(),
+        },
+        ..Plan::new()?
+    };
+    if plan.load.size > plan.largest_size() {
+        return Err(Failure::Usage(format!(
+            "--size {}: expected {MIN_SIZE} to {} bytes per datagram",
+            plan.load.size,
+            plan.largest_size()
+        )));
+    }
+    Ok(plan)
 }

@@ -1,33 +1,21 @@
 //! `whimbrel record`: measures a path in both directions and writes traces that scenarios replay.
-//!
-//! A TCP connection carries the plan and the server's log of arrivals; the probes are datagrams of the same port number. The
-//! server probes only an address from which a datagram with the token of the TCP connection has come, and echoes are shorter
-//! than the probes that they answer, so that its traffic cannot be directed at third parties.
-
-mod analysis;
-mod clocks;
-mod files;
-mod probe;
-mod prober;
-mod protocol;
-mod server;
-mod session;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
+use serde_json::json;
+use whimbrel_measure::record::{
+    self, LONGEST, Mode, RecordNotice, RecordObserver, RecordServer, Settings, prepare,
+};
 use whimbrel_net::HostPort;
 use whimbrel_relay::address::{parse_own, parse_server};
 use whimbrel_units::{DataRate, Duration};
 
 use crate::exit::Failure;
 use crate::quantity::{parse_rate, parse_seconds};
-
-/// The port of servers, TCP and UDP.
-const PORT: u16 = 6512;
-/// The longest load of a direction.
-const LONGEST: Duration = Duration::from_secs(600);
+use crate::{interrupt, print, progress};
 
 #[derive(Debug, Args)]
 #[command(
@@ -47,7 +35,7 @@ pub(crate) struct RecordArgs {
     host: Option<HostPort>,
     /// Load on the path.
     #[arg(long, value_name = "MODE", default_value = "saturate")]
-    mode: Mode,
+    mode: Load,
     /// Time for which each direction is loaded. Ctrl-C ends a gentle recording early.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_seconds)]
     time: Duration,
@@ -63,13 +51,21 @@ pub(crate) struct RecordArgs {
 }
 
 /// Load on the path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Mode {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Load {
     /// Keep a queue in front of the bottleneck, one direction after the other: every packet that the path can carry.
     Saturate,
     /// A constant rate in both directions, and a short train of packets per second for the capacity.
     Gentle,
+}
+
+impl From<Load> for Mode {
+    fn from(load: Load) -> Self {
+        match load {
+            Load::Saturate => Self::Saturate,
+            Load::Gentle => Self::Gentle,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -97,8 +93,8 @@ struct ServerArgs {
 impl RecordArgs {
     fn rate(&self) -> DataRate {
         self.rate.unwrap_or(match self.mode {
-            Mode::Saturate => DataRate::from_megabits_per_second(100.0),
-            Mode::Gentle => DataRate::from_bits_per_second(200e3),
+            Load::Saturate => DataRate::from_megabits_per_second(100.0),
+            Load::Gentle => DataRate::from_bits_per_second(200e3),
         })
     }
 }
@@ -107,7 +103,7 @@ impl RecordArgs {
 pub(crate) fn run(args: &RecordArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match (&args.role, &args.host) {
-        (Some(Role::Server(server)), _) => runtime.block_on(server::run(server)),
+        (Some(Role::Server(server)), _) => runtime.block_on(serve(server)),
         (None, Some(host)) => {
             if args.time.is_zero() || args.time > LONGEST {
                 return Err(Failure::Usage(format!(
@@ -119,8 +115,58 @@ pub(crate) fn run(args: &RecordArgs) -> Result<(), Failure> {
             if !args.rate().as_bits_per_second().is_finite() {
                 return Err(Failure::Usage("--rate 0: expected a rate above 0".into()));
             }
-            runtime.block_on(session::run(args, host))
+            runtime.block_on(record(args, host))
         }
         (None, None) => Err(Failure::Usage("expected HOST or `server`".into())),
     }
+}
+
+async fn record(args: &RecordArgs, host: &HostPort) -> Result<(), Failure> {
+    // An existing file in the way is reported before the path is loaded.
+    prepare(&args.out)?;
+    let settings =
+        Settings { host: host.clone(), mode: args.mode.into(), time: args.time, rate: args.rate() };
+    let mut stop = interrupt::listen();
+    let milliseconds = |time: Duration| time.as_nanos() / 1_000_000;
+    let bar = progress::bar(milliseconds(args.time), "the recording");
+    let show = |passed, whole| {
+        bar.set_length(milliseconds(whole));
+        bar.set_position(milliseconds(passed));
+    };
+    let recorded = record::record(&settings, &show, &mut stop).await;
+    bar.finish_and_clear();
+    let Some(recording) = recorded? else { return Err(Failure::Interrupted) };
+    recording.write(&args.out)?;
+    if args.json {
+        print::line(recording.document())?;
+    } else {
+        print::line(recording.text(&args.out))?;
+    }
+    Ok(())
+}
+
+async fn serve(args: &ServerArgs) -> Result<(), Failure> {
+    let json = args.json;
+    let observer: RecordObserver = Arc::new(move |notice| {
+        let line = match notice {
+            RecordNotice::Ready(at) if json => json!({ "event": "ready", "address": at.to_string() }).to_string(),
+            RecordNotice::Ready(at) => format!("whimbrel record server on {at}, TCP and UDP"),
+            RecordNotice::Recorded { client, received, sent } if json => {
+                json!({ "event": "recorded", "client": client.to_string(), "received": received, "sent": sent })
+                    .to_string()
+            }
+            RecordNotice::Recorded { client, received, sent } => {
+                format!("\"{client}\": {received} probes received, {sent} sent")
+            }
+            RecordNotice::Failed { client, reason } => {
+                print::note(format_args!("{client}: {reason}"));
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        Ok(print::line(line)?)
+    });
+    let stop = interrupt::listen();
+    let server = RecordServer { bind: args.bind, max_rate: args.max_rate };
+    Failure::of(record::serve(server, observer, stop.clone()).await, &stop)
 }

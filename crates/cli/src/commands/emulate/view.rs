@@ -87,7 +87,7 @@ impl View {
         }
         let text = self.text(driver, now, if is_line { "; " } else { "\n" });
         match &self.form {
-            Form::InPlace(bar) => bar.set_message(print::printable(&text).into_owned()),
+            Form::InPlace(bar) => bar.set_message(whimbrel_relay::text::printable(&text).into_owned()),
             _ => print::aside(text),
         }
     }

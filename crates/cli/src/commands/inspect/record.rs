@@ -16,7 +16,7 @@ use whimbrel_lab::record::{Column, Table, Words};
 use zip::ZipArchive;
 
 use crate::commands::run_scenario::tables;
-use crate::print::quoted;
+use whimbrel_relay::text::quoted;
 
 /// The beginning of a zip file.
 const MAGIC: &[u8] = b"PK\x03\x04";

@@ -1,216 +1,113 @@
-//! A client's handling of its link going down and up: freezes, moves, unfreezes, and logs it.
+//! Options for handovers of the link.
 
-mod args;
-mod log;
-mod triggers;
+use clap::{Args, ValueEnum};
+use whimbrel_measure::perf::Handovers;
+use whimbrel_net::{DataRate, Duration, Lead, PathChange, Restart, RestoreLimit, Silence};
+use whimbrel_units::quantity;
 
-use std::future::{pending, poll_fn};
-use std::net::IpAddr;
-use std::task::Poll;
+use crate::quantity::{parse_rate, parse_seconds};
 
-use whimbrel_net::{Clock, Event, FreezeScope, PathChange, Socket};
+#[cfg(test)]
+mod tests;
 
-use super::link::Link;
-use super::plan::{Direction, Plan, Transport};
-pub(super) use args::HandoverArgs;
-pub(in crate::commands) use args::RestartRule;
-pub(super) use log::HandoverReport;
-use log::Log;
-use triggers::{LinkAction, Triggers};
-
-/// The consequence for other connections.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Consequence {
-    /// There is no route to the server: other connections should pause.
-    Away,
-    /// The route to the server was interrupted or has changed: other connections should reconnect.
-    RouteChanged,
+/// Handling of the state of the old path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum OnMove {
+    Keep,
+    Reset,
+    Restore,
 }
 
-/// Manages a client's connections as its link goes down and up.
-#[derive(Debug)]
-pub(super) struct Handover {
-    triggers: Triggers,
-    links: Vec<Link>,
-    /// The half-connections to freeze, by the sender of the data.
-    scope: FreezeScope,
-    freezes: bool,
-    on_move: PathChange,
-    /// A freeze lasts.
-    frozen: Option<FreezeScope>,
-    /// The link is up again, and the freeze is to end.
-    is_back: bool,
-    /// For each link, `true` while the server has not confirmed a move.
-    moving: Vec<bool>,
-    log: Log,
+/// The restart of the client's sender after a freeze.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum RestartRule {
+    /// At the old rate, probing until the receive rate no longer follows.
+    Following,
+    /// At the old rate, probing until the loss event rate indicates a loss: the paper's.
+    LossRate,
+    /// The same, by the rule of the paper's authors' Linux code.
+    AuthorsCode,
+    /// At half of the old rate, after a round-trip time at the initial one.
+    CarefulResume,
 }
 
-impl Handover {
-    /// Manages these links to `server` from now on.
-    ///
-    /// # Errors
-    /// The link cannot be followed.
-    pub(super) fn start(
-        args: &HandoverArgs,
-        plan: &Plan,
-        clock: Clock,
-        server: IpAddr,
-        links: &[Link],
-    ) -> anyhow::Result<Self> {
-        let scope = match plan.direction {
-            Direction::Up => FreezeScope::Local,
-            Direction::Down => FreezeScope::Remote,
-            Direction::Both => FreezeScope::Both,
-        };
-        Ok(Self {
-            triggers: Triggers::listen(args, clock, server, plan.transport == Transport::Dccp)?,
-            links: links.to_vec(),
-            scope,
-            freezes: args.freezes_on_link_loss(),
-            on_move: args.on_move(),
-            frozen: None,
-            is_back: false,
-            moving: vec![false; links.len()],
-            log: Log::new(clock, links),
-        })
-    }
-
-    /// Handles link events, and returns when there is a consequence for other connections. Cancel
-    /// safe.
-    ///
-    /// # Errors
-    /// The link cannot be followed any more.
-    pub(super) async fn next(&mut self) -> anyhow::Result<Consequence> {
-        loop {
-            let rtt = self.sockets().filter_map(rtt).max();
-            let consequence = tokio::select! {
-                biased;
-                action = self.triggers.next(rtt) => self.act(action?).await,
-                link = confirmed(&self.links, &self.moving) => {
-                    self.moving[link] = false;
-                    self.resume();
-                    None
-                }
-            };
-            self.log.sample(&self.links);
-            if let Some(consequence) = consequence {
-                return Ok(consequence);
-            }
+impl From<RestartRule> for Restart {
+    fn from(rule: RestartRule) -> Self {
+        match rule {
+            RestartRule::Following => Self::Following,
+            RestartRule::LossRate => Self::LossRate,
+            RestartRule::AuthorsCode => Self::AuthorsCode,
+            RestartRule::CarefulResume => Self::CarefulResume,
         }
-    }
-
-    async fn act(&mut self, word: LinkAction) -> Option<Consequence> {
-        match word {
-            LinkAction::Sample => {}
-            LinkAction::Freeze => self.freeze(self.scope, "signal"),
-            LinkAction::Unfreeze => self.unfreeze(),
-            LinkAction::Down => {
-                self.is_back = false;
-                self.log.on_link("down");
-                // There is no path by which the other end could be notified.
-                if self.freezes && self.scope != FreezeScope::Remote {
-                    self.freeze(FreezeScope::Local, "link");
-                }
-                return Some(Consequence::Away);
-            }
-            LinkAction::Moved { address } => {
-                self.change_path(address).await;
-                return Some(Consequence::RouteChanged);
-            }
-            LinkAction::Up => {
-                self.log.on_link("up");
-                if self.freezes {
-                    self.is_back = true;
-                    self.resume();
-                }
-                return Some(Consequence::RouteChanged);
-            }
-        }
-        None
-    }
-
-    fn freeze(&mut self, scope: FreezeScope, cause: &'static str) {
-        if self.frozen.is_none() {
-            self.log.on_freeze(cause, &self.links);
-            self.frozen = Some(scope);
-            self.sockets().for_each(|socket| socket.freeze(scope));
-        }
-    }
-
-    /// Ends the freeze over a link that is up again. A server that has not followed would send its data to the old address.
-    fn resume(&mut self) {
-        if self.is_back && (self.frozen == Some(FreezeScope::Local) || !self.moving.contains(&true)) {
-            self.unfreeze();
-        }
-    }
-
-    fn unfreeze(&mut self) {
-        self.is_back = false;
-        if let Some(scope) = self.frozen.take() {
-            self.sockets().for_each(|socket| socket.unfreeze(scope));
-            self.log.on_unfreeze();
-        }
-    }
-
-    /// Packets take another route from now on.
-    async fn change_path(&mut self, has_other_address: bool) {
-        for (link, moving) in self.links.iter().zip(&mut self.moving) {
-            let Link::Dccp(socket) = link else { continue };
-            *moving = has_other_address && socket.rebind(None, self.on_move).await.is_ok();
-            // If the new address cannot be used yet, or is the host's, the client detects the change by itself.
-            if !*moving {
-                socket.path_changed(self.on_move);
-            }
-            if self.freezes && self.frozen.is_none() {
-                // Make before break: the new path may carry more.
-                let _ = socket.probe();
-            }
-        }
-        self.log.on_link("moved");
-    }
-
-    fn sockets(&self) -> impl Iterator<Item = &Socket> {
-        self.links.iter().filter_map(|link| match link {
-            Link::Dccp(socket) => Some(&**socket),
-            Link::Udp(_) | Link::Tcp(_) => None,
-        })
-    }
-
-    /// The report of the events so far.
-    pub(super) fn report(&mut self) -> HandoverReport {
-        self.log.sample(&self.links);
-        self.log.report()
     }
 }
 
-/// Waits until the server confirms a move of one of the links that are moving, and returns its position. Cancel safe.
-async fn confirmed(links: &[Link], moving: &[bool]) -> usize {
-    let mut waiting = Vec::new();
-    for (position, (link, _)) in links.iter().zip(moving).enumerate().filter(|(_, (_, moving))| **moving) {
-        if let Link::Dccp(socket) = link {
-            waiting.push(Box::pin(async move {
-                loop {
-                    match socket.event().await {
-                        Ok(Event::MoveConfirmed) => return position,
-                        Ok(_) => {}
-                        // The end of the connection is reported elsewhere.
-                        Err(_) => pending().await,
-                    }
-                }
-            }));
-        }
-    }
-    poll_fn(|context| {
-        let found = waiting.iter_mut().find_map(|each| match each.as_mut().poll(context) {
-            Poll::Ready(position) => Some(position),
-            Poll::Pending => None,
-        });
-        found.map_or(Poll::Pending, Poll::Ready)
+/// Reads a share of the old rate, such as `50%`, or a rate, such as `500k`.
+fn parse_restore_limit(text: &str) -> Result<RestoreLimit, String> {
+    let limit = match text.trim().ends_with('%') {
+        true => quantity::share(text).map(RestoreLimit::Fraction),
+        false => parse_rate(text).ok().filter(|rate| *rate < DataRate::INFINITE).map(RestoreLimit::Rate),
+    };
+    limit.filter(|limit| limit.is_valid()).ok_or_else(|| {
+        format!("{text:?} is no limit of a rate: expected a share of the old one, such as 50%, or bit/s, such as 500k")
     })
-    .await
 }
 
-fn rtt(socket: &Socket) -> Option<whimbrel_net::Duration> {
-    let snapshot = socket.snapshot()?;
-    snapshot.sender.rtt.or(snapshot.rtt)
+/// Options for handovers of the link.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Handovers (DCCP)")]
+pub(crate) struct HandoverArgs {
+    /// Stop sending while the link is down, and resume at the old rate afterwards, from another address if necessary.
+    /// Follows that interface, or the one that the routes select (Linux). SIGUSR1 freezes and SIGUSR2 unfreezes,
+    /// with and without this option.
+    #[arg(long, value_name = "IFACE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["udp", "tcp"])]
+    freeze_on_link_loss: Option<String>,
+    /// As --freeze-on-link-loss, but without freezing: only move to the other address.
+    #[arg(long, value_name = "IFACE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["udp", "tcp", "freeze_on_link_loss"])]
+    follow_link: Option<String>,
+    /// Lead time of a freeze before an announced outage: 1rtt, 200ms.
+    #[arg(long, value_name = "TIME", default_value_t = Lead::default())]
+    freeze_lead: Lead,
+    /// Time between SIGUSR1 and the outage, such as 2s; by default, SIGUSR1 freezes at once.
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    freeze_notice: Option<Duration>,
+    /// Treat a silence of the server as an unannounced outage, and resume at the old rate afterwards: a number of
+    /// round-trip times, or a time (CCIDs 3 and 4) [default without a value: 4rtt]
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "4rtt", conflicts_with_all = ["udp", "tcp"])]
+    freeze_on_silence: Option<Lead>,
+    /// Restart of this end's data after a freeze (CCIDs 3 and 4) [default: following]
+    #[arg(long, value_name = "RULE", value_enum, conflicts_with_all = ["udp", "tcp"])]
+    restart: Option<RestartRule>,
+    /// The most that is restored of this end's rate after a freeze, to protect other flows on a narrower path: a share of the old
+    /// rate, such as 50%, or a rate, such as 500k (CCIDs 3 and 4).
+    #[arg(long, value_name = "LIMIT", value_parser = parse_restore_limit, conflicts_with_all = ["udp", "tcp"])]
+    restore_at_most: Option<RestoreLimit>,
+    /// Handling of round-trip time, packet size and losses of the old path after a change of address: keep them,
+    /// reset them, or restore those of an earlier time on the new path [default: keep]
+    #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["udp", "tcp"])]
+    on_move: Option<OnMove>,
+}
+
+impl HandoverArgs {
+    /// What they ask for.
+    pub(super) fn handovers(&self) -> Handovers {
+        let named = self.freeze_on_link_loss.as_ref().or(self.follow_link.as_ref());
+        Handovers {
+            interface: named.map(|name| Some(name.clone()).filter(|name| !name.is_empty())),
+            freezes_on_link_loss: self.freeze_on_link_loss.is_some(),
+            lead: self.freeze_lead,
+            notice: self.freeze_notice,
+            silence: self.freeze_on_silence.map(|silence| match silence {
+                Lead::RoundTrips(count) => Silence::RoundTrips(count),
+                Lead::Time(time) => Silence::Time(time),
+            }),
+            restart: self.restart.map(Into::into),
+            restore_at_most: self.restore_at_most.unwrap_or_default(),
+            on_move: match self.on_move {
+                Some(OnMove::Keep) | None => PathChange::Keep,
+                Some(OnMove::Reset) => PathChange::Reset,
+                Some(OnMove::Restore) => PathChange::Restore,
+            },
+        }
+    }
 }

@@ -1,19 +1,17 @@
 //! Output of perf: text lines, or one JSON object.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use serde::Serialize;
-use whimbrel_net::{Ccid, Fingerprint};
+use whimbrel_measure::perf::{
+    Direction, HandoverReport, Outcome, Plan, Progress, ReceiverFigures, Row, SenderFigures, Served,
+    ServerNotice, ServerObserver, Span, Transport,
+};
+use whimbrel_net::{Ccid, Fingerprint, ServiceCode};
 use whimbrel_relay::address::is_loopback;
 use whimbrel_relay::mechanisms;
 
-use super::handover::HandoverReport;
-use super::link::Link;
-use super::meter::ReceiverFigures;
-use super::outcome::{Outcome, Row, Span};
-use super::plan::{Direction, Plan, Transport};
-use super::sender::SenderFigures;
-use super::{ClientArgs, ServerArgs};
 use crate::print::{self, PrintError};
 
 /// The version of this program.
@@ -63,8 +61,9 @@ pub(crate) struct Printer {
 }
 
 impl Printer {
-    pub(crate) fn new(args: &ClientArgs, plan: &Plan) -> Self {
-        let format = match (args.json, args.json_stream) {
+    /// `json`: one object at the end, or one per line.
+    pub(crate) fn new(json: (bool, bool), plan: &Plan) -> Self {
+        let format = match json {
             (true, _) => Format::Json,
             (_, true) => Format::JsonStream,
             _ => Format::Text,
@@ -72,14 +71,22 @@ impl Printer {
         Self { format, plan: plan.clone() }
     }
 
+    /// Prints what a test says as it goes on.
+    pub(crate) fn show(&self, progress: Progress<'_>) -> Result<(), PrintError> {
+        match progress {
+            Progress::Started { server, local } => self.started(server, local),
+            Progress::Interval(row) => self.row(row),
+            _ => Ok(()),
+        }
+    }
+
     /// The test begins.
-    pub(crate) fn started(&self, server: SocketAddr, links: &[Link]) -> Result<(), PrintError> {
+    fn started(&self, server: SocketAddr, local: Option<SocketAddr>) -> Result<(), PrintError> {
         let plan = &self.plan;
         match self.format {
             Format::Text => {}
             Format::Json => return Ok(()),
             Format::JsonStream => {
-                let local = links.first().and_then(Link::local);
                 return json_line(&StreamLine::Start { version: VERSION, server, local, plan });
             }
         }
@@ -91,7 +98,7 @@ impl Printer {
             }
             _ => carrier(plan),
         };
-        let local = links.first().and_then(Link::local).map_or("this host".into(), |local| local.to_string());
+        let local = local.map_or("this host".into(), |local| local.to_string());
         let path = match plan.direction {
             Direction::Up => format!("{local} to {server}"),
             Direction::Down => format!("{server} to {local}"),
@@ -145,7 +152,7 @@ impl Printer {
     }
 
     /// One line per direction.
-    pub(crate) fn row(&self, row: &Row) -> Result<(), PrintError> {
+    fn row(&self, row: &Row) -> Result<(), PrintError> {
         match self.format {
             Format::Text => self.lines(row, &format!("{:.2}-{:.2}", row.start_s, row.end_s)),
             Format::Json => Ok(()),
@@ -293,25 +300,38 @@ fn notes(plan: &Plan, span: &Span) -> Vec<String> {
     notes
 }
 
-/// The server can be reached.
-///
-/// `key`: the fingerprint of the server's key, if the data are encrypted.
-pub(crate) fn server_ready(
+/// Prints what a server says.
+pub(crate) fn server(json: bool, service_code: ServiceCode, is_plaintext_allowed: bool) -> ServerObserver {
+    Arc::new(move |notice| {
+        match notice {
+            ServerNotice::Ready { at, key } => {
+                ready(at, key, json.then_some(service_code), is_plaintext_allowed)?
+            }
+            ServerNotice::Served(served) => summary(&served, json)?,
+            ServerNotice::Failed { peer, reason } => print::note(format_args!("{peer}: {reason}")),
+            _ => {}
+        }
+        Ok(())
+    })
+}
+
+/// The server can be reached: in JSON with its Service Code.
+fn ready(
     bind: SocketAddr,
-    args: &ServerArgs,
     key: Option<Fingerprint>,
+    service_code: Option<ServiceCode>,
+    is_plaintext_allowed: bool,
 ) -> Result<(), PrintError> {
-    if args.json {
-        let service_code = super::service_code(args.service_code, key.is_some()).0;
+    if let Some(service_code) = service_code {
         return print::line(serde_json::json!({
-            "listening": bind.to_string(), "service_code": service_code,
+            "listening": bind.to_string(), "service_code": service_code.0,
             "fingerprint": key.map(|key| key.to_string()),
         }));
     }
     print::line(format_args!("whimbrel perf server on {bind} (UDP: DCCP; TCP: control). Ctrl-C ends it."))?;
     match key {
         Some(key) => print::line(format_args!("DCCP data are encrypted. This server's key: {key}")),
-        None if args.security.is_insecure() => print::line("DCCP data are not encrypted."),
+        None if is_plaintext_allowed => print::line("DCCP data are not encrypted."),
         None if is_loopback(bind.ip()) => Ok(()),
         None => print::line(
             "Without a key it serves DCCP to this host only: --secret-file, --peer-fingerprint or --insecure-plaintext \
@@ -321,14 +341,8 @@ pub(crate) fn server_ready(
 }
 
 /// A test is over: the server's summary.
-pub(crate) fn server_summary(
-    peer: SocketAddr,
-    plan: &Plan,
-    received: &[ReceiverFigures],
-    sent: &[SenderFigures],
-    vanished: bool,
-    json: bool,
-) -> Result<(), PrintError> {
+fn summary(served: &Served<'_>, json: bool) -> Result<(), PrintError> {
+    let Served { peer, plan, received, sent, vanished } = *served;
     if json {
         return print::line(serde_json::json!({
             "peer": peer.to_string(), "plan": plan, "received": received, "sent": sent, "vanished": vanished,

@@ -12,17 +12,19 @@ pub(crate) type Figures = (ReceiverFigures, SenderFigures);
 
 /// One direction of the path over one span: figures of its receiver and of its sender.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub(crate) struct Span {
+pub struct Span {
     /// Application data that arrived, in bit/s.
-    pub(crate) goodput_bps: f64,
+    pub goodput_bps: f64,
     /// Application data that left the sender, in bit/s.
-    pub(crate) send_rate_bps: f64,
+    pub send_rate_bps: f64,
     /// Datagrams that left the sender and did not arrive.
-    pub(crate) lost: u64,
+    pub lost: u64,
     /// The same as a share of those that should have arrived.
-    pub(crate) loss: f64,
-    pub(crate) received: ReceiverFigures,
-    pub(crate) sent: SenderFigures,
+    pub loss: f64,
+    /// What the receiver counted.
+    pub received: ReceiverFigures,
+    /// What the sender counted.
+    pub sent: SenderFigures,
 }
 
 impl Span {
@@ -43,18 +45,20 @@ impl Span {
 
 /// One interval of a test, or its whole.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub(crate) struct Row {
-    pub(crate) start_s: f64,
-    pub(crate) end_s: f64,
+pub struct Row {
+    /// Begin, in seconds since that of the test.
+    pub start_s: f64,
+    /// End.
+    pub end_s: f64,
     /// `true` if the summary leaves this interval out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) omitted: bool,
+    pub omitted: bool,
     /// Client to server.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) up: Option<Span>,
+    pub up: Option<Span>,
     /// Server to client.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) down: Option<Span>,
+    pub down: Option<Span>,
 }
 
 impl Row {
@@ -67,22 +71,30 @@ impl Row {
     }
 
     /// The directions that were used, with their names.
-    pub(crate) fn spans(&self) -> impl Iterator<Item = (&'static str, Span)> {
+    pub fn spans(&self) -> impl Iterator<Item = (&'static str, Span)> {
         [("up", self.up), ("down", self.down)].into_iter().filter_map(|(name, span)| Some((name, span?)))
     }
 }
 
 /// The outcome of a test, at the client.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Outcome {
-    pub(crate) interrupted: bool,
-    pub(crate) error: Option<String>,
-    pub(crate) received_here: Vec<ReceiverFigures>,
-    pub(crate) sent_here: Vec<SenderFigures>,
-    pub(crate) received_there: Vec<ReceiverFigures>,
-    pub(crate) sent_there: Vec<SenderFigures>,
-    pub(crate) intervals: Vec<Row>,
-    pub(crate) handover: HandoverReport,
+pub struct Outcome {
+    /// It was stopped.
+    pub interrupted: bool,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// Figures of each stream that this end received.
+    pub received_here: Vec<ReceiverFigures>,
+    /// Figures of each stream that this end sent.
+    pub sent_here: Vec<SenderFigures>,
+    /// The same of the server, if it has reported.
+    pub received_there: Vec<ReceiverFigures>,
+    /// The same of what it sent.
+    pub sent_there: Vec<SenderFigures>,
+    /// The intervals.
+    pub intervals: Vec<Row>,
+    /// What the link did.
+    pub handover: HandoverReport,
     /// The sum of the other end's figures in `intervals`, used if it vanishes.
     seen_there: Figures,
 }
@@ -112,13 +124,13 @@ impl Outcome {
     }
 
     /// `true` if there are any figures.
-    pub(crate) fn has_figures(&self) -> bool {
+    pub fn has_figures(&self) -> bool {
         !(self.sent_here.is_empty() && self.received_here.is_empty())
     }
 
     /// The whole test: each stream, and all together. Without the server's report, the streams have
     /// this end's figures only, and their sum has the server's figures of the intervals.
-    pub(crate) fn totals(&self, plan: &Plan) -> (Vec<Row>, Row) {
+    pub fn totals(&self, plan: &Plan) -> (Vec<Row>, Row) {
         let mut sum = [Figures::default(); 2];
         let mut rows = Vec::new();
         for stream in 0..usize::from(plan.streams) {

@@ -3,24 +3,22 @@
 use std::cell::Cell;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration as StdDuration;
 
 use anyhow::{Context, bail};
-use serde_json::json;
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use whimbrel_net::{Clock, enlarge_receive_buffer};
+use whimbrel_relay::Stop;
 use whimbrel_relay::accept::{Place, Places, Turns, accept};
-use whimbrel_units::Duration;
+use whimbrel_units::{DataRate, Duration};
 
 use super::probe::{Header, Kind};
 use super::prober::{DRAIN, Prober};
 use super::protocol::{Lines, MAX_PROBES, Message, Plan, VERSION};
-use super::{LONGEST, PORT, ServerArgs};
-use crate::exit::Failure;
-use crate::interrupt;
-use crate::print;
+use super::{LONGEST, PORT};
 
 /// Clients that are not served.
 const MAX_CLIENTS: usize = 64;
@@ -38,24 +36,60 @@ struct Client {
     place: Place,
 }
 
-pub(super) async fn run(args: &ServerArgs) -> Result<(), Failure> {
+/// A server of recordings.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordServer {
+    /// Address and port of TCP and UDP; by default, all addresses.
+    pub bind: Option<SocketAddr>,
+    /// The highest rate of probes that a client may request.
+    pub max_rate: DataRate,
+}
+
+/// What a server says.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum RecordNotice<'a> {
+    /// It can be reached at this address.
+    Ready(SocketAddr),
+    /// A recording is over: this end received and sent so many probes.
+    Recorded {
+        /// The client.
+        client: SocketAddr,
+        /// Probes that arrived here.
+        received: usize,
+        /// Probes that this end sent.
+        sent: u64,
+    },
+    /// A client was refused, or its recording has failed.
+    Failed {
+        /// The client.
+        client: SocketAddr,
+        /// The reason.
+        reason: &'a str,
+    },
+}
+
+/// Takes what a server says. An error ends it.
+pub type RecordObserver = Arc<dyn Fn(RecordNotice<'_>) -> anyhow::Result<()> + Send + Sync>;
+
+/// Answers clients, one at a time, until it is stopped.
+///
+/// # Errors
+/// A port cannot be bound, or the observer has returned an error.
+pub async fn serve(args: RecordServer, observer: RecordObserver, mut stop: Stop) -> anyhow::Result<()> {
     let (tcp, udp, at) = bind(args.bind).await?;
-    print::line(match args.json {
-        true => json!({ "event": "ready", "address": at.to_string() }).to_string(),
-        false => format!("whimbrel record server on {at}, TCP and UDP"),
-    })?;
-    let mut interrupt = interrupt::listen();
+    observer(RecordNotice::Ready(at))?;
     let (greeted, mut clients) = mpsc::channel(MAX_CLIENTS);
-    tokio::spawn(greet(tcp, greeted));
+    tokio::spawn(greet(tcp, greeted, observer.clone()));
     let (clock, mut turns) = (Clock::start(), Turns::default());
     loop {
         let client = tokio::select! {
             Some(client) = clients.recv() => client,
-            () = interrupt.raised() => return Err(Failure::Interrupted),
+            () = stop.raised() => return Ok(()),
         };
         let peer = client.peer;
-        if let Some(reason) = objection(&client.plan, args) {
-            print::note(format_args!("{peer}: refused: {reason}"));
+        if let Some(reason) = objection(&client.plan, args.max_rate) {
+            observer(RecordNotice::Failed { client: peer, reason: &format!("refused: {reason}") })?;
             refuse(client, reason);
             continue;
         }
@@ -68,24 +102,24 @@ pub(super) async fn run(args: &ServerArgs) -> Result<(), Failure> {
             continue;
         }
         let recorded = tokio::select! {
-            recorded = serve(client, &udp) => recorded,
+            recorded = serve_one(client, &udp) => recorded,
             () = refuse_others(&mut clients, &mut turns) => continue,
-            () = interrupt.raised() => return Err(Failure::Interrupted),
+            () = stop.raised() => return Ok(()),
         };
         turns.end(clock.now());
         match recorded {
-            Ok(summary) => print::line(if args.json { summary.to_string() } else { text(&summary) })?,
-            Err(error) => print::note(format_args!("{peer}: {error:#}")),
+            Ok((received, sent)) => observer(RecordNotice::Recorded { client: peer, received, sent })?,
+            Err(error) => observer(RecordNotice::Failed { client: peer, reason: &format!("{error:#}") })?,
         }
     }
 }
 
 /// Accepts clients, and passes on those that have sent a plan. A client that sends no plan does not block others.
-async fn greet(tcp: TcpListener, greeted: mpsc::Sender<Client>) {
+async fn greet(tcp: TcpListener, greeted: mpsc::Sender<Client>, observer: RecordObserver) {
     let places = Places::new(MAX_CLIENTS);
     loop {
         let (stream, peer) = accept(&tcp).await;
-        let (mut place, greeted) = (places.take(peer.ip()), greeted.clone());
+        let (mut place, greeted, observer) = (places.take(peer.ip()), greeted.clone(), observer.clone());
         tokio::spawn(async move {
             let mut lines = Lines::new(stream);
             let first = tokio::select! {
@@ -96,8 +130,12 @@ async fn greet(tcp: TcpListener, greeted: mpsc::Sender<Client>) {
                 Ok(Ok(Some(Message::Plan(plan)))) => {
                     let _ = greeted.send(Client { lines, plan, peer, place }).await;
                 }
-                Ok(Err(error)) => print::note(format_args!("{peer}: {error:#}")),
-                _ => print::note(format_args!("{peer}: expected a plan")),
+                other => {
+                    let error = other.ok().and_then(Result::err);
+                    let reason = error.map_or("expected a plan".into(), |error| format!("{error:#}"));
+                    // The next notice of a recording ends the server.
+                    let _ = observer(RecordNotice::Failed { client: peer, reason: &reason });
+                }
             }
         });
     }
@@ -122,10 +160,6 @@ async fn refuse_others(clients: &mut mpsc::Receiver<Client>, turns: &mut Turns) 
     }
 }
 
-fn text(summary: &serde_json::Value) -> String {
-    format!("{}: {} probes received, {} sent", summary["client"], summary["received"], summary["sent"])
-}
-
 /// TCP and UDP on one port.
 async fn bind(wanted: Option<SocketAddr>) -> anyhow::Result<(TcpListener, UdpSocket, SocketAddr)> {
     let tcp = match wanted {
@@ -144,7 +178,7 @@ async fn bind(wanted: Option<SocketAddr>) -> anyhow::Result<(TcpListener, UdpSoc
 }
 
 /// Serves a client.
-async fn serve(client: Client, udp: &UdpSocket) -> anyhow::Result<serde_json::Value> {
+async fn serve_one(client: Client, udp: &UdpSocket) -> anyhow::Result<(usize, u64)> {
     let Client { mut lines, plan, peer, place } = client;
     drop(place);
     let token = whimbrel_net::entropy()?;
@@ -167,14 +201,12 @@ async fn serve(client: Client, udp: &UdpSocket) -> anyhow::Result<serde_json::Va
         }
     };
     timeout(REPORT_TIME, lines.send_log(&log, sent)).await.context("the client does not take the log")??;
-    Ok(
-        json!({ "event": "recorded", "client": peer.to_string(), "received": log.len(), "sent": sent.iter().sum::<u64>() }),
-    )
+    Ok((log.len(), sent.iter().sum()))
 }
 
 /// The reason why a plan is refused.
-fn objection(plan: &Plan, args: &ServerArgs) -> Option<String> {
-    let most = args.max_rate.as_bits_per_second();
+fn objection(plan: &Plan, max_rate: DataRate) -> Option<String> {
+    let most = max_rate.as_bits_per_second();
     if plan.version != VERSION {
         Some(format!("it speaks version {VERSION} of the protocol, not {}", plan.version))
     } else if plan.load_ms == 0 || Duration::from_millis(plan.load_ms) > LONGEST {

@@ -1,14 +1,13 @@
 //! The part of a plan that applies to receivers of DCCP.
 
-use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use whimbrel_net::{Config, Differentiation, LatePolicy, LossDetection, Scheme};
 use whimbrel_units::Duration;
 
 /// The loss detection of a receiver.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Detection {
+pub enum Detection {
     /// By the reorder buffer if there is one, otherwise after three later packets.
     #[default]
     Automatic,
@@ -20,22 +19,22 @@ pub(crate) enum Detection {
 
 /// Classification of losses, order and loss detection at the ends that receive.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Reception {
+pub struct Reception {
     /// The name of the scheme by which receivers classify losses.
     #[serde(default)]
-    pub(crate) lda: Option<String>,
+    pub lda: Option<String>,
     /// The longest time for which receivers hold datagrams for earlier ones, in seconds.
     #[serde(default)]
-    pub(crate) reorder_s: Option<f64>,
+    pub reorder_s: Option<f64>,
     /// `true` if that delay is an upper bound, below which receivers follow the lateness that they measure.
     #[serde(default)]
-    pub(crate) reorder_adapts: bool,
+    pub reorder_adapts: bool,
     /// `true` if receivers deliver datagrams that arrive later than that, out of order, rather than discard them.
     #[serde(default)]
-    pub(crate) deliver_late: bool,
+    pub deliver_late: bool,
     /// The loss detection of receivers.
     #[serde(default)]
-    pub(crate) loss_detection: Detection,
+    pub loss_detection: Detection,
 }
 
 impl Reception {

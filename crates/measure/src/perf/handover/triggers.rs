@@ -7,8 +7,7 @@ use tokio::sync::broadcast;
 use whimbrel_net::{Clock, Duration, Instant, Lead, LinkEvent, LinkMonitor};
 use whimbrel_relay::{Outage, next_outage};
 
-use super::HandoverArgs;
-use crate::interrupt::outages;
+use super::Handovers;
 
 /// Interval between samples of the connections' states.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(5);
@@ -48,17 +47,17 @@ pub(super) struct Triggers {
 
 impl Triggers {
     pub(super) fn listen(
-        args: &HandoverArgs,
+        handovers: &Handovers,
         clock: Clock,
         server: IpAddr,
-        is_dccp: bool,
+        outages: Option<broadcast::Receiver<Outage>>,
     ) -> anyhow::Result<Self> {
-        let monitor = match args.interface() {
-            Some(interface) => Some(LinkMonitor::open(server, interface)?),
+        let monitor = match &handovers.interface {
+            Some(interface) => Some(LinkMonitor::open(server, interface.as_deref())?),
             None => None,
         };
-        let outages = if is_dccp { Some(outages()?.subscribe()) } else { None };
-        let (lead, notice, sample_at) = (args.lead(), args.notice(), args.wants_any().then(|| clock.now()));
+        let (lead, notice) = (handovers.lead, handovers.notice);
+        let sample_at = handovers.wants_any().then(|| clock.now());
         Ok(Self { clock, outages, monitor, lead, notice, freeze_at: None, sample_at, has_moved: false })
     }
 

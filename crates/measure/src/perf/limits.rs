@@ -2,14 +2,11 @@
 
 use std::net::IpAddr;
 
-use clap::Args;
 use whimbrel_relay::address::is_loopback;
 use whimbrel_units::{DataRate, Duration};
 
 use super::plan::{Plan, Transport};
 use super::tcp::objection_to_congestion;
-use crate::quantity::{parse_rate, parse_seconds};
-use crate::security::SecurityArgs;
 
 /// Reasons for refusing a client that wants encryption, or does not.
 const NO_KEYS: &str = "it has no keys for encryption: start it with --secret-file or --peer-fingerprint, or the client \
@@ -27,21 +24,28 @@ const UDP_RATE: f64 = 1e9;
 const MAX_INTERVALS: u64 = 100_000;
 
 /// Limits of what clients may request from a server.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct Limits {
-    /// The highest rate at which this end sends in a test, all streams together; tests without a rate are refused then
-    /// [default: 1 Gbit/s of plain UDP, and what congestion control allows of the rest]
-    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
-    max_rate: Option<DataRate>,
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// The highest rate at which this end sends in a test, all streams together; tests without a rate are refused then. By default,
+    /// 1 Gbit/s of plain UDP, and what congestion control allows of the rest.
+    pub max_rate: Option<DataRate>,
     /// The longest test, and the longest patience of a client.
-    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = parse_seconds)]
-    max_time: Duration,
+    pub max_time: Duration,
     /// Tests at a time.
-    #[arg(long, value_name = "NUMBER", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
-    pub(super) max_tests: u16,
+    pub max_tests: u16,
     /// Serve tests of plain UDP and TCP although this server has keys: anyone can request them.
-    #[arg(long)]
-    allow_kernel_transports: bool,
+    pub allow_kernel_transports: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_rate: None,
+            max_time: Duration::from_secs(3600),
+            max_tests: 16,
+            allow_kernel_transports: false,
+        }
+    }
 }
 
 impl Limits {
@@ -56,12 +60,12 @@ impl Limits {
         &self,
         plan: &Plan,
         peer: IpAddr,
-        security: &SecurityArgs,
+        is_plaintext_allowed: bool,
         (is_secured, has_native): (bool, bool),
     ) -> Option<String> {
         plan.objection()
             .or_else(|| (plan.dccp.native && !has_native).then(|| NO_NATIVE.to_owned()))
-            .or_else(|| self.objection_to_plain(plan, is_secured, security, peer))
+            .or_else(|| self.objection_to_plain(plan, is_secured, is_plaintext_allowed, peer))
             .or_else(|| self.objection_to_times(plan))
             .or_else(|| self.objection_to_rate(plan))
             .or_else(|| {
@@ -74,13 +78,13 @@ impl Limits {
         &self,
         plan: &Plan,
         is_secured: bool,
-        security: &SecurityArgs,
+        is_plaintext_allowed: bool,
         peer: IpAddr,
     ) -> Option<String> {
         let reason = match (plan.transport, plan.dccp.secured, is_secured) {
             (Transport::Dccp, true, false) => NO_KEYS,
             (Transport::Dccp, false, true) => ENCRYPTED_ONLY,
-            (Transport::Dccp, false, false) if !security.is_insecure() && !is_loopback(peer) => NOT_PLAIN,
+            (Transport::Dccp, false, false) if !is_plaintext_allowed && !is_loopback(peer) => NOT_PLAIN,
             (Transport::Udp | Transport::Tcp, _, true) if !self.allow_kernel_transports => NO_KERNEL,
             _ => return None,
         };
@@ -124,20 +128,11 @@ mod tests {
     use super::super::plan::tests::plan_with;
     use super::*;
 
-    fn limits() -> Limits {
-        Limits {
-            max_rate: None,
-            max_time: Duration::from_secs(3600),
-            max_tests: 16,
-            allow_kernel_transports: false,
-        }
-    }
-
     /// The reason for refusing a client on this host.
     fn objection(limits: &Limits, is_secured: bool, change: impl FnOnce(&mut Plan)) -> String {
         let here = IpAddr::from([127, 0, 0, 1]);
         let plan = plan_with(change);
-        limits.objection(&plan, here, &SecurityArgs::default(), (is_secured, false)).unwrap_or_default()
+        limits.objection(&plan, here, false, (is_secured, false)).unwrap_or_default()
     }
 
     fn udp_down(rate_bps: Option<f64>) -> impl FnOnce(&mut Plan) {
@@ -149,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_rate_of_all_streams_together_is_limited() {
-        let limits = limits();
+        let limits = Limits::default();
         assert_eq!(objection(&limits, false, |_| {}), "");
         assert_eq!(objection(&limits, false, udp_down(Some(1e9))), "");
         assert!(objection(&limits, false, udp_down(None)).contains("at most 1000 Mbit/s"));
@@ -165,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_client_holds_a_server_for_its_longest_time_at_most() {
-        let limits = limits();
+        let limits = Limits::default();
         assert!(objection(&limits, false, |plan| plan.times.time_s = 3601.0).contains("3600 s"));
         assert!(objection(&limits, false, |plan| plan.times.patience_s = 3601.0).contains("3600 s"));
         let ends_with_data = |plan: &mut Plan| {
@@ -179,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_server_with_keys_serves_nothing_plain_unless_told() {
-        let limits = limits();
+        let limits = Limits::default();
         for transport in [Transport::Udp, Transport::Tcp] {
             let wanted = |plan: &mut Plan| (plan.transport, plan.load.rate_bps) = (transport, Some(1e6));
             assert!(objection(&limits, true, wanted).contains("encrypted DCCP only"));
@@ -193,7 +188,7 @@ mod tests {
     #[test]
     fn only_a_congestion_control_that_the_kernel_has_already_is_used() {
         let wanted = |name: &'static str| {
-            objection(&limits(), false, move |plan| {
+            objection(&Limits::default(), false, move |plan| {
                 (plan.transport, plan.direction) = (Transport::Tcp, Direction::Down);
                 plan.congestion = Some(name.to_owned());
             })

@@ -5,17 +5,17 @@ use whimbrel_units::Duration;
 
 /// The times of a test, in seconds.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub(crate) struct Times {
+pub struct Times {
     /// Length of the measured part of the test.
-    pub(crate) time_s: f64,
+    pub time_s: f64,
     /// Length of the part before that, which the summary leaves out.
     #[serde(default)]
-    pub(crate) omit_s: f64,
+    pub omit_s: f64,
     /// Time between two reports.
-    pub(crate) interval_s: f64,
+    pub interval_s: f64,
     /// Time for which the ends wait for each other while the link is down.
     #[serde(default)]
-    pub(crate) patience_s: f64,
+    pub patience_s: f64,
 }
 
 impl Times {

@@ -7,32 +7,26 @@ use anyhow::{Context, anyhow};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;
 use whimbrel_net::{
-    ConnectionError, Host, NetError, SecurityError, ServiceCode, Setup, Socket, SocketOptions,
+    ConnectionError, Host, NetError, ResetCode, SecurityError, ServiceCode, Setup, Socket, SocketOptions,
     enlarge_receive_buffer,
 };
-use whimbrel_wire::ResetCode;
 
-use super::client::{ANSWER_TIME, Server};
+use super::DCCP_PORT;
+use super::client::{ANSWER_TIME, Client, Server};
 use super::control::{Message, halves};
 use super::dscp::mark;
 use super::link::Link;
-use super::plan::{Plan, Transport};
+use super::plan::Transport;
 use super::tcp::set_congestion;
-use super::{ClientArgs, DCCP_PORT};
-use crate::security::ClientSecurity;
 
 /// Opens one connection per stream.
-pub(super) async fn open_links(
-    (args, security): (&ClientArgs, &ClientSecurity),
-    plan: &Plan,
-    server: &Server,
-) -> anyhow::Result<Vec<Link>> {
-    let mut links = Vec::new();
+pub(super) async fn open_links(client: &Client, server: &Server) -> anyhow::Result<Vec<Link>> {
+    let (plan, mut links) = (&client.plan, Vec::new());
     // All streams share one device or raw socket.
     let native_host = if plan.dccp.native {
-        let at = args.native.destination(&server.native, server.at.ip())?;
+        let at = client.native.destination(&server.native, server.at.ip())?;
         let known = (at == server.at.ip()).then_some(server.local);
-        Some((args.native.client(at, known, args.dscp).await?, at))
+        Some((client.native.client(at, known, client.dscp).await?, at))
     } else {
         None
     };
@@ -41,44 +35,37 @@ pub(super) async fn open_links(
             Transport::Dccp => match &native_host {
                 Some((host, at)) => {
                     let at = SocketAddr::new(*at, server.dccp_port);
-                    native((args, security), plan, host, at).await?
+                    native(client, host, at).await?
                 }
-                None => dccp((args, security), plan, server).await?,
+                None => dccp(client, server).await?,
             },
-            Transport::Udp => udp(args, server, stream).await?,
-            Transport::Tcp => tcp(args, plan, server, stream).await?,
+            Transport::Udp => udp(client, server, stream).await?,
+            Transport::Tcp => tcp(client, server, stream).await?,
         });
     }
     Ok(links)
 }
 
-async fn dccp(
-    (args, security): (&ClientArgs, &ClientSecurity),
-    plan: &Plan,
-    server: &Server,
-) -> anyhow::Result<Link> {
-    let setup = Setup::new(args.handover.configure(plan.dccp_config()), security.security.clone());
+async fn dccp(client: &Client, server: &Server) -> anyhow::Result<Link> {
+    let plan = &client.plan;
+    let setup = Setup::new(client.handover.configure(plan.dccp_config()), client.protection.security.clone());
     let at = server.at;
     let socket = timeout(
         // The link may be down at present.
         ANSWER_TIME + std::time::Duration::from(plan.times.patience()),
-        Socket::connect_with(at, server.dccp_port, setup, SocketOptions::default().dscp(args.dscp)),
+        Socket::connect_with(at, server.dccp_port, setup, SocketOptions::default().dscp(client.dscp)),
     )
     .await
     .map_err(|_| anyhow!("no DCCP answer from UDP {at}: is UDP blocked on the path?"))?
     .map_err(|error| refused(error, at, ServiceCode(plan.dccp.service_code)))?;
-    security.established(socket.peer())?;
+    client.protection.check(socket.peer())?;
     Ok(Link::Dccp(Arc::new(socket)))
 }
 
 /// `at`: the server's address, and its DCCP port.
-async fn native(
-    (args, security): (&ClientArgs, &ClientSecurity),
-    plan: &Plan,
-    host: &Host,
-    at: SocketAddr,
-) -> anyhow::Result<Link> {
-    let setup = Setup::new(args.handover.configure(plan.dccp_config()), security.security.clone());
+async fn native(client: &Client, host: &Host, at: SocketAddr) -> anyhow::Result<Link> {
+    let plan = &client.plan;
+    let setup = Setup::new(client.handover.configure(plan.dccp_config()), client.protection.security.clone());
     let socket = timeout(ANSWER_TIME + std::time::Duration::from(plan.times.patience()), host.connect(SocketAddr::new(at.ip(), 0), at.port(), setup))
         .await
         .map_err(|_| {
@@ -86,7 +73,7 @@ async fn native(
             anyhow!("no answer from {at} to IP protocol 33: no route, or a firewall or NAT on the path? try without --native")
         })?
         .map_err(|error| refused_natively(error, at.ip(), ServiceCode(plan.dccp.service_code)))?;
-    security.established(socket.peer())?;
+    client.protection.check(socket.peer())?;
     Ok(Link::Dccp(Arc::new(socket)))
 }
 
@@ -128,7 +115,7 @@ fn refused(error: NetError, at: SocketAddr, service_code: ServiceCode) -> anyhow
     }
 }
 
-async fn udp(args: &ClientArgs, server: &Server, stream: u16) -> anyhow::Result<Link> {
+async fn udp(client: &Client, server: &Server, stream: u16) -> anyhow::Result<Link> {
     let port = server.udp_ports.get(usize::from(stream)).context("the server named too few UDP ports")?;
     let any = match server.at {
         SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -139,15 +126,16 @@ async fn udp(args: &ClientArgs, server: &Server, stream: u16) -> anyhow::Result<
     let socket = UdpSocket::bind((any, 0)).await.context("opening a UDP socket")?;
     socket.connect(at).await.context("opening a UDP socket")?;
     enlarge_receive_buffer(&socket)?;
-    mark(&socket, socket.local_addr()?, args.dscp)?;
+    mark(&socket, socket.local_addr()?, client.dscp)?;
     Ok(Link::Udp(Arc::new(socket)))
 }
 
-async fn tcp(args: &ClientArgs, plan: &Plan, server: &Server, stream: u16) -> anyhow::Result<Link> {
+async fn tcp(client: &Client, server: &Server, stream: u16) -> anyhow::Result<Link> {
+    let plan = &client.plan;
     let connection = TcpStream::connect(server.at)
         .await
         .with_context(|| format!("TCP connection {stream} to {}", server.at))?;
-    mark(&connection, connection.local_addr()?, args.dscp)?;
+    mark(&connection, connection.local_addr()?, client.dscp)?;
     if let Some(name) = plan.congestion.as_ref().filter(|_| plan.direction.client_sends()) {
         set_congestion(&connection, name)?;
     }

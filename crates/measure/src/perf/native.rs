@@ -3,32 +3,33 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use anyhow::{Context, bail};
-use clap::Args;
 use whimbrel_net::{Dscp, Host, HostOptions, Listener, Setup};
 
 use super::DCCP_PORT;
 
 /// DCCP without UDP encapsulation.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct NativeArgs {
-    /// Carry DCCP as IP protocol 33 by a raw socket, not inside UDP (Linux; needs root or CAP_NET_RAW)
-    #[arg(long, conflicts_with = "tun")]
-    native: bool,
-    /// The same as a host of its own behind a TUN device, which is created unless it exists; the system needs
-    /// a route to the addresses through it (Linux; needs root or CAP_NET_ADMIN, or a device made for the user)
-    #[arg(long, value_name = "NAME,ADDRESS[,ADDRESS]", value_parser = parse_tun)]
-    tun: Option<Tun>,
+#[derive(Clone, Debug, Default)]
+pub struct Native {
+    /// By a raw socket (Linux; needs root or CAP_NET_RAW).
+    pub raw: bool,
+    /// As a host of its own behind a TUN device (Linux; needs root or CAP_NET_ADMIN, or a device made for the user).
+    pub tun: Option<Tun>,
 }
 
 /// A TUN device and the addresses behind it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Tun {
-    name: String,
-    addresses: Vec<IpAddr>,
+pub struct Tun {
+    /// Its name.
+    pub name: String,
+    /// The addresses of the host behind it.
+    pub addresses: Vec<IpAddr>,
 }
 
 /// Reads `tun0,10.0.0.2` or `tun0,10.0.0.2,fd00::2`.
-fn parse_tun(text: &str) -> Result<Tun, String> {
+///
+/// # Errors
+/// The text is neither; the message says what was expected.
+pub fn parse_tun(text: &str) -> Result<Tun, String> {
     let mut parts = text.split(',');
     let name = parts.next().filter(|name| !name.is_empty() && name.len() < 16);
     let addresses: Result<Vec<IpAddr>, _> = parts.map(str::parse).collect();
@@ -40,10 +41,10 @@ fn parse_tun(text: &str) -> Result<Tun, String> {
     }
 }
 
-impl NativeArgs {
+impl Native {
     /// `true` if UDP encapsulation is not used.
-    pub(crate) fn is_wanted(&self) -> bool {
-        self.native || self.tun.is_some()
+    pub fn is_wanted(&self) -> bool {
+        self.raw || self.tun.is_some()
     }
 
     /// A client's host: behind the device, or at `known`, or else at the address that the system selects
@@ -74,7 +75,7 @@ impl NativeArgs {
             ));
         }
         let mut listeners = Vec::new();
-        if self.native {
+        if self.raw {
             listeners.push(raw(bound, dscp).await?.listen(DCCP_PORT, setup.clone())?);
             if bound.is_ipv6() && bound.is_unspecified() {
                 // A raw socket serves one family, where the TCP port serves both.
@@ -133,11 +134,11 @@ mod tests {
     #[test]
     fn the_servers_address_of_this_ends_family_is_used() {
         let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
-        let raw = NativeArgs { native: true, tun: None };
+        let raw = Native { raw: true, tun: None };
         assert_eq!(raw.destination(&[], ip("192.0.2.1")).expect("there"), ip("192.0.2.1"));
         let both = [ip("10.0.0.2"), ip("fd00::2")];
         assert_eq!(raw.destination(&both, ip("2001:db8::1")).expect("there"), ip("fd00::2"));
-        let v6 = NativeArgs { native: false, tun: parse_tun("tun0,fd00::3").ok() };
+        let v6 = Native { raw: false, tun: parse_tun("tun0,fd00::3").ok() };
         assert_eq!(v6.destination(&both, ip("192.0.2.1")).expect("there"), ip("fd00::2"));
         let error = v6.destination(&[], ip("192.0.2.1")).expect_err("no IPv6");
         assert!(error.to_string().contains("192.0.2.1"), "{error}");

@@ -17,39 +17,39 @@ use super::tcp::LARGEST_WRITE;
 
 /// Figures of one stream at its sender, over an interval or the whole test.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct SenderFigures {
+pub struct SenderFigures {
     /// Datagrams that left in a packet (TCP: writes).
-    pub(crate) datagrams: u64,
+    pub datagrams: u64,
     /// Their application data in bytes.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// Datagrams that congestion control held back until they were stale or the queue full.
-    pub(crate) dropped: u64,
+    pub dropped: u64,
     /// Those of them that became stale in the queue.
     #[serde(default)]
-    pub(crate) expired: u64,
+    pub expired: u64,
     /// Smoothed round-trip time in seconds, at the end of the span.
-    pub(crate) rtt_s: Option<f64>,
+    pub rtt_s: Option<f64>,
     /// p, at the end of the span (CCID 3).
-    pub(crate) loss_event_rate: Option<f64>,
+    pub loss_event_rate: Option<f64>,
     /// X, in bit/s, at the end of the span.
-    pub(crate) allowed_rate_bps: Option<f64>,
+    pub allowed_rate_bps: Option<f64>,
     /// cwnd in packets, at the end of the span (CCID 2, and TCP where the kernel reports it).
-    pub(crate) cwnd: Option<u32>,
+    pub cwnd: Option<u32>,
     /// Segments that the kernel's TCP has retransmitted.
     #[serde(default)]
-    pub(crate) retransmits: Option<u64>,
+    pub retransmits: Option<u64>,
     /// Length of the span in seconds.
-    pub(crate) seconds: f64,
+    pub seconds: f64,
 }
 
 impl SenderFigures {
     /// Application data sent, in bit/s.
-    pub(crate) fn send_rate(&self) -> f64 {
+    pub fn send_rate(&self) -> f64 {
         if self.seconds > 0.0 { self.bytes as f64 * 8.0 / self.seconds } else { 0.0 }
     }
 
     /// Adds a parallel stream's figures: counts, rates and windows add up, of the rest the worse.
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         fn join<T>(a: Option<T>, b: Option<T>, with: impl FnOnce(T, T) -> T) -> Option<T> {
             match (a, b) {
                 (Some(a), Some(b)) => Some(with(a, b)),

@@ -12,13 +12,14 @@ use whimbrel_relay::mechanisms;
 use whimbrel_units::{DataRate, Duration};
 
 use super::tcp::LARGEST_WRITE;
-pub(crate) use reception::{Detection, Reception};
-pub(crate) use times::Times;
+pub use reception::{Detection, Reception};
+pub use times::Times;
 
-/// Application data per datagram, in bytes: room for the head, and what fits a packet of 1500 bytes
-/// with all headers and options.
-pub(crate) const MIN_SIZE: u32 = 40;
-pub(crate) const MAX_SIZE: u32 = 1400;
+/// The least application data per datagram, in bytes: room for the head. The most is what fits a packet of 1500 bytes with all headers
+/// and options.
+pub const MIN_SIZE: u32 = 40;
+/// The most application data per datagram, in bytes.
+pub const MAX_SIZE: u32 = 1400;
 
 /// Time after which a server without any packet on its data connection counts as dead, and the test is over, besides the
 /// time for which the link may be down. After half of it the server is probed.
@@ -27,16 +28,19 @@ pub(crate) const IDLE_LIMIT: Duration = Duration::from_secs(10);
 /// The protocol that carries the measured data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Transport {
+pub enum Transport {
+    /// DCCP, over UDP or natively.
     Dccp,
+    /// Plain UDP.
     Udp,
+    /// The kernel's TCP.
     Tcp,
 }
 
 /// The sending ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Direction {
+pub enum Direction {
     /// Client to server.
     Up,
     /// Server to client.
@@ -46,41 +50,46 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    pub(crate) fn client_sends(self) -> bool {
+    /// `true` if the client sends.
+    pub fn client_sends(self) -> bool {
         self != Self::Down
     }
-    pub(crate) fn server_sends(self) -> bool {
+    /// `true` if the server sends.
+    pub fn server_sends(self) -> bool {
         self != Self::Up
     }
 }
 
 /// The DCCP connections of a test.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub(crate) struct DccpUse {
-    pub(crate) ccid: u8,
-    pub(crate) service_code: u32,
-    pub(crate) ecn: bool,
+pub struct DccpUse {
+    /// The CCID of both directions.
+    pub ccid: u8,
+    /// The Service Code of the server.
+    pub service_code: u32,
+    /// ECN is requested.
+    pub ecn: bool,
     /// IP protocol 33 instead of UDP.
     #[serde(default)]
-    pub(crate) native: bool,
+    pub native: bool,
     /// Encrypted and authenticated: DTLS over DCCP (RFC 5238).
     #[serde(default)]
-    pub(crate) secured: bool,
+    pub secured: bool,
 }
 
 /// The data that each stream sends.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(crate) struct Load {
+pub struct Load {
     /// Application data per datagram (TCP: per write), in bytes.
-    pub(crate) size: u32,
+    pub size: u32,
     /// Application data per stream in bit/s; `None`: as fast as allowed.
-    pub(crate) rate_bps: Option<f64>,
+    pub rate_bps: Option<f64>,
     /// Application data per stream after which the test ends; `None`: after the time.
     #[serde(default)]
-    pub(crate) bytes: Option<u64>,
+    pub bytes: Option<u64>,
     /// The schedule to send, at the end that sends it, instead of datagrams of one size.
     #[serde(skip)]
-    pub(crate) media: Option<Schedule>,
+    pub media: Option<Schedule>,
 }
 
 impl Load {
@@ -94,26 +103,58 @@ impl Load {
 
 /// A test, as requested by the client. On the control channel the parts are one flat object.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(crate) struct Plan {
+pub struct Plan {
     /// Identifies the test: the first field on each of its data connections.
-    pub(crate) token: u64,
-    pub(crate) transport: Transport,
-    pub(crate) direction: Direction,
-    pub(crate) streams: u16,
+    pub token: u64,
+    /// The protocol that carries the data.
+    pub transport: Transport,
+    /// Who sends.
+    pub direction: Direction,
+    /// Parallel connections.
+    pub streams: u16,
     /// Congestion control of the kernel's TCP at the ends that send; `None`: the system's.
     #[serde(default)]
-    pub(crate) congestion: Option<String>,
+    pub congestion: Option<String>,
+    /// Its DCCP connections.
     #[serde(flatten)]
-    pub(crate) dccp: DccpUse,
+    pub dccp: DccpUse,
+    /// What its receivers do.
     #[serde(flatten)]
-    pub(crate) reception: Reception,
+    pub reception: Reception,
+    /// The data that each stream sends.
     #[serde(flatten)]
-    pub(crate) load: Load,
+    pub load: Load,
+    /// Its times.
     #[serde(flatten)]
-    pub(crate) times: Times,
+    pub times: Times,
 }
 
 impl Plan {
+    /// A test of 10 s over one connection with CCID 3, in which the client sends as fast as it may.
+    ///
+    /// # Errors
+    /// The system has no random numbers for its token.
+    pub fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            // Few enough bits for programs that read JSON numbers as floating point.
+            token: whimbrel_net::entropy()? >> 11,
+            transport: Transport::Dccp,
+            direction: Direction::Up,
+            streams: 1,
+            congestion: None,
+            dccp: DccpUse {
+                ccid: Ccid::TFRC.0,
+                service_code: ServiceCode::from_letters(super::SERVICE_CODE).unwrap_or_default().0,
+                ecn: true,
+                native: false,
+                secured: false,
+            },
+            reception: Reception::default(),
+            load: Load { size: 1200, rate_bps: None, bytes: None, media: None },
+            times: Times { time_s: 10.0, omit_s: 0.0, interval_s: 1.0, patience_s: 0.0 },
+        })
+    }
+
     /// The reason why a server should refuse the plan, if any. It came from the network.
     pub(crate) fn objection(&self) -> Option<String> {
         let finite = |value: f64, low: f64, high: f64| value.is_finite() && (low..=high).contains(&value);
@@ -154,7 +195,7 @@ impl Plan {
     }
 
     /// The largest datagram, or the largest write, in bytes.
-    pub(crate) fn largest_size(&self) -> u32 {
+    pub fn largest_size(&self) -> u32 {
         if self.transport == Transport::Tcp { LARGEST_WRITE } else { MAX_SIZE }
     }
 
@@ -180,17 +221,9 @@ pub(super) mod tests {
 
     /// The plan of a client without options.
     pub(crate) fn plan() -> Plan {
-        Plan {
-            token: 1,
-            transport: Transport::Dccp,
-            direction: Direction::Up,
-            streams: 1,
-            congestion: None,
-            dccp: DccpUse { ccid: 3, service_code: 0, ecn: true, native: false, secured: false },
-            reception: Reception::default(),
-            load: Load { size: 1200, rate_bps: None, bytes: None, media: None },
-            times: Times { time_s: 10.0, omit_s: 0.0, interval_s: 1.0, patience_s: 0.0 },
-        }
+        let mut plan = Plan::new().expect("random numbers");
+        (plan.token, plan.dccp.service_code) = (1, 0);
+        plan
     }
     /// That plan with a change.
     pub(crate) fn plan_with(change: impl FnOnce(&mut Plan)) -> Plan {

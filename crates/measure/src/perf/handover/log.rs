@@ -15,7 +15,7 @@ const MOST: usize = 1000;
 
 /// The events of a client's link.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub(crate) struct HandoverReport {
+pub struct HandoverReport {
     /// The freeze state of the sender: `normal`, `frozen`, `restoring`, `probing` or `settling`.
     state: Option<&'static str>,
     freezes: Vec<Freeze>,
@@ -169,7 +169,7 @@ impl Freeze {
 
 impl HandoverReport {
     /// As text: a line for each freeze and each move.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         let unless_known = |value: Option<f64>, known: &dyn Fn(f64) -> String, unknown: &str| {
             value.map_or_else(|| unknown.to_owned(), known)
         };

@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use whimbrel_control::reordering::{LatenessMeter, LatenessSummary};
-use whimbrel_proto::ConnectionSnapshot;
+use whimbrel_net::ConnectionSnapshot;
 use whimbrel_units::{Duration, Instant};
 
 use super::datagram::Head;
@@ -13,56 +13,65 @@ const WINDOW: usize = 4096;
 
 /// Figures of one stream at its receiver, over an interval or the whole test.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct ReceiverFigures {
-    pub(crate) datagrams: u64,
-    pub(crate) bytes: u64,
+pub struct ReceiverFigures {
+    /// Datagrams that arrived.
+    pub datagrams: u64,
+    /// Their application data.
+    pub bytes: u64,
     /// Datagrams missing below the highest sequence number seen (a late one is taken off again).
-    pub(crate) lost: i64,
-    pub(crate) out_of_order: u64,
-    pub(crate) duplicates: u64,
-    pub(crate) ecn_marked: u64,
+    pub lost: i64,
+    /// Those that arrived after later ones.
+    pub out_of_order: u64,
+    /// Those that arrived more than once.
+    pub duplicates: u64,
+    /// Those that the network had marked as having met congestion.
+    pub ecn_marked: u64,
     /// Packets that DCCP detected as lost (CCIDs 3 and 4); late ones included.
     #[serde(default)]
-    pub(crate) packets_lost: u64,
+    pub packets_lost: u64,
     /// Those of them that loss differentiation classified as losses on a radio.
     #[serde(default)]
-    pub(crate) packets_lost_wireless: u64,
+    pub packets_lost_wireless: u64,
     /// With a reorder buffer: packets that waited for earlier ones.
     #[serde(default)]
-    pub(crate) packets_held: u64,
+    pub packets_held: u64,
     /// Missing packets that were given up.
     #[serde(default)]
-    pub(crate) packets_given_up: u64,
+    pub packets_given_up: u64,
     /// Datagrams that arrived after that and were discarded.
     #[serde(default)]
-    pub(crate) datagrams_too_late: u64,
+    pub datagrams_too_late: u64,
     /// Lateness of overtaken packets since the start of the test (RFC 4737, Section 4.3): the delay of `--reorder` needed by
     /// half of them, by 95 %, by 99 %, and by all. Zero if there were none.
     #[serde(default)]
-    pub(crate) lateness_p50_s: f64,
+    pub lateness_p50_s: f64,
     #[serde(default)]
-    pub(crate) lateness_p95_s: f64,
+    /// Exceeded by one in 20.
+    pub lateness_p95_s: f64,
     #[serde(default)]
-    pub(crate) lateness_p99_s: f64,
+    /// Exceeded by one in 100.
+    pub lateness_p99_s: f64,
     #[serde(default)]
-    pub(crate) lateness_max_s: f64,
+    /// The longest.
+    pub lateness_max_s: f64,
     /// Interarrival jitter (RFC 3550, Section 6.4.1), in seconds, at the end of the span.
-    pub(crate) jitter_s: f64,
+    pub jitter_s: f64,
     /// One-way delay above the least of the whole test: median and 99th percentile over the span, in seconds.
-    pub(crate) delay_variation_p50_s: f64,
-    pub(crate) delay_variation_p99_s: f64,
+    pub delay_variation_p50_s: f64,
+    /// The same, exceeded by one datagram in 100.
+    pub delay_variation_p99_s: f64,
     /// Length of the span in seconds.
-    pub(crate) seconds: f64,
+    pub seconds: f64,
 }
 
 impl ReceiverFigures {
     /// Application data delivered, in bit/s.
-    pub(crate) fn goodput(&self) -> f64 {
+    pub fn goodput(&self) -> f64 {
         if self.seconds > 0.0 { self.bytes as f64 * 8.0 / self.seconds } else { 0.0 }
     }
 
     /// Adds a parallel stream's figures: counts add up, times take the worse.
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         self.datagrams = self.datagrams.saturating_add(other.datagrams);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.lost = self.lost.saturating_add(other.lost);

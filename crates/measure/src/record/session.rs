@@ -1,4 +1,4 @@
-//! The client: runs a recording and writes its results.
+//! The client: runs a recording.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -10,19 +10,17 @@ use tokio::time::timeout;
 use whimbrel_net::{Clock, HostPort, enlarge_receive_buffer};
 use whimbrel_relay::Stop;
 use whimbrel_relay::address::{connect_tcp, resolve};
+use whimbrel_relay::text::quoted;
+use whimbrel_units::{DataRate, Duration};
 
 use super::analysis::Direction;
 use super::clocks::ClockFit;
-use super::files::{self, Recording};
+use super::files::Recording;
 use super::probe::{Arrival, Class, Header, Kind, PING};
 use super::prober::{DRAIN, Prober};
 use super::protocol::{Lines, MAX_PROBES, Message, Plan, VERSION};
 use super::server::patience;
-use super::{PORT, RecordArgs};
-use crate::exit::Failure;
-use crate::interrupt;
-use crate::print;
-use crate::progress;
+use super::{Mode, PORT};
 
 /// Time limit of the connection and of the server's answers before the start.
 const ANSWER_TIME: StdDuration = StdDuration::from_secs(6);
@@ -31,18 +29,17 @@ const PROGRESS_INTERVAL: StdDuration = StdDuration::from_millis(200);
 /// Time between two datagrams that announce this end's address.
 const HELLO_INTERVAL: StdDuration = StdDuration::from_millis(50);
 
-pub(super) async fn run(args: &RecordArgs, host: &HostPort) -> Result<(), Failure> {
-    // An existing file in the way is reported before the path is loaded.
-    files::prepare(&args.out)?;
-    let mut interrupt = interrupt::listen();
-    let recording = record(args, host, &mut interrupt).await?;
-    files::write(&args.out, &recording)?;
-    if args.json {
-        print::line(recording.document())?;
-    } else {
-        print::line(recording.text(&args.out))?;
-    }
-    Ok(())
+/// What is to be recorded.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The server.
+    pub host: HostPort,
+    /// Load on the path.
+    pub mode: Mode,
+    /// Time for which each direction is loaded.
+    pub time: Duration,
+    /// Rate of the probes, with their headers: constant, or the most under saturation.
+    pub rate: DataRate,
 }
 
 /// The token of a recording, its plan, its control connection, its socket and the server's address.
@@ -55,26 +52,35 @@ struct Agreed {
     peer: SocketAddr,
 }
 
-async fn record(args: &RecordArgs, host: &HostPort, interrupt: &mut Stop) -> Result<Recording, Failure> {
+/// Records a path. If it is stopped before both directions were probed, a recording at a constant rate has what there is, and there is none
+/// of another kind. `progress` is told the time that has passed, and the whole.
+///
+/// # Errors
+/// The server is not reached, refuses the plan, or is lost.
+pub async fn record(
+    settings: &Settings,
+    progress: &(dyn Fn(Duration, Duration) + Sync),
+    stop: &mut Stop,
+) -> anyhow::Result<Option<Recording>> {
     let mut agreed = tokio::select! {
-        agreed = agree(args, host) => agreed?,
-        () = interrupt.raised() => return Err(Failure::Interrupted),
+        agreed = agree(settings) => agreed?,
+        () = stop.raised() => return Ok(None),
     };
-    let (down, up_sent) = probe(&mut agreed, interrupt).await?;
+    let Some((down, up_sent)) = probe(&mut agreed, progress, stop).await? else { return Ok(None) };
     let Agreed { name, plan, mut lines, .. } = agreed;
-    // Ctrl-C no longer stops it; a second one ends the process.
+    // It is no longer stopped.
     let log = timeout(patience(&plan), lines.receive_log(&plan)).await;
     let (up, down_sent) = log.with_context(|| format!("{name}: no log of arrivals"))??;
-    Ok(assemble(&name, &plan, (up, up_sent), (down, down_sent))?)
+    assemble(&name, &plan, (up, up_sent), (down, down_sent)).map(Some)
 }
 
 /// Agrees on a plan with the server, which then knows the address of this end.
-async fn agree(args: &RecordArgs, host: &HostPort) -> anyhow::Result<Agreed> {
+async fn agree(Settings { host, mode, time, rate }: &Settings) -> anyhow::Result<Agreed> {
     let plan = Plan {
         version: VERSION,
-        mode: args.mode,
-        load_ms: args.time.as_nanos() / 1_000_000,
-        rate_bps: args.rate().as_bits_per_second(),
+        mode: *mode,
+        load_ms: time.as_nanos() / 1_000_000,
+        rate_bps: rate.as_bits_per_second(),
     };
     if plan.probes() > MAX_PROBES {
         bail!("{} probes are more than {MAX_PROBES}: choose a lower --rate or --time", plan.probes());
@@ -92,7 +98,7 @@ async fn agree(args: &RecordArgs, host: &HostPort) -> anyhow::Result<Agreed> {
     let token =
         match timeout(ANSWER_TIME, lines.next()).await.with_context(|| format!("{name}: no answer"))?? {
             Some(Message::Accepted { token }) => token,
-            Some(Message::Refused { reason }) => bail!("{name} refuses: {}", print::quoted(&reason)),
+            Some(Message::Refused { reason }) => bail!("{name} refuses: {}", quoted(&reason)),
             Some(other) => bail!("{name}: expected an answer to the plan, found {other:?}"),
             None => bail!("{name} has closed the connection"),
         };
@@ -108,38 +114,39 @@ async fn agree(args: &RecordArgs, host: &HostPort) -> anyhow::Result<Agreed> {
     Ok(Agreed { name, token, plan, lines, udp, peer })
 }
 
-/// Sends and receives probes. Ctrl-C ends a load of both directions early; the plan then has its length.
-async fn probe(agreed: &mut Agreed, interrupt: &mut Stop) -> Result<Log, Failure> {
+/// Sends and receives probes. A stop ends a load of both directions early; the plan then has its length.
+async fn probe(
+    agreed: &mut Agreed,
+    progress: &(dyn Fn(Duration, Duration) + Sync),
+    stop: &mut Stop,
+) -> anyhow::Result<Option<Log>> {
     let Agreed { token, lines, udp, peer, .. } = agreed;
     let (clock, plan) = (Clock::start(), Cell::new(agreed.plan));
     let start = clock.now();
     let probing = Prober::new(udp, *peer, (*token, false), &plan, clock).run();
     let stopping = async {
-        interrupt.raised().await;
-        let Some(shorter) = plan.get().shortened(clock.now() - start) else { return Failure::Interrupted };
+        stop.raised().await;
+        let Some(shorter) = plan.get().shortened(clock.now() - start) else { return Ok(None) };
         plan.set(shorter);
         match lines.send(&Message::Stop { load_ms: shorter.load_ms }).await {
             Ok(()) => std::future::pending().await,
-            Err(error) => error.into(),
+            Err(error) => Err(error),
         }
     };
-    let bar = progress::bar(plan.get().length().as_nanos() / 1_000_000, "the recording");
     let showing = async {
         loop {
             let length = plan.get().length() + DRAIN;
-            bar.set_length(length.as_nanos() / 1_000_000);
-            bar.set_position((clock.now() - start).as_nanos() / 1_000_000);
+            progress(clock.now() - start, length);
             tokio::time::sleep(PROGRESS_INTERVAL).await;
         }
     };
     let log = tokio::select! {
         probed = probing => probed?,
-        failure = stopping => return Err(failure),
+        stopped = stopping => return stopped,
         () = showing => unreachable!("it shows the progress until the end"),
     };
-    bar.finish_and_clear();
     agreed.plan = plan.get();
-    Ok(log)
+    Ok(Some(log))
 }
 
 /// Announces this end's address until the server starts.

@@ -6,137 +6,73 @@ use std::time::Duration as StdDuration;
 use anyhow::{Context, bail};
 use bytes::{Bytes, BytesMut};
 use tokio::time::timeout;
-use whimbrel_net::{Clock, HostPort};
-use whimbrel_relay::Stop;
-use whimbrel_relay::address::is_loopback;
-use whimbrel_relay::address::{connect_tcp, resolve};
-use whimbrel_units::{DataRate, Duration};
+use whimbrel_net::{Clock, Dscp, HostPort};
+use whimbrel_relay::address::{connect_tcp, is_loopback, resolve};
+use whimbrel_relay::text::quoted;
+use whimbrel_relay::{Outages, Protection, Stop};
+use whimbrel_units::Duration;
 
-use super::ClientArgs;
 use super::connect::open_links;
 use super::control::{Message, Reader, VERSION, Writer, halves};
 use super::control_channel::ControlChannel;
 use super::datagram::{Head, Kind};
-use super::handover::{Consequence, Handover};
+use super::handover::{Consequence, Handover, Handovers};
 use super::link::Link;
-use super::outcome::Outcome;
-use super::output::Printer;
-use super::plan::{DccpUse, Direction, Load, MIN_SIZE, Plan, Reception, Times, Transport};
+use super::native::Native;
+use super::outcome::{Outcome, Row};
+use super::plan::{Plan, Transport};
 use super::stream::Streams;
-use super::tcp::write_size;
 use super::udp::{GREETING_INTERVAL, Greeter};
-use crate::exit::Failure;
-use crate::interrupt;
-use crate::print::quoted;
-use crate::security::{ClientSecurity, required};
 
 /// Time limit for the server's answers.
 pub(super) const ANSWER_TIME: StdDuration = StdDuration::from_secs(5);
 /// A transfer of a number of bytes ends after this time without progress, plus the time for which the link may be down.
 const STALL_TIME: Duration = Duration::from_secs(60);
-/// Application data per datagram, in bytes, unless another size is asked for.
-const DEFAULT_SIZE: u32 = 1200;
-/// Duration of a test, and that of one that ends with its data.
-const DEFAULT_TIME: Duration = Duration::from_secs(10);
-const LONGEST_TEST: Duration = Duration::from_secs(1_000_000);
 
-pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
-    let server = args.server()?;
-    let security = security(&args, &server).await?;
-    let plan = plan(&args, security.security.is_some())?;
-    let printer = Printer::new(&args, &plan);
+/// A client's test.
+#[derive(Debug)]
+pub struct Client {
+    /// The server.
+    pub server: HostPort,
+    /// What is to be measured.
+    pub plan: Plan,
+    /// DCCP without UDP.
+    pub native: Native,
+    /// DSCP of the packets that this end sends.
+    pub dscp: Dscp,
+    /// What this end does when its link goes down or changes.
+    pub handover: Handovers,
+    /// Outages that the program knows of.
+    pub outages: Outages,
+    /// Keys, and what is to happen without.
+    pub protection: Protection,
+}
+
+/// What a client says while it measures.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Progress<'a> {
+    /// The test begins.
+    Started {
+        /// The server's address.
+        server: SocketAddr,
+        /// This end's address towards it.
+        local: Option<SocketAddr>,
+    },
+    /// An interval is over.
+    Interval(&'a Row),
+}
+
+/// Takes what a client says. An error ends the test.
+pub type Observer<'a> = &'a (dyn Fn(Progress<'_>) -> anyhow::Result<()> + Sync);
+
+/// Runs a test to its end, or until it is stopped. Returns its figures also if it fails.
+pub async fn measure(client: &Client, observer: Observer<'_>, stop: Stop) -> (Outcome, anyhow::Result<()>) {
     let mut outcome = Outcome::default();
-    let interrupt = interrupt::listen();
-    let result = measure((&args, &security), server, &plan, &printer, &mut outcome, interrupt.clone()).await;
-    outcome.interrupted = interrupt.is_raised();
-    if let Err(error) = &result {
-        outcome.error = Some(format!("{error:#}"));
-    }
-    printer.summary(&outcome)?;
-    match result {
-        Err(error) => Err(error.into()),
-        Ok(()) if outcome.interrupted => Err(Failure::Interrupted),
-        Ok(()) => Ok(()),
-    }
-}
-
-/// The security of the data connections; none for TCP and UDP.
-async fn security(args: &ClientArgs, server: &HostPort) -> Result<ClientSecurity, Failure> {
-    if args.udp || args.tcp {
-        return Ok(ClientSecurity::default());
-    }
-    // A name that cannot be resolved is reported when it is connected to.
-    let port = server.port().unwrap_or_default();
-    let is_local = match server.resolve(port).await {
-        Ok(addresses) => addresses.iter().all(|address| is_loopback(address.ip())),
-        Err(_) => true,
-    };
-    args.security.client(server.host(), port, is_local)
-}
-
-fn plan(args: &ClientArgs, is_secured: bool) -> Result<Plan, Failure> {
-    let transport = match (args.udp, args.tcp) {
-        (true, _) => Transport::Udp,
-        (_, true) => Transport::Tcp,
-        _ => Transport::Dccp,
-    };
-    let direction = match (args.reverse, args.bidir) {
-        (_, true) => Direction::Both,
-        (true, _) => Direction::Down,
-        _ => Direction::Up,
-    };
-    let default_rate = if transport == Transport::Udp { 1e6 } else { f64::INFINITY };
-    let rate = args.rate.map_or(default_rate, |rate| rate.as_bits_per_second());
-    let size = match (&args.schedule, args.size) {
-        (Some(schedule), _) => schedule.largest(),
-        (None, Some(size)) => size,
-        (None, None) if transport == Transport::Tcp => write_size(DataRate::from_bits_per_second(rate)),
-        (None, None) => DEFAULT_SIZE,
-    };
-    // A test that ends with its data may last as long as any.
-    let default_time = if args.bytes.is_some() { LONGEST_TEST } else { DEFAULT_TIME };
-    let plan = Plan {
-        // Few enough bits for programs that read JSON numbers as floating point.
-        token: whimbrel_net::entropy().context("asking the system for random numbers")? >> 11,
-        transport,
-        direction,
-        streams: args.parallel,
-        congestion: args.congestion.clone(),
-        dccp: DccpUse {
-            ccid: args.ccid,
-            service_code: super::service_code(args.service_code, is_secured).0,
-            ecn: !args.no_ecn,
-            native: args.native.is_wanted(),
-            secured: is_secured,
-        },
-        reception: Reception {
-            lda: args.lda.map(|scheme| scheme.name().to_owned()),
-            reorder_s: args.reorder.map(|delay| delay.as_secs_f64()),
-            reorder_adapts: args.reorder_adaptive,
-            deliver_late: args.deliver_late,
-            loss_detection: args.loss_detection,
-        },
-        load: Load {
-            size,
-            rate_bps: rate.is_finite().then_some(rate),
-            bytes: args.bytes,
-            media: args.schedule.clone(),
-        },
-        times: Times {
-            time_s: args.time.unwrap_or(default_time).as_secs_f64(),
-            omit_s: args.omit.as_secs_f64(),
-            interval_s: args.interval.as_secs_f64(),
-            patience_s: args.patience.unwrap_or(args.handover.patience()).as_secs_f64(),
-        },
-    };
-    if plan.load.size > plan.largest_size() {
-        return Err(Failure::Usage(format!(
-            "--size {}: expected {MIN_SIZE} to {} bytes per datagram",
-            plan.load.size,
-            plan.largest_size()
-        )));
-    }
-    Ok(plan)
+    let result = run(client, observer, &mut outcome, stop.clone()).await;
+    outcome.interrupted = stop.is_raised();
+    outcome.error = result.as_ref().err().map(|error| format!("{error:#}"));
+    (outcome, result)
 }
 
 /// A test that is about to begin.
@@ -160,25 +96,23 @@ pub(super) struct Server {
     pub(super) local: IpAddr,
 }
 
-async fn measure(
-    (args, security): (&ClientArgs, &ClientSecurity),
-    at: HostPort,
-    plan: &Plan,
-    printer: &Printer,
+async fn run(
+    client: &Client,
+    observer: Observer<'_>,
     outcome: &mut Outcome,
-    mut interrupt: Stop,
+    mut stop: Stop,
 ) -> anyhow::Result<()> {
+    let plan = &client.plan;
     let ready = tokio::select! {
-        ready = prepare(args, security, at, plan) => ready?,
-        () = interrupt.raised() => return Ok(()),
+        ready = prepare(client) => ready?,
+        () = stop.raised() => return Ok(()),
     };
     let Ready { mut channel, server, links, greetings, clock } = ready;
-    printer.started(server.at, &links)?;
+    observer(Progress::Started { server: server.at, local: links.first().and_then(Link::local) })?;
     let (sends, receives) = (plan.direction.client_sends(), plan.direction.server_sends());
-    let mut handover = Handover::start(&args.handover, plan, clock, server.at.ip(), &links)?;
+    let mut handover = Handover::start(client, clock, server.at.ip(), &links)?;
     let mut streams = Streams::start(clock, links, greetings, plan, sends, receives);
-    let result =
-        follow(plan, &mut streams, &mut channel, &mut handover, printer, outcome, &mut interrupt).await;
+    let result = follow(plan, &mut streams, &mut channel, &mut handover, observer, outcome, &mut stop).await;
     outcome.handover = handover.report();
     // In any case, this end's figures are part of the summary.
     streams.stop_sending();
@@ -188,20 +122,16 @@ async fn measure(
 }
 
 /// Agrees with the server and opens the data connections.
-async fn prepare(
-    args: &ClientArgs,
-    security: &ClientSecurity,
-    at: HostPort,
-    plan: &Plan,
-) -> anyhow::Result<Ready> {
+async fn prepare(client: &Client) -> anyhow::Result<Ready> {
+    let (at, plan) = (client.server.clone(), &client.plan);
     let (mut reader, writer, server) = agree(&at, plan).await?;
-    let may_be_plain = plan.transport != Transport::Dccp || args.security.both.is_insecure();
+    let may_be_plain = plan.transport != Transport::Dccp || client.protection.is_plaintext_allowed;
     // The name was resolved anew.
     if !plan.dccp.secured && !may_be_plain && !is_loopback(server.at.ip()) {
-        bail!(required(at.host()));
+        bail!("data to {} would not be encrypted: it is another host now", at.host());
     }
     let clock = Clock::start();
-    let links = open_links((args, security), plan, &server).await?;
+    let links = open_links(client, &server).await?;
     let greetings = greet_until_start(plan, &links, &mut reader).await?;
     let channel = ControlChannel::new(clock, at, plan, reader, writer);
     Ok(Ready { channel, server, links, greetings, clock })
@@ -272,9 +202,9 @@ async fn follow(
     streams: &mut Streams,
     channel: &mut ControlChannel,
     handover: &mut Handover,
-    printer: &Printer,
+    observer: Observer<'_>,
     outcome: &mut Outcome,
-    interrupt: &mut Stop,
+    stop: &mut Stop,
 ) -> anyhow::Result<()> {
     let end = tokio::time::sleep(plan.times.total().into());
     tokio::pin!(end);
@@ -300,7 +230,7 @@ async fn follow(
                         intervals = intervals.checked_sub(1).context("the server reports more intervals than the test has")?;
                         let is_measured = !is_omitted;
                         let (here, there) = (streams.take_interval(), (received, sent));
-                        printer.row(outcome.push_interval(plan, here, there, is_measured))?;
+                        observer(Progress::Interval(outcome.push_interval(plan, here, there, is_measured)))?;
                     }
                     Message::Report { received, sent } if is_over => {
                         (outcome.received_there, outcome.sent_there) = (received, sent);
@@ -336,7 +266,7 @@ async fn follow(
                 }
                 false
             }
-            () = interrupt.raised(), if !is_over => true,
+            () = stop.raised(), if !is_over => true,
         };
         if ends {
             is_over = true;

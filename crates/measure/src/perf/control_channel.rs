@@ -10,12 +10,12 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use whimbrel_net::{Clock, HostPort};
 use whimbrel_relay::address::{connect_tcp, resolve};
+use whimbrel_relay::text::quoted;
 use whimbrel_units::{Duration, Instant};
 
 use super::client::ANSWER_TIME;
 use super::control::{Message, Reader, Writer, halves};
 use super::plan::Plan;
-use crate::print::quoted;
 
 /// Time limit of one attempt to reach the server again, and the pause after one that failed.
 const ATTEMPT: StdDuration = StdDuration::from_secs(1);

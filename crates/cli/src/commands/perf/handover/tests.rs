@@ -1,4 +1,5 @@
 use clap::Parser;
+use whimbrel_net::Config;
 
 use super::*;
 
@@ -14,7 +15,7 @@ struct Command {
 
 fn config(options: &[&str]) -> Result<Config, clap::Error> {
     let command = Command::try_parse_from([&["perf"], options].concat())?;
-    Ok(command.handover.configure(Config::default()))
+    Ok(command.handover.handovers().configure(Config::default()))
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::probe::Class;
 
 /// A recording of both directions.
 #[derive(Clone, Debug)]
-pub(super) struct Recording {
+pub struct Recording {
     /// The server, as named on the command line.
     pub(super) host: String,
     pub(super) mode: Mode,
@@ -32,35 +32,11 @@ pub(super) struct Recording {
 const LIMITED: f64 = 0.95;
 
 /// Makes the directory.
-pub(super) fn prepare(out: &Path) -> anyhow::Result<()> {
+///
+/// # Errors
+/// It cannot be made.
+pub fn prepare(out: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(out).with_context(|| out.display().to_string())
-}
-
-/// Writes all files.
-pub(super) fn write(out: &Path, recording: &Recording) -> anyhow::Result<()> {
-    let save = |name: &str, text: String| {
-        let path = out.join(name);
-        fs::write(&path, text).with_context(|| path.display().to_string())
-    };
-    for (name, direction) in [("up", &recording.up), ("down", &recording.down)] {
-        if recording.mode == Mode::Saturate {
-            let stamps = direction.deliveries();
-            save(
-                &format!("{name}.mahimahi"),
-                stamps.iter().fold(String::new(), |mut text, stamp| {
-                    let _ = writeln!(text, "{stamp}");
-                    text
-                }),
-            )?;
-        }
-        save(&format!("{name}.rate"), rates(direction))?;
-        save(&format!("{name}.losses.csv"), loss_spans(direction))?;
-        save(&format!("{name}.losses.txt"), loss_marks(direction))?;
-        let path = out.join(format!("{name}.delays.csv"));
-        delays(&path, direction).with_context(|| path.display().to_string())?;
-    }
-    save("record.json", format!("{:#}\n", recording.document()))?;
-    save("scenario.toml", recording.scenario())
 }
 
 fn rates(direction: &Direction) -> String {
@@ -115,8 +91,38 @@ fn delays(path: &Path, direction: &Direction) -> std::io::Result<()> {
 }
 
 impl Recording {
+    /// Writes all files.
+    ///
+    /// # Errors
+    /// One of them cannot be written.
+    pub fn write(&self, out: &Path) -> anyhow::Result<()> {
+        let save = |name: &str, text: String| {
+            let path = out.join(name);
+            fs::write(&path, text).with_context(|| path.display().to_string())
+        };
+        for (name, direction) in [("up", &self.up), ("down", &self.down)] {
+            if self.mode == Mode::Saturate {
+                let stamps = direction.deliveries();
+                save(
+                    &format!("{name}.mahimahi"),
+                    stamps.iter().fold(String::new(), |mut text, stamp| {
+                        let _ = writeln!(text, "{stamp}");
+                        text
+                    }),
+                )?;
+            }
+            save(&format!("{name}.rate"), rates(direction))?;
+            save(&format!("{name}.losses.csv"), loss_spans(direction))?;
+            save(&format!("{name}.losses.txt"), loss_marks(direction))?;
+            let path = out.join(format!("{name}.delays.csv"));
+            delays(&path, direction).with_context(|| path.display().to_string())?;
+        }
+        save("record.json", format!("{:#}\n", self.document()))?;
+        save("scenario.toml", self.scenario())
+    }
+
     /// The summary as JSON.
-    pub(super) fn document(&self) -> Value {
+    pub fn document(&self) -> Value {
         let one = |direction: &Direction| {
             let mut value = json!(direction.summary());
             value["is_rate_limited"] = self.is_limited(&direction.summary()).into();
@@ -140,7 +146,8 @@ impl Recording {
             && summary.rate_bps.is_some_and(|rate| rate > LIMITED * self.rate_limit_bps)
     }
 
-    pub(super) fn text(&self, out: &Path) -> String {
+    /// The summary for a reader.
+    pub fn text(&self, out: &Path) -> String {
         let mut text = String::new();
         for (name, direction) in [("to", &self.up), ("from", &self.down)] {
             let summary = direction.summary();
@@ -171,7 +178,7 @@ impl Recording {
     }
 
     /// A scenario that replays the path.
-    pub(super) fn scenario(&self) -> String {
+    pub fn scenario(&self) -> String {
         let keys = |direction: &Direction, name: &str| {
             let summary = direction.summary();
             let mut keys = Vec::new();

@@ -7,14 +7,14 @@ use whimbrel_units::DataRate;
 /// same size.
 pub(crate) const WRITE: u32 = 128 << 10;
 /// The largest write that can be asked for.
-pub(crate) const LARGEST_WRITE: u32 = 1 << 20;
+pub const LARGEST_WRITE: u32 = 1 << 20;
 /// The least write at a rate, unless a smaller one is asked for.
 const LEAST_WRITE: f64 = 1200.0;
 /// Time between two writes at a rate.
 const SPACING_S: f64 = 0.01;
 
 /// The size of writes at that rate.
-pub(crate) fn write_size(rate: DataRate) -> u32 {
+pub fn write_size(rate: DataRate) -> u32 {
     if !rate.as_bits_per_second().is_finite() {
         return WRITE;
     }

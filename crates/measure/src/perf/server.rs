@@ -7,32 +7,31 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration as StdDuration;
 
 use anyhow::{Context, bail};
+use thiserror::Error;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use whimbrel_net::{
-    Clock, Config, Duration, HostOptions, Listener, OverflowPolicy, Security, SendQueueConfig, Setup,
-    TimerConfig,
+    Clock, Config, Dscp, Duration, Fingerprint, HostOptions, Listener, OverflowPolicy, Security,
+    SendQueueConfig, ServiceCode, Setup, TimerConfig,
 };
 use whimbrel_relay::accept::{Place, Places, accept};
-use whimbrel_relay::{accepted_ccids, mechanisms, willing};
+use whimbrel_relay::{Protection, Stop, accepted_ccids, mechanisms, willing};
 
+use super::DCCP_PORT;
 use super::control::{Message, Reader, VERSION, Writer, halves};
 use super::datagram::Head;
 use super::dscp::mark;
+use super::limits::Limits;
 use super::link::Link;
-use super::output;
+use super::meter::ReceiverFigures;
+use super::native::Native;
 use super::plan::{Plan, Transport};
-use super::sender::lock;
+use super::sender::{SenderFigures, lock};
 use super::stream::Streams;
 use super::test_client::{AcceptedConnection, TestClient};
 use super::test_ports::TestPorts;
 use super::udp;
-use super::{DCCP_PORT, ServerArgs};
-use crate::exit::Failure;
-use crate::interrupt;
-use crate::print::{self, PrintError};
-use crate::service::allow_descriptors;
 
 /// Time limit for the first message of a new connection.
 const GREETING_TIME: StdDuration = StdDuration::from_secs(10);
@@ -49,9 +48,76 @@ const LONGEST_ABSENCE: Duration = Duration::from_secs(600);
 /// Queues of data connections for the tests that they belong to.
 type Waiting = Arc<Mutex<BTreeMap<u64, mpsc::UnboundedSender<AcceptedConnection>>>>;
 
-pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
-    let security = args.security.server()?;
-    allow_descriptors();
+/// A server of tests.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Address and port for UDP and TCP; by default, any of either family.
+    pub bind: Option<SocketAddr>,
+    /// The DCCP Service Code to serve.
+    pub service_code: ServiceCode,
+    /// DCCP without UDP as well.
+    pub native: Native,
+    /// DSCP of the packets that this end sends.
+    pub dscp: Dscp,
+    /// Keys, and what is to happen without.
+    pub protection: Protection,
+    /// What clients may request.
+    pub limits: Limits,
+    /// End after one client.
+    pub one_off: bool,
+}
+
+/// A test that is over, at the server.
+#[derive(Clone, Copy, Debug)]
+pub struct Served<'a> {
+    /// The client.
+    pub peer: SocketAddr,
+    /// What it requested.
+    pub plan: &'a Plan,
+    /// Figures of each stream that this end received.
+    pub received: &'a [ReceiverFigures],
+    /// Figures of each stream that this end sent.
+    pub sent: &'a [SenderFigures],
+    /// The client has not waited for them.
+    pub vanished: bool,
+}
+
+/// What a server says.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum ServerNotice<'a> {
+    /// It can be reached.
+    Ready {
+        /// Its address, for UDP and TCP.
+        at: SocketAddr,
+        /// Its key, if data are encrypted.
+        key: Option<Fingerprint>,
+    },
+    /// A test is over.
+    Served(Served<'a>),
+    /// A test was refused or has failed.
+    Failed {
+        /// The client.
+        peer: SocketAddr,
+        /// The reason.
+        reason: &'a str,
+    },
+}
+
+/// Takes what a server says. An error ends it.
+pub type ServerObserver = Arc<dyn Fn(ServerNotice<'_>) -> anyhow::Result<()> + Send + Sync>;
+
+/// The observer has returned an error.
+#[derive(Debug, Error)]
+#[error("{0:#}")]
+struct Unheard(anyhow::Error);
+
+/// Answers clients until it is stopped.
+///
+/// # Errors
+/// A port cannot be bound, or the observer has returned an error.
+pub async fn serve(args: Server, observer: ServerObserver, mut stop: Stop) -> anyhow::Result<()> {
+    let security = args.protection.security.clone();
     let (control, bind) = bind_control(args.bind).await?;
     // The client's plan chooses; the last one listed is used if nothing else is offered.
     let config = willing(
@@ -59,7 +125,7 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
             .ccids(mechanisms())
             .sender_ccids(accepted_ccids())
             .receiver_ccids(accepted_ccids())
-            .service_code(super::service_code(args.service_code, security.is_some()))
+            .service_code(args.service_code)
             .send_queue(SendQueueConfig::default().overflow(OverflowPolicy::Refuse))
             // Clients may be unreachable for as long as their patience.
             .timers(TimerConfig::default().idle(Some(LONGEST_ABSENCE))),
@@ -72,7 +138,7 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
         .with_context(|| format!("UDP {bind}"))?;
     let (listeners, addresses) = args.native.server(bind.ip(), &setup, args.dscp).await?;
     let addresses = Arc::new(addresses);
-    output::server_ready(bind, &args, fingerprint)?;
+    observer(ServerNotice::Ready { at: bind, key: fingerprint })?;
     let waiting = Waiting::default();
     let listeners: Vec<Arc<Listener>> = listeners.into_iter().chain([listener]).map(Arc::new).collect();
     let ports = Arc::new(TestPorts::new(&listeners, setup));
@@ -82,34 +148,33 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     let (done, mut finished) = mpsc::unbounded_channel();
     let places = Places::new(MAX_GREETINGS);
     let tests = Places::new(args.limits.max_tests.into());
-    let mut interrupt = interrupt::listen();
     loop {
         tokio::select! {
             (stream, peer) = accept(&control) => {
                 let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
                 let (args, waiting, done) = (args.clone(), waiting.clone(), done.clone());
-                let (addresses, ports) = (addresses.clone(), ports.clone());
+                let (addresses, ports, observer) = (addresses.clone(), ports.clone(), observer.clone());
                 let (place, tests) = (places.take(peer.ip()), tests.clone());
                 tokio::spawn(async move {
                     let secured = fingerprint.is_some();
-                    match greet(stream, (peer, place), (&args, secured), (&addresses, &ports), (&waiting, &tests)).await {
+                    match greet(stream, (peer, place), (&args, secured), (&addresses, &ports), (&waiting, &tests), &observer).await {
                         Ok(false) => {}
                         result => { let _ = done.send((peer, result.map(drop))); }
                     }
                 });
             }
             Some((peer, result)) = finished.recv() => {
-                match result {
-                    // Without its output the server is of no use.
-                    Err(error) if error.is::<PrintError>() => return Err(error.into()),
-                    Err(error) => print::note(format_args!("{peer}: {error:#}")),
+                match result.map_err(anyhow::Error::downcast) {
+                    // Without its observer the server is of no use.
+                    Err(Ok(Unheard(error))) => return Err(error),
+                    Err(Err(error)) => observer(ServerNotice::Failed { peer, reason: &format!("{error:#}") })?,
                     Ok(()) => {}
                 }
                 if args.one_off {
                     return Ok(());
                 }
             }
-            () = interrupt.raised() => return Ok(()),
+            () = stop.raised() => return Ok(()),
         }
     }
 }
@@ -153,9 +218,10 @@ async fn accept_dccp(listener: Arc<Listener>, waiting: Waiting) {
 async fn greet(
     stream: TcpStream,
     (peer, mut place): (SocketAddr, Place),
-    (args, is_secured): (&ServerArgs, bool),
+    (args, is_secured): (&Server, bool),
     (addresses, ports): (&[IpAddr], &TestPorts),
     (waiting, tests): (&Waiting, &Places),
+    observer: &ServerObserver,
 ) -> anyhow::Result<bool> {
     let local = match stream.local_addr()? {
         // A link-local address has a zone.
@@ -172,7 +238,7 @@ async fn greet(
         Some(Message::Hello { version, plan }) => {
             let objection = if version == VERSION {
                 let served = (is_secured, args.native.is_wanted());
-                args.limits.objection(&plan, peer.ip(), &args.security, served)
+                args.limits.objection(&plan, peer.ip(), args.protection.is_plaintext_allowed, served)
             } else {
                 Some(format!(
                     "this server has version {VERSION} of whimbrel perf, the client version {version}"
@@ -195,7 +261,8 @@ async fn greet(
             let result = async {
                 let test_port = ports.open(&plan)?;
                 let ends = (addresses, test_port.port);
-                test((reader, writer), &plan, receiver, (local, peer), ends, (args, &mut place)).await
+                test((reader, writer), &plan, receiver, (local, peer), ends, (args, &mut place), observer)
+                    .await
             };
             let result = result.await;
             lock(waiting).remove(&token);
@@ -240,7 +307,8 @@ async fn test(
     mut arriving: mpsc::UnboundedReceiver<AcceptedConnection>,
     (local, peer): (SocketAddr, SocketAddr),
     (addresses, dccp_port): (&[IpAddr], u16),
-    (args, place): (&ServerArgs, &mut Place),
+    (args, place): (&Server, &mut Place),
+    observer: &ServerObserver,
 ) -> anyhow::Result<()> {
     let clock = Clock::start();
     let udp = udp::bind(plan, local, args.dscp).await?;
@@ -310,7 +378,8 @@ async fn test(
     }
     let last = streams.take_interval();
     let (received, sent) = streams.totals();
-    output::server_summary(peer, plan, &received, &sent, vanished, args.json)?;
+    let served = Served { peer, plan, received: &received, sent: &sent, vanished };
+    observer(ServerNotice::Served(served)).map_err(Unheard)?;
     if !vanished {
         client.send_figures(last).await;
         client.send(&Message::Report { received, sent }).await;
