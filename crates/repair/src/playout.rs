@@ -60,13 +60,16 @@ impl Playout {
     fn unwrap(&self, time: u32) -> Option<(i64, Instant)> {
         let (origin, at) = self.origin?;
         let newest_stamp = origin.wrapping_add((self.newest / 32_000) as u32) & 0xff_ffff;
-        Some((self.newest / 32_000 * 32_000 + AduHeader::difference(time, newest_stamp), at))
+        Some(((self.newest / 32_000 * 32_000).saturating_add(AduHeader::difference(time, newest_stamp)), at))
     }
 
     /// A datagram arrived for the first time and was sent once.
     pub fn on_arrival(&mut self, now: Instant, time: u32) {
-        if self.origin.is_none() {
-            self.origin = Some((time, now));
+        // After a pause, all that was seen is forgotten: time stamps may have wrapped unnoticed.
+        let is_pause = now.saturating_since(self.bin_ends) > Self::MEMORY;
+        if self.origin.is_none() || is_pause {
+            (self.origin, self.newest, self.base) = (Some((time, now)), 0, 0);
+            self.bins = [i64::MAX; BINS];
             self.bin_ends = now + BIN;
         }
         let Some((sent, origin)) = self.unwrap(time) else { return };
@@ -75,12 +78,7 @@ impl Playout {
         while now >= self.bin_ends {
             self.bin = (self.bin + 1) % BINS;
             self.bins[self.bin] = i64::MAX;
-            // After a pause, all that was seen is forgotten, and the loop ends.
-            let is_pause = now.saturating_since(self.bin_ends) > Self::MEMORY + BIN;
-            if is_pause {
-                self.bins = [i64::MAX; BINS];
-            }
-            self.bin_ends = if is_pause { now + BIN } else { self.bin_ends + BIN };
+            self.bin_ends += BIN;
         }
         let bin = &mut self.bins[self.bin];
         *bin = difference.min(*bin);

@@ -11,7 +11,7 @@ use crate::channel::Cause;
 use crate::decoder::{Decoder, DecoderCounts};
 use crate::fecframe::{self, Esi};
 use crate::playout::Playout;
-use crate::sender::SenderConfig;
+use crate::sender::{SenderConfig, WINDOW};
 use crate::wire::{AduHeader, Datagram, Report, Role, WireError};
 
 mod feedback;
@@ -20,6 +20,8 @@ use feedback::Feedback;
 
 /// Symbols that the decoder remembers at least after their delivery.
 const MORE_SYMBOLS: u32 = 40;
+/// Symbols of which the oldest are delivered at once. The rest of the window is room for a gap.
+const MOST_WAITING: i32 = 3 * WINDOW as i32 / 4;
 
 /// When datagrams are delivered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -85,6 +87,8 @@ pub struct ReceiverCounts {
     pub reports: u64,
     /// Bytes of the reports.
     pub report_bytes: u64,
+    /// Datagrams delivered before they were due, because the window was full.
+    pub hurried: u64,
     /// Datagrams that were none of this layer.
     pub invalid: u64,
 }
@@ -109,13 +113,17 @@ impl Receiver {
     /// A receiver of a sender's first datagram, which has the identifier 0.
     #[must_use]
     pub fn new(config: ReceiverConfig) -> Self {
+        Self::starting_at(config, Esi(0))
+    }
+
+    fn starting_at(config: ReceiverConfig, first: Esi) -> Self {
         let code = SenderConfig::new(config.packet_size, config.latency).code();
         Self {
             config,
-            decoder: Decoder::new(code, Esi(0), config.rows),
+            decoder: Decoder::new(code, first, config.rows),
             playout: Playout::new(config.latency),
-            feedback: Feedback::new(config.round_trip),
-            next: Esi(0),
+            feedback: Feedback::new(config.round_trip, first),
+            next: first,
             newest_lost: None,
             counts: ReceiverCounts::default(),
         }
@@ -202,7 +210,7 @@ impl Receiver {
 
     /// `true` if a symbol from `from` to before `to` is unknown.
     fn misses(&self, from: Esi, to: Esi) -> bool {
-        let from = if self.decoder.first().since(from) > 0 { self.decoder.first() } else { from };
+        let from = later(self.decoder.first(), from);
         let count = to.since(from).max(0) as u32;
         (0..count).any(|i| !self.decoder.is_known(from.plus(i)))
     }
@@ -214,7 +222,7 @@ impl Receiver {
 
     /// The first known symbol from the next on, and when it is due.
     fn next_known(&self) -> Option<(Esi, AduHeader, Instant)> {
-        let first = if self.decoder.first().since(self.next) > 0 { self.decoder.first() } else { self.next };
+        let first = later(self.decoder.first(), self.next);
         let count = self.decoder.next().since(first).max(0) as u32;
         let mut known = (0..count).map(|i| first.plus(i));
         known.find_map(|esi| {
@@ -228,10 +236,13 @@ impl Receiver {
         out.clear();
         let (esi, header, due) = self.next_known()?;
         let is_next = esi == self.next;
-        let waits = !is_next || self.config.delivery == Delivery::Constant;
-        if waits && due > now {
+        let waits = (!is_next || self.config.delivery == Delivery::Constant) && due > now;
+        // What the decoder is about to forget is not lost for that.
+        let is_full = self.decoder.next().since(self.next) >= MOST_WAITING;
+        if waits && !is_full {
             return None;
         }
+        self.counts.hurried += u64::from(waits);
         if !is_next {
             self.give_up_before(esi, &header);
         }
@@ -262,10 +273,12 @@ impl Receiver {
     }
 
     fn on_time(&mut self, now: Instant) {
-        let (decoder, next) = (&self.decoder, self.next);
+        let (decoder, next) = (&self.decoder, later(self.decoder.first(), self.next));
         self.feedback.on_time(now, |first, last| {
-            let count = last.since(first).max(0) as u32 + 1;
-            (0..count).map(|i| first.plus(i)).any(|esi| esi.since(next) >= 0 && !decoder.is_known(esi))
+            // A peer may announce any symbol. What is forgotten is not asked for, so that the window bounds the search.
+            let from = later(first, next);
+            let count = last.plus(1).since(from).max(0) as u32;
+            (0..count).any(|i| !decoder.is_known(from.plus(i)))
         });
     }
 
@@ -307,12 +320,17 @@ impl Receiver {
     /// way, so that the decoder still counts on it until it is given up.
     fn first_in_time(&self, now: Instant) -> Esi {
         let answered = now + self.feedback.round_trip();
-        let first = if self.decoder.first().since(self.next) > 0 { self.decoder.first() } else { self.next };
+        let first = later(self.decoder.first(), self.next);
         let count = self.decoder.next().since(first).max(0) as u32;
         let known = (0..count).map(|i| first.plus(i)).filter_map(|esi| Some((esi, self.header(esi)?.0)));
         let is_late = |header: &AduHeader| self.playout.due(header.time).is_some_and(|due| due < answered);
         known.take_while(|(_, header)| is_late(header)).last().map_or(first, |(esi, _)| esi)
     }
+}
+
+/// The later of two symbols.
+fn later(one: Esi, other: Esi) -> Esi {
+    if one.since(other) > 0 { one } else { other }
 }
 
 /// What other feedback than reports tells, in the form of a report: for transports that acknowledge each packet, whose Ack Vectors are

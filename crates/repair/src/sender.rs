@@ -28,6 +28,7 @@ mod config;
 mod flight;
 mod rate;
 
+pub(crate) use config::WINDOW;
 pub use config::{Mark, SendError, SenderConfig, SenderCounts, SenderEvent, Sent};
 
 use flight::{Flight, Frame};
@@ -37,6 +38,8 @@ use rate::{Grant, Share};
 struct Queued {
     header: AduHeader,
     captured: Instant,
+    /// When the application handed it over: much later in a frame that takes long.
+    taken: Instant,
     bytes: Vec<u8>,
 }
 
@@ -85,14 +88,18 @@ impl Sender {
     /// A sender whose first symbol has the identifier 0.
     #[must_use]
     pub fn new(config: SenderConfig) -> Self {
+        Self::starting_at(config, Esi(0))
+    }
+
+    pub(crate) fn starting_at(config: SenderConfig, first: Esi) -> Self {
         let estimator = Estimator::new();
         Self {
             config,
-            encoder: Encoder::new(config.code(), Esi(0)),
+            encoder: Encoder::new(config.code(), first),
             planner: Planner::new(config.planner, estimator.model()),
             estimator,
             groups: Groups::new(),
-            flight: Flight::new(config.round_trip),
+            flight: Flight::new(config.round_trip, first),
             queue: VecDeque::new(),
             repairs: VecDeque::new(),
             spare: Vec::new(),
@@ -182,7 +189,7 @@ impl Sender {
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.clear();
         bytes.extend_from_slice(payload);
-        self.queue.push_back(Queued { header, captured, bytes });
+        self.queue.push_back(Queued { header, captured, taken: now, bytes });
         Ok(())
     }
 
@@ -278,7 +285,8 @@ impl Sender {
         let budget = self.budget();
         while let Some(queued) = self.queue.front() {
             let header = queued.header;
-            let is_late = queued.captured + budget < now;
+            let since = if header.index == 0 { queued.captured } else { queued.taken };
+            let is_late = since + budget < now;
             let is_useless =
                 self.config.skips_broken_groups && self.groups.is_broken() && header.role != Role::Start;
             if !is_useless && !is_late {
@@ -286,6 +294,9 @@ impl Sender {
             }
             while self.queue.front().is_some_and(|queued| queued.header.frame == header.frame) {
                 self.spare.extend(self.queue.pop_front().map(|dropped| dropped.bytes));
+            }
+            if header.index > 0 {
+                self.flight.end_newest(now);
             }
             self.counts.dropped_frames += 1;
             self.on_lost(header.frame);
@@ -318,6 +329,8 @@ impl Sender {
         let Some(frame) = self.flight.newest() else { return false };
         let (deadline, (rounds, frames)) = (frame.deadline, self.flight.room(now, frame));
         let choice = self.planner.choose(frame.packets as usize, rounds, frames);
+        self.counts.without_round += u64::from(rounds == 0);
+        self.counts.out_of_reach += u64::from(choice.is_out_of_reach);
         let was_out_of_reach = core::mem::replace(&mut self.out_of_reach, choice.is_out_of_reach);
         if choice.is_out_of_reach && !was_out_of_reach {
             self.events.push_back(SenderEvent::OutOfReach { missed: choice.missed });
@@ -343,7 +356,7 @@ impl Sender {
                 out.extend_from_slice(symbol);
                 esi.encode(out);
                 if let Some(answer) = repair.answer {
-                    self.flight.on_repeat(now, esi, answer.number);
+                    self.flight.on_repeat(now, esi, answer.number, false);
                 }
                 self.counts.repeats += 1;
                 Some(Sent::Repeat(esi))
@@ -356,11 +369,15 @@ impl Sender {
                 let zeros = self.scratch.iter().rev().take_while(|&&byte| byte == 0).count();
                 let length = (self.scratch.len() - zeros).max(1);
                 out.extend_from_slice(&self.scratch[..length]);
-                if !self.share.take(now, out.len()) {
+                let is_surplus = repair.answer.is_some();
+                let is_allowed = self.share.take(now, out.len());
+                if is_surplus {
+                    self.flight.on_surplus_left(now, first, is_allowed);
+                }
+                if !is_allowed {
                     self.counts.over_share += 1;
                     return None;
                 }
-                let is_surplus = repair.answer.is_some();
                 let counter = if is_surplus { &mut self.counts.surplus } else { &mut self.counts.parity };
                 *counter += 1;
                 Some(if is_surplus { Sent::Surplus } else { Sent::Parity })

@@ -57,8 +57,13 @@ fn stamps_wrap_and_pauses_end() {
     let mut playout = Playout::new(LATENCY);
     let after = run(&mut playout, 1, 1_200, 0, |_| 25_000);
     assert!((after - 125_000).abs() < 100, "{after}");
-    let after = run(&mut playout, 1_400, 40, 0, |_| 45_000);
-    assert!((after - 145_000).abs() < 100, "{after}");
+    // Longer than half of the stamps' range and less, and without a sender's clock in between.
+    for start in [1_400, 1_740, 2_400] {
+        let first = run(&mut playout, start, 1, 0, |_| 45_000);
+        assert!((first - 145_000).abs() < 100, "{first}");
+        let after = run(&mut playout, start + 1, 30, 0, |_| 25_000);
+        assert!((after - 125_000).abs() < 100, "{after}");
+    }
 }
 
 proptest! {

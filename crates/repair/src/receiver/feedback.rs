@@ -100,7 +100,7 @@ pub(super) struct Feedback {
 }
 
 impl Feedback {
-    pub(super) fn new(round_trip: Duration) -> Self {
+    pub(super) fn new(round_trip: Duration, first: Esi) -> Self {
         Self {
             round_trip,
             is_measured: false,
@@ -108,7 +108,7 @@ impl Feedback {
             newest: None,
             newest_time: 0,
             arrivals: 0,
-            arrivals_end: Esi(0),
+            arrivals_end: first,
             arriving: None,
             gap: Duration::ZERO,
             jitter: Duration::ZERO,
@@ -121,8 +121,8 @@ impl Feedback {
             frame_due: None,
             awaited: VecDeque::new(),
             asking: VecDeque::new(),
-            asked: Esi(0),
-            tail: (Esi(0), Esi(0)),
+            asked: first,
+            tail: (first, first),
             answer_due: None,
             rare_due: None,
             again_due: None,
@@ -181,11 +181,13 @@ impl Feedback {
                 self.report_at(now + self.reorder);
             }
         }
-        let is_end = header.is_last || header.count.is_some_and(|count| header.index + 1 == count);
+        let is_end = header.is_last || header.count.is_some_and(|count| header.index == count - 1);
         if is_end && misses_in_frame && !header.has_parity {
             self.ask(first, esi, now + self.reorder);
         }
-        let left = if is_end { 0 } else { header.count.map_or(1, |count| (count - header.index - 1).max(1)) };
+        // A header may claim a place behind the frame's end.
+        let after = |count: u8| count.saturating_sub(header.index).saturating_sub(1);
+        let left = if is_end { 0 } else { header.count.map_or(1, |count| after(count).max(1)) };
         self.tail = (first, if is_end { esi } else { esi.plus(u32::from(left)) });
         // The parity is the rest, too.
         self.tail_due =

@@ -2,7 +2,7 @@ use std::vec;
 use std::vec::Vec;
 
 use super::*;
-use crate::sender::{Mark, Sender};
+use crate::sender::{Mark, Sender, Sent};
 
 const LATENCY: Duration = Duration::from_millis(100);
 
@@ -135,4 +135,102 @@ fn other_datagrams_are_counted() {
         assert!(receiver.handle_packet(at(0), bytes).is_err());
     }
     assert_eq!(receiver.counts().invalid, 4);
+}
+
+/// More packets within the latency than the window has places: they are delivered early, and none is lost.
+#[test]
+fn a_full_window_delivers_before_the_time() {
+    let latency = Duration::from_secs(1);
+    let mut sender = Sender::new(SenderConfig::new(160, latency));
+    let mut receiver = Receiver::new(ReceiverConfig::new(160, latency));
+    let (mut out, mut got) = (vec![], vec![]);
+    for millisecond in 0..2_000 {
+        for _ in 0..3 {
+            sender.send(at(millisecond), &[1], Mark::SINGLE).unwrap();
+        }
+        while sender.poll_transmit(at(millisecond), &mut out).is_some() {
+            receiver.handle_packet(at(millisecond), &out).unwrap();
+        }
+        got.extend(delivered(&mut receiver, at(millisecond)));
+    }
+    got.extend(delivered(&mut receiver, at(3_000)));
+    assert_eq!(got, (0..6_000).collect::<Vec<u32>>());
+    assert_eq!(receiver.counts().lost, 0);
+    assert!(receiver.counts().hurried > 4_000, "{}", receiver.counts().hurried);
+}
+
+/// Identifiers wrap in the middle of a stream that loses each tenth packet; old packets come again long after.
+#[test]
+fn identifiers_wrap() {
+    let first = Esi(u32::MAX - 300);
+    let mut sender = Sender::starting_at(SenderConfig::new(160, LATENCY), first);
+    let mut receiver = Receiver::starting_at(ReceiverConfig::new(160, LATENCY), first);
+    let (mut out, mut got, mut kept, mut path) = (vec![], vec![], vec![], vec![]);
+    for millisecond in 0..1_500_u64 {
+        let now = at(millisecond);
+        if millisecond < 1_200 {
+            sender.send(now, &millisecond.to_be_bytes(), Mark::SINGLE).unwrap();
+        }
+        sender.handle_timeout(now);
+        receiver.handle_timeout(now);
+        while let Some(sent) = sender.poll_transmit(now, &mut out) {
+            if let Sent::Source(esi) = sent {
+                kept.push(out.clone());
+                if esi.0.is_multiple_of(10) {
+                    continue;
+                }
+            }
+            path.push((millisecond + 10, out.clone(), true));
+        }
+        while receiver.poll_transmit(now, &mut out).is_some() {
+            path.push((millisecond + 10, out.clone(), false));
+        }
+        if millisecond % 7 == 0 && millisecond > 700 {
+            path.push((millisecond, kept[(millisecond - 700) as usize].clone(), true));
+        }
+        for (_, bytes, to_receiver) in path.extract_if(.., |packet| packet.0 <= millisecond) {
+            let taken = if to_receiver {
+                receiver.handle_packet(now, &bytes)
+            } else {
+                sender.handle_packet(now, &bytes)
+            };
+            taken.unwrap();
+        }
+        while receiver.poll_delivery(now, &mut out).is_some() {
+            got.push(u64::from_be_bytes(out[..].try_into().unwrap()));
+        }
+    }
+    assert_eq!(got, (0..1_200).collect::<Vec<u64>>());
+    assert!(sender.counts().repeats >= 110, "{:?}", sender.counts());
+}
+
+/// A peer that announces symbols half the range ahead costs as much as the window is long. A search over the range would not end.
+#[test]
+fn announced_symbols_cost_no_time() {
+    let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));
+    // What was asked for is looked for again soon.
+    receiver.set_round_trip(Duration::from_millis(2));
+    let mut bytes = vec![];
+    let mut esi = Esi(0);
+    for n in 0..300_u64 {
+        let header = AduHeader {
+            frame: n as u16,
+            time: AduHeader::time_of(at(n)),
+            index: 255,
+            count: Some(1 + (n % 255) as u8),
+            is_last: n % 3 == 0,
+            role: Role::Inner,
+            has_parity: n % 2 == 0,
+        };
+        bytes.clear();
+        crate::wire::begin_source(None, &mut bytes);
+        header.encode(&mut bytes);
+        esi.encode(&mut bytes);
+        receiver.handle_packet(at(n), &bytes).unwrap();
+        esi = esi.plus(if n % 5 == 4 { 0x7000_0000 } else { 1 });
+        delivered(&mut receiver, at(n + 200));
+        receiver.handle_timeout(at(n));
+        reported(&mut receiver, at(n));
+    }
+    assert!(receiver.counts().lost > 1 << 30);
 }

@@ -80,7 +80,7 @@ impl Sender {
             let is_wanted = self.flight.is_wanted(esi, report);
             if left > 0 && is_wanted {
                 self.repairs.push_back(Repair { what: What::Repeat(esi), answer, deadline });
-                self.flight.on_repeat(now, esi, number);
+                self.flight.on_repeat(now, esi, number, true);
                 left -= 1;
             }
         }

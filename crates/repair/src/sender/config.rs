@@ -9,6 +9,9 @@ use crate::encoder::CodeConfig;
 use crate::fecframe::{ADUI_HEADER, Esi};
 use crate::wire::{self, Role};
 
+/// Symbols that both ends keep: at 1,200 bytes, 400 ms at 25 Mbit/s.
+pub(crate) const WINDOW: u16 = 1024;
+
 /// Parameters of a sender.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SenderConfig {
@@ -43,7 +46,7 @@ impl SenderConfig {
     /// The code of both ends.
     pub(crate) fn code(&self) -> CodeConfig {
         // A repair packet has the first byte and the number of its answer in front of its identifier.
-        CodeConfig { window: 1024, ..CodeConfig::new(self.packet_size.saturating_sub(3)) }
+        CodeConfig { window: WINDOW, ..CodeConfig::new(self.packet_size.saturating_sub(3)) }
     }
 
     /// The most bytes of a datagram of the application.
@@ -159,6 +162,10 @@ pub struct SenderCounts {
     pub dropped_frames: u64,
     /// Coded packets that were not sent because they exceeded the source's share.
     pub over_share: u64,
+    /// Frames of which no repeat could arrive in time: the latency is too short for the round-trip time.
+    pub without_round: u64,
+    /// Frames for which no choice reaches the target.
+    pub out_of_reach: u64,
     /// Reports.
     pub reports: u64,
     /// Datagrams from the receiver that were none of this layer.

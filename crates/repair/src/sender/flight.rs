@@ -15,8 +15,25 @@ use crate::wire::{AduHeader, Report};
 pub(super) struct Packet {
     pub(super) sent: Instant,
     captured: Instant,
-    /// When it was sent last, and in which answer.
-    again: Option<(Instant, u8)>,
+    again: Option<Again>,
+}
+
+/// The newest repetition of a packet.
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    at: Instant,
+    answer: u8,
+    /// It waits for the granted rate.
+    is_queued: bool,
+}
+
+/// The coded packets of the newest answer for a frame, and those that wait for the granted rate.
+#[derive(Clone, Copy, Debug)]
+struct Surplus {
+    answer: u8,
+    at: Instant,
+    sent: usize,
+    queued: usize,
 }
 
 /// A frame that can still be repaired.
@@ -31,8 +48,7 @@ pub(super) struct Frame {
     pub(super) ended: Option<Instant>,
     choice: Option<Arc<Choice>>,
     is_safe: bool,
-    /// The newest coded packets for it: the answer, their number, and when they were sent.
-    surplus: Option<(u8, usize, Instant)>,
+    surplus: Option<Surplus>,
     /// An answer waits for a sign of life, or for the last instant.
     pub(super) is_held: bool,
 }
@@ -81,15 +97,17 @@ pub(super) struct Flight {
 
 /// Time for which the arrival of other packets is awaited before one counts as lost, besides the jitter.
 const TOLERANCE: Duration = Duration::from_micros(500);
+/// The longest time for which packets are remembered, whatever round-trip times a peer makes up.
+const MEMORY: Duration = Duration::from_secs(10);
 /// From the end of a frame until the receiver notices a loss at its end.
 pub(super) const NOTICE: Duration = Duration::from_millis(1);
 
 impl Flight {
-    pub(super) fn new(round_trip: Duration) -> Self {
+    pub(super) fn new(round_trip: Duration, first: Esi) -> Self {
         Self {
             frames: VecDeque::new(),
             packets: VecDeque::new(),
-            first: Esi(0),
+            first,
             round_trip,
             variation: Duration::ZERO,
             is_measured: false,
@@ -97,7 +115,7 @@ impl Flight {
             interval: Duration::ZERO,
             horizon: None,
             report: None,
-            recorded: Esi(0),
+            recorded: first,
             answer: 0,
             safe_share: 0.0,
             parity_share: 0.0,
@@ -126,6 +144,14 @@ impl Flight {
     }
     pub(super) fn frame_mut(&mut self, index: usize) -> Option<&mut Frame> {
         self.frames.get_mut(index)
+    }
+    #[cfg(test)]
+    pub(super) fn remembered(&self) -> usize {
+        self.packets.len()
+    }
+    #[cfg(test)]
+    pub(super) fn oldest_remembered(&self) -> Option<Esi> {
+        (!self.packets.is_empty()).then_some(self.first)
     }
     fn packet_mut(&mut self, esi: Esi) -> Option<&mut Packet> {
         self.packets.get_mut(usize::try_from(esi.since(self.first)).ok()?)
@@ -173,10 +199,17 @@ impl Flight {
         }
     }
 
-    /// A packet is about to be sent again, or was.
-    pub(super) fn on_repeat(&mut self, now: Instant, esi: Esi, answer: u8) {
+    /// A packet is about to be sent again (`is_queued`), or was.
+    pub(super) fn on_repeat(&mut self, now: Instant, esi: Esi, answer: u8, is_queued: bool) {
         if let Some(packet) = self.packet_mut(esi) {
-            packet.again = Some((now, answer));
+            packet.again = Some(Again { at: now, answer, is_queued });
+        }
+    }
+
+    /// The rest of the newest frame is not sent.
+    pub(super) fn end_newest(&mut self, now: Instant) {
+        if let Some(frame) = self.frames.back_mut() {
+            frame.ended.get_or_insert(now);
         }
     }
 
@@ -314,8 +347,9 @@ impl Flight {
                 span = Some((span.map_or(esi, |(first, _)| first), esi));
             }
         }
-        if let Some((answer, count, at)) = frame.surplus {
-            under_way += if self.is_under_way(Some((at, answer)), report) { count } else { 0 };
+        if let Some(Surplus { answer, at, sent, queued }) = frame.surplus {
+            let last = Again { at, answer, is_queued: false };
+            under_way += queued + if self.is_under_way(Some(last), report) { sent } else { 0 };
         }
         Missing { needed: lost.saturating_sub(under_way), span, is_observed }
     }
@@ -331,11 +365,12 @@ impl Flight {
     fn is_lost(&self, esi: Esi, packet: &Packet, report: &Report) -> bool {
         if report.next.since(esi) > 0 { report.wants(esi) } else { self.must_have_arrived(packet.sent) }
     }
-    /// `true` if the report cannot tell yet of what was sent in an answer.
-    fn is_under_way(&self, sent: Option<(Instant, u8)>, report: &Report) -> bool {
-        sent.is_some_and(|(at, answer)| {
+    /// `true` if the report cannot tell yet of what was sent in an answer. Whatever it says of what is still queued: reports do not
+    /// make the queue grow.
+    fn is_under_way(&self, again: Option<Again>, report: &Report) -> bool {
+        again.is_some_and(|Again { at, answer, is_queued }| {
             let is_complete = report.answer != 0 && report.answer.wrapping_sub(answer) as i8 >= 0;
-            !is_complete && !self.repeat_must_have_arrived(at)
+            is_queued || (!is_complete && !self.repeat_must_have_arrived(at))
         })
     }
 
@@ -352,10 +387,22 @@ impl Flight {
         self.answer
     }
 
+    /// Coded packets for a frame were queued.
     pub(super) fn on_surplus(&mut self, index: usize, count: usize, now: Instant) {
         let answer = self.answer;
         if let Some(frame) = self.frames.get_mut(index) {
-            frame.surplus = Some((answer, count, now));
+            let queued = count + frame.surplus.map_or(0, |surplus| surplus.queued);
+            frame.surplus = Some(Surplus { answer, at: now, sent: 0, queued });
+        }
+    }
+    /// A coded packet for the frame that has `esi` has left the queue, and was sent or not.
+    pub(super) fn on_surplus_left(&mut self, now: Instant, esi: Esi, is_sent: bool) {
+        let mut frames = self.frames.iter_mut();
+        let of = frames.find(|frame| (0..frame.packets as i32).contains(&esi.since(frame.first)));
+        if let Some(surplus) = of.and_then(|frame| frame.surplus.as_mut()) {
+            surplus.queued = surplus.queued.saturating_sub(1);
+            surplus.sent += usize::from(is_sent);
+            surplus.at = now;
         }
     }
 
@@ -370,12 +417,13 @@ impl Flight {
 
     /// Forgets the frames whose deadline has passed. Returns the first symbol that is kept.
     pub(super) fn expire(&mut self, now: Instant, next: Esi) -> Esi {
-        while self.frames.front().is_some_and(|frame| frame.ended.is_some() && frame.deadline < now) {
+        // Also those that the application does not end.
+        while self.frames.front().is_some_and(|frame| frame.deadline < now) {
             self.frames.pop_front();
         }
         let keep = self.frames.front().map_or(next, |frame| frame.first);
         // Packets are remembered for a while longer: reports still echo them.
-        let memory = self.round_trip * 4 + Duration::from_millis(500);
+        let memory = (self.round_trip * 4 + Duration::from_millis(500)).min(MEMORY);
         while self.first != keep && self.packets.front().is_some_and(|packet| packet.sent + memory < now) {
             self.packets.pop_front();
             self.first = self.first.plus(1);

@@ -158,3 +158,68 @@ fn answers_wait_for_a_sign_of_life() {
     sender.on_report(at(110), &alive);
     assert_eq!(drain(&mut sender, at(110))[..3], [1, 2, 3].map(|n| Sent::Repeat(Esi(n))));
 }
+
+/// The granted rate is used up, and each report claims that the answer before is complete and that everything was lost.
+#[test]
+fn reports_do_not_make_the_queue_grow() {
+    let mut sender = Sender::new(SenderConfig::new(160, LATENCY));
+    for n in 0..40 {
+        sender.send(at(0), &[n as u8; 20], Mark::part(n, 40)).expect("room");
+    }
+    drain(&mut sender, at(0));
+    sender.set_granted_rate(at(0), Some(DataRate::from_bytes_per_second(0.0)));
+    let mut longest = 0;
+    for n in 0..1_000 {
+        let mut report = Report::new((n % 255) as u8 + 1, Esi(40));
+        report.first = Esi(0);
+        (0..40).for_each(|esi| assert!(report.want(Esi(esi))));
+        (report.echo, report.answer) = (Some(Esi(39)), sender.flight.begin_answer());
+        report.lead = LATENCY.as_nanos() as i64;
+        sender.on_report(at(50 + n / 20), &report);
+        if n == 0 {
+            longest = sender.repairs.len();
+        }
+    }
+    assert!(longest >= 40 && sender.repairs.len() <= longest, "{} of {longest}", sender.repairs.len());
+}
+
+/// A peer that echoes the oldest packet that is remembered makes the round-trip time grow, and an application may never end a frame.
+#[test]
+fn memory_is_bounded_whatever_is_echoed_and_whether_or_not_frames_end() {
+    for ends in [true, false] {
+        let mut sender = Sender::new(SenderConfig::new(160, LATENCY));
+        for n in 0..4_000_u64 {
+            let mark = Mark { ends_frame: ends, role: Role::Disposable, count: None, captured: None };
+            sender.send(at(10 * n), &[1], mark).expect("room");
+            drain(&mut sender, at(10 * n));
+            let mut report = Report::new((n % 255) as u8 + 1, sender.encoder.next());
+            (report.echo, report.lead) = (sender.flight.oldest_remembered(), LATENCY.as_nanos() as i64);
+            sender.on_report(at(10 * n), &report);
+        }
+        let packets = sender.flight.remembered();
+        assert!((100..=1_010).contains(&packets), "{packets} packets are remembered");
+        assert!(sender.flight.frames().count() <= 14, "{}", sender.flight.frames().count());
+    }
+}
+
+/// Without a report, everything is sent once, with the parity of the first assumption.
+#[test]
+fn without_feedback_the_data_go_on() {
+    let mut sender = Sender::new(SenderConfig {
+        round_trip: Duration::from_millis(200),
+        ..SenderConfig::new(160, LATENCY)
+    });
+    let mut sent = vec![];
+    for n in 0..500 {
+        for part in 0..4 {
+            sender.send(at(n * 33), &[0; 20], Mark::part(part, 4)).unwrap();
+        }
+        sent.extend(drain(&mut sender, at(n * 33)));
+    }
+    let sources = sent.iter().filter(|sent| matches!(sent, Sent::Source(_))).count();
+    let counts = sender.counts();
+    assert_eq!((sources, counts.repeats, counts.surplus, counts.dropped_frames), (2_000, 0, 0, 0));
+    // The latency is below the round-trip time: no repeat could be in time, and that is counted.
+    assert_eq!(counts.without_round, 500);
+    assert!(counts.parity <= 2_000);
+}
