@@ -33,7 +33,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "relay": {"units", "rtp", "net"},
     "measure": {"units", "control", "inspect", "lab", "net", "relay"},
     "inspect": {"units", "wire", "control", "wifi"},
-    "fuzzing": {"units", "wire", "proto", "rtp", "wifi", "inspect", "dtls", "lab", "emu"},
+    "fuzzing": {"units", "wire", "proto", "rtp", "wifi", "inspect", "dtls", "lab", "emu", "repair"},
     "capi": {"net"},
     "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect", "rtp", "relay", "measure"},
     "python": {"units", "control", "lab", "net", "cli"},

@@ -17,6 +17,7 @@ pub mod multipath;
 pub mod negotiation;
 pub mod options;
 pub mod packet;
+pub mod repair;
 mod routing;
 pub mod rtp;
 pub mod setdest;
@@ -42,6 +43,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("negotiation", negotiation::check),
     ("options", options::check),
     ("packet", packet::check),
+    ("repair", repair::check),
     ("rtp", rtp::check),
     ("setdest", setdest::check),
     ("udp_encapsulation", udp_encapsulation::check),

@@ -330,7 +330,7 @@ impl Report {
     /// `true` if the symbol arrived as a source packet; `None` if the report does not tell.
     #[must_use]
     pub fn arrived(&self, esi: Esi) -> Option<bool> {
-        let back = self.next.since(esi) - 1;
+        let back = self.next.plus(u32::MAX).since(esi);
         (0..128).contains(&back).then(|| self.arrivals >> back & 1 == 1)
     }
 

@@ -206,7 +206,7 @@ impl Feedback {
             self.arrivals = if ahead < 128 { self.arrivals << ahead } else { 0 };
             self.arrivals_end = esi.plus(1);
         }
-        let back = self.arrivals_end.since(esi) - 1;
+        let back = self.arrivals_end.plus(u32::MAX).since(esi);
         if (0..128).contains(&back) {
             self.arrivals |= 1 << back;
         }
