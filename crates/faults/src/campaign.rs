@@ -52,6 +52,18 @@ pub fn run_plan(plan: Plan, record: bool) -> Trial {
     }
 }
 
+/// A kind of trial.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Kind {
+    /// Two endpoints.
+    #[default]
+    Endpoints,
+    /// Connections over several paths.
+    Multipath,
+    /// Connections that repair losses.
+    Repair,
+}
+
 /// Trials with numbers in a row.
 #[derive(Clone, Debug)]
 pub struct Campaign {
@@ -61,8 +73,8 @@ pub struct Campaign {
     pub trials: u64,
     /// The number of trials run in parallel.
     pub jobs: usize,
-    /// Trials of connections over several paths.
-    pub is_multipath: bool,
+    /// Which trials.
+    pub kind: Kind,
 }
 
 /// The outcome of a campaign.
@@ -90,9 +102,10 @@ impl Campaign {
                             break;
                         }
                         let seed = self.first + index;
-                        let trial = match self.is_multipath {
-                            true => crate::run_multipath_trial(seed, false),
-                            false => run_trial(seed, false),
+                        let trial = match self.kind {
+                            Kind::Endpoints => run_trial(seed, false),
+                            Kind::Multipath => crate::run_multipath_trial(seed, false),
+                            Kind::Repair => crate::run_repair_trial(seed, false),
                         };
                         progress(done.fetch_add(1, Ordering::Relaxed) + 1, &trial);
                         let mut summary = summary.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

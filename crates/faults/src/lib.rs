@@ -21,7 +21,7 @@
 //! | data are sent no faster than the CCID allows | `watch::pace` (CCID 3, 4), `watch::window` (CCID 2) |
 //! | once the applications have closed, all connections end | [`world`] |
 //!
-//! [`multipath`] has trials of connections over several paths, with laws of their own.
+//! [`multipath`] has trials of connections over several paths, and [`repair`] of connections that repair losses, with laws of their own.
 //!
 //! This crate uses only the public interface of `proto`. The laws are written from the RFCs, not from the code
 //! under test: a broken law panics, and the campaign prints the command that reproduces it.
@@ -34,12 +34,14 @@ mod hosts;
 pub mod multipath;
 mod path;
 pub mod plan;
+pub mod repair;
 mod tally;
 mod watch;
 pub mod world;
 
-pub use campaign::{Campaign, Trial, run_plan, run_trial};
+pub use campaign::{Campaign, Kind, Trial, run_plan, run_trial};
 pub use multipath::{MultipathPlan, run_multipath_trial};
 pub use plan::Plan;
+pub use repair::{RepairPlan, run_repair_trial};
 pub use tally::Tally;
 pub use watch::pair::{disagreement, fit};

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Parser;
-use whimbrel_faults::{Campaign, MultipathPlan, Plan, Trial, run_multipath_trial, run_plan};
+use whimbrel_faults::{
+    Campaign, Kind, MultipathPlan, Plan, RepairPlan, Trial, run_multipath_trial, run_plan, run_repair_trial,
+};
 
 /// Runs two DCCP endpoints over a hostile path and checks the laws that must hold.
 #[derive(Parser, Debug)]
@@ -30,6 +32,9 @@ struct Arguments {
     /// Trials of multipath connections (RFC 9897).
     #[arg(long, conflicts_with = "plain")]
     multipath: bool,
+    /// Trials of connections that repair losses.
+    #[arg(long, conflicts_with_all = ["plain", "multipath", "pcap"])]
+    repair: bool,
     /// Draw that trial without sequence numbers that wrap, coalesced receives, crowds and steady ends.
     #[arg(long, requires = "seed")]
     plain: bool,
@@ -50,6 +55,10 @@ fn main() -> anyhow::Result<()> {
         Some(seed) if arguments.multipath => {
             println!("{:#?}", MultipathPlan::draw(seed));
             write_and_report(&arguments, run_multipath_trial(seed, records))
+        }
+        Some(seed) if arguments.repair => {
+            println!("{:#?}", RepairPlan::draw(seed));
+            write_and_report(&arguments, run_repair_trial(seed, records))
         }
         Some(seed) => {
             let plan = if arguments.plain { Plan::draw_plain(seed) } else { Plan::draw(seed) };
@@ -89,7 +98,11 @@ fn campaign(arguments: &Arguments) -> anyhow::Result<()> {
         first: arguments.first,
         trials: arguments.seeds,
         jobs: arguments.jobs,
-        is_multipath: arguments.multipath,
+        kind: match (arguments.multipath, arguments.repair) {
+            (true, _) => Kind::Multipath,
+            (_, true) => Kind::Repair,
+            _ => Kind::Endpoints,
+        },
     };
     let shows = std::io::stderr().is_terminal();
     let step = (campaign.trials / 100).max(1);
@@ -97,11 +110,12 @@ fn campaign(arguments: &Arguments) -> anyhow::Result<()> {
         // A campaign may take hours: a broken law is printed when it is found.
         if let Some(law) = &trial.broken {
             eprintln!("{}seed {}: {law}", if shows { "\r" } else { "" }, trial.seed);
-            let options = if campaign.is_multipath { "--multipath --pcap" } else { "--pcap" };
-            eprintln!(
-                "  cargo run --release -p whimbrel-faults -- --seed {} {options} faults.pcapng",
-                trial.seed
-            );
+            let options = match campaign.kind {
+                Kind::Endpoints => "--pcap faults.pcapng",
+                Kind::Multipath => "--multipath --pcap faults.pcapng",
+                Kind::Repair => "--repair --log faults.log",
+            };
+            eprintln!("  cargo run --release -p whimbrel-faults -- --seed {} {options}", trial.seed);
         }
         if shows && done % step == 0 {
             eprint!("\r{done} of {} trials", campaign.trials);

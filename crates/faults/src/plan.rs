@@ -248,7 +248,7 @@ fn host(dice: &mut Dice) -> HostPlan {
 }
 
 /// `trouble` is the degree of impairment, from 0 (ideal) to 4 (hostile).
-fn path(dice: &mut Dice, trouble: u64) -> PathPlan {
+pub(crate) fn path(dice: &mut Dice, trouble: u64) -> PathPlan {
     let delay = match dice.below(6) {
         0 => Duration::ZERO,
         1 => Duration::from_micros(50 + dice.below(1_000)),
@@ -284,6 +284,10 @@ impl Dice {
     /// The stream of a multipath trial's part.
     pub(crate) fn of_multipath(seed: u64, part: &str) -> Self {
         Self(RandomStreams::new(seed, 0).stream(part, "multipath"))
+    }
+    /// The stream of a part of a trial of repair.
+    pub(crate) fn of_repair(seed: u64, part: &str) -> Self {
+        Self(RandomStreams::new(seed, 0).stream(part, "repair"))
     }
     /// An integer below `bound`.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {

@@ -1,14 +1,15 @@
 //! The part of the campaign that every build runs, and the reproducibility of failures.
 
 use whimbrel_faults::multipath::JoinPhase;
-use whimbrel_faults::{Campaign, run_multipath_trial, run_trial};
+use whimbrel_faults::{Campaign, Kind, run_multipath_trial, run_repair_trial, run_trial};
 
 /// More than `make test` runs are for `make faults`.
 const TRIALS: u64 = 400;
 
 #[test]
 fn no_trial_breaks_a_law() {
-    let summary = Campaign { first: 1_000_000, trials: TRIALS, jobs: 2, is_multipath: false }.run(|_, _| {});
+    let summary =
+        Campaign { first: 1_000_000, trials: TRIALS, jobs: 2, kind: Kind::Endpoints }.run(|_, _| {});
     assert_eq!(summary.broken, []);
     // The trials have coverage: connections were established, by every CCID, and ended for many reasons.
     let tally = &summary.tally;
@@ -59,7 +60,7 @@ fn a_trial_is_reproduced_byte_for_byte() {
 
 #[test]
 fn no_multipath_trial_breaks_a_law() {
-    let summary = Campaign { first: 1_000_000, trials: 300, jobs: 2, is_multipath: true }.run(|_, _| {});
+    let summary = Campaign { first: 1_000_000, trials: 300, jobs: 2, kind: Kind::Multipath }.run(|_, _| {});
     assert_eq!(summary.broken, []);
     let tally = &summary.tally;
     println!("{tally}");
@@ -98,4 +99,35 @@ fn a_multipath_trial_is_reproduced_byte_for_byte() {
         // Recording does not change the packets.
         assert_eq!(run_multipath_trial(seed, false).digest, once.digest);
     }
+}
+
+#[test]
+fn no_trial_of_repair_breaks_a_law() {
+    let summary = Campaign { first: 1_000_000, trials: 150, jobs: 2, kind: Kind::Repair }.run(|_, _| {});
+    assert_eq!(summary.broken, []);
+    let tally = &summary.tally;
+    println!("{tally}");
+    for (what, least) in [
+        ("connected", 150),
+        ("datagrams delivered", 20_000),
+        ("datagrams repeated", 500),
+        ("datagrams repaired", 500),
+        ("coded packets", 500),
+        ("datagrams late", 10),
+        ("datagrams dropped by their sender", 100),
+        ("datagrams refused", 100),
+        ("new starts asked for", 10),
+        ("frames that no answer could reach", 100),
+        ("path: cut off", 20),
+        ("path: forged", 20),
+    ] {
+        assert!(tally.times(what) >= least, "{what}: {}", tally.times(what));
+    }
+}
+
+#[test]
+fn a_trial_of_repair_is_reproduced_byte_for_byte() {
+    let (once, again) = (run_repair_trial(3, true), run_repair_trial(3, true));
+    assert!(once == again && once.log.is_some_and(|log| log.len() > 1_000));
+    assert_eq!(run_repair_trial(3, false).digest, once.digest);
 }

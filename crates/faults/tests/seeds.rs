@@ -1,7 +1,7 @@
 //! Trials that once broke a law, by number, with the reason. Laws that were wrong have tests beside them
 //! (`src/watch`), and so has code that was wrong (`whimbrel-proto`); these check the same in whole trials.
 
-use whimbrel_faults::{Plan, run_multipath_trial, run_plan};
+use whimbrel_faults::{Plan, run_multipath_trial, run_plan, run_repair_trial};
 
 const ONCE_BROKEN: &[(u64, &str)] = &[
     (24_713, "a tampered Request had a newer number than the data that followed, though order was wanted"),
@@ -73,6 +73,21 @@ const EXTENDED_ONCE_BROKEN: &[(u64, &str)] = &[
 /// Of multipath connections.
 const MULTIPATH_ONCE_BROKEN: &[(u64, &str)] =
     &[(990_001_884, "the limit for closing was shorter than four MSL of closing and two of TIMEWAIT")];
+
+/// Of connections that repair losses.
+const REPAIR_ONCE_BROKEN: &[(u64, &str)] = &[
+    (0, "a report that waited for congestion control kept the driver awake"),
+    (1_268, "a Response to a copy of a Request confirmed nothing: one end repaired, the other did not"),
+    (258, "a datagram that was restored after it was given up counted as repaired"),
+    (733, "an original that came after the window had forgotten it did not count as late"),
+];
+
+#[test]
+fn a_trial_of_repair_that_broke_a_law_once_does_not_again() {
+    for &(seed, law) in REPAIR_ONCE_BROKEN {
+        assert_eq!(run_repair_trial(seed, false).broken, None, "{seed}: {law}");
+    }
+}
 
 #[test]
 fn a_multipath_trial_that_broke_a_law_once_does_not_again() {

@@ -240,7 +240,7 @@ fn run(input: &mut Unstructured<'_>) -> Result<()> {
             }
             _ => match input.int_in_range(0..=3)? {
                 0 => trial
-                    .sender
+                    .receiver
                     .set_verdict([Cause::Radio, Cause::Congestion, Cause::Unknown][input.choose_index(3)?]),
                 1 => {
                     let latency = Duration::from_millis(input.int_in_range(0..=2_000)?);

@@ -36,9 +36,10 @@ pub trait Transport: sealed::Sealed {
     /// Holds the probes of path MTU discovery, or releases them.
     #[doc(hidden)]
     fn hold_path_probes(&mut self, now: Instant, holds: bool);
-    /// `true` if both ends have agreed on repair. Settled when the connection is open.
+    /// `true` if both ends have agreed on repair; `None` as long as they negotiate. Mostly that ends with the handshake: a Response to
+    /// another copy of a Request confirms nothing, however.
     #[doc(hidden)]
-    fn repairs(&self) -> bool;
+    fn repairs(&self) -> Option<bool>;
     /// The largest datagram.
     #[doc(hidden)]
     fn max_datagram(&self) -> usize;
@@ -119,9 +120,10 @@ impl Transport for Connection {
     fn hold_path_probes(&mut self, now: Instant, holds: bool) {
         self.hold_path_probes(now, holds);
     }
-    fn repairs(&self) -> bool {
+    fn repairs(&self) -> Option<bool> {
+        let is_settled = |location| self.negotiation().is_settled(FeatureNumber::Repair, location);
         let is_on = |location| self.negotiation().is_on(FeatureNumber::Repair, location);
-        Location::BOTH.into_iter().all(is_on)
+        Location::BOTH.into_iter().all(is_settled).then(|| Location::BOTH.into_iter().all(is_on))
     }
     fn max_datagram(&self) -> usize {
         self.snapshot().max_datagram
@@ -175,9 +177,9 @@ impl Transport for MultipathConnection {
     fn hold_path_probes(&mut self, now: Instant, holds: bool) {
         self.hold_path_probes(now, holds);
     }
-    fn repairs(&self) -> bool {
+    fn repairs(&self) -> Option<bool> {
         let first = self.subflows().next().and_then(|(first, _)| self.subflow(first));
-        first.is_some_and(Transport::repairs)
+        first.map_or(Some(false), Transport::repairs)
     }
     fn max_datagram(&self) -> usize {
         self.max_datagram()

@@ -30,6 +30,8 @@ use waiting::Waiting;
 
 /// The largest datagram of the layer: a limit of the code, not what is sent.
 const LARGEST: u16 = 1500;
+/// Events that are kept while the ends negotiate.
+const MOST_HELD: usize = 256;
 /// Datagrams that wait in the connection's queue. Another one is there before congestion control asks for it, and an answer does not
 /// wait behind many.
 const DEPTH: usize = 2;
@@ -115,12 +117,14 @@ pub struct RepairLayer<C: Transport = Connection> {
 enum Phase<E> {
     /// The connection is not open yet.
     Opening,
+    /// It is open, and the ends still negotiate: the events since.
+    Agreeing(Vec<E>),
     /// The peer does not repair.
     Plain,
     /// Both ends repair.
     Repairing(Box<Ends<E>>),
-    /// The connection is over.
-    Over,
+    /// The connection is over: what the layer did.
+    Over(Option<RepairCounts>),
 }
 
 /// The two ends of this side: of the data that it sends, and of the data that it receives.
@@ -149,14 +153,13 @@ impl<C: Transport> RepairLayer<C> {
         Self { config, phase: Phase::Opening, events: VecDeque::new() }
     }
 
-    /// What the layer did; `None` while it does not repair.
+    /// What the layer did, also after the end; `None` while it does not repair.
     pub fn counts(&self) -> Option<RepairCounts> {
-        let Phase::Repairing(ends) = &self.phase else { return None };
-        Some(RepairCounts {
-            sent: ends.sender.counts(),
-            received: ends.receiver.counts(),
-            budget: ends.sender.budget(),
-        })
+        match &self.phase {
+            Phase::Repairing(ends) => Some(ends.counts()),
+            Phase::Over(counts) => *counts,
+            Phase::Opening | Phase::Agreeing(_) | Phase::Plain => None,
+        }
     }
 
     /// The largest datagram of the application where one of `max_datagram` bytes is the largest below.
@@ -178,7 +181,7 @@ impl<C: Transport> RepairLayer<C> {
         datagram: Datagram,
     ) -> Result<DatagramId, SendError> {
         match &mut self.phase {
-            Phase::Opening | Phase::Over => Err(SendError::Closed),
+            Phase::Opening | Phase::Agreeing(_) | Phase::Over(_) => Err(SendError::Closed),
             Phase::Plain => below.send(now, datagram),
             Phase::Repairing(ends) => {
                 let id = ends.send(now, &datagram)?;
@@ -199,7 +202,7 @@ impl<C: Transport> RepairLayer<C> {
         size: usize,
     ) -> Result<(), SendError> {
         match &mut self.phase {
-            Phase::Opening | Phase::Over => Err(SendError::Closed),
+            Phase::Opening | Phase::Agreeing(_) | Phase::Over(_) => Err(SendError::Closed),
             Phase::Plain => below.make_room(now, size),
             Phase::Repairing(ends) => ends.make_room(size),
         }
@@ -207,9 +210,23 @@ impl<C: Transport> RepairLayer<C> {
 
     /// Processes an event from below. The events for the application follow by [`RepairLayer::poll_event`].
     pub fn handle_event(&mut self, now: Instant, below: &mut impl Below<C>, mut event: C::Event) {
+        if let Phase::Agreeing(held) = &mut self.phase {
+            let is_over = matches!(C::step(&mut event), Step::Closed(_));
+            // More data are lost, as on the path.
+            if held.len() < MOST_HELD || !matches!(C::step(&mut event), Step::Datagram(_)) {
+                held.push(event);
+            }
+            if is_over || below.connection().repairs().is_some() {
+                let held = core::mem::take(held);
+                self.open(below);
+                held.into_iter().for_each(|event| self.handle_event(now, below, event));
+            }
+            return;
+        }
         let step = C::step(&mut event);
-        if let Step::Opened = step {
-            self.open(below);
+        if let (Step::Opened, Phase::Opening) = (&step, &self.phase) {
+            self.phase = Phase::Agreeing(Vec::new());
+            return self.handle_event(now, below, event);
         } else if let Phase::Repairing(ends) = &mut self.phase {
             match step {
                 Step::Datagram(payload) => {
@@ -241,7 +258,7 @@ impl<C: Transport> RepairLayer<C> {
                     ends.deliver(now + self.config.latency * 2, &mut self.events, C::deliver);
                     ends.waiting
                         .drop_all(|id| self.events.push_back(C::dropped(id, DropReason::ConnectionEnded)));
-                    self.phase = Phase::Over;
+                    self.phase = Phase::Over(Some(ends.counts()));
                 }
                 Step::Classified(class) => ends.receiver.set_verdict(match class {
                     LossClass::Wireless => Cause::Radio,
@@ -250,7 +267,7 @@ impl<C: Transport> RepairLayer<C> {
                 Step::Opened | Step::Other => {}
             }
         } else if let Step::Closed(_) = step {
-            self.phase = Phase::Over;
+            self.phase = Phase::Over(None);
         }
         self.events.push_back(event);
     }
@@ -266,9 +283,11 @@ impl<C: Transport> RepairLayer<C> {
     /// Latest time of the next call to [`RepairLayer::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Instant> {
         let Phase::Repairing(ends) = &self.phase else { return None };
-        // What waits for the connection's queue is sent when that has room.
-        let sender = ends.sender.poll_timeout().filter(|_| ends.in_flight.len() < DEPTH);
-        [ends.receiver.poll_timeout(), sender].into_iter().flatten().min()
+        // Data and reports that wait for the connection's queue are sent when that has room.
+        if ends.in_flight.len() >= DEPTH {
+            return ends.receiver.next_delivery();
+        }
+        [ends.receiver.poll_timeout(), ends.sender.poll_timeout()].into_iter().flatten().min()
     }
     /// The next event for the application.
     pub fn poll_event(&mut self) -> Option<C::Event> {
@@ -285,7 +304,7 @@ impl<C: Transport> RepairLayer<C> {
     fn open(&mut self, below: &mut impl Below<C>) {
         let max_datagram = below.max_datagram();
         let connection = below.connection();
-        self.phase = if connection.repairs() {
+        self.phase = if connection.repairs() == Some(true) {
             Phase::Repairing(Box::new(Ends::new(self.config, max_datagram, connection.rtt())))
         } else {
             Phase::Plain
@@ -325,6 +344,11 @@ impl<E: Clone> Ends<E> {
             buffer: Vec::new(),
             is_refused: false,
         }
+    }
+
+    fn counts(&self) -> RepairCounts {
+        let Self { sender, receiver, .. } = self;
+        RepairCounts { sent: sender.counts(), received: receiver.counts(), budget: sender.budget() }
     }
 
     fn make_room(&mut self, size: usize) -> Result<(), SendError> {

@@ -77,11 +77,12 @@ pub struct ReceiverCounts {
     pub delivered: u64,
     /// Symbols given up.
     pub lost: u64,
-    /// Symbols that repeats brought.
+    /// Symbols that repeats brought in time.
     pub repeated: u64,
-    /// Symbols that the code restored.
+    /// Symbols that the code restored in time.
     pub restored: u64,
-    /// Symbols that arrived after they were given up.
+    /// Symbols that arrived, or were restored, after they were given up, and packets so late that it is not known any more whether
+    /// their symbols were.
     pub late: u64,
     /// Reports sent.
     pub reports: u64,
@@ -171,10 +172,10 @@ impl Receiver {
             Datagram::Source { answer, adu, esi } => {
                 let (header, _) = AduHeader::decode(adu).ok_or(WireError::TooShort { bytes: bytes.len() })?;
                 let before = self.decoder.next();
+                let is_forgotten = esi.since(self.decoder.first()) < 0;
                 let is_new = self.decoder.on_source(esi, 0, adu);
-                if is_new && esi.since(self.next) < 0 {
-                    self.counts.late += 1;
-                }
+                let is_late = esi.since(self.next) < 0;
+                self.counts.late += u64::from((is_new && is_late) || is_forgotten);
                 match answer {
                     None => {
                         if is_new {
@@ -186,7 +187,7 @@ impl Receiver {
                         self.feedback.on_original(now, esi, &header, before, oldest, newest);
                     }
                     Some(answer) => {
-                        self.counts.repeated += u64::from(is_new);
+                        self.counts.repeated += u64::from(is_new && !is_late);
                         self.feedback.on_answer(now, answer);
                     }
                 }
@@ -202,8 +203,10 @@ impl Receiver {
                 }
             }
         }
-        while let Some(_solved) = self.decoder.poll_solved() {
-            self.counts.restored += 1;
+        while let Some(solved) = self.decoder.poll_solved() {
+            let is_late = solved.since(self.next) < 0;
+            self.counts.late += u64::from(is_late);
+            self.counts.restored += u64::from(!is_late);
         }
         Ok(())
     }
@@ -285,8 +288,13 @@ impl Receiver {
     /// When [`Receiver::handle_timeout`] is due.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let delivery = self.next_known().map(|(_, _, due)| due);
-        [delivery, self.feedback.due()].into_iter().flatten().min()
+        [self.next_delivery(), self.feedback.due()].into_iter().flatten().min()
+    }
+
+    /// When the next datagram is due: the time of [`Receiver::poll_timeout`] without the reports, for a transport that cannot take one now.
+    #[must_use]
+    pub fn next_delivery(&self) -> Option<Instant> {
+        self.next_known().map(|(_, _, due)| due)
     }
 
     /// Writes a report into `out`, which is cleared, if one is due.

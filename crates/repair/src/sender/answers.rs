@@ -113,7 +113,7 @@ impl Sender {
         let frames = self.flight.frames().count();
         for index in 0..frames {
             let Some(frame) = self.flight.frames().nth(index) else { break };
-            let is_due = frame.is_held && self.flight.rounds_left(frame, now + super::flight::NOTICE) == 0;
+            let is_due = frame.is_held && frame.last_instant() <= now;
             if !is_due {
                 continue;
             }

@@ -54,6 +54,10 @@ pub(super) struct Frame {
 }
 
 impl Frame {
+    /// When a held answer is sent at the latest.
+    pub(super) fn last_instant(&self) -> Instant {
+        self.deadline.saturating_sub(NOTICE)
+    }
     pub(super) fn plan(&self) -> Option<&Plan> {
         let mix = &self.choice.as_ref()?.rounds;
         Some(if self.is_safe { &mix.safe } else { &mix.cheap })
@@ -408,11 +412,7 @@ impl Flight {
 
     /// When held answers are due: at the last instant for the first of them.
     pub(super) fn held_until(&self) -> Option<Instant> {
-        self.frames
-            .iter()
-            .filter(|frame| frame.is_held)
-            .map(|frame| frame.deadline.saturating_sub(NOTICE))
-            .min()
+        self.frames.iter().filter(|frame| frame.is_held).map(Frame::last_instant).min()
     }
 
     /// Forgets the frames whose deadline has passed. Returns the first symbol that is kept.

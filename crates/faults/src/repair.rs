@@ -1,0 +1,472 @@
+//! Trials of repair: two connections with the layer on each, on a path that loses, duplicates, reorders, damages and cuts, or has an
+//! attacker. Applications send frames in both directions.
+//!
+//! | law | |
+//! |---|---|
+//! | drained | a drained end sleeps, and sends a bounded number of packets per instant |
+//! | once | a datagram is delivered once at most, as it was sent, and after all that were sent before it |
+//! | outcome | each datagram that was accepted has left or was dropped, and the application learns which, once |
+//! | no worse | an original that arrived is delivered, or counts as late: repair loses nothing that was there without it |
+//! | share | coded packets take no more bytes than the data (RFC 6363, Section 8.2) |
+//! | told apart | an end without repair gets and sends datagrams as they are |
+//! | closed | the end is reported to both ends once, and no datagram after it |
+//!
+//! Where packets were changed without a trace, a coded packet can spread that to others. Then *once* is about repetitions alone, and *no
+//! worse* does not apply.
+
+use core::net::SocketAddr;
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use bytes::Bytes;
+use whimbrel_proto::config::TimerConfig;
+use whimbrel_proto::repair::{Delivery, Mark, RepairConfig, RepairLayer, Role};
+use whimbrel_proto::{Ccid, Config, Connection, Datagram, DatagramId, Event};
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::{Packet, PacketType};
+
+use crate::campaign::Trial;
+use crate::path::Path;
+use crate::plan::{self, Dice, PathPlan, SERVER_PORT, START, Side};
+use crate::tally::Tally;
+
+/// Packets that an end may send at one instant.
+const MAX_BURST: u32 = 2_000;
+/// The longest time to the end after the close.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// First byte of a datagram of the application, as [`whimbrel_proto::repair`] sends it for the first time.
+const ORIGINAL: u8 = 1;
+/// Bytes before and after the data in it.
+const ADU_HEADER: usize = 8;
+const ESI: usize = 4;
+
+/// A trial of repair.
+#[derive(Clone, Debug)]
+pub struct RepairPlan {
+    /// Its number.
+    pub seed: u64,
+    /// From the client, from the server.
+    pub paths: [PathPlan; 2],
+    /// Times at which a direction is cut, and until when.
+    pub cuts: Vec<(Side, Instant, Instant)>,
+    /// The layer of the client and of the server; `None` for an end without it.
+    pub layers: [Option<RepairConfig>; 2],
+    /// Congestion control of both directions.
+    pub ccid: Ccid,
+    /// Time between two frames of each end.
+    pub interval: Duration,
+    /// The most datagrams of a frame.
+    pub parts: u64,
+    /// The role of frames that begin no group.
+    pub role: Role,
+    /// Time for which they send.
+    pub duration: Duration,
+}
+
+impl RepairPlan {
+    /// Draws the trial with that number.
+    pub fn draw(seed: u64) -> Self {
+        let mut dice = Dice::of_repair(seed, "plan");
+        let trouble = dice.below(5);
+        let paths =
+            [(); 2].map(|()| PathPlan { long_delay: 0.0, stray: 0.0, ..plan::path(&mut dice, trouble) });
+        let duration = dice.time(Duration::from_secs(1), Duration::from_secs(20));
+        let mut layers = [(); 2].map(|()| Some(layer(&mut dice)));
+        // Both ends have the same latency in practice; nothing breaks where they have not.
+        if dice.chance(0.7) {
+            layers[1] = layers[0];
+        }
+        if dice.chance(0.1) {
+            layers[dice.below(2) as usize] = None;
+        }
+        let cuts = (0..dice.below(3)).map(|_| {
+            let at = START + dice.time(Duration::ZERO, duration);
+            (*dice.pick(&Side::BOTH), at, at + dice.time(Duration::ZERO, Duration::from_secs(3)))
+        });
+        Self {
+            seed,
+            paths,
+            cuts: cuts.collect(),
+            layers,
+            ccid: *dice.pick(&[Ccid(2), Ccid(3)]),
+            interval: dice.time(Duration::from_millis(5), Duration::from_millis(60)),
+            parts: 1 + dice.below(20),
+            role: *dice.pick(&[Role::Inner, Role::Disposable]),
+            duration,
+        }
+    }
+    /// The configuration of an end.
+    fn config(&self, side: Side) -> Config {
+        Config::default()
+            .sender_ccids([self.ccid])
+            .receiver_ccids([self.ccid])
+            .timers(TimerConfig::rfc4340().msl(Duration::from_secs(5)))
+            .repair(self.layers[side as usize].is_some())
+    }
+}
+
+fn layer(dice: &mut Dice) -> RepairConfig {
+    let mut config = RepairConfig::new(dice.time(Duration::ZERO, Duration::from_millis(600)));
+    config.delivery = *dice.pick(&[Delivery::Constant, Delivery::Early]);
+    config.queue = *dice.pick(&[4, 1024]);
+    config.skips_broken_groups = dice.chance(0.3);
+    config
+}
+
+/// Runs the trial with that number. `record` keeps a log. A broken law, or any other panic, is part of the result.
+pub fn run_repair_trial(seed: u64, record: bool) -> Trial {
+    let mut world = World::new(RepairPlan::draw(seed), record);
+    // A world with a broken law is only read afterwards.
+    let outcome = catch_unwind(AssertUnwindSafe(|| world.run()));
+    let broken = outcome.err().map(|panic| {
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
+        format!("at {}: {}", world.now, message.unwrap_or("a panic without a message"))
+    });
+    Trial { seed, broken, tally: world.tally, digest: world.digest, capture: None, log: world.log }
+}
+
+/// One end.
+#[derive(Debug)]
+struct End {
+    connection: Option<Connection>,
+    layer: Option<RepairLayer>,
+    /// Datagrams that were accepted and whose outcome is not known.
+    pending: BTreeSet<DatagramId>,
+    /// Numbers of this end's datagrams that were accepted, and the next.
+    accepted: BTreeSet<u64>,
+    next: u64,
+    frame: u64,
+    /// Of the other end's.
+    delivered: Vec<u64>,
+    /// Numbers of the other end's datagrams whose originals arrived, for a layer that repairs.
+    originals: BTreeSet<u64>,
+    is_open: bool,
+    closed: u32,
+}
+
+impl End {
+    fn new(side: Side, plan: &RepairPlan) -> Self {
+        Self {
+            connection: None,
+            layer: plan.layers[side as usize].map(RepairLayer::new),
+            pending: BTreeSet::new(),
+            accepted: BTreeSet::new(),
+            next: 0,
+            frame: 0,
+            delivered: Vec::new(),
+            originals: BTreeSet::new(),
+            is_open: false,
+            closed: 0,
+        }
+    }
+    fn wakes(&self) -> Option<Instant> {
+        let connection = self.connection.as_ref().and_then(Connection::poll_timeout);
+        let layer = self.layer.as_ref().and_then(RepairLayer::poll_timeout);
+        [connection, layer].into_iter().flatten().min()
+    }
+}
+
+/// The content of a datagram: its number, and bytes that depend on it.
+fn content(side: Side, number: u64) -> Bytes {
+    let mut bytes = (number << 1 | side as u64).to_be_bytes().to_vec();
+    bytes.resize(8 + (number % 1_100 * 131 % 1_100) as usize, number as u8 ^ 0x5a);
+    bytes.into()
+}
+
+#[derive(Debug)]
+struct World {
+    plan: RepairPlan,
+    now: Instant,
+    ends: [End; 2],
+    paths: [Path; 2],
+    dice: Dice,
+    next_frame: Instant,
+    is_closing: bool,
+    corrupted: u64,
+    tally: Tally,
+    digest: u64,
+    log: Option<String>,
+}
+
+impl World {
+    fn new(plan: RepairPlan, record: bool) -> Self {
+        let dice = |part: &str| Dice::of_repair(plan.seed, part);
+        let mut ends = [End::new(Side::Client, &plan), End::new(Side::Server, &plan)];
+        let mut client = Connection::client(START, plan.config(Side::Client), 40_000, SERVER_PORT, plan.seed)
+            .expect("a plan's configuration is valid");
+        client.connect(START);
+        ends[0].connection = Some(client);
+        Self {
+            now: START,
+            ends,
+            paths: [
+                Path::new(plan.paths[0], None, dice("path from the client")),
+                Path::new(plan.paths[1], None, dice("path from the server")),
+            ],
+            dice: dice("applications"),
+            next_frame: START,
+            is_closing: false,
+            corrupted: 0,
+            tally: Tally::default(),
+            digest: 0,
+            log: record.then(String::new),
+            plan,
+        }
+    }
+    fn record(&mut self, line: impl FnOnce() -> String) {
+        if let Some(log) = &mut self.log {
+            log.push_str(&format!("{} {}\n", self.now, line()));
+        }
+    }
+    fn is_over(&self) -> bool {
+        self.ends.iter().all(|end| end.connection.as_ref().is_none_or(Connection::is_drained))
+    }
+
+    fn run(&mut self) {
+        let stop = START + self.plan.duration;
+        loop {
+            for side in Side::BOTH {
+                self.drain(side);
+            }
+            let arrivals = self.paths.iter().filter_map(Path::next_arrival);
+            let wakes = self.ends.iter().filter_map(End::wakes);
+            let frames = (self.next_frame < stop).then_some(self.next_frame);
+            let closing = (!self.is_closing).then_some(stop);
+            let Some(next) = arrivals.chain(wakes).chain(frames).chain(closing).min() else { break };
+            self.now = next.max(self.now);
+            let limit = stop + PATIENCE;
+            assert!(self.now <= limit || self.is_over(), "connections are left long after the close");
+            if self.is_over() && self.is_closing {
+                break;
+            }
+            self.cut();
+            if self.now >= self.next_frame && self.now < stop {
+                self.next_frame = self.now + self.plan.interval;
+                Side::BOTH.into_iter().for_each(|side| self.send_frame(side));
+            }
+            if self.now >= stop && !self.is_closing {
+                self.is_closing = true;
+                Side::BOTH.into_iter().for_each(|side| self.close(side));
+            }
+            self.wake();
+            self.deliver();
+        }
+        for side in Side::BOTH {
+            self.check_end(side);
+        }
+    }
+    fn cut(&mut self) {
+        for side in Side::BOTH {
+            let is_cut = |cut: &(Side, Instant, Instant)| cut.0 == side && (cut.1..cut.2).contains(&self.now);
+            self.paths[side as usize].is_cut = self.plan.cuts.iter().any(is_cut);
+        }
+    }
+
+    fn send_frame(&mut self, side: Side) {
+        let end = &mut self.ends[side as usize];
+        let Some(connection) = end.connection.as_mut().filter(|_| end.is_open && end.closed == 0) else {
+            return;
+        };
+        let count = 1 + self.dice.below(self.plan.parts);
+        let role = if end.frame.is_multiple_of(30) { Role::Start } else { self.plan.role };
+        end.frame += 1;
+        for part in 0..count {
+            let mark = Mark { role, ..Mark::part(part as usize, count as usize) };
+            let datagram = Datagram::new(content(side, end.next)).with_mark(mark);
+            let sent = match &mut end.layer {
+                Some(layer) => layer.send(self.now, connection, datagram),
+                None => connection.send(self.now, datagram),
+            };
+            match sent {
+                Ok(id) => {
+                    assert!(end.pending.insert(id), "{id:?} names two datagrams");
+                    end.accepted.insert(end.next);
+                    self.tally.count("datagrams accepted");
+                }
+                Err(_) => self.tally.count("datagrams refused"),
+            }
+            end.next += 1;
+        }
+    }
+    fn close(&mut self, side: Side) {
+        let end = &mut self.ends[side as usize];
+        let Some(connection) = &mut end.connection else { return };
+        if let Some(layer) = &mut end.layer {
+            layer.close(self.now, connection);
+        }
+        connection.close(self.now);
+    }
+    fn wake(&mut self) {
+        for end in &mut self.ends {
+            let Some(connection) = &mut end.connection else { continue };
+            if connection.poll_timeout().is_some_and(|due| due <= self.now) {
+                connection.handle_timeout(self.now);
+            }
+            if let Some(layer) = &mut end.layer
+                && layer.poll_timeout().is_some_and(|due| due <= self.now)
+            {
+                layer.handle_timeout(self.now, connection);
+            }
+        }
+    }
+    fn deliver(&mut self) {
+        for from in Side::BOTH {
+            while let Some(arrived) = self.paths[from as usize].take_due(self.now) {
+                let to = from.other();
+                self.arrive(to, arrived.packet, arrived.meta);
+                if self.dice.chance(0.7) {
+                    self.drain(to);
+                }
+            }
+        }
+    }
+    fn arrive(&mut self, to: Side, packet: Packet, meta: whimbrel_proto::ReceiveMeta) {
+        self.record(|| format!("to {to:?}: {packet:?}"));
+        let config = self.plan.config(to);
+        let end = &mut self.ends[to as usize];
+        if end.connection.is_none() && packet.packet_type() == PacketType::Request && !self.is_closing {
+            end.connection = Connection::server(self.now, config, &packet, self.plan.seed + 1).ok();
+        }
+        if let Some(connection) = &mut end.connection {
+            connection.handle_packet(self.now, meta, packet);
+        }
+    }
+
+    /// Passes events up and packets out until neither is left.
+    fn drain(&mut self, side: Side) {
+        let mut burst = 0;
+        loop {
+            self.rise(side);
+            let end = &mut self.ends[side as usize];
+            let Some(transmit) = end.connection.as_mut().and_then(|it| it.poll_transmit(self.now)) else {
+                break;
+            };
+            burst += 1;
+            assert!(burst <= MAX_BURST, "the {side:?} does not stop sending");
+            let parts = [self.now.as_nanos(), side as u64, transmit.packet.sequence.value()];
+            for part in parts.into_iter().chain([transmit.packet.encoded_len() as u64]) {
+                self.digest = (self.digest ^ part).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
+            }
+            let (from, to) = (address(side), address(side.other()));
+            let treatment = self.paths[side as usize].offer(self.now, from, to, &transmit, &mut self.tally);
+            self.corrupted += u64::from(treatment.is_corrupt || treatment.is_hostile);
+            self.record(|| format!("from {side:?}, {:?}: {:?}", treatment.remark, transmit.packet));
+        }
+        let end = &self.ends[side as usize];
+        let due = end.wakes();
+        assert!(
+            due.is_none_or(|due| due > self.now),
+            "the drained {side:?} requests a wake-up at {due:?}, its layer at {:?}",
+            end.layer.as_ref().and_then(RepairLayer::poll_timeout)
+        );
+    }
+    fn rise(&mut self, side: Side) {
+        loop {
+            let end = &mut self.ends[side as usize];
+            let Some(connection) = &mut end.connection else { return };
+            let event = match &mut end.layer {
+                None => connection.poll_event(),
+                Some(layer) => match layer.poll_event() {
+                    Some(event) => Some(event),
+                    None => {
+                        let Some(event) = connection.poll_event() else { return };
+                        if let Event::Datagram { payload, .. } = &event
+                            && layer.counts().is_some()
+                        {
+                            end.originals.extend(original(side.other(), &payload.to_bytes()));
+                        }
+                        layer.handle_event(self.now, connection, event);
+                        continue;
+                    }
+                },
+            };
+            let Some(event) = event else { return };
+            self.on_event(side, event);
+        }
+    }
+    fn on_event(&mut self, side: Side, event: Event) {
+        self.record(|| format!("{side:?} receives {event:?}"));
+        let (corrupted, tally) = (self.corrupted, &mut self.tally);
+        let [client, server] = &mut self.ends;
+        let (end, other) = if side == Side::Client { (client, server) } else { (server, client) };
+        match event {
+            Event::Connected { .. } => {
+                end.is_open = true;
+                tally.count("connected");
+            }
+            Event::Datagram { payload, .. } => {
+                assert_eq!(end.closed, 0, "data after the end");
+                tally.count("datagrams delivered");
+                let number = number(side.other(), &payload.to_bytes());
+                let right = number.filter(|it| other.accepted.contains(it));
+                assert!(right.is_some() || corrupted > 0, "data that were not sent: {payload:?}");
+                let Some(number) = right else { return };
+                let repairs = end.layer.as_ref().is_some_and(|layer| layer.counts().is_some());
+                let is_later = end.delivered.last().is_none_or(|last| number > *last);
+                assert!(is_later || !repairs || corrupted > 0, "{number} after {:?}", end.delivered.last());
+                assert!(!end.delivered.contains(&number) || corrupted > 0, "{number} is delivered twice");
+                end.delivered.push(number);
+            }
+            Event::DatagramSent { id, .. } => {
+                assert!(end.pending.remove(&id), "{id:?} was sent, which is unknown or had an outcome");
+            }
+            Event::DatagramDropped { id, .. } => {
+                tally.count("datagrams dropped by their sender");
+                assert!(end.pending.remove(&id), "{id:?} was dropped, which is unknown or had an outcome");
+            }
+            Event::NewStartNeeded => tally.count("new starts asked for"),
+            Event::Closed(_) => {
+                end.closed += 1;
+                assert!(end.pending.is_empty(), "no outcome of {:?}", end.pending);
+            }
+            _ => {}
+        }
+    }
+
+    fn check_end(&mut self, side: Side) {
+        let end = &self.ends[side as usize];
+        if end.connection.is_none() {
+            return;
+        }
+        assert_eq!(end.closed, 1, "the {side:?} learns of its end {} times", end.closed);
+        assert!(end.pending.is_empty(), "no outcome of {:?}", end.pending);
+        let Some(counts) = end.layer.as_ref().and_then(RepairLayer::counts) else { return };
+        let (sent, received) = (counts.sent, counts.received);
+        self.tally.add("datagrams repeated", sent.repeats);
+        self.tally.add("coded packets", sent.parity + sent.surplus);
+        self.tally.add("datagrams repaired", received.repeated + received.restored);
+        self.tally.add("datagrams late", received.late);
+        self.tally.add("frames that no answer could reach", sent.without_round);
+        let coded = sent.parity + sent.surplus;
+        assert!(coded == 0 || sent.source > 0, "{coded} coded packets without data");
+        if self.corrupted == 0 {
+            let delivered: BTreeSet<u64> = end.delivered.iter().copied().collect();
+            let missing: Vec<_> = end.originals.difference(&delivered).collect();
+            assert!(
+                missing.len() as u64 <= received.late,
+                "the {side:?} did not deliver {missing:?}, which arrived; {} were late",
+                received.late
+            );
+        }
+    }
+}
+
+fn address(side: Side) -> SocketAddr {
+    match side {
+        Side::Client => SocketAddr::from(([198, 51, 100, 1], 6511)),
+        Side::Server => SocketAddr::from(([192, 0, 2, 1], 6511)),
+    }
+}
+
+/// The number of a datagram of `side`; `None` if it is none.
+fn number(side: Side, bytes: &[u8]) -> Option<u64> {
+    let word = u64::from_be_bytes(bytes.get(..8)?.try_into().ok()?);
+    (word & 1 == side as u64 && content(side, word >> 1) == bytes).then_some(word >> 1)
+}
+
+/// The number in a packet of the layer that carries a datagram of `side` for the first time.
+fn original(side: Side, bytes: &[u8]) -> Option<u64> {
+    let bytes = bytes.strip_prefix(&[ORIGINAL])?;
+    number(side, bytes.get(ADU_HEADER..bytes.len().checked_sub(ESI)?)?)
+}
