@@ -4,6 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use whimbrel_units::Instant;
+
 use crate::Plan;
 use crate::tally::Tally;
 use crate::world::World;
@@ -33,8 +35,23 @@ pub fn run_trial(seed: u64, record: bool) -> Trial {
 
 /// Runs a trial, as [`run_trial`] does.
 pub fn run_plan(plan: Plan, record: bool) -> Trial {
-    let seed = plan.seed;
-    let mut world = World::new(plan, record);
+    run_world(plan.seed, World::new(plan, record))
+}
+
+/// The world of a trial, over one path or over several.
+pub(crate) trait AnyWorld {
+    /// Runs the trial to its end. It panics if a law is broken.
+    fn run(&mut self);
+    /// The time.
+    fn now(&self) -> Instant;
+    /// The counts so far, and a number that depends on every packet sent.
+    fn take_results(&mut self) -> (Tally, u64);
+    /// The capture and the log, if requested.
+    fn take_record(&mut self) -> Option<(Vec<u8>, String)>;
+}
+
+/// Runs a trial.
+pub(crate) fn run_world(seed: u64, mut world: impl AnyWorld) -> Trial {
     // A world with a broken law is only read afterwards.
     let outcome = catch_unwind(AssertUnwindSafe(|| world.run()));
     let broken = outcome.err().map(|panic| {
@@ -42,14 +59,9 @@ pub fn run_plan(plan: Plan, record: bool) -> Trial {
         let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
         format!("at {}: {}", world.now(), message.unwrap_or("a panic without a message"))
     });
-    Trial {
-        seed,
-        broken,
-        tally: world.tally().clone(),
-        digest: world.digest(),
-        capture: world.take_capture(),
-        log: world.take_log(),
-    }
+    let (tally, digest) = world.take_results();
+    let (capture, log) = world.take_record().unzip();
+    Trial { seed, broken, tally, digest, capture, log }
 }
 
 /// A kind of trial.

@@ -34,6 +34,7 @@ mod hosts;
 pub mod multipath;
 mod path;
 pub mod plan;
+mod record;
 pub mod repair;
 mod tally;
 mod watch;

@@ -7,7 +7,7 @@
 //! | once | a datagram arrives once at most, as it was sent; with a reorder buffer in order |
 //! | outcome | each datagram that was accepted has left or was dropped, and the application learns which |
 //! | joined | a subflow has data only after its handshake |
-//! | bounded | subflows, addresses, confirmations and routes are bounded by the configuration |
+//! | bounded | subflows, addresses, confirmations and routes are bounded by the configuration; each subflow and the endpoint as with one path |
 //! | alive | while the first path is clean, nothing that happens on another one ends the connection or delays a stream for long |
 //! | healed | a path that works again joins again |
 //! | closed | the end is reported to both ends once, no datagram after it, and nothing is left of the connection |
@@ -16,27 +16,14 @@
 //! With an attacker on a path, which DCCP does not exclude, *once* is about repetitions alone, and *alive* and *healed* do not apply.
 
 mod plan;
-mod record;
 mod world;
-
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub use plan::{Death, JoinPhase, LinePlan, MultipathPlan};
 
-use crate::campaign::Trial;
+use crate::campaign::{Trial, run_world};
 
 /// Runs the multipath trial with that number. `record` keeps a capture, with an interface for each host, path and direction, and a
 /// log. A broken law, or any other panic, is part of the result.
 pub fn run_multipath_trial(seed: u64, record: bool) -> Trial {
-    let mut world = world::World::new(MultipathPlan::draw(seed), record);
-    // A world with a broken law is only read afterwards.
-    let outcome = catch_unwind(AssertUnwindSafe(|| world.run()));
-    let broken = outcome.err().map(|panic| {
-        let message = panic.downcast_ref::<String>().map(String::as_str);
-        let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
-        format!("at {}: {}", world.now(), message.unwrap_or("a panic without a message"))
-    });
-    let (tally, digest) = (world.take_tally(), world.digest());
-    let (capture, log) = world.take_record().unzip();
-    Trial { seed, broken, tally, digest, capture, log }
+    run_world(seed, world::World::new(MultipathPlan::draw(seed), record))
 }

@@ -5,19 +5,20 @@ mod liveness;
 pub(crate) mod moves;
 mod sizes;
 
-use core::fmt::Write as _;
 use core::net::SocketAddr;
 use std::collections::BTreeSet;
 
 use whimbrel_proto::endpoint::InitCookies;
-use whimbrel_proto::{ConnectionHandle, Endpoint, EndpointEvent, FreezeScope, State};
+use whimbrel_proto::{ConnectionHandle, Endpoint, EndpointEvent, FreezeScope, State, Transmit};
 use whimbrel_units::Instant;
 use whimbrel_wire::{Packet, PacketType};
 
-use crate::capture::{Capture, Direction, Passage};
+use crate::campaign::AnyWorld;
+use crate::capture::{Direction, Passage};
 use crate::hosts::Host;
 use crate::path::{InFlightPacket, Path};
 use crate::plan::{Dice, Plan, SERVER_PORT, Side};
+use crate::record::Record;
 use crate::tally::Tally;
 use crate::watch::ledger::Ledger;
 use crate::watch::pair;
@@ -58,10 +59,23 @@ pub struct World {
     reports: Vec<(Instant, Report)>,
     dice: Dice,
     tally: Tally,
-    capture: Option<Capture>,
-    /// The log of all events, a line each, if requested.
-    log: Option<String>,
+    record: Record,
     digest: u64,
+}
+
+impl AnyWorld for World {
+    fn run(&mut self) {
+        self.run_trial();
+    }
+    fn now(&self) -> Instant {
+        self.now
+    }
+    fn take_results(&mut self) -> (Tally, u64) {
+        (std::mem::take(&mut self.tally), self.digest)
+    }
+    fn take_record(&mut self) -> Option<(Vec<u8>, String)> {
+        self.record.take()
+    }
 }
 
 impl World {
@@ -92,46 +106,18 @@ impl World {
             reports: Vec::new(),
             dice: plan.dice("applications"),
             tally: Tally::default(),
-            capture: record.then(|| Capture::new(1)),
-            log: record.then(String::new),
+            record: Record::new(record, 1),
             digest: 0,
             plan,
         }
     }
-    /// The counts so far.
-    pub fn tally(&self) -> &Tally {
-        &self.tally
-    }
-    /// A number that depends on every packet sent.
-    pub fn digest(&self) -> u64 {
-        self.digest
-    }
-    /// The capture file, if requested.
-    pub fn take_capture(&mut self) -> Option<Vec<u8>> {
-        self.capture.as_mut().map(Capture::take)
-    }
-    /// The log, if requested.
-    pub fn take_log(&mut self) -> Option<String> {
-        self.log.take()
-    }
     /// Adds a line to the log, if there is one.
     fn record(&mut self, line: impl FnOnce() -> String) {
-        if let Some(log) = &mut self.log {
-            // Writing to a string cannot fail.
-            let _ = writeln!(log, "{} {}", self.now, line());
-        }
-    }
-    /// The time.
-    pub fn now(&self) -> Instant {
-        self.now
+        self.record.line(self.now, line);
     }
 
     /// Runs the trial to its end.
-    ///
-    /// # Panics
-    ///
-    /// If a law is broken.
-    pub fn run(&mut self) {
+    fn run_trial(&mut self) {
         for step in 0.. {
             assert!(step < MAX_STEPS, "no end after {MAX_STEPS} events, at {}", self.now);
             self.settle();
@@ -230,10 +216,8 @@ impl World {
             self.tally.count("path: to an address no longer in use");
             return;
         }
-        if let Some(capture) = &mut self.capture {
-            let at = Passage { now, side: to, path: 0, way: Direction::In };
-            capture.packet(at, (source, destination), meta.ecn, &packet, None);
-        }
+        let at = Passage { now, side: to, path: 0, way: Direction::In };
+        self.record.packet(at, (source, destination), meta.ecn, &packet, None);
         self.record(|| format!("to {to:?} from {source}, {:?}: {packet:?}", meta.ecn));
         self.tally.count("packets arrived");
         let host = self.host(to);
@@ -318,16 +302,9 @@ impl World {
             }
             self.forged += u64::from(treatment.is_hostile);
             self.corrupted += u64::from(treatment.is_corrupt);
-            if let Some(capture) = &mut self.capture {
-                let addresses = (source, remote);
-                capture.packet(
-                    Passage { now, side, path: 0, way: Direction::Out },
-                    addresses,
-                    transmit.ecn,
-                    &transmit.packet,
-                    treatment.remark,
-                );
-            }
+            let at = Passage { now, side, path: 0, way: Direction::Out };
+            let Transmit { packet, ecn } = &transmit;
+            self.record.packet(at, (source, remote), *ecn, packet, treatment.remark);
         }
         any
     }

@@ -82,8 +82,8 @@ impl Setup {
             None => self,
         }
     }
-    /// The same from the local addresses of the family of `remote`.
-    pub(crate) fn from_family(mut self, remote: SocketAddr) -> Result<Self, NetError> {
+    /// The same with the local addresses of the family of `remote` alone.
+    pub(crate) fn limited_to_family(mut self, remote: SocketAddr) -> Result<Self, NetError> {
         if let Some(paths) = self.paths.as_mut().filter(|paths| !paths.locals.is_empty()) {
             paths.locals.retain(|local| local.is_ipv4() == remote.is_ipv4());
             if paths.locals.is_empty() {

@@ -9,14 +9,19 @@ use bytes::Bytes;
 use whimbrel_proto::multipath::{
     MultipathConfig, MultipathEndpoint, MultipathEvent, Path, PathPriority, SubflowId, SubflowStage,
 };
-use whimbrel_proto::{ConnectionHandle, Datagram, DatagramId, EndpointConfig, EndpointEvent, ReceiveMeta};
+use whimbrel_proto::{
+    Config, ConnectionHandle, Datagram, DatagramId, EndpointConfig, EndpointEvent, ReceiveMeta,
+};
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::{Packet, Payload};
+use whimbrel_wire::{Ecn, Packet, Payload};
 
 use super::plan::{Death, MultipathPlan};
-use super::record::Record;
-use crate::plan::Dice;
+use crate::campaign::AnyWorld;
+use crate::capture::{Direction, Passage};
+use crate::plan::{Dice, Side};
+use crate::record::Record;
 use crate::tally::Tally;
+use crate::watch::bounds;
 
 const PORT: u16 = 5_001;
 /// Steps of the world in one call, which has `CLOSING_TIME` of timers at most.
@@ -59,6 +64,7 @@ struct Host {
 /// A trial.
 pub(super) struct World {
     plan: MultipathPlan,
+    config: Config,
     dice: Dice,
     now: Instant,
     hosts: [Host; 2],
@@ -71,7 +77,7 @@ pub(super) struct World {
     is_healed: bool,
     tally: Tally,
     digest: u64,
-    record: Option<Record>,
+    record: Record,
 }
 
 /// A path, as the client sees it.
@@ -85,7 +91,7 @@ fn reversed(path: Path) -> Path {
 }
 
 /// The number of a path, seen from that host.
-pub(super) fn line_of(path: Path, host: usize) -> usize {
+fn line_of(path: Path, host: usize) -> usize {
     let address = if host == 0 { path.local } else { path.remote };
     match address {
         SocketAddr::V4(address) => usize::from(address.ip().octets()[2]),
@@ -98,6 +104,21 @@ fn content(number: u64) -> Bytes {
     let mut bytes = number.to_be_bytes().to_vec();
     bytes.resize(40 + (number * 37 % 400) as usize, number as u8);
     bytes.into()
+}
+
+impl AnyWorld for World {
+    fn run(&mut self) {
+        self.run_trial();
+    }
+    fn now(&self) -> Instant {
+        self.now
+    }
+    fn take_results(&mut self) -> (Tally, u64) {
+        (std::mem::take(&mut self.tally), self.digest)
+    }
+    fn take_record(&mut self) -> Option<(Vec<u8>, String)> {
+        self.record.take()
+    }
 }
 
 impl Host {
@@ -132,8 +153,9 @@ impl World {
         server.listen(PORT, plan.config(), settings.clone()).expect("a valid configuration");
         let handle = client.connect(now, path(0), PORT, plan.config(), settings).expect("a free port");
         Self {
-            record: records.then(|| Record::new(plan.lines.len())),
+            record: Record::new(records, plan.lines.len()),
             death: plan.death,
+            config: plan.config(),
             plan,
             dice,
             now,
@@ -146,27 +168,22 @@ impl World {
             digest: 0xcbf2_9ce4_8422_2325,
         }
     }
-    pub(super) fn now(&self) -> Instant {
-        self.now
-    }
-    pub(super) fn take_tally(&mut self) -> Tally {
-        std::mem::take(&mut self.tally)
-    }
-    pub(super) fn digest(&self) -> u64 {
-        self.digest
-    }
-    /// The capture and the log, if requested.
-    pub(super) fn take_record(&mut self) -> Option<(Vec<u8>, String)> {
-        self.record.take().map(Record::finish)
-    }
     fn log(&mut self, line: impl FnOnce() -> String) {
-        if let Some(record) = &mut self.record {
-            record.line(self.now, &line());
-        }
+        self.record.line(self.now, line);
+    }
+    /// Records a packet at a host's end of a path. `remark`: its fate, unless it arrives as it is.
+    fn note(&mut self, host: usize, path: Path, packet: &Packet, way: Direction, remark: Option<&str>) {
+        let at = Passage { now: self.now, side: Side::BOTH[host], path: line_of(path, host), way };
+        let (addresses, which) = match way {
+            Direction::Out => ((path.local, path.remote), "from"),
+            Direction::In => ((path.remote, path.local), "to"),
+        };
+        self.record.packet(at, addresses, Ecn::NotEct, packet, remark);
+        self.log(|| format!("{which} host {host} on path {}, {remark:?}: {packet:?}", at.path));
     }
 
     /// Runs the trial.
-    pub(super) fn run(&mut self) {
+    fn run_trial(&mut self) {
         self.run_for(Duration::from_secs(3));
         let limit = self.now + Duration::from_secs(120);
         while !(self.hosts[0].is_established && self.hosts[1].is_established) && self.now < limit {
@@ -333,9 +350,7 @@ impl World {
             self.now = next;
             while let Some(first) = self.flying.first_entry().filter(|entry| entry.key().0 <= next) {
                 let (host, path, packet) = first.remove();
-                if let Some(record) = &mut self.record {
-                    record.arrived(next, host, path, &packet);
-                }
+                self.note(host, path, &packet, Direction::In, None);
                 self.hosts[host].endpoint.handle_packet(next, path, ReceiveMeta::default(), packet);
             }
             self.hosts.iter_mut().for_each(|host| host.endpoint.handle_timeout(next));
@@ -365,11 +380,17 @@ impl World {
             let due = self.hosts[host].endpoint.poll_timeout();
             assert!(due.is_none_or(|due| due > self.now), "host {host} is drained, to be woken at {due:?}");
             let endpoint = &self.hosts[host].endpoint;
-            assert!(endpoint.snapshot().addresses <= 4 * MAX_SUBFLOWS, "{:?}", endpoint.snapshot());
+            let seen = endpoint.snapshot();
+            assert!(seen.addresses <= 4 * MAX_SUBFLOWS, "{seen:?}");
+            bounds::check_endpoint(&EndpointConfig::default(), &seen, &mut self.tally);
             if let Some(connection) = self.hosts[host].handle.and_then(|handle| endpoint.connection(handle)) {
                 let snapshot = connection.snapshot();
                 assert!(snapshot.remembered <= MAX_REMEMBERED, "{} remembered", snapshot.remembered);
                 assert!(snapshot.subflows.len() <= MAX_SUBFLOWS, "{} subflows", snapshot.subflows.len());
+                for subflow in &snapshot.subflows {
+                    let handed_over = self.hosts[host].next as usize;
+                    bounds::check_connection(&self.config, &subflow.connection, handed_over, &mut self.tally);
+                }
             }
         }
     }

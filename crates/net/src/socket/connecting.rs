@@ -44,7 +44,7 @@ impl Socket {
         setup: impl Into<Setup>,
         options: SocketOptions,
     ) -> Result<Self, NetError> {
-        let mut setup = setup.into().from_family(remote)?;
+        let mut setup = setup.into().limited_to_family(remote)?;
         let has_choice = options.local.is_none() && setup.locals().is_empty();
         let mut reused = 0;
         loop {

@@ -9,6 +9,7 @@ use whimbrel_wire::option::multipath::MultipathOption;
 use whimbrel_wire::{Packet, PacketType, Payload};
 
 use super::{World, line_of, reversed};
+use crate::capture::Direction;
 use crate::damage;
 use crate::multipath::plan::{Death, JoinPhase};
 
@@ -20,9 +21,7 @@ impl World {
             (self.digest ^ packet.sequence.value() ^ ((line as u64) << 50)).wrapping_mul(0x100_0000_01b3);
         self.law_joined(from, path, &packet);
         let remark = self.treat(from, line, path, &packet);
-        if let Some(record) = &mut self.record {
-            record.sent(self.now, from, path, &packet, remark);
-        }
+        self.note(from, path, &packet, Direction::Out, remark);
     }
     /// Passes a packet to its path. Returns its fate, unless it arrives as it is.
     fn treat(&mut self, from: usize, line: usize, path: Path, packet: &Packet) -> Option<&'static str> {
