@@ -89,6 +89,12 @@ pub(crate) fn parse_delay(text: &str) -> Result<Duration, String> {
     })
 }
 
+/// Reads a latency: a delay, or 0.
+pub(crate) fn parse_latency(text: &str) -> Result<Duration, String> {
+    let is_none = text.trim() == "0" || quantity::time(text).is_some_and(Duration::is_zero);
+    if is_none { Ok(Duration::ZERO) } else { parse_delay(text) }
+}
+
 /// The end of a message for a text whose unit is of another notation: `; did you mean 2Mbit/s?`, or nothing.
 fn meant(text: &str, units: &[quantity::Unit]) -> String {
     let found = quantity::meant(text, units);

@@ -158,16 +158,11 @@ pub struct Options {
     pub room: Room,
 }
 
-impl Options {
-    /// The latency of repair, unless another is set.
-    pub const LATENCY: Duration = Duration::from_millis(150);
-}
-
 impl Default for Options {
     fn default() -> Self {
         Self {
-            stale: Self::LATENCY,
-            latency: Some(Self::LATENCY),
+            stale: Duration::from_millis(200),
+            latency: None,
             restart: None,
             video: None,
             remb: false,

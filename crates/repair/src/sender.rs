@@ -280,13 +280,17 @@ impl Sender {
         sent
     }
 
-    /// Frames whose deadline has passed before they were sent, what is left of them, and the rest of a broken group are dropped.
+    /// Frames whose deadline has passed before they were begun, what is left of others after the latency, and the rest of a broken group
+    /// are dropped.
     fn drop_late(&mut self, now: Instant) {
         let budget = self.budget();
         while let Some(queued) = self.queue.front() {
             let header = queued.header;
-            let since = if header.index == 0 { queued.captured } else { queued.taken };
-            let is_late = since + budget < now;
+            // What is left of a frame has more time: the part that was sent would have been sent in vain.
+            let is_late = match header.index {
+                0 => queued.captured + budget < now,
+                _ => queued.taken + self.config.latency < now,
+            };
             let is_useless =
                 self.config.skips_broken_groups && self.groups.is_broken() && header.role != Role::Start;
             if !is_useless && !is_late {

@@ -12,7 +12,7 @@ use super::perf::handover::RestartRule;
 use super::relay::{LinkArgs, connect, listen, repair, stale};
 use crate::exit::Failure;
 use crate::interrupt::outages;
-use crate::quantity::{parse_ccid, parse_delay, parse_seconds};
+use crate::quantity::{parse_ccid, parse_delay, parse_latency, parse_seconds};
 use crate::security::{ClientSecurityArgs, SecurityArgs};
 
 #[derive(Debug, Args)]
@@ -94,9 +94,9 @@ struct CommonArgs {
     /// Drop a datagram that congestion control holds back for longer [default: the latency, 200ms without repair]
     #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
     stale: Option<Duration>,
-    /// Repair lost datagrams within this time, and deliver in order; without losses nothing waits. The shorter one of both ends
-    /// counts; three to four round-trip times are enough, and 0 repairs nothing.
-    #[arg(long, value_name = "DELAY", default_value = "150ms", value_parser = parse_delay)]
+    /// Repair lost datagrams within this time, and deliver in order; without losses nothing waits. Both ends need it, with the same
+    /// value: three to four round-trip times are enough, 150ms for most paths. 0 repairs nothing.
+    #[arg(long, value_name = "DELAY", default_value = "0", value_parser = parse_latency)]
     latency: Duration,
     /// Restart of this end's data after a freeze (CCIDs 3 and 4) [default: following]
     #[arg(long, value_name = "RULE", value_enum)]

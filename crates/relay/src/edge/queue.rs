@@ -108,13 +108,11 @@ impl Queue {
         self.budget.map_or(self.stale, |budget| budget.min(self.stale))
     }
     /// Time until which a datagram is worth sending. Essential ones are for long, and what is left of a frame of which a
-    /// part was sent has more time if the peer delivers late data: the part would have been sent in vain.
+    /// part was sent has more time: the part would have been sent in vain.
     pub(crate) fn deadline(&self, waiting: &Waiting) -> Instant {
         let time = match waiting.kind {
             Kind::Essential => self.stale.max(ESSENTIAL_AGE),
-            Kind::Part { frame, .. } if self.budget.is_none() && self.begun.contains(&frame) => {
-                self.stale * 2
-            }
+            Kind::Part { frame, .. } if self.begun.contains(&frame) => self.stale * 2,
             _ => self.time(),
         };
         waiting.arrived + time

@@ -14,7 +14,7 @@ use super::{connect, listen, parse_codec, parse_scheduler, repair, stale};
 use crate::commands::perf::handover::RestartRule;
 use crate::exit::Failure;
 use crate::interrupt::outages;
-use crate::quantity::{parse_ccid, parse_delay, parse_seconds};
+use crate::quantity::{parse_ccid, parse_delay, parse_latency, parse_seconds};
 use crate::security::{ClientSecurityArgs, SecurityArgs};
 
 #[derive(Debug, Args)]
@@ -103,9 +103,9 @@ struct CommonArgs {
     /// 200ms without repair]
     #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
     stale: Option<Duration>,
-    /// Repair lost datagrams within this time, and deliver in order; without losses nothing waits. The shorter one of both ends
-    /// counts; three to four round-trip times are enough, and 0 repairs nothing.
-    #[arg(long, value_name = "DELAY", default_value = "150ms", value_parser = parse_delay)]
+    /// Repair lost datagrams within this time, and deliver in order; without losses nothing waits. Both ends need it, with the same
+    /// value: three to four round-trip times are enough, 150ms for most paths. 0 repairs nothing.
+    #[arg(long, value_name = "DELAY", default_value = "0", value_parser = parse_latency)]
     latency: Duration,
     /// The codec of the RTP streams to send: keep parameter sets, and drop frames without references first.
     #[arg(long, value_name = "CODEC", value_parser = parse_codec())]

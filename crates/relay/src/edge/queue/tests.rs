@@ -253,14 +253,17 @@ fn groups_that_do_not_end_and_key_frames_drop_nothing_else() {
 }
 
 #[test]
-fn nothing_is_sent_that_the_peer_would_not_deliver() {
+fn no_frame_is_begun_that_the_peer_would_not_deliver_in_time() {
     let mut queue = queue();
     queue.set_budget(Some(Duration::from_millis(120)));
     queue.push(part(1, false, ms(0)));
     queue.push(part(1, false, ms(1)));
     queue.push(part(2, false, ms(100)));
     assert_eq!(queue.pop(ms(119)).map(|waiting| waiting.bytes[0]), Some(1));
-    assert_eq!(rest(&mut queue, ms(122)), [2]);
+    // The rest of a frame has more time.
+    assert_eq!(rest(&mut queue, ms(219)), [1, 2]);
+    queue.push(part(3, false, ms(300)));
+    assert_eq!(rest(&mut queue, ms(421)), [] as [u32; 0]);
     assert_eq!(drops(&mut queue), [1, 0, 0, 1]);
 }
 
