@@ -52,11 +52,11 @@ class Owner:
 OWNERS = (
     Owner("Connection", "crates/proto/src/connection.rs", 164, composed=True),
     Owner("MultipathConnection", "crates/proto/src/multipath/connection.rs", 97, composed=True),
-    Owner("Simulator", "crates/netsim/src/simulator.rs", 130, 9),
-    Owner("TcpSender", "crates/lab/src/tcp/sender.rs", 87, 9),
+    Owner("Simulator", "crates/netsim/src/simulator.rs", 128),
+    Owner("TcpSender", "crates/lab/src/tcp/sender.rs", 87),
     Owner("Dcf", "crates/wifi/src/dcf.rs", 68, 3),
     Owner("World", "crates/faults/src/world.rs", 42, 4),
-    Owner("Bbr", "crates/control/src/media/bbr.rs", 48, 4),
+    Owner("Bbr", "crates/control/src/media/bbr.rs", 48),
     Owner("Aodv", "crates/wifi/src/routing/aodv.rs", 27, 3),
 )
 

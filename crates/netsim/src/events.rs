@@ -1,14 +1,11 @@
 //! Time and what is due: the clock, the event queue and the commands that are scheduled.
 
 mod agenda;
-mod process;
 mod queue;
 
 use whimbrel_units::Instant;
 
 pub(crate) use agenda::Agenda;
-pub use process::Process;
-pub(crate) use process::ProcessSlot;
 pub(crate) use queue::{Due, Event, EventQueue, EventSource};
 
 /// The simulation's clock and the events ahead of it.

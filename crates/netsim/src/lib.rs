@@ -54,7 +54,6 @@ mod simulator;
 pub mod trace;
 
 pub use agents::{AdHocRouter, Agent, Delivered, PassingPacket, Port, RoutingRequest, UnroutedPacket};
-pub use events::Process;
 pub use impairment::Impairment;
 pub use loss::{LossCause, LossRecord, MediumLoss};
 pub use network::medium;

@@ -12,7 +12,6 @@ mod control;
 mod forward;
 mod hosts;
 mod media;
-mod processes;
 mod routes;
 mod run;
 mod service;
@@ -27,7 +26,7 @@ use whimbrel_units::Instant;
 
 use crate::agents::Agents;
 use crate::capture::Capture;
-use crate::events::{Agenda, ProcessSlot, Timeline};
+use crate::events::{Agenda, Timeline};
 use crate::loss::LossRecord;
 use crate::network::{LinkStats, Loopback, Network, QueueSnapshot};
 use crate::packets::PacketStore;
@@ -50,7 +49,6 @@ pub struct Simulator<A: Agent> {
     agents: Agents<A>,
     packets: PacketStore<A::Payload>,
     agenda: Agenda<Command<A>>,
-    processes: Vec<ProcessSlot<A>>,
     /// Slots and nodes of the packets that wait for the decision of a routing agent, by number.
     unrouted: BTreeMap<u64, (u32, NodeId)>,
     streams: RandomStreams,
@@ -152,19 +150,9 @@ impl<A: Agent> Simulator<A> {
         self.loss_log.get_or_insert_default();
     }
 
-    /// The losses recorded and not taken, in the order of time.
+    /// The losses recorded, in the order of time.
     pub fn losses(&self) -> &[LossRecord] {
         self.loss_log.as_deref().unwrap_or_default()
-    }
-
-    /// Takes the losses recorded so far; recording goes on.
-    pub fn take_losses(&mut self) -> Vec<LossRecord> {
-        self.loss_log.as_mut().map(core::mem::take).unwrap_or_default()
-    }
-
-    /// Ends the simulation and returns the agents in the order of their addition.
-    pub fn into_agents(self) -> Vec<A> {
-        self.agents.slots.into_iter().map(|slot| slot.agent).collect()
     }
 }
 

@@ -24,8 +24,6 @@ pub(crate) enum Event {
     Medium(u32),
     /// This controller has a timeout.
     Controller(u32),
-    /// This process has a timeout.
-    Process(u32),
     /// This host has processed the first packet of its send queue.
     Host(u32),
     /// This agent wants to be woken.

@@ -72,6 +72,7 @@ impl<P> PacketStore<P> {
     }
 
     /// A packet goes on with content that a link has damaged; the first link that damaged it counts.
+    #[cold]
     pub(crate) fn damage(&mut self, slot: u32, link: LinkId) {
         let header = &mut self.headers[slot as usize];
         header.damaged = true;

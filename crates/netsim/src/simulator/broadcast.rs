@@ -1,6 +1,7 @@
 //! Packets for all neighbours.
 
 use super::Simulator;
+use super::forward::Next;
 use crate::packets::Header;
 use crate::{Agent, Egress, NodeId};
 
@@ -8,27 +9,25 @@ use crate::{Agent, Egress, NodeId};
 const SENT: u8 = 0;
 
 impl<A: Agent> Simulator<A> {
-    /// A broadcast leaves its sender's node, or has come to a neighbour.
-    pub(super) fn handle_broadcast(&mut self, node: NodeId, packet: u32) {
-        if self.packets.header(packet).hops_left == SENT {
-            return self.deliver_broadcast(node, packet);
+    /// A broadcast that leaves its sender's node has a copy for each egress: the number of these. One that has come to a neighbour is for
+    /// the node's agent for its flow; a node without one ignores it.
+    pub(super) fn begin_broadcast(&mut self, node: NodeId, packet: u32) -> Result<usize, Next> {
+        let header = self.packets.header_mut(packet);
+        if header.hops_left != SENT {
+            header.hops_left = SENT;
+            return Ok(self.network.egresses[node.index()].len());
         }
-        self.packets.header_mut(packet).hops_left = SENT;
-        for index in 0..self.network.egresses[node.index()].len() {
-            let copy = self.packets.copy(packet);
-            match self.network.egresses[node.index()][index] {
-                Egress::Link(link) => self.offer(link.0, copy),
-                Egress::Station(station) => self.offer_to_station(station, copy, None),
-            }
-        }
-        self.discard(packet);
+        header.receiver = self.agents.receiver_index(node, header.flow);
+        Err(if header.receiver == Header::NO_AGENT { Next::Discard(packet) } else { Next::Deliver(packet) })
     }
 
-    /// Hands a broadcast to the node's agent for its flow. A node without one ignores it.
-    fn deliver_broadcast(&mut self, node: NodeId, packet: u32) {
-        let header = self.packets.header_mut(packet);
-        header.receiver = self.agents.receiver_index(node, header.flow);
-        if header.receiver == Header::NO_AGENT { self.discard(packet) } else { self.deliver(packet) }
+    /// The copy for an egress.
+    pub(super) fn broadcast_copy(&mut self, node: NodeId, egress: usize, packet: u32) -> Next {
+        let copy = self.packets.copy(packet);
+        match self.network.egresses[node.index()][egress] {
+            Egress::Link(link) => Next::Offer(link.0, copy),
+            Egress::Station(station) => Next::OfferToStation(station, copy, None),
+        }
     }
 
     /// Takes a packet out of the network that is neither delivered nor lost.

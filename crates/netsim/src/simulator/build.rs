@@ -37,7 +37,6 @@ impl<A: Agent> Simulator<A> {
             agents: Agents::new(),
             packets: PacketStore::new(),
             streams: RandomStreams::new(config.seed, config.run),
-            processes: Vec::new(),
             unrouted: BTreeMap::new(),
             loss_log: None,
             capture: None,

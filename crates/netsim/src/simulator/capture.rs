@@ -1,5 +1,7 @@
 //! Watching links while they carry packets.
 
+use core::any::Any;
+
 use super::Simulator;
 use crate::capture::{Capture, CaptureFormat, CapturePoint, OnAir};
 use crate::medium::WifiMedium;
@@ -36,7 +38,10 @@ impl<A: Agent> Simulator<A> {
     pub fn capture_medium(&mut self, medium: MediumId, name: &str) {
         let capture = self.capture.as_mut().expect("a capture needs a format");
         capture.watch_medium(medium, name);
-        self.with_medium(medium, |wifi: &mut WifiMedium, _| wifi.capture());
+        let medium: &mut dyn Any = &mut *self.network.media[medium.index()].medium;
+        if let Some(wifi) = medium.downcast_mut::<WifiMedium>() {
+            wifi.capture();
+        }
     }
 
     pub(super) fn capture_on_air(&mut self, medium: MediumId, on_air: &OnAir) {

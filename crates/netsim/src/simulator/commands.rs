@@ -1,12 +1,16 @@
 //! Changes to a network, at once or at a time.
 
+use core::any::Any;
 use core::fmt;
 
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::Simulator;
+use crate::medium::{Medium, MediumIo};
 use crate::network::Spreading;
-use crate::{Agent, AgentId, DownPolicy, Impairment, LinkId, LinkRate, LossCause, NextHop, NodeId, Spread};
+use crate::{
+    Agent, AgentId, DownPolicy, Impairment, LinkId, LinkRate, LossCause, MediumId, NextHop, NodeId, Spread,
+};
 
 /// A change to the network or to an agent.
 #[non_exhaustive]
@@ -181,6 +185,21 @@ impl<A: Agent> Simulator<A> {
             }
             Command::Call(call) => call(self),
         }
+    }
+
+    /// Calls a function with a medium, to change it; `None` if the medium is not of that type. Routes follow after a
+    /// [`Command::Reroute`].
+    pub fn with_medium<M: Medium, R>(
+        &mut self,
+        id: MediumId,
+        call: impl FnOnce(&mut M, &mut MediumIo<'_>) -> R,
+    ) -> Option<R> {
+        let result = self.call_medium(id, |medium, io| {
+            let medium: &mut dyn Any = medium;
+            medium.downcast_mut().map(|medium| call(medium, io))
+        });
+        self.apply_effects(id);
+        result
     }
 
     pub(super) fn handle_command(&mut self) {

@@ -1,15 +1,65 @@
 //! Forwarding: a packet enters, goes from link to link, and leaves.
+//!
+//! The other rooms say what comes next ([`Next`]), and [`Simulator::dispatch`] does it: none of them calls this one.
+
+use whimbrel_units::Instant;
 
 use super::Simulator;
 use crate::agents::NO_HOST;
 use crate::loss::LossRecord;
-use crate::network::{MediumEffect, Verdict};
+use crate::medium::Observation;
+use crate::network::{MediumEffect, Route, Verdict};
 use crate::packets::Header;
-use crate::{Agent, LinkId, LossCause, NodeId, Packet};
+use crate::queue::DropReason;
+use crate::{Agent, LinkId, LossCause, MediumId, NodeId, Packet, StationId};
+
+/// Wake-ups of an agent at one time without moving its deadline, or packets sent without a pause, that are taken for a
+/// livelock.
+pub(super) const STALL_LIMIT: u32 = 1_000_000;
+
+/// What comes next for a packet, by its slot.
+#[derive(Debug)]
+pub(super) enum Next {
+    Nothing,
+    /// It goes on from a node.
+    Forward(NodeId, u32),
+    /// It has come to a node.
+    Arrive(NodeId, u32),
+    /// It goes to the agent it was sent to.
+    Deliver(u32),
+    /// It goes to a link.
+    Offer(u32, u32),
+    /// It goes to a station, for a neighbour or for all of them.
+    OfferToStation(StationId, u32, Option<NodeId>),
+    /// It goes to all neighbours of a node, or has come to one.
+    Broadcast(NodeId, u32),
+    /// It is lost.
+    Lose(u32, LossCause),
+    /// It is neither delivered nor lost.
+    Discard(u32),
+    /// A station has observed something.
+    Observe(StationId, Observation),
+}
 
 impl<A: Agent> Simulator<A> {
+    /// Does what comes next.
+    pub(super) fn dispatch(&mut self, next: Next) {
+        match next {
+            Next::Nothing => {}
+            Next::Forward(node, packet) => self.forward(node.0, packet),
+            Next::Arrive(node, packet) => self.arrive(node, packet),
+            Next::Deliver(packet) => self.deliver(packet),
+            Next::Offer(link, packet) => self.offer(link, packet),
+            Next::OfferToStation(station, packet, next) => self.offer_to_station(station, packet, next),
+            Next::Broadcast(node, packet) => self.broadcast(node, packet),
+            Next::Lose(packet, cause) => self.lose(packet, cause),
+            Next::Discard(packet) => self.discard(packet),
+            Next::Observe(station, observation) => self.observed(station, &observation),
+        }
+    }
+
     /// Takes a packet from an agent.
-    pub(super) fn inject(&mut self, agent: u32, packet: Packet<A::Payload>) {
+    fn inject(&mut self, agent: u32, packet: Packet<A::Payload>) {
         let Packet { flow, destination, size, ecn, payload, .. } = packet;
         let slot = &self.agents.slots[agent as usize];
         let (source, host) = (slot.node, slot.host);
@@ -29,7 +79,8 @@ impl<A: Agent> Simulator<A> {
         if destination == source {
             self.loopback.push(&mut self.timeline, packet);
         } else if host != NO_HOST {
-            self.offer_to_host(host, packet);
+            let next = self.offer_to_host(host, packet);
+            self.dispatch(next);
         } else {
             self.forward(source.0, packet);
         }
@@ -42,7 +93,7 @@ impl<A: Agent> Simulator<A> {
         self.timeline.expect(link.source, link.next_arrival());
         match link.apply_medium(&packet) {
             MediumEffect::None => {}
-            MediumEffect::Damaged => self.damage(packet.slot, LinkId(link_index)),
+            MediumEffect::Damaged => self.packets.damage(packet.slot, LinkId(link_index)),
             MediumEffect::Lost => return self.lose(packet.slot, LossCause::Wireless(LinkId(link_index))),
         }
         if self.network.links[link_index as usize].delay_stage.is_some() {
@@ -97,7 +148,7 @@ impl<A: Agent> Simulator<A> {
 
     /// A packet has come to a node.
     #[inline]
-    pub(super) fn arrive(&mut self, node: NodeId, packet: u32) {
+    fn arrive(&mut self, node: NodeId, packet: u32) {
         if self.packets.header(packet).destination == node {
             self.deliver(packet);
         } else {
@@ -112,7 +163,7 @@ impl<A: Agent> Simulator<A> {
     }
 
     /// Sends a packet on its way from a node towards its destination.
-    pub(super) fn forward(&mut self, node: u32, packet: u32) {
+    fn forward(&mut self, node: u32, packet: u32) {
         let header = self.packets.header_mut(packet);
         let route = self.network.routes.route(node, header.destination.0);
         let Some(link) = route.link() else { return self.forward_otherwise(NodeId(node), packet, route) };
@@ -123,9 +174,78 @@ impl<A: Agent> Simulator<A> {
         self.offer_inline(link, packet);
     }
 
+    /// Sends a packet on its way, where its route is not a single link.
+    #[cold]
+    fn forward_otherwise(&mut self, node: NodeId, packet: u32, route: Route) {
+        let next = self.route_otherwise(node, packet, route);
+        self.dispatch(next);
+    }
+
+    fn broadcast(&mut self, node: NodeId, packet: u32) {
+        let egresses = match self.begin_broadcast(node, packet) {
+            Ok(egresses) => egresses,
+            Err(next) => return self.dispatch(next),
+        };
+        for egress in 0..egresses {
+            let next = self.broadcast_copy(node, egress, packet);
+            self.dispatch(next);
+        }
+        self.discard(packet);
+    }
+
+    /// Hands a packet to a station, for a neighbour or for all of them.
+    fn offer_to_station(&mut self, id: StationId, packet: u32, next: Option<NodeId>) {
+        let accepted = self.queue_at_station(id, packet, next);
+        let drops = self.network.station_mut(id).take_drops();
+        for &(packet, reason) in &drops {
+            self.lose(packet.slot, Self::station_loss(id, reason));
+        }
+        self.network.station_mut(id).reuse_drops(drops);
+        if accepted {
+            let now = self.timeline.now;
+            self.call_medium(id.medium, |medium, io| medium.handle_backlog(now, id.index(), io));
+            self.apply_effects(id.medium);
+        }
+    }
+
+    /// Applies the effects of a medium's calls, unless an outer call is doing so: what an agent does on a delivery must not overtake
+    /// the deliveries before it.
+    pub(super) fn apply_effects(&mut self, id: MediumId) {
+        if !self.network.media[id.index()].is_applying {
+            self.network.media[id.index()].is_applying = true;
+            while let Some(effect) = self.network.media[id.index()].effects.pop_front() {
+                let next = self.apply_effect(id, effect);
+                self.dispatch(next);
+            }
+            self.network.media[id.index()].is_applying = false;
+        }
+    }
+
+    /// Hands an observation to a station's controller, to the routing agent of its node and to the agents that observe it.
+    fn observed(&mut self, id: StationId, observation: &Observation) {
+        let now = self.timeline.now;
+        if let Some(controller) = self.network.station(id).controller {
+            self.network.controllers[controller as usize].controller.handle_observation(now, observation);
+            self.expect_control(controller);
+        }
+        let station = self.network.station(id);
+        let router = self.agents.routers[station.node.index()].filter(|router| {
+            matches!(observation, Observation::Failed(_)) && !station.observers.contains(router)
+        });
+        for index in 0..=station.observers.len() {
+            let observer = match index.checked_sub(1) {
+                None => router,
+                Some(index) => Some(self.network.station(id).observers[index]),
+            };
+            let Some(agent) = observer else { continue };
+            self.agents.slots[agent.index()].agent.handle_observation(now, id, observation);
+            self.drain(agent.0);
+        }
+    }
+
     /// Hands a packet to a link.
     #[inline(never)]
-    pub(super) fn offer(&mut self, link: u32, packet: u32) {
+    fn offer(&mut self, link: u32, packet: u32) {
         self.offer_inline(link, packet);
     }
 
@@ -150,6 +270,27 @@ impl<A: Agent> Simulator<A> {
         }
     }
 
+    /// A packet is offered to a link with a discipline.
+    fn enqueue(&mut self, link: u32, packet: u32) {
+        // A transmission that ends at this very time makes room first, as it does in a drop-tail link.
+        self.serve(link);
+        self.queue(link, packet);
+        self.serve(link);
+    }
+
+    /// Fills the transmitter of a link from its discipline, and sees to what the discipline has dropped.
+    pub(super) fn serve(&mut self, link: u32) {
+        self.fill(link);
+        for (packet, reason) in self.network.links[link as usize].take_drops() {
+            let link = LinkId(link);
+            let cause = match reason {
+                DropReason::Overflow => LossCause::QueueOverflow(link),
+                DropReason::Early => LossCause::EarlyDrop(link),
+            };
+            self.lose(packet.slot, cause);
+        }
+    }
+
     /// Sets a link's events again after its plan has changed.
     pub(super) fn replanned(&mut self, link: LinkId) {
         self.expect_arrival(link);
@@ -165,7 +306,7 @@ impl<A: Agent> Simulator<A> {
     }
 
     /// Hands a packet to the agent it was sent to.
-    pub(super) fn deliver(&mut self, packet: u32) {
+    fn deliver(&mut self, packet: u32) {
         let &Header { destination, flow, mut receiver, damaged, hops_left, .. } = self.packets.header(packet);
         if receiver == Header::NO_AGENT {
             // The agent may have been added while the packet was under way.
@@ -198,12 +339,6 @@ impl<A: Agent> Simulator<A> {
         }
     }
 
-    /// A packet goes on with content that a link has damaged; the first link that damaged it counts.
-    #[cold]
-    fn damage(&mut self, packet: u32, link: LinkId) {
-        self.packets.damage(packet, link);
-    }
-
     /// Takes a packet out of the network and notifies its receiver of the cause.
     #[cold]
     pub(super) fn lose(&mut self, packet: u32, cause: LossCause) {
@@ -228,5 +363,42 @@ impl<A: Agent> Simulator<A> {
             // The sender may be in the middle of being drained, so the receiver is drained later.
             self.agents.touch(receiver.0);
         }
+    }
+
+    /// Sends all that an agent has to send, and sees to it that it is woken in time.
+    pub(super) fn drain(&mut self, agent: u32) {
+        if self.agents.slots[agent as usize].is_router {
+            self.drain_routing(agent);
+        }
+        let mut sent = 0;
+        while let Some(packet) = self.agents.slots[agent as usize].agent.poll_transmit(self.timeline.now) {
+            self.inject(agent, packet);
+            sent += 1;
+            assert!(sent < STALL_LIMIT, "agent {agent} sends without end at {}", self.timeline.now);
+        }
+        let slot = &mut self.agents.slots[agent as usize];
+        slot.deadline = slot.agent.poll_timeout();
+        if let Some(deadline) = slot.deadline
+            && deadline < slot.wake_up
+        {
+            self.wake_at(agent, deadline);
+        }
+    }
+
+    /// Processes the requests of a routing agent. Out of line: most agents are none.
+    #[inline(never)]
+    fn drain_routing(&mut self, agent: u32) {
+        while let Some(next) = self.process_routing(agent) {
+            self.dispatch(next);
+        }
+    }
+
+    /// A deadline that moves later does not come here: the agent is then woken early, and asked again.
+    pub(super) fn wake_at(&mut self, agent: u32, deadline: Instant) {
+        let deadline = deadline.max(self.timeline.now);
+        let insertion = self.timeline.queue.insertion();
+        let slot = &mut self.agents.slots[agent as usize];
+        slot.wake_up = deadline;
+        self.timeline.queue.set(slot.source, deadline, insertion);
     }
 }

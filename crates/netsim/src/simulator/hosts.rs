@@ -1,6 +1,7 @@
 //! Hosts with a limited processor, between their agents and the network.
 
 use super::Simulator;
+use super::forward::Next;
 use crate::events::Event;
 use crate::network::{Host, HostConfig, HostStats};
 use crate::{Agent, Count, LossCause, NodeId};
@@ -34,23 +35,22 @@ impl<A: Agent> Simulator<A> {
     }
 
     /// An agent of a host sends a packet.
-    pub(super) fn offer_to_host(&mut self, number: u32, packet: u32) {
+    pub(super) fn offer_to_host(&mut self, number: u32, packet: u32) -> Next {
         let insertion = self.timeline.queue.insertion();
         let size = self.packets.header(packet).size;
         let host = &mut self.network.hosts[number as usize];
         if !host.offer(self.timeline.now, packet, size, insertion) {
-            let node = NodeId(host.node);
-            return self.lose(packet, LossCause::HostOverflow(node));
+            return Next::Lose(packet, LossCause::HostOverflow(NodeId(host.node)));
         }
         self.timeline.expect(host.source, host.next());
+        Next::Nothing
     }
 
     /// A host has processed a packet, which enters the network.
-    pub(super) fn handle_host(&mut self, number: u32) {
+    pub(super) fn handle_host(&mut self, number: u32) -> Next {
         let host = &mut self.network.hosts[number as usize];
-        let Some(packet) = host.take_first() else { return };
+        let Some(packet) = host.take_first() else { return Next::Nothing };
         self.timeline.expect(host.source, host.next());
-        let node = host.node;
-        self.forward(node, packet);
+        Next::Forward(NodeId(host.node), packet)
     }
 }

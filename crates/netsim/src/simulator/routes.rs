@@ -1,6 +1,7 @@
 //! Routing policies, and agents that keep the routes of their nodes.
 
 use super::Simulator;
+use super::forward::Next;
 use crate::network::Other;
 use crate::queue::QueuedPacket;
 use crate::{
@@ -42,12 +43,16 @@ impl<A: Agent> Simulator<A> {
         self.network.routes.next_hop(node, destination)
     }
 
-    /// Sends a packet on its way, where its route is not a single link.
-    #[cold]
-    pub(super) fn forward_otherwise(&mut self, node: NodeId, packet: u32, route: crate::network::Route) {
+    /// Where a packet goes whose route is not a single link.
+    pub(super) fn route_otherwise(
+        &mut self,
+        node: NodeId,
+        packet: u32,
+        route: crate::network::Route,
+    ) -> Next {
         let header = self.packets.header_mut(packet);
         if header.destination == NodeId::BROADCAST {
-            return self.handle_broadcast(node, packet);
+            return Next::Broadcast(node, packet);
         }
         let (source, destination, flow) = (header.source, header.destination, header.flow);
         if flow == FlowId::ROUTING {
@@ -55,44 +60,44 @@ impl<A: Agent> Simulator<A> {
         }
         let Some(other) = self.network.routes.other(route) else { return self.hold(node, packet) };
         let Some(hops_left) = header.hops_left.checked_sub(1) else {
-            return self.lose(packet, LossCause::HopLimit(node));
+            return Next::Lose(packet, LossCause::HopLimit(node));
         };
         header.hops_left = hops_left;
         match other {
             Other::Spread => {
-                if let Some(spreading) = self.network.spreads.get_mut(&(node, destination)) {
-                    let path = spreading.is_by_sender().then(|| A::path(self.packets.payload_mut(packet)));
-                    let link = spreading.next(path.flatten());
-                    self.offer(link, packet);
-                }
+                let Some(spreading) = self.network.spreads.get_mut(&(node, destination)) else {
+                    return Next::Nothing;
+                };
+                let path = spreading.is_by_sender().then(|| A::path(self.packets.payload_mut(packet)));
+                Next::Offer(spreading.next(path.flatten()), packet)
             }
             Other::Hop(NextHop::Station { station, to }) => {
                 if source == node {
                     self.note_passing(node, PassingPacket { source, destination, from: None });
                 }
-                self.offer_to_station(station, packet, Some(to));
+                Next::OfferToStation(station, packet, Some(to))
             }
-            Other::Hop(NextHop::Link(link)) => self.offer(link.0, packet),
+            Other::Hop(NextHop::Link(link)) => Next::Offer(link.0, packet),
         }
     }
 
-    /// Sends a routing message over the station of a node that has the destination on its medium.
-    fn send_to_neighbour(&mut self, node: NodeId, packet: u32, neighbour: NodeId) {
+    /// The station over which a routing message leaves a node: one that has the destination on its medium.
+    fn send_to_neighbour(&self, node: NodeId, packet: u32, neighbour: NodeId) -> Next {
         let stations = self.network.egresses[node.index()].iter().filter_map(|egress| match egress {
             Egress::Station(station) => Some(*station),
             Egress::Link(_) => None,
         });
         let reaches = |station: &StationId| self.network.has_station(station.medium, neighbour);
         match stations.into_iter().find(reaches) {
-            Some(station) => self.offer_to_station(station, packet, Some(neighbour)),
-            None => self.lose(packet, LossCause::NoRoute(node)),
+            Some(station) => Next::OfferToStation(station, packet, Some(neighbour)),
+            None => Next::Lose(packet, LossCause::NoRoute(node)),
         }
     }
 
     /// Offers a packet without a route to the node's routing agent; without one it is lost.
-    fn hold(&mut self, node: NodeId, packet: u32) {
+    fn hold(&mut self, node: NodeId, packet: u32) -> Next {
         let Some(router) = self.agents.routers[node.index()] else {
-            return self.lose(packet, LossCause::NoRoute(node));
+            return Next::Lose(packet, LossCause::NoRoute(node));
         };
         let hops = u8::MAX - self.packets.header(packet).hops_left;
         let unrouted = self.unrouted_packet(packet, hops);
@@ -100,6 +105,7 @@ impl<A: Agent> Simulator<A> {
         self.agents.slots[router.index()].agent.handle_unrouted(self.timeline.now, unrouted);
         // The agent may be in the middle of being drained: the packet may be its own.
         self.agents.touch(router.0);
+        Next::Nothing
     }
 
     fn unrouted_packet(&self, packet: u32, hops: u8) -> UnroutedPacket {
@@ -131,33 +137,29 @@ impl<A: Agent> Simulator<A> {
         }
     }
 
-    /// Processes the requests of a routing agent. Out of line: most agents are none.
-    #[inline(never)]
-    pub(super) fn process_routing(&mut self, agent: u32) {
-        while let Some(request) = self.agents.slots[agent as usize].agent.poll_routing(self.timeline.now) {
-            self.handle_routing_request(agent, request);
-        }
-    }
-
-    fn handle_routing_request(&mut self, agent: u32, request: RoutingRequest) {
-        let node = self.agents.slots[agent as usize].node;
+    /// Processes the next request of a routing agent; `None` if there is none.
+    pub(super) fn process_routing(&mut self, agent: u32) -> Option<Next> {
+        let slot = &mut self.agents.slots[agent as usize];
+        let request = slot.agent.poll_routing(self.timeline.now)?;
+        let node = slot.node;
         match request {
             RoutingRequest::Set { destination, next } => self.set_route(node, destination, Some(next)),
             RoutingRequest::Remove { destination } => self.set_route(node, destination, None),
             RoutingRequest::Forward { packet } => {
-                if let Some(slot) = self.take_unrouted(node, packet) {
-                    self.forward(node.0, slot);
-                }
+                let waiting = self.take_unrouted(node, packet);
+                return Some(waiting.map_or(Next::Nothing, |slot| Next::Forward(node, slot)));
             }
             RoutingRequest::Discard { packet } => {
-                if let Some(slot) = self.take_unrouted(node, packet) {
-                    self.lose(slot, LossCause::NoRoute(node));
-                }
+                let waiting = self.take_unrouted(node, packet);
+                return Some(
+                    waiting.map_or(Next::Nothing, |slot| Next::Lose(slot, LossCause::NoRoute(node))),
+                );
             }
             RoutingRequest::Flush { station, neighbour, is_salvage } => {
                 self.network.station_mut(station).flush(neighbour, is_salvage);
             }
         }
+        Some(Next::Nothing)
     }
 
     /// Takes a packet that waits for a decision at this node.

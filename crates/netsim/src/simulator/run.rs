@@ -5,8 +5,9 @@ use core::ops::ControlFlow;
 use whimbrel_units::Instant;
 
 use super::Simulator;
-use crate::Agent;
+use super::forward::STALL_LIMIT;
 use crate::events::{Due, Event};
+use crate::{Agent, MediumId};
 
 /// Progress of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,10 +28,6 @@ pub enum RunOutcome {
     /// The observer broke it off; it can be resumed.
     Interrupted,
 }
-
-/// Wake-ups of an agent at one time without moving its deadline, or packets sent without a pause, that are taken for a
-/// livelock.
-const STALL_LIMIT: u32 = 1_000_000;
 
 impl<A: Agent> Simulator<A> {
     /// Handles every event up to and including this time, and makes it now.
@@ -103,10 +100,15 @@ impl<A: Agent> Simulator<A> {
             Event::Arrival(link) => self.handle_arrival(link),
             Event::Release(link) => self.handle_release(link),
             Event::Service(link) => self.serve(link),
-            Event::Medium(medium) => self.handle_medium(medium, until),
+            Event::Medium(medium) => {
+                self.handle_medium(MediumId(medium), until);
+                self.apply_effects(MediumId(medium));
+            }
             Event::Controller(controller) => self.handle_control(controller),
-            Event::Process(process) => self.handle_process(process),
-            Event::Host(host) => self.handle_host(host),
+            Event::Host(host) => {
+                let next = self.handle_host(host);
+                self.dispatch(next);
+            }
             Event::Timer(agent) => self.handle_timer(agent),
             Event::Local => self.handle_local(),
             Event::Command => self.handle_command(),
@@ -135,34 +137,5 @@ impl<A: Agent> Simulator<A> {
             }
             None => self.timeline.queue.clear(slot.source),
         }
-    }
-
-    /// Sends all that an agent has to send, and sees to it that it is woken in time.
-    pub(super) fn drain(&mut self, agent: u32) {
-        if self.agents.slots[agent as usize].is_router {
-            self.process_routing(agent);
-        }
-        let mut sent = 0;
-        while let Some(packet) = self.agents.slots[agent as usize].agent.poll_transmit(self.timeline.now) {
-            self.inject(agent, packet);
-            sent += 1;
-            assert!(sent < STALL_LIMIT, "agent {agent} sends without end at {}", self.timeline.now);
-        }
-        let slot = &mut self.agents.slots[agent as usize];
-        slot.deadline = slot.agent.poll_timeout();
-        if let Some(deadline) = slot.deadline
-            && deadline < slot.wake_up
-        {
-            self.wake_at(agent, deadline);
-        }
-    }
-
-    /// A deadline that moves later does not come here: the agent is then woken early, and asked again.
-    fn wake_at(&mut self, agent: u32, deadline: Instant) {
-        let deadline = deadline.max(self.timeline.now);
-        let insertion = self.timeline.queue.insertion();
-        let slot = &mut self.agents.slots[agent as usize];
-        slot.wake_up = deadline;
-        self.timeline.queue.set(slot.source, deadline, insertion);
     }
 }

@@ -1,14 +1,11 @@
 //! Links with a queue discipline: packets wait in the discipline and enter service one by one.
 
 use super::Simulator;
-use crate::queue::DropReason;
-use crate::{Agent, LinkId, LossCause};
+use crate::{Agent, LinkId};
 
 impl<A: Agent> Simulator<A> {
-    /// A packet is offered to a link with a discipline.
-    pub(super) fn enqueue(&mut self, link_index: u32, packet: u32) {
-        // A transmission that ends at this very time makes room first, as it does in a drop-tail link.
-        self.serve(link_index);
+    /// A packet comes to the discipline of a link.
+    pub(super) fn queue(&mut self, link_index: u32, packet: u32) {
         if let Some(controller) = self.link_controller(link_index) {
             self.control_arrival(controller, packet);
         }
@@ -17,11 +14,10 @@ impl<A: Agent> Simulator<A> {
         if self.capture.is_some() {
             self.capture_managed(LinkId(link_index), packet, dropped);
         }
-        self.serve(link_index);
     }
 
-    /// Fills the transmitter of a link from its discipline, and sees to what the discipline has dropped.
-    pub(super) fn serve(&mut self, link_index: u32) {
+    /// Fills the transmitter of a link from its discipline. What this has dropped is still to be lost.
+    pub(super) fn fill(&mut self, link_index: u32) {
         loop {
             let link = &mut self.network.links[link_index as usize];
             let packets = &mut self.packets;
@@ -37,17 +33,6 @@ impl<A: Agent> Simulator<A> {
             if let Some(controller) = self.link_controller(link_index) {
                 self.control_departure(controller, packet.slot);
             }
-        }
-        let link = &mut self.network.links[link_index as usize];
-        for (packet, reason) in link.take_drops() {
-            let link = LinkId(link_index);
-            self.lose(
-                packet.slot,
-                match reason {
-                    DropReason::Overflow => LossCause::QueueOverflow(link),
-                    DropReason::Early => LossCause::EarlyDrop(link),
-                },
-            );
         }
         self.expect_service(link_index);
     }

@@ -188,8 +188,7 @@ fn the_receiver_is_notified_of_an_overflow_when_it_happens() {
         size: 1_000,
     };
     assert_eq!(record, expected);
-    assert_eq!(simulator.take_losses().len(), 2);
-    assert!(simulator.losses().is_empty());
+    assert_eq!(simulator.losses().len(), 2);
     let stats = simulator.link_stats(link);
     assert_eq!(stats.dropped, Count { packets: 2, bytes: 2_000 });
     assert_eq!(stats.delivered, Count { packets: 2, bytes: 2_000 });

@@ -7,11 +7,6 @@ use super::delivery::{Flight, RateSample};
 use super::{Bbr, State};
 
 impl Bbr {
-    /// `true` if more than the threshold of the bytes in flight were lost.
-    pub(super) fn is_too_high(&self, lost: f64, in_flight: f64) -> bool {
-        lost > in_flight * self.config.loss_threshold
-    }
-
     /// Processes a lost packet.
     pub(super) fn on_lost(&mut self, now: Instant, packet: &SentPacket) {
         let Some(flight) = self.delivery.flight(packet.sequence) else { return };
@@ -66,17 +61,6 @@ impl Bbr {
             self.bw_latest = sample.rate;
             self.in_flight_latest = sample.delivered;
         }
-    }
-
-    pub(super) const fn reset_congestion_signals(&mut self) {
-        self.loss_in_round = false;
-        self.bw_latest = 0.0;
-        self.in_flight_latest = 0.0;
-    }
-
-    pub(super) const fn reset_short_term_model(&mut self) {
-        self.bw_short_term = f64::INFINITY;
-        self.in_flight_short_term = f64::INFINITY;
     }
 
     /// Once in a round-trip time, lowers the short-term bounds to the measured delivery if there were losses.

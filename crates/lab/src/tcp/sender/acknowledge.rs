@@ -104,11 +104,6 @@ impl TcpSender {
         self.reduce(&signal);
     }
 
-    /// The next new data signals the reduction of the window to the receiver (RFC 3168, Section 6.1.2).
-    pub(super) fn announce_reduction(&mut self) {
-        self.congestion_echo.announce = self.config.ecn == EcnMode::Classic;
-    }
-
     /// The cumulative acknowledgement moves up to `segment.ack`. Returns how much it newly acknowledges, in bytes, and
     /// the round-trip time it measured.
     pub(super) fn advance(&mut self, now: Instant, segment: &Segment) -> (u64, Option<Duration>) {

@@ -196,9 +196,4 @@ impl TcpSender {
             }
         }
     }
-
-    /// Runs for as long as anything is outstanding (RFC 6298, Sections 5.2 and 5.3).
-    pub(super) fn restart_retransmission_timer(&mut self, now: Instant) {
-        self.timers.retransmission = (self.high > self.unacknowledged).then(|| now + self.rtt.rto());
-    }
 }

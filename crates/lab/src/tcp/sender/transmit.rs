@@ -3,11 +3,10 @@
 use whimbrel_units::Instant;
 
 use super::selective::NextSegment;
-use super::{LimitedTransmit, Method, SenderPhase, TcpSender};
-use crate::tcp::clock;
-use crate::tcp::config::IdleRestart;
+use super::{Method, SenderPhase, TcpSender};
+use crate::tcp::config::{IdleRestart, LimitedTransmit};
 use crate::tcp::ranges::ByteRange;
-use crate::tcp::segment::{Flags, Segment, Timestamps};
+use crate::tcp::segment::{Flags, Segment};
 
 /// A segment that may go out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -249,10 +248,6 @@ impl TcpSender {
     fn note_retransmission(&mut self, range: ByteRange) {
         self.counts.retransmits += 1;
         self.timers.on_retransmission(range);
-    }
-
-    pub(super) fn timestamps(&self, now: Instant) -> Option<Timestamps> {
-        self.config.timestamps.then(|| Timestamps { value: clock(now), echo: self.echo_timestamp })
     }
 
     /// A segment of data that was never sent, or a FIN.

@@ -13,7 +13,6 @@ use crate::{AgentId, Count, Ecn, NodeId};
 /// A node's interface on a medium.
 pub(crate) struct Station {
     pub(crate) node: NodeId,
-    pub(crate) name: String,
     discipline: Box<dyn QueueDiscipline>,
     drops: Drops,
     /// Slots and next hops of the packets that wait, in the order of their arrival; broadcasts have none.
@@ -29,10 +28,9 @@ pub(crate) struct Station {
 }
 
 impl Station {
-    pub(crate) fn new(node: NodeId, name: String, discipline: Box<dyn QueueDiscipline>) -> Self {
+    pub(crate) fn new(node: NodeId, discipline: Box<dyn QueueDiscipline>) -> Self {
         Self {
             node,
-            name,
             discipline,
             drops: Drops::default(),
             next_hops: VecDeque::new(),

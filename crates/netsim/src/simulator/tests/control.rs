@@ -1,11 +1,11 @@
-//! Controllers of egresses, headers that they write, and processes.
+//! Controllers of egresses, and headers that they write.
 
 use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::medium::{IdealMedium, Observation, Position};
 use crate::queue::Discipline;
-use crate::{ControlledPacket, Controller, Egress, Process, QueueLimit, Shim};
+use crate::{ControlledPacket, Controller, Egress, QueueLimit, Shim};
 
 /// A packet with or without a header that routers write.
 type Content = Option<Shim>;
@@ -182,37 +182,4 @@ fn a_controller_at_a_station_sees_the_packets_and_the_medium() {
     let expected =
         [Seen::Arrival(micros(0), 0), Seen::Departure(micros(0), 0), Seen::Observed(micros(1_000))];
     assert_eq!(*seen.lock().unwrap(), expected);
-}
-
-/// Takes a link down and up in turns.
-struct Flapping {
-    link: LinkId,
-    next: Instant,
-    up: bool,
-}
-
-impl Process<Script> for Flapping {
-    fn poll_timeout(&self) -> Option<Instant> {
-        (self.next < micros(40_000)).then_some(self.next)
-    }
-    fn handle_timeout(&mut self, now: Instant, simulator: &mut Simulator<Script>) {
-        assert_eq!((now, simulator.now()), (self.next, self.next));
-        self.up = !self.up;
-        simulator.apply(if self.up {
-            crate::Command::LinkUp { link: self.link }
-        } else {
-            crate::Command::LinkDown { link: self.link, policy: crate::DownPolicy::DropAll }
-        });
-        self.next = now + Duration::from_millis(10);
-    }
-}
-
-#[test]
-fn a_process_acts_on_the_network_at_its_times() {
-    let (mut simulator, link, sink) = pair(slow(), &[0, 11_000, 21_000, 31_000, 41_000]);
-    simulator.add_process(Flapping { link, next: micros(10_000), up: true });
-    simulator.run_until(Instant::from_secs(1));
-    // Down from 10 to 20 ms, and from 30 ms on.
-    let tags: Vec<u64> = simulator.agent(sink).received.iter().map(|&(_, tag)| tag).collect();
-    assert_eq!(tags, [0, 2]);
 }

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use whimbrel_control::window::{Acknowledgement, Delivery, Prague, Window};
+use whimbrel_control::window::{
+    Acknowledgement, CongestionCause, CongestionSignal, Delivery, Prague, Window,
+};
 
 use super::*;
 use crate::tcp::segment::EcnCounters;
