@@ -19,7 +19,7 @@ use super::paths::{PathSpec, Paths, check};
 use super::ports::{NearPorts, Ports};
 use super::status::Status;
 use super::{ACROSS_PATHS, DCCP_PORT, Options, Protection, config, few, http, several_paths};
-use crate::edge::address::{Place, is_loopback, joined, resolve};
+use crate::edge::address::{ProgramAddress, is_loopback, joined, resolve};
 use crate::edge::local_socket::small_buffers;
 use crate::stop::Stop;
 
@@ -37,7 +37,7 @@ pub struct Near {
     /// The far end.
     pub host: HostPort,
     /// Addresses at which programs' datagrams arrive.
-    pub from: Vec<Place>,
+    pub from: Vec<ProgramAddress>,
     /// The congestion control of both directions.
     pub ccid: Ccid,
     /// Freeze while there is no route.

@@ -223,7 +223,7 @@ fn several_paths(scheduler: SchedulerKind) -> MultipathConfig {
 }
 
 /// A port is one byte on the connection.
-fn few(what: &str, places: &[address::Place]) -> Result<(), Refused> {
+fn few(what: &str, places: &[address::ProgramAddress]) -> Result<(), Refused> {
     match places.len() {
         0..=MAX_PORTS => Ok(()),
         n => Err(Refused(format!("--{what}: {n} ports, expected {MAX_PORTS} at most"))),

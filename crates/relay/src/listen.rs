@@ -18,7 +18,7 @@ use super::notices::{Lines, Notice, Observer};
 use super::ports::{FarPorts, Ports};
 use super::status::Status;
 use super::{ACROSS_PATHS, DCCP_PORT, Options, Protection, accepted_ccids, config, few, http, several_paths};
-use crate::edge::address::{Place, Program, is_loopback};
+use crate::edge::address::{Program, ProgramAddress, is_loopback};
 use crate::edge::local_socket::small_buffers;
 use crate::stop::Stop;
 
@@ -31,7 +31,7 @@ pub struct Far {
     /// What both ends have.
     pub options: Options,
     /// The programs that take the datagrams, by port.
-    pub to: Vec<Place>,
+    pub to: Vec<ProgramAddress>,
     /// The address to listen at; by default, any of either family, or of IPv4 if there is no IPv6.
     pub bind: Option<SocketAddr>,
     /// A socket that is bound already, such as that of a service manager; `bind` has no effect then.

@@ -8,7 +8,7 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::link::{PathView, View};
 use super::repair::RepairView;
-use crate::edge::address::Place;
+use crate::edge::address::ProgramAddress;
 use crate::edge::ledger::Sums;
 
 /// What an end says about itself, or about a connection.
@@ -27,7 +27,7 @@ pub enum Notice<'a> {
         /// Its UDP address.
         at: SocketAddr,
         /// Where datagrams go.
-        to: &'a [Place],
+        to: &'a [ProgramAddress],
         /// This end's key; `None` without encryption.
         key: Option<Fingerprint>,
         /// Only relays of this host are served.

@@ -62,9 +62,9 @@ pub struct PipeFar {
     pub protection: Protection,
 }
 
-/// The program's side of a pipe.
+/// The program's side of a pipe, such as its standard input and output.
 #[derive(Debug)]
-pub struct Program {
+pub struct Streams {
     /// What is sent: the end of the near end's input ends the connection.
     pub input: mpsc::Receiver<std::io::Result<Bytes>>,
     /// What arrives.
@@ -108,7 +108,7 @@ fn config(is_secured: bool) -> Config {
 /// [`Refused`]: a setting cannot be used. The other end is not reached, the input cannot be read, or the connection is lost.
 pub async fn connect(
     near: PipeNear,
-    program: Program,
+    program: Streams,
     observer: Observer,
     mut stop: Stop,
 ) -> anyhow::Result<Carried> {
@@ -165,7 +165,7 @@ async fn open(
 /// [`Refused`]: a setting cannot be used. The port cannot be bound, the input cannot be read, or the connection is lost.
 pub async fn listen(
     far: PipeFar,
-    program: Program,
+    program: Streams,
     observer: Observer,
     mut stop: Stop,
 ) -> anyhow::Result<Carried> {
@@ -200,7 +200,7 @@ pub async fn listen(
 async fn forward(
     link: &Link,
     mut watch: Watch,
-    Program { mut input, output }: Program,
+    Streams { mut input, output }: Streams,
     ends: bool,
     observer: &Observer,
     stop: &mut Stop,

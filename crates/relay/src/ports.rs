@@ -10,7 +10,7 @@ use tokio::task::AbortHandle;
 use whimbrel_units::Instant;
 
 use super::arrivals::{Arrivals, Arrived};
-use crate::edge::address::{Place, Program};
+use crate::edge::address::{Program, ProgramAddress};
 use crate::edge::carriage::Delivery;
 use crate::edge::flow::Flow;
 use crate::edge::ledger::{Ledger, Reason};
@@ -96,7 +96,7 @@ impl Known {
 
 impl NearPorts {
     /// Listens at these places.
-    pub(super) async fn bind(places: &[Place], limit: usize) -> anyhow::Result<Self> {
+    pub(super) async fn bind(places: &[ProgramAddress], limit: usize) -> anyhow::Result<Self> {
         let (arrivals, reader) = (Arc::new(Arrivals::default()), Reader::get()?);
         arrivals.set_connected(false);
         let (mut sockets, mut udp_ports) = (Vec::<Arc<LocalSocket>>::new(), Vec::new());

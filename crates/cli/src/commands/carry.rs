@@ -4,16 +4,18 @@ use std::net::SocketAddr;
 
 use clap::{Args, Subcommand};
 use whimbrel_net::{Ccid, HostPort, Scheme};
-use whimbrel_relay::address::{Place, parse_from, parse_own, parse_server, parse_to};
+use whimbrel_relay::address::{ProgramAddress, parse_from, parse_own, parse_server, parse_to};
 use whimbrel_relay::{Far, Near, Options};
 use whimbrel_units::Duration;
 
-use super::perf::handover::RestartRule;
-use super::relay::{LinkArgs, connect, listen, repair, stale};
+use super::relay::{BasicArgs, LinkArgs, connect, listen};
 use crate::exit::Failure;
 use crate::interrupt::outages;
-use crate::quantity::{parse_ccid, parse_delay, parse_latency, parse_seconds};
+use crate::quantity::{parse_ccid, parse_delay};
 use crate::security::{ClientSecurityArgs, SecurityArgs};
+
+/// The most flows: programs that send to the port.
+const FLOWS: usize = 16;
 
 #[derive(Debug, Args)]
 #[command(
@@ -48,14 +50,14 @@ struct SendArgs {
     host: HostPort,
     /// The address and port at which the program's datagrams arrive.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_from)]
-    from: Place,
+    from: ProgramAddress,
     /// Congestion control: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets), or an experiment: cubic, veno, westwood, prague, delay-aware.
     #[arg(long, default_value_t = 3, value_parser = parse_ccid)]
     ccid: u8,
     #[command(flatten)]
     link: LinkArgs,
     #[command(flatten)]
-    common: CommonArgs,
+    common: BasicArgs,
     #[command(flatten)]
     security: ClientSecurityArgs,
 }
@@ -69,7 +71,7 @@ struct SendArgs {
 struct ReceiveArgs {
     /// The address and port of the program that takes the datagrams.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_to)]
-    to: Place,
+    to: ProgramAddress,
     /// Address and port for UDP; port 0: any free one [default: port 6511 of all addresses]
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
     bind: Option<SocketAddr>,
@@ -84,42 +86,9 @@ struct ReceiveArgs {
     #[arg(long)]
     one_off: bool,
     #[command(flatten)]
-    common: CommonArgs,
+    common: BasicArgs,
     #[command(flatten)]
     security: SecurityArgs,
-}
-
-#[derive(Debug, Args)]
-struct CommonArgs {
-    /// Drop a datagram that congestion control holds back for longer [default: the latency, 200ms without repair]
-    #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
-    stale: Option<Duration>,
-    /// Repair lost datagrams within this time, and deliver in order; without losses nothing waits. Both ends need it, with the same
-    /// value: three to four round-trip times are enough, 150ms for most paths. 0 repairs nothing.
-    #[arg(long, value_name = "DELAY", default_value = "0", value_parser = parse_latency)]
-    latency: Duration,
-    /// Restart of this end's data after a freeze (CCIDs 3 and 4) [default: following]
-    #[arg(long, value_name = "RULE", value_enum)]
-    restart: Option<RestartRule>,
-    /// Seconds between two report lines.
-    #[arg(long, short = 'i', default_value = "1", value_parser = parse_seconds)]
-    interval: Duration,
-    /// Print JSON objects instead of lines.
-    #[arg(long)]
-    json: bool,
-}
-
-impl CommonArgs {
-    fn options(&self) -> Options {
-        Options {
-            stale: stale(self.stale, self.latency),
-            latency: repair(self.latency),
-            restart: self.restart.map(Into::into),
-            flows: 16,
-            interval: self.interval,
-            ..Options::default()
-        }
-    }
 }
 
 /// Runs the verb.
@@ -128,7 +97,7 @@ pub(crate) fn run(args: CarryArgs) -> Result<(), Failure> {
     match args.end {
         End::Send(args) => runtime.block_on(async {
             let near = Near {
-                options: args.common.options(),
+                options: Options { flows: FLOWS, ..args.common.options() },
                 protection: args.security.protection(&args.host).await?,
                 host: args.host,
                 from: vec![args.from],
@@ -142,7 +111,7 @@ pub(crate) fn run(args: CarryArgs) -> Result<(), Failure> {
         }),
         End::Receive(args) => runtime.block_on(async {
             let far = Far {
-                options: args.common.options(),
+                options: Options { flows: FLOWS, ..args.common.options() },
                 to: vec![args.to],
                 bind: args.bind,
                 socket: None,

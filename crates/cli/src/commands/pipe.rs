@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use whimbrel_net::multipath::SchedulerKind;
 use whimbrel_net::{Ccid, HostPort};
 use whimbrel_relay::address::{is_loopback, parse_own, parse_server};
-use whimbrel_relay::pipe::{Carried, PipeFar, PipeNear, Program};
+use whimbrel_relay::pipe::{Carried, PipeFar, PipeNear, Streams};
 use whimbrel_relay::{Notice, Observer, PathSpec};
 use whimbrel_units::Duration;
 
@@ -154,7 +154,7 @@ fn observer() -> Observer {
 /// Runs a pipe between standard input and output.
 async fn with_standard_streams<F: Future<Output = anyhow::Result<Carried>>>(
     args: CommonArgs,
-    run: impl FnOnce(Program) -> F,
+    run: impl FnOnce(Streams) -> F,
 ) -> Result<anyhow::Result<Carried>, Failure> {
     let (read, input) = mpsc::channel(WAITING);
     std::thread::spawn(move || read_input(args, &read));
@@ -171,7 +171,7 @@ async fn with_standard_streams<F: Future<Output = anyhow::Result<Carried>>>(
         }
         out.flush()
     });
-    let carried = run(Program { input, output }).await;
+    let carried = run(Streams { input, output }).await;
     match writer.await.context("the writer")? {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(anyhow::Error::new(error).context("standard output").into())

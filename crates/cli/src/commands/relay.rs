@@ -8,12 +8,11 @@ use clap::{Args, Subcommand};
 use whimbrel_net::multipath::SchedulerKind;
 use whimbrel_relay::{Far, Near};
 use whimbrel_rtp::Codec;
-use whimbrel_units::Duration;
 
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::service::{self, allow_descriptors};
-pub(super) use args::LinkArgs;
+pub(super) use args::{BasicArgs, LinkArgs};
 use output::observer;
 
 #[derive(Debug, Args)]
@@ -59,16 +58,6 @@ pub(super) async fn listen(mut far: Far, json: bool) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("--bind {at}: the service manager has bound a socket already")));
     }
     Failure::of(whimbrel_relay::listen(far, observer(json), stop.clone()).await, &stop)
-}
-
-/// The latency of repair; 0 is none.
-pub(super) fn repair(latency: Duration) -> Option<Duration> {
-    Some(latency).filter(|latency| !latency.is_zero())
-}
-
-/// Age at which a datagram is dropped: if none is given, the latency of repair, or 200 ms.
-pub(super) fn stale(given: Option<Duration>, latency: Duration) -> Duration {
-    given.or(repair(latency)).unwrap_or(Duration::from_millis(200))
 }
 
 /// Reads the name of a codec.

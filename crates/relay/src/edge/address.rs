@@ -114,7 +114,7 @@ pub fn joined(mut failures: Vec<(SocketAddr, anyhow::Error)>) -> anyhow::Error {
 /// The place at which a program's datagrams arrive, or to which they go: an address and a port, and for multicast groups, behind commas,
 /// `interface=`, `source=` (where they arrive) and `ttl=` (where they go).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct ProgramAddress {
     at: HostPort,
     /// The network interface of a group.
     interface: Option<String>,
@@ -124,13 +124,13 @@ pub struct Place {
     ttl: Option<u8>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ProgramAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.at.fmt(f)
     }
 }
 
-impl From<SocketAddr> for Place {
+impl From<SocketAddr> for ProgramAddress {
     fn from(at: SocketAddr) -> Self {
         Self { at: at.into(), interface: None, source: None, ttl: None }
     }
@@ -140,7 +140,7 @@ impl From<SocketAddr> for Place {
 ///
 /// # Errors
 /// The text is none; the message says what was expected.
-pub fn parse_from(text: &str) -> Result<Place, String> {
+pub fn parse_from(text: &str) -> Result<ProgramAddress, String> {
     let place = parse_place(text, &["interface", "source"])?;
     if let Ok(address) = place.at.host().parse() {
         place.check_from(address)?;
@@ -152,7 +152,7 @@ pub fn parse_from(text: &str) -> Result<Place, String> {
 ///
 /// # Errors
 /// The text is none; the message says what was expected.
-pub fn parse_to(text: &str) -> Result<Place, String> {
+pub fn parse_to(text: &str) -> Result<ProgramAddress, String> {
     let place = parse_place(text, &["interface", "ttl"])?;
     if place.at.port() == Some(0) {
         return Err("no program takes datagrams at port 0".into());
@@ -163,14 +163,14 @@ pub fn parse_to(text: &str) -> Result<Place, String> {
     Ok(place)
 }
 
-fn parse_place(text: &str, keys: &[&str]) -> Result<Place, String> {
+fn parse_place(text: &str, keys: &[&str]) -> Result<ProgramAddress, String> {
     let mut parts = text.split(',');
     let at: HostPort =
         HostPort::from_str(parts.next().unwrap_or_default()).map_err(|error| format!("{error}"))?;
     if at.port().is_none() {
         return Err(format!("{at}: expected a port, as in {}", at.or_port(5004)));
     }
-    let mut place = Place { at, interface: None, source: None, ttl: None };
+    let mut place = ProgramAddress { at, interface: None, source: None, ttl: None };
     for part in parts {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
         match key {
@@ -196,7 +196,7 @@ fn parse_place(text: &str, keys: &[&str]) -> Result<Place, String> {
     Ok(place)
 }
 
-impl Place {
+impl ProgramAddress {
     /// Checks an address at which datagrams are to arrive.
     fn check_from(&self, address: IpAddr) -> Result<(), String> {
         self.check_group_options(address)?;

@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use whimbrel_net::{SOCKET_BUFFER, enlarge_buffers, kernel_drops};
 
-use super::address::{Interface, Place, Program};
+use super::address::{Interface, Program, ProgramAddress};
 
 mod refusals;
 
@@ -91,7 +91,7 @@ impl LocalSocket {
     ///
     /// # Errors
     /// None of the addresses can be bound, another program uses one of them, or a group cannot be joined.
-    pub(crate) async fn open_from(place: &Place, reader: &Reader) -> anyhow::Result<Vec<Self>> {
+    pub(crate) async fn open_from(place: &ProgramAddress, reader: &Reader) -> anyhow::Result<Vec<Self>> {
         let mut sockets = Vec::new();
         let mut missing = None;
         for mut address in place.resolve_from().await? {
@@ -302,7 +302,7 @@ fn is_missing(error: &anyhow::Error) -> bool {
 }
 
 /// Binds an address at which datagrams arrive, and joins it if it is a group.
-fn bind(place: &Place, address: SocketAddr) -> anyhow::Result<Socket> {
+fn bind(place: &ProgramAddress, address: SocketAddr) -> anyhow::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, None)?;
     if address.is_ipv6() {
         // All addresses are those of both families.

@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use clap::Args;
 use whimbrel_net::multipath::SchedulerKind;
 use whimbrel_net::{Ccid, Dscp, HostPort, Scheme};
-use whimbrel_relay::address::{Place, parse_from, parse_own, parse_server, parse_to};
-use whimbrel_relay::{Far, MAX_FLOWS, Near, Options, PathSpec, Room};
+use whimbrel_relay::address::{ProgramAddress, parse_from, parse_own, parse_server, parse_to};
+use whimbrel_relay::{Far, MAX_FLOWS, Near, Options, PathSpec};
 use whimbrel_rtp::Codec;
 use whimbrel_units::Duration;
 
-use super::{connect, listen, parse_codec, parse_scheduler, repair, stale};
+use super::{connect, listen, parse_codec, parse_scheduler};
 use crate::commands::perf::handover::RestartRule;
 use crate::exit::Failure;
 use crate::interrupt::outages;
@@ -34,7 +34,7 @@ pub(super) struct ConnectArgs {
     /// listening relay, and so on. A multicast group is joined, and may have interface= and source=:
     /// 239.1.2.3:5004,interface=eth0,source=192.0.2.9.
     #[arg(long, value_name = "ADDRESS:PORT", required = true, value_parser = parse_from)]
-    from: Vec<Place>,
+    from: Vec<ProgramAddress>,
     /// Congestion control: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets), or an experiment: cubic, veno, westwood, prague, delay-aware.
     #[arg(long, default_value_t = 3, value_parser = parse_ccid)]
     ccid: u8,
@@ -61,7 +61,7 @@ pub(super) struct ListenArgs {
     /// The address and port of a program that takes datagrams; may be repeated. A multicast group may have interface= and
     /// ttl=: 239.1.2.3:5004,interface=eth0,ttl=4.
     #[arg(long, value_name = "ADDRESS:PORT", required = true, value_parser = parse_to)]
-    to: Vec<Place>,
+    to: Vec<ProgramAddress>,
     /// Address and port for UDP; port 0: any free one [default: port 6511 of all addresses]
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
     bind: Option<SocketAddr>,
@@ -97,8 +97,9 @@ pub(in crate::commands) struct LinkArgs {
     pub(in crate::commands) follow_link: bool,
 }
 
+/// The options that `relay` and `carry` share.
 #[derive(Debug, Args)]
-struct CommonArgs {
+pub(in crate::commands) struct BasicArgs {
     /// Drop a datagram that congestion control holds back for longer, and the frame of which it is a part [default: the latency,
     /// 200ms without repair]
     #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
@@ -107,6 +108,35 @@ struct CommonArgs {
     /// value: three to four round-trip times are enough, 150ms for most paths. 0 repairs nothing.
     #[arg(long, value_name = "DELAY", default_value = "0", value_parser = parse_latency)]
     latency: Duration,
+    /// Restart of this end's data after a freeze (CCIDs 3 and 4) [default: following]
+    #[arg(long, value_name = "RULE", value_enum)]
+    restart: Option<RestartRule>,
+    /// Seconds between two report lines.
+    #[arg(long, short = 'i', default_value = "1", value_parser = parse_seconds)]
+    interval: Duration,
+    /// Print JSON objects instead of lines.
+    #[arg(long)]
+    pub(in crate::commands) json: bool,
+}
+
+impl BasicArgs {
+    pub(in crate::commands) fn options(&self) -> Options {
+        let latency = Some(self.latency).filter(|latency| !latency.is_zero());
+        let default = Options::default();
+        Options {
+            stale: self.stale.or(latency).unwrap_or(default.stale),
+            latency,
+            restart: self.restart.map(Into::into),
+            interval: self.interval,
+            ..default
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+struct CommonArgs {
+    #[command(flatten)]
+    basic: BasicArgs,
     /// The codec of the RTP streams to send: keep parameter sets, and drop frames without references first.
     #[arg(long, value_name = "CODEC", value_parser = parse_codec())]
     video: Option<Codec>,
@@ -129,23 +159,11 @@ struct CommonArgs {
     /// DSCP of the packets that this end sends: 0 to 63, or a name such as EF, AF41, CS5 or LE (Linux).
     #[arg(long, value_name = "CODEPOINT", default_value_t = Dscp::DEFAULT, hide_default_value = true)]
     dscp: Dscp,
-    /// Restart of this end's data after a freeze (CCIDs 3 and 4) [default: following]
-    #[arg(long, value_name = "RULE", value_enum)]
-    restart: Option<RestartRule>,
-    /// Seconds between two report lines.
-    #[arg(long, short = 'i', default_value = "1", value_parser = parse_seconds)]
-    interval: Duration,
-    /// Print JSON objects instead of lines.
-    #[arg(long)]
-    json: bool,
 }
 
 impl CommonArgs {
     fn options(&self) -> Options {
         Options {
-            stale: stale(self.stale, self.latency),
-            latency: repair(self.latency),
-            restart: self.restart.map(Into::into),
             video: self.video,
             remb: self.remb,
             transport_cc: self.transport_cc,
@@ -153,8 +171,7 @@ impl CommonArgs {
             http: self.http,
             dscp: self.dscp,
             scheduler: self.scheduler,
-            interval: self.interval,
-            room: Room::default(),
+            ..self.basic.options()
         }
     }
 }
@@ -172,7 +189,7 @@ impl ConnectArgs {
             paths: self.path,
             outages: outages()?,
         };
-        connect(near, self.common.json).await
+        connect(near, self.common.basic.json).await
     }
 }
 
@@ -189,6 +206,6 @@ impl ListenArgs {
             one_off: self.one_off,
             protection: self.security.protection()?,
         };
-        listen(far, self.common.json).await
+        listen(far, self.common.basic.json).await
     }
 }
