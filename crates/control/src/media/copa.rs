@@ -218,11 +218,6 @@ impl Copa {
         1.0 / self.inverse_delta
     }
 
-    /// `true` in competitive mode.
-    pub const fn is_competitive(&self) -> bool {
-        self.competitive
-    }
-
     /// The queueing delay: the standing round-trip time over the minimum.
     pub fn queueing_delay(&self) -> Duration {
         Duration::from_secs_f64(self.queueing)

@@ -139,11 +139,6 @@ impl Gcc {
         self.stable.capacity().min(self.last.pushed)
     }
 
-    /// The delay-based estimate.
-    pub const fn delay_based_estimate(&self) -> DataRate {
-        self.delay.rate()
-    }
-
     /// The acknowledged rate; `None` before the first measurement.
     pub fn acknowledged_rate(&self) -> Option<DataRate> {
         self.acknowledged.rate()

@@ -226,11 +226,6 @@ impl Scream {
         }
     }
 
-    /// The reference window.
-    pub fn reference_window(&self) -> ByteCount {
-        ByteCount::new(self.window.size as u64)
-    }
-
     /// The smoothed share of marked packets.
     pub const fn mark_share(&self) -> f64 {
         self.alpha

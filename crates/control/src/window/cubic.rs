@@ -109,11 +109,6 @@ impl Cubic {
     pub const fn without_hystart(self) -> Self {
         Self { hystart: SlowStartExit::None, ..self }
     }
-    /// Adds up to `segments` for an acknowledgement in slow start, infinity for all that it acknowledges.
-    #[must_use]
-    pub const fn with_slow_start_limit(self, segments: f64) -> Self {
-        Self { slow_start_limit: segments, ..self }
-    }
 
     fn slow_start(&mut self, window: &mut Window, ack: &Acknowledgement) {
         let growth = ack.acked.min(self.slow_start_limit);

@@ -27,16 +27,6 @@ impl AddressPlan {
         }
     }
 
-    /// The IPv4 network.
-    pub const fn v4_network(self) -> Ipv4Addr {
-        self.v4
-    }
-
-    /// The IPv6 network.
-    pub const fn v6_network(self) -> Ipv6Addr {
-        self.v6
-    }
-
     /// The IPv4 address of a node, by its position in the plan.
     pub const fn v4(self, node: usize) -> Ipv4Addr {
         Ipv4Addr::from_bits(self.v4.to_bits() + node as u32 + 1)

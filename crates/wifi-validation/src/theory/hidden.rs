@@ -32,10 +32,4 @@ impl HiddenPair {
         }
         (fitting * self.slot) as f64 / cycles as f64
     }
-
-    /// Frames per second that are received from each sender.
-    pub fn received_rate(&self) -> f64 {
-        let mean_backoff = (self.window - 1) as f64 * self.slot as f64 / 2.0;
-        self.success_probability() * 1e6 / (self.difs as f64 + mean_backoff + self.frame as f64)
-    }
 }

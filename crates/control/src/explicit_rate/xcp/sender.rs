@@ -65,10 +65,6 @@ impl XcpSender {
     pub fn has_fallen_back(&self) -> bool {
         self.fallback.is_some()
     }
-    /// Changes the rate that is requested.
-    pub fn set_demand(&mut self, demand: Demand) {
-        self.demand = demand;
-    }
     /// Sets the smoothed round-trip time.
     pub fn set_rtt(&mut self, rtt: Duration) {
         self.rtt = Some(rtt);

@@ -141,11 +141,6 @@ impl LinkConfig {
         self.with_limit(QueueLimit::Packets(packets))
     }
 
-    /// The same link with this queue discipline.
-    pub fn with_discipline(self, discipline: Discipline) -> Self {
-        Self { discipline, ..self }
-    }
-
     /// The same link marking ECN-capable packets that find this many packets at the link.
     pub fn with_marking_at(self, packets: u32) -> Self {
         Self { mark_at: Some(packets), ..self }
@@ -163,11 +158,6 @@ impl LinkConfig {
     /// The same link, at whose end each packet is delayed by a time of its own.
     pub fn with_netem(self, netem: NetemConfig) -> Self {
         Self { netem: Some(netem), ..self }
-    }
-
-    /// The same link, at whose end each packet is delayed by a time of its own, in the order of its flow.
-    pub fn with_delay_variation(self, delay_variation: DelayVariationConfig) -> Self {
-        Self { delay_variation: Some(delay_variation), ..self }
     }
 
     /// The same link with the delays of a trace, instead of its constant one.

@@ -79,11 +79,6 @@ impl WifiConfig {
         Self { air: MediumConfig::additive(), mac, llc_bytes: LLC_BYTES, noise: None, arp: None, seed }
     }
 
-    /// ns-2's rules, with its defaults, and its address resolution.
-    pub fn ns2_arp(seed: u64) -> Self {
-        Self { arp: Some(ArpConfig::NS2), ..Self::ns2(seed) }
-    }
-
     /// ns-2's rules, with its defaults; the stations know all addresses.
     pub fn ns2(seed: u64) -> Self {
         Self { air: MediumConfig::ns2(), mac: MacConfig::ns2(), llc_bytes: 0, noise: None, arp: None, seed }
