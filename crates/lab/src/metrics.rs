@@ -7,6 +7,7 @@ mod classified_loss;
 mod counters;
 mod delay;
 mod event_log;
+mod frames;
 mod jitter;
 mod meter;
 
@@ -15,6 +16,7 @@ pub(crate) use classified_loss::{CorruptionNotice, cause_of};
 pub use counters::Counters;
 pub use delay::DelayStatistics;
 pub use event_log::{PacketEvent, PacketEventKind};
+pub use frames::{FrameMeter, FramePart, FrameSummary};
 pub use jitter::Jitter;
 pub(crate) use meter::cause_name;
 pub use meter::{LossRow, Meter, PacketInfo, PacketOutcome, PacketRow, Recording};

@@ -146,6 +146,11 @@ impl<'a> Run<'a> {
         self.plan.has_commands() || self.plan.flows.iter().any(|flow| flow.transport.records_freezing())
     }
 
+    /// `true` if the frames of any flow are watched.
+    fn records_frames(&self) -> bool {
+        self.plan.flows.iter().any(|flow| flow.transport.records_frames())
+    }
+
     /// `true` if any receiver waits for missing packets.
     fn records_reordering(&self) -> bool {
         self.plan.flows.iter().any(|flow| flow.transport.records_reordering())

@@ -128,6 +128,11 @@ pub trait FlowTransport: CloneBox + Any + fmt::Debug + Send + Sync {
         false
     }
 
+    /// `true` if records show which frames were in time.
+    fn records_frames(&self) -> bool {
+        false
+    }
+
     /// `true` if records show the freeze states of senders.
     fn records_freezing(&self) -> bool {
         false

@@ -45,6 +45,7 @@ mod probe_frames;
 mod rates;
 mod recorded_losses;
 mod reordering;
+mod repair;
 mod replay;
 mod rfc8867;
 mod rfc8869;

@@ -121,6 +121,11 @@ fn the_encrypted_stream() {
 }
 
 #[test]
+fn the_repaired_video() {
+    check("repaired", &[("simulation.duration", "15 s")]);
+}
+
+#[test]
 fn the_comparison_over_a_trace_of_losses() {
     check("compare", &[("simulation.duration", "40 s")]);
 }

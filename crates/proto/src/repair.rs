@@ -12,7 +12,7 @@ use whimbrel_control::loss_differentiation::LossClass;
 use whimbrel_repair::channel::Cause;
 use whimbrel_repair::receiver::{Receiver, ReceiverConfig, ReceiverCounts};
 use whimbrel_repair::sender::{self, Sender, SenderConfig, SenderCounts, SenderEvent, Sent};
-use whimbrel_repair::wire::{REPAIR_OVERHEAD, REPORT};
+use whimbrel_repair::wire::REPORT;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::Payload;
 
@@ -20,7 +20,7 @@ use crate::layer::{Step, Transport};
 use crate::{Connection, Datagram, DatagramId, DropReason, SendError};
 pub use whimbrel_repair::receiver::Delivery;
 pub use whimbrel_repair::sender::Mark;
-pub use whimbrel_repair::wire::Role;
+pub use whimbrel_repair::wire::{REPAIR_OVERHEAD, Role, SOURCE_OVERHEAD};
 
 mod in_flight;
 mod waiting;

@@ -260,6 +260,11 @@ impl Meter {
         }
     }
 
+    /// Data were delivered that no first transmission brought.
+    pub(crate) fn on_repaired(&mut self, payload: u64) {
+        self.counters.delivered_bytes += payload;
+    }
+
     /// A packet that had arrived by `now` was too late for the application.
     pub(crate) fn on_late(&mut self, now: Instant, packet: PacketInfo) {
         self.counters.late_packets += 1;

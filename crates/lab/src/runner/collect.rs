@@ -14,7 +14,8 @@ use whimbrel_units::{DataRate, Duration, Instant};
 use super::Run;
 use super::sample::{IntervalRow, all_counters};
 use crate::metrics::{
-    ClassifiedLoss, Counters, DelayStatistics, LossRow, Meter, PacketOutcome, PacketRow, cause_name, seconds,
+    ClassifiedLoss, Counters, DelayStatistics, FrameSummary, LossRow, Meter, PacketOutcome, PacketRow,
+    cause_name, seconds,
 };
 use crate::record::{Record, Table};
 use crate::scenario::{Note, TrafficPlan};
@@ -196,6 +197,9 @@ fn flows(run: &Run<'_>) -> Table {
             table.floats(name, lateness.iter().map(|lateness| seconds(field(lateness))));
         }
     }
+    if run.records_frames() {
+        frames(run, &mut table);
+    }
     if !run.parts.stations.is_empty() {
         let hops = |count: &Counters| count.network_hops as f64 / count.network_packets as f64;
         table.floats("hops_mean", counts.iter().map(hops));
@@ -206,6 +210,33 @@ fn flows(run: &Run<'_>) -> Table {
     table.floats("allowed_rate_mean_bps", beliefs().map(|means| means.allowed_rate.value()));
     table.floats("loss_event_rate_mean", beliefs().map(|means| means.loss_event_rate.value()));
     table
+}
+
+/// Columns added if the frames of a flow are watched. They are empty for other flows.
+fn frames(run: &Run<'_>, table: &mut Table) {
+    let summaries: Vec<Option<FrameSummary>> = run
+        .parts
+        .flows
+        .iter()
+        .map(|ends| {
+            let [sender, receiver] = ends.map(|end| run.simulator.agent(end).end().frames());
+            let (sender, receiver) = (sender?, receiver?);
+            let (repair_bytes, source_bytes) = (sender.repair_bytes, sender.source_bytes);
+            Some(FrameSummary { sent: sender.sent, repair_bytes, source_bytes, ..receiver })
+        })
+        .collect();
+    let mut floats = |name: &'static str, field: &dyn Fn(&FrameSummary) -> f64| {
+        table.floats(name, summaries.iter().map(|summary| summary.as_ref().map_or(f64::NAN, field)));
+    };
+    floats("frames", &|it| it.sent as f64);
+    floats("frames_in_time", &|it| it.in_time as f64);
+    floats("freezes", &|it| it.freezes.len() as f64);
+    floats("frozen_s", &|it| seconds(it.frozen()));
+    floats("freeze_p50_s", &|it| seconds(it.freeze(0.5)));
+    floats("freeze_p95_s", &|it| seconds(it.freeze(0.95)));
+    floats("freeze_max_s", &|it| seconds(it.freeze(1.0)));
+    floats("repaired_datagrams", &|it| it.repaired as f64);
+    floats("repair_overhead", &|it| it.repair_bytes as f64 / (it.source_bytes as f64).max(1.0));
 }
 
 /// Columns added if a receiver waits for missing packets.

@@ -9,6 +9,7 @@ mod details;
 mod freezing;
 mod packet;
 mod reordering;
+mod repaired;
 mod station;
 
 use schemars::JsonSchema;
@@ -24,10 +25,12 @@ use whimbrel_scenario::{Note, ScenarioError, idle};
 pub use agent::{Attachment, DccpAgent};
 pub use classifier::Classifier;
 pub use details::Details;
+pub use repaired::{Repair, RepairKind};
 
 use super::{Encryption, FlowAgent, FlowSetup, FlowTransport, Transport};
 use agent::GREEDY_QUEUE;
 use ccid::CcidKey;
+use repaired::RepairedEnd;
 use station::Station;
 
 /// DCCP.
@@ -49,12 +52,15 @@ pub struct Keys {
     /// DCCP only: details.
     #[serde(default)]
     dccp: Option<Details>,
+    /// DCCP only: repair of lost datagrams within a latency budget, and the count of the frames in time.
+    #[serde(default)]
+    repair: Option<Repair>,
 }
 
 impl Transport for Dccp {
     const NAME: &'static str = "dccp";
     const DESCRIPTION: &'static str = "DCCP: the protocol code of the real transport.";
-    const KEYS: &'static [&'static str] = &["ccid", "classifier", "dccp"];
+    const KEYS: &'static [&'static str] = &["ccid", "classifier", "dccp", "repair"];
     const TAKES_COMMANDS: bool = true;
     type Keys = Keys;
 
@@ -70,7 +76,13 @@ impl Transport for Dccp {
         }
         let details = keys.dccp.unwrap_or_default();
         configuration::check(key, classifier, &details)?;
-        Ok(Box::new(configuration::configured(ccid, classifier, &details)))
+        if keys.repair.is_some() {
+            configuration::check_repaired(key, &details)?;
+        }
+        Ok(Box::new(DccpFlow {
+            repair: keys.repair,
+            ..configuration::configured(ccid, classifier, &details)
+        }))
     }
 
     fn notes(&self, key: &str, flow: &Settings) -> Vec<Note> {
@@ -124,6 +136,8 @@ pub struct DccpFlow {
     pub follows_station: bool,
     /// Drift of the sender's clock against simulated time, in nanoseconds per second.
     pub clock_drift: i64,
+    /// Repair above the connection.
+    pub repair: Option<Repair>,
     /// The configuration of both ends.
     pub config: Config,
 }
@@ -159,11 +173,22 @@ impl FlowTransport for DccpFlow {
         let checked = self.config.integrity.data_checksum != DataChecksumUse::Off;
         // Padded to whole words (Section 5.1).
         let options = (OPTION * (u32::from(timestamped) + u32::from(checked))).next_multiple_of(4);
-        self.lower_headers + DCCP_DATA_HEADER + options + self.encryption.overhead()
+        self.lower_headers
+            + DCCP_DATA_HEADER
+            + options
+            + self.encryption.overhead()
+            + self.repair.map_or(0, Repair::overhead)
     }
 
     fn fit(&mut self, key: &str, payload: u32, greedy: bool) -> Result<(), ScenarioError> {
         self.config.max_datagram = self.encryption.max_datagram(payload);
+        if self.repair.is_some() {
+            if greedy || payload < repaired::LEAST {
+                let expected = "frames: traffic with times of its own, and datagrams of at least 16 bytes";
+                return Err(ScenarioError::invalid(format!("{key}.repair"), "{...}", expected));
+            }
+            self.config.max_datagram += repaired::MOST_OVERHEAD as usize;
+        }
         if greedy {
             self.config.send_queue.max_datagrams = GREEDY_QUEUE as usize;
         }
@@ -178,6 +203,11 @@ impl FlowTransport for DccpFlow {
             Some(_) => flow.meter().with_verdicts(),
             None => flow.meter(),
         };
+        if let Some(repair) = self.repair {
+            let ends = [at(flow.to), at(flow.from)];
+            let ends = RepairedEnd::pair(flow, repair, &self.config, ends, seeds, receiver_meter);
+            return ends.map(|end| FlowAgent::Other(Box::new(end)));
+        }
         let (config, source) = (&self.config, flow.source());
         let [of_client, of_server] = self.encryption.layers(seeds);
         let client =
@@ -200,6 +230,10 @@ impl FlowTransport for DccpFlow {
 
     fn observes_station(&self) -> bool {
         self.follows_station || self.uses_estimates()
+    }
+
+    fn records_frames(&self) -> bool {
+        self.repair.is_some()
     }
 
     fn records_freezing(&self) -> bool {

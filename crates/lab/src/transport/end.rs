@@ -9,7 +9,7 @@ use whimbrel_scenario::signals::{Command, Scope};
 use whimbrel_units::{DataRate, Instant};
 
 use crate::emulation::EmulatedEnd;
-use crate::metrics::Meter;
+use crate::metrics::{FrameSummary, Meter};
 use crate::payload::Envelope;
 
 /// Estimates of the congestion control of a flow's sender; NaN if it has none or none yet.
@@ -106,6 +106,11 @@ pub trait FlowEnd: fmt::Debug + Send {
     /// Lateness of the overtaken packets at this end.
     fn lateness(&self) -> LatenessSummary {
         LatenessSummary::default()
+    }
+
+    /// The frames that this end has sent, or that it has received; `None` if it does not watch them.
+    fn frames(&self) -> Option<FrameSummary> {
+        None
     }
 
     /// The capacity of the path that this end infers from pairs of packets.

@@ -6,7 +6,7 @@ use whimbrel_netsim::{FlowId, LinkId, NodeId};
 use whimbrel_scenario::TrafficPlan;
 use whimbrel_units::{ByteCount, Duration, Instant};
 
-use crate::metrics::{Meter, Recording};
+use crate::metrics::{FramePart, Meter, Recording};
 use crate::scenario::{FlowPlan, Plan, WifiPlan};
 use crate::traffic::{
     Bulk, Cbr, Downloads, OnOff, Pairs, Pattern, Playback, Renewal, TrafficSource, Transfer,
@@ -70,6 +70,37 @@ impl<'a> FlowSetup<'a> {
         let infrastructure =
             self.plan.wifi.iter().find(of_sender).and_then(|wifi| wifi.infrastructure.as_ref());
         infrastructure.map_or(Duration::ZERO, |infrastructure| infrastructure.distribution_delay)
+    }
+
+    /// The time that is measured.
+    pub fn measured(&self) -> (Instant, Instant) {
+        (self.plan.measured_from, self.plan.end)
+    }
+
+    /// The places in their frames of the datagrams of a schedule, in order; empty for other traffic, of which each datagram is a frame.
+    pub fn frame_parts(&self) -> Vec<FramePart> {
+        let TrafficPlan::Playback { schedule, .. } = &self.flow.traffic else { return Vec::new() };
+        let entries = schedule.entries();
+        // The lines of a trace are their own frames.
+        let has_frames = entries.iter().any(|entry| entry.frame > 0);
+        let name = |index: usize| if has_frames { entries[index].frame } else { index as u32 };
+        let mut parts: Vec<FramePart> = Vec::with_capacity(entries.len());
+        for index in 0..entries.len() {
+            let begins = index == 0 || name(index) != name(index - 1);
+            let before = parts.last().copied();
+            let frame = before.map_or(0, |before| before.frame + u64::from(begins));
+            let place = if begins { 0 } else { before.map_or(0, |before| before.index + 1) };
+            parts.push(FramePart { frame, index: place, count: 0 });
+        }
+        let mut count = 0;
+        for part in parts.iter_mut().rev() {
+            count = count.max(part.index + 1);
+            part.count = count;
+            if part.index == 0 {
+                count = 0;
+            }
+        }
+        parts
     }
 
     /// A meter for one of the ends.

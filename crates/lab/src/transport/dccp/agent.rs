@@ -77,7 +77,7 @@ struct Arrived {
 pub(super) const GREEDY_QUEUE: u32 = 2;
 
 /// The DCCP port that servers listen on: that of the discard service.
-const SERVER_PORT: u16 = 9;
+pub(super) const SERVER_PORT: u16 = 9;
 
 impl DccpAgent {
     /// The end that connects at `start`, sends the datagrams of `source` and closes when the source has ended.

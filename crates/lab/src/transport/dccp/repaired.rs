@@ -1,0 +1,382 @@
+//! A flow whose lost datagrams are repaired within a latency budget: the layer of the sockets above the connection, with datagrams as they
+//! are on the wire.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use whimbrel_netsim::{Ecn, LossCause, NodeId, Packet};
+use whimbrel_proto::repair::{
+    Delivery, Mark, REPAIR_OVERHEAD, RepairConfig, RepairLayer, Role, SOURCE_OVERHEAD,
+};
+use whimbrel_proto::{Config, Connection, Datagram, DatagramId, DropReason, Event, Poll, ReceiveMeta, Wait};
+use whimbrel_scenario::quantity::Time;
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::{PacketType, Payload};
+
+use super::agent::Attachment;
+use crate::metrics::{FrameMeter, FramePart, FrameSummary, Meter, PacketOutcome, cause_of, seconds};
+use crate::payload::{Envelope, SimPayload};
+use crate::traffic::TrafficSource;
+use crate::transport::{Content, FlowEnd, FlowSetup, IpHeaders, SenderEstimate};
+
+/// Repair of lost datagrams within a latency budget.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Repair {
+    /// The time from the arrival of the fastest datagrams to delivery, which repair may use. A frame is in time if it is whole by then.
+    pub latency: Time,
+    /// What repairs: `"whimbrel"`, the layer of the sockets, or `"none"`, to count the frames of a flow without repair.
+    #[serde(default)]
+    pub kind: RepairKind,
+    /// If true, datagrams are delivered as soon as all before them are, and not at a constant latency.
+    #[serde(default)]
+    pub early: bool,
+}
+
+/// What repairs a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RepairKind {
+    /// Repeats and coded packets by the layer of the sockets.
+    #[default]
+    Whimbrel,
+    /// Nothing.
+    None,
+}
+
+/// Bytes of the headers of the layer in a datagram that is sent for the first time.
+pub(super) const OVERHEAD: u32 = SOURCE_OVERHEAD as u32;
+/// The same at most: in a coded packet.
+pub(super) const MOST_OVERHEAD: u32 = REPAIR_OVERHEAD as u32;
+/// The number and the capture time of a datagram, which its receiver reads.
+pub(super) const LEAST: u32 = 16;
+/// The first byte of a datagram that the layer sends for the first time.
+const ORIGINAL: u8 = 1;
+/// Bytes of the layer before the data in it.
+const BEFORE: usize = 9;
+/// Frames captured so shortly before the end do not count: they may be under way.
+const LAST: Duration = Duration::from_secs(1);
+
+impl Repair {
+    /// The headers of the layer in a datagram that is sent for the first time.
+    pub(super) fn overhead(self) -> u32 {
+        if self.kind == RepairKind::None { 0 } else { OVERHEAD }
+    }
+    fn layer(self) -> Option<RepairLayer> {
+        let delivery = if self.early { Delivery::Early } else { Delivery::Constant };
+        let config = RepairConfig { delivery, ..RepairConfig::new(self.latency.0) };
+        (self.kind == RepairKind::Whimbrel).then(|| RepairLayer::new(config))
+    }
+}
+
+/// A packet and what it carries: a datagram for the first time, or none.
+#[derive(Clone, Debug)]
+struct RepairedContent {
+    packet: whimbrel_wire::Packet,
+    tag: u64,
+    length: u32,
+}
+
+impl Content for RepairedContent {
+    fn data_length(&self) -> u32 {
+        self.length
+    }
+    fn dccp_packet(&mut self) -> Option<&mut whimbrel_wire::Packet> {
+        Some(&mut self.packet)
+    }
+    fn numbers(&self) -> (u64, u64) {
+        (self.packet.sequence.value(), self.tag)
+    }
+    fn capture_bytes(&self, headers: &IpHeaders, out: &mut Vec<u8>) -> u8 {
+        self.packet.capture_bytes(headers, out)
+    }
+}
+
+/// The number and the capture time in a datagram.
+fn read(data: &[u8]) -> Option<(u64, Instant)> {
+    let (tag, rest) = data.split_first_chunk()?;
+    let captured = rest.first_chunk()?;
+    Some((u64::from_be_bytes(*tag), Instant::from_nanos(u64::from_be_bytes(*captured))))
+}
+
+/// One end.
+#[derive(Debug)]
+pub(super) struct RepairedEnd {
+    attachment: Attachment,
+    config: Config,
+    seed: u64,
+    connection: Option<Connection>,
+    layer: Option<RepairLayer>,
+    wait: Wait,
+    start: Option<Instant>,
+    source: Option<TrafficSource>,
+    is_open: bool,
+    /// The places of the datagrams of a schedule, in order; empty if each is a frame.
+    parts: Arc<[FramePart]>,
+    waiting: BTreeMap<DatagramId, (u64, u32)>,
+    /// Datagrams that arrived for the first time and are not delivered.
+    arrived: BTreeSet<u64>,
+    sent_frames: u64,
+    repaired: u64,
+    frames: FrameMeter,
+    meter: Meter,
+}
+
+impl RepairedEnd {
+    /// The client, which sends, and the server.
+    pub(super) fn pair(
+        flow: &FlowSetup<'_>,
+        repair: Repair,
+        config: &Config,
+        at: [Attachment; 2],
+        seeds: [u64; 2],
+        receiver_meter: Meter,
+    ) -> [Self; 2] {
+        let parts: Arc<[FramePart]> = flow.frame_parts().into();
+        let (from, until) = flow.measured();
+        let mut meters = [Some(flow.meter()), Some(receiver_meter)];
+        let [client, server] = [0, 1].map(|side| Self {
+            attachment: at[side],
+            config: config.clone().repair(repair.kind == RepairKind::Whimbrel),
+            seed: seeds[side],
+            connection: None,
+            layer: repair.layer(),
+            wait: Wait { timer: Instant::ZERO, transmit: Instant::FAR_FUTURE },
+            start: (side == 0).then_some(flow.start),
+            source: (side == 0).then(|| flow.source()),
+            is_open: false,
+            parts: Arc::clone(&parts),
+            waiting: BTreeMap::new(),
+            arrived: BTreeSet::new(),
+            sent_frames: 0,
+            repaired: 0,
+            frames: FrameMeter::new(from, until.saturating_sub(LAST), repair.latency.0),
+            meter: meters[side].take().unwrap_or_else(|| flow.meter()),
+        });
+        [client, server]
+    }
+
+    fn part(&self, tag: u64) -> FramePart {
+        let length = self.parts.len() as u64;
+        if length == 0 {
+            return FramePart { frame: tag, index: 0, count: 1 };
+        }
+        let part = self.parts[(tag % length) as usize];
+        let frames = self.parts[length as usize - 1].frame + 1;
+        FramePart { frame: tag / length * frames + part.frame, ..part }
+    }
+
+    /// Passes the datagrams that are due to the layer.
+    fn feed(&mut self, now: Instant) {
+        while self.is_open {
+            let Some(source) = &mut self.source else { return };
+            let Some(emission) = source.poll_emission(now) else { break };
+            let part = self.part(emission.tag);
+            let mut data = emission.tag.to_be_bytes().to_vec();
+            data.extend_from_slice(&now.as_nanos().to_be_bytes());
+            data.resize(emission.size as usize, 0);
+            let mark = Mark {
+                role: Role::Disposable,
+                captured: Some(now),
+                ..Mark::part(part.index as usize, part.count as usize)
+            };
+            let datagram = Datagram { deadline: emission.deadline, ..Datagram::new(Bytes::from(data)) };
+            let datagram = datagram.with_mark(mark);
+            let sent = match (&mut self.layer, &mut self.connection) {
+                (Some(layer), Some(connection)) => layer.send(now, connection, datagram),
+                (None, Some(connection)) => connection.send(now, datagram),
+                (_, None) => return,
+            };
+            if mark.ends_frame && self.frames.counts(now) {
+                self.sent_frames += 1;
+            }
+            match sent {
+                Ok(id) => drop(self.waiting.insert(id, (emission.tag, emission.size))),
+                Err(_) => self.meter.on_given_up(now, emission.tag, emission.size, PacketOutcome::Overflowed),
+            }
+        }
+        if self.source.as_ref().is_some_and(|source| source.has_ended(now)) {
+            self.source = None;
+            let Some(connection) = &mut self.connection else { return };
+            if let Some(layer) = &mut self.layer {
+                layer.close(now, connection);
+            }
+            connection.close(now);
+        }
+    }
+
+    fn handle_events(&mut self, now: Instant) {
+        while let Some(event) = self.next_event(now) {
+            match event {
+                Event::Connected { .. } => self.is_open = true,
+                Event::Datagram { payload, .. } => self.deliver(now, &payload.to_bytes()),
+                Event::DatagramSent { id, .. } => drop(self.waiting.remove(&id)),
+                Event::DatagramDropped { id, reason } => {
+                    let (tag, size) = self.waiting.remove(&id).unwrap_or_default();
+                    let is_expired = reason == DropReason::Expired;
+                    let outcome = if is_expired { PacketOutcome::Expired } else { PacketOutcome::Overflowed };
+                    self.meter.on_given_up(now, tag, size, outcome);
+                }
+                Event::Closed(_) => (self.is_open, self.source) = (false, None),
+                _ => {}
+            }
+        }
+    }
+    fn next_event(&mut self, now: Instant) -> Option<Event> {
+        let connection = self.connection.as_mut()?;
+        let Some(layer) = &mut self.layer else { return connection.poll_event() };
+        loop {
+            if let Some(event) = layer.poll_event() {
+                return Some(event);
+            }
+            let event = connection.poll_event()?;
+            layer.handle_event(now, connection, event);
+        }
+    }
+    fn deliver(&mut self, now: Instant, data: &[u8]) {
+        let Some((tag, captured)) = read(data) else { return };
+        if !self.arrived.remove(&tag) {
+            self.repaired += 1;
+            self.meter.on_repaired(data.len() as u64);
+        }
+        self.frames.on_delivery(now, captured, self.part(tag));
+    }
+
+    /// The datagram that a packet carries for the first time.
+    fn original<'a>(&self, payload: &'a Payload) -> Option<&'a [u8]> {
+        let Payload::Bytes(bytes) = payload else { return None };
+        if self.layer.is_none() {
+            return Some(bytes);
+        }
+        let is_original = bytes.first() == Some(&ORIGINAL);
+        let end = bytes.len().checked_sub(OVERHEAD as usize - BEFORE).filter(|_| is_original)?;
+        bytes.get(BEFORE..end)
+    }
+    /// The frames and the repair of this end.
+    fn summary(&self) -> FrameSummary {
+        let sent = self.layer.as_ref().and_then(RepairLayer::counts).unwrap_or_default().sent;
+        FrameSummary {
+            sent: self.sent_frames,
+            repaired: self.repaired,
+            repair_bytes: sent.repair_bytes + sent.source * u64::from(OVERHEAD),
+            source_bytes: sent.source_bytes - sent.source * u64::from(OVERHEAD),
+            ..self.frames.summary()
+        }
+    }
+}
+
+impl FlowEnd for RepairedEnd {
+    fn meter(&self) -> &Meter {
+        &self.meter
+    }
+    fn frames(&self) -> Option<FrameSummary> {
+        Some(self.summary())
+    }
+
+    fn handle_packet(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &mut Envelope) {
+        let (packet_info, length) = (envelope.packet_info(size), envelope.content.data_length());
+        let SimPayload::Other(content) = &mut envelope.content else { return };
+        let Some(dccp) = content.dccp_packet() else { return };
+        if let Some((tag, captured)) = self.original(&dccp.payload).and_then(read).filter(|_| length > 0) {
+            self.meter.on_received(now, packet_info, u64::from(length), ecn);
+            self.frames.on_arrival(now, captured);
+            self.arrived.insert(tag);
+        }
+        if self.connection.is_none() && self.start.is_none() && dccp.packet_type() == PacketType::Request {
+            self.connection = Connection::server(now, self.config.clone(), dccp, self.seed).ok();
+        }
+        if let Some(connection) = &mut self.connection {
+            connection.handle_packet_in_place(now, ReceiveMeta { ecn, ..ReceiveMeta::default() }, dccp);
+        }
+        self.handle_events(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.connection.is_none() && self.start.is_some_and(|start| start <= now) {
+            let port = 49_152 + (self.attachment.flow.0 % 16_384) as u16;
+            self.connection =
+                Connection::client(now, self.config.clone(), port, super::agent::SERVER_PORT, self.seed).ok();
+            self.start = None;
+            if let Some(connection) = &mut self.connection {
+                connection.connect(now);
+            }
+        }
+        let Some(connection) = &mut self.connection else { return };
+        connection.handle_timeout(now);
+        if let Some(layer) = &mut self.layer {
+            layer.handle_timeout(now, connection);
+        }
+        self.handle_events(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
+        self.feed(now);
+        let transmit = match self.connection.as_mut()?.poll(now) {
+            Poll::Transmit(transmit) => transmit,
+            Poll::Wait(wait) => {
+                self.wait = wait;
+                return None;
+            }
+        };
+        self.handle_events(now);
+        let size = transmit.packet.encoded_len() as u32 + self.attachment.lower_headers;
+        let data = self.original(&transmit.packet.payload);
+        let length = data.map_or(0, |data| data.len() as u32);
+        let tag = data.and_then(read).map_or(0, |(tag, _)| tag);
+        let content = RepairedContent { packet: transmit.packet, tag, length };
+        let payload = Envelope { sent: now, content: SimPayload::Other(Box::new(content)) };
+        match length {
+            0 => self.meter.on_feedback_sent(size),
+            _ => {
+                self.meter.on_sent(size);
+                self.meter.log_sent(|| payload.packet_info(size));
+            }
+        }
+        let Attachment { peer, flow, .. } = self.attachment;
+        Some(Packet {
+            id: 0,
+            flow,
+            source: NodeId::default(),
+            destination: peer,
+            size,
+            ecn: transmit.ecn,
+            payload,
+        })
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        if self.connection.is_none() {
+            return self.start;
+        }
+        let layer = self.layer.as_ref().and_then(RepairLayer::poll_timeout);
+        let source = self.source.as_ref().filter(|_| self.is_open).and_then(TrafficSource::poll_timeout);
+        [self.wait.deadline(), layer, source].into_iter().flatten().min()
+    }
+
+    fn handle_loss(&mut self, now: Instant, mut packet: Packet<Envelope>, cause: LossCause) {
+        if packet.payload.content.data_length() == 0 {
+            return self.meter.on_feedback_lost();
+        }
+        self.meter.on_lost(now, packet.payload.packet_info(packet.size), cause);
+        let SimPayload::Other(content) = &mut packet.payload.content else { return };
+        if let (Some(connection), Some(dccp)) = (&mut self.connection, content.dccp_packet()) {
+            connection.inform_loss(dccp.sequence, cause_of(cause));
+        }
+    }
+
+    fn estimate(&self) -> SenderEstimate {
+        let Some(connection) = &self.connection else { return SenderEstimate::NONE };
+        let sender = connection.sender_snapshot();
+        SenderEstimate {
+            cwnd: sender.cwnd.map_or(f64::NAN, f64::from),
+            allowed_rate: sender.allowed_rate.map_or(f64::NAN, |rate| rate.as_bits_per_second()),
+            rtt: sender.rtt.map_or(f64::NAN, seconds),
+            loss_event_rate: sender.loss_event_rate.unwrap_or(f64::NAN),
+            receive_rate: sender.receive_rate.map_or(f64::NAN, |rate| rate.as_bits_per_second()),
+            freeze: "",
+        }
+    }
+}
