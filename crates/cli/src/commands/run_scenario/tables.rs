@@ -41,6 +41,31 @@ pub(crate) fn text(record: &Record, plan: &Plan, seed: u64) -> Result<String, fm
     Ok(out)
 }
 
+/// Appends the frames in time of the flows that watch them.
+fn append_frames(out: &mut String, flows: &Columns) -> fmt::Result {
+    let watched = |row: &usize| flows.number("frames", *row).is_some_and(f64::is_finite);
+    let rows: Vec<usize> = (0..flows.rows()).filter(watched).collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let heads = ["flow", "frames", "in time", "freezes", "frozen", "longest", "repaired", "overhead"];
+    let mut table = Table::new(&heads, &[0]);
+    for row in rows {
+        let number = |name: &str| flows.number(name, row).unwrap_or(f64::NAN);
+        table.row([
+            flows.text("flow", row).unwrap_or_default().to_owned(),
+            count(number("frames")),
+            share(number("frames_in_time") / number("frames")),
+            count(number("freezes")),
+            time(number("frozen_s")),
+            time(number("freeze_max_s")),
+            count(number("repaired_datagrams")),
+            share(number("repair_overhead")),
+        ]);
+    }
+    write!(out, "\n{}", table.for_stdout())
+}
+
 /// The title of a scenario.
 pub(crate) fn title(plan: &Plan) -> &str {
     if plan.title.is_empty() { "scenario" } else { &plan.title }
@@ -69,6 +94,7 @@ pub(crate) fn append(
             ]);
         }
         write!(out, "\n{}", table.for_stdout())?;
+        append_frames(out, flows)?;
         let accounts: Vec<String> =
             (0..flows.rows()).flat_map(|row| account::lines(flows, row, delivers_packets(row))).collect();
         if !accounts.is_empty() {
