@@ -26,6 +26,7 @@ pub use wifi::{
 
 use crate::events::EventSource;
 pub use crate::loss::MediumLoss;
+use crate::queue::QueuedPacket;
 use crate::{Count, NodeId};
 
 /// A shared medium and the access to it of all its stations, which are numbered in the order of addition.
@@ -36,6 +37,24 @@ pub trait Medium: Any + Send {
     /// A station was added.
     fn handle_station(&mut self, station: usize) {
         let _ = station;
+    }
+
+    /// `true` if packets are to be offered to [`hold`](Self::hold) before they are queued.
+    fn may_hold(&self) -> bool {
+        false
+    }
+
+    /// A packet is to be queued at a station for its neighbour `to`. Returns `true` if the medium has taken it.
+    fn hold(
+        &mut self,
+        now: Instant,
+        station: usize,
+        packet: QueuedPacket,
+        to: NodeId,
+        io: &mut MediumIo<'_>,
+    ) -> bool {
+        let _ = (now, station, packet, to, io);
+        false
     }
 
     /// A packet was queued at a station.

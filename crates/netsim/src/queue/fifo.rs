@@ -49,7 +49,7 @@ impl Fifo {
 
 impl QueueLimit {
     /// Returns `true` if a packet of this size fits behind the backlog. An empty queue takes any packet.
-    pub(super) fn admits(self, backlog: Count, size: u32) -> bool {
+    pub(crate) fn admits(self, backlog: Count, size: u32) -> bool {
         backlog.packets == 0
             || match self {
                 Self::Packets(limit) => backlog.packets < u64::from(limit),

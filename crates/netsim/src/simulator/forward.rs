@@ -195,6 +195,10 @@ impl<A: Agent> Simulator<A> {
 
     /// Hands a packet to a station, for a neighbour or for all of them.
     fn offer_to_station(&mut self, id: StationId, packet: u32, next: Option<NodeId>) {
+        self.control_at_station(id, packet);
+        if next.is_some_and(|next| self.hold_at_station(id, packet, next)) {
+            return self.apply_effects(id.medium);
+        }
         let accepted = self.queue_at_station(id, packet, next);
         let drops = self.network.station_mut(id).take_drops();
         for &(packet, reason) in &drops {

@@ -50,7 +50,7 @@ impl<A: Agent> Simulator<A> {
         let random = self.streams.stream(&name, "queue");
         let queue = discipline.build(limit, random)?.unwrap_or_else(|| Box::new(DropTail::new(limit)));
         let slot = &mut self.network.media[medium.index()];
-        slot.stations.push(Station::new(node, queue));
+        slot.stations.push(Station::new(node, queue, limit));
         slot.numbers.entry(node).or_insert(index);
         slot.medium.handle_station(index as usize);
         let id = StationId { medium, index };
@@ -103,12 +103,26 @@ impl<A: Agent> Simulator<A> {
         self.expect_medium(id);
     }
 
-    /// Queues a packet at a station for a neighbour, or for all of them. Returns `false` if it is not accepted. What this has dropped is
-    /// still to be lost.
-    pub(super) fn queue_at_station(&mut self, id: StationId, packet: u32, next: Option<NodeId>) -> bool {
+    /// Shows the controller of a station a packet that is to be sent there.
+    pub(super) fn control_at_station(&mut self, id: StationId, packet: u32) {
         if let Some(controller) = self.network.station(id).controller {
             self.control_arrival(controller, packet);
         }
+    }
+
+    /// Hands a packet for a neighbour to the medium, in front of the queue. Returns `false` if the medium does not hold it. The effects are
+    /// still to be applied.
+    pub(super) fn hold_at_station(&mut self, id: StationId, packet: u32, next: NodeId) -> bool {
+        if !self.network.media[id.medium.index()].medium.may_hold() {
+            return false;
+        }
+        let (now, queued) = (self.timeline.now, self.queued(packet));
+        self.call_medium(id.medium, |medium, io| medium.hold(now, id.index(), queued, next, io))
+    }
+
+    /// Queues a packet at a station for a neighbour, or for all of them. Returns `false` if it is not accepted. What this has dropped is
+    /// still to be lost.
+    pub(super) fn queue_at_station(&mut self, id: StationId, packet: u32, next: Option<NodeId>) -> bool {
         let queued = self.queued(packet);
         let now = self.timeline.now;
         self.network.station_mut(id).enqueue(now, queued, next)

@@ -8,12 +8,13 @@ use super::{FrameReport, MediumLoss, Observation, StationStats};
 use crate::capture::OnAir;
 use crate::packets::Header;
 use crate::queue::{DropReason, Drops, FlowKey, QueueDiscipline, QueuedPacket};
-use crate::{AgentId, Count, Ecn, NodeId};
+use crate::{AgentId, Count, Ecn, NodeId, QueueLimit};
 
 /// A node's interface on a medium.
 pub(crate) struct Station {
     pub(crate) node: NodeId,
     discipline: Box<dyn QueueDiscipline>,
+    limit: QueueLimit,
     drops: Drops,
     /// Slots and next hops of the packets that wait, in the order of their arrival; broadcasts have none.
     next_hops: VecDeque<(u32, NodeId)>,
@@ -28,10 +29,11 @@ pub(crate) struct Station {
 }
 
 impl Station {
-    pub(crate) fn new(node: NodeId, discipline: Box<dyn QueueDiscipline>) -> Self {
+    pub(crate) fn new(node: NodeId, discipline: Box<dyn QueueDiscipline>, limit: QueueLimit) -> Self {
         Self {
             node,
             discipline,
+            limit,
             drops: Drops::default(),
             next_hops: VecDeque::new(),
             flushed: BTreeMap::new(),
@@ -183,9 +185,22 @@ impl MediumIo<'_> {
         self.stations[station].node
     }
 
+    /// The first station of a node.
+    pub(crate) fn station(&self, node: NodeId) -> Option<usize> {
+        self.numbers.get(&node).map(|&number| number as usize)
+    }
+
     /// Packets and bytes that wait at a station.
     pub fn backlog(&self, station: usize) -> Count {
         self.stations[station].backlog()
+    }
+
+    /// `true` if a station's queue had room for `size` further bytes if it also had those of `others` packets, whose bytes do not
+    /// count.
+    pub(crate) fn has_room(&self, station: usize, others: u64, size: u32) -> bool {
+        let mut backlog = self.backlog(station);
+        backlog.packets += others;
+        self.stations[station].limit.admits(backlog, size)
     }
 
     /// Takes the next packet out of a station's queue that was not flushed, with its next hop.
@@ -211,12 +226,22 @@ impl MediumIo<'_> {
     /// Takes the next packet to send from a station's queue; `None` if none is left.
     pub fn take(&mut self, station: usize) -> Option<Frame> {
         let (packet, next) = self.dequeue(station)?;
+        let receiver = next.and_then(|node| self.station(node));
+        Some(self.frame(station, packet, receiver))
+    }
+
+    /// Takes a packet that was to be queued at a station.
+    pub(crate) fn take_offered(&mut self, station: usize, packet: QueuedPacket, receiver: usize) -> Frame {
+        self.stations[station].stats.enqueued.add_packet(packet.size);
+        self.frame(station, packet, Some(receiver))
+    }
+
+    fn frame(&mut self, station: usize, packet: QueuedPacket, receiver: Option<usize>) -> Frame {
         self.stations[station].stats.taken.add_packet(packet.size);
         let header = &mut self.headers[packet.slot as usize];
         header.ecn = packet.ecn;
-        let receiver = next.and_then(|node| self.numbers.get(&node)).map(|&number| number as usize);
         self.effects.push_back(Effect::Taken { slot: packet.slot, station: station as u32 });
-        Some(Frame {
+        Frame {
             sender: station,
             receiver,
             packet: header.id,
@@ -224,7 +249,7 @@ impl MediumIo<'_> {
             size: packet.size,
             ecn: packet.ecn,
             slot: packet.slot,
-        })
+        }
     }
 
     /// A packet has reached a station, whose node delivers it or forwards it.

@@ -47,7 +47,9 @@ use self::stations::{Stations, is_arp};
 pub use self::usage::ChannelUsage;
 use self::usage::Usage;
 use super::{Medium, MediumIo, MediumLoss};
+use crate::NodeId;
 use crate::capture::OnAir;
+use crate::queue::QueuedPacket;
 
 /// Bytes of the LLC and SNAP headers in front of an IP packet (RFC 1042).
 const LLC_BYTES: u32 = 8;
@@ -377,6 +379,25 @@ impl Medium for WifiMedium {
         if let Some(infrastructure) = &mut self.stations.infrastructure {
             infrastructure.set_deadline(station);
         }
+    }
+
+    fn may_hold(&self) -> bool {
+        self.stations.arp.as_ref().is_some_and(|arp| arp.precedes_queue())
+    }
+
+    fn hold(
+        &mut self,
+        now: Instant,
+        station: usize,
+        packet: QueuedPacket,
+        to: NodeId,
+        io: &mut MediumIo<'_>,
+    ) -> bool {
+        let holds = self.stations.hold(now, station, packet, to, io);
+        if holds {
+            self.settle(now, station, io);
+        }
+        holds
     }
 
     fn handle_backlog(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {

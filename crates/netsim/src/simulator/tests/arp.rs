@@ -106,6 +106,57 @@ fn a_station_that_overhears_a_request_learns_under_the_rules_of_ns2_only() {
     }
 }
 
+/// While a packet for an unknown neighbour is held, ten come for a known one. In ns-2 an address is resolved in front of the queue, behind
+/// whose packets a resolved one then waits; otherwise it precedes them.
+#[test]
+fn a_resolved_packet_waits_in_the_queue_under_the_rules_of_ns2_only() {
+    for (arp, is_last) in [(ArpConfig::STANDARD, false), (ArpConfig::NS2, true)] {
+        let mut simulator = simulator();
+        let (medium, nodes, _) = stations(&mut simulator, row(3, 3.0), with_arp(arp));
+        monitor(&mut simulator, medium);
+        let mut times = vec![0];
+        times.extend((0..10).map(|packet| 50_001 + packet));
+        simulator.add_agent(nodes[0], FLOW, sender(nodes[1], &times));
+        simulator.add_agent(nodes[1], FLOW, Script::default());
+        let other = FlowId(7);
+        let mut script = sender(nodes[2], &[50_000]);
+        script.sends.iter_mut().for_each(|send| send.flow = other);
+        simulator.add_agent(nodes[0], other, script);
+        simulator.add_agent(nodes[2], other, Script::default());
+        simulator.run_until(Instant::from_secs(1));
+        let frames = data_frames(wifi(&simulator, medium));
+        let packets: Vec<_> = frames.iter().filter(|frame| frame.1 == 0 && frame.4.is_some()).collect();
+        assert_eq!(packets.len(), 12);
+        let place = packets.iter().position(|frame| frame.2 == Some(2));
+        assert_eq!(place == Some(11), is_last, "{place:?}");
+        assert_eq!(simulator.packets_in_network(), 0);
+    }
+}
+
+/// A neighbour has left: packets for it take no room in the queue under ns-2's rules, whose requests and replies find it full.
+#[test]
+fn packets_for_an_unknown_neighbour_fill_no_queue_under_the_rules_of_ns2() {
+    for (arp, lost) in [(ArpConfig::STANDARD, true), (ArpConfig::NS2, false)] {
+        let mut simulator = simulator();
+        // The third station is out of range as soon as the simulation has begun.
+        let paths = vec![at_metre(0.0), at_metre(3.0), moving((3.0, 0), (10_000.0, 1))];
+        let (medium, nodes, stations) = stations(&mut simulator, paths, with_arp(arp));
+        let gone = FlowId(7);
+        let times: Vec<u64> = (0..60).map(|packet| 50_000 + packet).collect();
+        let mut script = sender(nodes[2], &times);
+        script.sends.iter_mut().for_each(|send| send.flow = gone);
+        simulator.add_agent(nodes[0], gone, script);
+        simulator.add_agent(nodes[0], FLOW, sender(nodes[1], &[0, 50_100]));
+        let sink = simulator.add_agent(nodes[1], FLOW, Script::default());
+        simulator.run_until(Instant::from_secs(5));
+        assert_eq!(tags(&simulator, sink).contains(&1), !lost);
+        let dropped = simulator.station_stats(stations[0]).dropped.packets;
+        assert_eq!(dropped > 0, lost, "{dropped}");
+        assert_eq!(wifi(&simulator, medium).held_packets(0), 0);
+        assert_eq!(simulator.packets_in_network(), 0);
+    }
+}
+
 /// Three packets come while the first request is in service: the last one is sent. One per neighbour is held.
 #[test]
 fn a_newer_packet_replaces_the_one_held_which_is_lost() {

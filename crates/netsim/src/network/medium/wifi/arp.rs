@@ -2,7 +2,7 @@
 //!
 //! A unicast packet for a neighbour without an entry is held while a request is broadcast; the reply is unicast. One packet per
 //! neighbour is held: a newer one replaces it, and the older one is lost. Messages and packets that leave the hold precede the
-//! station's queue. Clients and access points need no resolution: an association names the address of the other end.
+//! station's queue; in ns-2, addresses are resolved in front of the queue, and they wait in it ([`ArpConfig::precedes_queue`]). Clients and access points need no resolution: an association names the address of the other end.
 
 use std::collections::VecDeque;
 
@@ -12,8 +12,8 @@ use whimbrel_wifi::deadlines::Deadlines;
 use whimbrel_wifi::frame::bytes::SNAP;
 
 use super::in_flight::InFlight;
-use crate::NodeId;
 use crate::medium::{Frame, MediumIo, MediumLoss, Observation};
+use crate::{FlowId, NodeId};
 
 /// The bit of a frame's handle that distinguishes ARP messages from packets.
 pub(super) const ARP: u64 = 1 << 62;
@@ -36,6 +36,9 @@ pub struct ArpConfig {
     pub lifetime: Option<Duration>,
     /// `true` if a station makes an entry from every request that it receives, `false` if only from those for itself (RFC 826).
     pub learns_from_all: bool,
+    /// `true` if an address is resolved when its packet comes to the queue, which messages and resolved packets then wait in and may
+    /// find full; `false` if it is resolved when the packet leaves the queue, which messages and resolved packets precede.
+    pub precedes_queue: bool,
 }
 
 impl ArpConfig {
@@ -46,16 +49,19 @@ impl ArpConfig {
         repeat_interval: Some(Duration::from_secs(1)),
         lifetime: None,
         learns_from_all: false,
+        precedes_queue: false,
     };
 
     /// The rules of ns-2.35 (`mac/arp.cc`): each packet for an unresolved neighbour sends a request; the fourth one is lost
-    /// together with the packet held. Messages have no LLC header, and every request makes an entry.
+    /// together with the packet held. Messages have no LLC header, every request makes an entry, and addresses are resolved in
+    /// front of the interface queue (`mac/ll.cc`).
     pub const NS2: Self = Self {
         message_size: MESSAGE_BYTES,
         max_requests: 3,
         repeat_interval: None,
         lifetime: None,
         learns_from_all: true,
+        precedes_queue: true,
     };
 }
 
@@ -72,6 +78,8 @@ pub struct ArpStats {
     pub replaced: u64,
     /// Packets lost because no reply arrived.
     pub unresolved: u64,
+    /// Messages and resolved packets lost because the queue in which they were to wait was full.
+    pub overflowed: u64,
 }
 
 /// A request or a reply.
@@ -132,19 +140,34 @@ struct Neighbour {
     repeat_at: Option<Instant>,
 }
 
+/// An item that waits for the MAC.
+struct Waiting {
+    item: Item,
+    /// The number of packets taken from the queue ([`Resolver::taken`]) that precede it.
+    behind: u64,
+}
+
 /// The address resolution of one station.
 #[derive(Default)]
 struct Resolver {
     /// Neighbours in the order of their numbers.
     neighbours: Vec<Neighbour>,
-    /// Messages and resolved packets that wait for the MAC.
-    outbox: VecDeque<Item>,
+    /// Messages and resolved packets that wait for the MAC, in the order of their places.
+    outbox: VecDeque<Waiting>,
+    /// Packets taken from the queue so far.
+    taken: u64,
     stats: ArpStats,
 }
 
 impl Resolver {
     fn position(&self, station: u32) -> Result<usize, usize> {
         self.neighbours.binary_search_by_key(&station, |neighbour| neighbour.station)
+    }
+
+    /// `true` if there is an entry for a station.
+    fn knows(&self, now: Instant, station: u32) -> bool {
+        let is_known = |found: usize| self.neighbours[found].known_until.is_some_and(|until| now < until);
+        self.position(station).is_ok_and(is_known)
     }
 
     fn neighbour(&mut self, station: u32) -> &mut Neighbour {
@@ -159,6 +182,33 @@ impl Resolver {
     /// The next time at which a request is to be repeated, or given up.
     fn deadline(&self) -> Option<Instant> {
         self.neighbours.iter().filter_map(|neighbour| neighbour.repeat_at).min()
+    }
+
+    /// An item precedes the queue.
+    fn put_first(&mut self, item: Item) {
+        let position = self.outbox.iter().take_while(|waiting| waiting.behind <= self.taken).count();
+        self.outbox.insert(position, Waiting { item, behind: self.taken });
+    }
+
+    /// An item takes its place: behind the queue if it waits there, and there is room.
+    fn put(&mut self, station: usize, item: Item, size: u32, precedes_queue: bool, io: &mut MediumIo<'_>) {
+        if !precedes_queue {
+            return self.put_first(item);
+        }
+        if io.has_room(station, self.outbox.len() as u64, size) {
+            let behind = self.taken + io.backlog(station).packets;
+            return self.outbox.push_back(Waiting { item, behind });
+        }
+        self.stats.overflowed += 1;
+        if let Item::Packet(packet) = item {
+            io.lose(packet.frame, MediumLoss::Unresolved);
+        }
+    }
+
+    /// The first item, if no packet of the queue precedes it.
+    fn next(&mut self, has_backlog: bool) -> Option<Item> {
+        let is_next = self.outbox.front().is_some_and(|first| first.behind <= self.taken || !has_backlog);
+        if is_next { self.outbox.pop_front().map(|first| first.item) } else { None }
     }
 
     /// Gives a packet up for lack of an address. The station observes it as a failure without attempts.
@@ -209,10 +259,20 @@ impl Arp {
         self.resolvers[station].stats
     }
 
+    /// `true` if packets are to be offered to [`hold`](Self::hold) before they are queued.
+    pub(super) const fn precedes_queue(&self) -> bool {
+        self.config.precedes_queue
+    }
+
+    /// `true` if a station has an entry for another one.
+    pub(super) fn knows(&self, now: Instant, station: usize, to: usize) -> bool {
+        self.resolvers[station].knows(now, to as u32)
+    }
+
     /// Packets that a station holds, and resolved ones that wait for its MAC.
     pub(super) fn held(&self, station: usize) -> usize {
         let resolver = &self.resolvers[station];
-        let is_packet = |item: &&Item| matches!(item, Item::Packet(_));
+        let is_packet = |waiting: &&Waiting| matches!(waiting.item, Item::Packet(_));
         resolver.neighbours.iter().filter(|neighbour| neighbour.held.is_some()).count()
             + resolver.outbox.iter().filter(is_packet).count()
     }
@@ -221,14 +281,20 @@ impl Arp {
     /// station has just given a packet up.
     pub(super) fn next(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) -> Option<Item> {
         loop {
-            if let Some(item) = self.resolvers[station].outbox.pop_front() {
+            let resolver = &mut self.resolvers[station];
+            if !resolver.outbox.is_empty()
+                && let Some(item) = resolver.next(io.backlog(station).packets > 0)
+            {
                 return Some(item);
             }
-            let packet = Held { frame: io.take(station)?, since: now };
+            let Some(frame) = io.take(station) else {
+                // All packets of the queue were dropped.
+                return resolver.next(false);
+            };
+            resolver.taken += 1;
+            let packet = Held { frame, since: now };
             let Some(to) = packet.frame.receiver else { return Some(Item::Packet(packet)) };
-            let is_known = |neighbour: &Neighbour| neighbour.known_until.is_some_and(|until| now < until);
-            let resolver = &self.resolvers[station];
-            if resolver.position(to as u32).is_ok_and(|found| is_known(&resolver.neighbours[found])) {
+            if resolver.knows(now, to as u32) {
                 return Some(Item::Packet(packet));
             }
             self.hold(now, station, to as u32, packet, io);
@@ -239,8 +305,15 @@ impl Arp {
     }
 
     /// Holds a packet for a neighbour without an entry, and requests its address.
-    fn hold(&mut self, now: Instant, station: usize, to: u32, packet: Held, io: &mut MediumIo<'_>) {
-        let ArpConfig { max_requests, repeat_interval, .. } = self.config;
+    pub(super) fn hold(
+        &mut self,
+        now: Instant,
+        station: usize,
+        to: u32,
+        packet: Held,
+        io: &mut MediumIo<'_>,
+    ) {
+        let ArpConfig { max_requests, repeat_interval, precedes_queue, message_size, .. } = self.config;
         let resolver = &mut self.resolvers[station];
         let neighbour = resolver.neighbour(to);
         neighbour.known_until = None;
@@ -259,7 +332,7 @@ impl Arp {
             neighbour.requests += 1;
             neighbour.repeat_at = repeat_interval.map(|interval| now + interval);
             let request = ArpMessage { is_reply: false, sender: station as u32, target: to };
-            resolver.outbox.push_back(Item::Message(request));
+            resolver.put(station, Item::Message(request), message_size, precedes_queue, io);
             self.deadlines.set(station, resolver.deadline());
         }
         if let Some(replaced) = replaced {
@@ -282,9 +355,10 @@ impl Arp {
                 let request =
                     ArpMessage { is_reply: false, sender: station as u32, target: neighbour.station };
                 // A busy medium may still hold the previous request back.
-                let waits = |item: &Item| matches!(item, Item::Message(message) if *message == request);
+                let waits =
+                    |waiting: &Waiting| matches!(waiting.item, Item::Message(message) if message == request);
                 if !resolver.outbox.iter().any(waits) {
-                    resolver.outbox.push_back(Item::Message(request));
+                    resolver.put_first(Item::Message(request));
                 }
             } else {
                 (neighbour.requests, neighbour.repeat_at) = (0, None);
@@ -303,14 +377,20 @@ impl Arp {
     }
 
     /// A station has received the message with this handle.
-    pub(super) fn handle_message(&mut self, now: Instant, station: usize, handle: u64) {
+    pub(super) fn handle_message(
+        &mut self,
+        now: Instant,
+        station: usize,
+        handle: u64,
+        io: &mut MediumIo<'_>,
+    ) {
         let Some(&message) = self.messages.get(handle & !ARP) else { return };
         let resolver = &mut self.resolvers[station];
         let is_target = message.target == station as u32;
         if !is_target && !self.config.learns_from_all && resolver.position(message.sender).is_err() {
             return;
         }
-        let lifetime = self.config.lifetime;
+        let ArpConfig { lifetime, precedes_queue, message_size, .. } = self.config;
         let neighbour = resolver.neighbour(message.sender);
         neighbour.known_until = Some(lifetime.map_or(Instant::FAR_FUTURE, |lifetime| now + lifetime));
         neighbour.requests = 0;
@@ -318,11 +398,14 @@ impl Arp {
             self.deadlines.set(station, resolver.deadline());
         }
         if let Some(packet) = resolver.neighbour(message.sender).held.take() {
-            resolver.outbox.push_back(Item::Packet(packet));
+            // Messages of routing agents precede the others in the queue.
+            let waits = precedes_queue && packet.frame.flow.flow != FlowId::ROUTING;
+            let size = packet.frame.size;
+            resolver.put(station, Item::Packet(packet), size, waits, io);
         }
         if is_target && !message.is_reply {
             let reply = ArpMessage { is_reply: true, sender: station as u32, target: message.sender };
-            resolver.outbox.push_back(Item::Message(reply));
+            resolver.put(station, Item::Message(reply), message_size, precedes_queue, io);
         }
     }
 

@@ -7,12 +7,15 @@ use whimbrel_wifi::phy::Rate;
 use whimbrel_wifi::rate_control::RateControl;
 use whimbrel_wifi::{Dcf, Frame as MacFrame, FrameKind, MacAddress, SplitMix64};
 
-use super::arp::{ARP, Arp};
+use super::arp::{ARP, Arp, Held};
 use super::infrastructure::{Infrastructure, MESSAGE};
+use super::managed::Machine;
 use super::monitor::Monitor;
 use super::payloads::Payloads;
 use super::supply::Supply;
+use crate::NodeId;
 use crate::medium::{MediumIo, MediumLoss, Observation};
+use crate::queue::QueuedPacket;
 
 /// The MACs of a medium, and what they have in service.
 pub(super) struct Stations {
@@ -131,6 +134,27 @@ impl Stations {
         })
     }
 
+    /// Holds a packet that is to be queued, if its receiver's address is unknown; `false` if it is to be queued.
+    pub(super) fn hold(
+        &mut self,
+        now: Instant,
+        station: usize,
+        packet: QueuedPacket,
+        to: NodeId,
+        io: &mut MediumIo<'_>,
+    ) -> bool {
+        let machine = self.infrastructure.as_ref().map(|all| &all.stations[station].machine);
+        let is_managed = machine.is_some_and(|machine| !matches!(machine, Machine::None));
+        let Some(arp) = self.arp.as_mut().filter(|_| !is_managed) else { return false };
+        let Some(to) = io.station(to).filter(|&to| !arp.knows(now, station, to)) else { return false };
+        let frame = io.take_offered(station, packet, to);
+        arp.hold(now, station, to as u32, Held { frame, since: now }, io);
+        if arp.take_failure() {
+            self.pause(station, io);
+        }
+        true
+    }
+
     /// The station has given a packet up. It goes on in the next call.
     fn pause(&mut self, station: usize, io: &MediumIo<'_>) {
         self.paused.push(station);
@@ -195,7 +219,7 @@ impl Stations {
             }
         }
         match &mut self.arp {
-            Some(arp) if is_arp(frame) => arp.handle_message(now, station, frame.payload),
+            Some(arp) if is_arp(frame) => arp.handle_message(now, station, frame.payload, io),
             _ => self.payloads.deliver(frame.payload, station, io),
         }
     }
