@@ -71,8 +71,14 @@ const EXTENDED_ONCE_BROKEN: &[(u64, &str)] = &[
 ];
 
 /// Of multipath connections.
-const MULTIPATH_ONCE_BROKEN: &[(u64, &str)] =
-    &[(990_001_884, "the limit for closing was shorter than four MSL of closing and two of TIMEWAIT")];
+const MULTIPATH_ONCE_BROKEN: &[(u64, &str)] = &[
+    (990_001_884, "the limit for closing was shorter than four MSL of closing and two of TIMEWAIT"),
+    (
+        2_755,
+        "a subflow that the peer used, and whose last confirmation had been lost, was aborted by a close",
+    ),
+    (730_004_548, "the same"),
+];
 
 /// Of connections that repair losses.
 const REPAIR_ONCE_BROKEN: &[(u64, &str)] = &[

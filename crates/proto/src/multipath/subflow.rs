@@ -149,6 +149,10 @@ impl Subflow {
     pub(super) fn is_established(&self) -> bool {
         self.stage == Stage::Established
     }
+    /// `true` if the peer may send data on it: the peer may have received this end's code although its answer was lost.
+    pub(super) fn may_receive(&self) -> bool {
+        self.is_established() || self.stage == Stage::Confirming
+    }
     /// `true` if the connection is over.
     pub(super) fn is_over(&self) -> bool {
         self.stage == Stage::Ended

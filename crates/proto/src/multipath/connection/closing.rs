@@ -123,13 +123,12 @@ impl MultipathConnection {
         let option: Option<DccpOption> = self.cx.with_peer_key(MultipathOption::Close);
         for index in 0..self.subflows.len() {
             let subflow = &mut self.subflows[index];
-            let is_established = subflow.is_established();
             if let (Some(option), Some(out)) = (&option, subflow.connection.multipath_options()) {
                 out.closing = Options::from_iter([option.clone()]);
             }
             match subflow.stage {
                 Stage::Ended => {}
-                _ if is_established || option.is_none() => subflow.connection.close(now),
+                _ if subflow.may_receive() || option.is_none() => subflow.connection.close(now),
                 // A subflow that has not joined is not part of the connection.
                 _ => subflow.connection.abort(now),
             }

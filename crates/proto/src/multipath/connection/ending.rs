@@ -61,7 +61,7 @@ impl MultipathConnection {
         // waited for, unless it has failed in the other direction only.
         let is_heard = |subflow: &Subflow| now.saturating_since(subflow.heard) < MIN_ARRIVAL_TIME;
         let may_receive =
-            |subflow: &Subflow| subflow.is_established() && (subflow.watch.is_alive() || is_heard(subflow));
+            |subflow: &Subflow| subflow.may_receive() && (subflow.watch.is_alive() || is_heard(subflow));
         let has_receivers = self.subflows.iter().any(may_receive);
         match step {
             ClosingStep::Receiving(_) if !has_receivers => self.finish_closing(now, self.cx.closing_error()),

@@ -139,10 +139,14 @@ impl MultipathConnection {
                 false
             }
             Stage::Confirming => {
-                if state == State::Open {
+                // Data confirm the code also while this end closes.
+                let has_data = incoming
+                    .is_some_and(|it| matches!(it.packet_type, PacketType::Data | PacketType::DataAck));
+                let is_confirmed = state == State::Open || state == State::Closing && has_data;
+                if is_confirmed {
                     self.join_completed(now, index);
                 }
-                state == State::Open
+                is_confirmed
             }
             Stage::Verifying { expected } => {
                 let acknowledgement = incoming.filter(|incoming| {
