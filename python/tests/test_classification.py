@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -60,3 +61,28 @@ def test_wrong_arrays_are_named() -> None:
 
 def test_no_arrivals_have_no_losses() -> None:
     assert len(whimbrel.classify_losses("zbs3", np.array([], dtype=int), [], [])) == 0
+
+
+def _tcp_capture(file: Path) -> None:
+    """Write a capture of a TCP handshake and ten segments, raw IPv4."""
+    ends = (bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2]))
+    packets = [(0, 0, 0x02, b""), (1, 0, 0x12, b""), (0, 1, 0x10, b"")]
+    packets += [(0, 1 + 100 * segment, 0x18, bytes(100)) for segment in range(10)]
+    records = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 101)]
+    for time, (sender, number, flags, data) in enumerate(packets):
+        ports = (40_000, 80) if sender == 0 else (80, 40_000)
+        segment = struct.pack(">HHIIBBHHH", *ports, number, 1, 5 << 4, flags, 8_192, 0, 0) + data
+        header = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(segment), 0, 0, 64, 6, 0)
+        packet = header + ends[sender] + ends[1 - sender] + segment
+        records.append(struct.pack("<IIII", 1, 1_000 * time, len(packet), len(packet)) + packet)
+    file.write_bytes(b"".join(records))
+
+
+def test_a_capture_of_tcp_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The command says that a capture has TCP, and what reads it."""
+    file = tmp_path / "tcp.pcap"
+    _tcp_capture(file)
+    assert main(["classify", str(file)]) != 0
+    said = " ".join(capfd.readouterr().err.split())
+    assert "TCP, whose losses are not classified" in said
+    assert "whimbrel inspect" in said

@@ -35,7 +35,7 @@ pub(super) fn run<R: Read>(
             found.cut_options
         ));
     }
-    let of_tcp = found.streams.iter().filter(|one| one.kind == StreamKind::Tcp).count();
+    let has_tcp = found.streams.iter().any(|one| one.kind == StreamKind::Tcp);
     let directions: Vec<Stream> = found.streams.into_iter().filter(|one| is_asked_for(args, one)).collect();
     let zero = found.zero;
     let classified: Vec<ClassifiedDirection> = directions
@@ -44,7 +44,7 @@ pub(super) fn run<R: Read>(
         .collect();
     if !classified.iter().any(|one| one.losses.is_ok()) {
         return Err(failure
-            .unwrap_or_else(|| nothing(args, classified, of_tcp))
+            .unwrap_or_else(|| nothing(args, classified, has_tcp))
             .context(name.to_owned())
             .into());
     }
@@ -69,13 +69,13 @@ fn is_asked_for(args: &ClassifyArgs, stream: &Stream) -> bool {
     }
 }
 
-/// The reason why nothing was classified, in a capture with so many directions of TCP.
-fn nothing(args: &ClassifyArgs, classified: Vec<ClassifiedDirection<'_>>, of_tcp: usize) -> anyhow::Error {
+/// The reason why nothing was classified, in a capture with or without TCP.
+fn nothing(args: &ClassifyArgs, classified: Vec<ClassifiedDirection<'_>>, has_tcp: bool) -> anyhow::Error {
     let first = classified.into_iter().find_map(|one| one.losses.err());
     first.unwrap_or_else(|| match args.connection[..] {
-        [] if args.sender.is_none() && of_tcp > 0 => anyhow!(
-            "no DCCP connection with application data, and no RTP stream, but {of_tcp} directions of TCP, whose losses are not \
-             classified: TCP numbers bytes, and sends lost ones again; `whimbrel inspect` shows its losses and retransmissions"
+        [] if args.sender.is_none() && has_tcp => anyhow!(
+            "no DCCP connection with application data, and no RTP stream, but TCP, whose losses are not classified: \
+             TCP numbers bytes, and sends lost ones again; `whimbrel inspect` shows its losses and retransmissions"
         ),
         [] if args.sender.is_none() => anyhow!("no DCCP connection with application data, and no RTP stream"),
         _ => anyhow!("no application data in the selection by --connection and --sender"),
