@@ -75,9 +75,8 @@ fn check(case: &str, runs: &[Figures], columns: &[(&str, Figure, f64, f64)]) {
     }
 }
 
-/// Measured with four seeds, with standard errors: received -2.3 % +- 1.0 %, hops +2.5 % +- 1.1 % (with sixteen +2.2 % +- 0.6 %; the
-/// cause was not examined), messages +0.3 % +- 2.3 %, bytes +0.2 % +- 2.1 %, delay +27 % +- 30 % (some of ns-2's seeds have a loop or a
-/// break that delays a few packets for seconds).
+/// Measured with forty seeds, with standard errors: received -1.1 % +- 0.7 %, hops +0.7 % +- 0.4 %, messages -1.3 % +- 0.5 %, bytes
+/// -0.3 % +- 0.5 %, delay +3 % +- 9 % (some seeds have a loop or a break that delays a few packets for seconds).
 #[test]
 fn delivery_hops_overhead_and_delay_of_dsdv_agree_with_ns2() {
     let runs = runs(Protocol::Dsdv(DsdvConfig::NS2), LIGHT, 200.0, 4);
@@ -85,17 +84,31 @@ fn delivery_hops_overhead_and_delay_of_dsdv_agree_with_ns2() {
         "DSDV",
         &runs,
         &[
-            ("received", |run| run.received as f64, 0.0, 0.025),
-            ("hops", |run| run.hops, 0.022, 0.015),
+            ("received", |run| run.received as f64, 0.0, 0.04),
+            ("hops", |run| run.hops, 0.0, 0.025),
             ("messages", |run| run.messages as f64, 0.0, 0.025),
             ("bytes", |run| run.bytes as f64, 0.0, 0.025),
-            ("delay", |run| run.delay, 0.0, 0.3),
+            ("delay", |run| run.delay, 0.0, 0.4),
         ],
     );
 }
 
-/// Measured with eight seeds: received -0.1 % +- 0.2 %, hops -1.7 % +- 0.7 %, messages -2.5 % +- 3.8 %, bytes -3.4 % +- 3.8 %,
-/// delay -14 % +- 17 %. Without address resolution, messages are -14.0 %, bytes -14.8 % and the delay -45 %: route replies that
+/// The timing that is not ns-2's: more packets arrive, and a station announces changes once per second at most.
+#[test]
+fn by_default_dsdv_delivers_more_than_ns2s() {
+    let duration = 60.0;
+    let runs = runs(Protocol::Dsdv(DsdvConfig::default()), LIGHT, duration, 1);
+    let run = &runs[0];
+    let (theirs, _) = mean(&recorded("DSDV", "received"));
+    let theirs = theirs / recorded("DSDV", "sent")[0];
+    let share = run.received as f64 / run.sent as f64;
+    assert!(share > 1.4 * theirs, "{share}, ns-2 {theirs}");
+    // A message has 120 entries, and there are 50 stations.
+    assert!(run.messages as f64 <= 50.0 * (duration + 1.0), "{} messages", run.messages);
+}
+
+/// Measured with eight seeds: received -0.3 % +- 0.2 %, hops -0.5 % +- 0.8 %, messages -1.3 % +- 3.5 %, bytes -2.2 % +- 3.5 %,
+/// delay -20 % +- 14 %. Without address resolution, messages are -14.0 %, bytes -14.8 % and the delay -45 %: route replies that
 /// ns-2's address resolution drops lead to further searches.
 #[test]
 fn delivery_hops_messages_and_delay_of_aodv_agree_with_ns2() {
@@ -113,22 +126,21 @@ fn delivery_hops_messages_and_delay_of_aodv_agree_with_ns2() {
     );
 }
 
-/// Eight times the packets of the other cases: the network is overloaded. Measured with sixteen seeds: received +4.1 % +- 2.3 %, hops
-/// -1.1 % +- 1.3 %, messages -0.2 % +- 1.2 %, bytes +1.0 % +- 1.4 %. The delay does not agree: 0.259 s here, 0.184 s in ns-2
-/// (+41 % +- 11 %). In ns-2, messages of address resolution wait in the interface queue, and its full queues drop 1,081 of them
-/// (seed 1); here they precede the queue.
+/// Eight times the packets of the other cases: the network is overloaded. Measured with forty seeds: received +0.8 % +- 1.1 %, hops
+/// -0.3 % +- 0.8 %, messages +0.4 % +- 0.7 %, bytes +1.7 % +- 0.7 %, delay +4 % +- 6 %. With addresses resolved behind the queue, which
+/// packets for neighbours that have left then fill, the delay is +34 % +- 6 %, and +2.2 % +- 1.1 % are received.
 #[test]
-fn overloaded_dsdv_agrees_with_ns2_except_for_a_longer_delay() {
+fn overloaded_dsdv_agrees_with_ns2() {
     let runs = runs(Protocol::Dsdv(DsdvConfig::NS2), LOADED, 100.0, 16);
     check(
         "DSDV-loaded",
         &runs,
         &[
-            ("received", |run| run.received as f64, 0.04, 0.06),
+            ("received", |run| run.received as f64, 0.0, 0.03),
             ("hops", |run| run.hops, 0.0, 0.02),
-            ("messages", |run| run.messages as f64, 0.0, 0.04),
-            ("bytes", |run| run.bytes as f64, 0.0, 0.05),
-            ("delay", |run| run.delay, 0.41, 0.15),
+            ("messages", |run| run.messages as f64, 0.0, 0.03),
+            ("bytes", |run| run.bytes as f64, 0.0, 0.04),
+            ("delay", |run| run.delay, 0.0, 0.2),
         ],
     );
 }
