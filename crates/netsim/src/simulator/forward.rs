@@ -195,9 +195,17 @@ impl<A: Agent> Simulator<A> {
 
     /// Hands a packet to a station, for a neighbour or for all of them.
     fn offer_to_station(&mut self, id: StationId, packet: u32, next: Option<NodeId>) {
-        self.control_at_station(id, packet);
-        if next.is_some_and(|next| self.hold_at_station(id, packet, next)) {
-            return self.apply_effects(id.medium);
+        if let Some(controller) = self.network.station(id).controller {
+            self.control_arrival(controller, packet);
+        }
+        // The medium may hold a packet in front of the queue, until it knows the neighbour's address.
+        if let Some(next) = next
+            && self.network.media[id.medium.index()].medium.may_hold()
+        {
+            let (now, queued) = (self.timeline.now, self.queued(packet));
+            if self.call_medium(id.medium, |medium, io| medium.hold(now, id.index(), queued, next, io)) {
+                return self.apply_effects(id.medium);
+            }
         }
         let accepted = self.queue_at_station(id, packet, next);
         let drops = self.network.station_mut(id).take_drops();

@@ -103,23 +103,6 @@ impl<A: Agent> Simulator<A> {
         self.expect_medium(id);
     }
 
-    /// Shows the controller of a station a packet that is to be sent there.
-    pub(super) fn control_at_station(&mut self, id: StationId, packet: u32) {
-        if let Some(controller) = self.network.station(id).controller {
-            self.control_arrival(controller, packet);
-        }
-    }
-
-    /// Hands a packet for a neighbour to the medium, in front of the queue. Returns `false` if the medium does not hold it. The effects are
-    /// still to be applied.
-    pub(super) fn hold_at_station(&mut self, id: StationId, packet: u32, next: NodeId) -> bool {
-        if !self.network.media[id.medium.index()].medium.may_hold() {
-            return false;
-        }
-        let (now, queued) = (self.timeline.now, self.queued(packet));
-        self.call_medium(id.medium, |medium, io| medium.hold(now, id.index(), queued, next, io))
-    }
-
     /// Queues a packet at a station for a neighbour, or for all of them. Returns `false` if it is not accepted. What this has dropped is
     /// still to be lost.
     pub(super) fn queue_at_station(&mut self, id: StationId, packet: u32, next: Option<NodeId>) -> bool {
