@@ -10,13 +10,13 @@ use super::{Biaz, Inherent, LossDifferentiation, Omniscient, Parameters, Zbs};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Scheme {
-    /// [`Biaz::new`].
+    /// [`Biaz::new`](super::Biaz::new).
     Biaz,
-    /// [`Biaz::modified`].
+    /// [`Biaz::modified`](super::Biaz::modified).
     ModifiedBiaz,
-    /// [`Spike::new`].
+    /// [`Spike::new`](super::Spike::new).
     Spike,
-    /// [`ZigZag::new`].
+    /// [`ZigZag::new`](super::ZigZag::new).
     ZigZag,
     /// [`Zbs::new`].
     Zbs,
