@@ -169,7 +169,7 @@ typedef struct {
   uint32_t path;
 } whimbrel_datagram;
 
-// Measurements of a connection; over several paths, rates and counts are those of all of them.
+// Measurements of a connection. Over several paths, rates and counts are sums over all paths.
 typedef struct {
   // The rate at which congestion control lets this end send, in bit/s; NaN if it has none, or does not know it yet.
   double allowed_rate;

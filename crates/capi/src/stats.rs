@@ -9,7 +9,7 @@ use crate::failure::{Failure, WHIMBREL_AGAIN};
 use crate::socket::{open, whimbrel_socket};
 use crate::{failure, pointers};
 
-/// Measurements of a connection; over several paths, rates and counts are those of all of them.
+/// Measurements of a connection. Over several paths, rates and counts are sums over all paths.
 #[repr(C)]
 pub struct whimbrel_stats {
     /// The rate at which congestion control lets this end send, in bit/s; NaN if it has none, or does not know it yet.

@@ -8,7 +8,7 @@ pub(crate) fn listen() -> Stop {
     spawn(Termination::default())
 }
 
-/// As [`listen`], also for SIGTERM, by which service managers stop programs.
+/// Like [`listen`], and also handles SIGTERM, which service managers send to stop a program.
 ///
 /// # Errors
 /// The system refuses to report the signal.
@@ -83,7 +83,7 @@ pub(crate) fn outages() -> std::io::Result<Outages> {
                     Some(()) = second.recv() => Outage::Over,
                     else => return,
                 };
-                // Nobody listens while there is no connection.
+                // No receiver exists while there is no connection.
                 let _ = announced.send(outage);
             }
         });

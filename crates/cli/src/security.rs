@@ -166,7 +166,7 @@ impl ClientSecurityArgs {
     /// The keys of connections to that server, and what is to happen without.
     ///
     /// # Errors
-    /// As [`ClientSecurityArgs::client`].
+    /// Like [`ClientSecurityArgs::client`].
     pub(crate) async fn protection(&self, host: &HostPort) -> Result<Protection, Failure> {
         let port = host.port().unwrap_or(DCCP_UDP_PORT);
         // The name may be unknown as yet, as while the host starts.
@@ -175,7 +175,7 @@ impl ClientSecurityArgs {
         self.protection_of(host, is_local)
     }
 
-    /// As [`ClientSecurityArgs::protection`], of a server that is this host, or not.
+    /// Like [`ClientSecurityArgs::protection`], for a server whose locality is known.
     pub(crate) fn protection_of(&self, host: &HostPort, is_local: bool) -> Result<Protection, Failure> {
         let found = self.client(host.host(), host.port().unwrap_or(DCCP_UDP_PORT), is_local)?;
         let security = found.security.clone();

@@ -28,7 +28,7 @@ use output::Printer;
 
 /// Application data per datagram, in bytes, unless another size is asked for.
 const DEFAULT_SIZE: u32 = 1200;
-/// Duration of a test, and that of one that ends with its data.
+/// Default duration of a test, and the duration of a test that ends with its data.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
 const LONGEST_TEST: Duration = Duration::from_secs(1_000_000);
 

@@ -15,7 +15,7 @@ pub struct FramePart {
     pub count: u32,
 }
 
-/// What became of the frames of a flow.
+/// Outcomes of the frames of a flow.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct FrameSummary {
     /// Frames that were handed over.
@@ -120,7 +120,7 @@ impl FrameMeter {
         }
         self.newest = Some((part.frame, now));
     }
-    /// What became of the frames, as far as this end knows.
+    /// Outcomes of the frames that this end knows.
     pub fn summary(&self) -> FrameSummary {
         let mut freezes = self.freezes.clone();
         freezes.sort_unstable();
