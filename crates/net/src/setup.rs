@@ -82,6 +82,12 @@ impl Setup {
             None => self,
         }
     }
+    /// The same with other parameters of repair, if there is repair.
+    #[must_use]
+    pub fn map_repair(mut self, change: impl FnOnce(RepairConfig) -> RepairConfig) -> Self {
+        self.above.repair = self.above.repair.map(change);
+        self
+    }
     /// The same with the local addresses of the family of `remote` alone.
     pub(crate) fn limited_to_family(mut self, remote: SocketAddr) -> Result<Self, NetError> {
         if let Some(paths) = self.paths.as_mut().filter(|paths| !paths.locals.is_empty()) {

@@ -45,6 +45,9 @@ pub struct RepairConfig {
     pub delivery: Delivery,
     /// Datagrams of the application that may wait; more are refused, whatever the connection's own queue does when it is full.
     pub queue: usize,
+    /// Frames that are late before they are begun, and what is left of others after the latency, are not sent. An application with a
+    /// queue of its own, which knows more of the frames, decides there.
+    pub drops_late: bool,
     /// After a lost frame that others refer to, the rest of its group is not sent. For applications whose encoder makes a new start at
     /// [`Event::NewStartNeeded`](crate::Event::NewStartNeeded): for others, a group with an error is better than none.
     pub skips_broken_groups: bool,
@@ -53,7 +56,7 @@ pub struct RepairConfig {
 impl RepairConfig {
     /// Delivery in order, as early as possible.
     pub fn new(latency: Duration) -> Self {
-        Self { latency, delivery: Delivery::Early, queue: 1024, skips_broken_groups: false }
+        Self { latency, delivery: Delivery::Early, queue: 1024, drops_late: true, skips_broken_groups: false }
     }
 }
 
@@ -327,6 +330,7 @@ impl<E: Clone> Ends<E> {
     fn new(config: RepairConfig, max_datagram: usize, rtt: Option<Duration>) -> Self {
         let sender = SenderConfig {
             queue: config.queue,
+            drops_late: config.drops_late,
             skips_broken_groups: config.skips_broken_groups,
             ..SenderConfig::new(LARGEST, config.latency)
         };
@@ -377,7 +381,7 @@ impl<E: Clone> Ends<E> {
         match self.sender.send(now, bytes, datagram.mark) {
             Ok(()) => Ok(self.waiting.push()),
             // A datagram that the receiver has no use for is dropped with its frame.
-            Err(sender::SendError::BrokenGroup) => Ok(self.waiting.refuse()),
+            Err(sender::SendError::BrokenGroup | sender::SendError::LateFrame) => Ok(self.waiting.refuse()),
             Err(sender::SendError::TooLong { bytes, most }) => {
                 Err(SendError::TooLarge { size: bytes, limit: most })
             }

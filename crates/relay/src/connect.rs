@@ -7,8 +7,8 @@ use anyhow::{anyhow, bail};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 use whimbrel_net::{
-    Ccid, ConnectionError, DCCP_UDP_PORT, HostOptions, HostPort, NetError, ResetCode, SecurityError, Setup,
-    Socket, SocketOptions, connect_any,
+    Ccid, ConnectionError, DCCP_UDP_PORT, HostOptions, HostPort, NetError, ResetCode, SecurityError, Socket,
+    SocketOptions, connect_any,
 };
 
 use super::engine::{Ending, Engine, Watch, close};
@@ -18,7 +18,7 @@ use super::notices::{Lines, Notice, Observer};
 use super::paths::{PathSpec, Paths, check};
 use super::ports::{NearPorts, Ports};
 use super::status::Status;
-use super::{ACROSS_PATHS, DCCP_PORT, Options, Protection, config, few, http, several_paths};
+use super::{ACROSS_PATHS, DCCP_PORT, Options, Protection, config, few, http, setup, several_paths};
 use crate::edge::address::{ProgramAddress, is_loopback, joined, resolve};
 use crate::edge::local_socket::small_buffers;
 use crate::stop::Stop;
@@ -141,7 +141,7 @@ async fn open(near: &Near, at: SocketAddr) -> anyhow::Result<(Link, Option<Paths
         .receiver_ccids([ccid]);
     if !near.paths.is_empty() {
         config.receive.reorder_delay = Some(ACROSS_PATHS).filter(|_| near.options.latency.is_none());
-        let setup = Setup::new(config, near.protection.security.clone()).with_latency(near.options.latency);
+        let setup = setup(config, near.protection.security.clone(), near.options.latency);
         let scheduler = near.options.scheduler;
         let options = HostOptions::default().dscp(near.options.dscp);
         let setup = setup.over_paths([], several_paths(scheduler));
@@ -154,7 +154,7 @@ async fn open(near: &Near, at: SocketAddr) -> anyhow::Result<(Link, Option<Paths
             })?;
         return Ok((Link::several(socket, scheduler), Some(paths)));
     }
-    let setup = Setup::new(config, near.protection.security.clone()).with_latency(near.options.latency);
+    let setup = setup(config, near.protection.security.clone(), near.options.latency);
     let options = SocketOptions::default().dscp(near.options.dscp);
     let opening = timeout(ANSWER_TIME, Socket::connect_with(at, DCCP_PORT, setup, options));
     let socket = opening

@@ -65,7 +65,7 @@ use thiserror::Error;
 use whimbrel_net::multipath::{MultipathConfig, SchedulerKind};
 use whimbrel_net::{
     Ccid, CcidPreference, Config, Dscp, Fingerprint, MobilityConfig, OverflowPolicy, PathChange, Registry,
-    Restart, Security, SendQueueConfig, ServiceCode, TimerConfig,
+    RepairConfig, Restart, Security, SendQueueConfig, ServiceCode, Setup, TimerConfig,
 };
 use whimbrel_rtp::Codec;
 use whimbrel_units::Duration;
@@ -215,6 +215,12 @@ fn configured(service_code: &str, restart: Option<Restart>, queue: SendQueueConf
 fn config(is_secured: bool, restart: Option<Restart>) -> Config {
     let queue = SendQueueConfig::default().max_datagrams(QUEUE);
     configured(SERVICE_CODES[usize::from(is_secured)], restart, queue)
+}
+
+/// The configuration, and what is above a connection. The relay's queue decides what is too late to be sent.
+fn setup(config: Config, security: Option<Security>, latency: Option<Duration>) -> Setup {
+    let setup = Setup::new(config, security).with_latency(latency);
+    setup.map_repair(|repair| RepairConfig { drops_late: false, ..repair })
 }
 
 /// The configuration of a multipath connection.

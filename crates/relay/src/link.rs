@@ -188,6 +188,7 @@ impl Link {
             Self::Single(socket) => socket.repair(),
             Self::Several { socket, .. } => socket.repair(),
         };
+        view.observed.withdrawn += counts.map_or(0, |counts| counts.sent.dropped);
         view.repair = counts.map(RepairView::from);
         view.budget = counts.map(|counts| counts.budget);
         Some(view)

@@ -7,9 +7,7 @@ use anyhow::Context;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use whimbrel_net::multipath::SchedulerKind;
-use whimbrel_net::{
-    Differentiation, EndpointConfig, Fingerprint, HostOptions, Listener, NetError, Scheme, Setup,
-};
+use whimbrel_net::{Differentiation, EndpointConfig, Fingerprint, HostOptions, Listener, NetError, Scheme};
 use whimbrel_units::Duration;
 
 use super::engine::{Ending, Engine, Watch, close};
@@ -17,7 +15,9 @@ use super::link::Link;
 use super::notices::{Lines, Notice, Observer};
 use super::ports::{FarPorts, Ports};
 use super::status::Status;
-use super::{ACROSS_PATHS, DCCP_PORT, Options, Protection, accepted_ccids, config, few, http, several_paths};
+use super::{
+    ACROSS_PATHS, DCCP_PORT, Options, Protection, accepted_ccids, config, few, http, setup, several_paths,
+};
 use crate::edge::address::{Program, ProgramAddress, is_loopback};
 use crate::edge::local_socket::small_buffers;
 use crate::stop::Stop;
@@ -98,10 +98,10 @@ pub async fn listen(mut far: Far, observer: Observer, mut stop: Stop) -> anyhow:
     }
     let programs: Arc<[Program]> = programs.into();
     let key = security.as_ref().map(|security| security.fingerprint());
-    let setup = Setup::new(config, security.clone()).with_latency(far.options.latency);
-    let listener = bind(&mut far, setup, local_only).await?;
+    let single = setup(config, security.clone(), far.options.latency);
+    let listener = bind(&mut far, single, local_only).await?;
     let scheduler = far.options.scheduler;
-    let over_paths = Setup::new(over_paths, security).with_latency(far.options.latency);
+    let over_paths = setup(over_paths, security, far.options.latency);
     listener.listen(DCCP_PORT, over_paths.over_paths([], several_paths(scheduler)))?;
     let status = Status::default();
     let lines = Lines::new(observer, far.options.interval, far.max_peers > 1);
@@ -199,7 +199,7 @@ fn serve(
 }
 
 /// Listens at the socket of the service manager or at the requested address, by default at any address of either family, or of IPv4 if there is no IPv6.
-async fn bind(far: &mut Far, setup: Setup, local_only: bool) -> anyhow::Result<Listener> {
+async fn bind(far: &mut Far, setup: whimbrel_net::Setup, local_only: bool) -> anyhow::Result<Listener> {
     let port = whimbrel_net::DCCP_UDP_PORT;
     let most = far.max_peers + REPLACED;
     let limits = EndpointConfig::default();

@@ -77,6 +77,8 @@ pub struct Sender {
     share: Share,
     /// The frame that is being queued: its number, when it was captured, and its datagrams so far.
     opened: Option<(u16, Instant, u32)>,
+    /// The opened frame was dropped: its rest is refused.
+    is_abandoned: bool,
     next_frame: u16,
     lost: Option<u16>,
     out_of_reach: bool,
@@ -107,6 +109,7 @@ impl Sender {
             grant: Grant::unlimited(),
             share: Share::new(),
             opened: None,
+            is_abandoned: false,
             next_frame: 0,
             lost: None,
             out_of_reach: false,
@@ -170,12 +173,18 @@ impl Sender {
                 let frame = self.next_frame;
                 self.next_frame = frame.wrapping_add(1);
                 self.groups.on_frame(frame, mark.role);
+                self.is_abandoned = false;
                 (frame, mark.captured.unwrap_or(now), 0)
             }
         };
         self.opened = (!mark.ends_frame).then_some((frame, captured, index + 1));
         if self.config.skips_broken_groups && self.groups.is_broken() {
+            self.counts.dropped += 1;
             return Err(SendError::BrokenGroup);
+        }
+        if self.is_abandoned {
+            self.counts.dropped += 1;
+            return Err(SendError::LateFrame);
         }
         let header = AduHeader {
             frame,
@@ -287,10 +296,11 @@ impl Sender {
         while let Some(queued) = self.queue.front() {
             let header = queued.header;
             // What is left of a frame has more time: the part that was sent would have been sent in vain.
-            let is_late = match header.index {
-                0 => queued.captured + budget < now,
-                _ => queued.taken + self.config.latency < now,
+            let end = match header.index {
+                0 => queued.captured + budget,
+                _ => queued.taken + self.config.latency,
             };
+            let is_late = self.config.drops_late && end < now;
             let is_useless =
                 self.config.skips_broken_groups && self.groups.is_broken() && header.role != Role::Start;
             if !is_useless && !is_late {
@@ -298,7 +308,9 @@ impl Sender {
             }
             while self.queue.front().is_some_and(|queued| queued.header.frame == header.frame) {
                 self.spare.extend(self.queue.pop_front().map(|dropped| dropped.bytes));
+                self.counts.dropped += 1;
             }
+            self.is_abandoned |= self.opened.is_some_and(|(frame, ..)| frame == header.frame);
             if header.index > 0 {
                 self.flight.end_newest(now);
             }

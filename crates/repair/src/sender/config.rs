@@ -23,6 +23,8 @@ pub struct SenderConfig {
     pub planner: PlannerConfig,
     /// The round-trip time until one is measured.
     pub round_trip: Duration,
+    /// Frames that are late before they are begun, and what is left of others after the latency, are not sent.
+    pub drops_late: bool,
     /// After a lost frame that others refer to, the rest of its group is not sent.
     pub skips_broken_groups: bool,
     /// Datagrams that wait for the granted rate; more are refused.
@@ -38,6 +40,7 @@ impl SenderConfig {
             latency,
             planner: PlannerConfig::default(),
             round_trip: Duration::from_millis(100),
+            drops_late: true,
             skips_broken_groups: true,
             queue: 1024,
         }
@@ -96,6 +99,8 @@ pub enum SendError {
     QueueFull,
     /// Its group is broken: the encoder has been asked for a new start.
     BrokenGroup,
+    /// The beginning of its frame was late and is not sent.
+    LateFrame,
 }
 
 impl fmt::Display for SendError {
@@ -106,6 +111,7 @@ impl fmt::Display for SendError {
             }
             Self::QueueFull => write!(f, "the queue is full"),
             Self::BrokenGroup => write!(f, "a frame that this one refers to is lost"),
+            Self::LateFrame => write!(f, "the beginning of its frame was late and is not sent"),
         }
     }
 }
@@ -158,6 +164,8 @@ pub struct SenderCounts {
     pub source_bytes: u64,
     /// Bytes of all else.
     pub repair_bytes: u64,
+    /// Datagrams of the application that were not sent: they were late, or of a frame or a group that is dropped.
+    pub dropped: u64,
     /// Frames that were dropped before they were sent.
     pub dropped_frames: u64,
     /// Coded packets that were not sent because they exceeded the source's share.

@@ -105,6 +105,18 @@ fn old_frames_are_dropped_whole_when_the_rate_does_not_suffice() {
 }
 
 #[test]
+fn the_rest_of_a_dropped_frame_is_not_sent() {
+    let mut sender = Sender::new(SenderConfig::new(160, LATENCY));
+    let part = |n| Mark { role: Role::Disposable, captured: Some(at(0)), ..Mark::part(n, 4) };
+    (0..2).for_each(|n| sender.send(at(0), &[0; 20], part(n)).expect("room"));
+    assert_eq!(drain(&mut sender, at(126)), []);
+    (2..4).for_each(|n| assert_eq!(sender.send(at(127), &[0; 20], part(n)), Err(SendError::LateFrame)));
+    assert_eq!((sender.counts().dropped, sender.counts().dropped_frames), (4, 1));
+    sender.send(at(130), &[0; 20], Mark::SINGLE).expect("the next frame");
+    assert_eq!(drain(&mut sender, at(130)), [Sent::Source(Esi(0))]);
+}
+
+#[test]
 fn what_does_not_fit_is_refused() {
     let config = SenderConfig { queue: 2, ..SenderConfig::new(160, LATENCY) };
     let mut sender = Sender::new(config);
