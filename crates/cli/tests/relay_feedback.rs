@@ -80,7 +80,8 @@ fn an_encoder_learns_which_packets_arrived_and_when() {
     let viewer = socket();
     viewer.set_read_timeout(Some(Duration::from_millis(500))).expect("a time");
     let to = viewer.local_addr().expect("bound").to_string();
-    let listen = ["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to, "--transport-cc", "5"];
+    let listen =
+        ["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to, "--transport-cc", "5", "--latency", "0"];
     let mut far = Relay::start(&[&listen[..], &["--secret-file", &secret]].concat());
     let at = lossy_path(far.address("at UDP ")).to_string();
     let mut near =

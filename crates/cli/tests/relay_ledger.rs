@@ -62,7 +62,7 @@ fn the_camera_learns_what_the_path_lost_and_that_nobody_watches() {
     let to = viewer.local_addr().expect("bound");
     let listen = ["relay", "listen", "--bind", "127.0.0.1:0", "--http", "127.0.0.1:0"];
     let target = to.to_string();
-    let rest = ["--to", &target, "--secret-file", &secret];
+    let rest = ["--to", &target, "--latency", "0", "--secret-file", &secret];
     let mut far = Relay::start(&[&listen[..], &rest].concat());
     let at = far.address("at UDP ");
     assert!(far.event("ready").starts_with("encrypted"));

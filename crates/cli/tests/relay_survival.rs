@@ -120,7 +120,7 @@ fn a_path_that_never_carries_large_packets_is_connected_over() {
 /// MPEG-TS in UDP (1316 bytes) over the least path of IPv6, RTP of 1400 bytes over that of a VPN, and a message of ROS 2.
 #[test]
 fn datagrams_that_are_larger_than_the_path_arrive_whole() {
-    let carried = Carried::listen();
+    let carried = Carried::listen_with(&["--latency", "0"]);
     let path = HostilePath::to(carried.at);
     path.obey(at_most(1280));
     let (near, port) = carried.connect(path.at);

@@ -108,13 +108,17 @@ pub(crate) struct Carried {
 impl Carried {
     /// The listening end.
     pub(crate) fn listen() -> Self {
+        Self::listen_with(&[])
+    }
+    /// The listening end with further options.
+    pub(crate) fn listen_with(options: &[&str]) -> Self {
         let folder = TempDir::new().expect("a folder");
         let path = folder.path().join("secret").to_str().expect("text").to_owned();
         assert!(whimbrel(&["key", "secret", "--file", &path]).status().expect("it runs").success());
         let viewer = socket();
         let to = viewer.local_addr().expect("bound").to_string();
         let own = ["relay", "listen", "--bind", "127.0.0.1:0", "--http", "127.0.0.1:0"];
-        let far = End::start(&[&own[..], &["--to", &to, "--secret-file", &path]].concat());
+        let far = End::start(&[&own[..], &["--to", &to, "--secret-file", &path], options].concat());
         let (at, state) = (far.address("at UDP "), far.address("http://"));
         Self { folder, camera: socket(), viewer, far, at, state }
     }

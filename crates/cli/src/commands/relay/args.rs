@@ -104,9 +104,9 @@ pub(in crate::commands) struct BasicArgs {
     /// 200ms without repair]
     #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
     stale: Option<Duration>,
-    /// Repair lost datagrams within this time, and deliver in order; without losses nothing waits. Both ends need it, with the same
-    /// value: three to four round-trip times are enough, 150ms for most paths. 0 repairs nothing.
-    #[arg(long, value_name = "DELAY", default_value = "0", value_parser = parse_latency)]
+    /// Repair lost datagrams within this time, and deliver in order; without losses nothing waits. Both ends need the same value: three
+    /// to four round-trip times are enough. 0 repairs nothing.
+    #[arg(long, value_name = "DELAY", default_value = "150ms", value_parser = parse_latency)]
     latency: Duration,
     /// Restart of this end's data after a freeze (CCIDs 3 and 4) [default: following]
     #[arg(long, value_name = "RULE", value_enum)]
