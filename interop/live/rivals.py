@@ -95,10 +95,10 @@ _TCP_CAMERA = "{python} -m whimbrel.testbed.tcp send {viewer}:7001 --from 127.0.
 _TCP_VIEWER = "{python} -m whimbrel.testbed.tcp receive 0.0.0.0:7001 --to 127.0.0.1:5006 --stale inf"
 _RELAY_CAMERA = (
     "{whimbrel} relay connect {viewer} --from 127.0.0.1:5004 --video h264 --secret-file {folder}/secret "
-    "--stale {budget}ms --http 127.0.0.1:9611 --json"
+    "--latency {budget}ms --http 127.0.0.1:9611 --json"
 )
 _RELAY_VIEWER = (
-    "{whimbrel} relay listen --to 127.0.0.1:5006 --secret-file {folder}/secret --stale {budget}ms --json"
+    "{whimbrel} relay listen --to 127.0.0.1:5006 --secret-file {folder}/secret --latency {budget}ms --json"
 )
 _RATE = "http://127.0.0.1:9611/rate"
 
@@ -133,28 +133,4 @@ RIVALS = (
     Rival("cubic", "TCP CUBIC", _TCP_CAMERA + " --law cubic", _TCP_VIEWER, has_budget=False, law="cubic"),
     Rival("bbr", "TCP BBR", _TCP_CAMERA + " --law bbr", _TCP_VIEWER, has_budget=False, law="bbr"),
     Rival("relay", "whimbrel relay", _RELAY_CAMERA, _RELAY_VIEWER, rate_url=_RATE, is_ours=True),
-    Rival(
-        "relay-lda",
-        "relay --lda zbs3",
-        _RELAY_CAMERA,
-        _RELAY_VIEWER + " --lda zbs3",
-        rate_url=_RATE,
-        is_ours=True,
-    ),
-    Rival(
-        "relay-repair",
-        "relay --latency",
-        _RELAY_CAMERA + " --latency {budget}ms",
-        _RELAY_VIEWER + " --lda spike --latency {budget}ms",
-        rate_url=_RATE,
-        is_ours=True,
-    ),
-    Rival(
-        "relay-aware",
-        "relay --ccid delay-aware",
-        _RELAY_CAMERA + " --ccid delay-aware",
-        _RELAY_VIEWER,
-        rate_url=_RATE,
-        is_ours=True,
-    ),
 )
