@@ -1,6 +1,7 @@
 //! A routing agent that receives messages from its neighbours.
 
 use whimbrel_units::{Duration, Instant};
+use whimbrel_wifi::PacketId;
 use whimbrel_wifi::routing::{Address, RouteEvent, RoutingAgent, UnroutedPacket};
 
 /// The agent's own address.
@@ -43,7 +44,7 @@ impl<A: RoutingAgent> Driven<A> {
             2 => {
                 self.packets += 1;
                 let packet = UnroutedPacket {
-                    packet: self.packets,
+                    packet: PacketId(self.packets),
                     source: ME,
                     destination: Address(6 + u32::from(control & 3)),
                     hops: 0,

@@ -72,7 +72,7 @@ impl CaptureFormat<Envelope> for IpCapture {
         header[0] = 0x45;
         header[1] = packet.ecn.bits();
         header[2..4].copy_from_slice(&length.to_be_bytes());
-        header[4..6].copy_from_slice(&(packet.id as u16).to_be_bytes());
+        header[4..6].copy_from_slice(&(packet.id.0 as u16).to_be_bytes());
         header[8] = 64;
         header[9] = protocol;
         header[12..16].copy_from_slice(&source.octets());

@@ -11,7 +11,7 @@ use whimbrel_lab::traffic::TrafficSource;
 use whimbrel_lab::transport::{
     Content, FlowAgent, FlowEnd, FlowSetup, FlowTransport, IpHeaders, Transport, Transports,
 };
-use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
+use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet, PacketId};
 use whimbrel_units::{ByteCount, DataRate, Instant};
 
 /// Sends whatever the application has at a constant rate, and never looks back.
@@ -120,7 +120,7 @@ impl FlowEnd for Sender {
         self.meter.on_sent(size);
         let content = Numbered { number: self.number, length: emission.size };
         Some(Packet {
-            id: 0,
+            id: PacketId(0),
             flow: self.id,
             source: NodeId::default(),
             destination: self.to,

@@ -3,7 +3,9 @@
 //! Run with `cargo bench -p whimbrel-netsim`. The packets also cost their sender's timer and their delivery.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use whimbrel_netsim::{Agent, Ecn, FlowId, LinkConfig, NodeId, Packet, SimulationConfig, Simulator};
+use whimbrel_netsim::{
+    Agent, Ecn, FlowId, LinkConfig, NodeId, Packet, PacketId, SimulationConfig, Simulator,
+};
 use whimbrel_units::{DataRate, Duration, Instant};
 
 /// Packets per measured batch.
@@ -31,7 +33,7 @@ impl Agent for Source {
         let destination = self.peer.filter(|_| self.next <= now)?;
         self.next += SPACING;
         let (source, ecn) = (NodeId::default(), Ecn::NotEct);
-        Some(Packet { id: 0, flow: FlowId(1), source, destination, size: 1000, ecn, payload: () })
+        Some(Packet { id: PacketId(0), flow: FlowId(1), source, destination, size: 1000, ecn, payload: () })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -11,7 +11,7 @@
 use std::fs;
 
 use whimbrel_netsim::{
-    Agent, Ecn, FlowId, LinkConfig, LossCause, NodeId, Packet, SimulationConfig, Simulator,
+    Agent, Ecn, FlowId, LinkConfig, LossCause, NodeId, Packet, PacketId, SimulationConfig, Simulator,
 };
 use whimbrel_units::{DataRate, Duration, Instant};
 
@@ -74,7 +74,7 @@ impl Agent for End {
         };
         let payload = [1; 32];
         Some(Packet {
-            id: 0,
+            id: PacketId(0),
             flow: self.flow,
             source: self.peer,
             destination: self.peer,

@@ -15,7 +15,7 @@ pub use port::Port;
 pub use router::{PassingPacket, RoutingRequest, UnroutedPacket};
 
 use crate::events::EventSource;
-use crate::packets::Header;
+use crate::packets::HostId;
 use crate::{AgentId, FlowId, NodeId};
 
 /// The agents of a network.
@@ -28,9 +28,9 @@ pub(crate) struct Agents<A> {
     /// The routing agent of each node, if it has one.
     pub(crate) routers: Vec<Option<AgentId>>,
     /// Agents that something has happened to and that have not been drained since.
-    touched: VecDeque<u32>,
+    touched: VecDeque<AgentId>,
     /// The number of the host of each node that has one.
-    hosts: BTreeMap<NodeId, u32>,
+    hosts: BTreeMap<NodeId, HostId>,
 }
 
 /// The packets that the network has delivered to an agent.
@@ -60,13 +60,10 @@ pub(crate) struct AgentSlot<A> {
     pub(crate) is_router: bool,
     /// Destination and receiver of the last packet: most often the next one has the same.
     pub(crate) last_peer: (NodeId, FlowId),
-    pub(crate) last_receiver: u32,
-    /// The number of the node's host; [`NO_HOST`] if its processor is not limited.
-    pub(crate) host: u32,
+    pub(crate) last_receiver: AgentId,
+    /// The number of the node's host; [`HostId::NONE`] if its processor is not limited.
+    pub(crate) host: HostId,
 }
-
-/// Of the agents at nodes whose processor is not limited.
-pub(crate) const NO_HOST: u32 = u32::MAX;
 
 impl<A> Agents<A> {
     pub(crate) fn new() -> Self {
@@ -115,15 +112,15 @@ impl<A> Agents<A> {
             delivered: Delivered::default(),
             is_router: false,
             last_peer: (node, flow),
-            last_receiver: id.0,
-            host: self.hosts.get(&node).copied().unwrap_or(NO_HOST),
+            last_receiver: id,
+            host: self.hosts.get(&node).copied().unwrap_or(HostId::NONE),
         });
-        self.touch(id.0);
+        self.touch(id);
         Some(id)
     }
 
     /// Sets the host of a node's agents, those added later included.
-    pub(crate) fn set_host(&mut self, node: NodeId, host: u32) {
+    pub(crate) fn set_host(&mut self, node: NodeId, host: HostId) {
         self.hosts.insert(node, host);
         self.slots.iter_mut().filter(|slot| slot.node == node).for_each(|slot| slot.host = host);
     }
@@ -137,14 +134,14 @@ impl<A> Agents<A> {
         }
     }
 
-    /// The same as an index; [`Header::NO_AGENT`] without an agent.
-    pub(crate) fn receiver_index(&self, node: NodeId, flow: FlowId) -> u32 {
-        self.receiver(node, flow).map_or(Header::NO_AGENT, |agent| agent.0)
+    /// The same as an index; [`AgentId::NONE`] without an agent.
+    pub(crate) fn receiver_index(&self, node: NodeId, flow: FlowId) -> AgentId {
+        self.receiver(node, flow).unwrap_or(AgentId::NONE)
     }
 
     /// Has an agent drained before the next event.
-    pub(crate) fn touch(&mut self, agent: u32) {
-        let slot = &mut self.slots[agent as usize];
+    pub(crate) fn touch(&mut self, agent: AgentId) {
+        let slot = &mut self.slots[agent.index()];
         if !slot.touched {
             slot.touched = true;
             self.touched.push_back(agent);
@@ -157,9 +154,9 @@ impl<A> Agents<A> {
     }
 
     /// The next agent to be drained.
-    pub(crate) fn take_touched(&mut self) -> Option<u32> {
+    pub(crate) fn take_touched(&mut self) -> Option<AgentId> {
         let agent = self.touched.pop_front()?;
-        self.slots[agent as usize].touched = false;
+        self.slots[agent.index()].touched = false;
         Some(agent)
     }
 }

@@ -59,9 +59,10 @@ pub use loss::{LossCause, LossRecord, MediumLoss};
 pub use network::medium;
 pub use network::{
     ControlledPacket, Controller, Count, DownPolicy, Egress, FixedRoutes, HostConfig, HostStats, LinkConfig,
-    LinkRate, LinkStats, MediumId, NextHop, QueueLimit, QueueSnapshot, RouteTable, Routing, Shim,
-    ShortestPath, Spread, SpreadBy, StationId, TokenBucketConfig, Topology,
+    LinkRate, LinkStats, NextHop, QueueLimit, QueueSnapshot, RouteTable, Routing, Shim, ShortestPath, Spread,
+    SpreadBy, StationId, TokenBucketConfig, Topology,
 };
-pub use packets::{AgentId, FlowId, LinkId, NodeId, Packet, StoredPacket};
+pub use packets::{AgentId, FlowId, LinkId, MediumId, NodeId, Packet, StoredPacket};
 pub use simulator::{AgentCall, Command, Progress, RunOutcome, SimulationConfig, Simulator, SimulatorCall};
 pub use whimbrel_units::Ecn;
+pub use whimbrel_wifi::PacketId;

@@ -2,7 +2,7 @@
 
 use whimbrel_units::Instant;
 
-use crate::{AgentId, FlowId, LinkId, NodeId, StationId};
+use crate::{AgentId, FlowId, LinkId, NodeId, PacketId, StationId};
 
 /// Cause of a loss on a shared medium: of the last transmission, if the sender repeated it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -118,7 +118,7 @@ pub struct LossRecord {
     /// The agent that should have received it, if there is one.
     pub receiver: Option<AgentId>,
     /// The packet's number.
-    pub packet: u64,
+    pub packet: PacketId,
     /// Bytes on the link.
     pub size: u32,
 }

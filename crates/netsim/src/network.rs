@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub(crate) use controller::ControllerSlot;
 pub use controller::{ControlledPacket, Controller, Shim};
 pub use counters::{Count, LinkStats, QueueSnapshot};
-pub use egress::{Egress, MediumId, NextHop, StationId};
+pub use egress::{Egress, NextHop, StationId};
 pub(crate) use host::Host;
 pub use host::{HostConfig, HostStats};
 pub(crate) use link::{
@@ -28,7 +28,7 @@ pub(crate) use routing::{Other, Route, Spreading};
 
 use whimbrel_units::Instant;
 
-use crate::{LinkId, NodeId};
+use crate::{LinkId, MediumId, NodeId};
 
 /// Nodes, egresses and routes.
 pub(crate) struct Network {

@@ -27,6 +27,7 @@ use core::fmt;
 
 use whimbrel_units::Instant;
 
+use crate::packets::PacketSlot;
 use crate::random::RandomStream;
 use crate::{Count, Ecn, FlowId, NodeId, QueueLimit};
 
@@ -42,13 +43,13 @@ pub struct QueuedPacket {
     /// Time of entry into the queue.
     pub arrival: Instant,
     /// The packet's slot in the packet store.
-    pub(crate) slot: u32,
+    pub(crate) slot: PacketSlot,
 }
 
 impl QueuedPacket {
     /// A packet outside a simulator, for tests and measurements of a discipline.
     pub fn new(arrival: Instant, size: u32, ecn: Ecn, flow: FlowKey) -> Self {
-        Self { size, ecn, flow, arrival, slot: u32::MAX }
+        Self { size, ecn, flow, arrival, slot: PacketSlot::NONE }
     }
 
     /// Marks the packet, if its transport understands marks. Returns whether the packet carries one now.

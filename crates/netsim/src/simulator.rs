@@ -29,9 +29,9 @@ use crate::capture::Capture;
 use crate::events::{Agenda, Timeline};
 use crate::loss::LossRecord;
 use crate::network::{LinkStats, Loopback, Network, QueueSnapshot};
-use crate::packets::PacketStore;
+use crate::packets::{PacketSlot, PacketStore};
 use crate::random::RandomStreams;
-use crate::{Agent, AgentId, Delivered, LinkId, NodeId};
+use crate::{Agent, AgentId, Delivered, LinkId, NodeId, PacketId};
 
 /// A network of nodes, links and agents, and its clock.
 ///
@@ -50,7 +50,7 @@ pub struct Simulator<A: Agent> {
     packets: PacketStore<A::Payload>,
     agenda: Agenda<Command<A>>,
     /// Slots and nodes of the packets that wait for the decision of a routing agent, by number.
-    unrouted: BTreeMap<u64, (u32, NodeId)>,
+    unrouted: BTreeMap<PacketId, (PacketSlot, NodeId)>,
     streams: RandomStreams,
     loss_log: Option<Vec<LossRecord>>,
     capture: Option<Box<Capture<A::Payload>>>,
@@ -84,7 +84,7 @@ impl<A: Agent> Simulator<A> {
 
     /// An agent to be changed; it is drained before the next event.
     pub fn agent_mut(&mut self, id: AgentId) -> &mut A {
-        self.agents.touch(id.0);
+        self.agents.touch(id);
         &mut self.agents.slots[id.index()].agent
     }
 

@@ -4,7 +4,8 @@ use allocation_counter::measure;
 use whimbrel_netsim::medium::{ArpConfig, InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
 use whimbrel_netsim::queue::Discipline;
 use whimbrel_netsim::{
-    Agent, Ecn, FlowId, HostConfig, LinkConfig, NodeId, Packet, QueueLimit, SimulationConfig, Simulator,
+    Agent, Ecn, FlowId, HostConfig, LinkConfig, NodeId, Packet, PacketId, QueueLimit, SimulationConfig,
+    Simulator,
 };
 use whimbrel_units::{DataRate, Duration, Instant};
 use whimbrel_wifi::MacAddress;
@@ -35,7 +36,7 @@ impl Agent for Constant {
         let destination = self.to.filter(|_| self.next <= now)?;
         self.next += self.interval;
         let (flow, source, ecn) = (self.flow, NodeId::default(), Ecn::NotEct);
-        Some(Packet { id: 0, flow, source, destination, size: 500, ecn, payload: () })
+        Some(Packet { id: PacketId(0), flow, source, destination, size: 500, ecn, payload: () })
     }
     fn poll_timeout(&self) -> Option<Instant> {
         self.to.map(|_| self.next)

@@ -1,6 +1,6 @@
 //! Scenarios without transports: what an emulator reads.
 
-use whimbrel_netsim::{Ecn, FlowId, NodeId, Packet, Port};
+use whimbrel_netsim::{Ecn, FlowId, NodeId, Packet, PacketId, Port};
 use whimbrel_units::Instant;
 
 use super::*;
@@ -38,7 +38,7 @@ fn a_network_is_built_without_transports_and_carries_packets_of_any_kind() {
     assert_eq!((nodes.len(), links.len(), simulator.link_name(links[0])), (2, 2, "here>there"));
     let [here, there] = [0, 1].map(|node| simulator.add_agent(nodes[node], FlowId(0), Port::default()));
     let packet = |payload| Packet {
-        id: 0,
+        id: PacketId(0),
         flow: FlowId(0),
         source: NodeId::default(),
         destination: nodes[1],

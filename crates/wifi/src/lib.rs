@@ -24,6 +24,7 @@ extern crate std;
 pub mod dcf;
 pub mod deadlines;
 pub mod frame;
+mod id;
 pub mod infrastructure;
 pub mod medium;
 pub mod mobility;
@@ -36,6 +37,7 @@ pub mod site;
 
 pub use dcf::{Dcf, MacConfig, MacRules};
 pub use frame::{Addressing, Frame, FrameKind, MacAddress};
+pub use id::{PacketId, StationIndex};
 pub use phy::{Phy, Preamble, Rate, RateSet};
 pub use random::{Random, SplitMix64};
 pub use rate_control::RateControl;

@@ -25,6 +25,8 @@ use core::fmt;
 
 use whimbrel_units::Instant;
 
+use crate::PacketId;
+
 pub(crate) use buffer::PacketBuffer;
 pub use buffer::{BufferConfig, DiscardCause};
 
@@ -62,7 +64,7 @@ pub struct Transmit<M> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnroutedPacket {
     /// The host's number of the packet.
-    pub packet: u64,
+    pub packet: PacketId,
     /// The node that sent the packet.
     pub source: Address,
     /// The node that the packet is for.
@@ -102,12 +104,12 @@ pub enum RouteEvent {
     /// A packet that waited is to be forwarded by the present route.
     Forward {
         /// The packet's number.
-        packet: u64,
+        packet: PacketId,
     },
     /// A packet that waited is given up.
     Discard {
         /// The packet's number.
-        packet: u64,
+        packet: PacketId,
         /// The cause.
         cause: DiscardCause,
     },

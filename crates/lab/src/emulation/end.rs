@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
+use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet, PacketId};
 use whimbrel_units::Instant;
 
 use super::ip::{self, IpPacket};
@@ -115,7 +115,7 @@ impl EmulatedEnd {
         (packet.flow, packet.number, packet.data) = (flow as u32, measured.sent, header.data);
         measured.sent += 1;
         self.outgoing.push_back(Packet {
-            id: 0,
+            id: PacketId(0),
             // Queue disciplines distinguish the programs' flows.
             flow: FlowId(header.flow),
             source: NodeId::default(),

@@ -3,7 +3,7 @@
 use whimbrel_netsim::medium::Observation;
 use whimbrel_netsim::random::RandomStream;
 use whimbrel_netsim::{
-    AdHocRouter, Ecn, FlowId, LossCause, NodeId, Packet, PassingPacket, RoutingRequest, StationId,
+    AdHocRouter, Ecn, FlowId, LossCause, NodeId, Packet, PacketId, PassingPacket, RoutingRequest, StationId,
     UnroutedPacket,
 };
 use whimbrel_units::Instant;
@@ -158,7 +158,7 @@ impl FlowEnd for Router {
         };
         self.meter.on_sent(size);
         Some(Packet {
-            id: 0,
+            id: PacketId(0),
             flow: FlowId::ROUTING,
             source: self.node,
             destination,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use whimbrel_control::capacity::{AdHocProbe, ProbeArrival};
-use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
+use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet, PacketId};
 use whimbrel_scenario::ScenarioError;
 use whimbrel_units::{DataRate, Instant};
 
@@ -128,7 +128,7 @@ impl FlowEnd for UdpSource {
         self.meter.log_sent(|| PacketInfo { sequence: tag, tag, sent: now, size });
         let content = UdpContent { tag, length: emission.size }.into();
         Some(Packet {
-            id: 0,
+            id: PacketId(0),
             flow: self.flow,
             source: NodeId::default(),
             destination: self.peer,

@@ -6,7 +6,7 @@ use whimbrel_wifi::routing::{
 };
 
 use crate::medium::Observation;
-use crate::{FlowId, NextHop, NodeId, PassingPacket, RoutingRequest, StationId, UnroutedPacket};
+use crate::{FlowId, NextHop, NodeId, PacketId, PassingPacket, RoutingRequest, StationId, UnroutedPacket};
 
 /// Runs a [`RoutingAgent`] at a node over a station of the node. The addresses of the protocol are the positions of the
 /// nodes in the order of addition.
@@ -20,7 +20,7 @@ pub struct AdHocRouter<R> {
     protocol: R,
     station: StationId,
     /// The packet that was lost last: the MAC's report on it, which follows, is of the same failure.
-    failed: Option<u64>,
+    failed: Option<PacketId>,
 }
 
 impl<R: RoutingAgent> AdHocRouter<R> {

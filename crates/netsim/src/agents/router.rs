@@ -1,7 +1,7 @@
 //! Routing protocols: agents that keep the routes of their node.
 
 use crate::queue::FlowKey;
-use crate::{NextHop, NodeId, StationId};
+use crate::{NextHop, NodeId, PacketId, StationId};
 
 /// A change of routes that an agent requests for its own node, or its decision on a packet that it was offered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,12 +21,12 @@ pub enum RoutingRequest {
     /// Forwards a packet that waits for a route.
     Forward {
         /// The packet's number.
-        packet: u64,
+        packet: PacketId,
     },
     /// Gives up a packet that waits for a route.
     Discard {
         /// The packet's number.
-        packet: u64,
+        packet: PacketId,
     },
     /// Takes the packets for a neighbour out of the queue of a station of the agent's node.
     Flush {
@@ -44,7 +44,7 @@ pub enum RoutingRequest {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnroutedPacket {
     /// The packet's number.
-    pub packet: u64,
+    pub packet: PacketId,
     /// Sender, destination and flow.
     pub flow: FlowKey,
     /// Bytes of the packet.

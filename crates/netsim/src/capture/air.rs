@@ -9,6 +9,7 @@ use whimbrel_wifi::{Frame, FrameKind, MacAddress};
 
 use super::PcapngWriter;
 use crate::MediumId;
+use crate::packets::PacketSlot;
 
 /// IEEE 802.11 behind a radiotap header.
 const LINKTYPE_IEEE802_11_RADIOTAP: u16 = 127;
@@ -29,7 +30,7 @@ pub(crate) struct OnAir {
     /// The channel, from 1 to 13.
     pub(crate) channel: u8,
     /// The packet in it. A packet that was delivered and is repeated, as its acknowledgement was lost, has left the store.
-    pub(crate) slot: Option<u32>,
+    pub(crate) slot: Option<PacketSlot>,
     /// Body of a management frame.
     pub(crate) message: Option<Vec<u8>>,
 }

@@ -8,7 +8,7 @@ use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::CapturePoint;
 use crate::{
-    Agent, Command, DownPolicy, Ecn, FlowId, Impairment, LinkConfig, LinkId, NodeId, Packet,
+    Agent, Command, DownPolicy, Ecn, FlowId, Impairment, LinkConfig, LinkId, NodeId, Packet, PacketId,
     SimulationConfig, Simulator,
 };
 
@@ -29,7 +29,7 @@ impl Agent for Source {
         self.sent += 1;
         let (flow, payload) = (FlowId(0), self.sent as u8);
         Some(Packet {
-            id: 0,
+            id: PacketId(0),
             flow,
             source: self.to,
             destination: self.to,

@@ -9,25 +9,27 @@ mod calendar;
 
 use whimbrel_units::Instant;
 
+use crate::packets::{ControllerId, HostId};
+use crate::{AgentId, LinkId, MediumId};
 use calendar::{Calendar, NO_EVENT};
 
 /// The event of a source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// The first packet of this link reaches the link's end.
-    Arrival(u32),
+    Arrival(LinkId),
     /// The first packet delayed at this link's end goes on.
-    Release(u32),
+    Release(LinkId),
     /// The transmitter of this link is free for a packet that waits in its discipline.
-    Service(u32),
+    Service(LinkId),
     /// This medium has a timeout.
-    Medium(u32),
+    Medium(MediumId),
     /// This controller has a timeout.
-    Controller(u32),
+    Controller(ControllerId),
     /// This host has processed the first packet of its send queue.
-    Host(u32),
+    Host(HostId),
     /// This agent wants to be woken.
-    Timer(u32),
+    Timer(AgentId),
     /// The first packet that an agent sent to its own node is there.
     Local,
     /// The first scheduled command is due.

@@ -1,17 +1,6 @@
 //! Egress of a node: a link, or a station on a shared medium.
 
-use crate::{LinkId, NodeId};
-
-/// A shared medium, numbered in the order of addition.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct MediumId(pub(crate) u32);
-
-impl MediumId {
-    /// The position in the order of addition, from 0.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+use crate::{LinkId, MediumId, NodeId};
 
 /// A node's interface on a shared medium.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use whimbrel_units::{Duration, Instant};
 
 use super::{Count, QueueLimit};
+use crate::NodeId;
 use crate::events::EventSource;
+use crate::packets::PacketSlot;
 
 /// Cost of sending at a host, and its send queue in front of the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,15 +35,14 @@ pub struct HostStats {
 struct Waiting {
     done: Instant,
     insertion: u64,
-    slot: u32,
+    slot: PacketSlot,
     size: u32,
 }
 
 /// A host with a limited processor.
 pub(crate) struct Host {
     config: HostConfig,
-    /// The node's number.
-    pub(crate) node: u32,
+    pub(crate) node: NodeId,
     pub(crate) source: EventSource,
     waiting: VecDeque<Waiting>,
     backlog: Count,
@@ -51,7 +52,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn new(config: HostConfig, node: u32, source: EventSource) -> Self {
+    pub(crate) fn new(config: HostConfig, node: NodeId, source: EventSource) -> Self {
         Self {
             config,
             node,
@@ -65,7 +66,7 @@ impl Host {
 
     /// Accepts a packet, or returns `false` if the send queue is full. As in a drop-tail link, a packet that is longer than a limit in
     /// bytes is accepted into an empty queue.
-    pub(crate) fn offer(&mut self, now: Instant, slot: u32, size: u32, insertion: u64) -> bool {
+    pub(crate) fn offer(&mut self, now: Instant, slot: PacketSlot, size: u32, insertion: u64) -> bool {
         let is_full = match self.config.queue {
             QueueLimit::Packets(packets) => self.backlog.packets >= u64::from(packets),
             QueueLimit::Bytes(bytes) => self.backlog.bytes + u64::from(size) > bytes,
@@ -91,7 +92,7 @@ impl Host {
     }
 
     /// Takes the packet that has been processed.
-    pub(crate) fn take_first(&mut self) -> Option<u32> {
+    pub(crate) fn take_first(&mut self) -> Option<PacketSlot> {
         let first = self.waiting.pop_front()?;
         self.backlog.packets -= 1;
         self.backlog.bytes -= u64::from(first.size);

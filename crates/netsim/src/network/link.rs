@@ -30,6 +30,7 @@ use whimbrel_units::{Duration, Instant};
 use crate::events::EventSource;
 use crate::impairment::LossProcess;
 use crate::network::{Count, LinkStats, QueueSnapshot};
+use crate::packets::PacketSlot;
 use transmitter::Transmitter;
 use whimbrel_units::Ecn;
 
@@ -39,7 +40,7 @@ pub(crate) struct InTransit {
     pub(crate) departure: Instant,
     pub(crate) arrival: Instant,
     pub(crate) insertion: u64,
-    pub(crate) slot: u32,
+    pub(crate) slot: PacketSlot,
     size: u32,
 }
 
@@ -157,7 +158,7 @@ impl Link {
     pub(crate) fn offer(
         &mut self,
         now: Instant,
-        slot: u32,
+        slot: PacketSlot,
         size: u32,
         ecn: &mut Ecn,
         insertion: u64,
@@ -177,7 +178,7 @@ impl Link {
     /// Plans the transmission of a packet behind those accepted before. Returns whether it is the first to arrive.
     // Left to itself, the compiler calls it for each hop, with a twentieth more instructions.
     #[inline(always)]
-    pub(crate) fn accept(&mut self, now: Instant, slot: u32, size: u32, insertion: u64) -> bool {
+    pub(crate) fn accept(&mut self, now: Instant, slot: PacketSlot, size: u32, insertion: u64) -> bool {
         // Packets leave in order, so this one starts when the last one has left: all times are known now, and the
         // transmitter needs no event. `replan` makes them again when something changes.
         let departure = if self.is_held() {

@@ -1,58 +1,14 @@
-//! Packets, and the identifiers of nodes, links, agents and flows.
+//! Packets.
 
 use whimbrel_units::Ecn;
 
-/// A node, numbered in the order of addition.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
-pub struct NodeId(pub(crate) u32);
-
-/// A simplex link, numbered in the order of addition.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct LinkId(pub(crate) u32);
-
-/// An agent, numbered in the order of addition.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct AgentId(pub(crate) u32);
-
-/// A flow, numbered by the builder of the network. A packet reaches the agent that was added with this
-/// flow at its destination node.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
-pub struct FlowId(pub u32);
-
-impl FlowId {
-    /// The flow of the messages of routing agents. Such a packet is not routed: the sender's station sends it to the
-    /// destination as a neighbour, or to all neighbours.
-    pub const ROUTING: Self = Self(u32::MAX);
-}
-
-impl NodeId {
-    /// The destination of a packet for all neighbours: each egress of the sender's node sends it, every node that
-    /// receives it hands it to its agent for the flow, and no node forwards it.
-    pub const BROADCAST: Self = Self(u32::MAX);
-
-    /// The position in the order of addition, from 0.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-impl LinkId {
-    /// The position in the order of addition, from 0.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-impl AgentId {
-    /// The position in the order of addition, from 0.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+use crate::{FlowId, NodeId, PacketId};
 
 /// A packet as an agent sends and receives it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packet<P> {
     /// Unique in the run, counting injected packets from 0. The simulator fills it in.
-    pub id: u64,
+    pub id: PacketId,
     /// With `destination`, names the receiving agent.
     pub flow: FlowId,
     /// The sender's node. The simulator fills it in.
@@ -70,7 +26,7 @@ pub struct Packet<P> {
 /// A packet that has arrived, still where the network stores packets: an agent that only reads it need not move it.
 #[derive(Debug)]
 pub struct StoredPacket<'a, P> {
-    pub(crate) id: u64,
+    pub(crate) id: PacketId,
     pub(crate) flow: FlowId,
     pub(crate) source: NodeId,
     pub(crate) destination: NodeId,

@@ -6,18 +6,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::{AgentId, Ecn, FlowId, LinkId, NodeId, Packet, StoredPacket};
+use super::PacketSlot;
+use crate::{AgentId, Ecn, FlowId, LinkId, NodeId, Packet, PacketId, StoredPacket};
 
 /// The fields of a packet that each hop reads.
 #[derive(Clone, Copy)]
 pub(crate) struct Header {
-    pub(crate) id: u64,
+    pub(crate) id: PacketId,
     pub(crate) flow: FlowId,
     pub(crate) source: NodeId,
     pub(crate) destination: NodeId,
     pub(crate) size: u32,
-    /// The receiving agent; [`Header::NO_AGENT`] if there was none when the packet was sent.
-    pub(crate) receiver: u32,
+    /// The receiving agent; [`AgentId::NONE`] if there was none when the packet was sent.
+    pub(crate) receiver: AgentId,
     pub(crate) ecn: Ecn,
     /// `true` if a link has damaged the content; the simulator holds which one.
     pub(crate) damaged: bool,
@@ -26,21 +27,19 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    pub(crate) const NO_AGENT: u32 = u32::MAX;
-
     pub(crate) fn receiver(&self) -> Option<AgentId> {
-        (self.receiver != Self::NO_AGENT).then_some(AgentId(self.receiver))
+        (self.receiver != AgentId::NONE).then_some(self.receiver)
     }
 }
 
 pub(crate) struct PacketStore<P> {
     headers: Vec<Header>,
     payloads: Vec<Option<P>>,
-    free: Vec<u32>,
+    free: Vec<PacketSlot>,
     /// Packets that agents have handed to the network.
     injected: u64,
     /// The links that damaged packets in the network, by the packets' slots.
-    damaged: BTreeMap<u32, LinkId>,
+    damaged: BTreeMap<PacketSlot, LinkId>,
 }
 
 impl<P> PacketStore<P> {
@@ -66,21 +65,21 @@ impl<P> PacketStore<P> {
 
     /// The number of the next packet.
     #[inline]
-    pub(crate) fn next_id(&mut self) -> u64 {
+    pub(crate) fn next_id(&mut self) -> PacketId {
         self.injected += 1;
-        self.injected - 1
+        PacketId(self.injected - 1)
     }
 
     /// A packet goes on with content that a link has damaged; the first link that damaged it counts.
     #[cold]
-    pub(crate) fn damage(&mut self, slot: u32, link: LinkId) {
-        let header = &mut self.headers[slot as usize];
+    pub(crate) fn damage(&mut self, slot: PacketSlot, link: LinkId) {
+        let header = &mut self.headers[slot.index()];
         header.damaged = true;
         self.damaged.entry(slot).or_insert(link);
     }
 
     /// Forgets the damage of a packet that leaves the network, and returns the link that did it.
-    pub(crate) fn take_damage(&mut self, slot: u32) -> Option<LinkId> {
+    pub(crate) fn take_damage(&mut self, slot: PacketSlot) -> Option<LinkId> {
         self.damaged.remove(&slot)
     }
 
@@ -91,13 +90,14 @@ impl<P> PacketStore<P> {
     }
 
     #[inline]
-    pub(crate) fn insert(&mut self, header: Header, payload: P) -> u32 {
+    pub(crate) fn insert(&mut self, header: Header, payload: P) -> PacketSlot {
         if let Some(slot) = self.free.pop() {
-            self.headers[slot as usize] = header;
-            self.payloads[slot as usize] = Some(payload);
+            self.headers[slot.index()] = header;
+            self.payloads[slot.index()] = Some(payload);
             slot
         } else {
             let slot = u32::try_from(self.headers.len()).expect("fewer than 2^32 packets in the network");
+            let slot = PacketSlot(slot);
             self.headers.push(header);
             self.payloads.push(Some(payload));
             slot
@@ -105,26 +105,26 @@ impl<P> PacketStore<P> {
     }
 
     #[inline]
-    pub(crate) fn header(&self, slot: u32) -> &Header {
-        &self.headers[slot as usize]
+    pub(crate) fn header(&self, slot: PacketSlot) -> &Header {
+        &self.headers[slot.index()]
     }
 
     #[inline]
-    pub(crate) fn header_mut(&mut self, slot: u32) -> &mut Header {
-        &mut self.headers[slot as usize]
+    pub(crate) fn header_mut(&mut self, slot: PacketSlot) -> &mut Header {
+        &mut self.headers[slot.index()]
     }
 
     pub(crate) fn headers_mut(&mut self) -> &mut [Header] {
         &mut self.headers
     }
 
-    pub(crate) fn payload_mut(&mut self, slot: u32) -> &mut P {
-        self.payloads[slot as usize].as_mut().expect("a slot in use holds a payload")
+    pub(crate) fn payload_mut(&mut self, slot: PacketSlot) -> &mut P {
+        self.payloads[slot.index()].as_mut().expect("a slot in use holds a payload")
     }
 
     /// Takes the packet out and frees its slot.
     #[inline]
-    pub(crate) fn remove(&mut self, slot: u32) -> Packet<P> {
+    pub(crate) fn remove(&mut self, slot: PacketSlot) -> Packet<P> {
         let packet = self.lend(slot);
         self.free.push(slot);
         packet
@@ -132,41 +132,41 @@ impl<P> PacketStore<P> {
 
     /// The packet where it is. [`PacketStore::release`] frees its slot.
     #[inline]
-    pub(crate) fn stored(&mut self, slot: u32) -> StoredPacket<'_, P> {
-        let Header { id, flow, source, destination, size, ecn, .. } = self.headers[slot as usize];
-        let payload = &mut self.payloads[slot as usize];
+    pub(crate) fn stored(&mut self, slot: PacketSlot) -> StoredPacket<'_, P> {
+        let Header { id, flow, source, destination, size, ecn, .. } = self.headers[slot.index()];
+        let payload = &mut self.payloads[slot.index()];
         StoredPacket { id, flow, source, destination, size, ecn, payload }
     }
 
     /// Frees a slot. What the agent has left of the packet is dropped when the slot is used again: to overwrite it with
     /// `None` here costs as much as to store a packet.
     #[inline]
-    pub(crate) fn release(&mut self, slot: u32) {
+    pub(crate) fn release(&mut self, slot: PacketSlot) {
         self.free.push(slot);
     }
 
     /// Takes the packet out but keeps its slot, to be filled again by [`PacketStore::give_back`].
     #[inline]
-    pub(crate) fn lend(&mut self, slot: u32) -> Packet<P> {
-        let payload = self.payloads[slot as usize].take().expect("a slot in use holds a payload");
-        let Header { id, flow, source, destination, size, ecn, .. } = self.headers[slot as usize];
+    pub(crate) fn lend(&mut self, slot: PacketSlot) -> Packet<P> {
+        let payload = self.payloads[slot.index()].take().expect("a slot in use holds a payload");
+        let Header { id, flow, source, destination, size, ecn, .. } = self.headers[slot.index()];
         Packet { id, flow, source, destination, size, ecn, payload }
     }
 
     /// Stores a copy of a packet, under the same number.
-    pub(crate) fn copy(&mut self, slot: u32) -> u32
+    pub(crate) fn copy(&mut self, slot: PacketSlot) -> PacketSlot
     where
         P: Clone,
     {
         let payload = self.payload_mut(slot).clone();
-        let copy = self.insert(self.headers[slot as usize], payload);
+        let copy = self.insert(self.headers[slot.index()], payload);
         if let Some(&link) = self.damaged.get(&slot) {
             self.damaged.insert(copy, link);
         }
         copy
     }
 
-    pub(crate) fn give_back(&mut self, slot: u32, packet: Packet<P>) {
-        self.payloads[slot as usize] = Some(packet.payload);
+    pub(crate) fn give_back(&mut self, slot: PacketSlot, packet: Packet<P>) {
+        self.payloads[slot.index()] = Some(packet.payload);
     }
 }

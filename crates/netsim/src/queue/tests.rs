@@ -5,7 +5,7 @@ use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::{DropTail, Drops, FlowKey, QueueDiscipline, QueuedPacket};
 use crate::{
-    Agent, Command, DownPolicy, Ecn, FlowId, LinkConfig, LossCause, NodeId, Packet, QueueLimit,
+    Agent, Command, DownPolicy, Ecn, FlowId, LinkConfig, LossCause, NodeId, Packet, PacketId, QueueLimit,
     SimulationConfig, Simulator,
 };
 
@@ -46,7 +46,7 @@ impl Agent for Script {
         let (_, size) = self.sends.pop_front()?;
         self.sent += 1;
         Some(Packet {
-            id: 0,
+            id: PacketId(0),
             flow: FlowId(1),
             source: NodeId::default(),
             destination: self.to,

@@ -64,7 +64,7 @@ impl<A: Agent> Simulator<A> {
     /// range, if there are two of NetEm, a delay variation and recorded delays, or if marking from a number of packets on is wanted of a discipline other than drop-tail.
     pub fn add_link(&mut self, from: NodeId, to: NodeId, config: LinkConfig) -> LinkId {
         let id = LinkId(self.network.links.len() as u32);
-        let source = self.timeline.queue.add_source(Event::Arrival(id.0));
+        let source = self.timeline.queue.add_source(Event::Arrival(id));
         let name = self.network.name_link(from, to);
         self.network.link_ends.push(LinkEnds { name, from, to, routable: true, impairments_set: 0 });
         let (impairment, damaged, netem) = (config.impairment.clone(), config.damaged, config.netem);
@@ -123,7 +123,7 @@ impl<A: Agent> Simulator<A> {
     /// # Panics
     /// If the node has an agent for this flow.
     pub fn add_agent(&mut self, node: NodeId, flow: FlowId, agent: A) -> AgentId {
-        let source = self.timeline.queue.add_source(Event::Timer(self.agents.next_id().0));
+        let source = self.timeline.queue.add_source(Event::Timer(self.agents.next_id()));
         match self.agents.add(node, flow, agent, source) {
             Some(id) => id,
             None => panic!("node `{}` has two agents for flow {}", self.node_name(node), flow.0),
@@ -176,7 +176,7 @@ impl<A: Agent> Simulator<A> {
     pub fn set_queue(&mut self, link: LinkId, queue: Box<dyn QueueDiscipline>) {
         let present = self.queue_snapshot(link);
         assert!(present.queued.packets == 0, "link `{}` has packets", self.link_name(link));
-        let source = self.timeline.queue.add_source(Event::Service(link.0));
+        let source = self.timeline.queue.add_source(Event::Service(link));
         self.network.links[link.index()].set_managed(ManagedQueue::new(queue, source));
     }
 
@@ -197,7 +197,7 @@ impl<A: Agent> Simulator<A> {
     }
 
     fn set_delays(&mut self, link: LinkId, delays: Delays) {
-        let source = self.timeline.queue.add_source(Event::Release(link.0));
+        let source = self.timeline.queue.add_source(Event::Release(link));
         self.network.links[link.index()].delay_stage = Some(Box::new(DelayStage::new(delays, source)));
     }
 

@@ -6,6 +6,7 @@ use super::Simulator;
 use crate::capture::{Capture, CaptureFormat, CapturePoint, OnAir};
 use crate::medium::WifiMedium;
 use crate::network::Verdict;
+use crate::packets::PacketSlot;
 use crate::queue::DropReason;
 use crate::{Agent, LinkId, MediumId};
 
@@ -63,7 +64,7 @@ impl<A: Agent> Simulator<A> {
     }
 
     #[cold]
-    pub(super) fn capture_ingress(&mut self, link: LinkId, slot: u32, verdict: Verdict) {
+    pub(super) fn capture_ingress(&mut self, link: LinkId, slot: PacketSlot, verdict: Verdict) {
         let comment = match verdict {
             Verdict::Queued | Verdict::QueuedFirst | Verdict::Managed => None,
             Verdict::Overflow => Some("dropped: queue overflow"),
@@ -74,7 +75,7 @@ impl<A: Agent> Simulator<A> {
 
     /// As [`capture_ingress`](Self::capture_ingress), of a packet that the link's discipline has queued or dropped.
     #[cold]
-    pub(super) fn capture_managed(&mut self, link: LinkId, slot: u32, dropped: Option<DropReason>) {
+    pub(super) fn capture_managed(&mut self, link: LinkId, slot: PacketSlot, dropped: Option<DropReason>) {
         let comment = dropped.map(|reason| match reason {
             DropReason::Overflow => "dropped: queue overflow",
             DropReason::Early => "dropped: active queue management",
@@ -83,12 +84,12 @@ impl<A: Agent> Simulator<A> {
     }
 
     #[cold]
-    pub(super) fn capture_egress(&mut self, link: LinkId, slot: u32) {
+    pub(super) fn capture_egress(&mut self, link: LinkId, slot: PacketSlot) {
         let comment = self.packets.header(slot).damaged.then_some("damaged on the way");
         self.capture_packet(link, CapturePoint::Egress, slot, comment);
     }
 
-    fn capture_packet(&mut self, link: LinkId, point: CapturePoint, slot: u32, comment: Option<&str>) {
+    fn capture_packet(&mut self, link: LinkId, point: CapturePoint, slot: PacketSlot, comment: Option<&str>) {
         let Some(capture) = &mut self.capture else { return };
         if capture.watches(link, point) {
             let packet = self.packets.lend(slot);

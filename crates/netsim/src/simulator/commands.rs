@@ -181,7 +181,7 @@ impl<A: Agent> Simulator<A> {
             }
             Command::Agent { agent, call } => {
                 call(&mut self.agents.slots[agent.index()].agent, self.timeline.now);
-                self.agents.touch(agent.0);
+                self.agents.touch(agent);
             }
             Command::Call(call) => call(self),
         }

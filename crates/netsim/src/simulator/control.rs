@@ -3,8 +3,9 @@
 use super::Simulator;
 use crate::events::Event;
 use crate::network::ControllerSlot;
+use crate::packets::{ControllerId, PacketSlot};
 use crate::queue::{DropTail, FlowKey, QueuedPacket};
-use crate::{Agent, ControlledPacket, Controller, Count, Egress};
+use crate::{Agent, ControlledPacket, Controller, Count, Egress, LinkId};
 
 impl<A: Agent> Simulator<A> {
     /// Gives an egress a controller, which sees all its packets from now on. A link that is drop-tail then holds its
@@ -13,7 +14,7 @@ impl<A: Agent> Simulator<A> {
     /// # Panics
     /// If packets are at a link that is drop-tail.
     pub fn set_controller(&mut self, egress: Egress, controller: Box<dyn Controller>) {
-        let number = self.network.controllers.len() as u32;
+        let number = ControllerId(self.network.controllers.len() as u32);
         match egress {
             Egress::Link(link) => {
                 if self.network.links[link.index()].managed.is_none() {
@@ -32,24 +33,24 @@ impl<A: Agent> Simulator<A> {
     }
 
     /// A packet as a queue discipline sees it.
-    pub(super) fn queued(&self, packet: u32) -> QueuedPacket {
+    pub(super) fn queued(&self, packet: PacketSlot) -> QueuedPacket {
         let header = self.packets.header(packet);
         let flow = FlowKey { source: header.source, destination: header.destination, flow: header.flow };
         QueuedPacket { size: header.size, ecn: header.ecn, flow, arrival: self.timeline.now, slot: packet }
     }
 
     /// The number of the controller of a link.
-    pub(super) fn link_controller(&self, link_index: u32) -> Option<u32> {
-        self.network.links[link_index as usize].managed.as_ref()?.controller
+    pub(super) fn link_controller(&self, id: LinkId) -> Option<ControllerId> {
+        self.network.links[id.index()].managed.as_ref()?.controller
     }
 
-    pub(super) fn control_arrival(&mut self, number: u32, packet: u32) {
+    pub(super) fn control_arrival(&mut self, number: ControllerId, packet: PacketSlot) {
         self.control(number, packet, |controller, now, packet, backlog| {
             controller.handle_arrival(now, packet, backlog);
         });
     }
 
-    pub(super) fn control_departure(&mut self, number: u32, packet: u32) {
+    pub(super) fn control_departure(&mut self, number: ControllerId, packet: PacketSlot) {
         self.control(number, packet, |controller, now, packet, backlog| {
             controller.handle_departure(now, packet, backlog);
         });
@@ -57,29 +58,29 @@ impl<A: Agent> Simulator<A> {
 
     fn control(
         &mut self,
-        number: u32,
-        packet: u32,
+        number: ControllerId,
+        packet: PacketSlot,
         call: impl FnOnce(&mut dyn Controller, whimbrel_units::Instant, &mut ControlledPacket<'_>, Count),
     ) {
         let QueuedPacket { size, flow, .. } = self.queued(packet);
-        let backlog = self.waiting(self.network.controllers[number as usize].egress);
+        let backlog = self.waiting(self.network.controllers[number.index()].egress);
         let shim = A::shim(self.packets.payload_mut(packet));
-        let slot = &mut self.network.controllers[number as usize];
+        let slot = &mut self.network.controllers[number.index()];
         call(&mut *slot.controller, self.timeline.now, &mut ControlledPacket { size, flow, shim }, backlog);
         self.expect_control(number);
     }
 
-    pub(super) fn handle_control(&mut self, number: u32) {
-        let backlog = self.waiting(self.network.controllers[number as usize].egress);
-        let slot = &mut self.network.controllers[number as usize];
+    pub(super) fn handle_control(&mut self, number: ControllerId) {
+        let backlog = self.waiting(self.network.controllers[number.index()].egress);
+        let slot = &mut self.network.controllers[number.index()];
         slot.expected = None;
         slot.controller.handle_timeout(self.timeline.now, backlog);
         self.expect_control(number);
     }
 
     /// Makes the controller's timeout an event.
-    pub(super) fn expect_control(&mut self, number: u32) {
-        let slot = &mut self.network.controllers[number as usize];
+    pub(super) fn expect_control(&mut self, number: ControllerId) {
+        let slot = &mut self.network.controllers[number.index()];
         let next = slot.controller.poll_timeout().map(|at| at.max(self.timeline.now));
         if next != slot.expected {
             slot.expected = next;

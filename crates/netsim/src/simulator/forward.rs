@@ -5,13 +5,12 @@
 use whimbrel_units::Instant;
 
 use super::Simulator;
-use crate::agents::NO_HOST;
 use crate::loss::LossRecord;
 use crate::medium::Observation;
 use crate::network::{MediumEffect, Route, Verdict};
-use crate::packets::Header;
+use crate::packets::{Header, HostId, PacketSlot};
 use crate::queue::DropReason;
-use crate::{Agent, LinkId, LossCause, MediumId, NodeId, Packet, StationId};
+use crate::{Agent, AgentId, LinkId, LossCause, MediumId, NodeId, Packet, StationId};
 
 /// Wake-ups of an agent at one time without moving its deadline, or packets sent without a pause, that are taken for a
 /// livelock.
@@ -22,21 +21,21 @@ pub(super) const STALL_LIMIT: u32 = 1_000_000;
 pub(super) enum Next {
     Nothing,
     /// It goes on from a node.
-    Forward(NodeId, u32),
+    Forward(NodeId, PacketSlot),
     /// It has come to a node.
-    Arrive(NodeId, u32),
+    Arrive(NodeId, PacketSlot),
     /// It goes to the agent it was sent to.
-    Deliver(u32),
+    Deliver(PacketSlot),
     /// It goes to a link.
-    Offer(u32, u32),
+    Offer(LinkId, PacketSlot),
     /// It goes to a station, for a neighbour or for all of them.
-    OfferToStation(StationId, u32, Option<NodeId>),
+    OfferToStation(StationId, PacketSlot, Option<NodeId>),
     /// It goes to all neighbours of a node, or has come to one.
-    Broadcast(NodeId, u32),
+    Broadcast(NodeId, PacketSlot),
     /// It is lost.
-    Lose(u32, LossCause),
+    Lose(PacketSlot, LossCause),
     /// It is neither delivered nor lost.
-    Discard(u32),
+    Discard(PacketSlot),
     /// A station has observed something.
     Observe(StationId, Observation),
 }
@@ -46,7 +45,7 @@ impl<A: Agent> Simulator<A> {
     pub(super) fn dispatch(&mut self, next: Next) {
         match next {
             Next::Nothing => {}
-            Next::Forward(node, packet) => self.forward(node.0, packet),
+            Next::Forward(node, packet) => self.forward(node, packet),
             Next::Arrive(node, packet) => self.arrive(node, packet),
             Next::Deliver(packet) => self.deliver(packet),
             Next::Offer(link, packet) => self.offer(link, packet),
@@ -59,15 +58,15 @@ impl<A: Agent> Simulator<A> {
     }
 
     /// Takes a packet from an agent.
-    fn inject(&mut self, agent: u32, packet: Packet<A::Payload>) {
+    fn inject(&mut self, agent: AgentId, packet: Packet<A::Payload>) {
         let Packet { flow, destination, size, ecn, payload, .. } = packet;
-        let slot = &self.agents.slots[agent as usize];
+        let slot = &self.agents.slots[agent.index()];
         let (source, host) = (slot.node, slot.host);
         let mut receiver = slot.last_receiver;
         if slot.last_peer != (destination, flow) {
             receiver = self.agents.receiver_index(destination, flow);
-            if receiver != Header::NO_AGENT {
-                let slot = &mut self.agents.slots[agent as usize];
+            if receiver != AgentId::NONE {
+                let slot = &mut self.agents.slots[agent.index()];
                 slot.last_peer = (destination, flow);
                 slot.last_receiver = receiver;
             }
@@ -78,49 +77,49 @@ impl<A: Agent> Simulator<A> {
         let packet = self.packets.insert(header, payload);
         if destination == source {
             self.loopback.push(&mut self.timeline, packet);
-        } else if host != NO_HOST {
+        } else if host != HostId::NONE {
             let next = self.offer_to_host(host, packet);
             self.dispatch(next);
         } else {
-            self.forward(source.0, packet);
+            self.forward(source, packet);
         }
     }
 
     /// The first packet of a link has come to the link's end.
-    pub(super) fn handle_arrival(&mut self, link_index: u32) {
-        let link = &mut self.network.links[link_index as usize];
+    pub(super) fn handle_arrival(&mut self, id: LinkId) {
+        let link = &mut self.network.links[id.index()];
         let Some(packet) = link.take_first() else { return };
         self.timeline.expect(link.source, link.next_arrival());
         match link.apply_medium(&packet) {
             MediumEffect::None => {}
-            MediumEffect::Damaged => self.packets.damage(packet.slot, LinkId(link_index)),
-            MediumEffect::Lost => return self.lose(packet.slot, LossCause::Wireless(LinkId(link_index))),
+            MediumEffect::Damaged => self.packets.damage(packet.slot, id),
+            MediumEffect::Lost => return self.lose(packet.slot, LossCause::Wireless(id)),
         }
-        if self.network.links[link_index as usize].delay_stage.is_some() {
-            return self.delay_stage(link_index, packet.slot);
+        if self.network.links[id.index()].delay_stage.is_some() {
+            return self.delay_stage(id, packet.slot);
         }
-        self.pass_on(link_index, packet.slot);
+        self.pass_on(id, packet.slot);
     }
 
     /// A packet at the link's end is delayed once more, and perhaps copied.
     #[cold]
-    fn delay_stage(&mut self, link_index: u32, packet: u32) {
+    fn delay_stage(&mut self, id: LinkId, packet: PacketSlot) {
         let size = self.packets.header(packet).size;
-        let stage = self.network.links[link_index as usize].delay_stage.as_mut();
+        let stage = self.network.links[id.index()].delay_stage.as_mut();
         if stage.is_some_and(|stage| stage.duplicates(size)) {
             let copy = self.packets.copy(packet);
-            self.delay(link_index, copy);
+            self.delay(id, copy);
         }
-        self.delay(link_index, packet);
+        self.delay(id, packet);
     }
 
-    fn delay(&mut self, link_index: u32, packet: u32) {
+    fn delay(&mut self, id: LinkId, packet: PacketSlot) {
         let insertion = self.timeline.queue.insertion();
         let header = self.packets.header(packet);
         let (flow, size) = (header.flow, header.size);
-        let Some(delay_stage) = &mut self.network.links[link_index as usize].delay_stage else { return };
+        let Some(delay_stage) = &mut self.network.links[id.index()].delay_stage else { return };
         if !delay_stage.take(self.timeline.now, insertion, packet, flow, size) {
-            return self.lose(packet, LossCause::QueueOverflow(LinkId(link_index)));
+            return self.lose(packet, LossCause::QueueOverflow(id));
         }
         if let Some((at, insertion)) = delay_stage.next() {
             self.timeline.queue.set(delay_stage.source, at, insertion);
@@ -129,30 +128,30 @@ impl<A: Agent> Simulator<A> {
 
     /// The first packet delayed at a link's end goes on.
     #[inline(never)]
-    pub(super) fn handle_release(&mut self, link_index: u32) {
-        let Some(delay_stage) = &mut self.network.links[link_index as usize].delay_stage else { return };
+    pub(super) fn handle_release(&mut self, id: LinkId) {
+        let Some(delay_stage) = &mut self.network.links[id.index()].delay_stage else { return };
         let Some(packet) = delay_stage.release() else { return };
         self.timeline.expect(delay_stage.source, delay_stage.next());
-        self.pass_on(link_index, packet);
+        self.pass_on(id, packet);
     }
 
     /// A packet leaves a link for the node at its end.
     #[inline]
-    fn pass_on(&mut self, link_index: u32, packet: u32) {
+    fn pass_on(&mut self, id: LinkId, packet: PacketSlot) {
         if self.capture.is_some() {
-            self.capture_egress(LinkId(link_index), packet);
+            self.capture_egress(id, packet);
         }
-        let node = self.network.link_ends[link_index as usize].to;
+        let node = self.network.link_ends[id.index()].to;
         self.arrive(node, packet);
     }
 
     /// A packet has come to a node.
     #[inline]
-    fn arrive(&mut self, node: NodeId, packet: u32) {
+    fn arrive(&mut self, node: NodeId, packet: PacketSlot) {
         if self.packets.header(packet).destination == node {
             self.deliver(packet);
         } else {
-            self.forward(node.0, packet);
+            self.forward(node, packet);
         }
     }
 
@@ -163,12 +162,12 @@ impl<A: Agent> Simulator<A> {
     }
 
     /// Sends a packet on its way from a node towards its destination.
-    fn forward(&mut self, node: u32, packet: u32) {
+    fn forward(&mut self, node: NodeId, packet: PacketSlot) {
         let header = self.packets.header_mut(packet);
-        let route = self.network.routes.route(node, header.destination.0);
-        let Some(link) = route.link() else { return self.forward_otherwise(NodeId(node), packet, route) };
+        let route = self.network.routes.route(node, header.destination);
+        let Some(link) = route.link() else { return self.forward_otherwise(node, packet, route) };
         let Some(hops_left) = header.hops_left.checked_sub(1) else {
-            return self.lose(packet, LossCause::HopLimit(NodeId(node)));
+            return self.lose(packet, LossCause::HopLimit(node));
         };
         header.hops_left = hops_left;
         self.offer_inline(link, packet);
@@ -176,12 +175,12 @@ impl<A: Agent> Simulator<A> {
 
     /// Sends a packet on its way, where its route is not a single link.
     #[cold]
-    fn forward_otherwise(&mut self, node: NodeId, packet: u32, route: Route) {
+    fn forward_otherwise(&mut self, node: NodeId, packet: PacketSlot, route: Route) {
         let next = self.route_otherwise(node, packet, route);
         self.dispatch(next);
     }
 
-    fn broadcast(&mut self, node: NodeId, packet: u32) {
+    fn broadcast(&mut self, node: NodeId, packet: PacketSlot) {
         let egresses = match self.begin_broadcast(node, packet) {
             Ok(egresses) => egresses,
             Err(next) => return self.dispatch(next),
@@ -194,7 +193,7 @@ impl<A: Agent> Simulator<A> {
     }
 
     /// Hands a packet to a station, for a neighbour or for all of them.
-    fn offer_to_station(&mut self, id: StationId, packet: u32, next: Option<NodeId>) {
+    fn offer_to_station(&mut self, id: StationId, packet: PacketSlot, next: Option<NodeId>) {
         if let Some(controller) = self.network.station(id).controller {
             self.control_arrival(controller, packet);
         }
@@ -237,7 +236,7 @@ impl<A: Agent> Simulator<A> {
     fn observed(&mut self, id: StationId, observation: &Observation) {
         let now = self.timeline.now;
         if let Some(controller) = self.network.station(id).controller {
-            self.network.controllers[controller as usize].controller.handle_observation(now, observation);
+            self.network.controllers[controller.index()].controller.handle_observation(now, observation);
             self.expect_control(controller);
         }
         let station = self.network.station(id);
@@ -251,39 +250,39 @@ impl<A: Agent> Simulator<A> {
             };
             let Some(agent) = observer else { continue };
             self.agents.slots[agent.index()].agent.handle_observation(now, id, observation);
-            self.drain(agent.0);
+            self.drain(agent);
         }
     }
 
     /// Hands a packet to a link.
     #[inline(never)]
-    fn offer(&mut self, link: u32, packet: u32) {
+    fn offer(&mut self, link: LinkId, packet: PacketSlot) {
         self.offer_inline(link, packet);
     }
 
     /// The same, inlined: [`forward`](Self::forward) is the hot path.
     #[inline(always)]
-    fn offer_inline(&mut self, link: u32, packet: u32) {
+    fn offer_inline(&mut self, link: LinkId, packet: PacketSlot) {
         let header = self.packets.header_mut(packet);
         let insertion = self.timeline.queue.insertion();
-        let out = &mut self.network.links[link as usize];
+        let out = &mut self.network.links[link.index()];
         let verdict = out.offer(self.timeline.now, packet, header.size, &mut header.ecn, insertion);
         if verdict == Verdict::Managed {
             return self.enqueue(link, packet);
         }
         if self.capture.is_some() {
-            self.capture_ingress(LinkId(link), packet, verdict);
+            self.capture_ingress(link, packet, verdict);
         }
         match verdict {
             Verdict::Queued | Verdict::Managed => {}
-            Verdict::QueuedFirst => self.expect_arrival(LinkId(link)),
-            Verdict::Overflow => self.lose(packet, LossCause::QueueOverflow(LinkId(link))),
-            Verdict::Down => self.lose(packet, LossCause::LinkDown(LinkId(link))),
+            Verdict::QueuedFirst => self.expect_arrival(link),
+            Verdict::Overflow => self.lose(packet, LossCause::QueueOverflow(link)),
+            Verdict::Down => self.lose(packet, LossCause::LinkDown(link)),
         }
     }
 
     /// A packet is offered to a link with a discipline.
-    fn enqueue(&mut self, link: u32, packet: u32) {
+    fn enqueue(&mut self, link: LinkId, packet: PacketSlot) {
         // A transmission that ends at this very time makes room first, as it does in a drop-tail link.
         self.serve(link);
         self.queue(link, packet);
@@ -291,10 +290,9 @@ impl<A: Agent> Simulator<A> {
     }
 
     /// Fills the transmitter of a link from its discipline, and sees to what the discipline has dropped.
-    pub(super) fn serve(&mut self, link: u32) {
+    pub(super) fn serve(&mut self, link: LinkId) {
         self.fill(link);
-        for (packet, reason) in self.network.links[link as usize].take_drops() {
-            let link = LinkId(link);
+        for (packet, reason) in self.network.links[link.index()].take_drops() {
             let cause = match reason {
                 DropReason::Overflow => LossCause::QueueOverflow(link),
                 DropReason::Early => LossCause::EarlyDrop(link),
@@ -307,7 +305,7 @@ impl<A: Agent> Simulator<A> {
     pub(super) fn replanned(&mut self, link: LinkId) {
         self.expect_arrival(link);
         if self.network.links[link.index()].managed.is_some() {
-            self.serve(link.0);
+            self.serve(link);
         }
     }
 
@@ -318,16 +316,16 @@ impl<A: Agent> Simulator<A> {
     }
 
     /// Hands a packet to the agent it was sent to.
-    fn deliver(&mut self, packet: u32) {
+    fn deliver(&mut self, packet: PacketSlot) {
         let &Header { destination, flow, mut receiver, damaged, hops_left, .. } = self.packets.header(packet);
-        if receiver == Header::NO_AGENT {
+        if receiver == AgentId::NONE {
             // The agent may have been added while the packet was under way.
             receiver = self.agents.receiver_index(destination, flow);
-            if receiver == Header::NO_AGENT {
+            if receiver == AgentId::NONE {
                 return self.lose(packet, LossCause::NoAgent(destination));
             }
         }
-        let slot = &mut self.agents.slots[receiver as usize];
+        let slot = &mut self.agents.slots[receiver.index()];
         slot.delivered.packets += 1;
         slot.delivered.hops += u64::from(u8::MAX - hops_left);
         if damaged {
@@ -341,10 +339,10 @@ impl<A: Agent> Simulator<A> {
     }
 
     #[cold]
-    fn deliver_damaged(&mut self, receiver: u32, packet: u32) {
+    fn deliver_damaged(&mut self, receiver: AgentId, packet: PacketSlot) {
         let link = self.packets.take_damage(packet);
         let packet = self.packets.remove(packet);
-        let agent = &mut self.agents.slots[receiver as usize].agent;
+        let agent = &mut self.agents.slots[receiver.index()].agent;
         match link {
             None => agent.handle_packet(self.timeline.now, packet),
             Some(link) => agent.handle_damaged(self.timeline.now, packet, link),
@@ -353,7 +351,7 @@ impl<A: Agent> Simulator<A> {
 
     /// Takes a packet out of the network and notifies its receiver of the cause.
     #[cold]
-    pub(super) fn lose(&mut self, packet: u32, cause: LossCause) {
+    pub(super) fn lose(&mut self, packet: PacketSlot, cause: LossCause) {
         let header = *self.packets.header(packet);
         if header.damaged {
             self.packets.take_damage(packet);
@@ -373,22 +371,22 @@ impl<A: Agent> Simulator<A> {
         if let Some(receiver) = header.receiver() {
             self.agents.slots[receiver.index()].agent.handle_loss(self.timeline.now, packet, cause);
             // The sender may be in the middle of being drained, so the receiver is drained later.
-            self.agents.touch(receiver.0);
+            self.agents.touch(receiver);
         }
     }
 
     /// Sends all that an agent has to send, and sees to it that it is woken in time.
-    pub(super) fn drain(&mut self, agent: u32) {
-        if self.agents.slots[agent as usize].is_router {
+    pub(super) fn drain(&mut self, agent: AgentId) {
+        if self.agents.slots[agent.index()].is_router {
             self.drain_routing(agent);
         }
         let mut sent = 0;
-        while let Some(packet) = self.agents.slots[agent as usize].agent.poll_transmit(self.timeline.now) {
+        while let Some(packet) = self.agents.slots[agent.index()].agent.poll_transmit(self.timeline.now) {
             self.inject(agent, packet);
             sent += 1;
-            assert!(sent < STALL_LIMIT, "agent {agent} sends without end at {}", self.timeline.now);
+            assert!(sent < STALL_LIMIT, "agent {} sends without end at {}", agent.index(), self.timeline.now);
         }
-        let slot = &mut self.agents.slots[agent as usize];
+        let slot = &mut self.agents.slots[agent.index()];
         slot.deadline = slot.agent.poll_timeout();
         if let Some(deadline) = slot.deadline
             && deadline < slot.wake_up
@@ -399,17 +397,17 @@ impl<A: Agent> Simulator<A> {
 
     /// Processes the requests of a routing agent. Out of line: most agents are none.
     #[inline(never)]
-    fn drain_routing(&mut self, agent: u32) {
+    fn drain_routing(&mut self, agent: AgentId) {
         while let Some(next) = self.process_routing(agent) {
             self.dispatch(next);
         }
     }
 
     /// A deadline that moves later does not come here: the agent is then woken early, and asked again.
-    pub(super) fn wake_at(&mut self, agent: u32, deadline: Instant) {
+    pub(super) fn wake_at(&mut self, agent: AgentId, deadline: Instant) {
         let deadline = deadline.max(self.timeline.now);
         let insertion = self.timeline.queue.insertion();
-        let slot = &mut self.agents.slots[agent as usize];
+        let slot = &mut self.agents.slots[agent.index()];
         slot.wake_up = deadline;
         self.timeline.queue.set(slot.source, deadline, insertion);
     }

@@ -4,6 +4,7 @@ use super::Simulator;
 use super::forward::Next;
 use crate::events::Event;
 use crate::network::{Host, HostConfig, HostStats};
+use crate::packets::{HostId, PacketSlot};
 use crate::{Agent, Count, LossCause, NodeId};
 
 impl<A: Agent> Simulator<A> {
@@ -14,9 +15,9 @@ impl<A: Agent> Simulator<A> {
     /// If the node has a host configuration.
     pub fn set_host(&mut self, node: NodeId, config: HostConfig) {
         assert!(self.host(node).is_none(), "node `{}` has two hosts", self.node_name(node));
-        let number = self.network.hosts.len() as u32;
+        let number = HostId(self.network.hosts.len() as u32);
         let source = self.timeline.queue.add_source(Event::Host(number));
-        self.network.hosts.push(Host::new(config, node.0, source));
+        self.network.hosts.push(Host::new(config, node, source));
         self.agents.set_host(node, number);
     }
 
@@ -31,26 +32,26 @@ impl<A: Agent> Simulator<A> {
     }
 
     fn host(&self, node: NodeId) -> Option<&Host> {
-        self.network.hosts.iter().find(|host| host.node == node.0)
+        self.network.hosts.iter().find(|host| host.node == node)
     }
 
     /// An agent of a host sends a packet.
-    pub(super) fn offer_to_host(&mut self, number: u32, packet: u32) -> Next {
+    pub(super) fn offer_to_host(&mut self, number: HostId, packet: PacketSlot) -> Next {
         let insertion = self.timeline.queue.insertion();
         let size = self.packets.header(packet).size;
-        let host = &mut self.network.hosts[number as usize];
+        let host = &mut self.network.hosts[number.index()];
         if !host.offer(self.timeline.now, packet, size, insertion) {
-            return Next::Lose(packet, LossCause::HostOverflow(NodeId(host.node)));
+            return Next::Lose(packet, LossCause::HostOverflow(host.node));
         }
         self.timeline.expect(host.source, host.next());
         Next::Nothing
     }
 
     /// A host has processed a packet, which enters the network.
-    pub(super) fn handle_host(&mut self, number: u32) -> Next {
-        let host = &mut self.network.hosts[number as usize];
+    pub(super) fn handle_host(&mut self, number: HostId) -> Next {
+        let host = &mut self.network.hosts[number.index()];
         let Some(packet) = host.take_first() else { return Next::Nothing };
         self.timeline.expect(host.source, host.next());
-        Next::Forward(NodeId(host.node), packet)
+        Next::Forward(host.node, packet)
     }
 }

@@ -10,7 +10,7 @@ use super::forward::Next;
 use crate::events::Event;
 use crate::medium::{Medium, MediumIo, StationStats};
 use crate::network::{Effect, MediumSlot, Station};
-use crate::packets::Header;
+use crate::packets::{Header, PacketSlot};
 use crate::queue::{Discipline, DisciplineError, DropReason, DropTail};
 use crate::{
     Agent, AgentId, Count, Egress, FlowId, LossCause, MediumId, NodeId, PassingPacket, QueueLimit, StationId,
@@ -20,7 +20,7 @@ impl<A: Agent> Simulator<A> {
     /// Adds a medium, without stations.
     pub fn add_medium(&mut self, medium: impl Medium) -> MediumId {
         let id = MediumId(self.network.media.len() as u32);
-        let source = self.timeline.queue.add_source(Event::Medium(id.0));
+        let source = self.timeline.queue.add_source(Event::Medium(id));
         self.network.media.push(MediumSlot {
             medium: Box::new(medium),
             stations: Vec::new(),
@@ -105,7 +105,12 @@ impl<A: Agent> Simulator<A> {
 
     /// Queues a packet at a station for a neighbour, or for all of them. Returns `false` if it is not accepted. What this has dropped is
     /// still to be lost.
-    pub(super) fn queue_at_station(&mut self, id: StationId, packet: u32, next: Option<NodeId>) -> bool {
+    pub(super) fn queue_at_station(
+        &mut self,
+        id: StationId,
+        packet: PacketSlot,
+        next: Option<NodeId>,
+    ) -> bool {
         let queued = self.queued(packet);
         let now = self.timeline.now;
         self.network.station_mut(id).enqueue(now, queued, next)
@@ -193,7 +198,7 @@ impl<A: Agent> Simulator<A> {
         Next::Nothing
     }
 
-    fn receive_at_station(&mut self, id: StationId, packet: u32, ecn: crate::Ecn) -> Next {
+    fn receive_at_station(&mut self, id: StationId, packet: PacketSlot, ecn: crate::Ecn) -> Next {
         let header = self.packets.header_mut(packet);
         header.ecn = ecn;
         let station = self.network.station_mut(id);

@@ -3,10 +3,11 @@
 use super::Simulator;
 use super::forward::Next;
 use crate::network::Other;
+use crate::packets::PacketSlot;
 use crate::queue::QueuedPacket;
 use crate::{
-    Agent, AgentId, Egress, FlowId, LossCause, NextHop, NodeId, PassingPacket, Routing, RoutingRequest,
-    StationId, UnroutedPacket,
+    Agent, AgentId, Egress, FlowId, LossCause, NextHop, NodeId, PacketId, PassingPacket, Routing,
+    RoutingRequest, StationId, UnroutedPacket,
 };
 
 impl<A: Agent> Simulator<A> {
@@ -47,7 +48,7 @@ impl<A: Agent> Simulator<A> {
     pub(super) fn route_otherwise(
         &mut self,
         node: NodeId,
-        packet: u32,
+        packet: PacketSlot,
         route: crate::network::Route,
     ) -> Next {
         let header = self.packets.header_mut(packet);
@@ -77,12 +78,12 @@ impl<A: Agent> Simulator<A> {
                 }
                 Next::OfferToStation(station, packet, Some(to))
             }
-            Other::Hop(NextHop::Link(link)) => Next::Offer(link.0, packet),
+            Other::Hop(NextHop::Link(link)) => Next::Offer(link, packet),
         }
     }
 
     /// The station over which a routing message leaves a node: one that has the destination on its medium.
-    fn send_to_neighbour(&self, node: NodeId, packet: u32, neighbour: NodeId) -> Next {
+    fn send_to_neighbour(&self, node: NodeId, packet: PacketSlot, neighbour: NodeId) -> Next {
         let stations = self.network.egresses[node.index()].iter().filter_map(|egress| match egress {
             Egress::Station(station) => Some(*station),
             Egress::Link(_) => None,
@@ -95,7 +96,7 @@ impl<A: Agent> Simulator<A> {
     }
 
     /// Offers a packet without a route to the node's routing agent; without one it is lost.
-    fn hold(&mut self, node: NodeId, packet: u32) -> Next {
+    fn hold(&mut self, node: NodeId, packet: PacketSlot) -> Next {
         let Some(router) = self.agents.routers[node.index()] else {
             return Next::Lose(packet, LossCause::NoRoute(node));
         };
@@ -104,17 +105,17 @@ impl<A: Agent> Simulator<A> {
         self.unrouted.insert(unrouted.packet, (packet, node));
         self.agents.slots[router.index()].agent.handle_unrouted(self.timeline.now, unrouted);
         // The agent may be in the middle of being drained: the packet may be its own.
-        self.agents.touch(router.0);
+        self.agents.touch(router);
         Next::Nothing
     }
 
-    fn unrouted_packet(&self, packet: u32, hops: u8) -> UnroutedPacket {
+    fn unrouted_packet(&self, packet: PacketSlot, hops: u8) -> UnroutedPacket {
         let QueuedPacket { size, flow, .. } = self.queued(packet);
         UnroutedPacket { packet: self.packets.header(packet).id, flow, size, hops }
     }
 
     /// Offers a packet that a station has given up to the node's routing agent. Returns `false` if the packet is lost.
-    pub(super) fn salvage(&mut self, node: NodeId, packet: u32, neighbour: NodeId) -> bool {
+    pub(super) fn salvage(&mut self, node: NodeId, packet: PacketSlot, neighbour: NodeId) -> bool {
         let Some(router) = self.agents.routers[node.index()] else { return false };
         // The hop that failed was counted when it was begun.
         let hops = (u8::MAX - self.packets.header(packet).hops_left).saturating_sub(1);
@@ -125,7 +126,7 @@ impl<A: Agent> Simulator<A> {
         if is_kept {
             self.unrouted.insert(unrouted.packet, (packet, node));
         }
-        self.agents.touch(router.0);
+        self.agents.touch(router);
         is_kept
     }
 
@@ -133,13 +134,13 @@ impl<A: Agent> Simulator<A> {
     pub(super) fn note_passing(&mut self, node: NodeId, packet: PassingPacket) {
         if let Some(router) = self.agents.routers[node.index()] {
             self.agents.slots[router.index()].agent.handle_passing(self.timeline.now, packet);
-            self.agents.touch(router.0);
+            self.agents.touch(router);
         }
     }
 
     /// Processes the next request of a routing agent; `None` if there is none.
-    pub(super) fn process_routing(&mut self, agent: u32) -> Option<Next> {
-        let slot = &mut self.agents.slots[agent as usize];
+    pub(super) fn process_routing(&mut self, agent: AgentId) -> Option<Next> {
+        let slot = &mut self.agents.slots[agent.index()];
         let request = slot.agent.poll_routing(self.timeline.now)?;
         let node = slot.node;
         match request {
@@ -163,7 +164,7 @@ impl<A: Agent> Simulator<A> {
     }
 
     /// Takes a packet that waits for a decision at this node.
-    fn take_unrouted(&mut self, node: NodeId, packet: u64) -> Option<u32> {
+    fn take_unrouted(&mut self, node: NodeId, packet: PacketId) -> Option<PacketSlot> {
         let &(slot, at) = self.unrouted.get(&packet)?;
         if at != node {
             return None;

@@ -7,7 +7,7 @@ use whimbrel_units::Instant;
 use super::Simulator;
 use super::forward::STALL_LIMIT;
 use crate::events::{Due, Event};
-use crate::{Agent, MediumId};
+use crate::{Agent, AgentId};
 
 /// Progress of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,8 +101,8 @@ impl<A: Agent> Simulator<A> {
             Event::Release(link) => self.handle_release(link),
             Event::Service(link) => self.serve(link),
             Event::Medium(medium) => {
-                self.handle_medium(MediumId(medium), until);
-                self.apply_effects(MediumId(medium));
+                self.handle_medium(medium, until);
+                self.apply_effects(medium);
             }
             Event::Controller(controller) => self.handle_control(controller),
             Event::Host(host) => {
@@ -115,8 +115,8 @@ impl<A: Agent> Simulator<A> {
         }
     }
 
-    fn handle_timer(&mut self, agent: u32) {
-        let slot = &mut self.agents.slots[agent as usize];
+    fn handle_timer(&mut self, agent: AgentId) {
+        let slot = &mut self.agents.slots[agent.index()];
         slot.wake_up = Instant::FAR_FUTURE;
         match slot.deadline {
             Some(deadline) if deadline > self.timeline.now => self.wake_at(agent, deadline),
@@ -126,13 +126,14 @@ impl<A: Agent> Simulator<A> {
                 slot.last_timeout = self.timeline.now;
                 assert!(
                     slot.timeouts_then < STALL_LIMIT,
-                    "agent {agent} times out at {} for ever",
+                    "agent {} times out at {} for ever",
+                    agent.index(),
                     self.timeline.now
                 );
                 slot.agent.handle_timeout(self.timeline.now);
                 self.drain(agent);
-                if self.agents.slots[agent as usize].wake_up == Instant::FAR_FUTURE {
-                    self.timeline.queue.clear(self.agents.slots[agent as usize].source);
+                if self.agents.slots[agent.index()].wake_up == Instant::FAR_FUTURE {
+                    self.timeline.queue.clear(self.agents.slots[agent.index()].source);
                 }
             }
             None => self.timeline.queue.clear(slot.source),

@@ -1,25 +1,26 @@
 //! Links with a queue discipline: packets wait in the discipline and enter service one by one.
 
 use super::Simulator;
+use crate::packets::PacketSlot;
 use crate::{Agent, LinkId};
 
 impl<A: Agent> Simulator<A> {
     /// A packet comes to the discipline of a link.
-    pub(super) fn queue(&mut self, link_index: u32, packet: u32) {
-        if let Some(controller) = self.link_controller(link_index) {
+    pub(super) fn queue(&mut self, id: LinkId, packet: PacketSlot) {
+        if let Some(controller) = self.link_controller(id) {
             self.control_arrival(controller, packet);
         }
         let queued = self.queued(packet);
-        let dropped = self.network.links[link_index as usize].enqueue(self.timeline.now, queued);
+        let dropped = self.network.links[id.index()].enqueue(self.timeline.now, queued);
         if self.capture.is_some() {
-            self.capture_managed(LinkId(link_index), packet, dropped);
+            self.capture_managed(id, packet, dropped);
         }
     }
 
     /// Fills the transmitter of a link from its discipline. What this has dropped is still to be lost.
-    pub(super) fn fill(&mut self, link_index: u32) {
+    pub(super) fn fill(&mut self, id: LinkId) {
         loop {
-            let link = &mut self.network.links[link_index as usize];
+            let link = &mut self.network.links[id.index()];
             let packets = &mut self.packets;
             let ecn = |slot| packets.header(slot).ecn;
             let Some(packet) = link.next_for_service(self.timeline.now, ecn) else { break };
@@ -30,16 +31,16 @@ impl<A: Agent> Simulator<A> {
             {
                 self.timeline.queue.set(link.source, at, insertion);
             }
-            if let Some(controller) = self.link_controller(link_index) {
+            if let Some(controller) = self.link_controller(id) {
                 self.control_departure(controller, packet.slot);
             }
         }
-        self.expect_service(link_index);
+        self.expect_service(id);
     }
 
     /// Makes the end of the present transmission an event, if something waits for it.
-    fn expect_service(&mut self, link_index: u32) {
-        let link = &self.network.links[link_index as usize];
+    fn expect_service(&mut self, id: LinkId) {
+        let link = &self.network.links[id.index()];
         let Some(managed) = &link.managed else { return };
         match link.next_service() {
             Some(at) => {

@@ -28,7 +28,7 @@ use super::{SimulationConfig, Simulator};
 use crate::medium::Observation;
 use crate::{
     Agent, AgentId, Count, Ecn, FlowId, Impairment, LinkConfig, LinkId, LossCause, LossRecord, NodeId,
-    Packet, StationId,
+    Packet, PacketId, StationId,
 };
 
 /// Sends by a script and records what arrives.
@@ -67,7 +67,7 @@ impl Agent for Script {
         self.sends.front().filter(|send| send.at <= now)?;
         let send = self.sends.pop_front()?;
         Some(Packet {
-            id: u64::MAX,
+            id: PacketId(u64::MAX),
             flow: send.flow,
             source: NodeId::default(),
             destination: send.to,
@@ -184,7 +184,7 @@ fn the_receiver_is_notified_of_an_overflow_when_it_happens() {
         flow: FLOW,
         source,
         receiver: Some(sink),
-        packet: 3,
+        packet: PacketId(3),
         size: 1_000,
     };
     assert_eq!(record, expected);

@@ -204,7 +204,7 @@ impl<A: RoutingAgent> Network<A> {
                 if let Some(packet) = packet.filter(|_| self.salvages)
                     && agent.salvages(packet)
                 {
-                    self.packets[packet.packet as usize].outcome = PacketOutcome::Travelling;
+                    self.packets[packet.packet.0 as usize].outcome = PacketOutcome::Travelling;
                     agent.handle_unrouted(self.now, packet);
                 }
                 self.drain(at);
@@ -249,7 +249,7 @@ impl<A: RoutingAgent> Network<A> {
                 let (source, destination) = (Address(source), Address(destination));
                 agent.handle_unrouted(
                     self.now,
-                    UnroutedPacket { packet, source, destination, hops: hops as u8 },
+                    UnroutedPacket { packet: PacketId(packet), source, destination, hops: hops as u8 },
                 );
             }
             Some(&Address(next)) => {
@@ -261,7 +261,12 @@ impl<A: RoutingAgent> Network<A> {
                     self.packets[packet as usize].outcome = PacketOutcome::Lost;
                     if self.feedback {
                         let (source, destination) = (Address(source), Address(destination));
-                        let packet = Some(UnroutedPacket { packet, source, destination, hops: hops as u8 });
+                        let packet = Some(UnroutedPacket {
+                            packet: PacketId(packet),
+                            source,
+                            destination,
+                            hops: hops as u8,
+                        });
                         self.schedule(at, Event::Failure { at: holder, neighbour: next, packet });
                     }
                 }
@@ -286,7 +291,7 @@ impl<A: RoutingAgent> Network<A> {
                 }
                 RouteEvent::Forward { packet } => leaving.push(packet),
                 RouteEvent::Discard { packet, cause } => {
-                    self.packets[packet as usize].outcome = PacketOutcome::Discarded(cause);
+                    self.packets[packet.0 as usize].outcome = PacketOutcome::Discarded(cause);
                 }
                 // The links of this network have no queues.
                 RouteEvent::Flush { .. } => {}
@@ -324,7 +329,7 @@ impl<A: RoutingAgent> Network<A> {
             (self.law)(self);
         }
         for packet in leaving {
-            self.forward(packet, None);
+            self.forward(packet.0, None);
         }
     }
 

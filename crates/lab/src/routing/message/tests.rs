@@ -1,7 +1,7 @@
 use std::net::Ipv4Addr;
 
 use whimbrel_netsim::capture::CaptureFormat;
-use whimbrel_netsim::{Ecn, FlowId, NodeId, Packet};
+use whimbrel_netsim::{Ecn, FlowId, NodeId, Packet, PacketId};
 use whimbrel_units::{Duration, Instant};
 
 use whimbrel_wifi::routing::aodv::AodvRule;
@@ -20,7 +20,8 @@ fn a_broadcast_hello_is_captured_as_a_datagram_to_all_on_the_port_of_aodv() {
     let payload =
         Envelope { sent: Instant::ZERO, content: SimPayload::Other(Box::new(Message { sender, body })) };
     let (flow, destination) = (FlowId::ROUTING, NodeId::BROADCAST);
-    let packet = Packet { id: 1, flow, source: sender, destination, size, ecn: Ecn::NotEct, payload };
+    let packet =
+        Packet { id: PacketId(1), flow, source: sender, destination, size, ecn: Ecn::NotEct, payload };
     let mut bytes = Vec::new();
     IpCapture::default().capture_bytes(&packet, &mut bytes);
     assert_eq!(bytes.len(), size as usize);

@@ -5,7 +5,7 @@ use super::station::{Station, StationChange};
 use rustc_hash::FxHashMap;
 use whimbrel_control::reordering::LatenessSummary;
 use whimbrel_netsim::medium::Observation;
-use whimbrel_netsim::{Ecn, FlowId, LinkId, LossCause, NodeId, Packet};
+use whimbrel_netsim::{Ecn, FlowId, LinkId, LossCause, NodeId, Packet, PacketId};
 use whimbrel_proto::{
     Config, Connection, ConnectionSnapshot, Datagram, DatagramId, DropReason, Event, LossVerdict, Poll,
     ReceiveMeta, SendError, Wait,
@@ -342,7 +342,15 @@ impl FlowEnd for DccpAgent {
             }
         }
         let Attachment { peer, flow, .. } = self.attachment;
-        Some(Packet { id: 0, flow, source: NodeId::default(), destination: peer, size, ecn, payload })
+        Some(Packet {
+            id: PacketId(0),
+            flow,
+            source: NodeId::default(),
+            destination: peer,
+            size,
+            ecn,
+            payload,
+        })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use whimbrel_netsim::{Ecn, LossCause, NodeId, Packet};
+use whimbrel_netsim::{Ecn, LossCause, NodeId, Packet, PacketId};
 use whimbrel_proto::repair::{
     Delivery, Mark, REPAIR_OVERHEAD, RepairConfig, RepairLayer, Role, SOURCE_OVERHEAD,
 };
@@ -337,7 +337,7 @@ impl FlowEnd for RepairedEnd {
         }
         let Attachment { peer, flow, .. } = self.attachment;
         Some(Packet {
-            id: 0,
+            id: PacketId(0),
             flow,
             source: NodeId::default(),
             destination: peer,

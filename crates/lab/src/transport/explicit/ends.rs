@@ -1,7 +1,7 @@
 //! The two ends of a flow under explicit rate control.
 
 use whimbrel_control::explicit_rate::{FlowHeader, XcpReceiver};
-use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet, Shim};
+use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet, PacketId, Shim};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::Scheme;
@@ -133,7 +133,7 @@ impl Address {
     fn packet(self, now: Instant, segment: Segment, shim: Shim, size: u32) -> Packet<Envelope> {
         let tcp = TcpContent { segment, from_sender: self.from_sender };
         Packet {
-            id: 0,
+            id: PacketId(0),
             flow: self.flow,
             source: NodeId::default(),
             destination: self.peer,

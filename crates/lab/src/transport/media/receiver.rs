@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
+use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet, PacketId};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::congestion_feedback::{CongestionFeedback, MAX_METRICS, PacketMetric, StreamReport};
 
@@ -154,7 +154,7 @@ impl FlowEnd for MediaReceiver {
         let size = HEADERS + report.encoded_len() as u32;
         self.meter.on_feedback_sent(size);
         Some(Packet {
-            id: 0,
+            id: PacketId(0),
             flow: self.flow,
             source: NodeId::default(),
             destination: self.peer,

@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use whimbrel_control::media::{External, MediaController, Probe, Reception, SentPacket, SentPackets};
-use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
+use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet, PacketId};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use whimbrel_wire::congestion_feedback::{ArrivalOffset, CongestionFeedback};
 
@@ -247,7 +247,7 @@ impl FlowEnd for MediaSender {
             self.meter.on_feedback_sent(size);
         }
         Some(Packet {
-            id: 0,
+            id: PacketId(0),
             flow: self.flow,
             source: NodeId::default(),
             destination: self.peer,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
+use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet, PacketId};
 use whimbrel_proto::multipath::{
     MultipathConfig, MultipathConnection, MultipathEndpoint, MultipathEvent, MultipathSnapshot,
 };
@@ -332,7 +332,15 @@ impl FlowEnd for MpDccpAgent {
         }
         let Attachment { peer, flow, .. } = self.attachment;
         let ecn = transmit.ecn;
-        Some(Packet { id: 0, flow, source: NodeId::default(), destination: peer, size, ecn, payload })
+        Some(Packet {
+            id: PacketId(0),
+            flow,
+            source: NodeId::default(),
+            destination: peer,
+            size,
+            ecn,
+            payload,
+        })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -1,6 +1,6 @@
 //! The two ends of a simulated TCP connection in the simulated network.
 
-use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
+use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet, PacketId};
 use whimbrel_units::Instant;
 
 use crate::metrics::{Meter, PacketInfo, seconds};
@@ -294,5 +294,5 @@ fn packet(
         Ecn::NotEct
     };
     let payload = Envelope { sent: now, content: TcpContent { segment, from_sender }.into() };
-    Packet { id: 0, flow, source: NodeId::default(), destination, size, ecn, payload }
+    Packet { id: PacketId(0), flow, source: NodeId::default(), destination, size, ecn, payload }
 }

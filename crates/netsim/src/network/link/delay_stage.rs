@@ -10,6 +10,7 @@ use crate::events::EventSource;
 use crate::netem::Netem;
 use crate::network::Count;
 use crate::packets::FlowId;
+use crate::packets::PacketSlot;
 use crate::trace::DelayTrace;
 
 /// A delayed packet.
@@ -18,7 +19,7 @@ struct DelayedPacket {
     until: Instant,
     /// Tells packets of the same time apart.
     insertion: u64,
-    slot: u32,
+    slot: PacketSlot,
     size: u32,
 }
 
@@ -88,7 +89,14 @@ impl DelayStage {
     }
 
     /// Takes a packet. Returns `false` if the stage is full.
-    pub(crate) fn take(&mut self, now: Instant, insertion: u64, slot: u32, flow: FlowId, size: u32) -> bool {
+    pub(crate) fn take(
+        &mut self,
+        now: Instant,
+        insertion: u64,
+        slot: PacketSlot,
+        flow: FlowId,
+        size: u32,
+    ) -> bool {
         let until = match &mut self.delays {
             Delays::Netem(_, limit) if self.packets.len() >= *limit => {
                 self.refused.add_packet(size);
@@ -104,7 +112,7 @@ impl DelayStage {
     }
 
     /// Removes the first packet and returns its slot.
-    pub(crate) fn release(&mut self) -> Option<u32> {
+    pub(crate) fn release(&mut self) -> Option<PacketSlot> {
         let Reverse(first) = self.packets.pop()?;
         let mut gone = Count::default();
         gone.add_packet(first.size);

@@ -6,6 +6,7 @@ use super::{Link, State};
 use crate::DownPolicy;
 use crate::events::EventSource;
 use crate::network::Count;
+use crate::packets::{ControllerId, PacketSlot};
 use crate::queue::{DropReason, Drops, QueueDiscipline, QueuedPacket};
 use whimbrel_units::Ecn;
 
@@ -16,7 +17,7 @@ pub(crate) struct ManagedQueue {
     discipline: Box<dyn QueueDiscipline>,
     drops: Drops,
     /// Number of the controller that sees the packets.
-    pub(crate) controller: Option<u32>,
+    pub(crate) controller: Option<ControllerId>,
 }
 
 impl ManagedQueue {
@@ -54,7 +55,7 @@ impl Link {
     pub(crate) fn next_for_service(
         &mut self,
         now: Instant,
-        ecn: impl Fn(u32) -> Ecn,
+        ecn: impl Fn(PacketSlot) -> Ecn,
     ) -> Option<QueuedPacket> {
         if self.idle_from > now {
             return None;
@@ -85,7 +86,7 @@ impl Link {
     }
 
     /// Empties the discipline of a link that has gone down and does not hold packets. Returns their slots.
-    pub(super) fn flush_managed(&mut self, now: Instant) -> Vec<u32> {
+    pub(super) fn flush_managed(&mut self, now: Instant) -> Vec<PacketSlot> {
         let Some(managed) = &mut self.managed else { return Vec::new() };
         if !matches!(self.state, State::Down(DownPolicy::DropQueue | DownPolicy::DropAll)) {
             return Vec::new();

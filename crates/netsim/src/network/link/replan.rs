@@ -10,6 +10,7 @@ use super::transmitter::Transmitter;
 use super::{Link, LinkRate, State};
 use crate::DownPolicy;
 use crate::network::Count;
+use crate::packets::PacketSlot;
 
 impl Link {
     pub(crate) fn set_rate(&mut self, now: Instant, rate: LinkRate) {
@@ -41,7 +42,7 @@ impl Link {
     }
 
     /// Returns the slots of the packets that are lost.
-    pub(crate) fn take_down(&mut self, now: Instant, policy: DownPolicy) -> Vec<u32> {
+    pub(crate) fn take_down(&mut self, now: Instant, policy: DownPolicy) -> Vec<PacketSlot> {
         self.settle(now);
         let in_service = usize::from(!self.is_held() && self.departed < self.packets.len());
         self.state = State::Down(policy);
@@ -108,7 +109,7 @@ impl Link {
     }
 
     /// Removes the packets from this position on.
-    fn remove_from(&mut self, position: usize) -> Vec<u32> {
+    fn remove_from(&mut self, position: usize) -> Vec<PacketSlot> {
         let departed = self.departed;
         let mut lost = Vec::with_capacity(self.packets.len() - position);
         for (index, packet) in self.packets.drain(position..).enumerate() {

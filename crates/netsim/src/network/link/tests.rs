@@ -4,8 +4,10 @@ use proptest::prelude::*;
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::{Link, LinkConfig, QueueLimit, Verdict};
+use crate::LinkId;
 use crate::events::{Event, EventQueue};
 use crate::network::{Count, QueueSnapshot};
+use crate::packets::PacketSlot;
 use whimbrel_units::Ecn;
 
 /// 1 byte per microsecond.
@@ -25,13 +27,13 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new(config: LinkConfig) -> Self {
-        let source = EventQueue::new().add_source(Event::Arrival(0));
+        let source = EventQueue::new().add_source(Event::Arrival(LinkId(0)));
         Self { link: Link::new(config, source), offered: 0 }
     }
 
     pub(super) fn offer_with(&mut self, now: Instant, size: u32, ecn: &mut Ecn) -> Verdict {
         self.offered += 1;
-        self.link.offer(now, self.offered - 1, size, ecn, u64::from(self.offered))
+        self.link.offer(now, PacketSlot(self.offered - 1), size, ecn, u64::from(self.offered))
     }
 
     pub(super) fn offer(&mut self, now: Instant, size: u32) -> bool {
@@ -40,7 +42,7 @@ impl Bench {
 
     /// The arrivals planned, in order: (slot, departure, arrival).
     pub(super) fn plan(&self) -> Vec<(u32, Instant, Instant)> {
-        self.link.packets.iter().map(|p| (p.slot, p.departure, p.arrival)).collect()
+        self.link.packets.iter().map(|p| (p.slot.0, p.departure, p.arrival)).collect()
     }
 }
 

@@ -6,9 +6,9 @@ use whimbrel_units::{Duration, Instant};
 
 use super::{FrameReport, MediumLoss, Observation, StationStats};
 use crate::capture::OnAir;
-use crate::packets::Header;
+use crate::packets::{ControllerId, Header, PacketSlot};
 use crate::queue::{DropReason, Drops, FlowKey, QueueDiscipline, QueuedPacket};
-use crate::{AgentId, Count, Ecn, NodeId, QueueLimit};
+use crate::{AgentId, Count, Ecn, NodeId, PacketId, QueueLimit};
 
 /// A node's interface on a medium.
 pub(crate) struct Station {
@@ -17,14 +17,14 @@ pub(crate) struct Station {
     limit: QueueLimit,
     drops: Drops,
     /// Slots and next hops of the packets that wait, in the order of their arrival; broadcasts have none.
-    next_hops: VecDeque<(u32, NodeId)>,
+    next_hops: VecDeque<(PacketSlot, NodeId)>,
     /// Packets that leave the queue without being sent, by slot; `true` for those that are then routed anew. They leave
     /// when they reach the head, whatever the discipline.
-    flushed: BTreeMap<u32, bool>,
+    flushed: BTreeMap<PacketSlot, bool>,
     /// Agents that the station's observations are handed to.
     pub(crate) observers: Vec<AgentId>,
     /// Number of the controller that sees the packets.
-    pub(crate) controller: Option<u32>,
+    pub(crate) controller: Option<ControllerId>,
     pub(crate) stats: StationStats,
 }
 
@@ -68,7 +68,7 @@ impl Station {
     }
 
     /// Removes the next hop of a packet that leaves the queue. Most packets leave at the front.
-    fn take_next_hop(&mut self, slot: u32) -> Option<NodeId> {
+    fn take_next_hop(&mut self, slot: PacketSlot) -> Option<NodeId> {
         let position = self.next_hops.iter().position(|&(waiting, _)| waiting == slot)?;
         self.next_hops.remove(position).map(|(_, next)| next)
     }
@@ -100,35 +100,35 @@ pub struct Frame {
     /// The station that is to receive it; `None` for a broadcast.
     pub receiver: Option<usize>,
     /// The packet's number.
-    pub packet: u64,
+    pub packet: PacketId,
     /// The packet's flow.
     pub flow: FlowKey,
     /// Bytes of the packet.
     pub size: u32,
     /// The ECN codepoint, which the medium may mark.
     pub ecn: Ecn,
-    pub(crate) slot: u32,
+    pub(crate) slot: PacketSlot,
 }
 
 /// A consequence of a call of a medium.
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// A packet has left a station's queue.
-    Taken { slot: u32, station: u32 },
+    Taken { slot: PacketSlot, station: u32 },
     /// A station's discipline has dropped a packet.
-    Dropped { slot: u32, station: u32, reason: DropReason },
+    Dropped { slot: PacketSlot, station: u32, reason: DropReason },
     /// A packet has left a station's queue without being sent, to be routed anew or to be lost.
-    Flushed { slot: u32, station: u32, is_salvage: bool },
+    Flushed { slot: PacketSlot, station: u32, is_salvage: bool },
     /// A packet of one station has reached another.
-    Deliver { slot: u32, ecn: Ecn, from: u32, to: u32 },
+    Deliver { slot: PacketSlot, ecn: Ecn, from: u32, to: u32 },
     /// A copy of a packet has reached a station.
-    DeliverCopy { slot: u32, ecn: Ecn, to: u32 },
+    DeliverCopy { slot: PacketSlot, ecn: Ecn, to: u32 },
     /// A packet to a station, or a broadcast, was lost.
-    Lose { slot: u32, station: u32, to: Option<u32>, cause: MediumLoss },
+    Lose { slot: PacketSlot, station: u32, to: Option<u32>, cause: MediumLoss },
     /// A frame that is captured is transmitted.
     OnAir(Box<OnAir>),
     /// A broadcast is over.
-    Release { slot: u32 },
+    Release { slot: PacketSlot },
     /// A station has observed something.
     Observe { station: u32, observation: Observation },
     /// Other stations reach each other than before.
@@ -238,7 +238,7 @@ impl MediumIo<'_> {
 
     fn frame(&mut self, station: usize, packet: QueuedPacket, receiver: Option<usize>) -> Frame {
         self.stations[station].stats.taken.add_packet(packet.size);
-        let header = &mut self.headers[packet.slot as usize];
+        let header = &mut self.headers[packet.slot.index()];
         header.ecn = packet.ecn;
         self.effects.push_back(Effect::Taken { slot: packet.slot, station: station as u32 });
         Frame {

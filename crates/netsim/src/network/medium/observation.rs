@@ -4,8 +4,8 @@ use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::dcf::Step;
 use whimbrel_wifi::infrastructure::HandoverReport;
 
-use crate::NodeId;
 use crate::queue::FlowKey;
+use crate::{NodeId, PacketId};
 
 /// An observation that a station makes of its medium.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -71,7 +71,7 @@ pub struct Handover {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameReport {
     /// The packet's number.
-    pub packet: u64,
+    pub packet: PacketId,
     /// The packet's flow.
     pub flow: FlowKey,
     /// Bytes of the packet.

@@ -54,14 +54,14 @@ impl Spreading {
     }
 
     /// The link of the next packet. `path`: the choice of its sender.
-    pub(crate) fn next(&mut self, path: Option<usize>) -> u32 {
+    pub(crate) fn next(&mut self, path: Option<usize>) -> LinkId {
         let path = path.filter(|path| self.is_by_sender() && *path < self.spread.links.len());
         let chosen = match self.spread.by {
             SpreadBy::Sender if path.is_some() => path.unwrap_or(0),
             SpreadBy::Turns | SpreadBy::Sender => self.by_turns(),
             SpreadBy::Chance => self.by_chance(),
         };
-        self.spread.links[chosen].0.0
+        self.spread.links[chosen].0
     }
 
     /// Smooth weighted round robin: the link with the greatest credit; of equals, the first.

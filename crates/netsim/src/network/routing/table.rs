@@ -37,8 +37,8 @@ impl Route {
 
     /// The link to take, in the common case of a link.
     #[inline]
-    pub(crate) fn link(self) -> Option<u32> {
-        (self.0 < Self::FIRST_OTHER).then_some(self.0)
+    pub(crate) fn link(self) -> Option<LinkId> {
+        (self.0 < Self::FIRST_OTHER).then_some(LinkId(self.0))
     }
 }
 
@@ -57,9 +57,9 @@ impl RouteTable {
     /// The next hop of packets at `node` for `destination`; `None` without a route, or if packets are spread over
     /// several links.
     pub fn next_hop(&self, node: NodeId, destination: NodeId) -> Option<NextHop> {
-        let route = self.route(node.0, destination.0);
+        let route = self.route(node, destination);
         match route.link() {
-            Some(link) => Some(NextHop::Link(LinkId(link))),
+            Some(link) => Some(NextHop::Link(link)),
             None => match self.other(route)? {
                 Other::Hop(next) => Some(next),
                 Other::Spread => None,
@@ -106,8 +106,8 @@ impl RouteTable {
     /// The entry for packets at `node`. There is none for a destination that is not a node, such as
     /// [`NodeId::BROADCAST`].
     #[inline]
-    pub(crate) fn route(&self, node: u32, destination: u32) -> Route {
-        let index = (destination as usize).wrapping_mul(self.nodes).wrapping_add(node as usize);
+    pub(crate) fn route(&self, node: NodeId, destination: NodeId) -> Route {
+        let index = destination.index().wrapping_mul(self.nodes).wrapping_add(node.index());
         self.entries.get(index).copied().unwrap_or(Route::NONE)
     }
 

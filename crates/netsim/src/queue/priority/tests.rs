@@ -1,4 +1,5 @@
 use super::*;
+use crate::packets::PacketSlot;
 use crate::queue::{CoDel, CoDelConfig, DropTail, FlowKey};
 use crate::{Ecn, NodeId};
 
@@ -6,7 +7,7 @@ const URGENT: FlowId = FlowId(7);
 
 fn packet(flow: FlowId, number: u32) -> QueuedPacket {
     let flow = FlowKey { source: NodeId(0), destination: NodeId(1), flow };
-    QueuedPacket { slot: number, ..QueuedPacket::new(Instant::ZERO, 100, Ecn::NotEct, flow) }
+    QueuedPacket { slot: PacketSlot(number), ..QueuedPacket::new(Instant::ZERO, 100, Ecn::NotEct, flow) }
 }
 
 fn queue(limit: u32) -> PriorityQueue {
@@ -20,12 +21,12 @@ fn fill(queue: &mut PriorityQueue, flows: &[FlowId]) -> Vec<u32> {
     for (number, &flow) in (0..).zip(flows) {
         queue.enqueue(Instant::ZERO, packet(flow, number), &mut drops);
     }
-    drops.take().iter().map(|(packet, _)| packet.slot).collect()
+    drops.take().iter().map(|(packet, _)| packet.slot.0).collect()
 }
 
 fn drain(queue: &mut PriorityQueue) -> Vec<u32> {
     let mut drops = Drops::default();
-    core::iter::from_fn(|| queue.dequeue(Instant::ZERO, &mut drops)).map(|packet| packet.slot).collect()
+    core::iter::from_fn(|| queue.dequeue(Instant::ZERO, &mut drops)).map(|packet| packet.slot.0).collect()
 }
 
 const OTHER: FlowId = FlowId(1);

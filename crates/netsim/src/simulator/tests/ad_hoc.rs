@@ -14,7 +14,7 @@ use super::*;
 use crate::medium::{WifiConfig, WifiMedium};
 use crate::queue::Discipline;
 use crate::{
-    AdHocRouter, FixedRoutes, MediumLoss, PassingPacket, QueueLimit, RoutingRequest, UnroutedPacket,
+    AdHocRouter, FixedRoutes, MediumLoss, PacketId, PassingPacket, QueueLimit, RoutingRequest, UnroutedPacket,
 };
 
 mod laws;
@@ -32,7 +32,7 @@ enum Content<M> {
 }
 
 fn packet<P>(flow: FlowId, destination: NodeId, size: u32, payload: P) -> Packet<P> {
-    Packet { id: 0, flow, source: NodeId::default(), destination, size, ecn: Ecn::NotEct, payload }
+    Packet { id: PacketId(0), flow, source: NodeId::default(), destination, size, ecn: Ecn::NotEct, payload }
 }
 
 impl<R: RoutingAgent> Agent for Node<R> {

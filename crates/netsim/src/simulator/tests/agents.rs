@@ -5,8 +5,8 @@ use whimbrel_units::{Duration, Instant};
 
 use super::{FLOW, micros, pair, sender, slow};
 use crate::{
-    Agent, Command, Ecn, FlowId, LinkConfig, LossCause, NodeId, Packet, RunOutcome, SimulationConfig,
-    Simulator,
+    Agent, Command, Ecn, FlowId, LinkConfig, LossCause, NodeId, Packet, PacketId, RunOutcome,
+    SimulationConfig, Simulator,
 };
 
 /// Counts how often it is called, and has a deadline that others move.
@@ -111,7 +111,7 @@ impl Agent for Nag {
     fn poll_transmit(&mut self, _: Instant) -> Option<Packet<()>> {
         let destination = NodeId::default();
         self.sends.then_some(Packet {
-            id: 0,
+            id: PacketId(0),
             flow: FLOW,
             source: destination,
             destination,
@@ -162,7 +162,7 @@ impl Agent for Reactor {
         self.sends = self.sends.checked_sub(1)?;
         let destination = self.peer;
         Some(Packet {
-            id: 0,
+            id: PacketId(0),
             flow: FLOW,
             source: destination,
             destination,

@@ -23,7 +23,7 @@ type Line = (u64, usize, Option<usize>, u32, Option<u64>);
 fn data_frames(wifi: &WifiMedium) -> Vec<Line> {
     let data = wifi.frames().iter().filter(|frame| frame.kind == FrameKind::Data);
     data.map(|frame| {
-        let packet = frame.packet.map(|(packet, _)| packet);
+        let packet = frame.packet.map(|(packet, _)| packet.0);
         (frame.at.as_nanos() / 1_000, frame.sender, frame.receiver, frame.size, packet)
     })
     .collect()

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::*;
 use crate::medium::{IdealMedium, Observation, Position};
 use crate::queue::Discipline;
-use crate::{ControlledPacket, Controller, Egress, QueueLimit, Shim};
+use crate::{ControlledPacket, Controller, Egress, PacketId, QueueLimit, Shim};
 
 /// A packet with or without a header that routers write.
 type Content = Option<Shim>;
@@ -28,7 +28,15 @@ impl Agent for End {
     fn poll_transmit(&mut self, _: Instant) -> Option<Packet<Content>> {
         let payload = self.sends.pop_front()?;
         let (destination, source) = (self.peer, NodeId::default());
-        Some(Packet { id: 0, flow: FLOW, source, destination, size: 1_000, ecn: Ecn::NotEct, payload })
+        Some(Packet {
+            id: PacketId(0),
+            flow: FLOW,
+            source,
+            destination,
+            size: 1_000,
+            ecn: Ecn::NotEct,
+            payload,
+        })
     }
     fn poll_timeout(&self) -> Option<Instant> {
         None

@@ -3,7 +3,7 @@
 use super::*;
 use crate::medium::{FrameReport, IdealMedium, Observation, Position};
 use crate::queue::{CoDelConfig, Discipline};
-use crate::{MediumId, QueueLimit, StationId};
+use crate::{MediumId, PacketId, QueueLimit, StationId};
 
 /// 1 byte per microsecond, and no propagation delay worth a nanosecond within a metre.
 const RATE: f64 = 1e6;
@@ -146,8 +146,8 @@ fn a_next_hop_that_moved_out_of_range_is_lost_and_observed() {
     assert_eq!(
         *observed,
         [
-            (micros(1_000), stations[0], Observation::Sent(report(0))),
-            (micros(11_000), stations[0], Observation::Failed(report(1))),
+            (micros(1_000), stations[0], Observation::Sent(report(PacketId(0)))),
+            (micros(11_000), stations[0], Observation::Failed(report(PacketId(1)))),
         ]
     );
     // After a reroute there is no route any more.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::Port;
+use crate::{PacketId, Port};
 
 /// Bytes that the network never looks at.
 type Bytes = Arc<[u8]>;
@@ -11,7 +11,7 @@ type Bytes = Arc<[u8]>;
 fn packet(destination: NodeId, flow: FlowId, bytes: &[u8]) -> Packet<Bytes> {
     let size = bytes.len() as u32;
     let source = NodeId::default();
-    Packet { id: 0, flow, source, destination, size, ecn: Ecn::NotEct, payload: Arc::from(bytes) }
+    Packet { id: PacketId(0), flow, source, destination, size, ecn: Ecn::NotEct, payload: Arc::from(bytes) }
 }
 
 #[test]

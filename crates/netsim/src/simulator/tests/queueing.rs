@@ -3,7 +3,9 @@ use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::{FLOW, Script, Send, micros, simulator, slow};
 use crate::random::RandomStream;
-use crate::{Agent, Ecn, FlowId, Impairment, LinkConfig, NodeId, Packet, SimulationConfig, Simulator};
+use crate::{
+    Agent, Ecn, FlowId, Impairment, LinkConfig, NodeId, Packet, PacketId, SimulationConfig, Simulator,
+};
 
 /// Sends at exponential intervals; a sink adds up how long packets were under way.
 struct Poisson {
@@ -28,7 +30,7 @@ impl Agent for Poisson {
         let sent = self.next;
         self.next += self.random.exponential_duration(self.interval);
         Some(Packet {
-            id: 0,
+            id: PacketId(0),
             flow: FLOW,
             source: destination,
             destination,

@@ -1,7 +1,7 @@
 //! Routing policies and routing agents.
 
 use super::*;
-use crate::{FixedRoutes, NextHop, RouteTable, Routing, RoutingRequest, Topology, UnroutedPacket};
+use crate::{FixedRoutes, NextHop, PacketId, RouteTable, Routing, RoutingRequest, Topology, UnroutedPacket};
 
 /// A network a - b - c of duplex links; returns the nodes and the links a>b, b>c.
 fn chain(simulator: &mut Simulator<Script>) -> ([NodeId; 3], [LinkId; 2]) {
@@ -89,7 +89,15 @@ impl Reactive {
     }
 
     fn message(&self, destination: NodeId, payload: u64) -> Packet<u64> {
-        Packet { id: 0, flow: PROTOCOL, source: self.node, destination, size: 100, ecn: Ecn::NotEct, payload }
+        Packet {
+            id: PacketId(0),
+            flow: PROTOCOL,
+            source: self.node,
+            destination,
+            size: 100,
+            ecn: Ecn::NotEct,
+            payload,
+        }
     }
 }
 

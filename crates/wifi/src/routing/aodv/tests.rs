@@ -1,7 +1,7 @@
 use super::*;
-use crate::SplitMix64;
 use crate::routing::DiscardCause;
 use crate::routing::harness::{Network, PacketOutcome, at, connected_graphs, grid_links};
+use crate::{PacketId, SplitMix64};
 use proptest::prelude::*;
 use std::vec::Vec;
 
@@ -67,7 +67,7 @@ fn rings_grow_as_the_rfc_says() {
     let mut agent = Aodv::new(Instant::ZERO, Address(0), AodvConfig::default(), SplitMix64::new(1));
     agent.handle_unrouted(
         Instant::ZERO,
-        UnroutedPacket { packet: 9, source: Address(0), destination: Address(1), hops: 0 },
+        UnroutedPacket { packet: PacketId(9), source: Address(0), destination: Address(1), hops: 0 },
     );
     let mut sent = Vec::new();
     let mut end = None;
@@ -78,7 +78,9 @@ fn rings_grow_as_the_rfc_says() {
             assert_eq!((transmit.size, transmit.to), (52, Receiver::Broadcast));
             sent.push((now.as_secs_f64(), request.ttl, request.id, request.originator_sequence));
         }
-        if agent.poll_event() == Some(RouteEvent::Discard { packet: 9, cause: DiscardCause::NoRoute }) {
+        if agent.poll_event()
+            == Some(RouteEvent::Discard { packet: PacketId(9), cause: DiscardCause::NoRoute })
+        {
             end = Some(now.as_secs_f64());
         }
     }
@@ -100,7 +102,7 @@ fn requests_are_limited_to_ten_per_second() {
     let mut agent = Aodv::new(Instant::ZERO, Address(0), AodvConfig::default(), SplitMix64::new(1));
     for destination in 1..40 {
         let packet = UnroutedPacket {
-            packet: destination,
+            packet: PacketId(destination),
             source: Address(0),
             destination: Address(destination as u32),
             hops: 0,

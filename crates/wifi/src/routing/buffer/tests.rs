@@ -1,8 +1,14 @@
 use super::*;
+use crate::PacketId;
 use std::vec::Vec;
 
 fn packet(number: u64, destination: u32) -> UnroutedPacket {
-    UnroutedPacket { packet: number, source: Address(0), destination: Address(destination), hops: 0 }
+    UnroutedPacket {
+        packet: PacketId(number),
+        source: Address(0),
+        destination: Address(destination),
+        hops: 0,
+    }
 }
 
 fn buffer(per_destination: usize, total: usize) -> PacketBuffer {
@@ -13,7 +19,7 @@ fn discarded(events: &VecDeque<RouteEvent>) -> Vec<(u64, DiscardCause)> {
     events
         .iter()
         .filter_map(|event| match *event {
-            RouteEvent::Discard { packet, cause } => Some((packet, cause)),
+            RouteEvent::Discard { packet, cause } => Some((packet.0, cause)),
             _ => None,
         })
         .collect()
@@ -28,10 +34,13 @@ fn the_oldest_packet_of_a_full_destination_is_discarded() {
     assert_eq!(discarded(&events), [(0, DiscardCause::BufferFull)]);
     events.clear();
     buffer.forward(Address(1), &mut events);
-    assert_eq!(events, [RouteEvent::Forward { packet: 2 }, RouteEvent::Forward { packet: 3 }]);
+    assert_eq!(
+        events,
+        [RouteEvent::Forward { packet: PacketId(2) }, RouteEvent::Forward { packet: PacketId(3) }]
+    );
     events.clear();
     buffer.forward(Address(2), &mut events);
-    assert_eq!(events, [RouteEvent::Forward { packet: 1 }]);
+    assert_eq!(events, [RouteEvent::Forward { packet: PacketId(1) }]);
 }
 
 #[test]

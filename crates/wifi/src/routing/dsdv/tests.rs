@@ -1,7 +1,7 @@
 use super::*;
-use crate::SplitMix64;
 use crate::routing::harness::{Network, PacketOutcome, at, connected_graphs, grid_links};
 use crate::routing::{DiscardCause, UnroutedPacket};
+use crate::{PacketId, SplitMix64};
 use proptest::prelude::*;
 use std::vec::Vec;
 
@@ -249,15 +249,19 @@ fn an_old_report_of_a_broken_route_is_answered_by_a_triggered_update() {
 fn packets_wait_for_a_route_and_the_sixth_displaces_the_first() {
     let (mut agent, now) = settled(DsdvConfig::NS2);
     for packet in 0..6 {
-        let packet = UnroutedPacket { packet, source: Address(0), destination: Address(1), hops: 0 };
+        let packet =
+            UnroutedPacket { packet: PacketId(packet), source: Address(0), destination: Address(1), hops: 0 };
         agent.handle_unrouted(at(now), packet);
     }
-    assert_eq!(agent.poll_event(), Some(RouteEvent::Discard { packet: 0, cause: DiscardCause::BufferFull }));
+    assert_eq!(
+        agent.poll_event(),
+        Some(RouteEvent::Discard { packet: PacketId(0), cause: DiscardCause::BufferFull })
+    );
     agent.handle_packet(at(now + 1.0), Address(1), DsdvUpdate::new(&[entry(1, 0, 2)]));
     let set = RouteEvent::Set { destination: Address(1), next_hop: Address(1), hops: 1 };
     assert_eq!(agent.poll_event(), Some(set));
     for packet in 1..6 {
-        assert_eq!(agent.poll_event(), Some(RouteEvent::Forward { packet }));
+        assert_eq!(agent.poll_event(), Some(RouteEvent::Forward { packet: PacketId(packet) }));
     }
     assert_eq!(agent.poll_event(), None);
 }

@@ -5,6 +5,7 @@ use crate::DownPolicy;
 use crate::network::Count;
 use crate::network::link::tests::{Bench, megabyte_per_second, micros};
 use crate::network::{LinkConfig, LinkRate, Verdict};
+use crate::packets::PacketSlot;
 use crate::trace::DeliveryTrace;
 use whimbrel_units::Ecn;
 
@@ -120,7 +121,7 @@ fn a_held_queue_still_has_its_limit() {
 fn dropping_the_queue_spares_what_is_being_sent() {
     let mut bench = loaded(4);
     let lost = bench.link.take_down(micros(1_500), DownPolicy::DropQueue);
-    assert_eq!(lost, [2, 3]);
+    assert_eq!(lost, [2, 3].map(PacketSlot));
     assert_eq!(arrivals(&bench), [6_000, 7_000].map(micros));
     assert_eq!(bench.offer_with(micros(1_600), 10, &mut Ecn::NotEct), Verdict::Down);
     bench.link.bring_up(micros(1_700));
@@ -133,7 +134,7 @@ fn dropping_the_queue_spares_what_is_being_sent() {
 #[test]
 fn dropping_all_empties_the_link() {
     let mut bench = loaded(3);
-    assert_eq!(bench.link.take_down(micros(1_500), DownPolicy::DropAll), [0, 1, 2]);
+    assert_eq!(bench.link.take_down(micros(1_500), DownPolicy::DropAll), [0, 1, 2].map(PacketSlot));
     assert!(bench.plan().is_empty());
     let stats = bench.link.stats(micros(1_500));
     assert_eq!((stats.departed.packets, stats.delivered.packets, stats.down_lost.packets), (1, 0, 3));
@@ -172,7 +173,7 @@ fn a_queue_dropped_on_a_delivery_trace_gives_its_opportunities_back() {
     for _ in 0..6 {
         assert!(bench.offer(Instant::ZERO, 1_500));
     }
-    assert_eq!(bench.link.take_down(micros(2_500), DownPolicy::DropQueue), [3, 4, 5]);
+    assert_eq!(bench.link.take_down(micros(2_500), DownPolicy::DropQueue), [3, 4, 5].map(PacketSlot));
     bench.link.bring_up(micros(2_600));
     assert!(bench.offer(micros(2_600), 1_500));
     assert_eq!(departures(&bench), [1_000, 2_000, 3_000, 4_000].map(micros));
@@ -182,7 +183,7 @@ fn a_queue_dropped_on_a_delivery_trace_gives_its_opportunities_back() {
 fn a_held_queue_that_is_dropped_after_all_is_dropped_whole() {
     let mut bench = loaded(3);
     bench.link.take_down(micros(1_500), DownPolicy::Hold);
-    assert_eq!(bench.link.take_down(micros(1_600), DownPolicy::DropQueue), [1, 2]);
+    assert_eq!(bench.link.take_down(micros(1_600), DownPolicy::DropQueue), [1, 2].map(PacketSlot));
     bench.link.bring_up(micros(1_700));
     assert!(bench.offer(micros(1_700), 1_000));
     assert_eq!(departures(&bench), [1_000, 2_700].map(micros));
@@ -225,7 +226,7 @@ proptest! {
             let at = micros(now);
             while bench.link.next_arrival().is_some_and(|(arrival, _)| arrival <= at) {
                 let first = bench.link.take_first().unwrap();
-                prop_assert!(last_slot < Some(first.slot), "{} after {last_slot:?}", first.slot);
+                prop_assert!(last_slot < Some(first.slot), "{:?} after {last_slot:?}", first.slot);
                 last_slot = Some(first.slot);
                 delivered.add_packet(first.size);
             }

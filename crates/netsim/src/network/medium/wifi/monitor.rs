@@ -4,6 +4,7 @@ use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::phy::Rate;
 use whimbrel_wifi::{Frame as MacFrame, FrameKind};
 
+use crate::PacketId;
 use crate::queue::FlowKey;
 
 /// A frame as the monitor notes it.
@@ -28,7 +29,7 @@ pub struct AirFrame {
     /// `true` for the repetition of a frame with a payload.
     pub is_retry: bool,
     /// Number and flow of the packet in it; `None` in control and management frames, and in data frames with an ARP message.
-    pub packet: Option<(u64, FlowKey)>,
+    pub packet: Option<(PacketId, FlowKey)>,
     /// `true` if its receiver, or any station of the group, has decoded it.
     pub is_received: bool,
 }
@@ -57,7 +58,7 @@ impl Monitor {
         sender: usize,
         receiver: Option<usize>,
         frame: &MacFrame,
-        packet: Option<(u64, FlowKey)>,
+        packet: Option<(PacketId, FlowKey)>,
     ) {
         if self.frames.len() >= self.limit {
             self.full_at = self.full_at.or(Some(now));

@@ -3,7 +3,9 @@
 use whimbrel_units::{Duration, Instant};
 
 use super::in_flight::InFlight;
+use crate::PacketId;
 use crate::medium::{Frame, FrameReport, MediumIo, MediumLoss};
+use crate::packets::PacketSlot;
 use crate::queue::FlowKey;
 
 /// A packet from its service at the MAC until its last transmission has ended everywhere.
@@ -51,12 +53,12 @@ impl Payloads {
     }
 
     /// Place of the packet in the store; `None` if it has left it.
-    pub(super) fn slot(&self, handle: u64) -> Option<u32> {
+    pub(super) fn slot(&self, handle: u64) -> Option<PacketSlot> {
         self.0.get(handle)?.frame.as_ref().map(|frame| frame.slot)
     }
 
     /// Number and flow of the packet.
-    pub(super) fn packet(&self, handle: u64) -> Option<(u64, FlowKey)> {
+    pub(super) fn packet(&self, handle: u64) -> Option<(PacketId, FlowKey)> {
         self.0.get(handle).map(|payload| (payload.report.packet, payload.report.flow))
     }
 

@@ -1,6 +1,7 @@
 //! Lost links, and the errors that report them.
 
 use super::*;
+use crate::PacketId;
 
 /// A chain of seven after a packet from end to end.
 fn in_use(config: AodvConfig) -> Network<Agent> {
@@ -23,8 +24,12 @@ fn events(agent: &mut Agent) -> Vec<RouteEvent> {
 fn packets_queued_for_a_lost_neighbour_wait_for_a_new_route_at_their_source() {
     let mut network = in_use(AodvConfig::default());
     let agent = &mut network.agents[3];
-    let packet =
-        |source| UnroutedPacket { packet: 0, source: Address(source), destination: Address(6), hops: 3 };
+    let packet = |source| UnroutedPacket {
+        packet: PacketId(0),
+        source: Address(source),
+        destination: Address(6),
+        hops: 3,
+    };
     agent.handle_link_failure(network.now, Address(4), Some(packet(0)));
     let flush = RouteEvent::Flush { neighbour: Address(4), is_salvage: true };
     assert!(events(agent).contains(&flush));
