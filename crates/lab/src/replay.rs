@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use whimbrel_netsim::medium::{AirFrame, StationRole, WifiMedium};
-use whimbrel_netsim::{FlowId, NextHop, NodeId, Simulator};
+use whimbrel_netsim::{FlowId, NextHop, NodeId, Simulator, StationIndex};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::FrameKind;
 use whimbrel_wifi::mobility::{Path, Presence};
@@ -78,7 +78,8 @@ impl Replay {
                 continue;
             };
             for (number, station) in wifi.stations.iter().enumerate() {
-                let track = (model.site().path(number), model.site().presence(number));
+                let index = StationIndex::new(number);
+                let track = (model.site().path(index), model.site().presence(index));
                 let name = &plan.nodes[station.node];
                 nodes[station.node] = wireless(name, medium, role(wifi, number), track, plan.end);
             }
@@ -150,8 +151,9 @@ type FrameRow = (AirFrame, usize, Option<usize>);
 fn frames(plan: &Plan, simulator: &Simulator<FlowAgent>, parts: &Parts) -> Value {
     let mut rows: Vec<FrameRow> = Vec::new();
     for (medium, nodes) in media(plan, simulator, parts) {
-        let row =
-            |frame: &AirFrame| (*frame, nodes[frame.sender], frame.receiver.map(|station| nodes[station]));
+        let row = |frame: &AirFrame| {
+            (*frame, nodes[frame.sender.index()], frame.receiver.map(|station| nodes[station.index()]))
+        };
         rows.extend(medium.frames().iter().map(row));
     }
     rows.sort_by_key(|(frame, ..)| frame.at);
@@ -187,8 +189,12 @@ fn associations(plan: &Plan, simulator: &Simulator<FlowAgent>, parts: &Parts) ->
     for (medium, nodes) in media(plan, simulator, parts) {
         for (client, report) in medium.handovers() {
             let access_point = medium.station(report.to);
-            rows.push((report.detected, nodes[*client], None));
-            rows.push((report.associated, nodes[*client], access_point.map(|station| nodes[station])));
+            rows.push((report.detected, nodes[client.index()], None));
+            rows.push((
+                report.associated,
+                nodes[client.index()],
+                access_point.map(|station| nodes[station.index()]),
+            ));
         }
     }
     rows.sort_by_key(|&(at, ..)| at);

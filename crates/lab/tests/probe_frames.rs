@@ -95,7 +95,7 @@ fn each_packet_after_a_quiet_time_follows_a_probe_that_is_acknowledged() {
 fn under_traffic_the_first_packet_alone_follows_a_probe() {
     let (frames, _, _) = observed(&[("variables.interval", "100 kbit/s")]);
     let probes = frames.iter().filter(|frame| frame.kind == FrameKind::Probe);
-    assert_eq!(probes.map(|frame| frame.sender).collect::<Vec<_>>(), [1]);
+    assert_eq!(probes.map(|frame| frame.sender.0).collect::<Vec<_>>(), [1]);
     assert_eq!(frames[0].kind, FrameKind::Probe);
 }
 

@@ -11,7 +11,7 @@
 //! same nanoseconds on every machine, and adding a node does not disturb other draws.
 //!
 //! ```
-//! use whimbrel_netsim::{Agent, Ecn, FlowId, LinkConfig, NodeId, Packet, SimulationConfig, Simulator};
+//! use whimbrel_netsim::{Agent, Ecn, FlowId, LinkConfig, NodeId, Packet, PacketId, SimulationConfig, Simulator};
 //! use whimbrel_units::{DataRate, Duration, Instant};
 //!
 //! /// Sends one packet to `peer`, if there is one, and remembers when one came.
@@ -23,7 +23,7 @@
 //!     fn handle_timeout(&mut self, _: Instant) {}
 //!     fn poll_transmit(&mut self, _: Instant) -> Option<Packet<()>> {
 //!         let destination = self.peer.take()?;
-//!         Some(Packet { id: 0, flow: FlowId(1), source: NodeId::default(), destination, size: 1_250, ecn: Ecn::NotEct, payload: () })
+//!         Some(Packet { id: PacketId::default(), flow: FlowId(1), source: NodeId::default(), destination, size: 1_250, ecn: Ecn::NotEct, payload: () })
 //!     }
 //!     fn poll_timeout(&self) -> Option<Instant> { None }
 //! }
@@ -65,4 +65,4 @@ pub use network::{
 pub use packets::{AgentId, FlowId, LinkId, MediumId, NodeId, Packet, StoredPacket};
 pub use simulator::{AgentCall, Command, Progress, RunOutcome, SimulationConfig, Simulator, SimulatorCall};
 pub use whimbrel_units::Ecn;
-pub use whimbrel_wifi::PacketId;
+pub use whimbrel_wifi::{PacketId, StationIndex};

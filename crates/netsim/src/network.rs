@@ -28,7 +28,7 @@ pub(crate) use routing::{Other, Route, Spreading};
 
 use whimbrel_units::Instant;
 
-use crate::{LinkId, MediumId, NodeId};
+use crate::{LinkId, MediumId, NodeId, StationIndex};
 
 /// Nodes, egresses and routes.
 pub(crate) struct Network {
@@ -108,10 +108,10 @@ impl Network {
             topology.add_hop(ends.from, ends.to, NextHop::Link(link), ends.routable);
         }
         for (medium, slot) in (0..).map(MediumId).zip(&self.media) {
-            for (index, from) in (0u32..).zip(&slot.stations) {
+            for (index, from) in (0..).map(StationIndex).zip(&slot.stations) {
                 let station = StationId { medium, index };
-                for (other, to) in slot.stations.iter().enumerate() {
-                    if from.node != to.node && slot.medium.reaches(now, station.index(), other) {
+                for (other, to) in (0..).map(StationIndex).zip(&slot.stations) {
+                    if from.node != to.node && slot.medium.reaches(now, index, other) {
                         let next = NextHop::Station { station, to: to.node };
                         topology.add_hop(from.node, to.node, next, true);
                     }
@@ -168,7 +168,7 @@ impl Network {
     }
 
     pub(crate) fn station(&self, id: StationId) -> &Station {
-        &self.media[id.medium.index()].stations[id.index()]
+        &self.media[id.medium.index()].stations[id.index().index()]
     }
 
     /// `true` if a node has a station on a medium.
@@ -177,6 +177,6 @@ impl Network {
     }
 
     pub(crate) fn station_mut(&mut self, id: StationId) -> &mut Station {
-        &mut self.media[id.medium.index()].stations[id.index()]
+        &mut self.media[id.medium.index()].stations[id.index().index()]
     }
 }

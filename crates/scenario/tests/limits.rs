@@ -319,7 +319,7 @@ fn copies_move_as_the_nodes_of_a_file_with_gaps() {
                 plan.wifi[0].site(&plan.nodes, whimbrel_netsim::random::RandomStreams::new(1, 0), plan.end);
             let x = |station| site.position(station, Instant::ZERO).x;
             let notes: Vec<String> = plan.notes.iter().map(|note| note.text.clone()).collect();
-            ((0..count as usize).map(x).collect::<Vec<f64>>(), notes)
+            ((0..count as usize).map(whimbrel_netsim::StationIndex::new).map(x).collect::<Vec<f64>>(), notes)
         })
     };
     let (positions, notes) = at(0, 2).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use whimbrel_netsim::QueueLimit;
+use whimbrel_netsim::{QueueLimit, StationIndex};
 use whimbrel_wifi::dcf::{MacConfig, MacRules};
 use whimbrel_wifi::mobility::Position;
 use whimbrel_wifi::phy::{Phy, Preamble, Rate};
@@ -53,7 +53,7 @@ fn mistake(text: &str, changes: &[(&str, Value)]) -> String {
 fn positions(plan: &Plan, seed: u64) -> Vec<Position> {
     let streams = whimbrel_netsim::random::RandomStreams::new(seed, 0);
     let site = plan.wifi[0].site(&plan.nodes, streams, plan.end);
-    (0..site.stations()).map(|station| site.position(station, Instant::ZERO)).collect()
+    (0..site.stations()).map(|station| site.position(StationIndex::new(station), Instant::ZERO)).collect()
 }
 
 #[test]

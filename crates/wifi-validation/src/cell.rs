@@ -3,6 +3,7 @@
 //! It serves validation and benchmarks of [`Dcf`] and [`Medium`] without a network simulator.
 
 use whimbrel_units::{Duration, Instant};
+use whimbrel_wifi::StationIndex;
 use whimbrel_wifi::dcf::{Dcf, Event, MacConfig, Outgoing, ReceptionError};
 use whimbrel_wifi::deadlines::Deadlines;
 use whimbrel_wifi::frame::{Frame, MacAddress};
@@ -73,7 +74,9 @@ impl Cell {
     pub fn saturated(config: &MacConfig, senders: usize, payload_bytes: u32, seed: u64) -> Self {
         let count = senders as u32 + 1;
         let link = |station| Link { station, delay: 0, power: 1e-9, is_corrupted: false };
-        let links = (0..count).map(|from| (0..count).filter(|&to| to != from).map(link).collect()).collect();
+        let links = (0..count)
+            .map(|from| (0..count).filter(|&to| to != from).map(StationIndex).map(link).collect())
+            .collect();
         let configs = std::iter::repeat_n(config.clone(), senders + 1);
         let mut cell = Self::new(MediumConfig::additive(), links, configs, seed);
         for sender in 1..count {
@@ -155,7 +158,7 @@ impl Cell {
         machine.handle_timeout(self.now);
         while let Some(transmit) = machine.poll_transmit(self.now) {
             let links = self.links[station].iter().copied();
-            self.medium.transmit(self.now, station as u32, &transmit.frame, links);
+            self.medium.transmit(self.now, StationIndex::new(station), &transmit.frame, links);
         }
         self.stations.settle(self.now, station);
     }
@@ -181,29 +184,29 @@ impl Stations {
 }
 
 impl Listener for Stations {
-    fn busy(&mut self, now: Instant, station: u32) {
-        let machine = &mut self.machines[station as usize];
+    fn busy(&mut self, now: Instant, station: StationIndex) {
+        let machine = &mut self.machines[station.index()];
         machine.handle_busy(now);
-        self.deadlines.set(station as usize, machine.poll_timeout());
+        self.deadlines.set(station.index(), machine.poll_timeout());
     }
 
-    fn idle(&mut self, now: Instant, station: u32) {
-        self.machines[station as usize].handle_idle(now);
-        self.settle(now, station as usize);
+    fn idle(&mut self, now: Instant, station: StationIndex) {
+        self.machines[station.index()].handle_idle(now);
+        self.settle(now, station.index());
     }
 
-    fn received(&mut self, now: Instant, station: u32, frame: &Frame) {
-        self.machines[station as usize].handle_frame(now, frame);
-        self.settle(now, station as usize);
+    fn received(&mut self, now: Instant, station: StationIndex, frame: &Frame) {
+        self.machines[station.index()].handle_frame(now, frame);
+        self.settle(now, station.index());
     }
 
-    fn error(&mut self, now: Instant, station: u32, error: ReceptionError) {
-        self.machines[station as usize].handle_error(now, error);
-        self.settle(now, station as usize);
+    fn error(&mut self, now: Instant, station: StationIndex, error: ReceptionError) {
+        self.machines[station.index()].handle_error(now, error);
+        self.settle(now, station.index());
     }
 
-    fn lost(&mut self, _now: Instant, station: u32, frame: &Frame, cause: LossCause) {
-        if frame.receiver != self.machines[station as usize].address() || !frame.kind.has_payload() {
+    fn lost(&mut self, _now: Instant, station: StationIndex, frame: &Frame, cause: LossCause) {
+        if frame.receiver != self.machines[station.index()].address() || !frame.kind.has_payload() {
             return;
         }
         let losses = &mut self.losses;
@@ -218,9 +221,9 @@ impl Listener for Stations {
         } += 1;
     }
 
-    fn captured(&mut self, now: Instant, station: u32, air_time: Duration) {
-        self.machines[station as usize].handle_captured(now, air_time);
-        self.settle(now, station as usize);
+    fn captured(&mut self, now: Instant, station: StationIndex, air_time: Duration) {
+        self.machines[station.index()].handle_captured(now, air_time);
+        self.settle(now, station.index());
     }
 }
 

@@ -7,6 +7,7 @@ use whimbrel_wifi::medium::{Link, MediumConfig};
 use whimbrel_wifi::phy::{Phy, Preamble, Rate, RateSet};
 
 use crate::cell::Cell;
+use whimbrel_wifi::StationIndex;
 
 /// A time in which a station transmits, or does not because the medium is reserved. Times in microseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,7 +28,11 @@ pub struct Span {
 /// 1 Mbit/s and the long preamble; 2 receives only 1. The payload arrives at 100 us on an idle medium.
 pub fn three_stations() -> Vec<Span> {
     let link = |station| Link { station, delay: 1_000, power: 1e-9, is_corrupted: false };
-    let links = vec![vec![link(1)], vec![link(0), link(2)], vec![link(1)]];
+    let links = vec![
+        vec![link(StationIndex(1))],
+        vec![link(StationIndex(0)), link(StationIndex(2))],
+        vec![link(StationIndex(1))],
+    ];
     let phy = Phy { basic: RateSet::new(&[Rate::Dsss1]), ..Phy::hr_dsss(Preamble::Long) };
     let config = MacConfig { rts_threshold: 0, is_traced: true, ..MacConfig::standard(phy, Rate::Hr11) };
     let mut cell = Cell::new(MediumConfig::ns2(), links, std::iter::repeat_n(config, 3), 1);

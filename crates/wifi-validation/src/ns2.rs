@@ -7,6 +7,7 @@ use whimbrel_wifi::phy::Rate;
 use whimbrel_wifi::propagation::SPEED_OF_LIGHT;
 
 use crate::cell::Cell;
+use whimbrel_wifi::StationIndex;
 
 /// The recorded figures; the script that produced them stands beside them.
 const RECORDED: &str = include_str!("../tests/data/ns2-saturation.csv");
@@ -74,7 +75,12 @@ fn links(layout: &str, stations: usize) -> Vec<Vec<Link>> {
         let distance = libm::hypot(a.0 - b.0, a.1 - b.1);
         let delay = libm::ceil(distance / SPEED_OF_LIGHT * 1e9) as u32;
         let power = (1e-4 / (distance * distance)) as f32;
-        (distance < range).then_some(Link { station: to as u32, delay, power, is_corrupted: false })
+        (distance < range).then_some(Link {
+            station: StationIndex::new(to),
+            delay,
+            power,
+            is_corrupted: false,
+        })
     };
     let others =
         |from| (0..stations).filter(move |&to| to != from).filter_map(move |to| link(from, to)).collect();

@@ -8,6 +8,7 @@ use whimbrel_wifi::phy::{ACK_BYTES, CTS_BYTES, Phy, Preamble, RTS_BYTES, Rate, R
 use super::{PAYLOAD_BYTES, megabits};
 use crate::cell::Cell;
 use crate::theory::{BackoffChain, HiddenPair, MonteCarlo, NearFar, SharingPair, SingleSender, monte_carlo};
+use whimbrel_wifi::StationIndex;
 
 /// A quantity that was measured in a run of the machines, and its value by theory.
 #[derive(Clone, PartialEq, Debug)]
@@ -40,7 +41,8 @@ const MBIT: &str = "throughput, Mbit/s";
 
 /// Links of equal power: each station reaches those of its list.
 fn links(reached: &[&[u32]]) -> Vec<Vec<Link>> {
-    let link = |&station: &u32| Link { station, delay: 0, power: 1e-9, is_corrupted: false };
+    let link =
+        |&station: &u32| Link { station: StationIndex(station), delay: 0, power: 1e-9, is_corrupted: false };
     reached.iter().map(|stations| stations.iter().map(link).collect()).collect()
 }
 
@@ -225,10 +227,10 @@ pub fn extended_space() -> Vec<Comparison> {
     let link = |station, power, is_corrupted| Link { station, delay: 0, power, is_corrupted };
     // If both pairs have sent, both acknowledgements reach each sender; its own is the stronger.
     let links = [
-        [link(1, 1e-8, false), link(2, 1e-9, true)].to_vec(),
-        [link(0, 1e-8, false), link(2, 1e-10, true)].to_vec(),
-        [link(3, 1e-8, false), link(0, 1e-9, false)].to_vec(),
-        [link(2, 1e-8, false), link(0, 1e-10, false)].to_vec(),
+        [link(StationIndex(1), 1e-8, false), link(StationIndex(2), 1e-9, true)].to_vec(),
+        [link(StationIndex(0), 1e-8, false), link(StationIndex(2), 1e-10, true)].to_vec(),
+        [link(StationIndex(3), 1e-8, false), link(StationIndex(0), 1e-9, false)].to_vec(),
+        [link(StationIndex(2), 1e-8, false), link(StationIndex(0), 1e-10, false)].to_vec(),
     ];
     let medium = MediumConfig { receive_threshold: 1e-11, ..switching() };
     let mut cell = cell(medium, links.to_vec(), &config);
@@ -262,9 +264,10 @@ pub fn capture() -> Vec<Comparison> {
             if to == 0 && (1..=near).contains(&from) { 1e-7 } else { 1e-9 }
         };
         let link =
-            |from, station| Link { station, delay: 0, power: power(from, station), is_corrupted: false };
-        let others =
-            |from: u32| (0..=senders).filter(move |&to| to != from).map(move |to| link(from, to)).collect();
+            |from, station| Link { station, delay: 0, power: power(from, station.0), is_corrupted: false };
+        let others = |from: u32| {
+            (0..=senders).filter(move |&to| to != from).map(move |to| link(from, StationIndex(to))).collect()
+        };
         let mut cell = cell(switching(), (0..=senders).map(others).collect(), &config);
         for sender in 1..=senders {
             cell.saturate(sender, 0, 1_508);

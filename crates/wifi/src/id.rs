@@ -1,5 +1,7 @@
 //! The numbers of stations and packets: types of their own, so that one is not taken for the other.
 
+use core::fmt;
+
 /// A station, numbered among those of its medium in the order of addition, from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 #[repr(transparent)]
@@ -19,6 +21,12 @@ impl StationIndex {
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
+    }
+}
+
+impl fmt::Display for StationIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

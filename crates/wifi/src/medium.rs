@@ -17,6 +17,7 @@ use whimbrel_units::{Duration, Instant};
 
 use self::on_air::{Arrival, Due, OnAir};
 use self::receiver::{Energy, NO_FRAME, Receiver};
+use crate::StationIndex;
 use crate::dcf::{ReceptionError, Sensed};
 use crate::frame::Frame;
 
@@ -24,7 +25,7 @@ use crate::frame::Frame;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Link {
     /// Number of the station.
-    pub station: u32,
+    pub station: StationIndex,
     /// Propagation delay in nanoseconds. Rounded up, so that the triangle inequality holds.
     pub delay: u32,
     /// Received power in watts.
@@ -103,15 +104,15 @@ pub enum LossCause {
 /// Receiver of the medium's reports.
 pub trait Listener {
     /// Energy is sensed at a station.
-    fn busy(&mut self, now: Instant, station: u32);
+    fn busy(&mut self, now: Instant, station: StationIndex);
     /// No more energy is sensed at a station.
-    fn idle(&mut self, now: Instant, station: u32);
+    fn idle(&mut self, now: Instant, station: StationIndex);
     /// A station received a frame. Precedes the idle edge of the same instant.
-    fn received(&mut self, now: Instant, station: u32, frame: &Frame);
+    fn received(&mut self, now: Instant, station: StationIndex, frame: &Frame);
     /// A station's receiver reports an error. Precedes the idle edge of the same instant.
-    fn error(&mut self, now: Instant, station: u32, error: ReceptionError);
+    fn error(&mut self, now: Instant, station: StationIndex, error: ReceptionError);
     /// A frame's energy ended at a station that did not receive it; `cause` is the truth, which a station cannot know.
-    fn lost(&mut self, now: Instant, station: u32, frame: &Frame, cause: LossCause) {
+    fn lost(&mut self, now: Instant, station: StationIndex, frame: &Frame, cause: LossCause) {
         let _ = (now, station, frame, cause);
     }
     /// A transmission has ended at all stations that it reached.
@@ -130,22 +131,22 @@ pub trait Listener {
     }
     /// Asked after an idle edge. `true` if the station is to receive a [summary](Self::sensed) instead of the following edges
     /// and errors, until it receives a frame or the driver calls [`Medium::attend`].
-    fn is_passive(&self, station: u32) -> bool {
+    fn is_passive(&self, station: StationIndex) -> bool {
         let _ = station;
         false
     }
     /// Asked when a passive station receives a frame. `true` if the frame is to be a part of the summary.
-    fn overhears(&self, station: u32, frame: &Frame) -> bool {
+    fn overhears(&self, station: StationIndex, frame: &Frame) -> bool {
         let _ = (station, frame);
         false
     }
     /// Summarises the carrier sense and the frames of a passive station since its last notification. Called before the reception
     /// that ends the passive state.
-    fn sensed(&mut self, station: u32, sensed: &Sensed) {
+    fn sensed(&mut self, station: StationIndex, sensed: &Sensed) {
         let _ = (station, sensed);
     }
     /// [`CaptureRule::FirstFrame`]: the receiver ignores a new frame of this time on the air for a stronger one.
-    fn captured(&mut self, now: Instant, station: u32, air_time: Duration) {
+    fn captured(&mut self, now: Instant, station: StationIndex, air_time: Duration) {
         let _ = (now, station, air_time);
     }
 }
@@ -180,10 +181,10 @@ impl Medium {
     }
 
     /// Adds a station and returns its number.
-    pub fn add_station(&mut self) -> u32 {
+    pub fn add_station(&mut self) -> StationIndex {
         self.receivers.push(Receiver::default());
         self.energies.push(Energy::default());
-        self.receivers.len() as u32 - 1
+        StationIndex::new(self.receivers.len() - 1)
     }
 
     /// Number of transmissions since the beginning.
@@ -202,14 +203,14 @@ impl Medium {
     pub fn transmit(
         &mut self,
         now: Instant,
-        station: u32,
+        station: StationIndex,
         frame: &Frame,
         links: impl Iterator<Item = Link>,
     ) -> bool {
         let slot = self.free_slot(now, station, frame);
         let stations = self.receivers.len();
         let arrivals = &mut self.slots[slot as usize].arrivals;
-        let is_known = |link: &Link| (link.station as usize) < stations && link.station != station;
+        let is_known = |link: &Link| link.station.index() < stations && link.station != station;
         arrivals.extend(links.filter(is_known).map(Arrival::new));
         arrivals.sort_unstable_by_key(Arrival::order);
         self.begin_transmission(now, station, slot)
@@ -219,7 +220,13 @@ impl Medium {
     ///
     /// # Panics
     /// Later, if there is no such station.
-    pub fn transmit_in_order(&mut self, now: Instant, station: u32, frame: &Frame, links: &[Link]) -> bool {
+    pub fn transmit_in_order(
+        &mut self,
+        now: Instant,
+        station: StationIndex,
+        frame: &Frame,
+        links: &[Link],
+    ) -> bool {
         let slot = self.free_slot(now, station, frame);
         let arrivals = &mut self.slots[slot as usize].arrivals;
         arrivals.extend(links.iter().map(|&link| Arrival::new(link)));
@@ -228,7 +235,7 @@ impl Medium {
     }
 
     /// A slot for a transmission, still without arrivals.
-    fn free_slot(&mut self, now: Instant, sender: u32, frame: &Frame) -> u32 {
+    fn free_slot(&mut self, now: Instant, sender: StationIndex, frame: &Frame) -> u32 {
         self.transmissions += 1;
         if let Some(slot) = self.free.pop() {
             let on_air = &mut self.slots[slot as usize];
@@ -250,7 +257,7 @@ impl Medium {
     }
 
     /// The transmission of a slot begins. Returns `true` if it reaches a station.
-    fn begin_transmission(&mut self, now: Instant, station: u32, slot: u32) -> bool {
+    fn begin_transmission(&mut self, now: Instant, station: StationIndex, slot: u32) -> bool {
         let on_air = &mut self.slots[slot as usize];
         let air_time = on_air.frame.air_time;
         self.arrivals += on_air.arrivals.len() as u64;
@@ -271,20 +278,20 @@ impl Medium {
     /// Ends the passivity of a station. Returns the summary of the edges and errors that it was not notified of; `None` if it
     /// was not passive.
     #[inline]
-    pub fn attend(&mut self, station: u32) -> Option<Sensed> {
-        self.receivers.get_mut(station as usize)?.attend()
+    pub fn attend(&mut self, station: StationIndex) -> Option<Sensed> {
+        self.receivers.get_mut(station.index())?.attend()
     }
 
     /// The radio of a station leaves its channel: what is on the air no longer concerns it. A station that was receiving loses
     /// the frame, and its carrier sense reports an idle medium. The driver then passes only transmissions on the station's new
     /// channel.
-    pub fn leave(&mut self, now: Instant, station: u32, listener: &mut impl Listener) {
-        let Some(receiver) = self.receivers.get_mut(station as usize) else { return };
+    pub fn leave(&mut self, now: Instant, station: StationIndex, listener: &mut impl Listener) {
+        let Some(receiver) = self.receivers.get_mut(station.index()) else { return };
         if let Some(sensed) = receiver.attend() {
             listener.sensed(station, &sensed);
         }
         let was_busy = receiver.leave();
-        self.energies[station as usize] = Energy::default();
+        self.energies[station.index()] = Energy::default();
         for on_air in self.slots.iter_mut().filter(|on_air| on_air.is_in_use) {
             let arrivals = on_air.arrivals.iter_mut();
             arrivals
@@ -297,15 +304,21 @@ impl Medium {
     }
 
     /// The stations whose transmissions are on the air and reach others, each once per transmission.
-    pub fn senders(&self) -> impl Iterator<Item = u32> {
+    pub fn senders(&self) -> impl Iterator<Item = StationIndex> {
         self.slots.iter().filter(|on_air| on_air.is_in_use).map(|on_air| on_air.sender)
     }
 
     /// The radio of a station comes to a channel. `links` has the [senders](Self::senders) on that channel with their links to
     /// the station, which senses the rest of their frames and cannot receive them. The frame of a sender that reaches no other
     /// station is not sensed.
-    pub fn enter(&mut self, now: Instant, station: u32, links: &[(u32, Link)], listener: &mut impl Listener) {
-        let Some(receiver) = self.receivers.get_mut(station as usize) else { return };
+    pub fn enter(
+        &mut self,
+        now: Instant,
+        station: StationIndex,
+        links: &[(StationIndex, Link)],
+        listener: &mut impl Listener,
+    ) {
+        let Some(receiver) = self.receivers.get_mut(station.index()) else { return };
         if let Some(sensed) = receiver.attend() {
             listener.sensed(station, &sensed);
         }
@@ -324,7 +337,7 @@ impl Medium {
             }
             receiver.sense();
             if self.config.rule.is_additive() {
-                self.energies[station as usize].begin(link.power);
+                self.energies[station.index()].begin(link.power);
             }
             let overlap = Some(LossCause::OffChannel);
             on_air.arrivals.insert(position, Arrival { link, overlap, is_sensed: true, is_gone: false });
@@ -336,8 +349,8 @@ impl Medium {
     }
 
     /// The receiver of a station is off until `end`: the frame that it was receiving is lost.
-    fn begin_sending(&mut self, station: u32, end: Instant) {
-        let Some(receiver) = self.receivers.get_mut(station as usize) else { return };
+    fn begin_sending(&mut self, station: StationIndex, end: Instant) {
+        let Some(receiver) = self.receivers.get_mut(station.index()) else { return };
         receiver.sending_until = end;
         if receiver.locked_slot != NO_FRAME {
             let (slot, index) = (receiver.locked_slot, receiver.locked_index);

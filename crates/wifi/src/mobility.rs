@@ -23,25 +23,26 @@ pub use random_waypoint::{InvalidRandomWaypoint, RandomWaypoint, Start};
 
 use whimbrel_units::Instant;
 
+use crate::StationIndex;
 use crate::propagation::Positions;
 
 impl Positions for [Path] {
-    fn current(&self, node: usize, now: Instant) -> (Leg, Instant) {
-        self[node].current(now)
+    fn current(&self, node: StationIndex, now: Instant) -> (Leg, Instant) {
+        self[node.index()].current(now)
     }
 
-    fn max_speed(&self, node: usize) -> f64 {
-        self[node].max_speed()
+    fn max_speed(&self, node: StationIndex) -> f64 {
+        self[node.index()].max_speed()
     }
 }
 
 impl Positions for Vec<Path> {
-    fn current(&self, node: usize, now: Instant) -> (Leg, Instant) {
-        self[node].current(now)
+    fn current(&self, node: StationIndex, now: Instant) -> (Leg, Instant) {
+        self[node.index()].current(now)
     }
 
-    fn max_speed(&self, node: usize) -> f64 {
-        self[node].max_speed()
+    fn max_speed(&self, node: StationIndex) -> f64 {
+        self[node.index()].max_speed()
     }
 }
 

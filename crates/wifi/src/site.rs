@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use whimbrel_units::Instant;
 
+use crate::StationIndex;
 use crate::medium::Link;
 use crate::mobility::{Area, Leg, Path, Position, Presence};
 use crate::propagation::{Channel, ChannelConfig, InvalidRadio, Positions, SignalClass};
@@ -34,12 +35,12 @@ struct Stations {
 }
 
 impl Positions for Stations {
-    fn current(&self, node: usize, now: Instant) -> (Leg, Instant) {
-        self.paths[node].current(now)
+    fn current(&self, node: StationIndex, now: Instant) -> (Leg, Instant) {
+        self.paths[node.index()].current(now)
     }
 
-    fn max_speed(&self, node: usize) -> f64 {
-        self.paths[node].max_speed()
+    fn max_speed(&self, node: StationIndex) -> f64 {
+        self.paths[node.index()].max_speed()
     }
 }
 
@@ -74,32 +75,32 @@ impl Site {
     }
 
     /// A station's position.
-    pub fn position(&self, station: usize, now: Instant) -> Position {
-        self.stations.paths[station].position(now)
+    pub fn position(&self, station: StationIndex, now: Instant) -> Position {
+        self.stations.paths[station.index()].position(now)
     }
 
     /// A station's path.
-    pub fn path(&self, station: usize) -> &Path {
-        &self.stations.paths[station]
+    pub fn path(&self, station: StationIndex) -> &Path {
+        &self.stations.paths[station.index()]
     }
 
     /// The times at which a station is on.
-    pub fn presence(&self, station: usize) -> &Presence {
-        &self.stations.presence[station]
+    pub fn presence(&self, station: StationIndex) -> &Presence {
+        &self.stations.presence[station.index()]
     }
 
     /// `true` if a station is on.
-    pub fn is_on(&self, station: usize, now: Instant) -> bool {
-        self.stations.presence[station].is_on(now)
+    pub fn is_on(&self, station: StationIndex, now: Instant) -> bool {
+        self.stations.presence[station.index()].is_on(now)
     }
 
     /// Power in watts at which a station receives another one's frames at `now`.
-    pub fn power(&self, from: usize, to: usize, now: Instant) -> f64 {
+    pub fn power(&self, from: StationIndex, to: StationIndex, now: Instant) -> f64 {
         self.channel.power(now, from, to, &self.stations)
     }
 
     /// `true` if a station can decode another one's frames at `now`, without interference.
-    pub fn reaches(&self, from: usize, to: usize, now: Instant) -> bool {
+    pub fn reaches(&self, from: StationIndex, to: StationIndex, now: Instant) -> bool {
         if from == to || !self.is_on(from, now) || !self.is_on(to, now) {
             return false;
         }
@@ -109,26 +110,26 @@ impl Site {
 
     /// The stations that a transmission of `from` at `now` reaches, in the order of their delays and then of their numbers.
     /// Calls must not go back in time.
-    pub fn links(&mut self, from: usize, now: Instant) -> &[Link] {
+    pub fn links(&mut self, from: StationIndex, now: Instant) -> &[Link] {
         if !self.is_constant {
             self.find(from, now);
             return &self.links;
         }
-        if self.lasting[from].is_none() {
+        if self.lasting[from.index()].is_none() {
             self.find(from, now);
-            self.lasting[from] = Some(self.links.clone());
+            self.lasting[from.index()] = Some(self.links.clone());
         }
-        self.lasting[from].as_deref().unwrap_or_default()
+        self.lasting[from.index()].as_deref().unwrap_or_default()
     }
 
-    fn find(&mut self, from: usize, now: Instant) {
+    fn find(&mut self, from: StationIndex, now: Instant) {
         let Self { channel, stations, links, .. } = self;
         links.clear();
-        let is_on = |station: usize| stations.presence[station].is_on(now);
+        let is_on = |station: StationIndex| stations.presence[station.index()].is_on(now);
         if is_on(from) {
             channel.links(now, from, stations, links);
             if !self.is_always_on {
-                links.retain(|link| is_on(link.station as usize));
+                links.retain(|link| is_on(link.station));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use whimbrel_control::capacity::RtWinfConfig;
 use whimbrel_netsim::medium::WifiMedium;
-use whimbrel_netsim::{AgentId, Command, Egress, FlowId, LinkId, NodeId, Simulator, StationId};
+use whimbrel_netsim::{AgentId, Command, Egress, FlowId, LinkId, NodeId, Simulator, StationId, StationIndex};
 use whimbrel_scenario::Network;
 use whimbrel_scenario::signals::FlowEnd as End;
 use whimbrel_units::{Duration, Instant};
@@ -164,7 +164,9 @@ fn add_controllers(
         let (Some(controller), Some(first)) = (&wifi.controller, ids.first()) else { continue };
         let mac = &wifi.config.mac;
         let addresses: Vec<MacAddress> = match simulator.medium::<WifiMedium>(first.medium()) {
-            Some(medium) => (0..ids.len()).map(|station| medium.address(station)).collect(),
+            Some(medium) => {
+                (0..ids.len()).map(|station| medium.address(StationIndex::new(station))).collect()
+            }
             None => continue,
         };
         let entries = addresses.iter().zip(&wifi.stations);

@@ -1,12 +1,12 @@
 //! Egress of a node: a link, or a station on a shared medium.
 
-use crate::{LinkId, MediumId, NodeId};
+use crate::{LinkId, MediumId, NodeId, StationIndex};
 
 /// A node's interface on a shared medium.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StationId {
     pub(crate) medium: MediumId,
-    pub(crate) index: u32,
+    pub(crate) index: StationIndex,
 }
 
 impl StationId {
@@ -16,8 +16,8 @@ impl StationId {
     }
 
     /// The position among the medium's stations in the order of addition, from 0.
-    pub const fn index(self) -> usize {
-        self.index as usize
+    pub const fn index(self) -> StationIndex {
+        self.index
     }
 }
 

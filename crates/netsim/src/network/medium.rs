@@ -27,7 +27,7 @@ pub use wifi::{
 use crate::events::EventSource;
 pub use crate::loss::MediumLoss;
 use crate::queue::QueuedPacket;
-use crate::{Count, NodeId};
+use crate::{Count, NodeId, StationIndex};
 
 /// A shared medium and the access to it of all its stations, which are numbered in the order of addition.
 ///
@@ -35,7 +35,7 @@ use crate::{Count, NodeId};
 /// [released](MediumIo::release) after the broadcast. After every call the simulator asks for the next timeout.
 pub trait Medium: Any + Send {
     /// A station was added.
-    fn handle_station(&mut self, station: usize) {
+    fn handle_station(&mut self, station: StationIndex) {
         let _ = station;
     }
 
@@ -48,7 +48,7 @@ pub trait Medium: Any + Send {
     fn hold(
         &mut self,
         now: Instant,
-        station: usize,
+        station: StationIndex,
         packet: QueuedPacket,
         to: NodeId,
         io: &mut MediumIo<'_>,
@@ -58,7 +58,7 @@ pub trait Medium: Any + Send {
     }
 
     /// A packet was queued at a station.
-    fn handle_backlog(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>);
+    fn handle_backlog(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>);
 
     /// The time last returned by [`poll_timeout`](Self::poll_timeout) was reached.
     fn handle_timeout(&mut self, now: Instant, io: &mut MediumIo<'_>);
@@ -67,7 +67,7 @@ pub trait Medium: Any + Send {
     fn poll_timeout(&self) -> Option<Instant>;
 
     /// `true` if routes may lead from one station to another in one hop, with the stations where they are at `now`.
-    fn reaches(&self, now: Instant, from: usize, to: usize) -> bool;
+    fn reaches(&self, now: Instant, from: StationIndex, to: StationIndex) -> bool;
 }
 
 /// A medium in a network.
@@ -75,7 +75,7 @@ pub(crate) struct MediumSlot {
     pub(crate) medium: Box<dyn Medium>,
     pub(crate) stations: Vec<Station>,
     /// The first station of each node that has one.
-    pub(crate) numbers: BTreeMap<NodeId, u32>,
+    pub(crate) numbers: BTreeMap<NodeId, StationIndex>,
     pub(crate) source: EventSource,
     /// Time of the medium's event.
     pub(crate) expected: Option<Instant>,

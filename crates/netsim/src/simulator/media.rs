@@ -14,6 +14,7 @@ use crate::packets::{Header, PacketSlot};
 use crate::queue::{Discipline, DisciplineError, DropReason, DropTail};
 use crate::{
     Agent, AgentId, Count, Egress, FlowId, LossCause, MediumId, NodeId, PassingPacket, QueueLimit, StationId,
+    StationIndex,
 };
 
 impl<A: Agent> Simulator<A> {
@@ -45,14 +46,14 @@ impl<A: Agent> Simulator<A> {
         limit: QueueLimit,
     ) -> Result<StationId, DisciplineError> {
         let slot = &self.network.media[medium.index()];
-        let index = slot.stations.len() as u32;
+        let index = StationIndex::new(slot.stations.len());
         let name = format!("{}@{}", self.node_name(node), medium.0);
         let random = self.streams.stream(&name, "queue");
         let queue = discipline.build(limit, random)?.unwrap_or_else(|| Box::new(DropTail::new(limit)));
         let slot = &mut self.network.media[medium.index()];
         slot.stations.push(Station::new(node, queue, limit));
         slot.numbers.entry(node).or_insert(index);
-        slot.medium.handle_station(index as usize);
+        slot.medium.handle_station(index);
         let id = StationId { medium, index };
         self.network.egresses[node.index()].push(Egress::Station(id));
         self.network.routes_current = false;

@@ -2,8 +2,8 @@
 
 use std::cell::OnceCell;
 
-use whimbrel_netsim::Topology;
 use whimbrel_netsim::random::RandomStreams;
+use whimbrel_netsim::{StationIndex, Topology};
 use whimbrel_units::Instant;
 use whimbrel_wifi::propagation::LinkBudget;
 
@@ -98,6 +98,6 @@ impl WifiPlan {
         let (from, to) = (station(from)?, station(to)?);
         let site = self.site(nodes, RandomStreams::new(0, 0), Instant::ZERO);
         let place = |station| site.position(station, Instant::ZERO);
-        Some(libm::sqrt(place(from).distance_squared(place(to))))
+        Some(libm::sqrt(place(StationIndex::new(from)).distance_squared(place(StationIndex::new(to)))))
     }
 }

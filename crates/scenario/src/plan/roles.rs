@@ -77,22 +77,24 @@ fn explain(error: InvalidRole, members: &[(usize, &Node)]) -> ScenarioError {
     match error {
         InvalidRole::Parameter { station, error } => match error {
             InvalidInfrastructure::Value { parameter, expected } => {
-                let key = format!("{}.{}.{parameter}", key(station), role(station));
+                let key = format!("{}.{}.{parameter}", key(station.index()), role(station.index()));
                 ScenarioError::invalid(key, "...", expected)
             }
-            other => ScenarioError::invalid(key(station), "...", other.to_string()),
+            other => ScenarioError::invalid(key(station.index()), "...", other.to_string()),
         },
         InvalidRole::DuplicateAddress { address, stations: (first, second) } => {
-            let expected =
-                format!("an address that `{}` has not: a BSSID is that of one access point", key(first));
+            let expected = format!(
+                "an address that `{}` has not: a BSSID is that of one access point",
+                key(first.index())
+            );
             ScenarioError::invalid(
-                format!("{}.{}.bssid", key(second), role(second)),
+                format!("{}.{}.bssid", key(second.index()), role(second.index())),
                 quoted(&address.to_string()),
                 expected,
             )
         }
         InvalidRole::GroupAddress { address, station } => {
-            let key = format!("{}.{}.bssid", key(station), role(station));
+            let key = format!("{}.{}.bssid", key(station.index()), role(station.index()));
             ScenarioError::invalid(
                 key,
                 quoted(&address.to_string()),

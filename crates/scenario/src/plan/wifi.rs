@@ -4,7 +4,7 @@ use std::path::Path as FilePath;
 
 use whimbrel_netsim::medium::{ArpConfig, InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
 use whimbrel_netsim::random::RandomStreams;
-use whimbrel_netsim::{FlowId, LinkRate, Topology, queue};
+use whimbrel_netsim::{FlowId, LinkRate, StationIndex, Topology, queue};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::dcf::{MacConfig, ProbeConfig};
 use whimbrel_wifi::medium::CaptureRule;
@@ -109,7 +109,9 @@ impl WifiPlan {
             for (to, receiver) in self.stations.iter().enumerate() {
                 if from != to
                     && self.may_exchange(from, to)
-                    && constant.as_ref().is_none_or(|site| site.reaches(from, to, Instant::ZERO))
+                    && constant.as_ref().is_none_or(|site| {
+                        site.reaches(StationIndex::new(from), StationIndex::new(to), Instant::ZERO)
+                    })
                 {
                     topology.add_link(sender.node, receiver.node);
                 }
@@ -139,7 +141,9 @@ impl WifiPlan {
             }
             None => WifiMedium::new(site, config),
         };
-        self.own_macs.iter().for_each(|(station, mac)| medium.set_mac(*station, mac.clone()));
+        self.own_macs
+            .iter()
+            .for_each(|(station, mac)| medium.set_mac(StationIndex::new(*station), mac.clone()));
         medium
     }
 

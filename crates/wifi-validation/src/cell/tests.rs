@@ -5,9 +5,10 @@ use whimbrel_wifi::medium::{Link, MediumConfig};
 use whimbrel_wifi::phy::{Phy, Preamble, Rate, RateSet};
 
 use super::Cell;
+use whimbrel_wifi::StationIndex;
 
 fn link(station: u32, delay: u32) -> Link {
-    Link { station, delay, power: 1e-9, is_corrupted: false }
+    Link { station: StationIndex(station), delay, power: 1e-9, is_corrupted: false }
 }
 
 /// 802.11b at 11 Mbit/s, control frames at 1 Mbit/s.

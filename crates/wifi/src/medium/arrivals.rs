@@ -31,7 +31,7 @@ impl Medium {
                 next = Some(reports.at(arrival.link.delay));
                 break;
             }
-            let receiver = &mut self.receivers[arrival.link.station as usize];
+            let receiver = &mut self.receivers[arrival.link.station.index()];
             if !(has_short_way && receiver.begin_passively(place, arrival, start, threshold)) {
                 reports.clock = clock;
                 self.start_arrival(place, arrival, air_time, &mut reports);
@@ -70,12 +70,12 @@ impl Medium {
                 break;
             }
             *next_end += 1;
-            let receiver = &mut receivers[arrival.link.station as usize];
+            let receiver = &mut receivers[arrival.link.station.index()];
             if has_short_way && receiver.end_passively(due.slot, arrival, frame, config, &mut reports) {
                 continue;
             }
             if is_additive && !arrival.is_gone {
-                energies[arrival.link.station as usize].end(arrival.link.power);
+                energies[arrival.link.station.index()].end(arrival.link.power);
             }
             reports.clock = clock;
             receiver.end_arrival(due.slot, arrival, frame, config, &mut reports);

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use whimbrel_units::Instant;
 
 use super::{Link, LossCause, MediumConfig};
+use crate::StationIndex;
 use crate::frame::Frame;
 
 /// State of a frame at one station.
@@ -48,7 +49,7 @@ impl Arrival {
 
     /// The order of the arrivals of a transmission.
     pub(super) const fn order(&self) -> u64 {
-        (self.link.delay as u64) << 32 | self.link.station as u64
+        (self.link.delay as u64) << 32 | self.link.station.0 as u64
     }
 }
 
@@ -61,7 +62,7 @@ pub(super) struct Place {
 
 #[derive(Clone, Debug)]
 pub(super) struct OnAir {
-    pub(super) sender: u32,
+    pub(super) sender: StationIndex,
     /// `false` if the slot is free.
     pub(super) is_in_use: bool,
     pub(super) frame: Frame,

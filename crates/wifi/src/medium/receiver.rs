@@ -5,6 +5,7 @@ use whimbrel_units::{Duration, Instant};
 use super::on_air::{Arrival, Place};
 use super::reports::Reports;
 use super::{CaptureRule, Listener, LossCause, Medium, MediumConfig};
+use crate::StationIndex;
 use crate::dcf::{ReceptionError, Sensed};
 use crate::frame::Frame;
 
@@ -222,7 +223,7 @@ impl Receiver {
     fn end_reception<L: Listener>(
         &mut self,
         now: Instant,
-        station: u32,
+        station: StationIndex,
         frame: &Frame,
         reports: &mut Reports<'_, L>,
     ) {
@@ -245,7 +246,7 @@ impl Medium {
         reports: &mut Reports<'_, L>,
     ) {
         let now = reports.at(arrival.link.delay);
-        let receiver = &mut self.receivers[arrival.link.station as usize];
+        let receiver = &mut self.receivers[arrival.link.station.index()];
         let is_simple = receiver.locked_slot == NO_FRAME
             && self.config.rule == CaptureRule::FirstFrame
             && arrival.link.power >= self.config.carrier_sense_threshold
@@ -289,7 +290,7 @@ impl Medium {
             }
         };
         arrival.overlap = loss;
-        let receiver = &mut self.receivers[arrival.link.station as usize];
+        let receiver = &mut self.receivers[arrival.link.station.index()];
         if loss == Some(LossCause::Capture) && !is_additive {
             // ns-2 does not sense a frame that the receiver ignores.
             if receiver.is_passive {
@@ -314,7 +315,7 @@ impl Medium {
         arrival: &Arrival,
         air_time: Duration,
     ) -> Option<LossCause> {
-        let receiver = &mut self.receivers[arrival.link.station as usize];
+        let receiver = &mut self.receivers[arrival.link.station.index()];
         let on_air = &mut self.slots[receiver.locked_slot as usize];
         let locked = &mut on_air.arrivals[receiver.locked_index as usize];
         if locked.link.power >= self.config.capture_ratio * arrival.link.power {
@@ -339,8 +340,8 @@ impl Medium {
     ) -> Option<LossCause> {
         let ratio = self.config.capture_ratio;
         let is_decodable = arrival.link.power >= self.config.receive_threshold;
-        let receiver = &mut self.receivers[arrival.link.station as usize];
-        let energy = &mut self.energies[arrival.link.station as usize];
+        let receiver = &mut self.receivers[arrival.link.station.index()];
+        let energy = &mut self.energies[arrival.link.station.index()];
         energy.begin(arrival.link.power);
         if receiver.sending_until > now {
             return Some(LossCause::HalfDuplex);

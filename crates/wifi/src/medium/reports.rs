@@ -3,6 +3,7 @@
 use whimbrel_units::{Duration, Instant};
 
 use super::{Listener, LossCause};
+use crate::StationIndex;
 use crate::dcf::{ReceptionError, Sensed};
 use crate::frame::Frame;
 
@@ -82,18 +83,24 @@ impl<'a, L: Listener> Reports<'a, L> {
         now
     }
 
-    pub(super) fn busy(&mut self, at: Instant, station: u32) {
+    pub(super) fn busy(&mut self, at: Instant, station: StationIndex) {
         self.report(|listener| listener.busy(at, station));
     }
 
     /// Returns `true` if the station is passive from now on.
-    pub(super) fn idle(&mut self, at: Instant, station: u32) -> bool {
+    pub(super) fn idle(&mut self, at: Instant, station: StationIndex) -> bool {
         self.report(|listener| listener.idle(at, station));
         self.listener.is_passive(station)
     }
 
     /// A `sensed` summary precedes the reception that ends a station's passivity.
-    pub(super) fn received(&mut self, at: Instant, station: u32, frame: &Frame, sensed: Option<&Sensed>) {
+    pub(super) fn received(
+        &mut self,
+        at: Instant,
+        station: StationIndex,
+        frame: &Frame,
+        sensed: Option<&Sensed>,
+    ) {
         self.report(|listener| {
             if let Some(sensed) = sensed {
                 listener.sensed(station, sensed);
@@ -102,21 +109,21 @@ impl<'a, L: Listener> Reports<'a, L> {
         });
     }
 
-    pub(super) fn error(&mut self, at: Instant, station: u32, error: ReceptionError) {
+    pub(super) fn error(&mut self, at: Instant, station: StationIndex, error: ReceptionError) {
         self.report(|listener| listener.error(at, station, error));
     }
 
-    pub(super) fn captured(&mut self, at: Instant, station: u32, air_time: Duration) {
+    pub(super) fn captured(&mut self, at: Instant, station: StationIndex, air_time: Duration) {
         self.report(|listener| listener.captured(at, station, air_time));
     }
 
     #[inline(always)]
-    pub(super) fn overhears(&self, station: u32, frame: &Frame) -> bool {
+    pub(super) fn overhears(&self, station: StationIndex, frame: &Frame) -> bool {
         self.listener.overhears(station, frame)
     }
 
     #[inline(always)]
-    pub(super) fn lost(&mut self, at: Instant, station: u32, frame: &Frame, cause: LossCause) {
+    pub(super) fn lost(&mut self, at: Instant, station: StationIndex, frame: &Frame, cause: LossCause) {
         self.listener.lost(at, station, frame, cause);
     }
 }

@@ -20,6 +20,7 @@ enum Report {
     Captured,
 }
 
+use crate::StationIndex;
 use Report::{Busy, Captured, Idle, Lost, Received};
 
 /// Reports with their times in microseconds and stations.
@@ -37,23 +38,23 @@ impl Log {
 }
 
 impl Listener for Log {
-    fn busy(&mut self, now: Instant, station: u32) {
-        self.push(now, station, Busy);
+    fn busy(&mut self, now: Instant, station: StationIndex) {
+        self.push(now, station.0, Busy);
     }
-    fn idle(&mut self, now: Instant, station: u32) {
-        self.push(now, station, Idle);
+    fn idle(&mut self, now: Instant, station: StationIndex) {
+        self.push(now, station.0, Idle);
     }
-    fn received(&mut self, now: Instant, station: u32, frame: &Frame) {
-        self.push(now, station, Received(frame.payload));
+    fn received(&mut self, now: Instant, station: StationIndex, frame: &Frame) {
+        self.push(now, station.0, Received(frame.payload));
     }
-    fn error(&mut self, now: Instant, station: u32, error: ReceptionError) {
-        self.push(now, station, Report::Error(error));
+    fn error(&mut self, now: Instant, station: StationIndex, error: ReceptionError) {
+        self.push(now, station.0, Report::Error(error));
     }
-    fn lost(&mut self, now: Instant, station: u32, frame: &Frame, cause: LossCause) {
-        self.push(now, station, Lost(frame.payload, cause));
+    fn lost(&mut self, now: Instant, station: StationIndex, frame: &Frame, cause: LossCause) {
+        self.push(now, station.0, Lost(frame.payload, cause));
     }
-    fn captured(&mut self, now: Instant, station: u32, _: Duration) {
-        self.push(now, station, Captured);
+    fn captured(&mut self, now: Instant, station: StationIndex, _: Duration) {
+        self.push(now, station.0, Captured);
     }
 }
 
@@ -82,7 +83,7 @@ const RECEIVER: u32 = 9;
 const STRONG: f32 = 7.304e-9;
 
 fn link(power: f32) -> Link {
-    Link { station: RECEIVER, delay: 0, power, is_corrupted: false }
+    Link { station: StationIndex(RECEIVER), delay: 0, power, is_corrupted: false }
 }
 
 /// Transmissions (start, time on the air, power at the receiver) of the stations 0, 1, ... Returns the receiver's reports.
@@ -93,7 +94,12 @@ fn receive(config: MediumConfig, transmissions: &[(u64, u64, f32)]) -> Vec<(u64,
         while let Some(next) = medium.poll_timeout().filter(|&next| next < at(start)) {
             medium.handle_timeout(next, &mut log);
         }
-        medium.transmit(at(start), number as u32, &frame(number as u64, micros), [link(power)].into_iter());
+        medium.transmit(
+            at(start),
+            StationIndex::new(number),
+            &frame(number as u64, micros),
+            [link(power)].into_iter(),
+        );
     }
     while let Some(next) = medium.poll_timeout() {
         medium.handle_timeout(next, &mut log);
@@ -200,12 +206,12 @@ fn a_sending_station_receives_nothing() {
         let mut medium = Medium::new(config(rule), 10);
         let mut log = Log::default();
         // A frame that arrives while the receiver sends, and one whose reception its own frame interrupts.
-        medium.transmit(at(0), RECEIVER, &frame(7, 100), core::iter::empty());
-        medium.transmit(at(50), 0, &frame(0, 100), [link(STRONG)].into_iter());
+        medium.transmit(at(0), StationIndex(RECEIVER), &frame(7, 100), core::iter::empty());
+        medium.transmit(at(50), StationIndex(0), &frame(0, 100), [link(STRONG)].into_iter());
         medium.handle_timeout(at(1_000), &mut log);
-        medium.transmit(at(1_000), 1, &frame(1, 100), [link(STRONG)].into_iter());
+        medium.transmit(at(1_000), StationIndex(1), &frame(1, 100), [link(STRONG)].into_iter());
         medium.handle_timeout(at(1_050), &mut log);
-        medium.transmit(at(1_050), RECEIVER, &frame(8, 10), core::iter::empty());
+        medium.transmit(at(1_050), StationIndex(RECEIVER), &frame(8, 10), core::iter::empty());
         medium.handle_timeout(at(2_000), &mut log);
         let reports = log.of(RECEIVER);
         assert!(reports.contains(&(150, Lost(0, LossCause::HalfDuplex))), "{reports:?}");
@@ -218,7 +224,7 @@ fn noise_destroys_a_frame_without_another_one() {
     let mut medium = Medium::new(MediumConfig::additive(), 10);
     let mut log = Log::default();
     let noisy = Link { is_corrupted: true, ..link(STRONG) };
-    medium.transmit(at(0), 0, &frame(0, 100), [noisy].into_iter());
+    medium.transmit(at(0), StationIndex(0), &frame(0, 100), [noisy].into_iter());
     medium.handle_timeout(at(100), &mut log);
     let error = Report::Error(ReceptionError::Corrupted);
     assert_eq!(log.of(RECEIVER), [(0, Busy), (100, error), (100, Lost(0, LossCause::Noise)), (100, Idle)]);
@@ -229,14 +235,14 @@ fn delays_shift_beginning_and_end_and_order_the_stations() {
     let mut medium = Medium::new(MediumConfig::additive(), 4);
     let mut log = Log::default();
     let links = vec![
-        Link { station: 3, delay: 3_000, ..link(STRONG) },
-        Link { station: 1, delay: 1_000, ..link(STRONG) },
-        Link { station: 2, delay: 2_000, ..link(STRONG) },
+        Link { station: StationIndex(3), delay: 3_000, ..link(STRONG) },
+        Link { station: StationIndex(1), delay: 1_000, ..link(STRONG) },
+        Link { station: StationIndex(2), delay: 2_000, ..link(STRONG) },
         // The sender itself and a station that does not exist are ignored.
-        Link { station: 0, ..link(STRONG) },
-        Link { station: 77, ..link(STRONG) },
+        Link { station: StationIndex(0), ..link(STRONG) },
+        Link { station: StationIndex(77), ..link(STRONG) },
     ];
-    medium.transmit(at(10), 0, &frame(0, 100), links.into_iter());
+    medium.transmit(at(10), StationIndex(0), &frame(0, 100), links.into_iter());
     while let Some(next) = medium.poll_timeout() {
         medium.handle_timeout(next, &mut log);
     }
@@ -254,11 +260,11 @@ fn a_station_that_leaves_the_channel_loses_what_is_on_the_air() {
         let mut medium = Medium::new(config(rule), 10);
         let mut log = Log::default();
         let late = Link { delay: 5_000, ..link(STRONG) };
-        medium.transmit(at(10), 0, &frame(0, 100), [link(STRONG)].into_iter());
-        medium.transmit(at(49), 1, &frame(1, 100), [late].into_iter());
+        medium.transmit(at(10), StationIndex(0), &frame(0, 100), [link(STRONG)].into_iter());
+        medium.transmit(at(49), StationIndex(1), &frame(1, 100), [late].into_iter());
         medium.handle_timeout(at(50), &mut log);
-        medium.leave(at(50), RECEIVER, &mut log);
-        medium.transmit(at(60), 2, &frame(2, 30), [link(STRONG)].into_iter());
+        medium.leave(at(50), StationIndex(RECEIVER), &mut log);
+        medium.transmit(at(60), StationIndex(2), &frame(2, 30), [link(STRONG)].into_iter());
         while let Some(next) = medium.poll_timeout() {
             medium.handle_timeout(next, &mut log);
         }
@@ -284,16 +290,16 @@ fn a_station_that_comes_to_a_channel_senses_the_frames_on_the_air() {
     for rule in RULES {
         let mut medium = Medium::new(config(rule), 10);
         let mut log = Log::default();
-        let elsewhere = |delay| Link { station: 8, delay, ..link(STRONG) };
-        medium.transmit(at(10), 0, &frame(0, 100), [elsewhere(700)].into_iter());
-        medium.transmit(at(20), 1, &frame(1, 100), [elsewhere(0)].into_iter());
+        let elsewhere = |delay| Link { station: StationIndex(8), delay, ..link(STRONG) };
+        medium.transmit(at(10), StationIndex(0), &frame(0, 100), [elsewhere(700)].into_iter());
+        medium.transmit(at(20), StationIndex(1), &frame(1, 100), [elsewhere(0)].into_iter());
         medium.handle_timeout(at(50), &mut log);
-        let mut senders: Vec<u32> = medium.senders().collect();
+        let mut senders: Vec<StationIndex> = medium.senders().collect();
         senders.sort_unstable();
-        assert_eq!(senders, [0, 1]);
+        assert_eq!(senders, [0, 1].map(StationIndex));
         // Only the first one is on the channel.
-        medium.enter(at(50), RECEIVER, &[(0, link(STRONG))], &mut log);
-        medium.transmit(at(60), 2, &frame(2, 20), [link(STRONG / 2.0)].into_iter());
+        medium.enter(at(50), StationIndex(RECEIVER), &[(StationIndex(0), link(STRONG))], &mut log);
+        medium.transmit(at(60), StationIndex(2), &frame(2, 20), [link(STRONG / 2.0)].into_iter());
         while let Some(next) = medium.poll_timeout() {
             medium.handle_timeout(next, &mut log);
         }
@@ -312,7 +318,7 @@ fn a_station_that_comes_to_a_channel_senses_the_frames_on_the_air() {
         assert_eq!(reports, expected, "{rule:?}");
         // The slots are free again, and a frame alone is received.
         assert_eq!(medium.senders().count(), 0);
-        medium.transmit(at(200), 0, &frame(3, 10), [link(STRONG)].into_iter());
+        medium.transmit(at(200), StationIndex(0), &frame(3, 10), [link(STRONG)].into_iter());
         while let Some(next) = medium.poll_timeout() {
             medium.handle_timeout(next, &mut log);
         }

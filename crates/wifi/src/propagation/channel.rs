@@ -9,10 +9,10 @@ use super::{
     BlockFading, Fading, InvalidRadio, LinkBudget, PathLoss, Positions, Radio, SpatialIndex, from_decibels,
     success_probability,
 };
-use crate::Random;
 use crate::medium::Link;
 use crate::mobility::Area;
 use crate::phy::Rate;
+use crate::{Random, StationIndex};
 
 /// Longest time in seconds for which neighbours are remembered.
 const MAX_LIFETIME: f64 = 1e6;
@@ -56,7 +56,7 @@ pub struct Channel {
     /// Time in which no two stations come closer to each other by more than the margin.
     lifetime: Duration,
     neighbours: Vec<Neighbours>,
-    found: Vec<(u32, f64)>,
+    found: Vec<(StationIndex, f64)>,
     /// The neighbours of a sender, while it transmits.
     measured: Measurement,
 }
@@ -66,7 +66,7 @@ pub struct Channel {
 struct Neighbours {
     until: Instant,
     /// In the order of their delays at the sender's last transmission, which is nearly that at the next one.
-    stations: Vec<u32>,
+    stations: Vec<StationIndex>,
 }
 
 impl Channel {
@@ -88,7 +88,8 @@ impl Channel {
         let index = SpatialIndex::new(area, range, now, stations, positions);
         // A longer margin makes searches rarer, and the neighbours more that are examined in vain.
         let margin = range / 20.0;
-        let max_speed = (0..stations).map(|station| positions.max_speed(station)).fold(0.0, f64::max);
+        let max_speed =
+            (0..stations).map(|station| positions.max_speed(StationIndex::new(station))).fold(0.0, f64::max);
         let lifetime = if max_speed > 0.0 {
             // Somewhat less than it takes two stations that approach each other, because of rounding.
             Duration::from_secs_f64((margin / max_speed * 0.499).min(MAX_LIFETIME))
@@ -120,21 +121,33 @@ impl Channel {
     }
 
     /// Received power in watts between two stations at `now`.
-    pub fn power(&self, now: Instant, from: usize, to: usize, positions: &impl Positions) -> f64 {
+    pub fn power(
+        &self,
+        now: Instant,
+        from: StationIndex,
+        to: StationIndex,
+        positions: &impl Positions,
+    ) -> f64 {
         let distance_squared = positions.position(from, now).distance_squared(positions.position(to, now));
         self.budget.power(distance_squared) * self.config.fading.gain(now, from, to)
     }
 
     /// Writes the stations that sense a transmission which begins at `now` to `links`, with power and delay, in the order of
     /// the delays and then of the stations. The sender is left out. Calls must not go back in time.
-    pub fn links(&mut self, now: Instant, sender: usize, positions: &impl Positions, links: &mut Vec<Link>) {
+    pub fn links(
+        &mut self,
+        now: Instant,
+        sender: StationIndex,
+        positions: &impl Positions,
+        links: &mut Vec<Link>,
+    ) {
         let Self { config, budget, index, neighbours, measured, found, range, margin, lifetime } = self;
         let origin = index.position(now, sender, positions);
-        let Neighbours { until, stations } = &mut neighbours[sender];
+        let Neighbours { until, stations } = &mut neighbours[sender.index()];
         measured.squared.clear();
         if *until <= now {
             index.within(now, origin, *range + *margin, positions, found);
-            found.retain(|&(station, _)| station as usize != sender);
+            found.retain(|&(station, _)| station != sender);
             *until = now + *lifetime;
             stations.clear();
             stations.extend(found.iter().map(|&(station, _)| station));
@@ -145,7 +158,7 @@ impl Channel {
         measured.measure(budget);
         if !config.fading.is_none() {
             for (power, &station) in measured.powers.iter_mut().zip(stations.iter()) {
-                *power *= config.fading.gain(now, sender, station as usize);
+                *power *= config.fading.gain(now, sender, station);
             }
         }
         let threshold = config.radio.carrier_sense_threshold;

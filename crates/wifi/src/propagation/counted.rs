@@ -5,6 +5,7 @@ use core::cell::Cell;
 use whimbrel_units::Instant;
 
 use super::Positions;
+use crate::StationIndex;
 use crate::mobility::{Leg, Path};
 
 /// Positions on paths. Their legs end at once, so that an index keeps none and every use is an evaluation.
@@ -25,12 +26,12 @@ impl<'a> Counted<'a> {
 }
 
 impl Positions for Counted<'_> {
-    fn current(&self, node: usize, now: Instant) -> (Leg, Instant) {
+    fn current(&self, node: StationIndex, now: Instant) -> (Leg, Instant) {
         self.evaluations.set(self.evaluations.get() + 1);
-        (self.paths[node].current(now).0, now)
+        (self.paths[node.index()].current(now).0, now)
     }
 
-    fn max_speed(&self, node: usize) -> f64 {
-        self.paths[node].max_speed()
+    fn max_speed(&self, node: StationIndex) -> f64 {
+        self.paths[node.index()].max_speed()
     }
 }

@@ -3,6 +3,7 @@
 use whimbrel_units::{Duration, Instant};
 
 use super::from_decibels;
+use crate::StationIndex;
 use crate::{Random, SplitMix64};
 
 /// A distribution of the gain that a channel adds to the path loss.
@@ -75,12 +76,12 @@ impl BlockFading {
 
     /// The gain between two stations at `now`, a power ratio.
     #[inline]
-    pub fn gain(&self, now: Instant, first: usize, second: usize) -> f64 {
+    pub fn gain(&self, now: Instant, first: StationIndex, second: StationIndex) -> f64 {
         if self.fading == Fading::None {
             return 1.0;
         }
         let block = if self.coherence.is_zero() { 0 } else { now.as_nanos() / self.coherence.as_nanos() };
-        let (low, high) = (first.min(second) as u64, first.max(second) as u64);
+        let (low, high) = (u64::from(first.min(second).0), u64::from(first.max(second).0));
         // A stream of a stream of a stream: no arithmetic on the names that could make two of them equal.
         self.fading.gain(&mut self.streams.stream(low).stream(high).stream(block))
     }

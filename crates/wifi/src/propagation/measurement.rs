@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{LinkBudget, SPEED_OF_LIGHT};
+use crate::StationIndex;
 use crate::medium::Link;
 
 /// What reaches the neighbours of a sender of a transmission. Each quantity is a list of its own, so that the compiler
@@ -41,8 +42,8 @@ struct Near {
 }
 
 /// The order of the links of a transmission: by delay, then by station.
-const fn order(delay: u32, station: u32) -> u64 {
-    (delay as u64) << 32 | station as u64
+const fn order(delay: u32, station: StationIndex) -> u64 {
+    (delay as u64) << 32 | station.0 as u64
 }
 
 impl Measurement {
@@ -59,7 +60,7 @@ impl Measurement {
 
     /// Writes the links to those of `stations` that are in reach, in the order of their delays and then of their numbers, and
     /// brings the stations into that order.
-    pub(super) fn links(&mut self, stations: &mut [u32], reach: Reach, links: &mut Vec<Link>) {
+    pub(super) fn links(&mut self, stations: &mut [StationIndex], reach: Reach, links: &mut Vec<Link>) {
         let Self { squared, delays, powers, near, .. } = self;
         let is_sensed = |squared: f64, power: f64| squared <= reach.range_squared && power >= reach.threshold;
         let quantities = delays.iter().zip(&*powers).zip(&*squared);
@@ -74,7 +75,7 @@ impl Measurement {
             let reached = powers.iter().zip(&*squared);
             // Most often all that are in reach are nearer than the others.
             let nearest = reached.clone().take_while(|&(&power, &squared)| is_sensed(squared, power)).count();
-            let link = |(&station, (&delay, &power)): (&u32, (&u32, &f64))| Link {
+            let link = |(&station, (&delay, &power)): (&StationIndex, (&u32, &f64))| Link {
                 station,
                 delay,
                 power: power as f32,
@@ -99,7 +100,7 @@ impl Measurement {
             }));
             sort_nearly_sorted(near);
             for (place, &Near { order, power, is_sensed }) in stations.iter_mut().zip(&*near) {
-                let station = order as u32;
+                let station = StationIndex(order as u32);
                 *place = station;
                 if is_sensed {
                     let delay = (order >> 32) as u32;

@@ -7,20 +7,21 @@ use core::cmp::Reverse;
 
 use whimbrel_units::{Duration, Instant};
 
+use crate::StationIndex;
 use crate::mobility::{Area, Leg, Position};
 
 /// Nodes with positions that are piecewise linear functions of time.
 pub trait Positions {
     /// The leg of a node's path at `now`, and the time of its end.
-    fn current(&self, node: usize, now: Instant) -> (Leg, Instant);
+    fn current(&self, node: StationIndex, now: Instant) -> (Leg, Instant);
 
     /// The position of a node at `now`.
-    fn position(&self, node: usize, now: Instant) -> Position {
+    fn position(&self, node: StationIndex, now: Instant) -> Position {
         self.current(node, now).0.position(now)
     }
 
     /// An upper bound of the node's speed in metres per second, from now on.
-    fn max_speed(&self, node: usize) -> f64;
+    fn max_speed(&self, node: StationIndex) -> f64;
 }
 
 /// Finds the nodes within a range of a point.
@@ -38,13 +39,13 @@ pub struct SpatialIndex {
     slack: f64,
     columns: usize,
     rows: usize,
-    cells: Vec<Vec<u32>>,
+    cells: Vec<Vec<StationIndex>>,
     /// Cell of each node.
     cell_of: Vec<u32>,
     /// The leg that each node was last found on, with its end: a position costs no search in the path.
     legs: Vec<(Leg, Instant)>,
     /// Times at which nodes may leave the slack around their anchors, earliest first. Nodes at rest have none.
-    renewals: BinaryHeap<Reverse<(Instant, u32)>>,
+    renewals: BinaryHeap<Reverse<(Instant, StationIndex)>>,
 }
 
 impl SpatialIndex {
@@ -69,19 +70,19 @@ impl SpatialIndex {
             legs: Vec::with_capacity(nodes),
             renewals: BinaryHeap::with_capacity(nodes),
         };
-        for node in 0..nodes {
+        for node in (0..nodes).map(StationIndex::new) {
             let leg = positions.current(node, now);
             let cell = index.cell_at(leg.0.position(now));
-            index.cells[cell].push(node as u32);
+            index.cells[cell].push(node);
             index.cell_of.push(cell as u32);
             index.legs.push(leg);
-            index.schedule(now, node as u32, positions.max_speed(node));
+            index.schedule(now, node, positions.max_speed(node));
         }
         index
     }
 
     /// The position of a node at `now`.
-    pub fn position(&mut self, now: Instant, node: usize, positions: &impl Positions) -> Position {
+    pub fn position(&mut self, now: Instant, node: StationIndex, positions: &impl Positions) -> Position {
         current_leg(&mut self.legs, now, node, positions).position(now)
     }
 
@@ -90,13 +91,13 @@ impl SpatialIndex {
         &mut self,
         now: Instant,
         centre: Position,
-        nodes: &[u32],
+        nodes: &[StationIndex],
         positions: &impl Positions,
         squared: &mut Vec<f64>,
     ) {
         let legs = &mut self.legs[..];
         squared.extend(nodes.iter().map(move |&node| {
-            let leg = current_leg(legs, now, node as usize, positions);
+            let leg = current_leg(legs, now, node, positions);
             leg.position(now).distance_squared(centre)
         }));
     }
@@ -109,7 +110,7 @@ impl SpatialIndex {
         centre: Position,
         radius: f64,
         positions: &impl Positions,
-        found: &mut Vec<(u32, f64)>,
+        found: &mut Vec<(StationIndex, f64)>,
     ) {
         self.renew(now, positions);
         found.clear();
@@ -118,8 +119,8 @@ impl SpatialIndex {
         let (first_column, last_column) = self.columns_between(centre.x - reach, centre.x + reach);
         let (first_row, last_row) = self.rows_between(centre.y - reach, centre.y + reach);
         let legs = &mut self.legs[..];
-        let mut examine = |node: u32| {
-            let leg = current_leg(legs, now, node as usize, positions);
+        let mut examine = |node: StationIndex| {
+            let leg = current_leg(legs, now, node, positions);
             let distance_squared = leg.position(now).distance_squared(centre);
             if distance_squared <= squared {
                 found.push((node, distance_squared));
@@ -128,7 +129,7 @@ impl SpatialIndex {
         let covered = (last_column - first_column + 1) * (last_row - first_row + 1);
         if covered * 2 > self.cells.len() {
             // Most nodes are near: to examine all of them costs less than the cells.
-            (0..self.cell_of.len() as u32).for_each(examine);
+            (0..self.cell_of.len()).map(StationIndex::new).for_each(examine);
             return;
         }
         for row in first_row..=last_row {
@@ -144,8 +145,8 @@ impl SpatialIndex {
             && due <= now
         {
             self.renewals.pop();
-            let to = self.cell_at(positions.position(node as usize, now));
-            let from = core::mem::replace(&mut self.cell_of[node as usize], to as u32) as usize;
+            let to = self.cell_at(positions.position(node, now));
+            let from = core::mem::replace(&mut self.cell_of[node.index()], to as u32) as usize;
             if from != to {
                 let members = &mut self.cells[from];
                 if let Some(position) = members.iter().position(|&member| member == node) {
@@ -153,11 +154,11 @@ impl SpatialIndex {
                 }
                 self.cells[to].push(node);
             }
-            self.schedule(now, node, positions.max_speed(node as usize));
+            self.schedule(now, node, positions.max_speed(StationIndex::new(node.index())));
         }
     }
 
-    fn schedule(&mut self, now: Instant, node: u32, max_speed: f64) {
+    fn schedule(&mut self, now: Instant, node: StationIndex, max_speed: f64) {
         if max_speed > 0.0 {
             // Rounded down and at least 1 ns, so that a query's loop ends whatever the speed.
             let nanos = (self.slack / max_speed * 1e9) as u64;
@@ -189,10 +190,10 @@ impl SpatialIndex {
 fn current_leg<'a>(
     legs: &'a mut [(Leg, Instant)],
     now: Instant,
-    node: usize,
+    node: StationIndex,
     positions: &impl Positions,
 ) -> &'a Leg {
-    let leg = &mut legs[node];
+    let leg = &mut legs[node.index()];
     if leg.1 <= now {
         renew_leg(leg, now, node, positions);
     }
@@ -201,7 +202,7 @@ fn current_leg<'a>(
 
 #[cold]
 #[inline(never)]
-fn renew_leg(leg: &mut (Leg, Instant), now: Instant, node: usize, positions: &impl Positions) {
+fn renew_leg(leg: &mut (Leg, Instant), now: Instant, node: StationIndex, positions: &impl Positions) {
     *leg = positions.current(node, now);
 }
 

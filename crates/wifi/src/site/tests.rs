@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use whimbrel_units::{Duration, Instant};
 
 use super::Site;
+use crate::StationIndex;
 use crate::medium::Link;
 use crate::mobility::{Path, Position, Presence};
 use crate::propagation::{BlockFading, ChannelConfig, Fading};
@@ -15,7 +16,7 @@ fn fixed(places: &[(f64, f64)]) -> Vec<(Path, Presence)> {
 }
 
 fn reached(links: &[Link]) -> Vec<u32> {
-    links.iter().map(|link| link.station).collect()
+    links.iter().map(|link| link.station.0).collect()
 }
 
 /// ns-2's card: decodable to 250 m, sensed to 550 m.
@@ -23,8 +24,9 @@ fn reached(links: &[Link]) -> Vec<u32> {
 fn stations_are_reached_to_the_carrier_sense_range_and_decode_to_the_receive_range() {
     let places = [(0.0, 0.0), (249.9, 0.0), (250.1, 0.0), (549.9, 0.0), (550.1, 0.0)];
     let mut site = Site::new(ChannelConfig::ns2(), fixed(&places)).expect("a radio");
-    assert_eq!(reached(site.links(0, START)), [1, 2, 3]);
-    let decodes: Vec<bool> = (0..5).map(|to| site.reaches(0, to, START)).collect();
+    assert_eq!(reached(site.links(StationIndex(0), START)), [1, 2, 3]);
+    let decodes: Vec<bool> =
+        (0..5).map(|to| site.reaches(StationIndex(0), StationIndex(to), START)).collect();
     assert_eq!(decodes, [false, true, false, false, false]);
 }
 
@@ -32,8 +34,8 @@ fn stations_are_reached_to_the_carrier_sense_range_and_decode_to_the_receive_ran
 #[test]
 fn links_have_the_delay_of_their_length() {
     let mut site = Site::new(ChannelConfig::ns2(), fixed(&[(0.0, 0.0), (0.0, 300.0)])).expect("a radio");
-    assert_eq!(site.links(0, START)[0].delay, 1000);
-    assert_eq!(site.links(1, START)[0].delay, 1000);
+    assert_eq!(site.links(StationIndex(0), START)[0].delay, 1000);
+    assert_eq!(site.links(StationIndex(1), START)[0].delay, 1000);
 }
 
 #[test]
@@ -42,10 +44,13 @@ fn stations_that_are_off_neither_send_nor_receive() {
     let mut stations = fixed(&[(0.0, 0.0), (100.0, 0.0), (200.0, 0.0)]);
     stations[1].1 = Presence::except(&outage).expect("an interval");
     let mut site = Site::new(ChannelConfig::ns2(), stations).expect("a radio");
-    assert_eq!(reached(site.links(0, START)), [1, 2]);
-    assert_eq!(reached(site.links(0, Instant::from_secs(1))), [2]);
-    assert!(site.links(1, Instant::from_secs(1)).is_empty());
-    assert!(!site.reaches(0, 1, Instant::from_secs(1)) && site.reaches(0, 1, Instant::from_secs(2)));
+    assert_eq!(reached(site.links(StationIndex(0), START)), [1, 2]);
+    assert_eq!(reached(site.links(StationIndex(0), Instant::from_secs(1))), [2]);
+    assert!(site.links(StationIndex(1), Instant::from_secs(1)).is_empty());
+    assert!(
+        [1, 2].map(|s| site.reaches(StationIndex(0), StationIndex(1), Instant::from_secs(s)))
+            == [false, true]
+    );
 }
 
 /// A station passes another one at 100 m/s.
@@ -59,7 +64,7 @@ fn moving_stations_come_into_range_and_leave_it() {
     stations.push((path.expect("a path"), Presence::ALWAYS));
     let mut site = Site::new(ChannelConfig::ns2(), stations).expect("a radio");
     let seen: Vec<bool> =
-        (0..=20).map(|second| !site.links(0, Instant::from_secs(second)).is_empty()).collect();
+        (0..=20).map(|second| !site.links(StationIndex(0), Instant::from_secs(second)).is_empty()).collect();
     // Sensed while the distance is at most 550 m: from 4.5 to 15.5 s.
     assert!(seen.iter().enumerate().all(|(second, &seen)| seen == (5..=15).contains(&second)), "{seen:?}");
 }
@@ -69,7 +74,7 @@ fn fading_varies_the_power_and_both_directions_have_the_same() {
     let fading = BlockFading::new(Fading::Rayleigh, Duration::from_millis(10), 7);
     let config = ChannelConfig { fading, ..ChannelConfig::ns2() };
     let mut site = Site::new(config, fixed(&[(0.0, 0.0), (100.0, 0.0)])).expect("a radio");
-    let mut power = |from: usize, ms: u64| site.links(from, Instant::from_millis(ms))[0].power;
+    let mut power = |from: u32, ms: u64| site.links(StationIndex(from), Instant::from_millis(ms))[0].power;
     assert_eq!(power(0, 1), power(1, 9));
     assert_ne!(power(0, 1), power(0, 11));
 }
@@ -84,11 +89,11 @@ proptest! {
         let mut searched = lasting.clone();
         searched.is_constant = false;
         for from in 0..places.len() {
-            let once = lasting.links(from, START).to_vec();
-            prop_assert_eq!(&once, &lasting.links(from, Instant::from_secs(1)).to_vec());
-            prop_assert_eq!(&once, &searched.links(from, START).to_vec());
+            let once = lasting.links(StationIndex::new(from), START).to_vec();
+            prop_assert_eq!(&once, &lasting.links(StationIndex::new(from), Instant::from_secs(1)).to_vec());
+            prop_assert_eq!(&once, &searched.links(StationIndex::new(from), START).to_vec());
             let decoded: Vec<u32> =
-                (0..places.len() as u32).filter(|&to| lasting.reaches(from, to as usize, START)).collect();
+                (0..places.len() as u32).filter(|&to| lasting.reaches(StationIndex::new(from), StationIndex(to), START)).collect();
             prop_assert!(decoded.iter().all(|to| reached(&once).contains(to)));
         }
     }

@@ -2,8 +2,8 @@
 
 use whimbrel_netsim::medium::{StationRole, WifiMedium};
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wifi::MacAddress;
 use whimbrel_wifi::infrastructure::HandoverReport;
+use whimbrel_wifi::{MacAddress, StationIndex};
 
 use super::super::Run;
 use crate::metrics::seconds;
@@ -19,9 +19,10 @@ type Phase = (&'static str, fn(&HandoverReport) -> Duration);
 pub(super) fn associations(run: &Run<'_>) -> Table {
     let mut rows: Vec<(usize, Option<usize>, Option<usize>, HandoverReport)> = Vec::new();
     for (wifi, medium) in media(run) {
-        let node = |address: MacAddress| medium.station(address).map(|station| wifi.stations[station].node);
+        let node =
+            |address: MacAddress| medium.station(address).map(|station| wifi.stations[station.index()].node);
         rows.extend(medium.handovers().iter().map(|&(client, report)| {
-            (wifi.stations[client].node, report.from.and_then(node), node(report.to), report)
+            (wifi.stations[client.index()].node, report.from.and_then(node), node(report.to), report)
         }));
     }
     rows.sort_by_key(|(.., report)| report.associated);
@@ -63,7 +64,7 @@ fn notes_of(run: &Run<'_>, wifi: &WifiPlan, medium: &WifiMedium) -> Vec<Note> {
     let clients: Vec<usize> = roles
         .filter(|(station, role)| {
             matches!(role, StationRole::Client { joins_at, .. } if *joins_at < end)
-                && medium.site().is_on(*station, end)
+                && medium.site().is_on(StationIndex::new(*station), end)
         })
         .map(|(station, _)| station)
         .collect();
@@ -77,8 +78,8 @@ fn notes_of(run: &Run<'_>, wifi: &WifiPlan, medium: &WifiMedium) -> Vec<Note> {
         names.join(" ")
     };
     let all = clients.len();
-    let is_without = |client: &usize| medium.access_point(*client).is_none();
-    let has_joined = |client: &usize| handovers.iter().any(|(other, _)| other == client);
+    let is_without = |client: &usize| medium.access_point(StationIndex::new(*client)).is_none();
+    let has_joined = |client: &usize| handovers.iter().any(|(other, _)| other.index() == *client);
     let (left, never): (Vec<usize>, Vec<usize>) =
         clients.into_iter().filter(is_without).partition(has_joined);
     let mut notes = Vec::new();
@@ -100,7 +101,7 @@ fn notes_of(run: &Run<'_>, wifi: &WifiPlan, medium: &WifiMedium) -> Vec<Note> {
     }
     let returns = || handovers.iter().filter(|(_, report)| report.from == Some(report.to));
     if let Some((_, first)) = returns().next() {
-        let mut clients: Vec<usize> = returns().map(|&(client, _)| client).collect();
+        let mut clients: Vec<usize> = returns().map(|(client, _)| client.index()).collect();
         let times = clients.len();
         clients.sort_unstable();
         clients.dedup();

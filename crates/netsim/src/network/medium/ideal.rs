@@ -6,6 +6,7 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use whimbrel_wifi::mobility::Position;
 
 use super::{Frame, Medium, MediumIo, MediumLoss, Observation};
+use crate::StationIndex;
 
 /// The speed of light in metres per second.
 const SPEED_OF_LIGHT: f64 = 299_792_458.0;
@@ -21,7 +22,7 @@ pub struct IdealMedium {
     range: f64,
     places: Vec<Position>,
     /// Stations in the order of their turns to transmit, one for each packet that waits.
-    turns: VecDeque<usize>,
+    turns: VecDeque<StationIndex>,
     transmission: Option<Transmission>,
     /// Transmissions that have ended at the sender and not at all receivers.
     in_flight: Vec<InFlight>,
@@ -38,7 +39,7 @@ struct Transmission {
 struct InFlight {
     frame: Frame,
     /// Time and station of each reception, in the order of time.
-    receptions: VecDeque<(Instant, usize)>,
+    receptions: VecDeque<(Instant, StationIndex)>,
 }
 
 impl IdealMedium {
@@ -49,16 +50,16 @@ impl IdealMedium {
     }
 
     /// Moves a station. Routes follow after a [`Command::Reroute`](crate::Command::Reroute).
-    pub fn set_place(&mut self, station: usize, place: Position) {
-        self.places[station] = place;
+    pub fn set_place(&mut self, station: StationIndex, place: Position) {
+        self.places[station.index()] = place;
     }
 
-    fn is_in_range(&self, from: usize, to: usize) -> bool {
-        from != to && self.places[from].distance(self.places[to]) <= self.range
+    fn is_in_range(&self, from: StationIndex, to: StationIndex) -> bool {
+        from != to && self.places[from.index()].distance(self.places[to.index()]) <= self.range
     }
 
-    fn propagation(&self, from: usize, to: usize) -> Duration {
-        Duration::from_secs_f64(self.places[from].distance(self.places[to]) / SPEED_OF_LIGHT)
+    fn propagation(&self, from: StationIndex, to: StationIndex) -> Duration {
+        Duration::from_secs_f64(self.places[from.index()].distance(self.places[to.index()]) / SPEED_OF_LIGHT)
     }
 
     /// Begins the next transmission, if none is in progress.
@@ -77,10 +78,10 @@ impl IdealMedium {
     fn end(&mut self, io: &mut MediumIo<'_>) {
         let Some(Transmission { frame, start, end }) = self.transmission.take() else { return };
         let sender = frame.sender;
-        let in_range = |to: &usize| self.is_in_range(sender, *to);
-        let receivers: Vec<usize> = match frame.receiver {
+        let in_range = |to: &StationIndex| self.is_in_range(sender, *to);
+        let receivers: Vec<StationIndex> = match frame.receiver {
             Some(to) => Some(to).filter(in_range).into_iter().collect(),
-            None => (0..io.stations()).filter(in_range).collect(),
+            None => (0..io.stations()).map(StationIndex::new).filter(in_range).collect(),
         };
         let report = io.report(&frame, 1, end - start);
         if frame.receiver.is_some() && receivers.is_empty() {
@@ -88,7 +89,7 @@ impl IdealMedium {
             return io.lose(frame, MediumLoss::OutOfRange);
         }
         io.observe(sender, Observation::Sent(report));
-        let mut receptions: Vec<(Instant, usize)> =
+        let mut receptions: Vec<(Instant, StationIndex)> =
             receivers.into_iter().map(|to| (end + self.propagation(sender, to), to)).collect();
         receptions.sort_unstable();
         if receptions.is_empty() {
@@ -120,11 +121,11 @@ impl IdealMedium {
 }
 
 impl Medium for IdealMedium {
-    fn handle_station(&mut self, station: usize) {
-        assert!(station < self.places.len(), "the medium has {} places", self.places.len());
+    fn handle_station(&mut self, station: StationIndex) {
+        assert!(station.index() < self.places.len(), "the medium has {} places", self.places.len());
     }
 
-    fn handle_backlog(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
+    fn handle_backlog(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
         self.turns.push_back(station);
         self.begin(now, io);
     }
@@ -149,7 +150,7 @@ impl Medium for IdealMedium {
         [end, reception].into_iter().flatten().min()
     }
 
-    fn reaches(&self, _: Instant, from: usize, to: usize) -> bool {
+    fn reaches(&self, _: Instant, from: StationIndex, to: StationIndex) -> bool {
         self.is_in_range(from, to)
     }
 }

@@ -8,7 +8,7 @@ use super::{FrameReport, MediumLoss, Observation, StationStats};
 use crate::capture::OnAir;
 use crate::packets::{ControllerId, Header, PacketSlot};
 use crate::queue::{DropReason, Drops, FlowKey, QueueDiscipline, QueuedPacket};
-use crate::{AgentId, Count, Ecn, NodeId, PacketId, QueueLimit};
+use crate::{AgentId, Count, Ecn, NodeId, PacketId, QueueLimit, StationIndex};
 
 /// A node's interface on a medium.
 pub(crate) struct Station {
@@ -96,9 +96,9 @@ impl Station {
 #[must_use = "a frame that is neither delivered nor lost nor released stays in the network for ever"]
 pub struct Frame {
     /// The station that sends it.
-    pub sender: usize,
+    pub sender: StationIndex,
     /// The station that is to receive it; `None` for a broadcast.
-    pub receiver: Option<usize>,
+    pub receiver: Option<StationIndex>,
     /// The packet's number.
     pub packet: PacketId,
     /// The packet's flow.
@@ -114,23 +114,23 @@ pub struct Frame {
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// A packet has left a station's queue.
-    Taken { slot: PacketSlot, station: u32 },
+    Taken { slot: PacketSlot, station: StationIndex },
     /// A station's discipline has dropped a packet.
-    Dropped { slot: PacketSlot, station: u32, reason: DropReason },
+    Dropped { slot: PacketSlot, station: StationIndex, reason: DropReason },
     /// A packet has left a station's queue without being sent, to be routed anew or to be lost.
-    Flushed { slot: PacketSlot, station: u32, is_salvage: bool },
+    Flushed { slot: PacketSlot, station: StationIndex, is_salvage: bool },
     /// A packet of one station has reached another.
-    Deliver { slot: PacketSlot, ecn: Ecn, from: u32, to: u32 },
+    Deliver { slot: PacketSlot, ecn: Ecn, from: StationIndex, to: StationIndex },
     /// A copy of a packet has reached a station.
-    DeliverCopy { slot: PacketSlot, ecn: Ecn, to: u32 },
+    DeliverCopy { slot: PacketSlot, ecn: Ecn, to: StationIndex },
     /// A packet to a station, or a broadcast, was lost.
-    Lose { slot: PacketSlot, station: u32, to: Option<u32>, cause: MediumLoss },
+    Lose { slot: PacketSlot, station: StationIndex, to: Option<StationIndex>, cause: MediumLoss },
     /// A frame that is captured is transmitted.
     OnAir(Box<OnAir>),
     /// A broadcast is over.
     Release { slot: PacketSlot },
     /// A station has observed something.
-    Observe { station: u32, observation: Observation },
+    Observe { station: StationIndex, observation: Observation },
     /// Other stations reach each other than before.
     RoutesChanged,
 }
@@ -144,7 +144,7 @@ pub struct MediumIo<'a> {
     pub(crate) steps: u64,
     pub(crate) stations: &'a mut [Station],
     /// Stations by node.
-    pub(crate) numbers: &'a BTreeMap<NodeId, u32>,
+    pub(crate) numbers: &'a BTreeMap<NodeId, StationIndex>,
     pub(crate) headers: &'a mut [Header],
     pub(crate) effects: &'a mut VecDeque<Effect>,
 }
@@ -181,66 +181,75 @@ impl MediumIo<'_> {
     }
 
     /// The node of a station.
-    pub fn node(&self, station: usize) -> NodeId {
-        self.stations[station].node
+    pub fn node(&self, station: StationIndex) -> NodeId {
+        self.stations[station.index()].node
     }
 
     /// The first station of a node.
-    pub(crate) fn station(&self, node: NodeId) -> Option<usize> {
-        self.numbers.get(&node).map(|&number| number as usize)
+    pub(crate) fn station(&self, node: NodeId) -> Option<StationIndex> {
+        self.numbers.get(&node).copied()
     }
 
     /// Packets and bytes that wait at a station.
-    pub fn backlog(&self, station: usize) -> Count {
-        self.stations[station].backlog()
+    pub fn backlog(&self, station: StationIndex) -> Count {
+        self.stations[station.index()].backlog()
     }
 
     /// `true` if a station's queue had room for `size` further bytes if it also had those of `others` packets, whose bytes do not
     /// count.
-    pub(crate) fn has_room(&self, station: usize, others: u64, size: u32) -> bool {
+    pub(crate) fn has_room(&self, station: StationIndex, others: u64, size: u32) -> bool {
         let mut backlog = self.backlog(station);
         backlog.packets += others;
-        self.stations[station].limit.admits(backlog, size)
+        self.stations[station.index()].limit.admits(backlog, size)
     }
 
     /// Takes the next packet out of a station's queue that was not flushed, with its next hop.
-    fn dequeue(&mut self, station: usize) -> Option<(QueuedPacket, Option<NodeId>)> {
+    fn dequeue(&mut self, station: StationIndex) -> Option<(QueuedPacket, Option<NodeId>)> {
         loop {
-            let from = &mut self.stations[station];
+            let from = &mut self.stations[station.index()];
             let taken = from.discipline.dequeue(self.now, &mut from.drops);
             let next = taken.as_ref().and_then(|packet| from.take_next_hop(packet.slot));
             let drops = from.take_drops();
             for &(packet, reason) in &drops {
-                let station = station as u32;
                 self.effects.push_back(Effect::Dropped { slot: packet.slot, station, reason });
             }
             from.reuse_drops(drops);
             let packet = taken?;
             let Some(is_salvage) = from.flushed.remove(&packet.slot) else { return Some((packet, next)) };
             from.stats.dropped.add_packet(packet.size);
-            let (slot, station) = (packet.slot, station as u32);
+            let (slot, station) = (packet.slot, station);
             self.effects.push_back(Effect::Flushed { slot, station, is_salvage });
         }
     }
 
     /// Takes the next packet to send from a station's queue; `None` if none is left.
-    pub fn take(&mut self, station: usize) -> Option<Frame> {
+    pub fn take(&mut self, station: StationIndex) -> Option<Frame> {
         let (packet, next) = self.dequeue(station)?;
         let receiver = next.and_then(|node| self.station(node));
         Some(self.frame(station, packet, receiver))
     }
 
     /// Takes a packet that was to be queued at a station.
-    pub(crate) fn take_offered(&mut self, station: usize, packet: QueuedPacket, receiver: usize) -> Frame {
-        self.stations[station].stats.enqueued.add_packet(packet.size);
+    pub(crate) fn take_offered(
+        &mut self,
+        station: StationIndex,
+        packet: QueuedPacket,
+        receiver: StationIndex,
+    ) -> Frame {
+        self.stations[station.index()].stats.enqueued.add_packet(packet.size);
         self.frame(station, packet, Some(receiver))
     }
 
-    fn frame(&mut self, station: usize, packet: QueuedPacket, receiver: Option<usize>) -> Frame {
-        self.stations[station].stats.taken.add_packet(packet.size);
+    fn frame(
+        &mut self,
+        station: StationIndex,
+        packet: QueuedPacket,
+        receiver: Option<StationIndex>,
+    ) -> Frame {
+        self.stations[station.index()].stats.taken.add_packet(packet.size);
         let header = &mut self.headers[packet.slot.index()];
         header.ecn = packet.ecn;
-        self.effects.push_back(Effect::Taken { slot: packet.slot, station: station as u32 });
+        self.effects.push_back(Effect::Taken { slot: packet.slot, station });
         Frame {
             sender: station,
             receiver,
@@ -253,19 +262,19 @@ impl MediumIo<'_> {
     }
 
     /// A packet has reached a station, whose node delivers it or forwards it.
-    pub fn deliver(&mut self, frame: Frame, to: usize) {
+    pub fn deliver(&mut self, frame: Frame, to: StationIndex) {
         let Frame { slot, ecn, sender, .. } = frame;
-        self.effects.push_back(Effect::Deliver { slot, ecn, from: sender as u32, to: to as u32 });
+        self.effects.push_back(Effect::Deliver { slot, ecn, from: sender, to });
     }
 
     /// A broadcast has reached one of several stations, whose node delivers a copy.
-    pub fn deliver_copy(&mut self, frame: &Frame, to: usize) {
-        self.effects.push_back(Effect::DeliverCopy { slot: frame.slot, ecn: frame.ecn, to: to as u32 });
+    pub fn deliver_copy(&mut self, frame: &Frame, to: StationIndex) {
+        self.effects.push_back(Effect::DeliverCopy { slot: frame.slot, ecn: frame.ecn, to });
     }
 
     /// The medium has lost a packet: it did not reach its receiver.
     pub fn lose(&mut self, frame: Frame, cause: MediumLoss) {
-        let (station, to) = (frame.sender as u32, frame.receiver.map(|to| to as u32));
+        let (station, to) = (frame.sender, frame.receiver);
         self.effects.push_back(Effect::Lose { slot: frame.slot, station, to, cause });
     }
 
@@ -280,8 +289,8 @@ impl MediumIo<'_> {
     }
 
     /// Hands an observation to the agents and the controller of a station.
-    pub fn observe(&mut self, station: usize, observation: Observation) {
-        self.effects.push_back(Effect::Observe { station: station as u32, observation });
+    pub fn observe(&mut self, station: StationIndex, observation: Observation) {
+        self.effects.push_back(Effect::Observe { station, observation });
     }
 
     /// Has the routes computed again, because the result of [`Medium::reaches`](super::Medium::reaches) has changed.

@@ -47,9 +47,9 @@ use self::stations::{Stations, is_arp};
 pub use self::usage::ChannelUsage;
 use self::usage::Usage;
 use super::{Medium, MediumIo, MediumLoss};
-use crate::NodeId;
 use crate::capture::OnAir;
 use crate::queue::QueuedPacket;
+use crate::{NodeId, StationIndex};
 
 /// Bytes of the LLC and SNAP headers in front of an IP packet (RFC 1042).
 const LLC_BYTES: u32 = 8;
@@ -93,7 +93,7 @@ pub struct WifiMedium {
     site: Site,
     mac: MacConfig,
     /// MACs of single stations that are not added yet.
-    own_macs: BTreeMap<usize, MacConfig>,
+    own_macs: BTreeMap<StationIndex, MacConfig>,
     streams: SplitMix64,
     stations: Stations,
     is_captured: bool,
@@ -194,58 +194,58 @@ impl WifiMedium {
     }
 
     /// The MAC of a station.
-    pub fn mac(&self, station: usize) -> &Dcf<SplitMix64> {
-        &self.stations.machines[station]
+    pub fn mac(&self, station: StationIndex) -> &Dcf<SplitMix64> {
+        &self.stations.machines[station.index()]
     }
 
     /// Gives a station, which has not been added yet, another MAC than [`WifiConfig::mac`]. A packet for a station that does not
     /// support the sender's rates goes at the highest common rate that is not above the sender's data rate, without rate
     /// adaptation.
-    pub fn set_mac(&mut self, station: usize, mac: MacConfig) {
+    pub fn set_mac(&mut self, station: StationIndex, mac: MacConfig) {
         self.stations.has_own_macs = true;
         self.own_macs.insert(station, mac);
     }
 
     /// The station with an address; `None` if there is none.
-    pub fn station(&self, address: MacAddress) -> Option<usize> {
+    pub fn station(&self, address: MacAddress) -> Option<StationIndex> {
         self.stations.station(address)
     }
 
     /// A station's address.
-    pub fn address(&self, station: usize) -> MacAddress {
+    pub fn address(&self, station: StationIndex) -> MacAddress {
         self.stations.address(station)
     }
 
     /// The access point with which a client is associated; `None` without one, and for other stations.
-    pub fn access_point(&self, client: usize) -> Option<usize> {
+    pub fn access_point(&self, client: StationIndex) -> Option<StationIndex> {
         let infrastructure = self.stations.infrastructure.as_ref()?;
-        let Machine::Client(machine) = &infrastructure.stations[client].machine else { return None };
+        let Machine::Client(machine) = &infrastructure.stations[client.index()].machine else { return None };
         infrastructure.number(machine.access_point()?)
     }
 
     /// The channel that a station's radio is on; `None` while it changes, and if the stations have no roles.
-    pub fn channel(&self, station: usize) -> Option<u8> {
-        self.stations.infrastructure.as_ref()?.stations[station].channel
+    pub fn channel(&self, station: StationIndex) -> Option<u8> {
+        self.stations.infrastructure.as_ref()?.stations[station.index()].channel
     }
 
     /// Counters of a station's management frames and associations; zero if the stations have no roles.
-    pub fn management_stats(&self, station: usize) -> ManagementStats {
+    pub fn management_stats(&self, station: StationIndex) -> ManagementStats {
         let infrastructure = self.stations.infrastructure.as_ref();
-        infrastructure.map_or(ManagementStats::default(), |all| all.stations[station].stats)
+        infrastructure.map_or(ManagementStats::default(), |all| all.stations[station.index()].stats)
     }
 
     /// Counters of a station's address resolution; zero without [`WifiConfig::arp`].
-    pub fn arp_stats(&self, station: usize) -> ArpStats {
+    pub fn arp_stats(&self, station: StationIndex) -> ArpStats {
         self.stations.arp.as_ref().map_or(ArpStats::default(), |arp| arp.stats(station))
     }
 
     /// Number of packets that wait at a station for a neighbour's address, or for the MAC after its resolution.
-    pub fn held_packets(&self, station: usize) -> usize {
+    pub fn held_packets(&self, station: StationIndex) -> usize {
         self.stations.arp.as_ref().map_or(0, |arp| arp.held(station))
     }
 
     /// All associations of clients so far, with the number of the client, in the order of time.
-    pub fn handovers(&self) -> &[(usize, HandoverReport)] {
+    pub fn handovers(&self) -> &[(StationIndex, HandoverReport)] {
         self.stations.infrastructure.as_ref().map_or(&[], |infrastructure| &infrastructure.handovers)
     }
 
@@ -255,17 +255,17 @@ impl WifiMedium {
     }
 
     /// Gives a station's MAC the next packet, after what it has not been notified of.
-    fn settle(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
-        if let Some(sensed) = self.air.attend(station as u32) {
-            self.stations.machines[station].handle_sensed(&sensed);
+    fn settle(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
+        if let Some(sensed) = self.air.attend(station) {
+            self.stations.machines[station.index()].handle_sensed(&sensed);
         }
         self.stations.settle(now, station, io);
     }
 
     /// A station's deadlines are due.
-    fn wake(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
-        self.stations.machines[station].handle_timeout(now);
-        while let Some(transmit) = self.stations.machines[station].poll_transmit(now) {
+    fn wake(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
+        self.stations.machines[station.index()].handle_timeout(now);
+        while let Some(transmit) = self.stations.machines[station.index()].poll_transmit(now) {
             if self.is_captured {
                 self.capture_frame(now, station, &transmit.frame, io);
             }
@@ -274,12 +274,12 @@ impl WifiMedium {
         if self.stations.is_to_settle(station) {
             self.stations.settle(now, station, io);
         } else {
-            let deadline = self.stations.machines[station].poll_timeout();
-            self.stations.deadlines.set(station, deadline);
+            let deadline = self.stations.machines[station.index()].poll_timeout();
+            self.stations.deadlines.set(station.index(), deadline);
         }
     }
 
-    fn capture_frame(&self, now: Instant, station: usize, frame: &MacFrame, io: &mut MediumIo<'_>) {
+    fn capture_frame(&self, now: Instant, station: StationIndex, frame: &MacFrame, io: &mut MediumIo<'_>) {
         let message = self.message(frame.payload).filter(|_| frame.kind == FrameKind::Management);
         let body = message.map(|message| {
             let mut body = Vec::new();
@@ -289,7 +289,7 @@ impl WifiMedium {
         let is_arp = is_arp(frame);
         let body = body.or_else(|| if is_arp { self.arp_bytes(frame.payload, io) } else { None });
         let is_packet = frame.kind == FrameKind::Data && !is_arp;
-        let phy = &self.stations.machines[station].config().phy;
+        let phy = &self.stations.machines[station.index()].config().phy;
         io.capture(OnAir {
             frame: *frame,
             plcp: phy.plcp(frame.rate),
@@ -304,13 +304,13 @@ impl WifiMedium {
     fn arp_bytes(&self, handle: u64, io: &MediumIo<'_>) -> Option<Vec<u8>> {
         let message = self.stations.arp.as_ref()?.messages.get(handle & !ARP)?;
         let mut bytes = Vec::new();
-        let ends = [message.sender, message.target].map(|station| station as usize);
+        let ends = [message.sender, message.target];
         message.encode(ends.map(|station| (self.stations.address(station), io.node(station))), &mut bytes);
         Some(bytes)
     }
 
     /// A station begins to transmit a frame.
-    fn transmit(&mut self, now: Instant, station: usize, frame: &MacFrame) {
+    fn transmit(&mut self, now: Instant, station: StationIndex, frame: &MacFrame) {
         let is_noted = self.stations.monitor.is_some();
         let to = if is_noted { self.stations.station(frame.receiver) } else { None };
         let infrastructure = self.stations.infrastructure.as_deref_mut();
@@ -321,24 +321,26 @@ impl WifiMedium {
             None
         };
         let links = self.site.links(station, now);
-        let is_in_range = receiver.is_none_or(|to| links.iter().any(|link| link.station as usize == to));
+        let is_in_range = receiver.is_none_or(|to| links.iter().any(|link| link.station == to));
         let channels = infrastructure.as_deref().map(|all| &all.stations);
-        let channel = channels.and_then(|all| all[station].channel).unwrap_or(1);
+        let channel = channels.and_then(|all| all[station.index()].channel).unwrap_or(1);
         self.usage.add(now, channel, frame);
-        let shares = |to: usize| channels.is_none_or(|all| all[to].channel == all[station].channel);
+        let shares = |to: StationIndex| {
+            channels.is_none_or(|all| all[to.index()].channel == all[station.index()].channel)
+        };
         let is_on_channel = receiver.is_none_or(shares);
         let is_reached = if channels.is_none() && self.noise.is_none() {
-            self.air.transmit_in_order(now, station as u32, frame, links)
+            self.air.transmit_in_order(now, station, frame, links)
         } else {
             self.noisy.clear();
-            self.noisy.extend(links.iter().copied().filter(|link| shares(link.station as usize)));
+            self.noisy.extend(links.iter().copied().filter(|link| shares(link.station)));
             if let Some((power, random)) = &mut self.noise {
                 // Draws in the order of the stations, which does not depend on their distances.
                 self.noisy.sort_unstable_by_key(|link| link.station);
                 let bits = f64::from(frame.size) * 8.0;
                 corrupt_by_noise(&mut self.noisy, frame.rate, bits, *power, random);
             }
-            self.air.transmit(now, station as u32, frame, self.noisy.iter().copied())
+            self.air.transmit(now, station, frame, self.noisy.iter().copied())
         };
         if let Some(monitor) = &mut self.stations.monitor {
             let packet = if is_packet { self.stations.payloads.packet(frame.payload) } else { None };
@@ -360,14 +362,14 @@ impl WifiMedium {
 }
 
 impl Medium for WifiMedium {
-    fn handle_station(&mut self, station: usize) {
-        assert!(station < self.site.stations(), "the site has {} stations", self.site.stations());
+    fn handle_station(&mut self, station: StationIndex) {
+        assert!(station.index() < self.site.stations(), "the site has {} stations", self.site.stations());
         let address = self.stations.address(station);
-        let random = self.streams.stream(station as u64);
+        let random = self.streams.stream(u64::from(station.0));
         let mut mac = self.own_macs.remove(&station).unwrap_or_else(|| self.mac.clone());
         if let Some(infrastructure) = &self.stations.infrastructure
             && infrastructure.protection.is_some()
-            && !matches!(infrastructure.stations[station].machine, Machine::None)
+            && !matches!(infrastructure.stations[station.index()].machine, Machine::None)
         {
             mac.protection = Protection::None;
         }
@@ -388,7 +390,7 @@ impl Medium for WifiMedium {
     fn hold(
         &mut self,
         now: Instant,
-        station: usize,
+        station: StationIndex,
         packet: QueuedPacket,
         to: NodeId,
         io: &mut MediumIo<'_>,
@@ -400,7 +402,7 @@ impl Medium for WifiMedium {
         holds
     }
 
-    fn handle_backlog(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
+    fn handle_backlog(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
         self.settle(now, station, io);
     }
 
@@ -414,7 +416,7 @@ impl Medium for WifiMedium {
             while self.stations.deadlines.first_at() <= now
                 && let Some((station, _)) = self.stations.deadlines.first()
             {
-                self.wake(now, station, io);
+                self.wake(now, StationIndex::new(station), io);
             }
             while let Some(station) = self.stations.repeat_request(now, io) {
                 self.settle(now, station, io);
@@ -453,7 +455,7 @@ impl Medium for WifiMedium {
         (next != Instant::FAR_FUTURE).then_some(next)
     }
 
-    fn reaches(&self, now: Instant, from: usize, to: usize) -> bool {
+    fn reaches(&self, now: Instant, from: StationIndex, to: StationIndex) -> bool {
         match &self.stations.infrastructure {
             Some(infrastructure) => infrastructure.reaches(&self.site, now, from, to),
             None => self.site.reaches(from, to, now),

@@ -10,8 +10,8 @@ use super::wireless::{
     Campus, access_point, add, at_metre, client, mac, moving, row, site, sixty_packets, stations, tags,
 };
 use super::*;
-use crate::MediumLoss;
 use crate::medium::{ArpConfig, ArpStats, InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
+use crate::{MediumLoss, StationIndex};
 
 fn with_arp(arp: ArpConfig) -> WifiConfig {
     WifiConfig { arp: Some(arp), ..WifiConfig::standard(mac(), 1) }
@@ -24,7 +24,13 @@ fn data_frames(wifi: &WifiMedium) -> Vec<Line> {
     let data = wifi.frames().iter().filter(|frame| frame.kind == FrameKind::Data);
     data.map(|frame| {
         let packet = frame.packet.map(|(packet, _)| packet.0);
-        (frame.at.as_nanos() / 1_000, frame.sender, frame.receiver, frame.size, packet)
+        (
+            frame.at.as_nanos() / 1_000,
+            frame.sender.index(),
+            frame.receiver.map(StationIndex::index),
+            frame.size,
+            packet,
+        )
     })
     .collect()
 }
@@ -78,9 +84,9 @@ fn the_first_packet_waits_for_a_request_and_a_reply_and_later_ones_do_not() {
         let slots = (frames[1].0 as i64 - (reply_at.as_nanos() / 1_000) as i64) / 20;
         assert!((0..=31).contains(&slots), "reply at {} us", frames[1].0);
         let stats = |station| wifi.arp_stats(station);
-        assert_eq!(stats(0), ArpStats { requests: 1, ..ArpStats::default() });
-        assert_eq!(stats(1), ArpStats { replies: 1, ..ArpStats::default() });
-        assert_eq!(stats(2), ArpStats::default());
+        assert_eq!(stats(StationIndex(0)), ArpStats { requests: 1, ..ArpStats::default() });
+        assert_eq!(stats(StationIndex(1)), ArpStats { replies: 1, ..ArpStats::default() });
+        assert_eq!(stats(StationIndex(2)), ArpStats::default());
         let Observation::Sent(report) = simulator.agent(source).observations[0].2 else { panic!("not sent") };
         assert!(report.service > request, "service has the resolution: {}", report.service);
         assert_eq!(simulator.packets_in_network(), 0);
@@ -102,7 +108,7 @@ fn a_station_that_overhears_a_request_learns_under_the_rules_of_ns2_only() {
         let sink = simulator.add_agent(nodes[0], other, Script::default());
         simulator.run_until(Instant::from_secs(1));
         assert_eq!(tags(&simulator, sink), [0]);
-        assert_eq!(wifi(&simulator, medium).arp_stats(2).requests, requests);
+        assert_eq!(wifi(&simulator, medium).arp_stats(StationIndex(2)).requests, requests);
     }
 }
 
@@ -152,7 +158,7 @@ fn packets_for_an_unknown_neighbour_fill_no_queue_under_the_rules_of_ns2() {
         assert_eq!(tags(&simulator, sink).contains(&1), !lost);
         let dropped = simulator.station_stats(stations[0]).dropped.packets;
         assert_eq!(dropped > 0, lost, "{dropped}");
-        assert_eq!(wifi(&simulator, medium).held_packets(0), 0);
+        assert_eq!(wifi(&simulator, medium).held_packets(StationIndex(0)), 0);
         assert_eq!(simulator.packets_in_network(), 0);
     }
 }
@@ -176,7 +182,7 @@ fn a_newer_packet_replaces_the_one_held_which_is_lost() {
     let cause = LossCause::Medium(stations[0], MediumLoss::Unresolved);
     assert_eq!(losses, [(0, cause), (1, cause)]);
     assert_eq!(MediumLoss::Unresolved.name(), "arp");
-    let stats = wifi(&simulator, medium).arp_stats(0);
+    let stats = wifi(&simulator, medium).arp_stats(StationIndex(0));
     assert_eq!((stats.requests, stats.replaced, stats.unresolved), (2, 2, 0));
 }
 
@@ -214,7 +220,7 @@ fn a_request_is_repeated_each_second_up_to_three_times_and_then_the_packet_is_lo
         simulator.agent(sink).losses.iter().map(|&(at, tag, _)| (at.as_nanos() / 1_000_000, tag)).collect();
     assert_eq!(lost, [(5_000, 0), (13_000, 1)]);
     assert_eq!(failures(&simulator, source), [(5_000, 0), (13_000, 0)]);
-    assert_eq!(wifi(&simulator, medium).arp_stats(0).unresolved, 2);
+    assert_eq!(wifi(&simulator, medium).arp_stats(StationIndex(0)).unresolved, 2);
     assert_eq!(simulator.packets_in_network(), 0);
 }
 
@@ -230,9 +236,12 @@ fn under_the_rules_of_ns2_each_packet_sends_a_request_and_the_fourth_one_is_give
         simulator.agent(sink).losses.iter().map(|&(at, tag, _)| (at.as_nanos() / 1_000_000, tag)).collect();
     assert_eq!(lost, [(3_000, 0), (4_000, 1), (5_000, 2), (5_000, 3)]);
     assert_eq!(failures(&simulator, source), [(5_000, 0), (5_000, 0)]);
-    assert_eq!((wifi.arp_stats(0).replaced, wifi.arp_stats(0).unresolved), (2, 2));
+    assert_eq!(
+        (wifi.arp_stats(StationIndex(0)).replaced, wifi.arp_stats(StationIndex(0)).unresolved),
+        (2, 2)
+    );
     // The last packet is held until the end of the run.
-    assert_eq!((wifi.held_packets(0), simulator.packets_in_network()), (1, 1));
+    assert_eq!((wifi.held_packets(StationIndex(0)), simulator.packets_in_network()), (1, 1));
 }
 
 /// The second packet comes within the lifetime, the third one after it.
@@ -245,7 +254,7 @@ fn an_entry_that_has_outlived_its_lifetime_is_resolved_anew() {
     let sink = simulator.add_agent(nodes[1], FLOW, Script::default());
     simulator.run_until(Instant::from_secs(2));
     assert_eq!(tags(&simulator, sink), [0, 1, 2]);
-    assert_eq!(wifi(&simulator, medium).arp_stats(0).requests, 2);
+    assert_eq!(wifi(&simulator, medium).arp_stats(StationIndex(0)).requests, 2);
 }
 
 /// Ad hoc stations beside a network with an access point resolve addresses; the client and the access point do not.
@@ -259,7 +268,8 @@ fn clients_and_access_points_send_no_requests() {
     let (_, direct) = campus.flow(2, campus.nodes[2], campus.nodes[3], &[1_000_000, 1_100_000]);
     campus.run(2);
     assert_eq!((campus.outcome(managed).0, campus.outcome(direct).0), (vec![0, 1], vec![0, 1]));
-    let requests: Vec<u64> = (0..4).map(|station| campus.wifi().arp_stats(station).requests).collect();
+    let requests: Vec<u64> =
+        (0..4).map(|station| campus.wifi().arp_stats(StationIndex(station)).requests).collect();
     assert_eq!(requests, [0, 0, 1, 0]);
 }
 
@@ -314,7 +324,7 @@ proptest! {
         let sinks = sixty_packets(&mut simulator, &nodes, flows);
         simulator.run_until(Instant::from_secs(60));
         let wifi: &WifiMedium = simulator.medium(medium).expect("an 802.11 medium");
-        let held: usize = (0..count).map(|station| wifi.held_packets(station)).sum();
+        let held: usize = (0..count).map(|station| wifi.held_packets(StationIndex::new(station))).sum();
         prop_assert!(is_ns2 || held == 0);
         prop_assert_eq!(simulator.packets_in_network(), held);
         let mut missing = 0;

@@ -3,6 +3,7 @@
 use whimbrel_wifi::mobility::{Path, Position, Presence};
 
 use super::wireless::{Campus, access_point, client, mac, site};
+use crate::StationIndex;
 use crate::medium::{InfrastructureConfig, StationRole, WifiConfig};
 
 /// An access point in the middle of that many clients.
@@ -24,13 +25,14 @@ fn crowd(clients: u32, change: impl Fn(&mut StationRole)) -> Campus {
 fn fifty_clients_that_start_together_associate_within_seconds() {
     let mut campus = crowd(50, |_| {});
     campus.run(5);
-    let associated = (1..=50).filter(|&client| campus.wifi().access_point(client).is_some());
+    let associated = (1..=50).filter(|&client| campus.wifi().access_point(StationIndex(client)).is_some());
     assert_eq!(associated.count(), 50);
     // Each once: no answer came too late.
     assert_eq!(campus.wifi().handovers().len(), 50);
     // Afterwards, beacons have the channel for themselves.
-    let sent =
-        |campus: &Campus| (0..=50).map(|station| campus.wifi().management_stats(station).sent).sum::<u64>();
+    let sent = |campus: &Campus| {
+        (0..=50).map(|station| campus.wifi().management_stats(StationIndex(station)).sent).sum::<u64>()
+    };
     let before = sent(&campus);
     campus.run(8);
     assert_eq!(sent(&campus), before);
@@ -54,8 +56,8 @@ fn clients_whose_data_are_acknowledged_stay_without_beacons() {
     assert_eq!(associations, 20);
     campus.run(4);
     let (sent, received) = (
-        campus.wifi().management_stats(0).beacons_sent,
-        (1..=20).map(|client| campus.wifi().management_stats(client).beacons_received).min(),
+        campus.wifi().management_stats(StationIndex(0)).beacons_sent,
+        (1..=20).map(|client| campus.wifi().management_stats(StationIndex(client)).beacons_received).min(),
     );
     assert!(received.is_some_and(|received| received + 5 < sent), "{received:?} of {sent} beacons");
     assert_eq!(campus.wifi().handovers().len(), associations);

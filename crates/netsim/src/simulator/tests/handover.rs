@@ -8,8 +8,8 @@ use whimbrel_wifi::mobility::{Path, Position, Presence};
 use super::infrastructure::every;
 use super::wireless::{Campus, access_point, at_metre, client, mac, moving, site, ssid};
 use super::*;
-use crate::MediumLoss;
 use crate::medium::{InfrastructureConfig, StationRole, WifiConfig};
+use crate::{MediumLoss, StationIndex};
 
 /// Stations that are off between two times in milliseconds.
 fn off(from: u64, until: u64) -> Presence {
@@ -53,7 +53,10 @@ fn an_access_point_that_goes_off_is_detected_by_its_beacons() {
     let (_, sink) = campus.flow(1, campus.host, campus.nodes[2], &every(10_000, 505_000, 1_400));
     campus.run(15);
     let [first, second] = campus.wifi().handovers() else { panic!("{:?}", campus.wifi().handovers()) };
-    assert_eq!((first.1.to, second.1.from), (campus.wifi().address(0), Some(campus.wifi().address(0))));
+    assert_eq!(
+        (first.1.to, second.1.from),
+        (campus.wifi().address(StationIndex(0)), Some(campus.wifi().address(StationIndex(0))))
+    );
     assert_eq!(second.1.detection(), Duration::from_micros(102_400 * 15 / 2));
     // The last packet leaves the host at 4.995 s and arrives more than 1 ms later; the last beacon is that of 4.9152 s.
     let last_contact = second.1.last_contact - Instant::ZERO;
@@ -91,7 +94,10 @@ fn an_access_point_that_has_restarted_refuses_the_frames_of_its_former_clients()
         campus.flow(1, campus.nodes[1], campus.host, &[4_000_000, 5_500_000, 5_510_000, 6_000_000]);
     campus.run(8);
     let [_, (_, report)] = campus.wifi().handovers() else { panic!("{:?}", campus.wifi().handovers()) };
-    assert_eq!((report.from, report.to), (Some(campus.wifi().address(0)), campus.wifi().address(0)));
+    assert_eq!(
+        (report.from, report.to),
+        (Some(campus.wifi().address(StationIndex(0))), campus.wifi().address(StationIndex(0)))
+    );
     assert!(report.detected > micros(5_500_000) && report.detected < micros(5_510_000), "{report:?}");
     let not_associated = LossCause::Medium(campus.stations[1], MediumLoss::NotAssociated);
     assert_eq!(campus.outcome(sink), (vec![0, 2, 3], vec![(1, not_associated)]));
@@ -130,11 +136,11 @@ fn a_message_to_a_client_that_is_gone_is_given_up() {
     let roles = InfrastructureConfig::new(vec![access_point(0, 1), client(1, &[1])]);
     let mut campus = Campus::on(site(present), WifiConfig::standard(mac, 1), &roles);
     campus.simulator.run_until(micros(150_000));
-    let stats = campus.wifi().management_stats(0);
+    let stats = campus.wifi().management_stats(StationIndex(0));
     assert_eq!((stats.received, stats.sent, stats.dropped), (1, 0, 1));
-    assert_eq!(campus.wifi().mac(0).counters().failed_attempts, 7);
+    assert_eq!(campus.wifi().mac(StationIndex(0)).counters().failed_attempts, 7);
     campus.run(1);
-    assert_eq!(campus.wifi().access_point(1), Some(0));
+    assert_eq!(campus.wifi().access_point(StationIndex(1)), Some(StationIndex(0)));
 }
 
 /// Until the distribution system is updated, packets for the client go to its access point before, where they are lost.
@@ -173,12 +179,14 @@ fn clients_that_lose_their_access_point_together_all_find_the_other_one() {
     }
     let mut campus = campus(stations);
     campus.run(7);
-    let serving: Vec<Option<usize>> = (2..12).map(|client| campus.wifi().access_point(client)).collect();
-    assert_eq!(serving, [Some(1); 10]);
-    let [first, second] = [0, 1].map(|station| campus.wifi().management_stats(station));
+    let serving: Vec<Option<StationIndex>> =
+        (2..12).map(|client| campus.wifi().access_point(StationIndex(client))).collect();
+    assert_eq!(serving, [Some(StationIndex(1)); 10]);
+    let [first, second] = [0, 1].map(|station| campus.wifi().management_stats(StationIndex(station)));
     assert_eq!((first.disassociations, second.associations), (first.associations, 10));
     // Some have joined the second one at first, because they missed the first.
-    let handovers: u64 = (2..12).map(|client| campus.wifi().management_stats(client).handovers).sum();
+    let handovers: u64 =
+        (2..12).map(|client| campus.wifi().management_stats(StationIndex(client)).handovers).sum();
     assert!(first.associations == handovers && handovers >= 5, "{handovers}");
 }
 
@@ -190,7 +198,7 @@ fn a_client_with_a_weak_signal_changes_before_it_loses_the_access_point() {
         [at_metre(0.0), at_metre(400.0), moving((50.0, 0), (350.0, 30))].map(|path| (path, Presence::ALWAYS))
     };
     // The power at 150 m, where the client is after 10 s. The other access point is stronger from 200 m on.
-    let threshold = site(paths()).power(0, 2, Instant::from_secs(10));
+    let threshold = site(paths()).power(StationIndex(0), StationIndex(2), Instant::from_secs(10));
     let mut config = StationConfig::new(MacAddress::station(2), ssid(), vec![1, 6]);
     config.trigger = HandoverTrigger { weak_signal: Some((threshold, 1.2)), ..config.trigger };
     let roles = vec![access_point(0, 1), access_point(1, 6), StationRole::client(config)];
@@ -305,7 +313,7 @@ proptest! {
         }
         prop_assert_eq!(campus.simulator.packets_in_network(), missing);
         let waits = |k: usize| campus.simulator.station_backlog(campus.stations[k]).packets as usize;
-        let waiting: usize = (0..count).filter(|&k| is_client[k] && campus.wifi().access_point(k).is_none()).map(|k| waits(k) + 1).sum();
+        let waiting: usize = (0..count).filter(|&k| is_client[k] && campus.wifi().access_point(StationIndex::new(k)).is_none()).map(|k| waits(k) + 1).sum();
         prop_assert!(missing <= waiting, "{missing} in the network, {waiting} may wait at clients");
     }
 }

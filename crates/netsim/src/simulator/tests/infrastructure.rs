@@ -11,7 +11,7 @@ use whimbrel_wifi::{FrameKind, MacAddress};
 use super::wireless::{Campus, access_point, at_metre, client, hidden, mac, moving, site, ssid};
 use super::*;
 use crate::medium::{InfrastructureConfig, Medium, StationRole, WifiConfig, WifiMedium};
-use crate::{MediumLoss, NextHop};
+use crate::{MediumLoss, NextHop, StationIndex};
 
 /// Microseconds from `start` on, at a fixed interval.
 pub(super) fn every(interval: u64, start: u64, count: u64) -> Vec<u64> {
@@ -42,26 +42,29 @@ fn joining_takes_the_exchanges_of_scanning_authentication_and_association() {
     let associated = authenticated + acknowledged + frame(4 + 5 + 10) + acknowledged + frame(6 + 10);
     let expected = HandoverReport {
         from: None,
-        to: campus.wifi().address(0),
+        to: campus.wifi().address(StationIndex(0)),
         last_contact: Instant::ZERO,
         detected: Instant::ZERO,
         scanned,
         authenticated,
         associated,
     };
-    assert_eq!(campus.wifi().handovers(), [(1, expected)]);
+    assert_eq!(campus.wifi().handovers(), [(StationIndex(1), expected)]);
     let observations = &campus.simulator.agent(observer).observations;
     let [(at, station, Observation::Associated(handover))] = observations[..] else {
         panic!("{observations:?}")
     };
     assert_eq!((at, station), (associated, campus.stations[1]));
     assert_eq!((handover.from, handover.to, handover.report), (None, campus.nodes[0], expected));
-    let stats = campus.wifi().management_stats(1);
+    let stats = campus.wifi().management_stats(StationIndex(1));
     // Probe, authentication and association, in both directions.
     assert_eq!((stats.sent, stats.received, stats.associations, stats.handovers), (3, 3, 1, 0));
-    assert_eq!(campus.wifi().management_stats(0).sent, 3);
+    assert_eq!(campus.wifi().management_stats(StationIndex(0)).sent, 3);
     // At 102.4 ms and multiples; the first one at time 0 preceded the station.
-    assert_eq!((campus.wifi().management_stats(0).beacons_sent, stats.beacons_received), (10, 9));
+    assert_eq!(
+        (campus.wifi().management_stats(StationIndex(0)).beacons_sent, stats.beacons_received),
+        (10, 9)
+    );
 }
 
 /// Two access points at 0 m and 400 m on different channels; the client leaves the range of the first one, 250 m, after 20 s.
@@ -81,7 +84,10 @@ fn a_hand_over_loses_the_packets_of_the_outage_and_no_other() {
     let [(_, _), (client, report)] = campus.wifi().handovers()[..] else {
         panic!("{:?}", campus.wifi().handovers())
     };
-    assert_eq!((client, campus.wifi().access_point(2)), (2, Some(1)));
+    assert_eq!(
+        (client, campus.wifi().access_point(StationIndex(2))),
+        (StationIndex(2), Some(StationIndex(1)))
+    );
     // Seven beacons and a half after the last one.
     assert_eq!(report.detection(), Duration::from_micros(102_400 * 15 / 2));
     let (received, losses) = campus.outcome(sink);
@@ -167,8 +173,8 @@ fn clients_of_one_access_point_talk_through_it() {
         assert_eq!(stats, [20, 20, 0]);
         // To the distribution system first, and then from it.
         let wifi = campus.wifi();
-        let destination = wifi.address(if has_direct_route { 2 } else { 0 });
-        let addresses = (wifi.address(0), wifi.address(1));
+        let destination = wifi.address(if has_direct_route { StationIndex(2) } else { StationIndex(0) });
+        let addresses = (wifi.address(StationIndex(0)), wifi.address(StationIndex(1)));
         let mut sent = 0;
         for (_, _, observation) in &campus.simulator.agent(observer).observations {
             match observation {
@@ -181,9 +187,12 @@ fn clients_of_one_access_point_talk_through_it() {
                     sent += 1;
                 }
                 Observation::Mac { step: Step::Received { frame }, .. } if frame.kind == FrameKind::Data => {
-                    assert_eq!((frame.receiver, frame.transmitter), (wifi.address(2), wifi.address(0)));
+                    assert_eq!(
+                        (frame.receiver, frame.transmitter),
+                        (wifi.address(StationIndex(2)), wifi.address(StationIndex(0)))
+                    );
                     assert_eq!(frame.addressing.flags, Flags::FROM_DS);
-                    assert_eq!(frame.addressing.address3, Some(wifi.address(0)));
+                    assert_eq!(frame.addressing.address3, Some(wifi.address(StationIndex(0))));
                 }
                 _ => {}
             }
@@ -205,8 +214,8 @@ fn a_clients_broadcast_is_repeated_by_its_access_point() {
     let source = campus.simulator.add_agent(campus.nodes[1], FLOW, sender(NodeId::BROADCAST, &[1_000_000]));
     let sinks = [0, 2, 3, 4].map(|k| campus.simulator.add_agent(campus.nodes[k], FLOW, Script::default()));
     campus.run(2);
-    let serving = [campus.wifi().access_point(1), campus.wifi().access_point(2)];
-    assert_eq!(serving, [Some(0), Some(0)]);
+    let serving = [campus.wifi().access_point(StationIndex(1)), campus.wifi().access_point(StationIndex(2))];
+    assert_eq!(serving, [Some(StationIndex(0)); 2]);
     let received = sinks.map(|sink| campus.outcome(sink).0.len());
     assert_eq!((received, campus.outcome(source).0.len()), ([1, 1, 0, 0], 0));
     assert_eq!(campus.simulator.packets_in_network(), 0);
@@ -335,9 +344,11 @@ fn stations_reach_their_access_point_and_ad_hoc_stations_those_of_their_channel(
     ]);
     campus.run(3);
     let wifi = campus.wifi();
-    let own = wifi.access_point(2).expect("an association");
-    let reached =
-        |from| -> Vec<usize> { (0..6).filter(|&to| wifi.reaches(Instant::from_secs(3), from, to)).collect() };
+    let own = wifi.access_point(StationIndex(2)).expect("an association").0;
+    let reached = |from| -> Vec<u32> {
+        let reaches = |&to: &u32| wifi.reaches(Instant::from_secs(3), StationIndex(from), StationIndex(to));
+        (0..6).filter(reaches).collect()
+    };
     assert_eq!((reached(2), reached(own), reached(1 - own)), (vec![own], vec![2], vec![]));
     assert_eq!((reached(3), reached(4), reached(5)), (vec![4], vec![3], vec![]));
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::medium::{FrameReport, IdealMedium, Observation, Position};
 use crate::queue::{CoDelConfig, Discipline};
-use crate::{MediumId, PacketId, QueueLimit, StationId};
+use crate::{MediumId, PacketId, QueueLimit, StationId, StationIndex};
 
 /// 1 byte per microsecond, and no propagation delay worth a nanosecond within a metre.
 const RATE: f64 = 1e6;
@@ -124,7 +124,7 @@ fn a_next_hop_that_moved_out_of_range_is_lost_and_observed() {
     simulator.observe(stations[0], source);
     simulator.run_until(micros(5_000));
     let moved = simulator.with_medium(medium, |medium: &mut IdealMedium, _| {
-        medium.set_place(1, Position { x: 100.0, y: 0.0 });
+        medium.set_place(StationIndex(1), Position { x: 100.0, y: 0.0 });
     });
     assert!(moved.is_some());
     simulator.run_until(Instant::from_secs(1));
@@ -159,12 +159,12 @@ fn a_next_hop_that_moved_out_of_range_is_lost_and_observed() {
 fn a_medium_is_found_by_its_type() {
     struct Other;
     impl crate::medium::Medium for Other {
-        fn handle_backlog(&mut self, _: Instant, _: usize, _: &mut crate::medium::MediumIo<'_>) {}
+        fn handle_backlog(&mut self, _: Instant, _: StationIndex, _: &mut crate::medium::MediumIo<'_>) {}
         fn handle_timeout(&mut self, _: Instant, _: &mut crate::medium::MediumIo<'_>) {}
         fn poll_timeout(&self) -> Option<Instant> {
             None
         }
-        fn reaches(&self, _: Instant, _: usize, _: usize) -> bool {
+        fn reaches(&self, _: Instant, _: StationIndex, _: StationIndex) -> bool {
             false
         }
     }

@@ -9,6 +9,7 @@ use whimbrel_wifi::{FrameKind, MacAddress};
 use super::infrastructure::every;
 use super::wireless::{add, at_metre, client, mac, moving, site, ssid};
 use super::*;
+use crate::StationIndex;
 use crate::medium::{AirFrame, InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
 
 /// The stations: two access points, an 802.11g client of the first, an 802.11b client that walks from the first to the second.
@@ -43,7 +44,7 @@ fn cell() -> (Simulator<Script>, crate::MediumId) {
     };
     let site = site(paths.into_iter().map(|path| (path, Presence::ALWAYS)));
     let mut medium = WifiMedium::with_infrastructure(site, WifiConfig::standard(mac, 1), &roles).unwrap();
-    medium.set_mac(OLD, older_mac);
+    medium.set_mac(StationIndex::new(OLD), older_mac);
     medium.monitor(100_000);
     let mut simulator = simulator();
     let (medium, nodes, _) = add(&mut simulator, medium, 50);
@@ -58,14 +59,16 @@ fn cell() -> (Simulator<Script>, crate::MediumId) {
 
 /// The OFDM data frames of a station that begin in an interval of seconds, and those that follow a CTS of the station to itself.
 fn protected(frames: &[AirFrame], station: usize, from: f64, until: f64) -> (usize, usize) {
-    let own: Vec<&AirFrame> = frames.iter().filter(|frame| frame.sender == station).collect();
+    let own: Vec<&AirFrame> =
+        frames.iter().filter(|frame| frame.sender == StationIndex::new(station)).collect();
     let (mut fast, mut after_cts) = (0, 0);
     for pair in own.windows(2) {
         let [before, frame] = pair else { continue };
         let is_counted = (from..until).contains(&(frame.at.as_nanos() as f64 * 1e-9));
         if is_counted && frame.kind == FrameKind::Data && frame.rate == Rate::Ofdm54 {
             fast += 1;
-            let is_to_itself = before.kind == FrameKind::Cts && before.receiver == Some(station);
+            let is_to_itself =
+                before.kind == FrameKind::Cts && before.receiver == Some(StationIndex::new(station));
             let sifs = Duration::from_micros(10);
             after_cts += usize::from(is_to_itself && before.at + before.air_time + sifs == frame.at);
         }
@@ -79,11 +82,15 @@ fn ofdm_frames_are_protected_while_an_older_client_is_associated() {
     simulator.run_until(Instant::from_secs(50));
     let wifi: &WifiMedium = simulator.medium(medium).unwrap();
     let [(_, joined), (_, moved)] =
-        wifi.handovers().iter().filter(|(station, _)| *station == OLD).collect::<Vec<_>>()[..]
+        wifi.handovers().iter().filter(|(station, _)| *station == StationIndex::new(OLD)).collect::<Vec<_>>()
+            [..]
     else {
         panic!("{:?}", wifi.handovers())
     };
-    assert_eq!([joined.to, moved.to], [FIRST, SECOND].map(|station| wifi.address(station)));
+    assert_eq!(
+        [joined.to, moved.to],
+        [FIRST, SECOND].map(|station| wifi.address(StationIndex::new(station)))
+    );
     let (joined, moved) = (joined.associated.as_secs_f64(), moved.associated.as_secs_f64());
     assert!(joined > 5.0 && joined < 6.0 && moved > 25.0 && moved < 45.0, "{joined} {moved}");
     // The first access point changes with the association, which precedes the older client's notice of it, and its client with
@@ -99,9 +106,9 @@ fn ofdm_frames_are_protected_while_an_older_client_is_associated() {
             assert!(fast > 100, "station {station} sent {fast} OFDM frames from {from} s to {until} s");
             assert_eq!(protections, if is_protected { fast } else { 0 }, "station {station} at {from} s");
         }
-        assert_eq!(wifi.mac(station).config().protection, Protection::None);
+        assert_eq!(wifi.mac(StationIndex::new(station)).config().protection, Protection::None);
     }
     // The older client is with the second one now.
     let with_older = Protection::CtsToSelf { rate: Rate::Dsss1 };
-    assert_eq!(wifi.mac(SECOND).config().protection, with_older);
+    assert_eq!(wifi.mac(StationIndex::new(SECOND)).config().protection, with_older);
 }

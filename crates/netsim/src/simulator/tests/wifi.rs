@@ -175,7 +175,8 @@ fn a_noted_frame_is_received_if_its_receiver_has_decoded_it() {
     simulator.add_agent(nodes[2], FLOW, Script::default());
     simulator.run_until(Instant::from_secs(4));
     let wifi: &WifiMedium = simulator.medium(medium).expect("an 802.11 medium");
-    let noted = |frame: &crate::medium::AirFrame| (frame.sender, frame.receiver, frame.is_received);
+    let noted =
+        |frame: &crate::medium::AirFrame| (frame.sender.0, frame.receiver.map(|to| to.0), frame.is_received);
     let frames: Vec<_> = wifi.frames().iter().map(noted).collect();
     let mut expected = vec![(1, Some(2), true), (2, Some(1), true)];
     // Station 0 decodes all attempts.

@@ -6,11 +6,11 @@ use std::vec::Vec;
 use proptest::prelude::*;
 use whimbrel_units::{Duration, Instant};
 
-use crate::SplitMix64;
 use crate::dcf::{Dcf, Event, MacConfig, Outgoing, ProbeConfig, ReceptionError, Sensed};
 use crate::frame::{Addressing, Frame, FrameKind, MacAddress};
 use crate::medium::{CaptureRule, Link, Listener, LossCause, Medium, MediumConfig};
 use crate::phy::{Phy, Preamble, Rate};
+use crate::{SplitMix64, StationIndex};
 
 /// Stations with a MAC; others transmit.
 const STATIONS: u32 = 3;
@@ -30,42 +30,42 @@ impl Machines {
 }
 
 impl Listener for Machines {
-    fn busy(&mut self, now: Instant, station: u32) {
-        if let Some(machine) = self.machine(station) {
+    fn busy(&mut self, now: Instant, station: StationIndex) {
+        if let Some(machine) = self.machine(station.0) {
             machine.handle_busy(now);
         }
     }
-    fn idle(&mut self, now: Instant, station: u32) {
-        if let Some(machine) = self.machine(station) {
+    fn idle(&mut self, now: Instant, station: StationIndex) {
+        if let Some(machine) = self.machine(station.0) {
             machine.handle_idle(now);
         }
     }
-    fn received(&mut self, now: Instant, station: u32, frame: &Frame) {
-        if let Some(machine) = self.machine(station) {
+    fn received(&mut self, now: Instant, station: StationIndex, frame: &Frame) {
+        if let Some(machine) = self.machine(station.0) {
             machine.handle_frame(now, frame);
         }
     }
-    fn error(&mut self, now: Instant, station: u32, error: ReceptionError) {
-        if let Some(machine) = self.machine(station) {
+    fn error(&mut self, now: Instant, station: StationIndex, error: ReceptionError) {
+        if let Some(machine) = self.machine(station.0) {
             machine.handle_error(now, error);
         }
     }
-    fn lost(&mut self, now: Instant, station: u32, _: &Frame, cause: LossCause) {
-        self.losses.push((now, station, cause));
+    fn lost(&mut self, now: Instant, station: StationIndex, _: &Frame, cause: LossCause) {
+        self.losses.push((now, station.0, cause));
     }
-    fn is_passive(&self, station: u32) -> bool {
-        let machine = self.machines.get(station as usize);
+    fn is_passive(&self, station: StationIndex) -> bool {
+        let machine = self.machines.get(station.index());
         self.are_passive && machine.is_some_and(|machine| machine.is_passive())
     }
-    fn overhears(&self, station: u32, frame: &Frame) -> bool {
-        self.machines[station as usize].overhears(frame)
+    fn overhears(&self, station: StationIndex, frame: &Frame) -> bool {
+        self.machines[station.index()].overhears(frame)
     }
-    fn sensed(&mut self, station: u32, sensed: &Sensed) {
+    fn sensed(&mut self, station: StationIndex, sensed: &Sensed) {
         self.summaries += 1;
-        self.machines[station as usize].handle_sensed(sensed);
+        self.machines[station.index()].handle_sensed(sensed);
     }
-    fn captured(&mut self, now: Instant, station: u32, air_time: Duration) {
-        if let Some(machine) = self.machine(station) {
+    fn captured(&mut self, now: Instant, station: StationIndex, air_time: Duration) {
+        if let Some(machine) = self.machine(station.0) {
             machine.handle_captured(now, air_time);
         }
     }
@@ -148,9 +148,9 @@ fn run(
             }
             machine.handle_timeout(next);
             while let Some(transmit) = machine.poll_transmit(next) {
-                let link = |to| Link { station: to, delay: 100, power: 1e-9, is_corrupted: false };
-                let links = (0..STATIONS + SENDERS).filter(|&to| to != station).map(link);
-                medium.transmit(next, station, &transmit.frame, links);
+                let link = |station| Link { station, delay: 100, power: 1e-9, is_corrupted: false };
+                let links = (0..STATIONS + SENDERS).filter(|&to| to != station).map(StationIndex).map(link);
+                medium.transmit(next, StationIndex(station), &transmit.frame, links);
             }
         }
         medium.handle_timeout(next, all);
@@ -166,12 +166,12 @@ fn run(
         match input {
             Input::Frame { sender, frame, powers } => {
                 let link = |(power, station)| Link { station, delay: 300, power, is_corrupted: false };
-                let links = powers.iter().copied().zip(0..).map(link);
-                medium.transmit(now, *sender, frame, links);
+                let links = powers.iter().copied().zip((0..).map(StationIndex)).map(link);
+                medium.transmit(now, StationIndex(*sender), frame, links);
             }
             Input::Payload { station } => {
-                if let Some(sensed) = medium.attend(*station) {
-                    all.sensed(*station, &sensed);
+                if let Some(sensed) = medium.attend(StationIndex(*station)) {
+                    all.sensed(StationIndex(*station), &sensed);
                 }
                 let outgoing = Outgoing::data(MacAddress::station(STATIONS), 200, 7);
                 let _ = all.machines[*station as usize].enqueue(now, outgoing);
@@ -180,8 +180,8 @@ fn run(
     }
     advance(&mut medium, &mut all, now + Duration::from_millis(400));
     for station in 0..STATIONS {
-        if let Some(sensed) = medium.attend(station) {
-            all.sensed(station, &sensed);
+        if let Some(sensed) = medium.attend(StationIndex(station)) {
+            all.sensed(StationIndex(station), &sensed);
         }
     }
     let mut state: Vec<_> = all.machines.iter().map(|machine| std::format!("{machine:?}")).collect();

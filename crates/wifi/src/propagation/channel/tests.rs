@@ -14,7 +14,7 @@ fn row(distances: &[f64]) -> Vec<Path> {
 fn links(config: ChannelConfig, paths: &Vec<Path>, sender: usize) -> Vec<Link> {
     let mut channel = Channel::new(config, AREA, Instant::ZERO, paths.len(), paths).unwrap();
     let mut links = Vec::new();
-    channel.links(Instant::ZERO, sender, paths, &mut links);
+    channel.links(Instant::ZERO, StationIndex::new(sender), paths, &mut links);
     links
 }
 
@@ -22,7 +22,7 @@ fn links(config: ChannelConfig, paths: &Vec<Path>, sender: usize) -> Vec<Link> {
 fn the_default_channel_reaches_what_ns2_reaches() {
     let paths = row(&[0.0, 250.0, 251.0, 550.0, 551.0]);
     let links = links(ChannelConfig::ns2(), &paths, 0);
-    let stations: Vec<u32> = links.iter().map(|link| link.station).collect();
+    let stations: Vec<u32> = links.iter().map(|link| link.station.0).collect();
     assert_eq!(stations, [1, 2, 3]);
     let decodable: Vec<bool> = links.iter().map(|link| f64::from(link.power) >= 3.652e-10).collect();
     assert_eq!(decodable, [true, false, false]);
@@ -34,7 +34,9 @@ fn the_default_channel_reaches_what_ns2_reaches() {
 fn two_stations_at_one_place_receive_all_the_power_without_delay() {
     let paths = row(&[7.0, 7.0]);
     let links = links(ChannelConfig::ns2(), &paths, 0);
-    let [Link { station: 1, delay: 0, power, is_corrupted: false }] = links[..] else { panic!("{links:?}") };
+    let [Link { station: StationIndex(1), delay: 0, power, is_corrupted: false }] = links[..] else {
+        panic!("{links:?}")
+    };
     // No antenna receives more than was sent.
     assert_eq!(f64::from(power), f64::from(Radio::NS2.transmit_power as f32));
 }
@@ -51,10 +53,10 @@ fn fading_moves_stations_in_and_out_of_reach_and_is_reciprocal() {
     let mut links = Vec::new();
     for milli in 0..2_000 {
         let now = Instant::from_millis(milli);
-        channel.links(now, 0, &paths, &mut links);
+        channel.links(now, StationIndex(0), &paths, &mut links);
         for link in &links {
-            counts[link.station as usize] += 1;
-            let back = channel.power(now, link.station as usize, 0, &paths);
+            counts[link.station.index()] += 1;
+            let back = channel.power(now, link.station, StationIndex(0), &paths);
             assert_eq!(link.power, back as f32);
         }
     }
@@ -74,7 +76,12 @@ fn an_impossible_radio_is_refused() {
 #[test]
 fn noise_destroys_frames_with_the_error_probability_of_the_link() {
     let noise = NoiseFloor::DSSS.power();
-    let link = |ratio: f64| Link { station: 1, delay: 0, power: (ratio * noise) as f32, is_corrupted: false };
+    let link = |ratio: f64| Link {
+        station: StationIndex(1),
+        delay: 0,
+        power: (ratio * noise) as f32,
+        is_corrupted: false,
+    };
     let mut random = SplitMix64::new(4);
     let (rate, bits) = (Rate::Hr11, 8_000.0);
     for ratio in [1.0, 3.2, 3.6, 100.0] {
@@ -112,7 +119,7 @@ fn cost(stations: usize) -> f64 {
     for number in 0..transmissions {
         let now = Instant::ZERO + Duration::from_millis(2) * number;
         let sender = random.below(stations as u64) as usize;
-        channel.links(now, sender, &counted, &mut links);
+        channel.links(now, StationIndex::new(sender), &counted, &mut links);
         reached += links.len();
     }
     counted.take() as f64 / reached as f64
@@ -129,10 +136,10 @@ fn all_links(channel: &Channel, now: Instant, sender: usize, paths: &Vec<Path>) 
     let threshold = channel.config().radio.carrier_sense_threshold;
     let others = (0..paths.len()).filter(|&to| to != sender);
     let link = |to: usize| {
-        let power = channel.power(now, sender, to, paths);
+        let power = channel.power(now, StationIndex::new(sender), StationIndex::new(to), paths);
         let distance = paths[sender].position(now).distance(paths[to].position(now));
         let delay = libm::ceil(distance / SPEED_OF_LIGHT * 1e9) as u32;
-        let link = Link { station: to as u32, delay, power: power as f32, is_corrupted: false };
+        let link = Link { station: StationIndex::new(to), delay, power: power as f32, is_corrupted: false };
         (power >= threshold && distance <= channel.range()).then_some(link)
     };
     let mut links: Vec<Link> = others.filter_map(link).collect();
@@ -158,7 +165,7 @@ fn remembered_neighbours_give_the_links_that_an_examination_of_all_stations_give
             // Bursts, and pauses in which the neighbours change.
             now += Duration::from_micros(if random.below(4) == 0 { random.below(300_000) } else { 700 });
             let sender = random.below(8) as usize;
-            channel.links(now, sender, &paths, &mut links);
+            channel.links(now, StationIndex::new(sender), &paths, &mut links);
             assert_eq!(links, all_links(&channel, now, sender, &paths));
         }
     }

@@ -4,9 +4,13 @@ use crate::propagation::counted::Counted;
 use crate::{Random, SplitMix64};
 use proptest::prelude::*;
 
-fn scan(paths: &[Path], now: Instant, centre: Position, radius: f64) -> Vec<(u32, f64)> {
-    let distance = |node: u32| (node, paths[node as usize].position(now).distance_squared(centre));
-    (0..paths.len() as u32).map(distance).filter(|&(_, squared)| squared <= radius * radius).collect()
+fn scan(paths: &[Path], now: Instant, centre: Position, radius: f64) -> Vec<(StationIndex, f64)> {
+    let distance = |node: StationIndex| (node, paths[node.index()].position(now).distance_squared(centre));
+    (0..paths.len())
+        .map(StationIndex::new)
+        .map(distance)
+        .filter(|&(_, squared)| squared <= radius * radius)
+        .collect()
 }
 
 fn waypoints(area: Area, speed: (f64, f64)) -> RandomWaypoint {
@@ -59,7 +63,7 @@ proptest! {
                 let centre = paths[of].position(now);
                 index.within(now, centre, range, &paths, &mut found);
                 found.sort_unstable_by_key(|&(node, _)| node);
-                prop_assert!(found.contains(&(of as u32, 0.0)), "a node is within every range of itself");
+                prop_assert!(found.contains(&(StationIndex::new(of), 0.0)), "a node is within every range of itself");
                 prop_assert_eq!(&found, &scan(&paths, now, centre, range));
             }
         }
@@ -120,5 +124,5 @@ fn an_enormous_area_does_not_make_an_enormous_grid() {
     assert!(index.cells.len() < 100, "{}", index.cells.len());
     let mut found = Vec::new();
     index.within(Instant::ZERO, Position::new(3e11, 0.0), 250.0, &paths, &mut found);
-    assert_eq!(found, [(3, 25.0)]);
+    assert_eq!(found, [(StationIndex(3), 25.0)]);
 }

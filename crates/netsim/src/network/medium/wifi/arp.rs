@@ -13,7 +13,7 @@ use whimbrel_wifi::frame::bytes::SNAP;
 
 use super::in_flight::InFlight;
 use crate::medium::{Frame, MediumIo, MediumLoss, Observation};
-use crate::{FlowId, NodeId};
+use crate::{FlowId, NodeId, StationIndex};
 
 /// The bit of a frame's handle that distinguishes ARP messages from packets.
 pub(super) const ARP: u64 = 1 << 62;
@@ -87,15 +87,15 @@ pub struct ArpStats {
 pub(super) struct ArpMessage {
     pub(super) is_reply: bool,
     /// The station that sends it.
-    pub(super) sender: u32,
+    pub(super) sender: StationIndex,
     /// The station that the request asks for, or that the reply is for.
-    pub(super) target: u32,
+    pub(super) target: StationIndex,
 }
 
 impl ArpMessage {
     /// The receiver's address.
-    pub(super) fn receiver(&self, address: impl FnOnce(usize) -> MacAddress) -> MacAddress {
-        if self.is_reply { address(self.target as usize) } else { MacAddress::BROADCAST }
+    pub(super) fn receiver(&self, address: impl FnOnce(StationIndex) -> MacAddress) -> MacAddress {
+        if self.is_reply { address(self.target) } else { MacAddress::BROADCAST }
     }
 
     /// The message with its LLC and SNAP headers. `ends` has the addresses of the sender and of the target.
@@ -131,7 +131,7 @@ pub(super) enum Item {
 
 /// A station's knowledge of a neighbour.
 struct Neighbour {
-    station: u32,
+    station: StationIndex,
     /// End of the entry's lifetime; `None` without an entry.
     known_until: Option<Instant>,
     held: Option<Held>,
@@ -160,17 +160,17 @@ struct Resolver {
 }
 
 impl Resolver {
-    fn position(&self, station: u32) -> Result<usize, usize> {
+    fn position(&self, station: StationIndex) -> Result<usize, usize> {
         self.neighbours.binary_search_by_key(&station, |neighbour| neighbour.station)
     }
 
     /// `true` if there is an entry for a station.
-    fn knows(&self, now: Instant, station: u32) -> bool {
+    fn knows(&self, now: Instant, station: StationIndex) -> bool {
         let is_known = |found: usize| self.neighbours[found].known_until.is_some_and(|until| now < until);
         self.position(station).is_ok_and(is_known)
     }
 
-    fn neighbour(&mut self, station: u32) -> &mut Neighbour {
+    fn neighbour(&mut self, station: StationIndex) -> &mut Neighbour {
         let position = self.position(station).unwrap_or_else(|position| {
             let new = Neighbour { station, known_until: None, held: None, requests: 0, repeat_at: None };
             self.neighbours.insert(position, new);
@@ -191,7 +191,14 @@ impl Resolver {
     }
 
     /// An item takes its place: behind the queue if it waits there, and there is room.
-    fn put(&mut self, station: usize, item: Item, size: u32, precedes_queue: bool, io: &mut MediumIo<'_>) {
+    fn put(
+        &mut self,
+        station: StationIndex,
+        item: Item,
+        size: u32,
+        precedes_queue: bool,
+        io: &mut MediumIo<'_>,
+    ) {
         if !precedes_queue {
             return self.put_first(item);
         }
@@ -255,8 +262,8 @@ impl Arp {
         self.deadlines.add();
     }
 
-    pub(super) fn stats(&self, station: usize) -> ArpStats {
-        self.resolvers[station].stats
+    pub(super) fn stats(&self, station: StationIndex) -> ArpStats {
+        self.resolvers[station.index()].stats
     }
 
     /// `true` if packets are to be offered to [`hold`](Self::hold) before they are queued.
@@ -265,13 +272,13 @@ impl Arp {
     }
 
     /// `true` if a station has an entry for another one.
-    pub(super) fn knows(&self, now: Instant, station: usize, to: usize) -> bool {
-        self.resolvers[station].knows(now, to as u32)
+    pub(super) fn knows(&self, now: Instant, station: StationIndex, to: StationIndex) -> bool {
+        self.resolvers[station.index()].knows(now, to)
     }
 
     /// Packets that a station holds, and resolved ones that wait for its MAC.
-    pub(super) fn held(&self, station: usize) -> usize {
-        let resolver = &self.resolvers[station];
+    pub(super) fn held(&self, station: StationIndex) -> usize {
+        let resolver = &self.resolvers[station.index()];
         let is_packet = |waiting: &&Waiting| matches!(waiting.item, Item::Packet(_));
         resolver.neighbours.iter().filter(|neighbour| neighbour.held.is_some()).count()
             + resolver.outbox.iter().filter(is_packet).count()
@@ -279,9 +286,14 @@ impl Arp {
 
     /// The next item for a station's MAC: what waits here, then packets of the queue. `None` if there is none, or if the
     /// station has just given a packet up.
-    pub(super) fn next(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) -> Option<Item> {
+    pub(super) fn next(
+        &mut self,
+        now: Instant,
+        station: StationIndex,
+        io: &mut MediumIo<'_>,
+    ) -> Option<Item> {
         loop {
-            let resolver = &mut self.resolvers[station];
+            let resolver = &mut self.resolvers[station.index()];
             if !resolver.outbox.is_empty()
                 && let Some(item) = resolver.next(io.backlog(station).packets > 0)
             {
@@ -294,10 +306,10 @@ impl Arp {
             resolver.taken += 1;
             let packet = Held { frame, since: now };
             let Some(to) = packet.frame.receiver else { return Some(Item::Packet(packet)) };
-            if resolver.knows(now, to as u32) {
+            if resolver.knows(now, to) {
                 return Some(Item::Packet(packet));
             }
-            self.hold(now, station, to as u32, packet, io);
+            self.hold(now, station, to, packet, io);
             if self.has_failed {
                 return None;
             }
@@ -308,13 +320,13 @@ impl Arp {
     pub(super) fn hold(
         &mut self,
         now: Instant,
-        station: usize,
-        to: u32,
+        station: StationIndex,
+        to: StationIndex,
         packet: Held,
         io: &mut MediumIo<'_>,
     ) {
         let ArpConfig { max_requests, repeat_interval, precedes_queue, message_size, .. } = self.config;
-        let resolver = &mut self.resolvers[station];
+        let resolver = &mut self.resolvers[station.index()];
         let neighbour = resolver.neighbour(to);
         neighbour.known_until = None;
         let replaced = neighbour.held.take();
@@ -331,9 +343,9 @@ impl Arp {
         if neighbour.repeat_at.is_none() {
             neighbour.requests += 1;
             neighbour.repeat_at = repeat_interval.map(|interval| now + interval);
-            let request = ArpMessage { is_reply: false, sender: station as u32, target: to };
+            let request = ArpMessage { is_reply: false, sender: station, target: to };
             resolver.put(station, Item::Message(request), message_size, precedes_queue, io);
-            self.deadlines.set(station, resolver.deadline());
+            self.deadlines.set(station.index(), resolver.deadline());
         }
         if let Some(replaced) = replaced {
             resolver.stats.replaced += 1;
@@ -342,8 +354,8 @@ impl Arp {
     }
 
     /// Repeats the requests of a station that are due, or gives their packets up.
-    pub(super) fn handle_timeout(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
-        let resolver = &mut self.resolvers[station];
+    pub(super) fn handle_timeout(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
+        let resolver = &mut self.resolvers[station.index()];
         for position in 0..resolver.neighbours.len() {
             let neighbour = &mut resolver.neighbours[position];
             if neighbour.repeat_at.is_none_or(|at| now < at) {
@@ -352,8 +364,7 @@ impl Arp {
             if neighbour.requests < self.config.max_requests {
                 neighbour.requests += 1;
                 neighbour.repeat_at = self.config.repeat_interval.map(|interval| now + interval);
-                let request =
-                    ArpMessage { is_reply: false, sender: station as u32, target: neighbour.station };
+                let request = ArpMessage { is_reply: false, sender: station, target: neighbour.station };
                 // A busy medium may still hold the previous request back.
                 let waits =
                     |waiting: &Waiting| matches!(waiting.item, Item::Message(message) if message == request);
@@ -368,7 +379,7 @@ impl Arp {
                 }
             }
         }
-        self.deadlines.set(station, resolver.deadline());
+        self.deadlines.set(station.index(), resolver.deadline());
     }
 
     /// Returns `true` if a station has given a packet up since the last call.
@@ -380,13 +391,13 @@ impl Arp {
     pub(super) fn handle_message(
         &mut self,
         now: Instant,
-        station: usize,
+        station: StationIndex,
         handle: u64,
         io: &mut MediumIo<'_>,
     ) {
         let Some(&message) = self.messages.get(handle & !ARP) else { return };
-        let resolver = &mut self.resolvers[station];
-        let is_target = message.target == station as u32;
+        let resolver = &mut self.resolvers[station.index()];
+        let is_target = message.target == station;
         if !is_target && !self.config.learns_from_all && resolver.position(message.sender).is_err() {
             return;
         }
@@ -395,7 +406,7 @@ impl Arp {
         neighbour.known_until = Some(lifetime.map_or(Instant::FAR_FUTURE, |lifetime| now + lifetime));
         neighbour.requests = 0;
         if neighbour.repeat_at.take().is_some() {
-            self.deadlines.set(station, resolver.deadline());
+            self.deadlines.set(station.index(), resolver.deadline());
         }
         if let Some(packet) = resolver.neighbour(message.sender).held.take() {
             // Messages of routing agents precede the others in the queue.
@@ -404,16 +415,16 @@ impl Arp {
             resolver.put(station, Item::Packet(packet), size, waits, io);
         }
         if is_target && !message.is_reply {
-            let reply = ArpMessage { is_reply: true, sender: station as u32, target: message.sender };
+            let reply = ArpMessage { is_reply: true, sender: station, target: message.sender };
             resolver.put(station, Item::Message(reply), message_size, precedes_queue, io);
         }
     }
 
     /// A station's MAC has sent a message, or has given it up.
-    pub(super) fn finish_message(&mut self, station: usize, handle: u64, is_sent: bool) {
+    pub(super) fn finish_message(&mut self, station: StationIndex, handle: u64, is_sent: bool) {
         let handle = handle & !ARP;
         let is_reply = self.messages.get(handle).is_some_and(|message| message.is_reply);
-        let stats = &mut self.resolvers[station].stats;
+        let stats = &mut self.resolvers[station.index()].stats;
         *match (is_reply, is_sent) {
             (false, _) => &mut stats.requests,
             (true, true) => &mut stats.replies,

@@ -5,6 +5,7 @@ use whimbrel_wifi::FrameKind;
 use whimbrel_wifi::dcf::Protection;
 
 use super::{Reception, Stations, WifiMedium};
+use crate::StationIndex;
 use crate::medium::MediumIo;
 
 impl WifiMedium {
@@ -15,7 +16,7 @@ impl WifiMedium {
         };
         let Some(protection) = infrastructure.protection else { return };
         for (station, is_used) in infrastructure.protected.drain(..) {
-            machines[station].set_protection(if is_used { protection } else { Protection::None });
+            machines[station.index()].set_protection(if is_used { protection } else { Protection::None });
         }
     }
 
@@ -25,13 +26,13 @@ impl WifiMedium {
         while let Some(infrastructure) = &mut self.stations.infrastructure
             && let Some(&station) = infrastructure.leaving.get(position)
         {
-            if self.stations.machines[station].is_engaged() {
+            if self.stations.machines[station.index()].is_engaged() {
                 position += 1;
                 continue;
             }
             infrastructure.leaving.swap_remove(position);
             let mut reception = Reception::new(&mut self.stations, &self.site, io);
-            self.air.leave(now, station as u32, &mut reception);
+            self.air.leave(now, station, &mut reception);
             if self.stations.leave_channel(now, station) {
                 self.enter_channel(now, station, io);
             }
@@ -40,20 +41,19 @@ impl WifiMedium {
     }
 
     /// A station's radio is on another channel. It senses the frames that are on the air there.
-    fn enter_channel(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
+    fn enter_channel(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
         let Some(infrastructure) = &self.stations.infrastructure else { return };
-        let channel = infrastructure.stations[station].channel;
+        let channel = infrastructure.stations[station.index()].channel;
         let mut links = Vec::new();
         for sender in
-            self.air.senders().filter(|&sender| infrastructure.stations[sender as usize].channel == channel)
+            self.air.senders().filter(|&sender| infrastructure.stations[sender.index()].channel == channel)
         {
-            let sensed =
-                self.site.links(sender as usize, now).iter().find(|link| link.station as usize == station);
+            let sensed = self.site.links(sender, now).iter().find(|link| link.station == station);
             links.extend(sensed.map(|&link| (sender, link)));
         }
-        self.stations.machines[station].enter_channel(now);
+        self.stations.machines[station.index()].enter_channel(now);
         let mut reception = Reception::new(&mut self.stations, &self.site, io);
-        self.air.enter(now, station as u32, &links, &mut reception);
+        self.air.enter(now, station, &links, &mut reception);
     }
 
     /// Processes a deadline of the management. Returns `false` if none is due.
@@ -62,17 +62,17 @@ impl WifiMedium {
         let Some((station, _)) = infrastructure.deadlines.first().filter(|&(_, at)| at <= now) else {
             return false;
         };
-        if infrastructure.handle_timeout(now, station, &self.site, io) {
-            self.enter_channel(now, station, io);
+        if infrastructure.handle_timeout(now, StationIndex::new(station), &self.site, io) {
+            self.enter_channel(now, StationIndex::new(station), io);
         }
         if let (Some(machine), Some(infrastructure)) =
             (self.stations.machines.get(station), &mut self.stations.infrastructure)
         {
             if machine.is_sensing_energy() {
                 // A frame that began before the wait for activity is activity, too.
-                infrastructure.handle_activity(now, station);
+                infrastructure.handle_activity(now, StationIndex::new(station));
             }
-            self.stations.settle(now, station, io);
+            self.stations.settle(now, StationIndex::new(station), io);
         }
         true
     }
@@ -81,14 +81,14 @@ impl WifiMedium {
 impl Stations {
     /// A station's radio leaves its channel: the MAC gives back what it has in service. Returns `true` if the radio is on the
     /// next channel at once.
-    fn leave_channel(&mut self, now: Instant, station: usize) -> bool {
-        let withdrawn = self.machines[station].leave_channel(now);
+    fn leave_channel(&mut self, now: Instant, station: StationIndex) -> bool {
+        let withdrawn = self.machines[station.index()].leave_channel(now);
         let Some(infrastructure) = &mut self.infrastructure else { return false };
-        let has_arrived = infrastructure.stations[station].begin_change(now);
+        let has_arrived = infrastructure.stations[station.index()].begin_change(now);
         infrastructure.set_deadline(station);
         match withdrawn {
             Some(outgoing) if outgoing.kind == FrameKind::Data => {
-                infrastructure.stations[station].held = Some(outgoing);
+                infrastructure.stations[station.index()].held = Some(outgoing);
             }
             Some(outgoing) => infrastructure.finish_message(station, outgoing.payload, false),
             None => {}

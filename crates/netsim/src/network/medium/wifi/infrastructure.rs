@@ -17,6 +17,7 @@ use whimbrel_wifi::{Frame as MacFrame, MacAddress, Rate, SplitMix64};
 use super::in_flight::InFlight;
 use super::managed::{Machine, Managed};
 use super::role::{InfrastructureConfig, StationRole};
+use crate::StationIndex;
 use crate::medium::{Handover, MediumIo, Observation};
 
 /// The bit of a frame's handle that distinguishes messages from packets.
@@ -36,7 +37,7 @@ enum Update {
 pub(super) struct Infrastructure {
     pub(super) stations: Vec<Managed>,
     addresses: Vec<MacAddress>,
-    numbers: BTreeMap<MacAddress, u32>,
+    numbers: BTreeMap<MacAddress, StationIndex>,
     /// Deadlines of the stations, and behind them that of the distribution system.
     pub(super) deadlines: Deadlines,
     /// Messages in service or on the air.
@@ -45,32 +46,32 @@ pub(super) struct Infrastructure {
     distribution_delay: Duration,
     updates: VecDeque<(Instant, Update)>,
     /// Stations whose radio is to leave its channel.
-    pub(super) leaving: Vec<usize>,
+    pub(super) leaving: Vec<StationIndex>,
     /// Stations that protect their OFDM frames from now on, or no longer.
-    pub(super) protected: Vec<(usize, bool)>,
+    pub(super) protected: Vec<(StationIndex, bool)>,
     /// Protection of the OFDM frames of the stations that do; `None` if access points announce nothing about it.
     pub(super) protection: Option<Protection>,
     /// Power of the last management frame received.
     power: f64,
-    pub(super) handovers: Vec<(usize, HandoverReport)>,
+    pub(super) handovers: Vec<(StationIndex, HandoverReport)>,
 }
 
 impl Infrastructure {
     /// `streams` has a stream for each station, from which those of their management are derived.
     pub(super) fn new(config: &InfrastructureConfig, site: &Site, streams: &SplitMix64) -> Self {
-        let roles = config.roles.iter().enumerate();
+        let roles = (0..).map(StationIndex).zip(&config.roles);
         let addresses: Vec<MacAddress> = roles.clone().map(|(number, role)| role.address(number)).collect();
         let mut deadlines = Deadlines::default();
         for _ in 0..=addresses.len() {
             deadlines.add();
         }
-        let managed = |(number, role): (usize, &StationRole)| {
-            let random = streams.stream(number as u64).stream(MANAGEMENT_STREAM);
+        let managed = |(number, role): (StationIndex, &StationRole)| {
+            let random = streams.stream(u64::from(number.0)).stream(MANAGEMENT_STREAM);
             Managed::new(role, site.presence(number), random)
         };
         Self {
             stations: roles.map(managed).collect(),
-            numbers: addresses.iter().copied().zip(0..).collect(),
+            numbers: addresses.iter().copied().zip((0..).map(StationIndex)).collect(),
             addresses,
             deadlines,
             messages: InFlight::default(),
@@ -85,41 +86,41 @@ impl Infrastructure {
         }
     }
 
-    pub(super) fn address(&self, station: usize) -> MacAddress {
-        self.addresses[station]
+    pub(super) fn address(&self, station: StationIndex) -> MacAddress {
+        self.addresses[station.index()]
     }
 
     /// Rate of data frames in the cell of an access point; `None` for that of the stations' MACs.
-    pub(super) fn data_rate(&self, access_point: usize) -> Option<Rate> {
-        match &self.stations[access_point].machine {
+    pub(super) fn data_rate(&self, access_point: StationIndex) -> Option<Rate> {
+        match &self.stations[access_point.index()].machine {
             Machine::AccessPoint(machine) => machine.config().data_rate,
             _ => None,
         }
     }
 
-    pub(super) fn number(&self, address: MacAddress) -> Option<usize> {
-        self.numbers.get(&address).map(|&number| number as usize)
+    pub(super) fn number(&self, address: MacAddress) -> Option<StationIndex> {
+        self.numbers.get(&address).copied()
     }
 
     /// `true` if routes may lead from one station to another.
-    pub(super) fn reaches(&self, site: &Site, now: Instant, from: usize, to: usize) -> bool {
-        let (sender, receiver) = (&self.stations[from], &self.stations[to]);
+    pub(super) fn reaches(&self, site: &Site, now: Instant, from: StationIndex, to: StationIndex) -> bool {
+        let (sender, receiver) = (&self.stations[from.index()], &self.stations[to.index()]);
         match (&sender.machine, &receiver.machine) {
             (Machine::None, Machine::None) => {
                 sender.channel == receiver.channel && site.reaches(from, to, now)
             }
             // The route of a client stays while it searches: its packets wait in its queue.
-            (Machine::Client(_), Machine::AccessPoint(_)) => sender.uplink == Some(to as u32),
+            (Machine::Client(_), Machine::AccessPoint(_)) => sender.uplink == Some(to),
             (Machine::AccessPoint(_), Machine::Client(_)) => {
-                self.distribution.locate(self.addresses[to]) == Some(self.addresses[from])
+                self.distribution.locate(self.addresses[to.index()]) == Some(self.addresses[from.index()])
             }
             _ => false,
         }
     }
 
     /// Makes the machine's deadline that of the station.
-    pub(super) fn set_deadline(&mut self, station: usize) {
-        self.deadlines.set(station, self.stations[station].deadline());
+    pub(super) fn set_deadline(&mut self, station: StationIndex) {
+        self.deadlines.set(station.index(), self.stations[station.index()].deadline());
     }
 
     /// A deadline of a station, or of the distribution system, is due. Returns `true` if the station's radio has come to a
@@ -127,21 +128,21 @@ impl Infrastructure {
     pub(super) fn handle_timeout(
         &mut self,
         now: Instant,
-        station: usize,
+        station: StationIndex,
         site: &Site,
         io: &mut MediumIo<'_>,
     ) -> bool {
-        if station == self.stations.len() {
+        if station.index() == self.stations.len() {
             self.update_distribution(now, io);
             return false;
         }
-        let managed = &mut self.stations[station];
+        let managed = &mut self.stations[station.index()];
         if managed.next_outage_edge.is_some_and(|edge| edge <= now) {
             managed.next_outage_edge = site.presence(station).next_change(now);
             managed.is_on = site.is_on(station, now);
             self.switch(now, station);
         }
-        let managed = &mut self.stations[station];
+        let managed = &mut self.stations[station.index()];
         let has_arrived = managed.end_change(now);
         if managed.is_on {
             match &mut managed.machine {
@@ -160,8 +161,8 @@ impl Infrastructure {
     }
 
     /// The station has been switched on or off. It has forgotten its association.
-    fn switch(&mut self, now: Instant, station: usize) {
-        let managed = &mut self.stations[station];
+    fn switch(&mut self, now: Instant, station: StationIndex) {
+        let managed = &mut self.stations[station.index()];
         match &mut managed.machine {
             Machine::None => {}
             Machine::AccessPoint(access_point) => {
@@ -190,14 +191,14 @@ impl Infrastructure {
     pub(super) fn accepts(
         &mut self,
         now: Instant,
-        station: usize,
+        station: StationIndex,
         frame: &MacFrame,
         io: &mut MediumIo<'_>,
     ) -> bool {
         let sender = self.number(frame.transmitter);
-        let is_ad_hoc = |number: usize| matches!(self.stations[number].machine, Machine::None);
+        let is_ad_hoc = |number: StationIndex| matches!(self.stations[number.index()].machine, Machine::None);
         let is_from_ad_hoc = sender.is_some_and(is_ad_hoc);
-        let managed = &mut self.stations[station];
+        let managed = &mut self.stations[station.index()];
         match &mut managed.machine {
             Machine::None => is_from_ad_hoc,
             Machine::Client(client) => {
@@ -218,7 +219,7 @@ impl Infrastructure {
     }
 
     /// Notes the power of a management frame, which the MAC may deliver.
-    pub(super) fn note_power(&mut self, now: Instant, station: usize, frame: &MacFrame, site: &Site) {
+    pub(super) fn note_power(&mut self, now: Instant, station: StationIndex, frame: &MacFrame, site: &Site) {
         if let Some(sender) = self.number(frame.transmitter) {
             self.power = site.power(sender, station, now);
         }
@@ -228,12 +229,12 @@ impl Infrastructure {
     pub(super) fn handle_message(
         &mut self,
         now: Instant,
-        station: usize,
+        station: StationIndex,
         frame: &MacFrame,
         io: &mut MediumIo<'_>,
     ) {
         let Some(&message) = self.messages.get(frame.payload & !MESSAGE) else { return };
-        let managed = &mut self.stations[station];
+        let managed = &mut self.stations[station.index()];
         let is_beacon = matches!(message, ManagementMessage::Beacon(_));
         *(if is_beacon { &mut managed.stats.beacons_received } else { &mut managed.stats.received }) += 1;
         match &mut managed.machine {
@@ -247,10 +248,10 @@ impl Infrastructure {
     }
 
     /// The MAC has sent a message, or has given it up.
-    pub(super) fn finish_message(&mut self, station: usize, handle: u64, is_sent: bool) {
+    pub(super) fn finish_message(&mut self, station: StationIndex, handle: u64, is_sent: bool) {
         let handle = handle & !MESSAGE;
         let is_beacon = matches!(self.messages.get(handle), Some(ManagementMessage::Beacon(_)));
-        let stats = &mut self.stations[station].stats;
+        let stats = &mut self.stations[station.index()].stats;
         *match (is_sent, is_beacon) {
             (true, true) => &mut stats.beacons_sent,
             (true, false) => &mut stats.sent,
@@ -260,8 +261,8 @@ impl Infrastructure {
     }
 
     /// A station senses energy.
-    pub(super) fn handle_activity(&mut self, now: Instant, station: usize) {
-        if let Machine::Client(client) = &mut self.stations[station].machine
+    pub(super) fn handle_activity(&mut self, now: Instant, station: StationIndex) {
+        if let Machine::Client(client) = &mut self.stations[station.index()].machine
             && client.access_point().is_none()
         {
             client.handle_activity(now);
@@ -273,11 +274,11 @@ impl Infrastructure {
     pub(super) fn handle_attempts(
         &mut self,
         now: Instant,
-        station: usize,
+        station: StationIndex,
         failures: u64,
         io: &mut MediumIo<'_>,
     ) {
-        let managed = &mut self.stations[station];
+        let managed = &mut self.stations[station.index()];
         let new = failures - managed.failures;
         managed.failures = failures;
         if let Machine::Client(client) = &mut managed.machine
@@ -290,16 +291,16 @@ impl Infrastructure {
     }
 
     /// A client's data frame was acknowledged.
-    pub(super) fn handle_success(&mut self, now: Instant, station: usize) {
-        if let Machine::Client(client) = &mut self.stations[station].machine {
+    pub(super) fn handle_success(&mut self, now: Instant, station: StationIndex) {
+        if let Machine::Client(client) = &mut self.stations[station.index()].machine {
             client.handle_success(now);
         }
     }
 
     /// Processes the events of a station's machine, and queues its messages.
-    pub(super) fn drain(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
+    pub(super) fn drain(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
         loop {
-            let managed = &mut self.stations[station];
+            let managed = &mut self.stations[station.index()];
             match &mut managed.machine {
                 Machine::None => break,
                 Machine::AccessPoint(access_point) => {
@@ -313,13 +314,13 @@ impl Infrastructure {
                 }
             }
         }
-        self.stations[station].collect();
+        self.stations[station.index()].collect();
         self.set_deadline(station);
     }
 
     fn handle_client(
         &mut self,
-        station: usize,
+        station: StationIndex,
         event: StationEvent,
         switch_time: Duration,
         io: &mut MediumIo<'_>,
@@ -327,21 +328,21 @@ impl Infrastructure {
         let node = |address: MacAddress| self.number(address).map(|number| io.node(number));
         match event {
             StationEvent::SwitchChannel { channel } => {
-                if self.stations[station].leave_channel(channel, switch_time) {
+                if self.stations[station.index()].leave_channel(channel, switch_time) {
                     self.leaving.push(station);
                 }
             }
             StationEvent::LinkDown { access_point } => {
                 let Some(access_point) = node(access_point) else { return };
-                self.stations[station].stats.disassociations += 1;
+                self.stations[station.index()].stats.disassociations += 1;
                 io.observe(station, Observation::Disassociated { access_point });
             }
             StationEvent::LinkUp(report) => {
                 let from = report.from.and_then(node);
                 let Some(to) = node(report.to) else { return };
                 self.handovers.push((station, report));
-                let uplink = self.number(report.to).map(|number| number as u32);
-                let managed = &mut self.stations[station];
+                let uplink = self.number(report.to);
+                let managed = &mut self.stations[station.index()];
                 managed.uplink = uplink;
                 managed.accepted = Some(report.to);
                 managed.stats.associations += 1;
@@ -360,12 +361,12 @@ impl Infrastructure {
     fn handle_access_point(
         &mut self,
         now: Instant,
-        number: usize,
+        number: StationIndex,
         event: AccessPointEvent,
         io: &mut MediumIo<'_>,
     ) {
-        let access_point = self.addresses[number];
-        let stats = &mut self.stations[number].stats;
+        let access_point = self.addresses[number.index()];
+        let stats = &mut self.stations[number.index()].stats;
         let (update, client) = match event {
             AccessPointEvent::Associated { station, .. } => {
                 stats.associations += 1;
@@ -410,7 +411,7 @@ impl Infrastructure {
                 Update::Associate { station, access_point } => {
                     let before = self.distribution.associate(station, access_point);
                     if let Some(before) = before.and_then(|before| self.number(before))
-                        && let Machine::AccessPoint(machine) = &mut self.stations[before].machine
+                        && let Machine::AccessPoint(machine) = &mut self.stations[before.index()].machine
                     {
                         machine.handle_moved(station);
                         self.drain(now, before, io);

@@ -9,6 +9,7 @@ use whimbrel_wifi::mobility::Presence;
 use whimbrel_wifi::{MacAddress, SplitMix64};
 
 use super::role::StationRole;
+use crate::StationIndex;
 
 /// Counters of a station's management since the beginning of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -67,7 +68,7 @@ pub(super) struct Managed {
     /// The packet that the MAC of a client has given back.
     pub(super) held: Option<Outgoing>,
     /// The access point of a client's present or last association.
-    pub(super) uplink: Option<u32>,
+    pub(super) uplink: Option<StationIndex>,
     /// The access point whose data frames a client accepts: that of its last association, also while it searches.
     pub(super) accepted: Option<MacAddress>,
     /// `true` if the MAC has a data frame of a client in service.

@@ -4,8 +4,8 @@ use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::phy::Rate;
 use whimbrel_wifi::{Frame as MacFrame, FrameKind};
 
-use crate::PacketId;
 use crate::queue::FlowKey;
+use crate::{PacketId, StationIndex};
 
 /// A frame as the monitor notes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,9 +15,9 @@ pub struct AirFrame {
     /// Time on the air.
     pub air_time: Duration,
     /// The station that sends it.
-    pub sender: usize,
+    pub sender: StationIndex,
     /// The station that it is for; `None` for a group.
-    pub receiver: Option<usize>,
+    pub receiver: Option<StationIndex>,
     /// Type of the frame.
     pub kind: FrameKind,
     /// Subtype of a management frame (8: beacon).
@@ -55,17 +55,17 @@ impl Monitor {
     pub(super) fn begin(
         &mut self,
         now: Instant,
-        sender: usize,
-        receiver: Option<usize>,
+        sender: StationIndex,
+        receiver: Option<StationIndex>,
         frame: &MacFrame,
         packet: Option<(PacketId, FlowKey)>,
     ) {
         if self.frames.len() >= self.limit {
             self.full_at = self.full_at.or(Some(now));
-            self.latest[sender] = usize::MAX;
+            self.latest[sender.index()] = usize::MAX;
             return;
         }
-        self.latest[sender] = self.frames.len();
+        self.latest[sender.index()] = self.frames.len();
         self.frames.push(AirFrame {
             at: now,
             air_time: frame.air_time,
@@ -82,8 +82,8 @@ impl Monitor {
     }
 
     /// A station has decoded the last frame of another one.
-    pub(super) fn receive(&mut self, station: usize, sender: usize) {
-        let Some(noted) = self.frames.get_mut(self.latest[sender]) else { return };
+    pub(super) fn receive(&mut self, station: StationIndex, sender: StationIndex) {
+        let Some(noted) = self.frames.get_mut(self.latest[sender.index()]) else { return };
         noted.is_received |= noted.receiver.is_none_or(|receiver| receiver == station);
     }
 

@@ -3,19 +3,19 @@
 use whimbrel_units::{Duration, Instant};
 
 use super::in_flight::InFlight;
-use crate::PacketId;
 use crate::medium::{Frame, FrameReport, MediumIo, MediumLoss};
 use crate::packets::PacketSlot;
 use crate::queue::FlowKey;
+use crate::{PacketId, StationIndex};
 
 /// A packet from its service at the MAC until its last transmission has ended everywhere.
 struct Payload {
     /// The packet; `None` after its delivery to its one receiver.
     frame: Option<Frame>,
     /// The station that sends it.
-    sender: u32,
+    sender: StationIndex,
     /// The station whose MAC is to receive it; `None` for a broadcast.
-    receiver: Option<u32>,
+    receiver: Option<StationIndex>,
     /// Time at which the MAC took it.
     taken: Instant,
     /// Report on it, with the transmissions so far.
@@ -34,22 +34,22 @@ impl Payloads {
         &mut self,
         now: Instant,
         frame: Frame,
-        receiver: Option<usize>,
+        receiver: Option<StationIndex>,
         io: &MediumIo<'_>,
     ) -> u64 {
         let report = io.report(&frame, 0, Duration::ZERO);
-        let (sender, receiver) = (frame.sender as u32, receiver.map(|station| station as u32));
+        let sender = frame.sender;
         self.0.insert(Payload { frame: Some(frame), sender, receiver, taken: now, report, last_loss: None })
     }
 
     /// The station whose MAC is to receive the packet; `None` for a broadcast.
-    pub(super) fn receiver(&self, handle: u64) -> Option<usize> {
-        self.0.get(handle)?.receiver.map(|station| station as usize)
+    pub(super) fn receiver(&self, handle: u64) -> Option<StationIndex> {
+        self.0.get(handle)?.receiver
     }
 
     /// The station that sends the packet.
-    pub(super) fn sender(&self, handle: u64) -> Option<usize> {
-        self.0.get(handle).map(|payload| payload.sender as usize)
+    pub(super) fn sender(&self, handle: u64) -> Option<StationIndex> {
+        self.0.get(handle).map(|payload| payload.sender)
     }
 
     /// Place of the packet in the store; `None` if it has left it.
@@ -73,9 +73,9 @@ impl Payloads {
     }
 
     /// A packet that its MAC has given back goes to another station.
-    pub(super) fn redirect(&mut self, handle: u64, receiver: usize, io: &MediumIo<'_>) {
+    pub(super) fn redirect(&mut self, handle: u64, receiver: StationIndex, io: &MediumIo<'_>) {
         let Some(payload) = self.0.get_mut(handle) else { return };
-        payload.receiver = Some(receiver as u32);
+        payload.receiver = Some(receiver);
         if payload.report.to.is_some() {
             payload.report.to = Some(io.node(receiver));
         }
@@ -119,7 +119,7 @@ impl Payloads {
     }
 
     /// The MAC of a receiver delivers the packet.
-    pub(super) fn deliver(&mut self, handle: u64, station: usize, io: &mut MediumIo<'_>) {
+    pub(super) fn deliver(&mut self, handle: u64, station: StationIndex, io: &mut MediumIo<'_>) {
         let Some(payload) = self.0.get_mut(handle) else { return };
         if payload.report.to.is_none() {
             if let Some(frame) = &payload.frame {

@@ -9,6 +9,7 @@ use whimbrel_wifi::{Frame as MacFrame, FrameKind};
 use super::arp::ARP;
 use super::infrastructure::MESSAGE;
 use super::stations::{Stations, is_arp};
+use crate::StationIndex;
 use crate::medium::{MediumIo, MediumLoss};
 
 /// The stations while the air reports to them.
@@ -30,7 +31,7 @@ impl<'a, 'b> Reception<'a, 'b> {
 
     /// Processes what a MAC has to report after a reception, which mostly is nothing, and notes its deadline.
     #[inline]
-    fn update(&mut self, now: Instant, station: usize) {
+    fn update(&mut self, now: Instant, station: StationIndex) {
         if self.stations.is_to_settle(station) {
             self.stations.settle(now, station, self.io);
             self.limit = Instant::ZERO;
@@ -41,9 +42,9 @@ impl<'a, 'b> Reception<'a, 'b> {
     }
 
     #[inline]
-    fn set_deadline(&mut self, station: usize) -> Instant {
-        let deadline = self.stations.machines[station].next_deadline();
-        self.stations.deadlines.set_time(station, deadline);
+    fn set_deadline(&mut self, station: StationIndex) -> Instant {
+        let deadline = self.stations.machines[station.index()].next_deadline();
+        self.stations.deadlines.set_time(station.index(), deadline);
         deadline
     }
 }
@@ -59,9 +60,8 @@ impl Listener for Reception<'_, '_> {
         self.io.step(now, steps);
     }
 
-    fn busy(&mut self, now: Instant, station: u32) {
-        let station = station as usize;
-        self.stations.machines[station].handle_busy(now);
+    fn busy(&mut self, now: Instant, station: StationIndex) {
+        self.stations.machines[station.index()].handle_busy(now);
         if let Some(infrastructure) = &mut self.stations.infrastructure {
             infrastructure.handle_activity(now, station);
         }
@@ -69,37 +69,35 @@ impl Listener for Reception<'_, '_> {
         self.set_deadline(station);
     }
 
-    fn idle(&mut self, now: Instant, station: u32) {
-        self.stations.machines[station as usize].handle_idle(now);
-        self.update(now, station as usize);
+    fn idle(&mut self, now: Instant, station: StationIndex) {
+        self.stations.machines[station.index()].handle_idle(now);
+        self.update(now, station);
     }
 
-    fn received(&mut self, now: Instant, station: u32, frame: &MacFrame) {
+    fn received(&mut self, now: Instant, station: StationIndex, frame: &MacFrame) {
         if self.stations.monitor.is_some() {
             let sender = self.stations.station(frame.transmitter);
             if let (Some(monitor), Some(sender)) = (&mut self.stations.monitor, sender) {
-                monitor.receive(station as usize, sender);
+                monitor.receive(station, sender);
             }
         }
         if frame.kind == FrameKind::Management
             && let Some(infrastructure) = &mut self.stations.infrastructure
         {
-            infrastructure.note_power(now, station as usize, frame, self.site);
+            infrastructure.note_power(now, station, frame, self.site);
         }
-        self.stations.machines[station as usize].handle_frame(now, frame);
-        self.update(now, station as usize);
+        self.stations.machines[station.index()].handle_frame(now, frame);
+        self.update(now, station);
     }
 
-    fn error(&mut self, now: Instant, station: u32, error: ReceptionError) {
-        self.stations.machines[station as usize].handle_error(now, error);
-        self.update(now, station as usize);
+    fn error(&mut self, now: Instant, station: StationIndex, error: ReceptionError) {
+        self.stations.machines[station.index()].handle_error(now, error);
+        self.update(now, station);
     }
 
     #[inline]
-    fn lost(&mut self, _: Instant, station: u32, frame: &MacFrame, cause: LossCause) {
-        if frame.kind == FrameKind::Data
-            && !is_arp(frame)
-            && frame.receiver == self.stations.address(station as usize)
+    fn lost(&mut self, _: Instant, station: StationIndex, frame: &MacFrame, cause: LossCause) {
+        if frame.kind == FrameKind::Data && !is_arp(frame) && frame.receiver == self.stations.address(station)
         {
             self.stations.payloads.lose(frame.payload, cause.into());
         }
@@ -128,22 +126,22 @@ impl Listener for Reception<'_, '_> {
     }
 
     #[inline]
-    fn is_passive(&self, station: u32) -> bool {
-        self.stations.infrastructure.is_none() && self.stations.machines[station as usize].is_passive()
+    fn is_passive(&self, station: StationIndex) -> bool {
+        self.stations.infrastructure.is_none() && self.stations.machines[station.index()].is_passive()
     }
 
     #[inline]
-    fn overhears(&self, station: u32, frame: &MacFrame) -> bool {
-        self.stations.monitor.is_none() && self.stations.machines[station as usize].overhears(frame)
+    fn overhears(&self, station: StationIndex, frame: &MacFrame) -> bool {
+        self.stations.monitor.is_none() && self.stations.machines[station.index()].overhears(frame)
     }
 
-    fn sensed(&mut self, station: u32, sensed: &Sensed) {
-        self.stations.machines[station as usize].handle_sensed(sensed);
+    fn sensed(&mut self, station: StationIndex, sensed: &Sensed) {
+        self.stations.machines[station.index()].handle_sensed(sensed);
     }
 
-    fn captured(&mut self, now: Instant, station: u32, air_time: Duration) {
-        self.stations.machines[station as usize].handle_captured(now, air_time);
-        self.update(now, station as usize);
+    fn captured(&mut self, now: Instant, station: StationIndex, air_time: Duration) {
+        self.stations.machines[station.index()].handle_captured(now, air_time);
+        self.update(now, station);
     }
 }
 

@@ -3,6 +3,7 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
+use crate::StationIndex;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::MacAddress;
 use whimbrel_wifi::dcf::Protection;
@@ -39,9 +40,9 @@ impl StationRole {
         Self::Client { config, joins_at: Instant::ZERO }
     }
 
-    pub(super) fn address(&self, station: usize) -> MacAddress {
+    pub(super) fn address(&self, station: StationIndex) -> MacAddress {
         match self {
-            Self::AdHoc { .. } => MacAddress::station(station as u32),
+            Self::AdHoc { .. } => MacAddress::station(station.0),
             Self::AccessPoint(config) => config.address,
             Self::Client { config, .. } => config.address,
         }
@@ -99,7 +100,7 @@ impl InfrastructureConfig {
             return Err(InvalidRole::Count { roles: self.roles.len(), stations });
         }
         let mut addresses = BTreeMap::new();
-        for (station, role) in self.roles.iter().enumerate() {
+        for (station, role) in (0..).map(StationIndex).zip(&self.roles) {
             match role {
                 StationRole::AdHoc { .. } => Ok(()),
                 StationRole::AccessPoint(config) => check_access_points(core::slice::from_ref(config)),
@@ -139,7 +140,7 @@ pub enum InvalidRole {
     /// A parameter of a station has a value out of range.
     Parameter {
         /// Number of the station.
-        station: usize,
+        station: StationIndex,
         /// The parameter.
         error: InvalidInfrastructure,
     },
@@ -148,14 +149,14 @@ pub enum InvalidRole {
         /// The address.
         address: MacAddress,
         /// Number of the station.
-        station: usize,
+        station: StationIndex,
     },
     /// Two stations have one address: the BSSID of an access point is its address.
     DuplicateAddress {
         /// The address.
         address: MacAddress,
         /// Numbers of the two.
-        stations: (usize, usize),
+        stations: (StationIndex, StationIndex),
     },
 }
 

@@ -13,9 +13,9 @@ use super::managed::Machine;
 use super::monitor::Monitor;
 use super::payloads::Payloads;
 use super::supply::Supply;
-use crate::NodeId;
 use crate::medium::{MediumIo, MediumLoss, Observation};
 use crate::queue::QueuedPacket;
+use crate::{NodeId, StationIndex};
 
 /// The MACs of a medium, and what they have in service.
 pub(super) struct Stations {
@@ -27,7 +27,7 @@ pub(super) struct Stations {
     pub(super) has_own_macs: bool,
     /// Stations that have just given a frame up, and the time. They take their next packet in the next call: the routing
     /// agent may flush the queue before.
-    pub(super) paused: Vec<usize>,
+    pub(super) paused: Vec<StationIndex>,
     pub(super) paused_at: Instant,
     /// `None` if the stations know all addresses.
     pub(super) arp: Option<Box<Arp>>,
@@ -43,27 +43,29 @@ pub(super) const fn is_arp(frame: &MacFrame) -> bool {
 }
 
 impl Stations {
-    pub(super) fn address(&self, station: usize) -> MacAddress {
+    pub(super) fn address(&self, station: StationIndex) -> MacAddress {
         self.infrastructure
             .as_ref()
-            .map_or(MacAddress::station(station as u32), |infrastructure| infrastructure.address(station))
+            .map_or(MacAddress::station(station.0), |infrastructure| infrastructure.address(station))
     }
 
     /// The station with an address.
-    pub(super) fn station(&self, address: MacAddress) -> Option<usize> {
+    pub(super) fn station(&self, address: MacAddress) -> Option<StationIndex> {
         match &self.infrastructure {
             Some(infrastructure) => infrastructure.number(address),
-            None => address.number().map(|number| number as usize).filter(|&n| n < self.machines.len()),
+            None => {
+                address.number().map(StationIndex).filter(|station| station.index() < self.machines.len())
+            }
         }
     }
 
     /// Rate of a data frame to a station that does not support all rates of the sender; `None` for the rate of the sender.
-    fn common_rate(&self, from: usize, outgoing: &Outgoing) -> Option<Rate> {
+    fn common_rate(&self, from: StationIndex, outgoing: &Outgoing) -> Option<Rate> {
         if outgoing.kind != FrameKind::Data || outgoing.rate.is_some() {
             return None;
         }
         let to = self.station(outgoing.receiver)?;
-        let (own, other) = (self.machines[from].config(), self.machines[to].config());
+        let (own, other) = (self.machines[from.index()].config(), self.machines[to.index()].config());
         let supported = other.phy.supported;
         let is_fixed = own.rate_control == RateControl::Fixed;
         let suffices = if is_fixed {
@@ -81,43 +83,48 @@ impl Stations {
     }
 
     /// Processes a MAC's events, gives it the next packet, and notes its deadline.
-    pub(super) fn settle(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) {
+    pub(super) fn settle(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
         if let Some(infrastructure) = &mut self.infrastructure {
-            let counters = self.machines[station].counters();
+            let counters = self.machines[station.index()].counters();
             let failures = counters.failed_attempts + counters.failed_after_cts;
             infrastructure.handle_attempts(now, station, failures, io);
         }
         loop {
-            while let Some((at, event)) = self.machines[station].poll_event() {
+            while let Some((at, event)) = self.machines[station.index()].poll_event() {
                 self.handle_event(at, station, event, io);
             }
-            if !self.machines[station].is_ready() || self.paused.contains(&station) {
+            if !self.machines[station.index()].is_ready() || self.paused.contains(&station) {
                 break;
             }
             let Some(outgoing) = self.next_outgoing(now, station, io) else { break };
-            let accepted = self.machines[station].enqueue(now, outgoing);
+            let accepted = self.machines[station.index()].enqueue(now, outgoing);
             debug_assert!(accepted.is_ok(), "the MAC was ready");
         }
-        self.deadlines.set(station, self.machines[station].poll_timeout());
+        self.deadlines.set(station.index(), self.machines[station.index()].poll_timeout());
     }
 
     /// `true` if a MAC has something to report. One that has not is not ready, or has found its queue empty.
     #[inline]
-    pub(super) fn is_to_settle(&self, station: usize) -> bool {
-        self.infrastructure.is_some() || self.machines[station].has_events()
+    pub(super) fn is_to_settle(&self, station: StationIndex) -> bool {
+        self.infrastructure.is_some() || self.machines[station.index()].has_events()
     }
 
-    fn next_outgoing(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>) -> Option<Outgoing> {
-        let management_rate = self.machines[station].config().group_rate;
+    fn next_outgoing(
+        &mut self,
+        now: Instant,
+        station: StationIndex,
+        io: &mut MediumIo<'_>,
+    ) -> Option<Outgoing> {
+        let management_rate = self.machines[station.index()].config().group_rate;
         let arp = self.arp.as_deref_mut();
         let mut supply =
             Supply { payloads: &mut self.payloads, arp, llc_bytes: self.llc_bytes, management_rate };
         let outgoing = match &mut self.infrastructure {
-            None => supply.ad_hoc(now, station, |to| MacAddress::station(to as u32), io),
+            None => supply.ad_hoc(now, station, |to| MacAddress::station(to.0), io),
             Some(infrastructure) => {
                 let outgoing = supply.next(now, station, infrastructure, io);
                 if let Some(outgoing) = &outgoing {
-                    infrastructure.stations[station].serves_data = outgoing.kind == FrameKind::Data;
+                    infrastructure.stations[station.index()].serves_data = outgoing.kind == FrameKind::Data;
                 }
                 outgoing
             }
@@ -138,17 +145,17 @@ impl Stations {
     pub(super) fn hold(
         &mut self,
         now: Instant,
-        station: usize,
+        station: StationIndex,
         packet: QueuedPacket,
         to: NodeId,
         io: &mut MediumIo<'_>,
     ) -> bool {
-        let machine = self.infrastructure.as_ref().map(|all| &all.stations[station].machine);
+        let machine = self.infrastructure.as_ref().map(|all| &all.stations[station.index()].machine);
         let is_managed = machine.is_some_and(|machine| !matches!(machine, Machine::None));
         let Some(arp) = self.arp.as_mut().filter(|_| !is_managed) else { return false };
         let Some(to) = io.station(to).filter(|&to| !arp.knows(now, station, to)) else { return false };
         let frame = io.take_offered(station, packet, to);
-        arp.hold(now, station, to as u32, Held { frame, since: now }, io);
+        arp.hold(now, station, to, Held { frame, since: now }, io);
         if arp.take_failure() {
             self.pause(station, io);
         }
@@ -156,7 +163,7 @@ impl Stations {
     }
 
     /// The station has given a packet up. It goes on in the next call.
-    fn pause(&mut self, station: usize, io: &MediumIo<'_>) {
+    fn pause(&mut self, station: StationIndex, io: &MediumIo<'_>) {
         self.paused.push(station);
         self.paused_at = io.now;
     }
@@ -169,19 +176,19 @@ impl Stations {
 
     /// Repeats the requests for addresses that are due, or gives their packets up. Returns a station that is to settle then,
     /// after which the call is to be repeated.
-    pub(super) fn repeat_request(&mut self, now: Instant, io: &mut MediumIo<'_>) -> Option<usize> {
+    pub(super) fn repeat_request(&mut self, now: Instant, io: &mut MediumIo<'_>) -> Option<StationIndex> {
         loop {
             let arp = self.arp.as_mut().filter(|arp| arp.deadlines.first_at() <= now)?;
             let (station, _) = arp.deadlines.first()?;
-            arp.handle_timeout(now, station, io);
+            arp.handle_timeout(now, StationIndex::new(station), io);
             if !arp.take_failure() {
-                return Some(station);
+                return Some(StationIndex::new(station));
             }
-            self.pause(station, io);
+            self.pause(StationIndex::new(station), io);
         }
     }
 
-    fn handle_event(&mut self, at: Instant, station: usize, event: Event, io: &mut MediumIo<'_>) {
+    fn handle_event(&mut self, at: Instant, station: StationIndex, event: Event, io: &mut MediumIo<'_>) {
         match event {
             Event::Delivered { frame } => self.deliver(at, station, &frame, io),
             Event::Sent { payload, .. } => self.finish(at, station, payload, true, io),
@@ -196,7 +203,7 @@ impl Stations {
     }
 
     /// A station's MAC delivers a packet.
-    fn deliver(&mut self, now: Instant, station: usize, frame: &MacFrame, io: &mut MediumIo<'_>) {
+    fn deliver(&mut self, now: Instant, station: StationIndex, frame: &MacFrame, io: &mut MediumIo<'_>) {
         if let Some(infrastructure) = &mut self.infrastructure {
             if frame.kind == FrameKind::Management {
                 return infrastructure.handle_message(now, station, frame, io);
@@ -214,7 +221,7 @@ impl Stations {
                 }
                 if !frame.receiver.is_group() {
                     self.payloads.relay(frame.payload);
-                    infrastructure.stations[station].relays.push_back(frame.payload);
+                    infrastructure.stations[station.index()].relays.push_back(frame.payload);
                 }
             }
         }
@@ -225,7 +232,14 @@ impl Stations {
     }
 
     /// A station's MAC has sent a payload, or has given it up.
-    fn finish(&mut self, at: Instant, station: usize, payload: u64, is_sent: bool, io: &mut MediumIo<'_>) {
+    fn finish(
+        &mut self,
+        at: Instant,
+        station: StationIndex,
+        payload: u64,
+        is_sent: bool,
+        io: &mut MediumIo<'_>,
+    ) {
         if let Some(arp) = &mut self.arp
             && payload & (MESSAGE | ARP) == ARP
         {

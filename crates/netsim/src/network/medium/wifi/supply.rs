@@ -9,6 +9,7 @@ use super::arp::{ARP, Arp, Item};
 use super::infrastructure::{Infrastructure, MESSAGE};
 use super::managed::Machine;
 use super::payloads::Payloads;
+use crate::StationIndex;
 use crate::medium::{Frame, MediumIo, MediumLoss};
 
 /// The parameters and payloads of the frames that are made of packets.
@@ -26,8 +27,8 @@ impl Supply<'_> {
     pub(super) fn ad_hoc(
         &mut self,
         now: Instant,
-        station: usize,
-        address: impl FnOnce(usize) -> MacAddress,
+        station: StationIndex,
+        address: impl FnOnce(StationIndex) -> MacAddress,
         io: &mut MediumIo<'_>,
     ) -> Option<Outgoing> {
         let (frame, since) = match &mut self.arp {
@@ -54,17 +55,18 @@ impl Supply<'_> {
     pub(super) fn next(
         &mut self,
         now: Instant,
-        station: usize,
+        station: StationIndex,
         infrastructure: &mut Infrastructure,
         io: &mut MediumIo<'_>,
     ) -> Option<Outgoing> {
-        let managed = &mut infrastructure.stations[station];
+        let managed = &mut infrastructure.stations[station.index()];
         if managed.change.is_some() {
             return None;
         }
         if let Some(transmit) = managed.next_message(now) {
             let own = infrastructure.address(station);
-            let is_access_point = matches!(infrastructure.stations[station].machine, Machine::AccessPoint(_));
+            let is_access_point =
+                matches!(infrastructure.stations[station.index()].machine, Machine::AccessPoint(_));
             let bssid = if is_access_point { own } else { transmit.to };
             return Some(Outgoing {
                 receiver: transmit.to,
@@ -91,19 +93,19 @@ impl Supply<'_> {
     fn access_point(
         &mut self,
         now: Instant,
-        station: usize,
+        station: StationIndex,
         infrastructure: &mut Infrastructure,
         io: &mut MediumIo<'_>,
     ) -> Option<Outgoing> {
         let own = infrastructure.address(station);
         let from_ds = |source| Addressing { subtype: 0, flags: Flags::FROM_DS, address3: Some(source) };
-        if let Some(payload) = infrastructure.stations[station].relays.pop_front() {
+        if let Some(payload) = infrastructure.stations[station.index()].relays.pop_front() {
             let source = self.payloads.sender(payload).map_or(own, |sender| infrastructure.address(sender));
             let size = self.payloads.size(payload) + self.llc_bytes;
             let outgoing = Outgoing::data(MacAddress::BROADCAST, size, payload);
             return Some(Outgoing { addressing: from_ds(source), ..outgoing });
         }
-        let Machine::AccessPoint(access_point) = &infrastructure.stations[station].machine else {
+        let Machine::AccessPoint(access_point) = &infrastructure.stations[station.index()].machine else {
             return None;
         };
         loop {
@@ -124,11 +126,11 @@ impl Supply<'_> {
     fn client(
         &mut self,
         now: Instant,
-        station: usize,
+        station: StationIndex,
         infrastructure: &mut Infrastructure,
         io: &mut MediumIo<'_>,
     ) -> Option<Outgoing> {
-        let managed = &mut infrastructure.stations[station];
+        let managed = &mut infrastructure.stations[station.index()];
         let Machine::Client(client) = &managed.machine else { return None };
         if !managed.is_supplied() {
             return None;

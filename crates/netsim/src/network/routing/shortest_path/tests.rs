@@ -1,5 +1,5 @@
 use super::{RouteTable, Routing, ShortestPath, Topology};
-use crate::{LinkId, MediumId, NextHop, NodeId, StationId};
+use crate::{LinkId, MediumId, NextHop, NodeId, StationId, StationIndex};
 
 fn links(nodes: usize, pairs: &[(usize, usize)]) -> Topology {
     let mut topology = Topology::new(nodes);
@@ -70,7 +70,7 @@ fn unusable_links_are_avoided() {
 #[test]
 fn a_path_may_lead_over_links_and_stations() {
     let mut topology = links(3, &[(0, 1)]);
-    let station = StationId { medium: MediumId(0), index: 1 };
+    let station = StationId { medium: MediumId(0), index: StationIndex(1) };
     let over_the_air = NextHop::Station { station, to: NodeId(2) };
     topology.add_hop(NodeId(1), NodeId(2), over_the_air, true);
     let table = table(&topology);
