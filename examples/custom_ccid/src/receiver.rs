@@ -1,12 +1,12 @@
 //! The end that sends feedback.
 
+use whimbrel_proto::ReceiverSnapshot;
 use whimbrel_proto::ccid::{HcReceiver, ReceivedPacket};
-use whimbrel_proto::{Ccid, ReceiverSnapshot};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::{DccpOption, OptionBytes, Options, PacketType, SeqNo};
 
-use crate::{AIMD, RECEIVED_COUNT, SEND_RECEIVED_COUNT};
+use crate::{RECEIVED_COUNT, SEND_RECEIVED_COUNT};
 
 /// Acknowledges once per round-trip time.
 #[derive(Debug)]
@@ -27,10 +27,6 @@ impl Receiver {
 }
 
 impl HcReceiver for Receiver {
-    fn ccid(&self) -> Ccid {
-        AIMD
-    }
-
     fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {
         if let Some(rtt) = packet.rtt_hint {
             self.rtt = rtt;

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use whimbrel_proto::ccid::{Feedback, HcSender, SenderMarks, SentPacket};
-use whimbrel_proto::{Ccid, SendVerdict, SenderSnapshot};
+use whimbrel_proto::{SendVerdict, SenderSnapshot};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::{DccpOption, PacketType, SeqNo};
 
-use crate::{AIMD, RECEIVED_COUNT, SEND_RECEIVED_COUNT};
+use crate::{RECEIVED_COUNT, SEND_RECEIVED_COUNT};
 
 /// Paces packets at a window per round-trip time.
 #[derive(Debug)]
@@ -58,10 +58,6 @@ impl Sender {
 }
 
 impl HcSender for Sender {
-    fn ccid(&self) -> Ccid {
-        AIMD
-    }
-
     fn poll_send(&mut self, now: Instant, _size: usize) -> SendVerdict {
         if self.next_at <= now { SendVerdict::Now } else { SendVerdict::At(self.next_at) }
     }

@@ -106,7 +106,7 @@ impl Mechanism for Ccid2 {
         Box::new(Sender::new(half, self))
     }
     fn receiver(&self, half: &HalfConnection) -> Box<dyn HcReceiver> {
-        Box::new(Receiver::new(self.ccid, half.rtt))
+        Box::new(Receiver::new(half.rtt))
     }
     /// CCID 2 depends on Ack Vectors and controls the Ack Ratio (RFC 4341, Sections 4 and 6).
     fn profile(&self) -> CcidProfile {

@@ -40,6 +40,10 @@ pub trait PathFollower: fmt::Debug {
     fn on_path_change(&mut self, now: Instant) {
         let _ = now;
     }
+    /// Packets carry another number of bytes of application data from now on, as a rule.
+    fn on_packet_size(&mut self, now: Instant, packet_size: usize) {
+        let _ = (now, packet_size);
+    }
     /// The estimated capacity and available bandwidth of the local link, as rates of application data, have changed;
     /// `None` if there is no estimate for the present link.
     fn on_link_estimate(&mut self, now: Instant, estimate: Option<Estimate>) {

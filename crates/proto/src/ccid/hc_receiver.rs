@@ -6,12 +6,10 @@ use whimbrel_units::Instant;
 use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::{Options, Reset, SeqNo};
 
-use super::{Ccid, LossClassifier, OrderedReceiver, PathFollower, ReceivedPacket, ReceiverSnapshot};
+use super::{LossClassifier, OrderedReceiver, PathFollower, ReceivedPacket, ReceiverSnapshot};
 
 /// The feedback-sending end of a half-connection's congestion control.
 pub trait HcReceiver: fmt::Debug + Send {
-    /// The CCID.
-    fn ccid(&self) -> Ccid;
     /// Processes a received packet.
     fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>);
     /// `true` if an acknowledgement is due. The connection then sends one at once (on a data packet, if one may leave)

@@ -3,12 +3,10 @@
 use core::fmt;
 
 use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::PacketType;
 use whimbrel_wire::option::FeatureNumber;
-use whimbrel_wire::{PacketType, Reset};
 
-use super::{
-    Ccid, Feedback, Freezing, PathFollower, ReceivedPacket, SenderMarks, SenderSnapshot, SentPacket,
-};
+use super::{Feedback, Freezing, PathFollower, ReceivedPacket, SenderMarks, SenderSnapshot, SentPacket};
 
 /// The answer of [`HcSender::poll_send`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,8 +30,6 @@ pub struct FeatureRequest {
 
 /// The data-sending end of a half-connection's congestion control.
 pub trait HcSender: fmt::Debug + Send {
-    /// The CCID.
-    fn ccid(&self) -> Ccid;
     /// Returns the time at which a data packet with `size` bytes of application data may leave.
     ///
     /// Called only while data waits. The call has no effect but to advance the CCID's clock to `now`.
@@ -63,10 +59,6 @@ pub trait HcSender: fmt::Debug + Send {
     fn on_slow_receiver(&mut self, now: Instant) {
         let _ = now;
     }
-    /// Returns, once, the Reset that a protocol violation of the peer calls for.
-    fn take_violation(&mut self) -> Option<Reset> {
-        None
-    }
     /// Runs the timers that are due. An early call does nothing.
     fn handle_timeout(&mut self, now: Instant);
     /// Expiration of the next timer. Pacing is not a timer: [`HcSender::poll_send`] returns its time.
@@ -79,14 +71,6 @@ pub trait HcSender: fmt::Debug + Send {
     /// Processes the new value of a feature of this half-connection.
     fn on_feature(&mut self, now: Instant, feature: FeatureNumber, value: u64) {
         let _ = (now, feature, value);
-    }
-    /// Processes a change of path or packet size: `packet_size` is the expected application data per packet, in bytes.
-    fn on_packet_size(&mut self, now: Instant, packet_size: usize) {
-        let _ = (now, packet_size);
-    }
-    /// The largest application data per packet that the mechanism allows, in bytes: CCMPS (RFC 4340, Section 14).
-    fn max_packet_size(&self) -> Option<usize> {
-        None
     }
     /// The smoothed round-trip time.
     fn rtt(&self) -> Option<Duration> {

@@ -258,10 +258,9 @@ impl Congestion {
             sender.on_slow_receiver(now);
         }
     }
-    /// Returns the Reset for a protocol violation that a CCID found in the packet just processed.
+    /// Returns the Reset for a protocol violation that the HC-receiver found in the packet just processed.
     pub(super) fn take_violation(&mut self) -> Option<Reset> {
-        let by_sender = self.sender.control.as_mut().and_then(|sender| sender.take_violation());
-        by_sender.or_else(|| self.receiver.control.as_mut().and_then(|receiver| receiver.take_violation()))
+        self.receiver.control.as_mut()?.take_violation()
     }
     /// Passes a received packet to both halves.
     pub(super) fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {
@@ -347,13 +346,9 @@ impl Congestion {
     pub(super) fn take_verdict(&mut self) -> Option<LossVerdict> {
         self.receiver.control.as_mut()?.classifier_mut()?.take_verdict()
     }
-    /// The largest datagram that the HC-sender permits.
-    pub(super) fn max_datagram(&self) -> Option<usize> {
-        self.sender.control.as_ref()?.max_packet_size()
-    }
     pub(super) fn on_packet_size(&mut self, now: Instant, size: usize) {
-        if let Some(sender) = &mut self.sender.control {
-            sender.on_packet_size(now, size);
+        if let Some(path) = self.sender_path() {
+            path.on_packet_size(now, size);
         }
     }
     pub(super) fn poll_feature_request(&mut self, now: Instant) -> Option<FeatureRequest> {

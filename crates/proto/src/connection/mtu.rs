@@ -77,18 +77,12 @@ impl Mtu {
         self.discovery.clone()
     }
 
-    /// Adopts `limit` as the size of datagrams, within what the configuration and congestion control (`ccmps`) permit.
+    /// Adopts `limit` as the size of datagrams, within what the configuration permits.
     /// Returns the size adopted.
-    pub(super) fn limit(
-        &mut self,
-        cx: &Context,
-        fx: &mut Effects,
-        ccmps: Option<usize>,
-        limit: usize,
-    ) -> usize {
-        // RFC 4340, Section 14: the maximum packet size is the lesser of what the path carries and what
-        // the congestion control allows (CCMPS).
-        let limit = limit.min(ccmps.unwrap_or(usize::MAX)).clamp(1, cx.config.max_datagram);
+    pub(super) fn limit(&mut self, cx: &Context, fx: &mut Effects, limit: usize) -> usize {
+        // RFC 4340, Section 14: the lesser of what the path carries and what the congestion control allows. No CCID here limits
+        // the size of packets.
+        let limit = limit.clamp(1, cx.config.max_datagram);
         let was = core::mem::replace(&mut self.max_datagram, limit);
         fx.queue.drop_larger_than(limit, &mut fx.events);
         if was != limit && self.discovery.is_some() {
@@ -131,23 +125,16 @@ impl Mtu {
         Some(assumed)
     }
     /// Starts path MTU discovery, if enabled, once the connection is open. The handshake says little about the packets
-    /// that follow it (RFC 4340, Section 14.2). `ccmps`: the largest datagram that congestion control permits.
+    /// that follow it (RFC 4340, Section 14.2).
     #[must_use]
-    pub(super) fn start(
-        &mut self,
-        now: Instant,
-        cx: &Context,
-        fx: &mut Effects,
-        ccmps: Option<usize>,
-    ) -> Option<usize> {
+    pub(super) fn start(&mut self, now: Instant, cx: &Context, fx: &mut Effects) -> Option<usize> {
         let cautious = match cx.config.path_mtu {
             PathMtuDiscovery::Off | PathMtuDiscovery::Automatic => return None,
             PathMtuDiscovery::FromBase => true,
             PathMtuDiscovery::FromLargest => false,
         };
         // A limit assumed or reported before does not bound the discovery; it is a hint, which is probed.
-        let allowed = ccmps.unwrap_or(usize::MAX);
-        let wanted = cx.config.max_datagram.min(allowed) + OVERHEAD;
+        let wanted = cx.config.max_datagram + OVERHEAD;
         let discovery = self.first_discovery(now, wanted, cautious);
         self.discovery = Some(Box::new(discovery));
         self.adopt(fx)

@@ -38,7 +38,7 @@ impl Connection {
         self.mobility.agree(&self.cx);
         self.handshake.complete(&mut self.fx, was_respond);
         self.cx.sequence.numbers.set_osr(osr);
-        let resized = self.mtu.start(now, &self.cx, &mut self.fx, self.congestion.max_datagram());
+        let resized = self.mtu.start(now, &self.cx, &mut self.fx);
         self.resize(now, resized);
         if was_respond {
             self.announce(now);

@@ -62,7 +62,7 @@ impl Connection {
     /// Adopts the size of datagrams that the path carries, if it has changed.
     pub(super) fn resize(&mut self, now: Instant, size: Option<usize>) {
         if let Some(size) = size {
-            let size = self.mtu.limit(&self.cx, &mut self.fx, self.congestion.max_datagram(), size);
+            let size = self.mtu.limit(&self.cx, &mut self.fx, size);
             self.congestion.on_packet_size(now, size);
         }
     }

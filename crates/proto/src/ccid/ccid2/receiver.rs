@@ -6,14 +6,13 @@ use whimbrel_wire::{DccpOption, Ecn, Options, SeqNo};
 
 use super::ack_ratio::AckRatio;
 use super::{DEFAULT_RTT, DELAYED_ACK};
+use crate::ReceiverSnapshot;
 use crate::ccid::{HcReceiver, ReceivedPacket};
-use crate::{Ccid, ReceiverSnapshot};
 
 /// The end that acknowledges the data: one acknowledgement per Ack Ratio data packets, immediate ones for possible
 /// losses and for marks, and a delay of at most 0.2 s.
 #[derive(Debug)]
 pub struct Receiver {
-    ccid: Ccid,
     ack_ratio: u64,
     /// Number of data packets received since the last acknowledgement.
     unacknowledged: u64,
@@ -33,9 +32,8 @@ pub struct Receiver {
 
 impl Receiver {
     /// Creates the receiver of a half-connection under that CCID; `rtt` is the round-trip time of the handshake, if measured.
-    pub fn new(ccid: Ccid, rtt: Option<Duration>) -> Self {
+    pub fn new(rtt: Option<Duration>) -> Self {
         Self {
-            ccid,
             ack_ratio: AckRatio::INITIAL,
             unacknowledged: 0,
             has_data: false,
@@ -50,10 +48,6 @@ impl Receiver {
 }
 
 impl HcReceiver for Receiver {
-    fn ccid(&self) -> Ccid {
-        self.ccid
-    }
-
     fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {
         self.rtt = packet.rtt_hint.or(self.rtt);
         let step = self.newest.map_or(1, |(newest, _)| packet.sequence.distance_from(newest));

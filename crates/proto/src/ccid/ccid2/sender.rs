@@ -17,7 +17,7 @@ use crate::ccid::{
     FeatureRequest, Feedback, HalfConnection, HcSender, PathFollower, ReceivedPacket, Resume, SenderMarks,
     SentPacket,
 };
-use crate::{Ccid, SendVerdict, SenderSnapshot};
+use crate::{SendVerdict, SenderSnapshot};
 
 /// The transmit timeout: that of RFC 6298 without its lower bound of a second, which DCCP omits (RFC 4341, Section 5).
 /// In place of the clock granularity is the delay that the peer may add to a round trip: that of its acknowledgements,
@@ -38,7 +38,6 @@ const INITIAL_SEQUENCE_WINDOW: u64 = 100;
 /// The end that sends the data.
 #[derive(Debug)]
 pub struct Sender {
-    ccid: Ccid,
     flight: Flight,
     window: CongestionWindow,
     reordering: Reordering,
@@ -107,7 +106,6 @@ impl Sender {
             round_trip.on_sample(rtt);
         }
         Self {
-            ccid: config.ccid,
             flight: Flight::default(),
             window: CongestionWindow::new(now, half.packet_size, &config.law),
             reordering: Reordering::default(),
@@ -337,10 +335,6 @@ impl Sender {
 }
 
 impl HcSender for Sender {
-    fn ccid(&self) -> Ccid {
-        self.ccid
-    }
-
     fn poll_send(&mut self, _now: Instant, _size: usize) -> SendVerdict {
         let pipe = self.flight.pipe();
         let is_burst = self.max_burst.is_some_and(|max| self.burst >= max) && pipe > 0;
@@ -454,10 +448,6 @@ impl HcSender for Sender {
         }
     }
 
-    fn on_packet_size(&mut self, _now: Instant, packet_size: usize) {
-        self.packet_size = packet_size;
-    }
-
     fn rtt(&self) -> Option<Duration> {
         self.round_trip.smoothed()
     }
@@ -482,6 +472,10 @@ impl HcSender for Sender {
 }
 
 impl PathFollower for Sender {
+    fn on_packet_size(&mut self, _now: Instant, packet_size: usize) {
+        self.packet_size = packet_size;
+    }
+
     fn leave(&self, _now: Instant) -> Resume {
         Resume { rate: self.rate(), window: Some(self.window.packets()), loss_interval: None }
     }

@@ -17,7 +17,7 @@ use super::small_packets::dropped_packets;
 use super::{TfrcConfig, Variant};
 use crate::ReceiverSnapshot;
 use crate::ccid::{
-    Ccid, HalfConnection, HcReceiver, LossClassifier, OrderedReceiver, PathFollower, ReceivedPacket, Resume,
+    HalfConnection, HcReceiver, LossClassifier, OrderedReceiver, PathFollower, ReceivedPacket, Resume,
 };
 use crate::event::LossVerdict;
 
@@ -39,7 +39,6 @@ const _: () =
 /// The receiving end of a half-connection under a CCID based on TFRC.
 #[derive(Debug)]
 pub struct Receiver {
-    ccid: Ccid,
     /// `true` if the variant is TFRC-SP.
     counts_small: bool,
     law: FreezingReceiver,
@@ -85,7 +84,6 @@ impl Receiver {
             is_ordered: half.is_ordered,
         };
         Self {
-            ccid: variant.ccid,
             counts_small: variant.small_packets.is_some(),
             law: FreezingReceiver::new(TfrcReceiver::new(half.now, config, half.rtt)),
             classification: Classification::new(differentiation, tfrc.differentiation),
@@ -187,10 +185,6 @@ impl Receiver {
 }
 
 impl HcReceiver for Receiver {
-    fn ccid(&self) -> Ccid {
-        self.ccid
-    }
-
     fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {
         let sequence = self.enter(now, &packet);
         let packet_in = self.translate(&packet, sequence, packet.arrived.unwrap_or(now));

@@ -20,7 +20,7 @@ use super::{TfrcConfig, Variant};
 use crate::ack_vector::PacketOutcome;
 use crate::ccid::drop_reaction::{DropPolicy, DropReaction};
 use crate::ccid::{
-    Ccid, Feedback, Freezing, HalfConnection, HcSender, PathFollower, Resume, SenderMarks, SentPacket,
+    Feedback, Freezing, HalfConnection, HcSender, PathFollower, Resume, SenderMarks, SentPacket,
 };
 use crate::{SendVerdict, SenderSnapshot};
 
@@ -41,7 +41,6 @@ const REMEMBERED_ROUND_TRIPS: u64 = 8;
 /// The sending end of a half-connection under a CCID based on TFRC.
 #[derive(Debug)]
 pub struct Sender {
-    ccid: Ccid,
     small_packets: Option<SmallPackets>,
     drop_policy: DropPolicy,
     tfrc: FreezingSender,
@@ -96,7 +95,6 @@ impl Sender {
             law.tfrc_mut().on_round_trip_sample(half.now, rtt);
         }
         Self {
-            ccid: variant.ccid,
             small_packets: variant.small_packets,
             drop_policy: variant.drop_policy,
             tfrc: law,
@@ -306,10 +304,6 @@ impl Sender {
 }
 
 impl HcSender for Sender {
-    fn ccid(&self) -> Ccid {
-        self.ccid
-    }
-
     fn poll_send(&mut self, now: Instant, _size: usize) -> SendVerdict {
         match self.tfrc.next_send_time() {
             None => SendVerdict::Blocked,
@@ -404,14 +398,6 @@ impl HcSender for Sender {
         }
     }
 
-    fn on_packet_size(&mut self, now: Instant, packet_size: usize) {
-        let size = match self.small_packets {
-            None => ByteCount::new(packet_size as u64),
-            Some(small) => nominal_segment_size(small, packet_size, self.max_datagram),
-        };
-        self.tfrc.tfrc_mut().expect_segment_size(now, size);
-    }
-
     fn rtt(&self) -> Option<Duration> {
         self.tfrc.tfrc().rtt()
     }
@@ -454,6 +440,14 @@ impl Freezing for Sender {
 }
 
 impl PathFollower for Sender {
+    fn on_packet_size(&mut self, now: Instant, packet_size: usize) {
+        let size = match self.small_packets {
+            None => ByteCount::new(packet_size as u64),
+            Some(small) => nominal_segment_size(small, packet_size, self.max_datagram),
+        };
+        self.tfrc.tfrc_mut().expect_segment_size(now, size);
+    }
+
     fn on_path_change(&mut self, _now: Instant) {
         if let Some(bound) = &mut self.bound {
             bound.on_path_change(self.tfrc.tfrc_mut());

@@ -17,7 +17,7 @@ fn open(path_mtu: PathMtuDiscovery) -> (Mtu, Context, Effects) {
 #[test]
 fn without_discovery_a_report_is_the_limit() {
     let (mut mtu, cx, mut fx) = open(PathMtuDiscovery::Off);
-    assert_eq!(mtu.start(START, &cx, &mut fx, None), None);
+    assert_eq!(mtu.start(START, &cx, &mut fx), None);
     assert!(!mtu.is_discovered());
     assert_eq!(mtu.on_too_big(START, &cx, &mut fx, 900), Some(900));
     assert_eq!(mtu.on_refused(START, &mut fx, 500), Some(500));
@@ -25,11 +25,10 @@ fn without_discovery_a_report_is_the_limit() {
         let datagram = Datagram::new(Payload::Opaque { length, tag: 0 });
         fx.queue.push(START, datagram, &mut fx.events).unwrap();
     }
-    assert_eq!(mtu.limit(&cx, &mut fx, None, 700), 700);
+    assert_eq!(mtu.limit(&cx, &mut fx, 700), 700);
     let dropped = events(&mut fx);
     assert!(matches!(dropped[..], [Event::DatagramDropped { reason: DropReason::TooLarge, .. }]));
-    assert_eq!(mtu.limit(&cx, &mut fx, Some(650), 2000), 650, "congestion control permits less");
-    assert_eq!(mtu.limit(&cx, &mut fx, None, 2000), 1400, "no more is configured");
+    assert_eq!(mtu.limit(&cx, &mut fx, 2000), 1400, "no more is configured");
     assert_eq!(events(&mut fx), [], "the application set the limit itself");
 }
 
@@ -44,10 +43,10 @@ fn discovery_starts_with_the_hint_from_before() {
         if let Some(hint) = hint {
             assert_eq!(mtu.on_too_big(START, &cx, &mut fx, hint), Some(hint));
         }
-        assert_eq!(mtu.start(START, &cx, &mut fx, None), size, "{path_mtu:?} {hint:?}");
+        assert_eq!(mtu.start(START, &cx, &mut fx), size, "{path_mtu:?} {hint:?}");
         assert_eq!(runs_for(&fx, Timer::PathMtu), Duration::ZERO);
         if let Some(size) = size {
-            assert_eq!(mtu.limit(&cx, &mut fx, None, size), size);
+            assert_eq!(mtu.limit(&cx, &mut fx, size), size);
             assert_eq!(events(&mut fx), [Event::MaxDatagramChanged { max_datagram: size }]);
         }
     }
@@ -56,8 +55,8 @@ fn discovery_starts_with_the_hint_from_before() {
 #[test]
 fn a_probe_waits_for_congestion_control_but_stays_pending() {
     let (mut mtu, cx, mut fx) = open(PathMtuDiscovery::FromBase);
-    let size = mtu.start(START, &cx, &mut fx, None).unwrap();
-    mtu.limit(&cx, &mut fx, None, size);
+    let size = mtu.start(START, &cx, &mut fx).unwrap();
+    mtu.limit(&cx, &mut fx, size);
     assert_eq!(mtu.on_timer(START, &cx, &mut fx), None);
     assert_eq!(mtu.probe(), Some((1200, true)));
     assert!(!fx.timers.is_running(Timer::PathMtu), "the probe leaves first");
@@ -76,7 +75,7 @@ fn a_probe_waits_for_congestion_control_but_stays_pending() {
 #[test]
 fn a_packet_that_may_not_be_sent_is_not_probed_for() {
     let (mut mtu, mut cx, mut fx) = open(PathMtuDiscovery::FromBase);
-    assert!(mtu.start(START, &cx, &mut fx, None).is_some());
+    assert!(mtu.start(START, &cx, &mut fx).is_some());
     cx.state = State::Closing;
     assert_eq!(mtu.on_timer(START, &cx, &mut fx), None);
     assert_eq!(mtu.probe(), None);

@@ -439,22 +439,15 @@ fn a_receive_queue_three_quarters_full_makes_a_slow_receiver() {
 #[test]
 fn a_congestion_control_that_finds_a_violation_has_the_connection_reset() {
     let reset = Reset::with_data(ResetCode::OptionError, [128, 5, 0]);
-    for at_sender in [false, true] {
-        let violation = |wanted: bool| (at_sender == wanted).then_some(reset);
-        let control = FixedRate {
-            sender_violation: violation(true),
-            receiver_violation: violation(false),
-            ..FixedRate::every(Duration::ZERO)
-        };
-        let server = Config { ccids: Registry::empty().with(control), ..free() };
-        assert_eq!(server.sender_ccids[0], FIXED_RATE);
-        let mut pair = Pair::with(free(), server);
-        pair.client.connect(pair.now);
-        pair.run_for(millis(300));
-        let closed = Event::Closed(ConnectionError::ResetLocally(reset));
-        assert!(pair.server_events.contains(&closed), "{:?}", pair.server_events);
-        assert!(pair.client_events.contains(&Event::Closed(ConnectionError::Reset(reset))));
-        let text = "option error on account of option 128 with data 5 0".to_owned();
-        assert!(pair.client_events.contains(&Event::ErrorText { text }), "{:?}", pair.client_events);
-    }
+    let control = FixedRate { violation: Some(reset), ..FixedRate::every(Duration::ZERO) };
+    let server = Config { ccids: Registry::empty().with(control), ..free() };
+    assert_eq!(server.sender_ccids[0], FIXED_RATE);
+    let mut pair = Pair::with(free(), server);
+    pair.client.connect(pair.now);
+    pair.run_for(millis(300));
+    let closed = Event::Closed(ConnectionError::ResetLocally(reset));
+    assert!(pair.server_events.contains(&closed), "{:?}", pair.server_events);
+    assert!(pair.client_events.contains(&Event::Closed(ConnectionError::Reset(reset))));
+    let text = "option error on account of option 128 with data 5 0".to_owned();
+    assert!(pair.client_events.contains(&Event::ErrorText { text }), "{:?}", pair.client_events);
 }

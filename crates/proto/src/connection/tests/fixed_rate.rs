@@ -27,22 +27,13 @@ pub(crate) struct FixedRate {
     /// An Ack Ratio to ask for after the first feedback.
     pub(crate) ack_ratio: Option<u64>,
     pub(crate) needs_ack_vector: bool,
-    /// The senders' reaction to the first packet that arrives.
-    pub(crate) sender_violation: Option<Reset>,
     /// The receivers' reaction to the first packet that arrives.
-    pub(crate) receiver_violation: Option<Reset>,
+    pub(crate) violation: Option<Reset>,
 }
 
 impl FixedRate {
     pub(crate) fn every(interval: Duration) -> Self {
-        Self {
-            ccid: FIXED_RATE,
-            interval,
-            ack_ratio: None,
-            needs_ack_vector: false,
-            sender_violation: None,
-            receiver_violation: None,
-        }
+        Self { ccid: FIXED_RATE, interval, ack_ratio: None, needs_ack_vector: false, violation: None }
     }
 }
 
@@ -64,14 +55,7 @@ impl Mechanism for FixedRate {
         })
     }
     fn receiver(&self, _half: &HalfConnection) -> Box<dyn HcReceiver> {
-        Box::new(Receiver {
-            ccid: self.ccid,
-            violation: self.receiver_violation,
-            seen: 0,
-            unacknowledged: 0,
-            due_at: None,
-            marked: 0,
-        })
+        Box::new(Receiver { violation: self.violation, seen: 0, unacknowledged: 0, due_at: None, marked: 0 })
     }
     fn profile(&self) -> CcidProfile {
         CcidProfile { options: &[SEEN], needs_ack_vector: self.needs_ack_vector, ..CcidProfile::PLAIN }
@@ -91,9 +75,6 @@ struct Sender {
 }
 
 impl HcSender for Sender {
-    fn ccid(&self) -> Ccid {
-        self.mechanism.ccid
-    }
     fn poll_send(&mut self, now: Instant, _size: usize) -> SendVerdict {
         match self.next_at {
             Instant::FAR_FUTURE => SendVerdict::Blocked,
@@ -118,9 +99,6 @@ impl HcSender for Sender {
     }
     fn on_slow_receiver(&mut self, _now: Instant) {
         self.slowed = true;
-    }
-    fn take_violation(&mut self) -> Option<Reset> {
-        self.mechanism.sender_violation.take()
     }
     fn handle_timeout(&mut self, _now: Instant) {}
     fn poll_timeout(&self) -> Option<Instant> {
@@ -149,7 +127,6 @@ impl HcSender for Sender {
 
 #[derive(Debug)]
 struct Receiver {
-    ccid: Ccid,
     violation: Option<Reset>,
     seen: u64,
     unacknowledged: u32,
@@ -158,9 +135,6 @@ struct Receiver {
 }
 
 impl HcReceiver for Receiver {
-    fn ccid(&self) -> Ccid {
-        self.ccid
-    }
     fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {
         if !matches!(packet.packet_type, PacketType::Data | PacketType::DataAck) {
             return;

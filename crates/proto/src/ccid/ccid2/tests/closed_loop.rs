@@ -63,7 +63,7 @@ impl Loop {
         sender.on_feature(at(0), FeatureNumber::SequenceWindow, 100_000);
         Self {
             sender,
-            receiver: Receiver::new(Ccid::TCP_LIKE, Some(ONE_WAY * 2)),
+            receiver: Receiver::new(Some(ONE_WAY * 2)),
             recorder: Recorder::new(),
             reader: Reader::new(seq(START)),
             now: at(0),

@@ -10,7 +10,7 @@ struct Script {
 
 impl Script {
     fn new() -> Self {
-        Self { receiver: Receiver::new(Ccid::TCP_LIKE, Some(millis(100))), newest: 0 }
+        Self { receiver: Receiver::new(Some(millis(100))), newest: 0 }
     }
     /// `true` if the arrival of a data packet makes an acknowledgement due.
     fn data(&mut self, now: u64, sequence: u64) -> bool {

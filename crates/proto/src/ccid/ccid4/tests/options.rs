@@ -49,7 +49,7 @@ fn the_nominal_size_sets_the_initial_rate() {
         let next_sequence = SeqNo::new(1);
         let half = config.half_connection(Instant::ZERO, SIZE, rtt, next_sequence);
         let mut sender = mechanism().sender(&half);
-        limit.inspect(|limit| sender.on_packet_size(Instant::ZERO, *limit));
+        limit.inspect(|limit| sender.path_follower().unwrap().on_packet_size(Instant::ZERO, *limit));
         sender.snapshot().allowed_rate.unwrap().as_bytes_per_second()
     };
     assert_eq!(rate(None), 14_600.0 / 0.2);
