@@ -33,6 +33,7 @@ mod relay_idle;
 mod relay_ledger;
 mod relay_paths;
 mod relay_players;
+mod relay_repair;
 mod relay_survival;
 #[path = "support/relays.rs"]
 mod relays;

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use whimbrel_rtp::{ArrivalLog, Codec, ControlPacket, Kind, Recognizer, Remb, RtpPacket, TransportFeedback};
+use whimbrel_rtp::{
+    ArrivalLog, Codec, ControlPacket, FullIntraRequest, Kind, PictureLoss, Recognizer, Remb, RtpPacket,
+    TransportFeedback,
+};
 use whimbrel_units::Instant;
 
 /// The longest report (`ArrivalLog::poll`).
@@ -21,6 +24,17 @@ pub fn check(data: &[u8]) {
         message.encode(&mut bytes).expect("it was decoded");
         assert!(bytes.len() <= data.len(), "{} bytes from {}", bytes.len(), data.len());
         assert_eq!(Remb::decode(&bytes), Ok(message));
+    }
+    if let Ok(message) = PictureLoss::decode(data) {
+        let mut bytes = Vec::new();
+        message.encode(&mut bytes);
+        assert_eq!((bytes.len(), PictureLoss::decode(&bytes)), (12, Ok(message)));
+    }
+    if let Ok(message) = FullIntraRequest::decode(data) {
+        let mut bytes = Vec::new();
+        message.encode(&mut bytes).expect("it was decoded");
+        assert!(bytes.len() <= data.len(), "{} bytes from {}", bytes.len(), data.len());
+        assert_eq!(FullIntraRequest::decode(&bytes), Ok(message));
     }
     if let Ok(message) = TransportFeedback::decode(data) {
         let packets = message.received.len();

@@ -172,13 +172,14 @@ fn watch(
     at: SocketAddr,
     paths: Option<Paths>,
 ) -> anyhow::Result<Watch> {
+    let repairs = near.options.latency.is_some();
     let (Some(mut paths), Link::Several { socket, .. }) = (paths, link) else {
-        return Ok(Watch::Link(Box::new(Follow::start(at, near.freezes, near.follows, &near.outages)?)));
+        return Ok(Watch::Link(Box::new(Follow::start(at, near)?)));
     };
     if !socket.is_multipath() {
         let text = format!("{at} does not take part in MP-DCCP: one path is used");
         lines.notify(&Notice::Warning(&text))?;
-        return Ok(Watch::Events);
+        return Ok(Watch::Events { repairs });
     }
     for line in paths.join_all(socket) {
         lines.notify(&Notice::Path(&line))?;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use whimbrel_net::multipath::MultipathEvent;
-use whimbrel_net::{NetError, SendError};
+use whimbrel_net::{Event, NetError, SendError};
 use whimbrel_rtp::Remb;
 use whimbrel_units::{DataRate, Duration, Instant};
 
@@ -24,6 +24,7 @@ use super::status::{Connection, Entry, Status};
 use crate::edge::carriage::{Arrival, Carriage, Delivery, Handed};
 use crate::edge::flow::{Flow, HEADER};
 use crate::edge::flow_kind::Announcement;
+use crate::edge::key_frames::KeyFrames;
 use crate::edge::local_socket::OWN_SSRC;
 use crate::stop::Stop;
 
@@ -34,6 +35,10 @@ const CLOSE_TIME: StdDuration = StdDuration::from_secs(2);
 /// Bytes of RTP's fixed header, and of a record of DTLS beside its data.
 const RTP_HEADER: f64 = 12.0;
 const RECORD: f64 = 22.0;
+/// Time without packets after which a stream has ended.
+const ACTIVE: Duration = Duration::from_secs(1);
+/// The round-trip time until one is known.
+const RTT: Duration = Duration::from_millis(100);
 
 /// The end of one connection.
 pub(super) enum Ending {
@@ -61,6 +66,7 @@ pub(super) struct Engine<'a> {
     /// The user knows that nothing listens for some datagrams.
     is_told: bool,
     encoder: EncoderRate,
+    key_frames: KeyFrames,
 }
 
 impl<'a> Engine<'a> {
@@ -83,6 +89,7 @@ impl<'a> Engine<'a> {
             updated: link.now(),
             is_told: false,
             encoder: EncoderRate::default(),
+            key_frames: KeyFrames::new(OWN_SSRC),
         }
     }
 
@@ -140,7 +147,11 @@ impl<'a> Engine<'a> {
                 }
                 change = watch.next(link) => {
                     pace.mark();
-                    for line in Box::pin(watch.apply(change?, link)).await {
+                    let change = change?;
+                    if change.is_new_start() {
+                        self.ask_for_key_frames();
+                    }
+                    for line in Box::pin(watch.apply(change, link)).await {
                         lines.notify(&Notice::Path(&line))?;
                     }
                     // What has ended is not left in the state for programs.
@@ -198,11 +209,12 @@ impl<'a> Engine<'a> {
             let text = format!("nothing listens at {program}: what is sent to it is lost");
             let _ = lines.notify(&Notice::Warning(&text));
         }
-        let view = self.link.view();
+        let view = self.view();
         self.carriage.update(now, view.as_ref().map(|view| view.observed));
         let Some(view) = view else { return };
         self.carriage.set_limits(view.allowed_rate_bps.map(DataRate::from_bits_per_second), view.budget);
         let encoder_rate = self.encoder_rate(&view);
+        let rtt = view.rtt.unwrap_or(RTT);
         let state = self.state(view, encoder_rate);
         let rate = state.encoder_rate_bps.filter(|_| self.options.remb);
         self.entry.set(state);
@@ -217,14 +229,43 @@ impl<'a> Engine<'a> {
                 }
             }
         }
+        if self.key_frames.is_waiting() {
+            let messages =
+                self.key_frames.repeat(now, rtt, &self.carriage.kinds().videos(now.saturating_sub(ACTIVE)));
+            self.tell(now, messages);
+        }
         for (flow, message) in self.feedback.iter_mut().flat_map(|feedback| feedback.take(now)) {
             self.carriage.take_own(now, flow, &message);
         }
     }
 
+    /// A frame is lost that others refer to: asks the encoders of local programs for key frames.
+    fn ask_for_key_frames(&mut self) {
+        let now = self.link.now();
+        let rtt = self.link.view().and_then(|view| view.rtt).unwrap_or(RTT);
+        let messages =
+            self.key_frames.ask(now, rtt, &self.carriage.kinds().videos(now.saturating_sub(ACTIVE)));
+        self.tell(now, messages);
+    }
+    /// Passes this end's messages to local programs.
+    fn tell(&mut self, now: Instant, messages: Vec<(Flow, Vec<u8>)>) {
+        for (flow, message) in messages {
+            self.ports.deliver(now, flow, &message);
+        }
+    }
+
+    /// The state of the connection; `None` once it is over.
+    fn view(&self) -> Option<View> {
+        let mut view = self.link.view()?;
+        if let Some(repair) = &mut view.repair {
+            repair.key_frames_asked = self.key_frames.sent();
+        }
+        Some(view)
+    }
+
     /// Prints a line, if one is due.
     fn line(&self, lines: &mut Lines, is_idle: bool) -> anyhow::Result<()> {
-        match self.link.view().filter(|_| lines.until_due().is_zero()) {
+        match self.view().filter(|_| lines.until_due().is_zero()) {
             Some(_) if is_idle && lines.names_peers() => lines.skip(&self.carriage.ledger().sums()),
             Some(view) => lines.interval_of(&view, &self.figures(&view))?,
             None => {}
@@ -281,7 +322,7 @@ impl<'a> Engine<'a> {
     }
 
     fn report(&mut self, lines: &mut Lines) -> anyhow::Result<()> {
-        let Some(view) = self.link.view() else { return Ok(()) };
+        let Some(view) = self.view() else { return Ok(()) };
         lines.interval_of(&view, &self.figures(&view))?;
         let encoder_rate = self.encoder_rate(&view);
         self.entry.set(self.state(view, encoder_rate));
@@ -310,8 +351,8 @@ pub(crate) enum Watch {
     Link(Box<Follow>),
     /// The interfaces of a connection over several paths.
     Paths(Box<Paths>),
-    /// The events of the connection alone.
-    Events,
+    /// The events of the connection alone: over one path those about frames, if it `repairs`.
+    Events { repairs: bool },
 }
 
 /// A change below a connection.
@@ -319,6 +360,21 @@ pub(crate) enum Below {
     Link(Change),
     Paths(PathChange),
     Event(MultipathEvent),
+    /// A frame is lost that others refer to, on a connection over one path.
+    NewStart,
+}
+
+impl Below {
+    /// `true` if a frame is lost that others refer to.
+    fn is_new_start(&self) -> bool {
+        matches!(
+            self,
+            Self::NewStart
+                | Self::Link(Change::NewStart)
+                | Self::Event(MultipathEvent::NewStartNeeded)
+                | Self::Paths(PathChange::Event(MultipathEvent::NewStartNeeded))
+        )
+    }
 }
 
 impl Watch {
@@ -337,6 +393,16 @@ impl Watch {
                 Box::pin(paths.next(socket)).await.map(Below::Paths)
             }
             (_, Link::Several { socket, .. }) => Ok(Below::Event(Box::pin(paths::event(socket)).await)),
+            (Self::Events { repairs: true }, Link::Single(socket)) => {
+                loop {
+                    match Box::pin(socket.event()).await {
+                        Ok(Event::NewStartNeeded) => return Ok(Below::NewStart),
+                        Ok(_) => {}
+                        // The end of the connection is reported elsewhere.
+                        Err(_) => return std::future::pending().await,
+                    }
+                }
+            }
             _ => std::future::pending().await,
         }
     }

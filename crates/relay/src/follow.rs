@@ -6,6 +6,7 @@ use anyhow::Context;
 use tokio::sync::broadcast;
 use whimbrel_net::{Event, FreezeScope, LinkEvent, LinkMonitor, PathChange, Socket};
 
+use crate::Near;
 use crate::edge::address::zone_of;
 
 /// A change of the link.
@@ -17,6 +18,8 @@ pub(crate) enum Change {
     Outage(Outage),
     /// The other end sends to the new address.
     Confirmed,
+    /// A frame is lost that others refer to.
+    NewStart,
 }
 
 /// What a program knows of the link before the system does.
@@ -48,6 +51,8 @@ pub(crate) struct Follow {
     monitor: Option<LinkMonitor>,
     outages: broadcast::Receiver<Outage>,
     freezes: bool,
+    /// Lost datagrams are repaired.
+    repairs: bool,
     /// The data that are frozen.
     frozen: Option<FreezeScope>,
     /// The other end does not send to the new address yet.
@@ -57,25 +62,21 @@ pub(crate) struct Follow {
 }
 
 impl Follow {
-    /// Follows the link to `remote`; without `freezes` and `moves`, announcements only.
+    /// Follows the link to `remote`; if the end neither freezes nor moves, announcements only.
     ///
     /// # Errors
     /// The link cannot be followed.
-    pub(super) fn start(
-        remote: SocketAddr,
-        freezes: bool,
-        moves: bool,
-        outages: &Outages,
-    ) -> anyhow::Result<Self> {
-        let outages = outages.subscribe();
-        let monitor = match freezes || moves {
+    pub(super) fn start(remote: SocketAddr, near: &Near) -> anyhow::Result<Self> {
+        let freezes = near.freezes;
+        let (outages, repairs) = (near.outages.subscribe(), near.options.latency.is_some());
+        let monitor = match freezes || near.follows {
             true => {
                 let monitor = LinkMonitor::open(remote.ip(), zone_of(remote).as_deref());
                 Some(monitor.context("following the link")?)
             }
             false => None,
         };
-        Ok(Self { monitor, outages, freezes, frozen: None, is_moving: false, is_back: false })
+        Ok(Self { monitor, outages, freezes, repairs, frozen: None, is_moving: false, is_back: false })
     }
 
     /// `true` while the other end has not confirmed a move.
@@ -88,12 +89,13 @@ impl Follow {
     /// # Errors
     /// The link cannot be followed any more.
     pub(super) async fn next(&mut self, socket: &Socket) -> anyhow::Result<Change> {
-        let is_moving = self.is_moving;
-        let confirmed = async {
-            if is_moving {
+        let listens = self.is_moving || self.repairs;
+        let happened = async {
+            if listens {
                 loop {
                     match socket.event().await {
-                        Ok(Event::MoveConfirmed) => return,
+                        Ok(Event::MoveConfirmed) => return Change::Confirmed,
+                        Ok(Event::NewStartNeeded) => return Change::NewStart,
                         Ok(_) => {}
                         // The end of the connection is reported elsewhere.
                         Err(_) => break,
@@ -111,7 +113,7 @@ impl Follow {
         tokio::select! {
             biased;
             event = event => Ok(Change::Link(event?)),
-            () = confirmed => Ok(Change::Confirmed),
+            change = happened => Ok(change),
             outage = next_outage(&mut self.outages) => Ok(Change::Outage(outage)),
         }
     }
@@ -144,7 +146,7 @@ impl Follow {
                 }
             }
             Change::Outage(Outage::Over) => self.unfreeze(socket),
-            Change::Link(_) => {}
+            Change::Link(_) | Change::NewStart => {}
         }
     }
 

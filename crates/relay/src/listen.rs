@@ -181,8 +181,9 @@ fn serve(
 ) -> impl Future<Output = anyhow::Result<(u64, bool)>> + Send {
     async move {
         lines.connected(link.remote(), link.peer(), &ports.ledger().sums())?;
+        let repairs = options.latency.is_some();
         let mut engine = Engine::new(&link, &mut ports, &options, &status);
-        match engine.run(&mut lines, &mut stop, Watch::Events, replaced).await? {
+        match engine.run(&mut lines, &mut stop, Watch::Events { repairs }, replaced).await? {
             Ending::Stopped => {
                 close(&link).await;
                 lines.notify(&Notice::Ended("interrupted"))?;

@@ -253,11 +253,12 @@ pub(super) fn line(event: &MultipathEvent, socket: &Socket) -> Option<String> {
     })
 }
 
-/// The next event about a path.
+/// The next event about a path, or that an encoder should make a key frame.
 pub(super) async fn event(socket: &Socket) -> MultipathEvent {
     loop {
         match socket.event().await {
             Ok(Event::Paths(event)) => return *event,
+            Ok(Event::NewStartNeeded) => return MultipathEvent::NewStartNeeded,
             Ok(_) => {}
             // The end of the connection is reported elsewhere.
             Err(_) => std::future::pending().await,

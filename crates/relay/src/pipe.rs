@@ -145,7 +145,10 @@ async fn open(
     observer: &Observer,
 ) -> anyhow::Result<(Link, Watch)> {
     if near.paths.is_empty() {
-        return Ok((Link::Single(Socket::connect(at, DCCP_PORT, setup).await?), Watch::Events));
+        return Ok((
+            Link::Single(Socket::connect(at, DCCP_PORT, setup).await?),
+            Watch::Events { repairs: false },
+        ));
     }
     let scheduler = near.scheduler;
     let setup = setup.map_config(|mut config| {
@@ -193,7 +196,7 @@ pub async fn listen(
     };
     // It serves one.
     drop(listener);
-    forward(&link, Watch::Events, program, false, &observer, &mut stop).await
+    forward(&link, Watch::Events { repairs: false }, program, false, &observer, &mut stop).await
 }
 
 /// Forwards between the program and the connection. `ends`: the connection ends with the input.

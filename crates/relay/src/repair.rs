@@ -20,6 +20,8 @@ pub struct RepairView {
     restored: u64,
     /// Datagrams of the other end that were not repaired in time.
     given_up: u64,
+    /// Messages by which encoders at this end were asked for a key frame.
+    pub(super) key_frames_asked: u64,
 }
 
 impl From<RepairCounts> for RepairView {
@@ -32,6 +34,7 @@ impl From<RepairCounts> for RepairView {
             repeated: received.repeated,
             restored: received.restored,
             given_up: received.lost,
+            key_frames_asked: 0,
         }
     }
 }
@@ -50,6 +53,9 @@ impl fmt::Display for RepairView {
             let repaired = self.repeated + self.restored;
             write!(f, "; {repaired} repaired, {} given up", self.given_up)?;
         }
+        if self.key_frames_asked > 0 {
+            write!(f, "; key frames asked for {} times", self.key_frames_asked)?;
+        }
         Ok(())
     }
 }
@@ -67,6 +73,9 @@ mod tests {
         assert_eq!(RepairView::from(counts).to_string(), "; repair: 3 repeated, 1 coded, 5.0 % more");
         (counts.sent.repeats, counts.sent.surplus) = (0, 0);
         (counts.received.repeated, counts.received.restored, counts.received.lost) = (7, 2, 1);
-        assert_eq!(RepairView::from(counts).to_string(), "; 9 repaired, 1 given up");
+        let mut view = RepairView::from(counts);
+        assert_eq!(view.to_string(), "; 9 repaired, 1 given up");
+        view.key_frames_asked = 2;
+        assert_eq!(view.to_string(), "; 9 repaired, 1 given up; key frames asked for 2 times");
     }
 }

@@ -6,6 +6,7 @@
 //! - [`ControlPacket`] checks the structure of RTCP.
 //! - [`RtpPacket`] is a view of a packet: header, header extensions (RFC 8285), payload.
 //! - [`Remb`] and [`TransportFeedback`] are the RTCP messages by which WebRTC's encoders learn a rate, or measure one.
+//! - [`PictureLoss`] and [`FullIntraRequest`] are those by which they are asked for a key frame.
 //! - [`ArrivalLog`] records arrivals by transport-wide sequence number and makes the feedback from them.
 //!
 //! Nothing here decrypts: payloads of SRTP are opaque, and only header and extensions of such packets are of use.
@@ -43,6 +44,7 @@ mod arrival_log;
 mod content;
 mod control;
 mod error;
+mod key_frame;
 mod packet;
 mod recognizer;
 mod remb;
@@ -53,6 +55,7 @@ pub use arrival_log::ArrivalLog;
 pub use content::{Codec, Content};
 pub use control::ControlPacket;
 pub use error::RtcpError;
+pub use key_frame::{FullIntraRequest, PictureLoss};
 pub use packet::RtpPacket;
 pub use recognizer::{FrameId, Kind, Media, Recognizer};
 pub use remb::Remb;

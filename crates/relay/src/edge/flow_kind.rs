@@ -10,6 +10,7 @@ use whimbrel_rtp::{Codec, Content, ControlPacket, FrameId, Media, Recognizer};
 use whimbrel_units::Instant;
 
 use super::flow::Flow;
+use super::key_frames::Video;
 
 /// The most flows that are followed; the one that was silent for longest makes room.
 const MAX_FOLLOWED: usize = 256;
@@ -68,6 +69,8 @@ struct State {
     /// The sender of what may be encrypted RTCP, and how often it was the same.
     control: (u32, u8),
     used: Instant,
+    /// When the last key frame that was sent began.
+    last_start: Option<Instant>,
 }
 
 impl State {
@@ -97,7 +100,13 @@ impl FlowKinds {
         let Some(state) = self.state(now, flow, datagram) else { return (Kind::Other, single) };
         let kind = match state.sent.classify(now, datagram, codec) {
             whimbrel_rtp::Kind::Other => Kind::Other,
-            whimbrel_rtp::Kind::Media(media) => return (part(flow, &media), mark(now, &media)),
+            whimbrel_rtp::Kind::Media(media) => {
+                let mark = mark(now, &media);
+                if mark.role == FrameRole::Start {
+                    state.last_start = Some(now);
+                }
+                return (part(flow, &media), mark);
+            }
             whimbrel_rtp::Kind::Control(packet) if self.may_have_control(flow) => {
                 let is_control = self.flows.get_mut(&flow).is_some_and(|state| state.is_control(packet));
                 if is_control { Kind::Essential } else { Kind::Other }
@@ -118,6 +127,19 @@ impl FlowKinds {
         let streams = self.flows.iter().filter(|(_, state)| state.used >= since);
         let streams = streams.map(|(flow, state)| (*flow, state.sent.active_sources(since).collect()));
         streams.filter(|(_, sources): &(Flow, Vec<u32>)| !sources.is_empty()).collect()
+    }
+
+    /// The flows whose local programs have sent videos since then: those that have shown key frames, or all of RTP if none has.
+    pub(crate) fn videos(&self, since: Instant) -> Vec<Video> {
+        let video = |(flow, streams)| {
+            let last_start = self.flows.get(&flow).and_then(|state| state.last_start);
+            Video { flow, streams, last_start }
+        };
+        let mut videos: Vec<_> = self.active_streams(since).into_iter().map(video).collect();
+        if videos.iter().any(|video| video.last_start.is_some()) {
+            videos.retain(|video| video.last_start.is_some());
+        }
+        videos
     }
 
     /// Another program has taken the place of a flow's.
@@ -141,6 +163,7 @@ impl FlowKinds {
             received: Recognizer::new(announced.receives_rtp),
             control: (0, 0),
             used: now,
+            last_start: None,
         });
         state.used = now;
         Some(state)
