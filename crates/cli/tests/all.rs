@@ -20,6 +20,7 @@ mod perf_attackers;
 mod perf_extent;
 mod perf_handover;
 mod perf_receiving;
+mod perf_repair;
 mod perf_security;
 mod pipe;
 #[path = "support/processes.rs"]

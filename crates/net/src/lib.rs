@@ -115,7 +115,9 @@ pub use whimbrel_proto::config::{
     Restart, RestoreLimit, RetransmitTimeout, Scheme, Silence, TfrcConfig, TimerConfig,
 };
 pub use whimbrel_proto::event::{Evidence, LossClass, LossVerdict, Overruled, UnfreezeCause};
-pub use whimbrel_proto::repair::{Delivery, Mark, RepairConfig, RepairCounts, Role as FrameRole};
+pub use whimbrel_proto::repair::{
+    Delivery, Mark, ReceiverCounts, RepairConfig, RepairCounts, Role as FrameRole, SOURCE_OVERHEAD,
+};
 pub use whimbrel_proto::{
     Ccid, Config, ConnectionError, ConnectionSnapshot, DatagramId, DropReason, EndpointConfig, Event,
     FreezeScope, FreezeSnapshot, Holdings, InitCookies, LatenessSummary, MobilityConfig, OverflowPolicy,

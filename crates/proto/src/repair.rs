@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use whimbrel_control::loss_differentiation::LossClass;
 use whimbrel_repair::channel::Cause;
-use whimbrel_repair::receiver::{Receiver, ReceiverConfig, ReceiverCounts};
+use whimbrel_repair::receiver::{Receiver, ReceiverConfig};
 use whimbrel_repair::sender::{self, Sender, SenderConfig, SenderCounts, SenderEvent, Sent};
 use whimbrel_repair::wire::REPORT;
 use whimbrel_units::{Duration, Instant};
@@ -18,7 +18,7 @@ use whimbrel_wire::Payload;
 
 use crate::layer::{Step, Transport};
 use crate::{Connection, Datagram, DatagramId, DropReason, SendError};
-pub use whimbrel_repair::receiver::Delivery;
+pub use whimbrel_repair::receiver::{Delivery, ReceiverCounts};
 pub use whimbrel_repair::sender::Mark;
 pub use whimbrel_repair::wire::{REPAIR_OVERHEAD, Role, SOURCE_OVERHEAD};
 

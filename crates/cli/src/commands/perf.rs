@@ -90,6 +90,7 @@ pub(crate) struct ServerArgs {
                   whimbrel perf client host --native                  # as root: IP protocol 33, no UDP\n  \
                   whimbrel perf client host --lda zbs3                # do not slow down for losses on a radio\n  \
                   whimbrel perf client host --reorder 50ms            # tolerate packet reordering\n  \
+                  whimbrel perf client host --rate 2M --latency 150ms # repair lost datagrams in time\n  \
                   whimbrel perf client host --freeze-on-link-loss     # survive a change of networks\n  \
                   whimbrel perf client host --tcp --congestion reno   # the kernel's TCP on the same path\n  \
                   whimbrel perf client host --udp --rate 2M           # plain UDP\n\n\
@@ -177,6 +178,10 @@ pub(crate) struct ClientArgs {
     /// Deliver datagrams that arrive later than --reorder allows, out of order, rather than discard them.
     #[arg(long, requires = "reorder")]
     deliver_late: bool,
+    /// Repair lost datagrams in order, as long as they arrive within this time after the fastest ones, such as 150ms. Without --rate or
+    /// --schedule, datagrams wait at the sender as well.
+    #[arg(long, value_name = "DELAY", value_parser = parse_delay, conflicts_with_all = ["udp", "tcp", "reorder"])]
+    latency: Option<Duration>,
     /// Loss detection of receivers (CCIDs 3 and 4).
     #[arg(long, value_name = "RULE", default_value = "automatic", conflicts_with_all = ["udp", "tcp"])]
     loss_detection: DetectionRule,
@@ -387,6 +392,7 @@ fn plan(args: &ClientArgs, is_secured: bool) -> Result<Plan, Failure> {
             reorder_adapts: args.reorder_adaptive,
             deliver_late: args.deliver_late,
             loss_detection: args.loss_detection.into(),
+            latency_s: args.latency.map(|latency| latency.as_secs_f64()),
         },
         load: Load {
             size,

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;
 use whimbrel_net::{
@@ -46,9 +46,24 @@ pub(super) async fn open_links(client: &Client, server: &Server) -> anyhow::Resu
     Ok(links)
 }
 
+/// The setup of a test's connections.
+fn setup(client: &Client) -> Setup {
+    let config = client.handover.configure(client.plan.dccp_config());
+    Setup::new(config, client.protection.security.clone()).with_latency(client.plan.reception.latency())
+}
+
+/// A connection that is open.
+fn opened(client: &Client, socket: Socket) -> anyhow::Result<Link> {
+    client.protection.check(socket.peer())?;
+    if client.plan.reception.latency_s.is_some() && socket.repair().is_none() {
+        bail!("the server does not repair lost datagrams: its version is too old for --latency");
+    }
+    Ok(Link::Dccp(Arc::new(socket)))
+}
+
 async fn dccp(client: &Client, server: &Server) -> anyhow::Result<Link> {
     let plan = &client.plan;
-    let setup = Setup::new(client.handover.configure(plan.dccp_config()), client.protection.security.clone());
+    let setup = setup(client);
     let at = server.at;
     let socket = timeout(
         // The link may be down at present.
@@ -58,14 +73,13 @@ async fn dccp(client: &Client, server: &Server) -> anyhow::Result<Link> {
     .await
     .map_err(|_| anyhow!("no DCCP answer from UDP {at}: is UDP blocked on the path?"))?
     .map_err(|error| refused(error, at, ServiceCode(plan.dccp.service_code)))?;
-    client.protection.check(socket.peer())?;
-    Ok(Link::Dccp(Arc::new(socket)))
+    opened(client, socket)
 }
 
 /// `at`: the server's address, and its DCCP port.
 async fn native(client: &Client, host: &Host, at: SocketAddr) -> anyhow::Result<Link> {
     let plan = &client.plan;
-    let setup = Setup::new(client.handover.configure(plan.dccp_config()), client.protection.security.clone());
+    let setup = setup(client);
     let socket = timeout(ANSWER_TIME + std::time::Duration::from(plan.times.patience()), host.connect(SocketAddr::new(at.ip(), 0), at.port(), setup))
         .await
         .map_err(|_| {
@@ -73,8 +87,7 @@ async fn native(client: &Client, host: &Host, at: SocketAddr) -> anyhow::Result<
             anyhow!("no answer from {at} to IP protocol 33: no route, or a firewall or NAT on the path? try without --native")
         })?
         .map_err(|error| refused_natively(error, at.ip(), ServiceCode(plan.dccp.service_code)))?;
-    client.protection.check(socket.peer())?;
-    Ok(Link::Dccp(Arc::new(socket)))
+    opened(client, socket)
 }
 
 /// Reason why DCCP did not connect without UDP.

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use tokio::io::Interest;
 use tokio::net::{TcpStream, UdpSocket};
-use whimbrel_net::{Clock, ConnectionError, ConnectionSnapshot, Ecn, NetError, Received, SendError, Socket};
+use whimbrel_net::{
+    Clock, ConnectionError, ConnectionSnapshot, Ecn, NetError, Received, RepairCounts, SendError, Socket,
+};
 use whimbrel_units::{Duration, Instant};
 
 use super::tcp::{self, TcpFigures};
@@ -152,6 +154,14 @@ impl Link {
     pub(crate) fn snapshot(&self) -> Option<ConnectionSnapshot> {
         match self {
             Self::Dccp(socket) => socket.snapshot(),
+            Self::Udp(_) | Self::Tcp(_) => None,
+        }
+    }
+
+    /// What repair did, where both ends repair.
+    pub(crate) fn repair(&self) -> Option<RepairCounts> {
+        match self {
+            Self::Dccp(socket) => socket.repair(),
             Self::Udp(_) | Self::Tcp(_) => None,
         }
     }

@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use whimbrel_control::reordering::{LatenessMeter, LatenessSummary};
-use whimbrel_net::ConnectionSnapshot;
+use whimbrel_net::{ConnectionSnapshot, ReceiverCounts};
 use whimbrel_units::{Duration, Instant};
 
 use super::datagram::Head;
@@ -41,6 +41,18 @@ pub struct ReceiverFigures {
     /// Datagrams that arrived after that and were discarded.
     #[serde(default)]
     pub datagrams_too_late: u64,
+    /// With repair: datagrams that repeats brought.
+    #[serde(default)]
+    pub repeated: u64,
+    /// Datagrams that the code restored.
+    #[serde(default)]
+    pub restored: u64,
+    /// Datagrams that were not repaired in time.
+    #[serde(default)]
+    pub unrepaired: u64,
+    /// Datagrams that arrived within the latency after the fastest one so far.
+    #[serde(default)]
+    pub in_time: u64,
     /// Lateness of overtaken packets since the start of the test (RFC 4737, Section 4.3): the delay of `--reorder` needed by
     /// half of them, by 95 %, by 99 %, and by all. Zero if there were none.
     #[serde(default)]
@@ -83,6 +95,10 @@ impl ReceiverFigures {
         self.packets_held = self.packets_held.saturating_add(other.packets_held);
         self.packets_given_up = self.packets_given_up.saturating_add(other.packets_given_up);
         self.datagrams_too_late = self.datagrams_too_late.saturating_add(other.datagrams_too_late);
+        self.repeated = self.repeated.saturating_add(other.repeated);
+        self.restored = self.restored.saturating_add(other.restored);
+        self.unrepaired = self.unrepaired.saturating_add(other.unrepaired);
+        self.in_time = self.in_time.saturating_add(other.in_time);
         self.lateness_p50_s = self.lateness_p50_s.max(other.lateness_p50_s);
         self.lateness_p95_s = self.lateness_p95_s.max(other.lateness_p95_s);
         self.lateness_p99_s = self.lateness_p99_s.max(other.lateness_p99_s);
@@ -97,6 +113,8 @@ impl ReceiverFigures {
 /// Measures one stream as it arrives.
 #[derive(Debug)]
 pub(crate) struct Meter {
+    /// The time within which lost datagrams are repaired.
+    latency: Option<Duration>,
     started: Instant,
     interval_started: Instant,
     last_arrival: Instant,
@@ -193,8 +211,10 @@ impl Delays {
 }
 
 impl Meter {
-    pub(crate) fn new(now: Instant) -> Self {
+    /// `latency`: the time within which lost datagrams are repaired, if they are.
+    pub(crate) fn new(now: Instant, latency: Option<Duration>) -> Self {
         Self {
+            latency,
             started: now,
             interval_started: now,
             last_arrival: now,
@@ -237,7 +257,7 @@ impl Meter {
             delta.datagrams = 1;
             delta.bytes = bytes as u64;
             self.lateness.on_packet(arrival, head.sequence);
-            self.time(head, arrival);
+            delta.in_time = u64::from(self.time(head, arrival));
         }
         self.total.add(&delta);
         self.interval.add(&delta);
@@ -266,6 +286,20 @@ impl Meter {
         self.interval.add(&news);
     }
 
+    /// Sets the counts of repair since the start.
+    pub(crate) fn set_repair(&mut self, counts: ReceiverCounts) {
+        let (total, omitted) = (&self.total, &self.omitted);
+        let news = |now: u64, total: u64, omitted: u64| now.saturating_sub(total + omitted);
+        let news = ReceiverFigures {
+            repeated: news(counts.repeated, total.repeated, omitted.repeated),
+            restored: news(counts.restored, total.restored, omitted.restored),
+            unrepaired: news(counts.lost, total.unrepaired, omitted.unrepaired),
+            ..ReceiverFigures::default()
+        };
+        self.total.add(&news);
+        self.interval.add(&news);
+    }
+
     /// The measured part of the test begins.
     pub(crate) fn begin_measuring(&mut self, now: Instant) {
         (self.started, self.omitted) = (now, self.total);
@@ -282,15 +316,18 @@ impl Meter {
         self.interval.add(&delta);
     }
 
-    fn time(&mut self, head: Head, arrival: Instant) {
+    /// Takes the times of a datagram. Returns `true` if it arrived within the latency after the fastest one so far.
+    fn time(&mut self, head: Head, arrival: Instant) -> bool {
         let transit = i128::from(arrival.as_nanos()) - i128::from(head.sent);
         if let Some(last) = self.last_transit {
             // RFC 3550, Section 6.4.1: J(i) = J(i-1) + (|D(i-1,i)| - J(i-1)) / 16.
             self.jitter_ns += ((transit - last).unsigned_abs() as f64 - self.jitter_ns) / 16.0;
         }
         self.last_transit = Some(transit);
-        self.least_transit = Some(self.least_transit.map_or(transit, |least| least.min(transit)));
+        let least = self.least_transit.map_or(transit, |least| least.min(transit));
+        self.least_transit = Some(least);
         self.delays.record(transit);
+        self.latency.is_some_and(|latency| transit - least <= i128::from(latency.as_nanos()))
     }
 
     /// Sets a sequence number's mark; returns `true` if it was set already.

@@ -177,6 +177,10 @@ impl Plan {
             wrong("patience", "0 to 1000000 seconds")
         } else if self.reception.reorder_s.is_some_and(|delay| !finite(delay, 1e-6, 60.0)) {
             wrong("reordering delay", "0.000001 to 60 seconds")
+        } else if self.reception.latency_s.is_some_and(|latency| !finite(latency, 1e-3, 60.0)) {
+            wrong("latency", "0.001 to 60 seconds")
+        } else if self.reception.latency_s.is_some() && self.transport != Transport::Dccp {
+            wrong("repair within a latency", "DCCP")
         } else if self.load.rate_bps.is_some_and(|rate| !finite(rate, 1.0, 1e12)) {
             wrong("rate", "1 to 10^12 bit/s")
         } else if mechanisms.mechanism(Ccid(self.dccp.ccid)).is_none() {
@@ -268,7 +272,7 @@ pub(super) mod tests {
         assert_eq!(read, expected);
         let written = serde_json::to_value(&expected).expect("JSON");
         let keys: Vec<_> = written.as_object().expect("an object").keys().map(String::as_str).collect();
-        assert_eq!(keys.len(), 22, "{keys:?}");
+        assert_eq!(keys.len(), 23, "{keys:?}");
         assert!(written["patience_s"] == 0.0 && written["lda"].is_null() && written["native"] == false);
     }
 
@@ -294,6 +298,14 @@ pub(super) mod tests {
             (plan_with(|plan| plan.load.rate_bps = Some(-1.0)), "rate"),
             (plan_with(|plan| plan.reception.reorder_s = Some(61.0)), "reordering delay"),
             (plan_with(|plan| plan.reception.reorder_s = Some(0.0)), "reordering delay"),
+            (plan_with(|plan| plan.reception.latency_s = Some(0.0)), "latency: expected 0.001 to 60 seconds"),
+            (
+                plan_with(|plan| {
+                    plan.reception.latency_s = Some(0.15);
+                    plan.transport = Transport::Udp
+                }),
+                "repair within a latency: expected DCCP",
+            ),
             (plan_with(|plan| plan.dccp.ccid = 5), "CCID"),
             (
                 plan_with(|plan| {

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use bytes::{Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
-use whimbrel_net::Clock;
+use whimbrel_net::{Clock, RepairCounts, SOURCE_OVERHEAD};
 use whimbrel_units::{Duration, Instant};
 
 use super::datagram::{Head, Kind};
@@ -38,6 +38,15 @@ pub struct SenderFigures {
     /// Segments that the kernel's TCP has retransmitted.
     #[serde(default)]
     pub retransmits: Option<u64>,
+    /// With repair: repeats.
+    #[serde(default)]
+    pub repeats: u64,
+    /// Coded packets.
+    #[serde(default)]
+    pub coded: u64,
+    /// Bytes of both, and of the headers of all.
+    #[serde(default)]
+    pub repair_bytes: u64,
     /// Length of the span in seconds.
     pub seconds: f64,
 }
@@ -60,6 +69,9 @@ impl SenderFigures {
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.dropped = self.dropped.saturating_add(other.dropped);
         self.expired = self.expired.saturating_add(other.expired);
+        self.repeats = self.repeats.saturating_add(other.repeats);
+        self.coded = self.coded.saturating_add(other.coded);
+        self.repair_bytes = self.repair_bytes.saturating_add(other.repair_bytes);
         self.rtt_s = join(self.rtt_s, other.rtt_s, f64::max);
         self.loss_event_rate = join(self.loss_event_rate, other.loss_event_rate, f64::max);
         self.allowed_rate_bps = join(self.allowed_rate_bps, other.allowed_rate_bps, |a, b| a + b);
@@ -76,6 +88,9 @@ impl SenderFigures {
             bytes: self.bytes.saturating_sub(earlier.bytes),
             dropped: self.dropped.saturating_sub(earlier.dropped),
             expired: self.expired.saturating_sub(earlier.expired),
+            repeats: self.repeats.saturating_sub(earlier.repeats),
+            coded: self.coded.saturating_sub(earlier.coded),
+            repair_bytes: self.repair_bytes.saturating_sub(earlier.repair_bytes),
             seconds: self.seconds - earlier.seconds,
             retransmits,
             ..*self
@@ -259,7 +274,7 @@ impl StreamSender {
         let handed = *lock(&self.handed);
         match &self.link {
             Link::Dccp(socket) => match socket.snapshot() {
-                Some(snapshot) => SenderFigures {
+                Some(snapshot) => self.with_repair(SenderFigures {
                     datagrams: snapshot.statistics.datagrams_sent.saturating_sub(self.greetings),
                     bytes: snapshot.statistics.bytes_sent.saturating_sub(self.greetings * Head::LEN as u64),
                     dropped: snapshot.statistics.datagrams_dropped + handed.refused,
@@ -268,9 +283,9 @@ impl StreamSender {
                     loss_event_rate: snapshot.sender.loss_event_rate,
                     allowed_rate_bps: snapshot.sender.allowed_rate.map(|rate| rate.as_bits_per_second()),
                     cwnd: snapshot.sender.cwnd,
-                    retransmits: None,
                     seconds,
-                },
+                    ..SenderFigures::default()
+                }),
                 // The connection's state is gone: the last figures stand.
                 None => *lock(&self.last),
             },
@@ -288,6 +303,23 @@ impl StreamSender {
                     ..SenderFigures::default()
                 }
             }
+        }
+    }
+
+    /// The figures of a connection, which count each datagram once where it repairs.
+    fn with_repair(&self, figures: SenderFigures) -> SenderFigures {
+        let Some(RepairCounts { sent, .. }) = self.link.repair() else { return figures };
+        let headers = SOURCE_OVERHEAD as u64 * sent.source;
+        let greetings = self.greetings * Head::LEN as u64;
+        SenderFigures {
+            datagrams: sent.source.saturating_sub(self.greetings),
+            bytes: sent.source_bytes.saturating_sub(headers + greetings),
+            dropped: figures.dropped + sent.dropped_frames,
+            expired: sent.dropped_frames,
+            repeats: sent.repeats,
+            coded: sent.parity + sent.surplus,
+            repair_bytes: sent.repair_bytes + headers,
+            ..figures
         }
     }
 

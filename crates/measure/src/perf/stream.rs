@@ -53,7 +53,7 @@ impl Streams {
         };
         for (index, link) in (0..).zip(&streams.links) {
             if receives {
-                let meter = Arc::new(Mutex::new(Meter::new(clock.now())));
+                let meter = Arc::new(Mutex::new(Meter::new(clock.now(), plan.reception.latency())));
                 streams.receiving.spawn(receive(clock, link.clone(), plan.clone(), meter.clone()));
                 streams.meters.push(meter);
             }
@@ -144,6 +144,9 @@ impl Streams {
         for (meter, link) in self.meters.iter().zip(&self.links) {
             if let Some(snapshot) = link.snapshot() {
                 lock(meter).set_losses(&snapshot);
+            }
+            if let Some(repair) = link.repair() {
+                lock(meter).set_repair(repair.received);
             }
         }
     }

@@ -42,6 +42,7 @@ impl TestPorts {
         port.is_own = true;
         port.port = DCCP_PORT + 1 + self.next.fetch_add(1, Ordering::Relaxed) % (u16::MAX - DCCP_PORT);
         let setup = self.setup.clone().map_config(|config| plan.reception.applied_to(config));
+        let setup = setup.with_latency(plan.reception.latency());
         for listener in self.listeners.iter().filter_map(Weak::upgrade) {
             listener.listen(port.port, setup.clone())?;
         }

@@ -283,6 +283,25 @@ fn notes(plan: &Plan, span: &Span) -> Vec<String> {
             if late == 1 { "datagram arrived" } else { "datagrams arrived" },
         ));
     }
+    if let Some(latency) = plan.reception.latency() {
+        let sent = &span.sent;
+        let expected = received.datagrams + span.lost;
+        let share = |part: u64, whole: u64| if whole > 0 { part as f64 / whole as f64 } else { 0.0 };
+        notes.push(format!(
+            "{} % arrived within {} ms of the fastest; {} came by repeats, {} by the code, {} were not repaired",
+            percent(share(received.in_time, expected)),
+            milliseconds(latency.as_secs_f64()),
+            received.repeated,
+            received.restored,
+            received.unrepaired,
+        ));
+        notes.push(format!(
+            "{} repeats and {} coded packets were sent: {} % more bytes with the headers",
+            sent.repeats,
+            sent.coded,
+            percent(share(sent.repair_bytes, sent.bytes)),
+        ));
+    }
     if received.lateness_max_s > 0.0 {
         notes.push(format!(
             "packets that were overtaken arrived {} ms late (median), {} ms (95 %), {} ms (99 %), {} ms at most: \

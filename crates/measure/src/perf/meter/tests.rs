@@ -13,7 +13,7 @@ fn at(ms: u64) -> Instant {
 
 #[test]
 fn a_gap_is_a_loss_until_the_late_datagram_comes() {
-    let mut meter = Meter::new(at(0));
+    let mut meter = Meter::new(at(0), None);
     for sequence in [0, 1, 4] {
         meter.record(head(sequence, 0), 100, at(10), false);
     }
@@ -27,7 +27,7 @@ fn a_gap_is_a_loss_until_the_late_datagram_comes() {
 
 #[test]
 fn jitter_follows_rfc_3550() {
-    let mut meter = Meter::new(at(0));
+    let mut meter = Meter::new(at(0), None);
     // Transit times 5, 7, 4 ms: D = 2, 3 ms. J = 2/16 = 0.125 ms, then 0.125 + (3 - 0.125)/16.
     for (sequence, arrival) in [(0, 5), (1, 17), (2, 24)] {
         meter.record(head(sequence, sequence * 10), 1, at(arrival), false);
@@ -38,7 +38,7 @@ fn jitter_follows_rfc_3550() {
 
 #[test]
 fn delay_variation_counts_from_the_least_delay_whatever_the_clocks_offset() {
-    let mut meter = Meter::new(at(0));
+    let mut meter = Meter::new(at(0), None);
     for (sequence, delay) in [(0, 30), (1, 20), (2, 24), (3, 24), (4, 24)] {
         // The sender's clock is 50 s ahead.
         meter.record(head(sequence, 50_000 + sequence * 100), 1, at(sequence * 100 + delay), false);
@@ -50,7 +50,7 @@ fn delay_variation_counts_from_the_least_delay_whatever_the_clocks_offset() {
 
 #[test]
 fn a_jump_over_the_whole_window_forgets_what_was_seen() {
-    let mut meter = Meter::new(at(0));
+    let mut meter = Meter::new(at(0), None);
     meter.record(head(5, 0), 1, at(1), false);
     meter.record(head(5 + 10 * WINDOW as u64, 0), 1, at(2), false);
     // Just below, never seen: late, not a duplicate.
@@ -62,7 +62,7 @@ fn a_jump_over_the_whole_window_forgets_what_was_seen() {
 
 #[test]
 fn intervals_add_up_to_the_total() {
-    let mut meter = Meter::new(at(0));
+    let mut meter = Meter::new(at(0), None);
     let mut sum = ReceiverFigures::default();
     for sequence in 0..100 {
         if sequence % 10 != 3 {
@@ -82,7 +82,7 @@ fn intervals_add_up_to_the_total() {
 
 #[test]
 fn arrivals_after_the_end_prolong_the_span_and_silence_does_not() {
-    let mut meter = Meter::new(at(0));
+    let mut meter = Meter::new(at(0), None);
     meter.record(head(0, 0), 1000, at(500), false);
     assert_eq!(meter.total(at(1000)).goodput(), 8000.0);
     meter.record(head(1, 0), 1000, at(2000), false);
@@ -93,7 +93,7 @@ fn arrivals_after_the_end_prolong_the_span_and_silence_does_not() {
 
 #[test]
 fn late_datagrams_after_a_higher_quantile_of_earlier_ones_keep_their_order() {
-    let mut meter = Meter::new(at(0));
+    let mut meter = Meter::new(at(0), None);
     // Of 100 delays, one is 7 ms above the least, the others 1 ms: the first is the greatest.
     meter.record(head(0, 0), 1, at(107), false);
     meter.record(head(1, 200), 1, at(300), false);

@@ -35,6 +35,9 @@ pub struct Reception {
     /// The loss detection of receivers.
     #[serde(default)]
     pub loss_detection: Detection,
+    /// The time within which lost datagrams are repaired, in seconds; `None`: they are not.
+    #[serde(default)]
+    pub latency_s: Option<f64>,
 }
 
 impl Reception {
@@ -42,9 +45,14 @@ impl Reception {
     pub(super) fn scheme(&self) -> Option<Scheme> {
         self.lda.as_ref()?.parse().ok()
     }
+    /// The time within which lost datagrams are repaired.
+    pub fn latency(&self) -> Option<Duration> {
+        self.latency_s.map(Duration::from_secs_f64)
+    }
     /// `true` if the receiving end needs a configuration other than its usual one.
     pub(crate) fn is_special(&self) -> bool {
-        self.lda.is_some() || self.reorder_s.is_some() || self.loss_detection != Detection::Automatic
+        let is_set = self.lda.is_some() || self.reorder_s.is_some() || self.latency_s.is_some();
+        is_set || self.loss_detection != Detection::Automatic
     }
     /// The configuration by which a test's data are received at an end whose usual one is `config`.
     pub(crate) fn applied_to(&self, mut config: Config) -> Config {
