@@ -32,7 +32,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "emu": {"units", "lab"},
     "relay": {"units", "rtp", "net"},
     "measure": {"units", "control", "inspect", "lab", "net", "relay"},
-    "inspect": {"units", "wire", "control", "wifi"},
+    "inspect": {"units", "wire", "control", "repair", "wifi"},
     "fuzzing": {"units", "wire", "proto", "rtp", "wifi", "inspect", "dtls", "lab", "emu", "repair"},
     "capi": {"net"},
     "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect", "rtp", "relay", "measure"},

@@ -21,6 +21,7 @@ pub mod features;
 mod half;
 pub mod handover;
 mod handshake;
+pub mod repair;
 mod rtt;
 mod sent;
 pub(crate) mod sequence;

@@ -11,6 +11,7 @@ use crate::follow::anomaly::Anomaly;
 use crate::follow::ending::End;
 use crate::follow::features::Feature;
 use crate::follow::handover::HandoverStep;
+use crate::follow::repair::RepairReport;
 use crate::follow::side::Side;
 use crate::follow::table::Interval;
 use crate::follow::{Connection, Endpoint, Follower, Half, Roles, Spread, quiet};
@@ -202,6 +203,8 @@ pub struct HalfReport {
     pub seen: SeenReport,
     /// Values reported by the receiver.
     pub reported: ReportedReport,
+    /// Repair of lost datagrams; `None` if the ends do not repair.
+    pub repair: Option<RepairReport>,
     /// The features that govern this half-connection.
     pub features: Vec<Feature>,
     /// Statistics per interval.
@@ -373,6 +376,7 @@ fn half_report(sender: Side, connection: &Connection, zero: Instant) -> HalfRepo
         gaps_total: half.gaps.total().0,
         seen: seen(half),
         reported: reported(half, connection.half(sender.other()).cut_options > 0),
+        repair: half.repair.report(),
         features: connection.features.of_half(sender),
         intervals: half.table.intervals(zero, connection.last),
     }

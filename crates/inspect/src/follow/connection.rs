@@ -76,7 +76,7 @@ impl Connection {
     pub(crate) fn half(&self, sender: Side) -> &Half {
         &self.halves[sender.index()]
     }
-    fn half_mut(&mut self, sender: Side) -> &mut Half {
+    pub(super) fn half_mut(&mut self, sender: Side) -> &mut Half {
         &mut self.halves[sender.index()]
     }
 
@@ -182,6 +182,9 @@ impl Connection {
             self.on_acknowledgement(by, segment, self.extend_ack(by, packet, ack));
         }
         self.on_timestamps(by, segment);
+        if arrival != SequencePlace::Old {
+            self.on_repair(by, segment);
+        }
         // A reordered or duplicated packet may be from the client's previous address.
         let is_newest = !matches!(arrival, SequencePlace::Late | SequencePlace::Old);
         let place = self.record_address(by, segment, is_from_elsewhere && is_newest);

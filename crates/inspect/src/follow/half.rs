@@ -8,6 +8,7 @@ use whimbrel_wire::{Ecn, SeqNo};
 
 use crate::flows::gaps::Gaps;
 
+use super::repair::Repair;
 use super::rtt::{Spread, Timestamps};
 use super::sent::SentPackets;
 use super::sequence::Sequence;
@@ -25,6 +26,8 @@ pub(crate) struct Half {
     pub(crate) reported: Reported,
     pub(crate) table: Table,
     pub(crate) gaps: Gaps,
+    /// Repair of the data of this end.
+    pub(crate) repair: Repair,
     /// Interface of the capture at which the latest packet counted.
     pub(crate) interface: Option<u32>,
     /// Packets whose options were not captured completely.
@@ -42,6 +45,7 @@ impl Half {
             reported: Reported::default(),
             table: Table::new(start, width),
             gaps: Gaps::default(),
+            repair: Repair::default(),
             interface: None,
             cut_options: 0,
         }

@@ -220,6 +220,7 @@ impl Text {
             ));
         }
         self.reported(half, is_cut);
+        self.repair(half);
         self.list("ECN", seen.ecn.iter().filter(|_| seen.ecn.keys().any(|name| *name != "not-ECT")));
         let covered = seen.checksum_coverage.keys().any(|coverage| *coverage != 0);
         self.list(
@@ -284,6 +285,39 @@ impl Text {
         if let Some(rtt) = &reported.sender_rtt {
             self.line(format_args!("    rtt       {} as the sender says", spread(rtt)));
         }
+    }
+
+    fn repair(&mut self, half: &HalfReport) {
+        let Some(repair) = &half.repair else { return };
+        if repair.unread > 0 {
+            self.line(format_args!(
+                "    repair    {} could not be read: encrypted, or captured in part",
+                plural(repair.unread, "datagram")
+            ));
+        }
+        if repair.sources == 0 {
+            return;
+        }
+        self.line(format_args!(
+            "    repair    of {}: {} lost, {} by repeats, {} by the code, {} given up with {}, {} pending",
+            plural(repair.sources, "datagram"),
+            repair.lost,
+            repair.by_repeats,
+            repair.by_code,
+            repair.given_up,
+            plural(repair.frames_given_up, "frame"),
+            repair.pending,
+        ));
+        self.line(format_args!(
+            "              {} ({} too late), {} with frames and {} in answers, {} bytes; {} of {} ask for something",
+            plural(repair.repeats, "repeat"),
+            repair.too_late,
+            plural(repair.parity, "coded packet"),
+            repair.surplus,
+            repair.repair_bytes,
+            repair.requests,
+            plural(repair.reports, "report"),
+        ));
     }
 
     fn list<'a, K: std::fmt::Display>(&mut self, label: &str, counts: impl Iterator<Item = (K, &'a u64)>) {
