@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A live video from a phone with two radios, by `whimbrel relay`, over one path and over two: frames decoded.
 
-Usage: interop/handover/bonded.py [--whimbrel FILE] [--out out/bonded] [--ways wlan0,wwan0,both,redundant]
+Usage: interop/handover/bonded.py [--whimbrel FILE] [--out out/bonded] [--ways wlan0,both,coded]
 
 ffmpeg encodes a test picture as H.264 and sends it by RTP to a relay in the emulated phone; another relay at
 the server passes it to another ffmpeg, which records it; the recording is decoded afterwards. Both radios of
@@ -24,6 +24,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIO = ROOT / "interop" / "handover" / "bonded_radios.toml"
@@ -35,10 +36,11 @@ WAYS = {
     "wlan0": ("--path wlan0", "Wi-Fi alone"),
     "wwan0": ("--path wwan0", "mobile network alone"),
     "both": ("--path wlan0 --path wwan0", "both, lowest round-trip time"),
+    "coded": ("--path wlan0 --path wwan0 --latency 400ms --scheduler coded", "both, coded"),
     "redundant": ("--path wlan0 --path wwan0 --scheduler redundant", "both, redundant"),
 }
 GAP_S = 0.2
-LEAST = {"both": 0.9, "redundant": 0.98}
+LEAST = {"both": 0.9, "coded": 0.98, "redundant": 0.98}
 """Parts of the frames that have to arrive."""
 SDP = f"""v=0
 o=- 0 0 IN IP4 127.0.0.1
@@ -61,6 +63,8 @@ class Shown:
     """Sum of the gaps of 0.2 s and more between two frames, on the sender's clock."""
     datagrams_sent: int
     lost: int
+    bytes_sent: int
+    """Over all paths, with copies, repair and encryption."""
     path_events: list[str]
 
 
@@ -71,14 +75,11 @@ def commands(way: str, folder: Path, whimbrel: str) -> tuple[str, str]:
     relay = f"{shlex.quote(whimbrel)} relay"
     near = f"{relay} connect server --from 127.0.0.1:{PORT} --video h264 --secret-file {secret} --json"
     near = f"{near} {WAYS[way][0]} --stale 400ms > {folder}/near.jsonl 2> {folder}/near.err"
-    source = f"-f lavfi -i testsrc2=size=640x360:rate={FRAMES_PER_S} -t {STREAM_S}"
-    encode = f"-c:v libx264 -preset ultrafast -tune zerolatency -g {FRAMES_PER_S} -b:v {BIT_RATE}"
-    # A key frame has parameter sets: a viewer that has missed one continues with the next.
-    encode += f" -maxrate {BIT_RATE} -bufsize {BIT_RATE} -x264-params repeat-headers=1 -pix_fmt yuv420p"
-    send = f"ffmpeg -nostdin -v error -re {source} {encode} -f rtp 'rtp://127.0.0.1:{PORT}?pkt_size=1100'"
+    send = f"ffmpeg -nostdin -v error -re {source()} -f rtp 'rtp://127.0.0.1:{PORT}?pkt_size=1100'"
     phone = f"{near} & relay=$!; sleep 2; {send} > {folder}/send.log 2>&1; sleep 1; kill -TERM $relay; wait"
+    latency = re.search(r"--latency \S+", WAYS[way][0])
     far = f"{relay} listen --to 127.0.0.1:{PORT} --secret-file {secret} --json"
-    far = f"{far} > {folder}/far.jsonl 2> {folder}/far.err"
+    far = f"{far} {latency[0] if latency else ''} > {folder}/far.jsonl 2> {folder}/far.err"
     record = "ffmpeg -nostdin -y -v error -protocol_whitelist file,udp,rtp -max_delay 100000"
     record += f" -analyzeduration 1000000 -i {sdp} -map 0:v -c copy -flush_packets 1"
     record += f" -f mpegts {folder}/received.ts > {folder}/record.log 2>&1"
@@ -108,8 +109,38 @@ def stream(way: str, folder: Path, whimbrel: str) -> Shown:
         round(sum(gap for gap in gaps(times) if gap >= GAP_S), 2),
         intervals[-1]["to_peer"]["sent"] if intervals else 0,
         received[-1]["from_peer"]["lost"]["path"] if received else 0,
+        bytes_of(intervals),
         [event["text"] for event in events if event["event"] == "path"],
     )
+
+
+def bytes_of(intervals: list[dict[str, Any]]) -> int:
+    """The bytes that left on all paths; those of a path that has come back begin anew."""
+    total, last = 0, dict[tuple[str, str], int]()
+    for interval in intervals:
+        for path in interval["paths"]:
+            place, now = (path["local"], path["remote"]), int(path["bytes_sent"])
+            before = last.get(place, 0)
+            total += now - before if now >= before else now
+            last[place] = now
+    return total
+
+
+def video_bytes() -> int:
+    """The bytes of the encoded video."""
+    done = subprocess.run(
+        shlex.split(f"ffmpeg -nostdin -v error {source()} -f h264 -"), capture_output=True, check=True
+    )
+    return len(done.stdout)
+
+
+def source() -> str:
+    """The arguments by which ffmpeg makes the video."""
+    picture = f"-f lavfi -i testsrc2=size=640x360:rate={FRAMES_PER_S} -t {STREAM_S}"
+    encode = f"-c:v libx264 -preset ultrafast -tune zerolatency -g {FRAMES_PER_S} -b:v {BIT_RATE}"
+    # A key frame has parameter sets: a viewer that has missed one continues with the next.
+    encode += f" -maxrate {BIT_RATE} -bufsize {BIT_RATE} -x264-params repeat-headers=1 -pix_fmt yuv420p"
+    return f"{picture} {encode}"
 
 
 def gaps(times: list[float]) -> list[float]:
@@ -144,13 +175,17 @@ def missing(whimbrel: str) -> str | None:
     return done.stderr.strip().splitlines()[-1] if done.returncode else None
 
 
-def table(results: list[Shown]) -> str:
-    """The results as Markdown."""
-    lines = ["| paths | frames decoded | of those sent | without a picture |", "|---|---|---|---|"]
+def table(results: list[Shown], video: int) -> str:
+    """The results as Markdown; `video`: the bytes of the video itself."""
+    lines = [
+        "| paths | frames decoded | of those sent | without a picture | bytes beyond the video |",
+        "|---|---|---|---|---|",
+    ]
     for each in results:
         part = 100 * each.frames / SENT
         lines.append(
-            f"| {WAYS[each.way][1]} | {each.frames} | {part:.1f} % | {each.without_picture_s:.1f} s |"
+            f"| {WAYS[each.way][1]} | {each.frames} | {part:.1f} % | {each.without_picture_s:.1f} s "
+            f"| {100 * (each.bytes_sent / video - 1):.0f} % |"
         )
     return "\n".join(lines)
 
@@ -193,7 +228,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         results = [stream(way, Path(folder) / way, whimbrel) for way in ways]
     (out / "results.json").write_text(json.dumps([asdict(each) for each in results], indent=1) + "\n")
-    print(table(results))
+    print(table(results, video_bytes()))
     found = failures(results)
     for each in found:
         print(f"bonded: {each}", file=sys.stderr)

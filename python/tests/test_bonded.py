@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import bonded
 import pytest
-from bonded import SENT, Shown, failures, gaps, table, times_of
+from bonded import SENT, Shown, bytes_of, failures, gaps, table, times_of
 
 
 def shown(way: str, frames: int) -> Shown:
     """A result with that number of frames."""
-    return Shown(way, frames, 1.5, 4000, 0, [])
+    return Shown(way, frames, 1.5, 4000, 0, 4_200_000, [])
 
 
 def test_times_are_read_from_the_decoders_list() -> None:
@@ -34,5 +34,13 @@ def test_two_paths_have_to_deliver_more_than_one() -> None:
 
 
 def test_the_table_names_the_paths_and_the_part_of_the_frames() -> None:
-    line = table([shown("both", 691)]).splitlines()[-1]
-    assert line == "| both, lowest round-trip time | 691 | 98.7 % | 1.5 s |"
+    line = table([shown("both", 691)], 3_500_000).splitlines()[-1]
+    assert line == "| both, lowest round-trip time | 691 | 98.7 % | 1.5 s | 20 % |"
+
+
+def test_the_bytes_of_a_path_that_has_come_back_are_added() -> None:
+    def interval(*sent: tuple[str, int]) -> dict[str, object]:
+        return {"paths": [{"local": local, "remote": "r", "bytes_sent": count} for local, count in sent]}
+
+    assert bytes_of([]) == 0
+    assert bytes_of([interval(("a", 10), ("b", 5)), interval(("b", 7)), interval(("a", 4), ("b", 9))]) == 23

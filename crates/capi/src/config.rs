@@ -364,8 +364,8 @@ pub unsafe extern "C" fn whimbrel_config_latency(config: *mut whimbrel_config, l
 }
 
 /// Uses several paths at a time (MP-DCCP, RFC 9897) if the peer takes part, and one otherwise. `scheduler` names what chooses the path of each
-/// datagram of this end: "lowest-rtt", "weighted", "redundant" (a copy on every path), "cheapest-first" or "handover". A client has the paths of
-/// whimbrel_config_add_path; a listener needs none, and accepts connections over one path as well.
+/// datagram of this end: "lowest-rtt", "weighted", "redundant" (a copy on every path), "cheapest-first", "coded" (for connections with
+/// a latency) or "handover". A client has the paths of whimbrel_config_add_path; a listener needs none, and accepts connections over one path as well.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.

@@ -10,6 +10,7 @@
 //! - [`Weighted`]: shares in proportion to weights.
 //! - [`Redundant`]: every datagram on every path.
 //! - [`CheapestFirst`]: the least cost, and the next when that path is full.
+//! - [`Coded`]: the least round-trip time, and another path for what repairs the data.
 //! - [`Handover`]: one path at a time, by priority (RFC 9897, Section 3.11.1).
 //!
 //! ```
@@ -32,6 +33,7 @@ use core::fmt;
 use whimbrel_units::{Duration, Instant};
 
 mod cheapest_first;
+mod coded;
 mod handover;
 mod lowest_rtt;
 mod redundant;
@@ -41,6 +43,7 @@ mod weighted;
 mod tests;
 
 pub use cheapest_first::CheapestFirst;
+pub use coded::Coded;
 pub use handover::Handover;
 pub use lowest_rtt::LowestRtt;
 pub use redundant::Redundant;
@@ -102,6 +105,18 @@ impl Selection {
     }
 }
 
+/// The purpose of a datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Purpose {
+    /// It is the application's.
+    #[default]
+    Data,
+    /// It repeats others, or restores them.
+    Repair,
+    /// It says what has arrived.
+    Feedback,
+}
+
 /// Chooses the paths of datagrams.
 pub trait Scheduler: fmt::Debug + Send {
     /// Chooses the paths of a datagram of `size` bytes, among those that may send it now. `None`: the datagram waits
@@ -109,6 +124,17 @@ pub trait Scheduler: fmt::Debug + Send {
     ///
     /// The caller sends the datagram on the chosen paths.
     fn select(&mut self, now: Instant, size: usize, paths: &[PathView]) -> Option<Selection>;
+    /// The same for a datagram of that purpose, which most schedulers do not distinguish.
+    fn select_for(
+        &mut self,
+        purpose: Purpose,
+        now: Instant,
+        size: usize,
+        paths: &[PathView],
+    ) -> Option<Selection> {
+        let _ = purpose;
+        self.select(now, size, paths)
+    }
 }
 
 /// The schedulers of this module.
@@ -124,14 +150,16 @@ pub enum SchedulerKind {
     Redundant,
     /// [`CheapestFirst`].
     CheapestFirst,
+    /// [`Coded`].
+    Coded,
     /// [`Handover`].
     Handover,
 }
 
 impl SchedulerKind {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::LowestRtt, Self::Weighted, Self::Redundant, Self::CheapestFirst, Self::Handover];
+    pub const ALL: [Self; 6] =
+        [Self::LowestRtt, Self::Weighted, Self::Redundant, Self::CheapestFirst, Self::Coded, Self::Handover];
 
     /// The name in configurations.
     pub const fn name(self) -> &'static str {
@@ -140,6 +168,7 @@ impl SchedulerKind {
             Self::Weighted => "weighted",
             Self::Redundant => "redundant",
             Self::CheapestFirst => "cheapest-first",
+            Self::Coded => "coded",
             Self::Handover => "handover",
         }
     }
@@ -154,6 +183,7 @@ impl SchedulerKind {
             Self::Weighted => Box::new(Weighted::new()),
             Self::Redundant => Box::new(Redundant),
             Self::CheapestFirst => Box::new(CheapestFirst),
+            Self::Coded => Box::new(Coded::new()),
             Self::Handover => Box::new(Handover::new()),
         }
     }

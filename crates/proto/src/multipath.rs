@@ -42,7 +42,7 @@ pub use config::{Dialect, MultipathConfig};
 pub use connection::{JoinError, MultipathConnection, MultipathSnapshot, MultipathStatistics};
 pub use event::MultipathEvent;
 pub use subflow::{SubflowId, SubflowSnapshot, SubflowStage};
-pub use whimbrel_control::multipath::SchedulerKind;
+pub use whimbrel_control::multipath::{Purpose, SchedulerKind};
 pub use whimbrel_wire::option::multipath::{KeyType, PathPriority};
 
 pub(crate) use connection::option_error;

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use whimbrel_control::loss_differentiation::LossClass;
+use whimbrel_control::multipath::Purpose;
 use whimbrel_repair::channel::Cause;
 use whimbrel_repair::receiver::{Receiver, ReceiverConfig};
 use whimbrel_repair::sender::{self, Sender, SenderConfig, SenderCounts, SenderEvent, Sent};
@@ -424,14 +425,18 @@ impl<E: Clone> Ends<E> {
                 self.receiver.set_round_trip(round_trip);
             }
             let sent = if is_report { None } else { self.sender.poll_transmit(now, &mut self.buffer) };
-            let is_source = matches!(sent, Some(Sent::Source(_)));
-            let id = self.waiting.settle(self.sender.queued(), is_source, |dropped| {
+            let purpose = match sent {
+                _ if is_report => Purpose::Feedback,
+                Some(Sent::Source(_)) => Purpose::Data,
+                _ => Purpose::Repair,
+            };
+            let id = self.waiting.settle(self.sender.queued(), purpose == Purpose::Data, |dropped| {
                 events.push_back(C::dropped(dropped, DropReason::Expired));
             });
             if !is_report && sent.is_none() {
                 break;
             }
-            let datagram = Datagram::new(Bytes::copy_from_slice(&self.buffer));
+            let datagram = Datagram::new(Bytes::copy_from_slice(&self.buffer)).with_purpose(purpose);
             match below.send(now, datagram) {
                 Ok(below) => self.in_flight.push(below, id),
                 // It is lost, as on the path.

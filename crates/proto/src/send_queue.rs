@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use whimbrel_control::multipath::Purpose;
 use whimbrel_units::Instant;
 use whimbrel_wire::Payload;
 
@@ -24,12 +25,14 @@ pub struct Datagram {
     pub deadline: Option<Instant>,
     /// Its place in a frame, for [repair](crate::repair); without repair it has no effect.
     pub mark: Mark,
+    /// What it is for: over several paths, the [scheduler](crate::multipath::SchedulerKind) may choose its path by it.
+    pub purpose: Purpose,
 }
 
 impl Datagram {
     /// A datagram without a deadline.
     pub fn new(payload: impl Into<Payload>) -> Self {
-        Self { payload: payload.into(), deadline: None, mark: Mark::SINGLE }
+        Self { payload: payload.into(), deadline: None, mark: Mark::SINGLE, purpose: Purpose::Data }
     }
     /// Sets the deadline.
     pub fn with_deadline(self, deadline: Instant) -> Self {
@@ -38,6 +41,10 @@ impl Datagram {
     /// Sets the place in a frame.
     pub fn with_mark(self, mark: Mark) -> Self {
         Self { mark, ..self }
+    }
+    /// Sets the purpose.
+    pub(crate) fn with_purpose(self, purpose: Purpose) -> Self {
+        Self { purpose, ..self }
     }
 }
 
@@ -78,6 +85,7 @@ pub(crate) struct Queued {
     pub(crate) payload: Payload,
     /// [`Instant::FAR_FUTURE`] if there is none.
     pub(crate) deadline: Instant,
+    pub(crate) purpose: Purpose,
 }
 
 /// The send queue. The outcome of each datagram is reported to `events`.
@@ -130,7 +138,8 @@ impl SendQueue {
             None => true,
         };
         self.bytes += size;
-        self.queue.push_back(Queued { id, payload: datagram.payload, deadline });
+        let Datagram { payload, purpose, .. } = datagram;
+        self.queue.push_back(Queued { id, payload, deadline, purpose });
         Ok(id)
     }
     /// Makes room for a datagram of that size, or returns the reason for refusing it.
@@ -216,6 +225,10 @@ impl SendQueue {
             self.queue.iter().map(|queued| queued.deadline).min()
         };
         earliest.unwrap_or(Instant::FAR_FUTURE)
+    }
+    /// The purpose of the next datagram.
+    pub(crate) fn front_purpose(&self) -> Purpose {
+        self.queue.front().map_or(Purpose::Data, |front| front.purpose)
     }
     /// Size of the next datagram, expired or not.
     pub(crate) fn front_len(&self) -> Option<usize> {

@@ -52,6 +52,44 @@ fn no_scheduler_uses_a_path_that_must_not_be_used_or_may_not_send() {
 }
 
 #[test]
+fn coded_data_take_the_fastest_path_and_repairs_another() {
+    let paths = [with_rtt(1, 70), with_rtt(2, 20), with_rtt(3, 50)];
+    let mut scheduler = SchedulerKind::Coded.build();
+    // The first datagram measures all.
+    assert_eq!(scheduler.select(at(0), SIZE, &paths), Some(Selection { path: 1, copies: 0b101 }));
+    // Then one in ten is copied, and one in 100 ms.
+    let copied = |scheduler: &mut Box<dyn Scheduler>, from: u64, step: u64| {
+        let mut copied = Vec::new();
+        for n in 1..=40 {
+            let chosen = scheduler.select(at(from + n * step), SIZE, &paths).expect("a path");
+            assert_eq!(chosen.path, 1);
+            if chosen.copies != 0 {
+                assert_eq!(chosen.copies, 0b101);
+                copied.push(n);
+            }
+        }
+        copied
+    };
+    assert_eq!(copied(&mut scheduler, 0, 5), [20, 40]);
+    assert_eq!(copied(&mut scheduler, 200, 50), [11, 22, 33]);
+    // A repeat takes the fastest of the others, and the data's own path if no other may send.
+    let now = at(10_000);
+    assert_eq!(scheduler.select_for(Purpose::Repair, now, SIZE, &paths), Some(Selection::one(2)));
+    let held = paths.map(|path| PathView { may_send: path.id == 2, ..path });
+    assert_eq!(scheduler.select_for(Purpose::Repair, now, SIZE, &held), Some(Selection::one(1)));
+    // After a failure the data have moved, and repairs are those of the other path.
+    let failed = paths.map(|path| PathView { is_alive: path.id != 2, ..path });
+    assert_eq!(scheduler.select(now, SIZE, &failed).map(|chosen| chosen.path), Some(2));
+    assert_eq!(scheduler.select_for(Purpose::Repair, now, SIZE, &failed), Some(Selection::one(0)));
+    // What says what has arrived takes all.
+    let all = Selection { path: 1, copies: 0b101 };
+    assert_eq!(scheduler.select_for(Purpose::Feedback, now, SIZE, &paths), Some(all));
+    // Other schedulers make no difference.
+    let mut other = settled(SchedulerKind::LowestRtt, now, &paths);
+    assert_eq!(other.select_for(Purpose::Repair, now, SIZE, &paths), Some(Selection::one(1)));
+}
+
+#[test]
 fn standby_and_secondary_paths_wait_for_their_turn() {
     for kind in [
         SchedulerKind::LowestRtt,

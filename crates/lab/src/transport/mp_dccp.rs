@@ -100,6 +100,8 @@ pub enum Scheduler {
     Redundant,
     /// The least of `costs` that has room.
     CheapestFirst,
+    /// The least round-trip time, and regular copies on the others.
+    Coded,
     /// One path at a time, by `priorities`.
     Handover,
 }
@@ -111,6 +113,7 @@ impl From<Scheduler> for SchedulerKind {
             Scheduler::Weighted => Self::Weighted,
             Scheduler::Redundant => Self::Redundant,
             Scheduler::CheapestFirst => Self::CheapestFirst,
+            Scheduler::Coded => Self::Coded,
             Scheduler::Handover => Self::Handover,
         }
     }

@@ -85,7 +85,7 @@ impl Socket {
         deadline: Option<Instant>,
         mark: Mark,
     ) -> Result<DatagramId, NetError> {
-        let mut datagram = Some(Datagram { payload: payload.into(), deadline, mark });
+        let mut datagram = Some(Datagram { deadline, mark, ..Datagram::new(payload) });
         let queued = self.queue(|| datagram.take());
         match queued.refused {
             None => Ok(queued.last.expect("one datagram was queued")),

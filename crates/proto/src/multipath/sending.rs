@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
+use whimbrel_control::multipath::Purpose;
 use whimbrel_units::Instant;
 use whimbrel_wire::{Payload, SeqNo};
 
 use super::{MultipathEvent, SubflowId};
-use crate::send_queue::{SendQueue, SendQueueConfig};
+use crate::send_queue::{Queued, SendQueue, SendQueueConfig};
 use crate::{Datagram, DatagramId, DropReason, Event, SendError};
 
 /// A datagram that was given to a subflow, and has not left yet.
@@ -20,6 +21,7 @@ pub(super) struct Staged {
     pub(super) sequence: Option<SeqNo>,
     /// `true` if another subflow has the same datagram.
     pub(super) is_copy: bool,
+    pub(super) purpose: Purpose,
 }
 
 /// Until the peer has received a datagram, it does not know the first number: datagrams that arrive on a faster path
@@ -94,6 +96,10 @@ impl Sending {
             None => self.queue.front_size(now, &mut self.reports),
         }
     }
+    /// The purpose of the next datagram.
+    pub(super) fn front_purpose(&self) -> Purpose {
+        self.returned.front().map_or_else(|| self.queue.front_purpose(), |staged| staged.purpose)
+    }
     /// Drops returned datagrams that have become too old.
     fn expire_returned(&mut self, now: Instant) {
         let reports = &mut self.reports;
@@ -113,8 +119,8 @@ impl Sending {
     pub(super) fn pop(&mut self) -> Option<Staged> {
         self.returned.pop_front().or_else(|| {
             let queued = self.queue.pop(&mut self.reports)?;
-            let deadline = queued.deadline;
-            Some(Staged { id: queued.id, payload: queued.payload, deadline, sequence: None, is_copy: false })
+            let Queued { id, payload, deadline, purpose } = queued;
+            Some(Staged { id, payload, deadline, sequence: None, is_copy: false, purpose })
         })
     }
     /// The subflow that carries the first datagrams, until one is acknowledged.

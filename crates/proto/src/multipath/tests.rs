@@ -10,6 +10,7 @@ mod joins;
 mod laws;
 mod limits;
 mod listening;
+mod repaired;
 mod schedulers;
 mod signals;
 mod vectors;

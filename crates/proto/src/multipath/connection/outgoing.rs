@@ -94,7 +94,8 @@ impl MultipathConnection {
         }
         let Some(size) = self.fx.sending.front_size(now) else { return false };
         let (views, places) = self.views(now, size);
-        let Some(selection) = self.scheduler.select(now, size, &views) else { return false };
+        let purpose = self.fx.sending.front_purpose();
+        let Some(selection) = self.scheduler.select_for(purpose, now, size, &views) else { return false };
         let Some(mut staged) = self.fx.sending.pop() else { return false };
         if self.cx.is_multipath() && staged.sequence.is_none() {
             staged.sequence = Some(self.fx.sending.number());
