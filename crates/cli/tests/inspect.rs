@@ -91,6 +91,37 @@ fn json_has_the_documented_shape() {
     assert!(are_documented(&report) > 60);
 }
 
+#[test]
+fn repair_is_explained() {
+    let directory = TempDir::new().expect("a place for files");
+    let file = directory.path().join("repaired.pcapng");
+    let file = file.to_str().expect("a plain path");
+    let scenario = root().join("examples/scenarios/repaired.toml");
+    let scenario = scenario.to_str().expect("a plain path");
+    let short = ["--set", "simulation.duration=8 s"];
+    let run = whimbrel(&[&["run", "--quiet", scenario, "--pcap", file][..], &short].concat());
+    let run = finish({ run }.spawn().expect("it starts"));
+    assert!(run.status.success(), "{run:?}");
+    let report = json(&[file]);
+    let connections = report["connections"].as_array().expect("two flows").iter();
+    let repaired: Vec<&Value> =
+        connections.map(|each| &each["halves"][0]["repair"]).filter(|repair| !repair.is_null()).collect();
+    let [repair] = repaired[..] else { panic!("one flow is repaired: {repaired:?}") };
+    let count = |name: &str| repair[name].as_u64().expect("a number");
+    // 3 % of the packets are lost on the link, and almost all are repaired.
+    assert!(count("lost") * 50 > count("sources") && count("lost") < count("sources"), "{repair}");
+    let found = count("by_repeats") + count("by_code") + count("given_up") + count("pending");
+    assert_eq!((found, count("unread")), (count("lost"), 0), "{repair}");
+    assert!(count("by_repeats") > count("lost") / 2 && count("repeats") >= count("by_repeats"), "{repair}");
+    assert!(are_documented(&report) > 60);
+    let text = succeed(&[file]);
+    assert!(text.contains(&format!(
+        "    repair    of {} datagrams: {} lost,",
+        count("sources"),
+        count("lost")
+    )));
+}
+
 /// Checks that every field is in the document, as a whole word in code; returns their number.
 #[track_caller]
 fn are_documented(value: &Value) -> usize {

@@ -129,20 +129,39 @@ impl Repair {
             self.lost = Some(frame);
             self.totals.frames_given_up += 1;
         }
+        // Before the report takes the requests back.
+        lost.into_iter().for_each(|frame| self.give_up(frame));
         let Some(first) = self.first else { return };
         for (esi, symbol) in (0..).map(|at| first.plus(at)).zip(&mut self.symbols) {
             if esi.since(report.next) >= 0 {
                 break;
-            }
-            // Before the report takes the request back.
-            if symbol.is_wanted && symbol.frame.is_some() && symbol.frame == lost {
-                symbol.is_given_up = true;
             }
             // An older report may come later: what has arrived stays so.
             if let Some(arrived) = report.arrived(esi).filter(|_| symbol.arrived != Some(true)) {
                 symbol.arrived = Some(arrived);
             }
             symbol.is_wanted = report.wants(esi);
+        }
+    }
+
+    /// Notes that a frame was given up, with the symbols of it that are wanted. A symbol of which no packet was captured belongs to it if
+    /// those around it do, or are of frames before and after it.
+    fn give_up(&mut self, lost: u16) {
+        let is_before = |frame: u16| lost.wrapping_sub(frame).cast_signed() >= 0;
+        let is_after = |frame: u16| frame.wrapping_sub(lost).cast_signed() >= 0;
+        let mut before = None;
+        for at in 0..self.symbols.len() {
+            let symbol = self.symbols[at];
+            before = symbol.frame.or(before);
+            if !symbol.is_wanted || symbol.is_given_up {
+                continue;
+            }
+            let after = || self.symbols.range(at..).find_map(|later| later.frame);
+            let belongs = match symbol.frame {
+                Some(frame) => frame == lost,
+                None => before.is_none_or(is_before) && after().is_none_or(is_after),
+            };
+            self.symbols[at].is_given_up = belongs;
         }
     }
 

@@ -16,6 +16,8 @@ struct Path {
     receiver: Receiver,
     flying: Vec<(Instant, bool, Vec<u8>)>,
     seen: Repair,
+    /// The capture is at the receiver: what is lost is not in it.
+    is_at_receiver: bool,
 }
 
 impl Path {
@@ -23,7 +25,7 @@ impl Path {
         let sender = SenderConfig { round_trip: DELAY * 2, ..SenderConfig::new(1200, LATENCY) };
         let receiver = ReceiverConfig { round_trip: DELAY * 2, ..ReceiverConfig::new(1200, LATENCY) };
         let (sender, receiver) = (Sender::new(sender), Receiver::new(receiver));
-        Self { sender, receiver, flying: Vec::new(), seen: Repair::default() }
+        Self { sender, receiver, flying: Vec::new(), seen: Repair::default(), is_at_receiver: false }
     }
     /// Sends frames of four packets for that time. `loses`: packets that are lost on the path.
     fn run(&mut self, from: u64, frames: u64, mut loses: impl FnMut(&Sent) -> bool) {
@@ -53,8 +55,11 @@ impl Path {
             self.receiver.handle_timeout(now);
             while self.receiver.poll_delivery(now, &mut bytes).is_some() {}
             while let Some(sent) = self.sender.poll_transmit(now, &mut bytes) {
-                self.seen.on_data(&Datagram::decode(&bytes).expect("a datagram"), bytes.len());
-                if !loses(&sent) {
+                let is_lost = loses(&sent);
+                if !is_lost || !self.is_at_receiver {
+                    self.seen.on_data(&Datagram::decode(&bytes).expect("a datagram"), bytes.len());
+                }
+                if !is_lost {
                     self.flying.push((now + DELAY, true, bytes.clone()));
                 }
             }
@@ -86,20 +91,26 @@ fn what_is_lost_is_told_by_what_repaired_it_as_the_ends_count_it() {
 
 #[test]
 fn what_comes_too_late_is_given_up_with_its_frame() {
-    let mut path = Path::new();
-    path.run(1_000, 30, |_| false);
-    // A packet whose repeats are lost as well, and so are the coded packets.
-    path.run(3_000, 30, |sent| {
-        let esi = match sent {
-            Sent::Source(esi) | Sent::Repeat(esi) => *esi,
-            _ => return true,
-        };
-        (160..162).contains(&esi.0)
-    });
-    let (report, received) = (path.report(), path.receiver.counts());
-    assert_eq!((report.lost, report.given_up, report.frames_given_up), (2, 2, 1), "{report:?} {received:?}");
-    assert_eq!((report.by_repeats, report.by_code, received.lost), (0, 0, 2));
-    assert!(report.repeats >= 2, "{report:?}");
+    for is_at_receiver in [false, true] {
+        let mut path = Path { is_at_receiver, ..Path::new() };
+        path.run(1_000, 30, |_| false);
+        // A packet whose repeats are lost as well, and so are the coded packets.
+        path.run(3_000, 30, |sent| {
+            let esi = match sent {
+                Sent::Source(esi) | Sent::Repeat(esi) => *esi,
+                _ => return true,
+            };
+            (160..162).contains(&esi.0)
+        });
+        let (report, received) = (path.report(), path.receiver.counts());
+        assert_eq!(
+            (report.lost, report.given_up, report.frames_given_up),
+            (2, 2, 1),
+            "{report:?} {received:?}"
+        );
+        assert_eq!((report.by_repeats, report.by_code, received.lost), (0, 0, 2));
+        assert_eq!(report.repeats >= 2, !is_at_receiver, "{report:?}");
+    }
 }
 
 #[test]
