@@ -68,6 +68,11 @@ const EXTENDED_ONCE_BROKEN: &[(u64, &str)] = &[
         "a client came back to where an old Request had made another connection: its data counted as sent on that",
     ),
     (880_001_416, "the return of the window after a needless reduction counted as growth"),
+    (
+        144_187,
+        "an Ack Vector that was tampered with reported all packets at once, and the room for them was kept",
+    ),
+    (294_409, "a size that was confirmed less than four round-trip times ago was expected to be probed"),
 ];
 
 /// Of multipath connections.

@@ -32,6 +32,11 @@ const WAITING: usize = size_of::<Packet>() + size_of::<Event>() + 128;
 const LATE_TIMES: usize = 1_024;
 const HOLE: usize = 16;
 const HOLES: usize = 256;
+/// Bytes of the gaps whose class waits for the decision on their packets, which are limited in number.
+const GAPS: usize = 64 * 96;
+/// Bytes for the outcomes that one packet reports for the first time, of Ack Vectors and of Data Dropped. One packet may
+/// report all those sent before, but the room for more is not kept.
+const NEWS: usize = 2 * 256 * 16;
 /// Bytes of both ends of the congestion control, and of all other parts of fixed size.
 const FIXED: usize = 4_096;
 /// Bytes of the mobility state: the key, the candidate and the state of four paths.
@@ -122,6 +127,8 @@ impl ConnectionMemory {
             + grown(self.dropped, DROPPED)
             + grown(self.waiting, WAITING)
             + LATE_TIMES
+            + GAPS
+            + NEWS
             + grown(self.holes, HOLE)
             + grown(self.features, FEATURE)
     }

@@ -15,8 +15,10 @@ const BASE: usize = 1_200;
 const MIN: usize = 548;
 /// Searches end where less could be gained.
 const RESOLUTION: usize = 16;
-/// Time for which a confirmed size is trusted.
+/// Time for which a confirmed size is trusted, and round-trip times for which it is at least: those in which the answer to
+/// its probe counts as under way.
 const TRUST: Duration = Duration::from_secs(5);
+const TRUST_IN_RTT: u64 = 4;
 /// Probes without an answer until a size counts as too large (RFC 8899, Section 5.1.2), of the size in use and of
 /// the base size, one of the least, and what a timer may have left of one before.
 const PROBES: u64 = 3 + 3 + 1 + 1;
@@ -49,7 +51,8 @@ impl Sizes {
     /// A data packet was too large. `rtt` is the time of an answer.
     pub(crate) fn on_vanished(&mut self, now: Instant, rtt: Duration) {
         let since = *self.vanishing_since.get_or_insert(now);
-        if now - since < TRUST {
+        // Until a round-trip time after the change of the path, a probe from before it may be confirmed.
+        if now - since < TRUST.max(rtt * TRUST_IN_RTT) + rtt {
             return;
         }
         let since = *self.doubtful_since.get_or_insert(now);

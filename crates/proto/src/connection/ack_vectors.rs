@@ -4,8 +4,14 @@ use whimbrel_wire::{Ecn, Options, Packet, SeqNo};
 
 use crate::ack_vector::{AckedPacket, BeforeStart, Reader, Recorder};
 
+#[cfg(test)]
+mod tests;
+
 /// The most bytes that Ack Vectors take in one packet: two full options.
 const ROOM: usize = 2 * 255;
+/// Outcomes for which room is kept between packets: more than an acknowledgement usually reports. One packet may report
+/// all packets sent so far.
+const KEPT_NEWS: usize = 256;
 
 /// The Ack Vectors that this end sends, and those that it has received.
 #[derive(Clone, Debug)]
@@ -14,7 +20,7 @@ pub(super) struct AckVectors {
     reader: Reader,
     /// `true` if this end sends Ack Vectors.
     sends: bool,
-    /// Outcomes reported by the last packet for the first time.
+    /// Outcomes reported for the first time by the packet that is being processed.
     news: Vec<AckedPacket>,
 }
 
@@ -75,8 +81,18 @@ impl AckVectors {
         }
         result
     }
-    /// Outcomes reported by the last packet for the first time, oldest first.
+    /// Outcomes reported for the first time by the packet that is being processed, oldest first.
     pub(super) fn news(&self) -> &[AckedPacket] {
         &self.news
     }
+    /// The packet is processed.
+    pub(super) fn forget_news(&mut self) {
+        forget(&mut self.news);
+    }
+}
+
+/// Empties a list of what one packet reported, and keeps room for an ordinary packet's reports only.
+pub(super) fn forget<T>(news: &mut Vec<T>) {
+    news.clear();
+    news.shrink_to(KEPT_NEWS);
 }

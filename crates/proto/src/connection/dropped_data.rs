@@ -5,6 +5,7 @@ use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{DccpOption, Options, Packet, SeqNo};
 
+use super::ack_vectors;
 use super::context::{Context, Effects};
 use super::timer::Timer;
 use crate::Event;
@@ -26,7 +27,7 @@ pub(super) struct DroppedData {
     reader: Option<Box<Reader>>,
     /// The first packet of this end.
     iss: SeqNo,
-    /// Packets reported by the last packet for the first time.
+    /// Packets reported for the first time by the packet that is being processed.
     news: Vec<DroppedPacket>,
     /// An acknowledgement is owed: the peer repeats its reports until it learns that one has arrived.
     owes_ack: bool,
@@ -110,6 +111,10 @@ impl DroppedData {
     /// Packets reported by the last packet for the first time, oldest first.
     pub(super) fn news(&self) -> &[DroppedPacket] {
         &self.news
+    }
+    /// The packet is processed.
+    pub(super) fn forget_news(&mut self) {
+        ack_vectors::forget(&mut self.news);
     }
     /// `true` if the next data packet should carry an acknowledgement, so that the peer can stop repeating its reports
     /// (RFC 4340, Section 11.1).

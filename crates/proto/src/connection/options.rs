@@ -148,6 +148,8 @@ impl Connection {
             // A coverage that the peer refuses is not used again.
             self.cx.features.refuse_partial_coverage();
         }
+        self.ack_vectors.forget_news();
+        self.dropped.forget_news();
         if self.cx.sequence.take_data_acked() {
             self.cx.rtt.on_sender_estimate(now, self.congestion.sender_rtt());
         }

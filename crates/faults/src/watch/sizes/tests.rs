@@ -15,6 +15,16 @@ fn data_may_not_vanish_for_longer_than_probes_take() {
     }
 }
 
+/// While answers to the last probe count as under way, on a slow path too, nothing is probed.
+#[test]
+fn a_size_is_trusted_for_round_trip_times() {
+    let rtt = Duration::from_secs(2);
+    let mut sizes = Sizes::default();
+    for second in [0, 6, 11, 11 + 8 * 8] {
+        sizes.on_vanished(at(second), rtt);
+    }
+}
+
 /// A frozen sender does not probe.
 #[test]
 fn the_time_of_a_freeze_does_not_count() {
