@@ -38,6 +38,7 @@ pub mod emulation;
 pub mod metrics;
 pub mod payload;
 pub mod record;
+pub mod repair_models;
 mod replay;
 pub mod routing;
 pub mod runner;

@@ -14,6 +14,7 @@ pub mod udp;
 mod content;
 mod end;
 mod flow;
+pub mod repair;
 mod secured;
 
 use std::any::Any;
@@ -34,7 +35,8 @@ use whimbrel_units::Instant;
 
 pub use content::{Content, IpHeaders};
 pub use end::{FlowEnd, SenderEstimate};
-pub use flow::FlowSetup;
+pub use flow::{FlowSetup, FrameParts};
+pub use repair::{Repair, RepairKind};
 pub use secured::Encryption;
 
 use crate::payload::Envelope;

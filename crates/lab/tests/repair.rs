@@ -45,6 +45,14 @@ fn record(text: &str) -> Record {
     let document = Document::from_toml(text).expect("a scenario");
     run(&document.plan().unwrap_or_else(|error| panic!("{error}\n{text}")), 1)
 }
+/// The same flow over UDP with a model.
+fn udp(loss: &str, kind: &str, latency: &str) -> String {
+    let repair = format!("repair = {{ latency = \"{latency}\", kind = \"{kind}\" }}");
+    text(loss, &repair)
+        .replace("transport = \"dccp\"", "transport = \"udp\"")
+        .replace("ccid = 3\n", "")
+        .replace("classifier = \"spike\"\n", "")
+}
 fn number(flows: &Table, name: &str) -> f64 {
     flows.number(name, 0).unwrap_or_else(|| panic!("no {name}"))
 }
@@ -104,4 +112,70 @@ fn what_repair_does_not_do_is_refused() {
     let bulk = format!("{}traffic = \"bulk\"{}", &bulk[..start], &bulk[end..]);
     let error = Document::from_toml(&bulk).and_then(|document| document.plan().map(drop)).expect_err("bulk");
     assert!(error.to_string().contains("repair"), "{error}");
+}
+
+#[test]
+fn each_model_saves_frames_at_its_cost() {
+    // The share of frames in time, and the overhead with headers, at least and at most; of 3 % lost.
+    for (kind, in_time, overhead) in [
+        ("none", (0.82, 0.93), (0.0, 0.0)),
+        ("srt", (0.99, 1.0), (0.04, 0.08)),
+        ("rist", (0.99, 1.0), (0.04, 0.08)),
+        ("nack", (0.99, 1.0), (0.04, 0.08)),
+        ("hairpin", (0.99, 1.0), (0.04, 0.15)),
+        ("tambur", (0.99, 1.0), (0.45, 0.56)),
+        ("wfb-ng", (0.99, 1.0), (0.53, 0.56)),
+        ("nack-fec", (0.99, 1.0), (0.26, 0.55)),
+    ] {
+        let record = record(&udp(LOSS, kind, "200 ms"));
+        let flows = record.table("flows").expect("flows");
+        let share = number(flows, "frames_in_time") / number(flows, "frames");
+        assert!((in_time.0..=in_time.1).contains(&share), "{kind}: {share}");
+        let found = number(flows, "repair_overhead");
+        assert!((overhead.0..=overhead.1).contains(&found), "{kind}: {found}");
+        assert_eq!(flows.text("scheme", 0), Some(if kind == "none" { "udp" } else { kind }));
+        // Each datagram is delivered once at most.
+        let (sent, received) = (number(flows, "sent_packets"), number(flows, "received_packets"));
+        assert!(received + number(flows, "repaired_datagrams") <= sent, "{kind}");
+    }
+}
+
+#[test]
+fn models_are_repeatable_and_a_short_latency_leaves_them_no_round() {
+    for kind in ["srt", "hairpin", "nack-fec"] {
+        let tables = || csv(record(&udp(LOSS, kind, "100 ms")).table("flows").expect("flows"));
+        assert_eq!(tables(), tables());
+    }
+    // With 40 ms of round-trip time, repeats come 40 ms after the gap is seen.
+    let record = record(&udp(LOSS, "srt", "30 ms"));
+    let flows = record.table("flows").expect("flows");
+    assert!(number(flows, "frames_in_time") / number(flows, "frames") < 0.93);
+}
+
+#[test]
+fn keys_of_other_transports_and_kinds_are_refused() {
+    for (text, expected) in [
+        (udp("", "whimbrel", "150 ms"), ["flow[0].repair.kind", "\"srt\""]),
+        (
+            text("", "repair = { latency = \"150 ms\", kind = \"rist\" }"),
+            ["flow[0].repair.kind", "\"whimbrel\", \"none\""],
+        ),
+        (
+            udp("", "rist", "150 ms").replace("\"rist\"", "\"rist\", overhead = 0.25"),
+            ["flow[0].repair.overhead", "srt"],
+        ),
+        (
+            udp("", "srt", "150 ms").replace("\"srt\"", "\"srt\", overhead = 2.5"),
+            ["flow[0].repair.overhead", "0.05 to 1"],
+        ),
+        (
+            udp("", "rist", "150 ms").replace("\"rist\"", "\"rist\", early = true"),
+            ["flow[0].repair.early", "whimbrel"],
+        ),
+        (udp("", "rist", "150 ms").replace("\"udp\"", "\"tcp\""), ["flow[0].repair", "\"dccp\" or \"udp\""]),
+    ] {
+        let document = Document::from_toml(&text);
+        let error = document.and_then(|document| document.plan().map(drop)).expect_err(&text).to_string();
+        assert!(expected.iter().all(|part| error.contains(part)), "{error}");
+    }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::decode::decode;
 use super::error::ScenarioError;
-use super::transport::{self, Transports};
+use super::transport::{self, TransportKind, Transports};
 use super::{Plan, Scenario, idle, sweep, text};
 
 /// A scenario as tables of values, before decoding.
@@ -113,9 +113,10 @@ impl<T: Transports> Document<T> {
             && let Some(flow) = place.strip_suffix(".transport").filter(|place| place.starts_with("flow."))
         {
             let kinds = self.transports.kinds();
-            let others = kinds.iter().filter(|kind| value.as_str() != Some(kind.name()));
-            let foreign: Vec<String> =
-                others.flat_map(|kind| kind.keys()).map(|&key| key.to_owned()).collect();
+            let is_chosen = |kind: &&&dyn TransportKind<_>| value.as_str() == Some(kind.name());
+            let own = kinds.iter().find(is_chosen).map_or(&[][..], |kind| kind.keys());
+            let others = kinds.iter().flat_map(|kind| kind.keys()).filter(|key| !own.contains(key));
+            let foreign: Vec<String> = others.map(|&key| key.to_owned()).collect();
             *slot = value;
             self.forget(flow, &foreign);
         } else {

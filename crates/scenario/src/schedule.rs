@@ -16,6 +16,8 @@ pub struct Entry {
     pub size: u32,
     /// The number of the video frame that it belongs to, from 0; 0 in a schedule without frames.
     pub frame: u32,
+    /// `true` if the frame refers to no other: its type is `I`, or the schedule has no types.
+    pub is_key: bool,
 }
 
 /// Reason for refusing a text as a schedule.
@@ -105,7 +107,8 @@ impl Schedule {
                     return Err(wrong("a frame number not below the previous line's", fields[2]));
                 }
             }
-            entries.push(Entry { offset, size, frame });
+            let is_key = fields.get(3).is_none_or(|kind| *kind == "I");
+            entries.push(Entry { offset, size, frame, is_key });
         }
         let Some(last) = entries.last() else { return Err(ScheduleError::Empty) };
         // The last frame lasts as long as the average one, so that a repeated video keeps its rate.

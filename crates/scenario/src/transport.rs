@@ -145,7 +145,12 @@ pub(crate) fn split(transports: &impl Transports, root: &mut Value) -> Vec<Setti
 pub(crate) fn explain(transports: &impl Transports, mut error: ScenarioError) -> ScenarioError {
     let of_a_flow = error.key.strip_prefix("flow[").is_some_and(|rest| rest.matches('.').count() == 1);
     if let (true, crate::Problem::UnknownKey { expected }) = (of_a_flow, &mut error.problem) {
-        expected.extend(transports.kinds().iter().flat_map(|kind| kind.keys()).map(|&key| key.to_owned()));
+        for key in transports.kinds().iter().flat_map(|kind| kind.keys()) {
+            // A key that several transports have is named once.
+            if !expected.iter().any(|named| named == key) {
+                expected.push((*key).to_owned());
+            }
+        }
     }
     error
 }
@@ -177,13 +182,15 @@ pub(crate) fn plan<T: Transports>(
     name: &str,
     settings: &Settings,
 ) -> Result<T::Plan, ScenarioError> {
-    for kind in transports.kinds() {
-        if kind.name() != name
-            && let Some(foreign) = kind.keys().iter().find(|key| settings.contains_key(**key))
-        {
-            let expected = format!("nothing: only flows with transport = \"{}\" have it", kind.name());
-            return Err(ScenarioError::invalid(format!("{key}.{foreign}"), "...", expected));
-        }
+    let kinds = transports.kinds();
+    let own = transports.find(name).map_or(&[][..], |kind| kind.keys());
+    let foreign = kinds.iter().flat_map(|kind| kind.keys());
+    if let Some(foreign) = foreign.into_iter().find(|key| settings.contains_key(**key) && !own.contains(key))
+    {
+        let have = kinds.iter().filter(|kind| kind.keys().contains(foreign));
+        let have: Vec<String> = have.map(|kind| format!("\"{}\"", kind.name())).collect();
+        let expected = format!("nothing: only flows with transport = {} have it", have.join(" or "));
+        return Err(ScenarioError::invalid(format!("{key}.{foreign}"), "...", expected));
     }
     match transports.find(name) {
         Some(kind) => kind.plan(key, settings),

@@ -13,6 +13,8 @@ pub struct FramePart {
     pub index: u32,
     /// Datagrams of the frame.
     pub count: u32,
+    /// `true` if the frame refers to no other.
+    pub is_key: bool,
 }
 
 /// Outcomes of the frames of a flow.
@@ -22,6 +24,8 @@ pub struct FrameSummary {
     pub sent: u64,
     /// Frames that arrived whole and in time.
     pub in_time: u64,
+    /// Frames of these of which all are there that they refer to: those back to the last key frame.
+    pub decodable: u64,
     /// Times for which the picture stood still, in ascending order.
     pub freezes: Vec<Duration>,
     /// Datagrams that repair brought.
@@ -59,6 +63,9 @@ pub struct FrameMeter {
     /// The newest frame that was in time, and when its successor would have been shown.
     newest: Option<(u64, Instant)>,
     in_time: u64,
+    /// The newest frame that can be decoded.
+    newest_decodable: Option<u64>,
+    decodable: u64,
     freezes: Vec<Duration>,
 }
 
@@ -78,6 +85,8 @@ impl FrameMeter {
             parts: BTreeMap::new(),
             newest: None,
             in_time: 0,
+            newest_decodable: None,
+            decodable: 0,
             freezes: Vec::new(),
         }
     }
@@ -89,6 +98,10 @@ impl FrameMeter {
     pub fn on_arrival(&mut self, now: Instant, captured: Instant) {
         let taken = now - captured;
         self.fastest = Some(self.fastest.map_or(taken, |fastest| fastest.min(taken)));
+    }
+    /// The time at which a datagram is due at a constant latency, by the fastest so far.
+    pub fn due(&self, captured: Instant) -> Instant {
+        captured + self.fastest.unwrap_or(Duration::ZERO) + self.latency
     }
     /// The application received a datagram.
     pub fn on_delivery(&mut self, now: Instant, captured: Instant, part: FramePart) {
@@ -102,11 +115,20 @@ impl FrameMeter {
             return;
         }
         self.parts.remove(&part.frame);
-        let limit = captured + self.fastest.unwrap_or(Duration::ZERO) + self.latency + TOLERANCE;
-        if now > limit || !self.counts(captured) {
+        let limit = self.due(captured) + TOLERANCE;
+        if now > limit {
+            return;
+        }
+        let refers_to = part.frame.checked_sub(1);
+        let is_decodable = part.is_key || (refers_to.is_some() && self.newest_decodable == refers_to);
+        if is_decodable {
+            self.newest_decodable = Some(part.frame);
+        }
+        if !self.counts(captured) {
             return;
         }
         self.in_time += 1;
+        self.decodable += u64::from(is_decodable);
         if let Some((newest, at)) = self.newest {
             let steps = part.frame.saturating_sub(newest);
             if steps == 0 {
@@ -124,7 +146,7 @@ impl FrameMeter {
     pub fn summary(&self) -> FrameSummary {
         let mut freezes = self.freezes.clone();
         freezes.sort_unstable();
-        FrameSummary { in_time: self.in_time, freezes, ..FrameSummary::default() }
+        FrameSummary { in_time: self.in_time, decodable: self.decodable, freezes, ..FrameSummary::default() }
     }
 }
 

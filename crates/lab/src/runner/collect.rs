@@ -230,6 +230,7 @@ fn frames(run: &Run<'_>, table: &mut Table) {
     };
     floats("frames", &|it| it.sent as f64);
     floats("frames_in_time", &|it| it.in_time as f64);
+    floats("frames_decodable", &|it| it.decodable as f64);
     floats("freezes", &|it| it.freezes.len() as f64);
     floats("frozen_s", &|it| seconds(it.frozen()));
     floats("freeze_p50_s", &|it| seconds(it.freeze(0.5)));

@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 use whimbrel_netsim::Shim;
 
 use crate::emulation::EmulatedPacket;
+use crate::repair_models::Message as RepairMessage;
 use crate::routing::Message;
 
 /// The content of a packet of a transport.
@@ -26,6 +27,11 @@ pub trait Content: CloneContent + fmt::Debug + Send {
 
     /// The DCCP packet inside, of a content that is none itself.
     fn dccp_packet(&mut self) -> Option<&mut whimbrel_wire::Packet> {
+        None
+    }
+
+    /// The message of a model of repair that this is, if it is one.
+    fn repair_message(&mut self) -> Option<&mut RepairMessage> {
         None
     }
 

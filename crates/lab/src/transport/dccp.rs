@@ -25,8 +25,8 @@ use whimbrel_scenario::{Note, ScenarioError, idle};
 pub use agent::{Attachment, DccpAgent};
 pub use classifier::Classifier;
 pub use details::Details;
-pub use repaired::{Repair, RepairKind};
 
+use super::repair::{Repair, RepairKind};
 use super::{Encryption, FlowAgent, FlowSetup, FlowTransport, Transport};
 use agent::GREEDY_QUEUE;
 use ccid::CcidKey;
@@ -52,7 +52,7 @@ pub struct Keys {
     /// DCCP only: details.
     #[serde(default)]
     dccp: Option<Details>,
-    /// DCCP only: repair of lost datagrams within a latency budget, and the count of the frames in time.
+    /// DCCP and UDP only: repair of lost datagrams within a latency budget, and the count of the frames in time.
     #[serde(default)]
     repair: Option<Repair>,
 }
@@ -76,7 +76,8 @@ impl Transport for Dccp {
         }
         let details = keys.dccp.unwrap_or_default();
         configuration::check(key, classifier, &details)?;
-        if keys.repair.is_some() {
+        if let Some(repair) = &keys.repair {
+            repair.expect(key, &[RepairKind::Whimbrel, RepairKind::None])?;
             configuration::check_repaired(key, &details)?;
         }
         Ok(Box::new(DccpFlow {
@@ -177,7 +178,7 @@ impl FlowTransport for DccpFlow {
             + DCCP_DATA_HEADER
             + options
             + self.encryption.overhead()
-            + self.repair.map_or(0, Repair::overhead)
+            + self.repair.as_ref().map_or(0, repaired::overhead)
     }
 
     fn fit(&mut self, key: &str, payload: u32, greedy: bool) -> Result<(), ScenarioError> {

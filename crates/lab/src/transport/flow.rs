@@ -1,5 +1,7 @@
 //! A flow of a plan, as the ends of its transport are made from it.
 
+use std::sync::Arc;
+
 use whimbrel_control::capacity::AdHocProbe;
 use whimbrel_netsim::random::{RandomStream, RandomStreams};
 use whimbrel_netsim::{FlowId, LinkId, NodeId};
@@ -12,6 +14,22 @@ use crate::traffic::{
     Bulk, Cbr, Downloads, OnOff, Pairs, Pattern, Playback, Renewal, TrafficSource, Transfer,
 };
 use crate::transport::explicit::CrossLayer;
+
+/// The places in their frames of the datagrams of a schedule, in order; empty for other traffic, of which each datagram is a frame.
+#[derive(Clone, Debug, Default)]
+pub struct FrameParts(Arc<[FramePart]>);
+
+impl FrameParts {
+    /// The place of the datagram with that number in the schedule repeated for ever.
+    pub fn part(&self, tag: u64) -> FramePart {
+        let Some(last) = self.0.last() else {
+            return FramePart { frame: tag, index: 0, count: 1, is_key: true };
+        };
+        let length = self.0.len() as u64;
+        let part = self.0[(tag % length) as usize];
+        FramePart { frame: tag / length * (last.frame + 1) + part.frame, ..part }
+    }
+}
 
 /// The parameters of a flow's ends.
 #[derive(Clone, Copy, Debug)]
@@ -77,9 +95,9 @@ impl<'a> FlowSetup<'a> {
         (self.plan.measured_from, self.plan.end)
     }
 
-    /// The places in their frames of the datagrams of a schedule, in order; empty for other traffic, of which each datagram is a frame.
-    pub fn frame_parts(&self) -> Vec<FramePart> {
-        let TrafficPlan::Playback { schedule, .. } = &self.flow.traffic else { return Vec::new() };
+    /// The places in their frames of the flow's datagrams.
+    pub fn frame_parts(&self) -> FrameParts {
+        let TrafficPlan::Playback { schedule, .. } = &self.flow.traffic else { return FrameParts::default() };
         let entries = schedule.entries();
         // The lines of a trace are their own frames.
         let has_frames = entries.iter().any(|entry| entry.frame > 0);
@@ -90,7 +108,7 @@ impl<'a> FlowSetup<'a> {
             let before = parts.last().copied();
             let frame = before.map_or(0, |before| before.frame + u64::from(begins));
             let place = if begins { 0 } else { before.map_or(0, |before| before.index + 1) };
-            parts.push(FramePart { frame, index: place, count: 0 });
+            parts.push(FramePart { frame, index: place, count: 0, is_key: entries[index].is_key });
         }
         let mut count = 0;
         for part in parts.iter_mut().rev() {
@@ -100,7 +118,7 @@ impl<'a> FlowSetup<'a> {
                 count = 0;
             }
         }
-        parts
+        FrameParts(parts.into())
     }
 
     /// A meter for one of the ends.

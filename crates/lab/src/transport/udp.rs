@@ -1,4 +1,6 @@
-//! Bare datagrams: no connection, no feedback, no congestion control.
+//! Bare datagrams: no connection, no feedback, no congestion control; and models of programs that repair them.
+
+mod repaired;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,6 +9,9 @@ use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet, PacketId};
 use whimbrel_scenario::ScenarioError;
 use whimbrel_units::{DataRate, Instant};
 
+use repaired::RepairedUdp;
+
+use super::repair::{Repair, RepairKind};
 use super::{Content, FlowAgent, FlowEnd, FlowSetup, FlowTransport, IpHeaders, Transport};
 use crate::metrics::{Meter, PacketInfo};
 use crate::payload::Envelope;
@@ -16,25 +21,35 @@ use crate::traffic::TrafficSource;
 #[derive(Clone, Copy, Debug)]
 pub struct Udp;
 
-/// UDP has no keys of its own.
+/// The keys of a flow that UDP has.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Keys {}
+pub struct Keys {
+    /// DCCP and UDP only: repair of lost datagrams within a latency budget, and the count of the frames in time.
+    #[serde(default)]
+    repair: Option<Repair>,
+}
 
 impl Transport for Udp {
     const NAME: &'static str = "udp";
     const DESCRIPTION: &'static str = "Bare datagrams without congestion control.";
-    const KEYS: &'static [&'static str] = &[];
+    const KEYS: &'static [&'static str] = &["repair"];
     type Keys = Keys;
 
-    fn configure(&self, _: &str, _: Keys) -> Result<Box<dyn FlowTransport>, ScenarioError> {
-        Ok(Box::new(UdpFlow))
+    fn configure(&self, key: &str, keys: Keys) -> Result<Box<dyn FlowTransport>, ScenarioError> {
+        if let Some(repair) = &keys.repair {
+            repair.expect(key, &repaired::KINDS)?;
+        }
+        Ok(Box::new(UdpFlow { repair: keys.repair }))
     }
 }
 
 /// The datagrams of a flow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct UdpFlow;
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct UdpFlow {
+    /// The model that repairs them.
+    repair: Option<Repair>,
+}
 
 /// Bytes of a datagram's headers over IPv4.
 const HEADERS: u32 = 28;
@@ -43,18 +58,40 @@ const UDP: u8 = 17;
 
 impl FlowTransport for UdpFlow {
     fn scheme(&self) -> String {
-        "udp".to_owned()
+        match &self.repair {
+            Some(repair) if repair.kind != RepairKind::None => repair.kind.name().to_owned(),
+            _ => "udp".to_owned(),
+        }
     }
 
     fn headers(&self) -> u32 {
-        HEADERS
+        HEADERS + self.repair.as_ref().map_or(0, repaired::overhead)
+    }
+
+    fn fit(&mut self, key: &str, _: u32, greedy: bool) -> Result<(), ScenarioError> {
+        match self.repair {
+            Some(_) if greedy => Err(ScenarioError::invalid(
+                format!("{key}.repair"),
+                "{...}",
+                "frames: traffic with times of its own",
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn has_feedback(&self) -> bool {
-        false
+        self.repair.is_some_and(|repair| !matches!(repair.kind, RepairKind::None | RepairKind::WfbNg))
+    }
+
+    fn records_frames(&self) -> bool {
+        self.repair.is_some()
     }
 
     fn ends(&self, flow: &FlowSetup<'_>) -> [FlowAgent; 2] {
+        if let Some(repair) = &self.repair {
+            let ends = RepairedUdp::pair(flow, repair, HEADERS);
+            return ends.map(|end| FlowAgent::Other(Box::new(end)));
+        }
         [
             UdpSource::new(flow.to, flow.id, flow.headers, flow.source(), flow.meter()).into(),
             UdpSink { meter: flow.meter(), probe: flow.pair_probe() }.into(),

@@ -48,7 +48,8 @@ fn append_frames(out: &mut String, flows: &Columns) -> fmt::Result {
     if rows.is_empty() {
         return Ok(());
     }
-    let heads = ["flow", "frames", "in time", "freezes", "frozen", "longest", "repaired", "overhead"];
+    let heads =
+        ["flow", "frames", "in time", "decodable", "freezes", "frozen", "longest", "repaired", "overhead"];
     let mut table = Table::new(&heads, &[0]);
     for row in rows {
         let number = |name: &str| flows.number(name, row).unwrap_or(f64::NAN);
@@ -56,6 +57,7 @@ fn append_frames(out: &mut String, flows: &Columns) -> fmt::Result {
             flows.text("flow", row).unwrap_or_default().to_owned(),
             count(number("frames")),
             share(number("frames_in_time") / number("frames")),
+            share(number("frames_decodable") / number("frames")),
             count(number("freezes")),
             time(number("frozen_s")),
             time(number("freeze_max_s")),

@@ -2,53 +2,25 @@
 //! are on the wire.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use bytes::Bytes;
-use schemars::JsonSchema;
-use serde::Deserialize;
 use whimbrel_netsim::{Ecn, LossCause, NodeId, Packet, PacketId};
 use whimbrel_proto::repair::{
     Delivery, Mark, REPAIR_OVERHEAD, RepairConfig, RepairLayer, Role, SOURCE_OVERHEAD,
 };
 use whimbrel_proto::{Config, Connection, Datagram, DatagramId, DropReason, Event, Poll, ReceiveMeta, Wait};
-use whimbrel_scenario::quantity::Time;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{PacketType, Payload};
 
 use super::agent::Attachment;
-use crate::metrics::{FrameMeter, FramePart, FrameSummary, Meter, PacketOutcome, cause_of, seconds};
+use crate::metrics::{FrameMeter, FrameSummary, Meter, PacketOutcome, cause_of, seconds};
 use crate::payload::{Envelope, SimPayload};
 use crate::traffic::TrafficSource;
-use crate::transport::{Content, FlowEnd, FlowSetup, IpHeaders, SenderEstimate};
-
-/// Repair of lost datagrams within a latency budget.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Repair {
-    /// The time from the arrival of the fastest datagrams to delivery, which repair may use. A frame is in time if it is whole by then.
-    pub latency: Time,
-    /// What repairs: `"whimbrel"`, the layer of the sockets, or `"none"`, to count the frames of a flow without repair.
-    #[serde(default)]
-    pub kind: RepairKind,
-    /// If true, datagrams are delivered as soon as all before them are, and not at a constant latency.
-    #[serde(default)]
-    pub early: bool,
-}
-
-/// What repairs a flow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RepairKind {
-    /// Repeats and coded packets by the layer of the sockets.
-    #[default]
-    Whimbrel,
-    /// Nothing.
-    None,
-}
+use crate::transport::repair::{Repair, RepairKind};
+use crate::transport::{Content, FlowEnd, FlowSetup, FrameParts, IpHeaders, SenderEstimate};
 
 /// Bytes of the headers of the layer in a datagram that is sent for the first time.
-pub(super) const OVERHEAD: u32 = SOURCE_OVERHEAD as u32;
+const OVERHEAD: u32 = SOURCE_OVERHEAD as u32;
 /// The same at most: in a coded packet.
 pub(super) const MOST_OVERHEAD: u32 = REPAIR_OVERHEAD as u32;
 /// The number and the capture time of a datagram, which its receiver reads.
@@ -60,16 +32,16 @@ const BEFORE: usize = 9;
 /// Frames captured so shortly before the end do not count: they may be under way.
 const LAST: Duration = Duration::from_secs(1);
 
-impl Repair {
-    /// The headers of the layer in a datagram that is sent for the first time.
-    pub(super) fn overhead(self) -> u32 {
-        if self.kind == RepairKind::None { 0 } else { OVERHEAD }
-    }
-    fn layer(self) -> Option<RepairLayer> {
-        let delivery = if self.early { Delivery::Early } else { Delivery::Constant };
-        let config = RepairConfig { delivery, ..RepairConfig::new(self.latency.0) };
-        (self.kind == RepairKind::Whimbrel).then(|| RepairLayer::new(config))
-    }
+/// The layer of the sockets for a flow, if it repairs.
+fn layer(repair: &Repair) -> Option<RepairLayer> {
+    let delivery = if repair.early { Delivery::Early } else { Delivery::Constant };
+    let config = RepairConfig { delivery, ..RepairConfig::new(repair.latency.0) };
+    (repair.kind == RepairKind::Whimbrel).then(|| RepairLayer::new(config))
+}
+
+/// The headers of the layer in a datagram that is sent for the first time.
+pub(super) fn overhead(repair: &Repair) -> u32 {
+    if repair.kind == RepairKind::None { 0 } else { OVERHEAD }
 }
 
 /// A packet and what it carries: a datagram for the first time, or none.
@@ -114,8 +86,7 @@ pub(super) struct RepairedEnd {
     start: Option<Instant>,
     source: Option<TrafficSource>,
     is_open: bool,
-    /// The places of the datagrams of a schedule, in order; empty if each is a frame.
-    parts: Arc<[FramePart]>,
+    parts: FrameParts,
     waiting: BTreeMap<DatagramId, (u64, u32)>,
     /// Datagrams that arrived for the first time and are not delivered.
     arrived: BTreeSet<u64>,
@@ -135,7 +106,7 @@ impl RepairedEnd {
         seeds: [u64; 2],
         receiver_meter: Meter,
     ) -> [Self; 2] {
-        let parts: Arc<[FramePart]> = flow.frame_parts().into();
+        let parts = flow.frame_parts();
         let (from, until) = flow.measured();
         let mut meters = [Some(flow.meter()), Some(receiver_meter)];
         let [client, server] = [0, 1].map(|side| Self {
@@ -143,12 +114,12 @@ impl RepairedEnd {
             config: config.clone().repair(repair.kind == RepairKind::Whimbrel),
             seed: seeds[side],
             connection: None,
-            layer: repair.layer(),
+            layer: layer(&repair),
             wait: Wait { timer: Instant::ZERO, transmit: Instant::FAR_FUTURE },
             start: (side == 0).then_some(flow.start),
             source: (side == 0).then(|| flow.source()),
             is_open: false,
-            parts: Arc::clone(&parts),
+            parts: parts.clone(),
             waiting: BTreeMap::new(),
             arrived: BTreeSet::new(),
             sent_frames: 0,
@@ -159,22 +130,12 @@ impl RepairedEnd {
         [client, server]
     }
 
-    fn part(&self, tag: u64) -> FramePart {
-        let length = self.parts.len() as u64;
-        if length == 0 {
-            return FramePart { frame: tag, index: 0, count: 1 };
-        }
-        let part = self.parts[(tag % length) as usize];
-        let frames = self.parts[length as usize - 1].frame + 1;
-        FramePart { frame: tag / length * frames + part.frame, ..part }
-    }
-
     /// Passes the datagrams that are due to the layer.
     fn feed(&mut self, now: Instant) {
         while self.is_open {
             let Some(source) = &mut self.source else { return };
             let Some(emission) = source.poll_emission(now) else { break };
-            let part = self.part(emission.tag);
+            let part = self.parts.part(emission.tag);
             let mut data = emission.tag.to_be_bytes().to_vec();
             data.extend_from_slice(&now.as_nanos().to_be_bytes());
             data.resize(emission.size as usize, 0);
@@ -242,7 +203,7 @@ impl RepairedEnd {
             self.repaired += 1;
             self.meter.on_repaired(data.len() as u64);
         }
-        self.frames.on_delivery(now, captured, self.part(tag));
+        self.frames.on_delivery(now, captured, self.parts.part(tag));
     }
 
     /// The datagram that a packet carries for the first time.

@@ -1,0 +1,266 @@
+//! A flow of datagrams that a model of another program repairs.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
+use whimbrel_units::{Duration, Instant};
+
+use super::UdpContent;
+use crate::metrics::{FrameMeter, FrameSummary, Meter};
+use crate::payload::{Envelope, SimPayload};
+use crate::repair_models::{
+    Datagram, End, Ends, Message, Output, Plain, blocks, fec_rate, hairpin, nack, rist, srt, tambur,
+};
+use crate::traffic::TrafficSource;
+use crate::transport::repair::{Repair, RepairKind};
+use crate::transport::{Content, FlowEnd, FlowSetup, FrameParts, IpHeaders};
+
+/// What may repair a UDP flow.
+pub(super) const KINDS: [RepairKind; 8] = [
+    RepairKind::None,
+    RepairKind::Srt,
+    RepairKind::Rist,
+    RepairKind::Nack,
+    RepairKind::NackFec,
+    RepairKind::WfbNg,
+    RepairKind::Tambur,
+    RepairKind::Hairpin,
+];
+/// Frames captured so shortly before the end do not count: they may be under way.
+const LAST: Duration = Duration::from_secs(1);
+/// Bytes of a message without data, and of a range of numbers in a request.
+const CONTROL: u32 = 16;
+const RANGE: u32 = 8;
+
+/// The header of a datagram: SRT's, wfb-ng's (a nonce, its authentication tag, and the length), or RTP's.
+pub(super) fn overhead(repair: &Repair) -> u32 {
+    match repair.kind {
+        RepairKind::None => 0,
+        RepairKind::Srt => 16,
+        RepairKind::WfbNg => 28,
+        _ => 12,
+    }
+}
+
+fn models(repair: &Repair) -> Ends {
+    match repair.kind {
+        RepairKind::Srt => srt::ends(repair.latency.0, repair.overhead),
+        RepairKind::Rist => rist::ends(repair.latency.0),
+        RepairKind::Nack => nack::ends(),
+        RepairKind::NackFec => fec_rate::ends(),
+        RepairKind::WfbNg => blocks::ends(blocks::VIDEO),
+        RepairKind::Tambur => tambur::ends(),
+        RepairKind::Hairpin => hairpin::ends(repair.latency.0),
+        RepairKind::None | RepairKind::Whimbrel => [Box::new(Plain), Box::new(Plain)],
+    }
+}
+
+/// A message of a model, and the data in it that are sent for the first time.
+#[derive(Clone, Debug)]
+struct ModelContent {
+    message: Message,
+    tag: u64,
+    /// Bytes above UDP.
+    length: u32,
+    is_of_receiver: bool,
+}
+
+impl Content for ModelContent {
+    fn data_length(&self) -> u32 {
+        match &self.message {
+            Message::Data { datagram, is_repeat: false } => datagram.size,
+            _ => 0,
+        }
+    }
+    fn repair_message(&mut self) -> Option<&mut Message> {
+        Some(&mut self.message)
+    }
+    fn numbers(&self) -> (u64, u64) {
+        (self.tag, self.tag)
+    }
+    fn capture_bytes(&self, headers: &IpHeaders, out: &mut Vec<u8>) -> u8 {
+        let IpHeaders { flow_port, sink_port, .. } = *headers;
+        let headers = match self.is_of_receiver {
+            true => IpHeaders { flow_port: sink_port, sink_port: flow_port, ..*headers },
+            false => *headers,
+        };
+        UdpContent { tag: self.tag, length: self.length }.capture_bytes(&headers, out)
+    }
+}
+
+/// One end.
+#[derive(Debug)]
+pub(super) struct RepairedUdp {
+    peer: NodeId,
+    flow: FlowId,
+    lower_headers: u32,
+    overhead: u32,
+    model: Box<dyn End>,
+    output: Output,
+    ready: VecDeque<Message>,
+    /// At the sending end.
+    source: Option<TrafficSource>,
+    parts: FrameParts,
+    number: u64,
+    sent_frames: u64,
+    repair_bytes: u64,
+    source_bytes: u64,
+    /// At the receiving end: what arrived for the first time and is not delivered, and what waits for its time.
+    arrived: BTreeSet<u64>,
+    waiting: BTreeMap<(Instant, u64), Datagram>,
+    repaired: u64,
+    frames: FrameMeter,
+    meter: Meter,
+}
+
+impl RepairedUdp {
+    /// The sending and the receiving end.
+    pub(super) fn pair(flow: &FlowSetup<'_>, repair: &Repair, lower_headers: u32) -> [Self; 2] {
+        let (from, until) = flow.measured();
+        let [sender, receiver] = models(repair);
+        let end = |peer, model, source| Self {
+            peer,
+            flow: flow.id,
+            lower_headers,
+            overhead: overhead(repair),
+            model,
+            output: Output::default(),
+            ready: VecDeque::new(),
+            source,
+            parts: flow.frame_parts(),
+            number: 0,
+            sent_frames: 0,
+            repair_bytes: 0,
+            source_bytes: 0,
+            arrived: BTreeSet::new(),
+            waiting: BTreeMap::new(),
+            repaired: 0,
+            frames: FrameMeter::new(from, until.saturating_sub(LAST), repair.latency.0),
+            meter: flow.meter(),
+        };
+        [end(flow.to, sender, Some(flow.source())), end(flow.from, receiver, None)]
+    }
+
+    /// Bytes of a message above UDP.
+    fn length(&self, message: &Message) -> u32 {
+        match message {
+            Message::Data { datagram, .. } => datagram.size + self.overhead,
+            Message::Parity { size, .. } => size + self.overhead,
+            Message::Request(numbers) => {
+                let follows = |pair: &&[u64]| pair[0] + 1 == pair[1];
+                let ranges = numbers.len() - numbers.windows(2).filter(follows).count();
+                CONTROL + RANGE * ranges as u32
+            }
+            Message::Loss(_) | Message::Probe { .. } | Message::Echo { .. } => CONTROL,
+        }
+    }
+
+    /// Takes what the model wants done.
+    fn collect(&mut self, now: Instant) {
+        self.ready.extend(self.output.messages.drain(..));
+        for datagram in self.output.delivered.drain(..) {
+            if !self.arrived.remove(&datagram.number) {
+                self.repaired += 1;
+                self.meter.on_repaired(u64::from(datagram.size));
+            }
+            let due = self.frames.due(datagram.captured).max(now);
+            self.waiting.insert((due, datagram.number), datagram);
+        }
+    }
+
+    /// Delivers what is due.
+    fn deliver(&mut self, now: Instant) {
+        while let Some(entry) = self.waiting.first_entry().filter(|entry| entry.key().0 <= now) {
+            let (due, datagram) = (entry.key().0, entry.remove());
+            self.frames.on_delivery(due, datagram.captured, datagram.part);
+        }
+    }
+
+    fn feed(&mut self, now: Instant) {
+        while let Some(emission) = self.source.as_mut().and_then(|source| source.poll_emission(now)) {
+            let part = self.parts.part(emission.tag);
+            if part.index + 1 == part.count && self.frames.counts(now) {
+                self.sent_frames += 1;
+            }
+            let datagram = Datagram { number: self.number, part, size: emission.size, captured: now };
+            self.number += 1;
+            self.model.send(now, datagram, &mut self.output);
+            self.collect(now);
+        }
+    }
+}
+
+impl FlowEnd for RepairedUdp {
+    fn meter(&self) -> &Meter {
+        &self.meter
+    }
+    fn frames(&self) -> Option<FrameSummary> {
+        let (repair_bytes, source_bytes) = (self.repair_bytes, self.source_bytes);
+        let (sent, repaired) = (self.sent_frames, self.repaired);
+        Some(FrameSummary { sent, repaired, repair_bytes, source_bytes, ..self.frames.summary() })
+    }
+
+    fn handle_packet(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &mut Envelope) {
+        let packet_info = envelope.packet_info(size);
+        let SimPayload::Other(content) = &mut envelope.content else { return };
+        let Some(message) = content.repair_message() else { return };
+        if let Message::Data { datagram, is_repeat: false } = *message {
+            self.meter.on_received(now, packet_info, u64::from(datagram.size), ecn);
+            self.frames.on_arrival(now, datagram.captured);
+            self.arrived.insert(datagram.number);
+        }
+        let message = std::mem::replace(message, Message::Request(Vec::new()));
+        self.deliver(now);
+        self.model.handle(now, message, &mut self.output);
+        self.collect(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.model.next().is_some_and(|next| next <= now) {
+            self.model.handle_timeout(now, &mut self.output);
+            self.collect(now);
+        }
+        self.deliver(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
+        self.feed(now);
+        let message = self.ready.pop_front()?;
+        let length = self.length(&message);
+        let size = length + self.lower_headers;
+        let tag = if let Message::Data { datagram, .. } = &message { datagram.number } else { 0 };
+        let content = ModelContent { message, tag, length, is_of_receiver: self.source.is_none() };
+        let data = content.data_length();
+        let payload = Envelope { sent: now, content: SimPayload::Other(Box::new(content)) };
+        if data > 0 {
+            self.meter.on_sent(size);
+            self.meter.log_sent(|| payload.packet_info(size));
+        } else {
+            self.meter.on_feedback_sent(size);
+        }
+        self.source_bytes += u64::from(data);
+        self.repair_bytes += u64::from(length - data);
+        Some(Packet {
+            id: 0,
+            flow: self.flow,
+            source: NodeId::default(),
+            destination: self.peer,
+            size,
+            ecn: Ecn::NotEct,
+            payload,
+        })
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let source = self.source.as_ref().and_then(TrafficSource::poll_timeout);
+        let waiting = self.waiting.keys().next().map(|(due, _)| *due);
+        [self.model.next(), source, waiting].into_iter().flatten().min()
+    }
+
+    fn handle_loss(&mut self, now: Instant, packet: Packet<Envelope>, cause: LossCause) {
+        if packet.payload.content.data_length() == 0 {
+            return self.meter.on_feedback_lost();
+        }
+        self.meter.on_lost(now, packet.payload.packet_info(packet.size), cause);
+    }
+}
