@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
+use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet, PacketId};
 use whimbrel_units::{Duration, Instant};
 
 use super::UdpContent;
@@ -241,7 +241,7 @@ impl FlowEnd for RepairedUdp {
         self.source_bytes += u64::from(data);
         self.repair_bytes += u64::from(length - data);
         Some(Packet {
-            id: 0,
+            id: PacketId(0),
             flow: self.flow,
             source: NodeId::default(),
             destination: self.peer,
