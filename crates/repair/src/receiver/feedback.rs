@@ -18,6 +18,9 @@ use crate::wire::{AduHeader, Answer, Report};
 const MARGIN: Duration = Duration::from_millis(1);
 /// From a report that asks for something to the same again: a lost report costs a round trip, of which there are few.
 const AGAIN: Duration = Duration::from_millis(4);
+/// How often it is said again while something is missing. Where the path back loses 8 %, two of two reports are lost in 6 of 1,000
+/// cases, and four of four in 4 of 100,000.
+const COPIES: u8 = 3;
 /// The least time between reports.
 const SPACING: Duration = Duration::from_micros(500);
 /// Reports without another reason: after this time, or after so many packets.
@@ -89,6 +92,7 @@ pub(super) struct Feedback {
     rare_due: Option<Instant>,
     /// When a report that asked for something is said again.
     again_due: Option<Instant>,
+    again_left: u8,
     silent: u32,
     last: Option<Instant>,
     since: u32,
@@ -126,6 +130,7 @@ impl Feedback {
             answer_due: None,
             rare_due: None,
             again_due: None,
+            again_left: 0,
             silent: 0,
             last: None,
             since: 0,
@@ -374,12 +379,20 @@ impl Feedback {
         if tail {
             self.ask(self.tail.0, self.tail.1, now);
         }
+        let repeats = said_again && self.awaited.iter().any(|awaited| misses(awaited.first, awaited.last));
         if again {
-            self.again_due = Some(now + AGAIN);
+            self.say_again(now, COPIES);
+        } else if repeats {
+            self.say_again(now, self.again_left);
         }
-        if answer || rare || again || said_again {
+        if answer || rare || again || repeats {
             self.report_at(now);
         }
+    }
+
+    fn say_again(&mut self, now: Instant, left: u8) {
+        self.again_due = (left > 0).then_some(now + AGAIN);
+        self.again_left = left.saturating_sub(1);
     }
 
     pub(super) fn is_ready(&self, now: Instant) -> bool {
@@ -421,7 +434,7 @@ impl Feedback {
         self.rare_due = Some(now + RARELY);
         let due = now + self.round_trip + self.margin();
         if !self.asking.is_empty() {
-            self.again_due = Some(now + AGAIN);
+            self.say_again(now, COPIES);
         }
         while let Some((first, last)) = self.asking.pop_front() {
             if self.awaited.len() >= MOST_AWAITED {
