@@ -238,16 +238,11 @@ fn run(input: &mut Unstructured<'_>) -> Result<()> {
                 let _ = trial.receiver.handle_packet(trial.now, &bytes);
                 let _ = trial.sender.handle_packet(trial.now, &bytes);
             }
-            _ => match input.int_in_range(0..=3)? {
+            _ => match input.int_in_range(0..=2)? {
                 0 => trial
                     .receiver
                     .set_verdict([Cause::Radio, Cause::Congestion, Cause::Unknown][input.choose_index(3)?]),
-                1 => {
-                    let latency = Duration::from_millis(input.int_in_range(0..=2_000)?);
-                    trial.sender.set_latency(latency);
-                    trial.receiver.set_latency(latency);
-                }
-                2 => trial.receiver.set_round_trip(Duration::from_micros(input.int_in_range(0..=1_000_000)?)),
+                1 => trial.receiver.set_round_trip(Duration::from_micros(input.int_in_range(0..=1_000_000)?)),
                 // A pause, up to longer than time stamps take to wrap.
                 _ => trial.now += Duration::from_secs(input.int_in_range(0..=1_000)?),
             },

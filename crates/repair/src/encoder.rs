@@ -200,12 +200,6 @@ impl Encoder {
         self.open.push_back(open);
     }
 
-    /// The number of open repair symbols.
-    #[must_use]
-    pub fn open_count(&self) -> usize {
-        self.open.len()
-    }
-
     /// Closes the repair symbol that was opened first, and appends it to `out`. `None` if none is open, or if its window is empty or
     /// longer than [`MAX_WINDOW`].
     pub fn close(&mut self, out: &mut Vec<u8>) -> Option<RepairId> {

@@ -51,10 +51,6 @@ impl Playout {
     pub const fn latency(&self) -> Duration {
         self.latency
     }
-    /// Changes the latency.
-    pub const fn set_latency(&mut self, latency: Duration) {
-        self.latency = latency;
-    }
 
     /// The stamp in nanoseconds after the origin, near the newest.
     fn unwrap(&self, time: u32) -> Option<(i64, Instant)> {

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use whimbrel_units::{Duration, Instant};
 
 use crate::channel::Cause;
-use crate::decoder::{Decoder, DecoderCounts};
+use crate::decoder::Decoder;
 use crate::fecframe::{self, Esi};
 use crate::playout::Playout;
 use crate::sender::{SenderConfig, WINDOW};
@@ -135,11 +135,6 @@ impl Receiver {
     pub fn counts(&self) -> ReceiverCounts {
         self.counts
     }
-    /// What the decoder did.
-    #[must_use]
-    pub fn decoder_counts(&self) -> DecoderCounts {
-        self.decoder.counts()
-    }
     /// The round-trip time as the transport measures it.
     pub fn set_round_trip(&mut self, round_trip: Duration) {
         self.feedback.set_round_trip(round_trip);
@@ -147,11 +142,6 @@ impl Receiver {
     /// The verdict of the loss classifier on the newest losses, which reports pass on. Until there is one, no loss raises parity.
     pub fn set_verdict(&mut self, verdict: Cause) {
         self.feedback.set_verdict(verdict);
-    }
-    /// Changes the time between the fastest arrival and the delivery.
-    pub fn set_latency(&mut self, latency: Duration) {
-        self.config.latency = latency;
-        self.playout.set_latency(latency);
     }
 
     /// Takes a datagram from the sender.

@@ -150,10 +150,6 @@ impl Sender {
     pub fn set_granted_rate(&mut self, now: Instant, rate: Option<DataRate>) {
         self.grant.set(now, rate);
     }
-    /// What repair may use from now on of the time from capture to delivery.
-    pub fn set_latency(&mut self, latency: Duration) {
-        self.config.latency = latency;
-    }
 
     /// Takes a datagram.
     ///

@@ -99,10 +99,6 @@ impl Host {
         Some(first.slot)
     }
 
-    pub(crate) fn backlog(&self) -> Count {
-        self.backlog
-    }
-
     pub(crate) fn stats(&self) -> HostStats {
         self.stats
     }

@@ -5,7 +5,7 @@ use super::forward::Next;
 use crate::events::Event;
 use crate::network::{Host, HostConfig, HostStats};
 use crate::packets::{HostId, PacketSlot};
-use crate::{Agent, Count, LossCause, NodeId};
+use crate::{Agent, LossCause, NodeId};
 
 impl<A: Agent> Simulator<A> {
     /// Limits the processor of a node: each packet that its agents send to other nodes takes time, and waits for that in a send
@@ -24,11 +24,6 @@ impl<A: Agent> Simulator<A> {
     /// The counters of a node's host; `None` if its processor is not limited.
     pub fn host_stats(&self, node: NodeId) -> Option<HostStats> {
         self.host(node).map(Host::stats)
-    }
-
-    /// The packets in a node's send queue, the one being processed included; `None` if its processor is not limited.
-    pub fn host_backlog(&self, node: NodeId) -> Option<Count> {
-        self.host(node).map(Host::backlog)
     }
 
     fn host(&self, node: NodeId) -> Option<&Host> {
