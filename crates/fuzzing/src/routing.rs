@@ -2,7 +2,7 @@
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::PacketId;
-use whimbrel_wifi::routing::{Address, RouteEvent, RoutingAgent, UnroutedPacket};
+use whimbrel_wifi::routing::{Address, DataPacket, RouteEvent, RoutingAgent};
 
 /// The agent's own address.
 pub(crate) const ME: Address = Address(1);
@@ -43,7 +43,7 @@ impl<A: RoutingAgent> Driven<A> {
             1 => self.agent.handle_link_failure(self.now, neighbour, None),
             2 => {
                 self.packets += 1;
-                let packet = UnroutedPacket {
+                let packet = DataPacket {
                     packet: PacketId(self.packets),
                     source: ME,
                     destination: Address(6 + u32::from(control & 3)),

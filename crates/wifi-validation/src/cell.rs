@@ -7,7 +7,7 @@ use whimbrel_wifi::StationIndex;
 use whimbrel_wifi::dcf::{Dcf, Event, MacConfig, Outgoing, ReceptionError};
 use whimbrel_wifi::deadlines::Deadlines;
 use whimbrel_wifi::frame::{Frame, MacAddress};
-use whimbrel_wifi::medium::{Link, Listener, LossCause, Medium, MediumConfig};
+use whimbrel_wifi::medium::{Link, Listener, Medium, MediumConfig, ReceptionLoss};
 use whimbrel_wifi::random::SplitMix64;
 
 /// Frames with a payload that were lost at their receiver, by cause.
@@ -205,19 +205,19 @@ impl Listener for Stations {
         self.settle(now, station.index());
     }
 
-    fn lost(&mut self, _now: Instant, station: StationIndex, frame: &Frame, cause: LossCause) {
+    fn lost(&mut self, _now: Instant, station: StationIndex, frame: &Frame, cause: ReceptionLoss) {
         if frame.receiver != self.machines[station.index()].address() || !frame.kind.has_payload() {
             return;
         }
         let losses = &mut self.losses;
         *match cause {
-            LossCause::Collision => &mut losses.collision,
-            LossCause::Capture => &mut losses.capture,
-            LossCause::BelowThreshold => &mut losses.below_threshold,
-            LossCause::HalfDuplex => &mut losses.half_duplex,
-            LossCause::Noise => &mut losses.noise,
+            ReceptionLoss::Collision => &mut losses.collision,
+            ReceptionLoss::Capture => &mut losses.capture,
+            ReceptionLoss::BelowThreshold => &mut losses.below_threshold,
+            ReceptionLoss::HalfDuplex => &mut losses.half_duplex,
+            ReceptionLoss::Noise => &mut losses.noise,
             // The stations of a cell stay on its channel.
-            LossCause::OffChannel => return,
+            ReceptionLoss::OffChannel => return,
         } += 1;
     }
 

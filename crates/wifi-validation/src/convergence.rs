@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::routing::aodv::{Aodv, AodvConfig};
 use whimbrel_wifi::routing::dsdv::{Dsdv, DsdvConfig};
-use whimbrel_wifi::routing::{Address, Receiver, RouteEvent, RoutingAgent, UnroutedPacket};
+use whimbrel_wifi::routing::{Address, DataPacket, Receiver, RouteEvent, RoutingAgent};
 use whimbrel_wifi::{PacketId, SplitMix64};
 
 use super::scenes::Comparison;
@@ -151,7 +151,7 @@ fn search(nodes: u32, exists: bool) -> f64 {
     let begin = Instant::from_secs(1);
     network.run_until(begin);
     let destination = Address(if exists { nodes - 1 } else { nodes });
-    let packet = UnroutedPacket { packet: PacketId(1), source: Address(0), destination, hops: 0 };
+    let packet = DataPacket { packet: PacketId(1), source: Address(0), destination, hops: 0 };
     network.agents[0].handle_unrouted(begin, packet);
     network.drain(0);
     network.run_until(Instant::from_secs(60));

@@ -1,6 +1,6 @@
 //! Infrastructure networks: access points, scanning, authentication, association, hand-over.
 //!
-//! [`AccessPoint`] and [`Station`] are machines of the station management entity: management messages and the MAC's
+//! [`AccessPoint`] and [`Client`] are machines of the station management entity: management messages and the MAC's
 //! reports go in, messages and events come out. They use a MAC and do not contain one. A station's hand-over is reported
 //! with the times of its phases ([`HandoverReport`]). [`DistributionSystem`] keeps the location of each station behind the
 //! access points.
@@ -22,7 +22,7 @@ pub use config::{HandoverTrigger, InvalidInfrastructure, Scan, StationConfig, ch
 pub use distribution::DistributionSystem;
 pub use handover::HandoverReport;
 pub use message::{Announcement, ErpInformation, InvalidSsid, ManagementMessage, Ssid, Status};
-pub use station::{Station, StationEvent};
+pub use station::{Client, StationEvent};
 
 use whimbrel_units::Instant;
 

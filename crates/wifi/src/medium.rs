@@ -86,7 +86,7 @@ impl MediumConfig {
 
 /// Cause of the loss of a frame at a station.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum LossCause {
+pub enum ReceptionLoss {
     /// Another frame overlapped with too much power.
     Collision,
     /// The receiver was, or became, occupied with a stronger frame, which survived.
@@ -112,7 +112,7 @@ pub trait Listener {
     /// A station's receiver reports an error. Precedes the idle edge of the same instant.
     fn error(&mut self, now: Instant, station: StationIndex, error: ReceptionError);
     /// A frame's energy ended at a station that did not receive it; `cause` is the truth, which a station cannot know.
-    fn lost(&mut self, now: Instant, station: StationIndex, frame: &Frame, cause: LossCause) {
+    fn lost(&mut self, now: Instant, station: StationIndex, frame: &Frame, cause: ReceptionLoss) {
         let _ = (now, station, frame, cause);
     }
     /// A transmission has ended at all stations that it reached.
@@ -339,7 +339,7 @@ impl Medium {
             if self.config.rule.is_additive() {
                 self.energies[station.index()].begin(link.power);
             }
-            let overlap = Some(LossCause::OffChannel);
+            let overlap = Some(ReceptionLoss::OffChannel);
             on_air.arrivals.insert(position, Arrival { link, overlap, is_sensed: true, is_gone: false });
             on_air.next_start += 1;
         }
@@ -355,7 +355,7 @@ impl Medium {
         if receiver.locked_slot != NO_FRAME {
             let (slot, index) = (receiver.locked_slot, receiver.locked_index);
             let locked = &mut self.slots[slot as usize].arrivals[index as usize];
-            locked.overlap = locked.loss(&self.config).or(Some(LossCause::HalfDuplex));
+            locked.overlap = locked.loss(&self.config).or(Some(ReceptionLoss::HalfDuplex));
             if self.config.rule.is_additive() {
                 receiver.unlock();
             }

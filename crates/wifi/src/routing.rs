@@ -60,9 +60,9 @@ pub struct Transmit<M> {
     pub size: u32,
 }
 
-/// A data packet without a route, which the host keeps until the agent decides.
+/// A data packet that has no route, or was given up by the link layer: the host keeps it until the agent decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct UnroutedPacket {
+pub struct DataPacket {
     /// The host's number of the packet.
     pub packet: PacketId,
     /// The node that sent the packet.
@@ -141,15 +141,15 @@ pub trait RoutingAgent {
     fn handle_timeout(&mut self, now: Instant);
 
     /// A data packet has no route. The agent decides by [`RouteEvent::Forward`] or [`RouteEvent::Discard`], now or later.
-    fn handle_unrouted(&mut self, now: Instant, packet: UnroutedPacket);
+    fn handle_unrouted(&mut self, now: Instant, packet: DataPacket);
 
     /// The link layer gave up a packet to a neighbour after its retries: a data packet, or, with `None`, a message of a
     /// routing protocol.
-    fn handle_link_failure(&mut self, now: Instant, neighbour: Address, packet: Option<UnroutedPacket>);
+    fn handle_link_failure(&mut self, now: Instant, neighbour: Address, packet: Option<DataPacket>);
 
     /// `true` if a data packet that the link layer gave up is to be treated as a packet without a route. Asked after
     /// [`handle_link_failure`](Self::handle_link_failure).
-    fn salvages(&self, packet: UnroutedPacket) -> bool {
+    fn salvages(&self, packet: DataPacket) -> bool {
         let _ = packet;
         false
     }

@@ -2,7 +2,7 @@
 
 use whimbrel_units::Instant;
 use whimbrel_wifi::routing::{
-    Address, ForwardedPacket, Receiver, RouteEvent, RoutingAgent, Transmit, UnroutedPacket as Unrouted,
+    Address, DataPacket, ForwardedPacket, Receiver, RouteEvent, RoutingAgent, Transmit,
 };
 
 use crate::medium::Observation;
@@ -125,7 +125,7 @@ fn node(address: Address) -> NodeId {
     NodeId(address.0)
 }
 
-fn unrouted(packet: UnroutedPacket) -> Unrouted {
+fn unrouted(packet: UnroutedPacket) -> DataPacket {
     let (source, destination) = (address(packet.flow.source), address(packet.flow.destination));
-    Unrouted { packet: packet.packet, source, destination, hops: packet.hops }
+    DataPacket { packet: packet.packet, source, destination, hops: packet.hops }
 }

@@ -16,8 +16,8 @@ use whimbrel_units::Instant;
 
 pub use ideal::IdealMedium;
 pub(crate) use io::{Effect, Station};
-pub use io::{Frame, MediumIo};
-pub use observation::{FrameReport, Handover, Observation};
+pub use io::{MediumIo, TakenPacket};
+pub use observation::{Association, FrameReport, Observation};
 pub use whimbrel_wifi::mobility::Position;
 pub use wifi::{
     AirFrame, ArpConfig, ArpStats, ChannelUsage, InfrastructureConfig, InvalidRole, ManagementStats,
@@ -31,7 +31,7 @@ use crate::{Count, NodeId, StationIndex};
 
 /// A shared medium and the access to it of all its stations, which are numbered in the order of addition.
 ///
-/// Every [`Frame`] taken leaves exactly once: [delivered](MediumIo::deliver), [lost](MediumIo::lose), or
+/// Every [`TakenPacket`] taken leaves exactly once: [delivered](MediumIo::deliver), [lost](MediumIo::lose), or
 /// [released](MediumIo::release) after the broadcast. After every call the simulator asks for the next timeout.
 pub trait Medium: Any + Send {
     /// A station was added.

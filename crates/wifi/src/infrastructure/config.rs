@@ -41,7 +41,7 @@ pub struct HandoverTrigger {
     pub weak_signal: Option<(f64, f64)>,
 }
 
-/// Parameters of a [`Station`](super::Station).
+/// Parameters of a [`Client`](super::Client).
 #[derive(Clone, PartialEq, Debug)]
 pub struct StationConfig {
     /// The station's address.

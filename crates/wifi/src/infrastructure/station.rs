@@ -79,7 +79,7 @@ enum State {
 
 /// The management of a station: scanning, authentication, association, and the decision to leave an access point.
 #[derive(Clone, Debug)]
-pub struct Station<R> {
+pub struct Client<R> {
     config: StationConfig,
     random: R,
     state: State,
@@ -104,7 +104,7 @@ pub struct Station<R> {
     events: VecDeque<StationEvent>,
 }
 
-impl<R: Random + Clone> Station<R> {
+impl<R: Random + Clone> Client<R> {
     /// A station that does nothing until [`join`](Self::join). The pauses between its searches are drawn from `random`.
     pub fn new(config: StationConfig, random: R) -> Self {
         Self {

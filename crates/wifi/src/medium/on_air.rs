@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use whimbrel_units::Instant;
 
-use super::{Link, LossCause, MediumConfig};
+use super::{Link, MediumConfig, ReceptionLoss};
 use crate::StationIndex;
 use crate::frame::Frame;
 
@@ -13,7 +13,7 @@ use crate::frame::Frame;
 pub(super) struct Arrival {
     pub(super) link: Link,
     /// Cause of the loss by other frames, or by the station's own: see [`Arrival::loss`].
-    pub(super) overlap: Option<LossCause>,
+    pub(super) overlap: Option<ReceptionLoss>,
     /// The frame's energy counts for carrier sense.
     pub(super) is_sensed: bool,
     /// The station's radio has left the channel since the transmission began.
@@ -27,13 +27,13 @@ impl Arrival {
 
     /// The cause for which the frame is lost at the station, where it has begun.
     #[inline(always)]
-    pub(super) fn loss(&self, config: &MediumConfig) -> Option<LossCause> {
+    pub(super) fn loss(&self, config: &MediumConfig) -> Option<ReceptionLoss> {
         if self.overlap.is_some() {
             self.overlap
         } else if self.link.power < config.receive_threshold {
-            Some(LossCause::BelowThreshold)
+            Some(ReceptionLoss::BelowThreshold)
         } else if self.link.is_corrupted {
-            Some(LossCause::Noise)
+            Some(ReceptionLoss::Noise)
         } else {
             None
         }
@@ -42,7 +42,7 @@ impl Arrival {
     /// The station's radio leaves the channel. Only a frame that is sensed there has begun.
     pub(super) fn abandon(&mut self, config: &MediumConfig) {
         let loss = if self.is_sensed { self.loss(config) } else { self.overlap };
-        self.overlap = loss.or(Some(LossCause::OffChannel));
+        self.overlap = loss.or(Some(ReceptionLoss::OffChannel));
         self.is_gone = true;
         self.is_sensed = false;
     }

@@ -4,7 +4,7 @@ use whimbrel_units::{Duration, Instant};
 
 use super::on_air::{Arrival, Place};
 use super::reports::Reports;
-use super::{CaptureRule, Listener, LossCause, Medium, MediumConfig};
+use super::{CaptureRule, Listener, Medium, MediumConfig, ReceptionLoss};
 use crate::StationIndex;
 use crate::dcf::{ReceptionError, Sensed};
 use crate::frame::Frame;
@@ -157,11 +157,11 @@ impl Receiver {
             None if reports.overhears(arrival.link.station, frame) => self.summary.received(at, frame.nav),
             // It is for this station.
             None => return false,
-            Some(LossCause::BelowThreshold) => {
+            Some(ReceptionLoss::BelowThreshold) => {
                 self.summary.error(at, ReceptionError::Undecodable);
-                reports.lost(at, arrival.link.station, frame, LossCause::BelowThreshold);
+                reports.lost(at, arrival.link.station, frame, ReceptionLoss::BelowThreshold);
             }
-            Some(LossCause::HalfDuplex) => return false,
+            Some(ReceptionLoss::HalfDuplex) => return false,
             Some(cause) => {
                 self.summary.error(at, ReceptionError::Corrupted);
                 reports.lost(at, arrival.link.station, frame, cause);
@@ -184,7 +184,7 @@ impl Receiver {
     ) {
         let (now, station) = (reports.at(arrival.link.delay), arrival.link.station);
         if arrival.is_gone {
-            return reports.lost(now, station, frame, arrival.overlap.unwrap_or(LossCause::OffChannel));
+            return reports.lost(now, station, frame, arrival.overlap.unwrap_or(ReceptionLoss::OffChannel));
         }
         let is_locked = self.locked_slot == slot;
         if is_locked {
@@ -192,9 +192,9 @@ impl Receiver {
         }
         if let Some(cause) = arrival.loss(config) {
             // ns-2: a frame that ends while the station still sends is discarded silently.
-            let is_silent = cause == LossCause::HalfDuplex && self.sending_until > now;
+            let is_silent = cause == ReceptionLoss::HalfDuplex && self.sending_until > now;
             if is_locked && !is_silent {
-                let is_weak = cause == LossCause::BelowThreshold;
+                let is_weak = cause == ReceptionLoss::BelowThreshold;
                 let error = if is_weak { ReceptionError::Undecodable } else { ReceptionError::Corrupted };
                 if self.is_passive {
                     self.summary.error(now, error);
@@ -256,7 +256,7 @@ impl Medium {
         }
         receiver.lock(place);
         if receiver.sending_until > now {
-            arrival.overlap = Some(LossCause::HalfDuplex);
+            arrival.overlap = Some(ReceptionLoss::HalfDuplex);
         }
         arrival.is_sensed = true;
         receiver.sensed += 1;
@@ -280,7 +280,7 @@ impl Medium {
         let is_additive = self.config.rule.is_additive();
         let is_sensed = arrival.link.power >= self.config.carrier_sense_threshold;
         if !is_sensed && !is_additive {
-            arrival.overlap = Some(LossCause::BelowThreshold);
+            arrival.overlap = Some(ReceptionLoss::BelowThreshold);
             return;
         }
         let loss = match self.config.rule {
@@ -291,7 +291,7 @@ impl Medium {
         };
         arrival.overlap = loss;
         let receiver = &mut self.receivers[arrival.link.station.index()];
-        if loss == Some(LossCause::Capture) && !is_additive {
+        if loss == Some(ReceptionLoss::Capture) && !is_additive {
             // ns-2 does not sense a frame that the receiver ignores.
             if receiver.is_passive {
                 receiver.summary.captured(now, air_time);
@@ -314,20 +314,20 @@ impl Medium {
         place: Place,
         arrival: &Arrival,
         air_time: Duration,
-    ) -> Option<LossCause> {
+    ) -> Option<ReceptionLoss> {
         let receiver = &mut self.receivers[arrival.link.station.index()];
         let on_air = &mut self.slots[receiver.locked_slot as usize];
         let locked = &mut on_air.arrivals[receiver.locked_index as usize];
         if locked.link.power >= self.config.capture_ratio * arrival.link.power {
-            return Some(LossCause::Capture);
+            return Some(ReceptionLoss::Capture);
         }
-        locked.overlap = locked.loss(&self.config).or(Some(LossCause::Collision));
+        locked.overlap = locked.loss(&self.config).or(Some(ReceptionLoss::Collision));
         let locked_delay = Duration::from_nanos(u64::from(locked.link.delay));
         // The frame that lasts longest occupies the receiver.
         if now + air_time > on_air.start + on_air.frame.air_time + locked_delay {
             receiver.lock(place);
         }
-        Some(LossCause::Collision)
+        Some(ReceptionLoss::Collision)
     }
 
     /// [`CaptureRule::Interference`]: returns the cause for which the new frame is lost.
@@ -337,14 +337,14 @@ impl Medium {
         place: Place,
         arrival: &Arrival,
         switches: bool,
-    ) -> Option<LossCause> {
+    ) -> Option<ReceptionLoss> {
         let ratio = self.config.capture_ratio;
         let is_decodable = arrival.link.power >= self.config.receive_threshold;
         let receiver = &mut self.receivers[arrival.link.station.index()];
         let energy = &mut self.energies[arrival.link.station.index()];
         energy.begin(arrival.link.power);
         if receiver.sending_until > now {
-            return Some(LossCause::HalfDuplex);
+            return Some(ReceptionLoss::HalfDuplex);
         }
         let stands_out = is_decodable && energy.is_exceeded_by(arrival.link.power, ratio);
         if receiver.locked_slot == NO_FRAME {
@@ -352,19 +352,19 @@ impl Medium {
                 receiver.lock(place);
                 return None;
             }
-            return Some(if is_decodable { LossCause::Collision } else { LossCause::BelowThreshold });
+            return Some(if is_decodable { ReceptionLoss::Collision } else { ReceptionLoss::BelowThreshold });
         }
         let locked = &mut self.slots[receiver.locked_slot as usize].arrivals[receiver.locked_index as usize];
         if energy.is_exceeded_by(locked.link.power, ratio) {
-            return Some(if is_decodable { LossCause::Capture } else { LossCause::BelowThreshold });
+            return Some(if is_decodable { ReceptionLoss::Capture } else { ReceptionLoss::BelowThreshold });
         }
         let takes_over = switches && stands_out;
-        let cause = if takes_over { LossCause::Capture } else { LossCause::Collision };
+        let cause = if takes_over { ReceptionLoss::Capture } else { ReceptionLoss::Collision };
         locked.overlap = locked.loss(&self.config).or(Some(cause));
         if takes_over {
             receiver.lock(place);
             return None;
         }
-        Some(if is_decodable { LossCause::Collision } else { LossCause::BelowThreshold })
+        Some(if is_decodable { ReceptionLoss::Collision } else { ReceptionLoss::BelowThreshold })
     }
 }

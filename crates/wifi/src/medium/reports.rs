@@ -2,7 +2,7 @@
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{Listener, LossCause};
+use super::{Listener, ReceptionLoss};
 use crate::StationIndex;
 use crate::dcf::{ReceptionError, Sensed};
 use crate::frame::Frame;
@@ -123,7 +123,7 @@ impl<'a, L: Listener> Reports<'a, L> {
     }
 
     #[inline(always)]
-    pub(super) fn lost(&mut self, at: Instant, station: StationIndex, frame: &Frame, cause: LossCause) {
+    pub(super) fn lost(&mut self, at: Instant, station: StationIndex, frame: &Frame, cause: ReceptionLoss) {
         self.listener.lost(at, station, frame, cause);
     }
 }

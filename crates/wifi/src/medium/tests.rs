@@ -5,7 +5,7 @@ use std::vec::Vec;
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{CaptureRule, Link, Listener, LossCause, Medium, MediumConfig};
+use super::{CaptureRule, Link, Listener, Medium, MediumConfig, ReceptionLoss};
 use crate::dcf::ReceptionError;
 use crate::frame::{Addressing, Frame, FrameKind, MacAddress};
 use crate::phy::Rate;
@@ -16,7 +16,7 @@ enum Report {
     Idle,
     Received(u64),
     Error(ReceptionError),
-    Lost(u64, LossCause),
+    Lost(u64, ReceptionLoss),
     Captured,
 }
 
@@ -50,7 +50,7 @@ impl Listener for Log {
     fn error(&mut self, now: Instant, station: StationIndex, error: ReceptionError) {
         self.push(now, station.0, Report::Error(error));
     }
-    fn lost(&mut self, now: Instant, station: StationIndex, frame: &Frame, cause: LossCause) {
+    fn lost(&mut self, now: Instant, station: StationIndex, frame: &Frame, cause: ReceptionLoss) {
         self.push(now, station.0, Lost(frame.payload, cause));
     }
     fn captured(&mut self, now: Instant, station: StationIndex, _: Duration) {
@@ -127,9 +127,9 @@ fn a_weak_frame_makes_the_medium_busy_and_a_weaker_one_does_not() {
     for rule in RULES {
         let weak = receive(config(rule), &[(10, 100, 1e-10)]);
         assert_eq!((weak.first(), weak.last()), (Some(&(10, Busy)), Some(&(110, Idle))));
-        assert!(weak.contains(&(110, Lost(0, LossCause::BelowThreshold))));
+        assert!(weak.contains(&(110, Lost(0, ReceptionLoss::BelowThreshold))));
         let silent = receive(config(rule), &[(10, 100, 1e-12)]);
-        assert_eq!(silent, [(110, Lost(0, LossCause::BelowThreshold))]);
+        assert_eq!(silent, [(110, Lost(0, ReceptionLoss::BelowThreshold))]);
     }
 }
 
@@ -139,7 +139,7 @@ fn overlapping_frames_of_like_power_are_both_lost() {
         let reports = receive(config(rule), &[(10, 100, STRONG), (60, 100, STRONG)]);
         let losses: Vec<Report> =
             reports.iter().map(|entry| entry.1).filter(|report| matches!(report, Lost(..))).collect();
-        assert_eq!(losses, [Lost(0, LossCause::Collision), Lost(1, LossCause::Collision)]);
+        assert_eq!(losses, [Lost(0, ReceptionLoss::Collision), Lost(1, ReceptionLoss::Collision)]);
         assert_eq!((reports.first(), reports.last()), (Some(&(10, Busy)), Some(&(160, Idle))));
         // The receiver notices one error: ns-2's at the end of the longest frame, else of the frame locked onto.
         let error = Report::Error(ReceptionError::Corrupted);
@@ -163,13 +163,13 @@ fn the_first_frame_survives_one_that_is_ten_decibels_weaker() {
     for rule in RULES {
         let survives = receive(config(rule), &[(0, 100, STRONG), (50, 100, STRONG / 10.1)]);
         assert!(survives.contains(&(100, Received(0))), "{survives:?}");
-        assert!(survives.contains(&(150, Lost(1, LossCause::Capture))), "{survives:?}");
+        assert!(survives.contains(&(150, Lost(1, ReceptionLoss::Capture))), "{survives:?}");
         // ns-2 ignores the weaker frame; its energy is reported as a reservation.
         let is_ns2 = rule == CaptureRule::FirstFrame;
         assert_eq!(survives.contains(&(50, Captured)), is_ns2);
         assert!(survives.contains(&(if is_ns2 { 100 } else { 150 }, Idle)), "{survives:?}");
         let lost = receive(config(rule), &[(0, 100, STRONG), (50, 100, STRONG / 9.9)]);
-        assert!(lost.contains(&(100, Lost(0, LossCause::Collision))), "{lost:?}");
+        assert!(lost.contains(&(100, Lost(0, ReceptionLoss::Collision))), "{lost:?}");
     }
 }
 
@@ -182,7 +182,7 @@ fn a_much_stronger_later_frame_is_received_only_by_a_receiver_that_switches() {
     }
     let switching = receive(config(CaptureRule::Interference { switches_to_stronger: true }), &frames);
     assert!(switching.contains(&(150, Received(1))), "{switching:?}");
-    assert!(switching.contains(&(100, Lost(0, LossCause::Capture))), "{switching:?}");
+    assert!(switching.contains(&(100, Lost(0, ReceptionLoss::Capture))), "{switching:?}");
 }
 
 #[test]
@@ -190,13 +190,13 @@ fn interference_adds_up_except_in_ns2() {
     // Two frames, each eleven times weaker: together they are less than ten times weaker.
     let frames = [(0, 300, STRONG), (50, 100, STRONG / 11.0), (60, 100, STRONG / 11.0)];
     assert!(receive(config(RULES[0]), &frames).contains(&(300, Received(0))));
-    assert!(receive(config(RULES[1]), &frames).contains(&(300, Lost(0, LossCause::Collision))));
+    assert!(receive(config(RULES[1]), &frames).contains(&(300, Lost(0, ReceptionLoss::Collision))));
 }
 
 #[test]
 fn energy_below_the_reception_threshold_occupies_the_receiver_only_in_ns2() {
     let frames = [(0, 300, 2e-11), (50, 100, STRONG)];
-    assert!(receive(config(RULES[0]), &frames).contains(&(150, Lost(1, LossCause::Collision))));
+    assert!(receive(config(RULES[0]), &frames).contains(&(150, Lost(1, ReceptionLoss::Collision))));
     assert!(receive(config(RULES[1]), &frames).contains(&(150, Received(1))));
 }
 
@@ -214,8 +214,8 @@ fn a_sending_station_receives_nothing() {
         medium.transmit(at(1_050), StationIndex(RECEIVER), &frame(8, 10), core::iter::empty());
         medium.handle_timeout(at(2_000), &mut log);
         let reports = log.of(RECEIVER);
-        assert!(reports.contains(&(150, Lost(0, LossCause::HalfDuplex))), "{reports:?}");
-        assert!(reports.contains(&(1_100, Lost(1, LossCause::HalfDuplex))), "{reports:?}");
+        assert!(reports.contains(&(150, Lost(0, ReceptionLoss::HalfDuplex))), "{reports:?}");
+        assert!(reports.contains(&(1_100, Lost(1, ReceptionLoss::HalfDuplex))), "{reports:?}");
     }
 }
 
@@ -227,7 +227,10 @@ fn noise_destroys_a_frame_without_another_one() {
     medium.transmit(at(0), StationIndex(0), &frame(0, 100), [noisy].into_iter());
     medium.handle_timeout(at(100), &mut log);
     let error = Report::Error(ReceptionError::Corrupted);
-    assert_eq!(log.of(RECEIVER), [(0, Busy), (100, error), (100, Lost(0, LossCause::Noise)), (100, Idle)]);
+    assert_eq!(
+        log.of(RECEIVER),
+        [(0, Busy), (100, error), (100, Lost(0, ReceptionLoss::Noise)), (100, Idle)]
+    );
 }
 
 #[test]
@@ -269,7 +272,7 @@ fn a_station_that_leaves_the_channel_loses_what_is_on_the_air() {
             medium.handle_timeout(next, &mut log);
         }
         let reports = log.of(RECEIVER);
-        let off_channel = |number| Lost(number, LossCause::OffChannel);
+        let off_channel = |number| Lost(number, ReceptionLoss::OffChannel);
         let expected = [
             (10, Busy),
             (50, Idle),
@@ -306,12 +309,12 @@ fn a_station_that_comes_to_a_channel_senses_the_frames_on_the_air() {
         let reports = log.of(RECEIVER);
         let expected: &[(u64, Report)] = match rule {
             CaptureRule::FirstFrame => {
-                &[(50, Busy), (80, Received(2)), (110, Lost(0, LossCause::OffChannel)), (110, Idle)]
+                &[(50, Busy), (80, Received(2)), (110, Lost(0, ReceptionLoss::OffChannel)), (110, Idle)]
             }
             CaptureRule::Interference { .. } => &[
                 (50, Busy),
-                (80, Lost(2, LossCause::Collision)),
-                (110, Lost(0, LossCause::OffChannel)),
+                (80, Lost(2, ReceptionLoss::Collision)),
+                (110, Lost(0, ReceptionLoss::OffChannel)),
                 (110, Idle),
             ],
         };

@@ -26,7 +26,7 @@ pub use message::{AodvMessage, MalformedAodv, RouteError, RouteReply, RouteReque
 use table::{Broken, Offer, Table, Update, is_fresher};
 
 use super::{
-    Address, ForwardedPacket, PacketBuffer, Receiver, RouteEvent, RoutingAgent, Transmit, UnroutedPacket,
+    Address, DataPacket, ForwardedPacket, PacketBuffer, Receiver, RouteEvent, RoutingAgent, Transmit,
 };
 use crate::Random;
 
@@ -359,8 +359,8 @@ impl<R: Random> RoutingAgent for Aodv<R> {
         self.buffer.expire(now, &mut self.events);
     }
 
-    fn handle_unrouted(&mut self, now: Instant, packet: UnroutedPacket) {
-        let UnroutedPacket { packet: number, source, destination, .. } = packet;
+    fn handle_unrouted(&mut self, now: Instant, packet: DataPacket) {
+        let DataPacket { packet: number, source, destination, .. } = packet;
         if self.table.valid(destination).is_some() {
             // The route appeared after the host looked.
             self.events.push_back(RouteEvent::Forward { packet: number });
@@ -387,7 +387,7 @@ impl<R: Random> RoutingAgent for Aodv<R> {
         self.handle_timeout(now);
     }
 
-    fn handle_link_failure(&mut self, now: Instant, neighbour: Address, packet: Option<UnroutedPacket>) {
+    fn handle_link_failure(&mut self, now: Instant, neighbour: Address, packet: Option<DataPacket>) {
         let is_counted = self.config.errors == AodvRule::Rfc3561
             || packet.is_some_and(|packet| self.table.get(packet.destination).is_some());
         if self.config.link_layer_feedback {
@@ -404,7 +404,7 @@ impl<R: Random> RoutingAgent for Aodv<R> {
         }
     }
 
-    fn salvages(&self, packet: UnroutedPacket) -> bool {
+    fn salvages(&self, packet: DataPacket) -> bool {
         // Section 6.12: packets wait during a local repair. For packets of this node a search begins anew.
         self.searches.is_under_repair(packet.destination)
             || self.table.is_under_repair(packet.destination)

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{Address, RouteEvent, UnroutedPacket};
+use super::{Address, DataPacket, RouteEvent};
 
 /// Bounds of the packets that wait for routes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,7 +32,7 @@ pub enum DiscardCause {
 #[derive(Clone, Debug)]
 pub(crate) struct PacketBuffer {
     config: BufferConfig,
-    packets: VecDeque<(Instant, UnroutedPacket)>,
+    packets: VecDeque<(Instant, DataPacket)>,
 }
 
 impl PacketBuffer {
@@ -41,9 +41,9 @@ impl PacketBuffer {
     }
 
     /// Keeps a packet. Discards of others are appended to `events`.
-    pub(crate) fn push(&mut self, now: Instant, packet: UnroutedPacket, events: &mut VecDeque<RouteEvent>) {
+    pub(crate) fn push(&mut self, now: Instant, packet: DataPacket, events: &mut VecDeque<RouteEvent>) {
         self.packets.push_back((now, packet));
-        let same = |&(_, other): &(_, UnroutedPacket)| other.destination == packet.destination;
+        let same = |&(_, other): &(_, DataPacket)| other.destination == packet.destination;
         while self.packets.iter().filter(|entry| same(entry)).count() > self.config.per_destination {
             let oldest =
                 self.packets.iter().position(same).and_then(|position| self.packets.remove(position));
@@ -87,7 +87,7 @@ impl PacketBuffer {
         self.contains(destination)
     }
 
-    fn discard_if(&mut self, gives_up: impl Fn(&UnroutedPacket) -> bool, events: &mut VecDeque<RouteEvent>) {
+    fn discard_if(&mut self, gives_up: impl Fn(&DataPacket) -> bool, events: &mut VecDeque<RouteEvent>) {
         self.packets.retain(|&(_, packet)| {
             let leaves = gives_up(&packet);
             if leaves {
@@ -114,7 +114,7 @@ impl PacketBuffer {
     }
 }
 
-fn discard(packet: UnroutedPacket, cause: DiscardCause) -> RouteEvent {
+fn discard(packet: DataPacket, cause: DiscardCause) -> RouteEvent {
     RouteEvent::Discard { packet: packet.packet, cause }
 }
 

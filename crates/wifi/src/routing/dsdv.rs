@@ -23,7 +23,7 @@ use table::{Entry, Table};
 pub use table::{INFINITY, Metric};
 pub use update::{DsdvEntry, DsdvUpdate, MalformedUpdate};
 
-use super::{Address, PacketBuffer, Receiver, RouteEvent, RoutingAgent, Transmit, UnroutedPacket};
+use super::{Address, DataPacket, PacketBuffer, Receiver, RouteEvent, RoutingAgent, Transmit};
 use crate::Random;
 
 /// Counters of a [`Dsdv`] agent.
@@ -248,7 +248,7 @@ impl<R: Random> RoutingAgent for Dsdv<R> {
         }
     }
 
-    fn handle_unrouted(&mut self, now: Instant, packet: UnroutedPacket) {
+    fn handle_unrouted(&mut self, now: Instant, packet: DataPacket) {
         if self.table.get(packet.destination).is_some_and(Entry::is_usable) {
             // The route appeared after the host looked.
             self.events.push_back(RouteEvent::Forward { packet: packet.packet });
@@ -261,7 +261,7 @@ impl<R: Random> RoutingAgent for Dsdv<R> {
         self.buffer.expire(now, &mut self.events);
     }
 
-    fn handle_link_failure(&mut self, now: Instant, neighbour: Address, _: Option<UnroutedPacket>) {
+    fn handle_link_failure(&mut self, now: Instant, neighbour: Address, _: Option<DataPacket>) {
         if self.config.link_layer_feedback {
             self.table.forget_neighbour(neighbour);
             self.lose_neighbour(now, neighbour);
@@ -269,7 +269,7 @@ impl<R: Random> RoutingAgent for Dsdv<R> {
         }
     }
 
-    fn salvages(&self, _: UnroutedPacket) -> bool {
+    fn salvages(&self, _: DataPacket) -> bool {
         self.config.link_layer_feedback
     }
 

@@ -11,7 +11,7 @@ use crate::{Random, SplitMix64};
 /// A scheduled event.
 enum Event<M> {
     Message { from: u32, to: u32, message: M },
-    Failure { at: u32, neighbour: u32, packet: Option<UnroutedPacket> },
+    Failure { at: u32, neighbour: u32, packet: Option<DataPacket> },
     Data { at: u32, from: Option<u32>, packet: u64 },
     Link { a: u32, b: u32, up: bool },
     Send { packet: u64 },
@@ -249,7 +249,7 @@ impl<A: RoutingAgent> Network<A> {
                 let (source, destination) = (Address(source), Address(destination));
                 agent.handle_unrouted(
                     self.now,
-                    UnroutedPacket { packet: PacketId(packet), source, destination, hops: hops as u8 },
+                    DataPacket { packet: PacketId(packet), source, destination, hops: hops as u8 },
                 );
             }
             Some(&Address(next)) => {
@@ -261,7 +261,7 @@ impl<A: RoutingAgent> Network<A> {
                     self.packets[packet as usize].outcome = PacketOutcome::Lost;
                     if self.feedback {
                         let (source, destination) = (Address(source), Address(destination));
-                        let packet = Some(UnroutedPacket {
+                        let packet = Some(DataPacket {
                             packet: PacketId(packet),
                             source,
                             destination,

@@ -1,7 +1,7 @@
 use std::sync::Mutex;
 
 use whimbrel_netsim::NodeId;
-use whimbrel_netsim::medium::Handover;
+use whimbrel_netsim::medium::Association;
 use whimbrel_wifi::frame::{Addressing, Frame};
 use whimbrel_wifi::infrastructure::HandoverReport;
 use whimbrel_wifi::phy::Rate;
@@ -173,7 +173,7 @@ fn an_association_discards_the_estimates_of_the_cell_before() {
         authenticated: at,
         associated: at,
     };
-    let handover = Handover { from: None, to: NodeId::default(), report };
+    let handover = Association { from: None, to: NodeId::default(), report };
     controller.handle_observation(at, &Observation::Associated(handover));
     assert_eq!([Position::Sender, Position::Receiver].map(|position| stores[0].get(position)), [None, None]);
     beacon(&mut controller, 60_000);

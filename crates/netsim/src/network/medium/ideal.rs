@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use whimbrel_wifi::mobility::Position;
 
-use super::{Frame, Medium, MediumIo, MediumLoss, Observation};
+use super::{Medium, MediumIo, MediumLoss, Observation, TakenPacket};
 use crate::StationIndex;
 
 /// The speed of light in metres per second.
@@ -30,14 +30,14 @@ pub struct IdealMedium {
 
 #[derive(Debug)]
 struct Transmission {
-    frame: Frame,
+    frame: TakenPacket,
     start: Instant,
     end: Instant,
 }
 
 #[derive(Debug)]
 struct InFlight {
-    frame: Frame,
+    frame: TakenPacket,
     /// Time and station of each reception, in the order of time.
     receptions: VecDeque<(Instant, StationIndex)>,
 }

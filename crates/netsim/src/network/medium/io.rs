@@ -94,7 +94,7 @@ impl Station {
 /// A packet that the medium has taken from a station's queue.
 #[derive(PartialEq, Eq, Debug)]
 #[must_use = "a frame that is neither delivered nor lost nor released stays in the network for ever"]
-pub struct Frame {
+pub struct TakenPacket {
     /// The station that sends it.
     pub sender: StationIndex,
     /// The station that is to receive it; `None` for a broadcast.
@@ -223,7 +223,7 @@ impl MediumIo<'_> {
     }
 
     /// Takes the next packet to send from a station's queue; `None` if none is left.
-    pub fn take(&mut self, station: StationIndex) -> Option<Frame> {
+    pub fn take(&mut self, station: StationIndex) -> Option<TakenPacket> {
         let (packet, next) = self.dequeue(station)?;
         let receiver = next.and_then(|node| self.station(node));
         Some(self.frame(station, packet, receiver))
@@ -235,7 +235,7 @@ impl MediumIo<'_> {
         station: StationIndex,
         packet: QueuedPacket,
         receiver: StationIndex,
-    ) -> Frame {
+    ) -> TakenPacket {
         self.stations[station.index()].stats.enqueued.add_packet(packet.size);
         self.frame(station, packet, Some(receiver))
     }
@@ -245,12 +245,12 @@ impl MediumIo<'_> {
         station: StationIndex,
         packet: QueuedPacket,
         receiver: Option<StationIndex>,
-    ) -> Frame {
+    ) -> TakenPacket {
         self.stations[station.index()].stats.taken.add_packet(packet.size);
         let header = &mut self.headers[packet.slot.index()];
         header.ecn = packet.ecn;
         self.effects.push_back(Effect::Taken { slot: packet.slot, station });
-        Frame {
+        TakenPacket {
             sender: station,
             receiver,
             packet: header.id,
@@ -262,18 +262,18 @@ impl MediumIo<'_> {
     }
 
     /// A packet has reached a station, whose node delivers it or forwards it.
-    pub fn deliver(&mut self, frame: Frame, to: StationIndex) {
-        let Frame { slot, ecn, sender, .. } = frame;
+    pub fn deliver(&mut self, frame: TakenPacket, to: StationIndex) {
+        let TakenPacket { slot, ecn, sender, .. } = frame;
         self.effects.push_back(Effect::Deliver { slot, ecn, from: sender, to });
     }
 
     /// A broadcast has reached one of several stations, whose node delivers a copy.
-    pub fn deliver_copy(&mut self, frame: &Frame, to: StationIndex) {
+    pub fn deliver_copy(&mut self, frame: &TakenPacket, to: StationIndex) {
         self.effects.push_back(Effect::DeliverCopy { slot: frame.slot, ecn: frame.ecn, to });
     }
 
     /// The medium has lost a packet: it did not reach its receiver.
-    pub fn lose(&mut self, frame: Frame, cause: MediumLoss) {
+    pub fn lose(&mut self, frame: TakenPacket, cause: MediumLoss) {
         let (station, to) = (frame.sender, frame.receiver);
         self.effects.push_back(Effect::Lose { slot: frame.slot, station, to, cause });
     }
@@ -284,7 +284,7 @@ impl MediumIo<'_> {
     }
 
     /// A broadcast is over: all copies have been delivered.
-    pub fn release(&mut self, frame: Frame) {
+    pub fn release(&mut self, frame: TakenPacket) {
         self.effects.push_back(Effect::Release { slot: frame.slot });
     }
 
@@ -299,7 +299,7 @@ impl MediumIo<'_> {
     }
 
     /// The report on a frame that was sent `attempts` times and whose service took this time.
-    pub fn report(&self, frame: &Frame, attempts: u32, service: Duration) -> FrameReport {
+    pub fn report(&self, frame: &TakenPacket, attempts: u32, service: Duration) -> FrameReport {
         FrameReport {
             packet: frame.packet,
             flow: frame.flow,

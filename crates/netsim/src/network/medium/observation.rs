@@ -32,7 +32,7 @@ pub enum Observation {
         busy: Duration,
     },
     /// An 802.11 client is associated with an access point: its packets go there from now on.
-    Associated(Handover),
+    Associated(Association),
     /// An 802.11 client has lost its access point, or leaves it to look for another one. Its packets wait until it is
     /// associated again.
     Disassociated {
@@ -58,7 +58,7 @@ pub enum Observation {
 
 /// The association of a client, its first one or after a hand-over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Handover {
+pub struct Association {
     /// Node of the access point before; `None` if the client joins.
     pub from: Option<NodeId>,
     /// Node of the access point now.

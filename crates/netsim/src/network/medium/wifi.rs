@@ -31,7 +31,7 @@ use whimbrel_wifi::infrastructure::{HandoverReport, ManagementMessage};
 use whimbrel_wifi::medium::{Link, Medium as Air, MediumConfig};
 use whimbrel_wifi::propagation::corrupt_by_noise;
 use whimbrel_wifi::site::Site;
-use whimbrel_wifi::{Dcf, Frame as MacFrame, FrameKind, MacAddress, SplitMix64};
+use whimbrel_wifi::{Dcf, Frame, FrameKind, MacAddress, SplitMix64};
 
 use self::arp::{ARP, Arp};
 pub use self::arp::{ArpConfig, ArpStats};
@@ -279,7 +279,7 @@ impl WifiMedium {
         }
     }
 
-    fn capture_frame(&self, now: Instant, station: StationIndex, frame: &MacFrame, io: &mut MediumIo<'_>) {
+    fn capture_frame(&self, now: Instant, station: StationIndex, frame: &Frame, io: &mut MediumIo<'_>) {
         let message = self.message(frame.payload).filter(|_| frame.kind == FrameKind::Management);
         let body = message.map(|message| {
             let mut body = Vec::new();
@@ -310,7 +310,7 @@ impl WifiMedium {
     }
 
     /// A station begins to transmit a frame.
-    fn transmit(&mut self, now: Instant, station: StationIndex, frame: &MacFrame) {
+    fn transmit(&mut self, now: Instant, station: StationIndex, frame: &Frame) {
         let is_noted = self.stations.monitor.is_some();
         let to = if is_noted { self.stations.station(frame.receiver) } else { None };
         let infrastructure = self.stations.infrastructure.as_deref_mut();

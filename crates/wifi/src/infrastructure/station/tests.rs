@@ -17,7 +17,7 @@ fn at(micros: u64) -> Instant {
 
 /// A station and access points with ideal links of given power; 0 for none.
 struct Cell {
-    station: Station<SplitMix64>,
+    station: Client<SplitMix64>,
     aps: Vec<AccessPoint>,
     power: Vec<f64>,
     channel: u8,
@@ -40,7 +40,7 @@ impl Cell {
             })
         };
         Self {
-            station: Station::new(config, SplitMix64::new(7)),
+            station: Client::new(config, SplitMix64::new(7)),
             aps: aps.iter().enumerate().map(ap).collect(),
             power: aps.iter().map(|&(_, power)| power).collect(),
             channel: 0,
@@ -211,8 +211,8 @@ fn missed_beacons_lead_to_a_hand_over_whose_phases_add_up() {
 /// A cell without beacons, in which the station hears of its access point every 50 ms until 10 s.
 #[test]
 fn data_and_acknowledgements_are_contact_as_beacons_are() {
-    type Contact = fn(&mut Station<SplitMix64>, Instant);
-    let contacts: [Contact; 2] = [Station::handle_success, Station::handle_data];
+    type Contact = fn(&mut Client<SplitMix64>, Instant);
+    let contacts: [Contact; 2] = [Client::handle_success, Client::handle_data];
     for contact in contacts {
         let mut cell = Cell::join(config(), &[(1, 2e-9)], at(10_000));
         cell.run_until(at(1_000_000));
@@ -230,7 +230,7 @@ fn data_and_acknowledgements_are_contact_as_beacons_are() {
 }
 
 /// The times of the probe requests of a station that nothing answers.
-fn probes_in_vain(mut station: Station<SplitMix64>, end: Instant) -> Vec<Instant> {
+fn probes_in_vain(mut station: Client<SplitMix64>, end: Instant) -> Vec<Instant> {
     station.join(Instant::ZERO);
     let mut probes = Vec::new();
     while let Some(now) = station.poll_timeout().filter(|&now| now < end) {
@@ -247,7 +247,7 @@ fn probes_in_vain(mut station: Station<SplitMix64>, end: Instant) -> Vec<Instant
 fn searches_in_vain_are_followed_by_random_pauses_that_grow() {
     let config = StationConfig { channels: std::vec![1], ..config() };
     let probes = |seed| {
-        let station = Station::new(config.clone(), SplitMix64::new(seed));
+        let station = Client::new(config.clone(), SplitMix64::new(seed));
         probes_in_vain(station, Instant::from_secs(1_000))
     };
     let times = probes(1);
@@ -264,7 +264,7 @@ fn searches_in_vain_are_followed_by_random_pauses_that_grow() {
     assert_ne!(times[1], probes(2)[1]);
     // ns-2's station does not pause: 5 ms and 0.1 ms.
     let ns2 = StationConfig { channels: std::vec![1], ..StationConfig::ns2(STATION, ssid(), std::vec![1]) };
-    let times = probes_in_vain(Station::new(ns2, SplitMix64::new(1)), Instant::from_secs(1));
+    let times = probes_in_vain(Client::new(ns2, SplitMix64::new(1)), Instant::from_secs(1));
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] == Duration::from_micros(5_100)));
 }
 

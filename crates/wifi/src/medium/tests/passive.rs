@@ -8,7 +8,7 @@ use whimbrel_units::{Duration, Instant};
 
 use crate::dcf::{Dcf, Event, MacConfig, Outgoing, ProbeConfig, ReceptionError, Sensed};
 use crate::frame::{Addressing, Frame, FrameKind, MacAddress};
-use crate::medium::{CaptureRule, Link, Listener, LossCause, Medium, MediumConfig};
+use crate::medium::{CaptureRule, Link, Listener, Medium, MediumConfig, ReceptionLoss};
 use crate::phy::{Phy, Preamble, Rate};
 use crate::{SplitMix64, StationIndex};
 
@@ -19,7 +19,7 @@ const SENDERS: u32 = 3;
 struct Machines {
     machines: Vec<Dcf<SplitMix64>>,
     are_passive: bool,
-    losses: Vec<(Instant, u32, LossCause)>,
+    losses: Vec<(Instant, u32, ReceptionLoss)>,
     summaries: usize,
 }
 
@@ -50,7 +50,7 @@ impl Listener for Machines {
             machine.handle_error(now, error);
         }
     }
-    fn lost(&mut self, now: Instant, station: StationIndex, _: &Frame, cause: LossCause) {
+    fn lost(&mut self, now: Instant, station: StationIndex, _: &Frame, cause: ReceptionLoss) {
         self.losses.push((now, station.0, cause));
     }
     fn is_passive(&self, station: StationIndex) -> bool {

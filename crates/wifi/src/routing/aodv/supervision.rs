@@ -8,7 +8,7 @@ use whimbrel_units::{Duration, Instant};
 use super::table::{Broken, is_fresher};
 use super::{Aodv, AodvMessage, AodvRule, LocalRepair, RouteError};
 use crate::Random;
-use crate::routing::{Address, Receiver, RouteEvent, UnroutedPacket};
+use crate::routing::{Address, DataPacket, Receiver, RouteEvent};
 
 impl<R: Random> Aodv<R> {
     /// Processes a route error (section 6.11, case iii).
@@ -46,7 +46,7 @@ impl<R: Random> Aodv<R> {
     /// Starts ns-2's local repair of the route of a packet that the link layer gave up; the search begins when the packet
     /// is back without a route. Returns `false` if the packet has
     /// made no more hops than remain: the link is then lost.
-    pub(super) fn repair_closer_half(&mut self, now: Instant, packet: UnroutedPacket) -> bool {
+    pub(super) fn repair_closer_half(&mut self, now: Instant, packet: DataPacket) -> bool {
         let destination = packet.destination;
         let Some(route) = self.table.get(destination) else { return false };
         if packet.hops <= route.hops || !(route.is_valid || route.is_under_repair) {

@@ -67,7 +67,7 @@ fn rings_grow_as_the_rfc_says() {
     let mut agent = Aodv::new(Instant::ZERO, Address(0), AodvConfig::default(), SplitMix64::new(1));
     agent.handle_unrouted(
         Instant::ZERO,
-        UnroutedPacket { packet: PacketId(9), source: Address(0), destination: Address(1), hops: 0 },
+        DataPacket { packet: PacketId(9), source: Address(0), destination: Address(1), hops: 0 },
     );
     let mut sent = Vec::new();
     let mut end = None;
@@ -101,7 +101,7 @@ fn rings_grow_as_the_rfc_says() {
 fn requests_are_limited_to_ten_per_second() {
     let mut agent = Aodv::new(Instant::ZERO, Address(0), AodvConfig::default(), SplitMix64::new(1));
     for destination in 1..40 {
-        let packet = UnroutedPacket {
+        let packet = DataPacket {
             packet: PacketId(destination),
             source: Address(0),
             destination: Address(destination as u32),

@@ -2,13 +2,8 @@ use super::*;
 use crate::PacketId;
 use std::vec::Vec;
 
-fn packet(number: u64, destination: u32) -> UnroutedPacket {
-    UnroutedPacket {
-        packet: PacketId(number),
-        source: Address(0),
-        destination: Address(destination),
-        hops: 0,
-    }
+fn packet(number: u64, destination: u32) -> DataPacket {
+    DataPacket { packet: PacketId(number), source: Address(0), destination: Address(destination), hops: 0 }
 }
 
 fn buffer(per_destination: usize, total: usize) -> PacketBuffer {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::routing::harness::{Network, PacketOutcome, at, connected_graphs, grid_links};
-use crate::routing::{DiscardCause, UnroutedPacket};
+use crate::routing::{DataPacket, DiscardCause};
 use crate::{PacketId, SplitMix64};
 use proptest::prelude::*;
 use std::vec::Vec;
@@ -250,7 +250,7 @@ fn packets_wait_for_a_route_and_the_sixth_displaces_the_first() {
     let (mut agent, now) = settled(DsdvConfig::NS2);
     for packet in 0..6 {
         let packet =
-            UnroutedPacket { packet: PacketId(packet), source: Address(0), destination: Address(1), hops: 0 };
+            DataPacket { packet: PacketId(packet), source: Address(0), destination: Address(1), hops: 0 };
         agent.handle_unrouted(at(now), packet);
     }
     assert_eq!(

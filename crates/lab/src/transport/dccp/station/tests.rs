@@ -1,5 +1,5 @@
 use whimbrel_netsim::NodeId;
-use whimbrel_netsim::medium::Handover;
+use whimbrel_netsim::medium::Association;
 use whimbrel_units::DataRate;
 use whimbrel_wifi::MacAddress;
 use whimbrel_wifi::infrastructure::HandoverReport;
@@ -23,7 +23,7 @@ fn associated(at: Instant, from: Option<NodeId>) -> Observation {
         associated: at,
         last_contact: at,
     };
-    Observation::Associated(Handover { from, to: NodeId::default(), report })
+    Observation::Associated(Association { from, to: NodeId::default(), report })
 }
 
 #[test]

@@ -12,7 +12,7 @@ use whimbrel_wifi::deadlines::Deadlines;
 use whimbrel_wifi::frame::bytes::SNAP;
 
 use super::in_flight::InFlight;
-use crate::medium::{Frame, MediumIo, MediumLoss, Observation};
+use crate::medium::{MediumIo, MediumLoss, Observation, TakenPacket};
 use crate::{FlowId, NodeId, StationIndex};
 
 /// The bit of a frame's handle that distinguishes ARP messages from packets.
@@ -119,7 +119,7 @@ fn protocol_address(node: NodeId) -> [u8; 4] {
 
 /// A packet with the time at which the station took it from its queue.
 pub(super) struct Held {
-    pub(super) frame: Frame,
+    pub(super) frame: TakenPacket,
     pub(super) since: Instant,
 }
 

@@ -12,13 +12,13 @@ use whimbrel_wifi::infrastructure::{
     AccessPointEvent, DistributionSystem, HandoverReport, ManagementMessage, StationEvent,
 };
 use whimbrel_wifi::site::Site;
-use whimbrel_wifi::{Frame as MacFrame, MacAddress, Rate, SplitMix64};
+use whimbrel_wifi::{Frame, MacAddress, Rate, SplitMix64};
 
 use super::in_flight::InFlight;
 use super::managed::{Machine, Managed};
 use super::role::{InfrastructureConfig, StationRole};
 use crate::StationIndex;
-use crate::medium::{Handover, MediumIo, Observation};
+use crate::medium::{Association, MediumIo, Observation};
 
 /// The bit of a frame's handle that distinguishes messages from packets.
 pub(super) const MESSAGE: u64 = 1 << 63;
@@ -192,7 +192,7 @@ impl Infrastructure {
         &mut self,
         now: Instant,
         station: StationIndex,
-        frame: &MacFrame,
+        frame: &Frame,
         io: &mut MediumIo<'_>,
     ) -> bool {
         let sender = self.number(frame.transmitter);
@@ -219,7 +219,7 @@ impl Infrastructure {
     }
 
     /// Notes the power of a management frame, which the MAC may deliver.
-    pub(super) fn note_power(&mut self, now: Instant, station: StationIndex, frame: &MacFrame, site: &Site) {
+    pub(super) fn note_power(&mut self, now: Instant, station: StationIndex, frame: &Frame, site: &Site) {
         if let Some(sender) = self.number(frame.transmitter) {
             self.power = site.power(sender, station, now);
         }
@@ -230,7 +230,7 @@ impl Infrastructure {
         &mut self,
         now: Instant,
         station: StationIndex,
-        frame: &MacFrame,
+        frame: &Frame,
         io: &mut MediumIo<'_>,
     ) {
         let Some(&message) = self.messages.get(frame.payload & !MESSAGE) else { return };
@@ -347,7 +347,7 @@ impl Infrastructure {
                 managed.accepted = Some(report.to);
                 managed.stats.associations += 1;
                 managed.stats.handovers += u64::from(report.from.is_some());
-                io.observe(station, Observation::Associated(Handover { from, to, report }));
+                io.observe(station, Observation::Associated(Association { from, to, report }));
                 io.change_routes();
             }
             StationEvent::Protection { is_used } => self.protected.push((station, is_used)),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::dcf::Outgoing;
-use whimbrel_wifi::infrastructure::{AccessPoint, ManagementTransmit, Station as Client};
+use whimbrel_wifi::infrastructure::{AccessPoint, Client, ManagementTransmit};
 use whimbrel_wifi::mobility::Presence;
 use whimbrel_wifi::{MacAddress, SplitMix64};
 

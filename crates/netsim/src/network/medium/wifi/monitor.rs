@@ -2,7 +2,7 @@
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::phy::Rate;
-use whimbrel_wifi::{Frame as MacFrame, FrameKind};
+use whimbrel_wifi::{Frame, FrameKind};
 
 use crate::queue::FlowKey;
 use crate::{PacketId, StationIndex};
@@ -57,7 +57,7 @@ impl Monitor {
         now: Instant,
         sender: StationIndex,
         receiver: Option<StationIndex>,
-        frame: &MacFrame,
+        frame: &Frame,
         packet: Option<(PacketId, FlowKey)>,
     ) {
         if self.frames.len() >= self.limit {

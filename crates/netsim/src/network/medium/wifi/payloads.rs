@@ -3,7 +3,7 @@
 use whimbrel_units::{Duration, Instant};
 
 use super::in_flight::InFlight;
-use crate::medium::{Frame, FrameReport, MediumIo, MediumLoss};
+use crate::medium::{FrameReport, MediumIo, MediumLoss, TakenPacket};
 use crate::packets::PacketSlot;
 use crate::queue::FlowKey;
 use crate::{PacketId, StationIndex};
@@ -11,7 +11,7 @@ use crate::{PacketId, StationIndex};
 /// A packet from its service at the MAC until its last transmission has ended everywhere.
 struct Payload {
     /// The packet; `None` after its delivery to its one receiver.
-    frame: Option<Frame>,
+    frame: Option<TakenPacket>,
     /// The station that sends it.
     sender: StationIndex,
     /// The station whose MAC is to receive it; `None` for a broadcast.
@@ -33,7 +33,7 @@ impl Payloads {
     pub(super) fn insert(
         &mut self,
         now: Instant,
-        frame: Frame,
+        frame: TakenPacket,
         receiver: Option<StationIndex>,
         io: &MediumIo<'_>,
     ) -> u64 {

@@ -2,9 +2,9 @@
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::dcf::{ReceptionError, Sensed};
-use whimbrel_wifi::medium::{Listener, LossCause};
+use whimbrel_wifi::medium::{Listener, ReceptionLoss};
 use whimbrel_wifi::site::Site;
-use whimbrel_wifi::{Frame as MacFrame, FrameKind};
+use whimbrel_wifi::{Frame, FrameKind};
 
 use super::arp::ARP;
 use super::infrastructure::MESSAGE;
@@ -74,7 +74,7 @@ impl Listener for Reception<'_, '_> {
         self.update(now, station);
     }
 
-    fn received(&mut self, now: Instant, station: StationIndex, frame: &MacFrame) {
+    fn received(&mut self, now: Instant, station: StationIndex, frame: &Frame) {
         if self.stations.monitor.is_some() {
             let sender = self.stations.station(frame.transmitter);
             if let (Some(monitor), Some(sender)) = (&mut self.stations.monitor, sender) {
@@ -96,14 +96,14 @@ impl Listener for Reception<'_, '_> {
     }
 
     #[inline]
-    fn lost(&mut self, _: Instant, station: StationIndex, frame: &MacFrame, cause: LossCause) {
+    fn lost(&mut self, _: Instant, station: StationIndex, frame: &Frame, cause: ReceptionLoss) {
         if frame.kind == FrameKind::Data && !is_arp(frame) && frame.receiver == self.stations.address(station)
         {
             self.stations.payloads.lose(frame.payload, cause.into());
         }
     }
 
-    fn ended(&mut self, _: Instant, frame: &MacFrame) {
+    fn ended(&mut self, _: Instant, frame: &Frame) {
         match frame.kind {
             FrameKind::Data if is_arp(frame) => {
                 if let Some(arp) = &mut self.stations.arp {
@@ -131,7 +131,7 @@ impl Listener for Reception<'_, '_> {
     }
 
     #[inline]
-    fn overhears(&self, station: StationIndex, frame: &MacFrame) -> bool {
+    fn overhears(&self, station: StationIndex, frame: &Frame) -> bool {
         self.stations.monitor.is_none() && self.stations.machines[station.index()].overhears(frame)
     }
 
@@ -145,15 +145,15 @@ impl Listener for Reception<'_, '_> {
     }
 }
 
-impl From<LossCause> for MediumLoss {
-    fn from(cause: LossCause) -> Self {
+impl From<ReceptionLoss> for MediumLoss {
+    fn from(cause: ReceptionLoss) -> Self {
         match cause {
-            LossCause::Collision => Self::Collision,
-            LossCause::Capture => Self::Capture,
-            LossCause::BelowThreshold => Self::OutOfRange,
-            LossCause::HalfDuplex => Self::HalfDuplex,
-            LossCause::Noise => Self::Noise,
-            LossCause::OffChannel => Self::OffChannel,
+            ReceptionLoss::Collision => Self::Collision,
+            ReceptionLoss::Capture => Self::Capture,
+            ReceptionLoss::BelowThreshold => Self::OutOfRange,
+            ReceptionLoss::HalfDuplex => Self::HalfDuplex,
+            ReceptionLoss::Noise => Self::Noise,
+            ReceptionLoss::OffChannel => Self::OffChannel,
         }
     }
 }

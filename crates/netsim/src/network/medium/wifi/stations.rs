@@ -5,7 +5,7 @@ use whimbrel_wifi::dcf::{Event, Outgoing};
 use whimbrel_wifi::deadlines::Deadlines;
 use whimbrel_wifi::phy::Rate;
 use whimbrel_wifi::rate_control::RateControl;
-use whimbrel_wifi::{Dcf, Frame as MacFrame, FrameKind, MacAddress, SplitMix64};
+use whimbrel_wifi::{Dcf, Frame, FrameKind, MacAddress, SplitMix64};
 
 use super::arp::{ARP, Arp, Held};
 use super::infrastructure::{Infrastructure, MESSAGE};
@@ -38,7 +38,7 @@ pub(super) struct Stations {
 }
 
 /// `true` if the frame carries an ARP message.
-pub(super) const fn is_arp(frame: &MacFrame) -> bool {
+pub(super) const fn is_arp(frame: &Frame) -> bool {
     matches!(frame.kind, FrameKind::Data) && frame.payload & ARP != 0
 }
 
@@ -203,7 +203,7 @@ impl Stations {
     }
 
     /// A station's MAC delivers a packet.
-    fn deliver(&mut self, now: Instant, station: StationIndex, frame: &MacFrame, io: &mut MediumIo<'_>) {
+    fn deliver(&mut self, now: Instant, station: StationIndex, frame: &Frame, io: &mut MediumIo<'_>) {
         if let Some(infrastructure) = &mut self.infrastructure {
             if frame.kind == FrameKind::Management {
                 return infrastructure.handle_message(now, station, frame, io);

@@ -10,7 +10,7 @@ use super::infrastructure::{Infrastructure, MESSAGE};
 use super::managed::Machine;
 use super::payloads::Payloads;
 use crate::StationIndex;
-use crate::medium::{Frame, MediumIo, MediumLoss};
+use crate::medium::{MediumIo, MediumLoss, TakenPacket};
 
 /// The parameters and payloads of the frames that are made of packets.
 pub(super) struct Supply<'a> {
@@ -46,7 +46,7 @@ impl Supply<'_> {
     }
 
     /// A packet that was taken at `since`, for the station with this address.
-    fn packet(&mut self, since: Instant, frame: Frame, to: MacAddress, io: &MediumIo<'_>) -> Outgoing {
+    fn packet(&mut self, since: Instant, frame: TakenPacket, to: MacAddress, io: &MediumIo<'_>) -> Outgoing {
         let (size, receiver) = (frame.size + self.llc_bytes, frame.receiver);
         Outgoing::data(to, size, self.payloads.insert(since, frame, receiver, io))
     }

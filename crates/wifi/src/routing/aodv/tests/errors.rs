@@ -24,7 +24,7 @@ fn events(agent: &mut Agent) -> Vec<RouteEvent> {
 fn packets_queued_for_a_lost_neighbour_wait_for_a_new_route_at_their_source() {
     let mut network = in_use(AodvConfig::default());
     let agent = &mut network.agents[3];
-    let packet = |source| UnroutedPacket {
+    let packet = |source| DataPacket {
         packet: PacketId(0),
         source: Address(source),
         destination: Address(6),

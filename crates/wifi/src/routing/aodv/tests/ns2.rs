@@ -3,12 +3,12 @@ use crate::PacketId;
 
 /// The middle node of a chain of seven, after a packet from end to end, loses the link to the next node and is given the
 /// failure of a packet that has made `hops` hops.
-fn after_a_failure(local_repair: LocalRepair, hops: u8) -> (Network<Agent>, UnroutedPacket) {
+fn after_a_failure(local_repair: LocalRepair, hops: u8) -> (Network<Agent>, DataPacket) {
     let mut network = network(AodvConfig { local_repair, ..AodvConfig::NS2 }, 7, &chain(7), 3);
     network.send_at(at(1.0), 0, 6);
     network.run_until(at(2.0));
     assert_eq!(network.agents[3].entry(Address(6)).map(|(_, hops, _)| hops), Some(3));
-    let packet = UnroutedPacket { packet: PacketId(0), source: Address(0), destination: Address(6), hops };
+    let packet = DataPacket { packet: PacketId(0), source: Address(0), destination: Address(6), hops };
     network.agents[3].handle_link_failure(network.now, Address(4), Some(packet));
     (network, packet)
 }
@@ -73,7 +73,7 @@ fn ns2_waits_for_the_time_per_hop_of_the_last_search_and_for_ten_seconds_after_t
     for round in 0..80_u64 {
         let now = at(0.25 * round as f64);
         let packet =
-            UnroutedPacket { packet: PacketId(round), source: Address(0), destination: Address(1), hops: 0 };
+            DataPacket { packet: PacketId(round), source: Address(0), destination: Address(1), hops: 0 };
         agent.handle_timeout(now);
         agent.handle_unrouted(now, packet);
         while let Some(Transmit { message: AodvMessage::Request(request), size, .. }) =
