@@ -47,7 +47,7 @@ transports! {
     tcp::Tcp: Tcp(tcp::TcpContent); TcpSender(tcp::TcpSenderAgent), TcpReceiver(tcp::TcpReceiverAgent);
     udp::Udp: Udp(udp::UdpContent); UdpSource(udp::UdpSource), UdpSink(udp::UdpSink);
     media::Media: Media(media::MediaContent); MediaSender(media::MediaSender), MediaReceiver(media::MediaReceiver);
-    mp_dccp::MpDccp: MpDccp(mp_dccp::MultipathContent); MpDccp(mp_dccp::MpDccpAgent);
+    mp_dccp::MpDccp: Annotated(dccp::AnnotatedPacket); MpDccp(dccp::DccpAgent<mp_dccp::Several>);
     explicit::Xcp: Explicit(explicit::ExplicitContent); ExplicitSender(explicit::ExplicitSender), ExplicitReceiver(explicit::ExplicitReceiver);
 }
 

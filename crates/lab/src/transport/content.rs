@@ -25,11 +25,6 @@ pub trait Content: CloneContent + fmt::Debug + Send {
         None
     }
 
-    /// The DCCP packet inside, of a content that is none itself.
-    fn dccp_packet(&mut self) -> Option<&mut whimbrel_wire::Packet> {
-        None
-    }
-
     /// The message of a model of repair that this is, if it is one.
     fn repair_message(&mut self) -> Option<&mut RepairMessage> {
         None

@@ -7,6 +7,7 @@ mod classifier;
 mod configuration;
 mod details;
 mod freezing;
+pub(super) mod line;
 mod packet;
 mod reordering;
 mod repaired;
@@ -22,13 +23,14 @@ use whimbrel_proto::{Ccid, Config};
 use whimbrel_scenario::transport::Settings;
 use whimbrel_scenario::{Note, ScenarioError, idle};
 
+pub(super) use agent::GREEDY_QUEUE;
 pub use agent::{Attachment, DccpAgent};
 pub use classifier::Classifier;
 pub use details::Details;
+pub use packet::AnnotatedPacket;
 
 use super::repair::{Repair, RepairKind};
 use super::{Encryption, FlowAgent, FlowSetup, FlowTransport, Transport};
-use agent::GREEDY_QUEUE;
 use ccid::CcidKey;
 use repaired::RepairedEnd;
 use station::Station;

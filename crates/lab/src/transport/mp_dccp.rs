@@ -3,8 +3,7 @@
 //! A flow has a number of paths. Routes that are spread `by = "sender"` lead the packets of path 0 over the first link
 //! of their list, those of path 1 over the second, and so on.
 
-mod agent;
-mod content;
+mod line;
 mod paths;
 
 use schemars::JsonSchema;
@@ -15,11 +14,10 @@ use whimbrel_proto::{Ccid, Config, OverflowPolicy, SendQueueConfig};
 use whimbrel_scenario::ScenarioError;
 use whimbrel_scenario::quantity::Time;
 
-pub use agent::MpDccpAgent;
-pub use content::MultipathContent;
+pub use line::Several;
 
+use super::dccp::{Attachment, DccpAgent, GREEDY_QUEUE};
 use super::{Encryption, FlowAgent, FlowSetup, FlowTransport, Transport};
-use agent::{Attachment, End, GREEDY_QUEUE};
 use paths::Paths;
 
 /// The most paths of a flow.
@@ -229,19 +227,15 @@ impl FlowTransport for MpDccpFlow {
             weights: details.weights.clone(),
             costs: details.costs.clone(),
         };
-        let end = |peer, secret| End {
-            attachment: Attachment { peer, flow: flow.id, lower_headers: LOWER_HEADERS },
-            config: self.config.clone(),
-            settings: self.settings.clone(),
-            secret,
+        let end = |peer, secret, paths| {
+            let attachment = Attachment { peer, flow: flow.id, lower_headers: LOWER_HEADERS };
+            let line = Several::new(self.config.clone(), self.settings.clone(), secret, paths);
+            DccpAgent::new(attachment, line, flow.meter())
         };
         let [of_client, of_server] = details.encryption.layers([random.next_u64(), random.next_u64()]);
-        let server = MpDccpAgent::server(end(flow.from, secrets[1]), of_server, flow.meter());
-        let client = MpDccpAgent::client(end(flow.to, secrets[0]), of_client, flow.meter()).with_source(
-            flow.start,
-            flow.source(),
-            paths,
-        );
+        let server = end(flow.from, secrets[1], None).with_security(of_server);
+        let client = end(flow.to, secrets[0], Some(paths)).with_security(of_client);
+        let client = client.with_source(flow.start, flow.source());
         [client.into(), server.into()]
     }
 

@@ -1,17 +1,17 @@
 //! DTLS 1.3 above a simulated connection (RFC 5238): the layer of the sockets, with records as they are on the wire.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use whimbrel_dtls::{Layer, LayerEvent, RECORD_OVERHEAD, Security};
 use whimbrel_proto::layer::Transport;
 use whimbrel_proto::multipath::{MultipathConnection, MultipathEvent};
-use whimbrel_proto::{Connection, Datagram, DatagramId, Event, SendError};
+use whimbrel_proto::{Connection, Datagram, DatagramId, DropReason, Event, LossVerdict, SendError};
 use whimbrel_units::Instant;
-use whimbrel_wire::Packet;
-
-use super::{Content, IpHeaders};
+use whimbrel_wire::SeqNo;
+use whimbrel_wire::option::data_dropped::DropCode;
 
 /// The largest handshake record, which a path has to carry beside the flow's data.
 const LARGEST_HANDSHAKE: u32 = 700;
@@ -54,22 +54,30 @@ impl Encryption {
 }
 
 /// A connection that can be secured in the simulator.
-pub(super) trait Secures: Transport {
+pub(super) trait Secures: Transport<Event: Send> + fmt::Debug + Send + 'static {
     /// The number of datagrams that have left of which another copy may follow.
     const COPIES: usize;
 
-    /// The meaning of an event for the tags of records.
-    fn note(event: &Self::Event) -> Note;
+    /// Closes the connection.
+    fn close(&mut self, now: Instant);
+    /// The meaning of an event.
+    fn note(event: &Self::Event) -> Note<'_>;
 }
 
-/// The meaning of an event for the tags of records.
-pub(super) enum Note {
+/// The meaning of an event for an end and its layer.
+pub(super) enum Note<'a> {
     /// Data can be sent, or sending fails from now on.
     Open,
+    /// A datagram with that number arrived.
+    Arrived(SeqNo),
     /// A datagram has left.
     Sent(DatagramId),
     /// A datagram will never leave.
-    Dropped(DatagramId),
+    Dropped(DatagramId, DropReason),
+    /// The receiver reported corrupt data.
+    ReportedCorrupt,
+    /// The receiver classified losses.
+    Classified(&'a LossVerdict),
     /// None.
     Other,
 }
@@ -77,11 +85,19 @@ pub(super) enum Note {
 impl Secures for Connection {
     const COPIES: usize = 0;
 
-    fn note(event: &Event) -> Note {
+    fn close(&mut self, now: Instant) {
+        Connection::close(self, now);
+    }
+    fn note(event: &Event) -> Note<'_> {
         match event {
             Event::Connected { .. } | Event::Closed(_) => Note::Open,
+            Event::Datagram { sequence, .. } => Note::Arrived(*sequence),
             Event::DatagramSent { id, .. } => Note::Sent(*id),
-            Event::DatagramDropped { id, .. } => Note::Dropped(*id),
+            Event::DatagramDropped { id, reason } => Note::Dropped(*id, *reason),
+            Event::DataDropped { code: DropCode::Corrupt | DropCode::DeliveredCorrupt, .. } => {
+                Note::ReportedCorrupt
+            }
+            Event::LossClassified(verdict) => Note::Classified(verdict),
             _ => Note::Other,
         }
     }
@@ -90,11 +106,15 @@ impl Secures for Connection {
 impl Secures for MultipathConnection {
     const COPIES: usize = 1024;
 
-    fn note(event: &MultipathEvent) -> Note {
+    fn close(&mut self, now: Instant) {
+        MultipathConnection::close(self, now);
+    }
+    fn note(event: &MultipathEvent) -> Note<'_> {
         match event {
             MultipathEvent::Established { .. } | MultipathEvent::Closed(_) => Note::Open,
+            MultipathEvent::Datagram { sequence, .. } => Note::Arrived(*sequence),
             MultipathEvent::DatagramSent { id, .. } => Note::Sent(*id),
-            MultipathEvent::DatagramDropped { id, .. } => Note::Dropped(*id),
+            MultipathEvent::DatagramDropped { id, reason } => Note::Dropped(*id, *reason),
             _ => Note::Other,
         }
     }
@@ -162,10 +182,10 @@ impl<C: Secures> Secured<C> {
             match C::note(&event) {
                 Note::Open => self.is_open = true,
                 Note::Sent(id) => self.on_sent(id),
-                Note::Dropped(id) => {
+                Note::Dropped(id, _) => {
                     self.waiting.remove(&id);
                 }
-                Note::Other => {}
+                _ => {}
             }
             return Some(event);
         }
@@ -197,45 +217,5 @@ impl<C: Secures> Secured<C> {
     /// Sends the last record; the connection is closed then.
     pub(super) fn close(&mut self, now: Instant, connection: &mut C) {
         self.layer.close(now, connection);
-    }
-}
-
-impl Secured<Connection> {
-    /// The next event of the connection for the application.
-    pub(super) fn next_event(&mut self, now: Instant, connection: &mut Connection) -> Option<Event> {
-        loop {
-            if let Some(event) = self.poll_event() {
-                return Some(event);
-            }
-            let event = connection.poll_event()?;
-            self.handle_event(now, connection, event);
-        }
-    }
-}
-
-/// A packet with a record, and what the record hides. Records of the handshake have no data.
-#[derive(Clone, Debug)]
-pub(super) struct SecuredContent {
-    /// The packet.
-    pub(super) packet: Packet,
-    /// What its record hides.
-    pub(super) hidden: Hidden,
-}
-
-impl Content for SecuredContent {
-    fn data_length(&self) -> u32 {
-        self.hidden.length
-    }
-
-    fn dccp_packet(&mut self) -> Option<&mut Packet> {
-        Some(&mut self.packet)
-    }
-
-    fn numbers(&self) -> (u64, u64) {
-        (self.packet.sequence.value(), self.hidden.tag)
-    }
-
-    fn capture_bytes(&self, headers: &IpHeaders, out: &mut Vec<u8>) -> u8 {
-        self.packet.capture_bytes(headers, out)
     }
 }

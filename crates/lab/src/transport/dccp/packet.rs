@@ -1,9 +1,12 @@
 //! DCCP packets as contents of a simulated network.
 
 use whimbrel_wire::checksum::PseudoHeader;
+use whimbrel_wire::option::multipath::MultipathOption;
 use whimbrel_wire::udp_encapsulation::{self, UdpPorts};
 use whimbrel_wire::{Packet, Payload};
 
+use crate::payload::SimPayload;
+use crate::transport::secured::Hidden;
 use crate::transport::{Content, IpHeaders};
 
 /// The IP protocol numbers of UDP and DCCP.
@@ -35,5 +38,65 @@ impl Content for Packet {
             let _ = self.encode_with_checksum(&pseudo_header, out);
             DCCP
         }
+    }
+}
+
+/// A packet with what it does not show. In a box, so that packets of other transports are not larger for it.
+#[derive(Clone, Debug)]
+pub struct AnnotatedPacket(Box<Annotated>);
+
+#[derive(Clone, Debug)]
+struct Annotated {
+    packet: Packet,
+    /// The number of its path, if there are several.
+    path: Option<usize>,
+    /// The datagram in it, if a layer hides it.
+    hidden: Option<Hidden>,
+}
+
+impl AnnotatedPacket {
+    /// A packet on that path, and the datagram that a layer hides in it.
+    pub(in crate::transport) fn new(packet: Packet, path: Option<usize>, hidden: Option<Hidden>) -> Self {
+        Self(Box::new(Annotated { packet, path, hidden }))
+    }
+    /// The packet.
+    pub fn packet(&self) -> &Packet {
+        &self.0.packet
+    }
+    /// The packet's number in the multipath connection.
+    fn sequence(&self) -> Option<u64> {
+        self.0.path?;
+        self.0.packet.options.iter().find_map(|option| match MultipathOption::parse(option) {
+            Some(MultipathOption::Sequence(sequence)) => Some(sequence.value()),
+            _ => None,
+        })
+    }
+}
+
+impl Content for AnnotatedPacket {
+    fn data_length(&self) -> u32 {
+        self.0.hidden.map_or_else(|| self.0.packet.data_length(), |hidden| hidden.length)
+    }
+
+    fn path(&self) -> Option<usize> {
+        self.0.path
+    }
+
+    fn numbers(&self) -> (u64, u64) {
+        let (sequence, tag) = self.0.packet.numbers();
+        (self.sequence().unwrap_or(sequence), self.0.hidden.map_or(tag, |hidden| hidden.tag))
+    }
+
+    fn capture_bytes(&self, headers: &IpHeaders, out: &mut Vec<u8>) -> u8 {
+        self.0.packet.capture_bytes(headers, out)
+    }
+}
+
+/// The DCCP packet of a content.
+pub(super) fn packet_in(content: &mut SimPayload) -> Option<&mut Packet> {
+    match content {
+        SimPayload::Dccp(packet) => Some(packet),
+        SimPayload::Annotated(annotated) => Some(&mut annotated.0.packet),
+        _ => None,
     }
 }

@@ -13,11 +13,14 @@ use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{PacketType, Payload};
 
 use super::agent::Attachment;
-use crate::metrics::{FrameMeter, FrameSummary, Meter, PacketOutcome, cause_of, seconds};
-use crate::payload::{Envelope, SimPayload};
+use super::line::{SERVER_PORT, estimate_of};
+use super::packet::{AnnotatedPacket, packet_in};
+use crate::metrics::{FrameMeter, FrameSummary, Meter, PacketOutcome, cause_of};
+use crate::payload::Envelope;
 use crate::traffic::TrafficSource;
 use crate::transport::repair::{Repair, RepairKind};
-use crate::transport::{Content, FlowEnd, FlowSetup, FrameParts, IpHeaders, SenderEstimate};
+use crate::transport::secured::Hidden;
+use crate::transport::{FlowEnd, FlowSetup, FrameParts, SenderEstimate};
 
 /// Bytes of the headers of the layer in a datagram that is sent for the first time.
 const OVERHEAD: u32 = SOURCE_OVERHEAD as u32;
@@ -42,29 +45,6 @@ fn layer(repair: &Repair) -> Option<RepairLayer> {
 /// The headers of the layer in a datagram that is sent for the first time.
 pub(super) fn overhead(repair: &Repair) -> u32 {
     if repair.kind == RepairKind::None { 0 } else { OVERHEAD }
-}
-
-/// A packet and what it carries: a datagram for the first time, or none.
-#[derive(Clone, Debug)]
-struct RepairedContent {
-    packet: whimbrel_wire::Packet,
-    tag: u64,
-    length: u32,
-}
-
-impl Content for RepairedContent {
-    fn data_length(&self) -> u32 {
-        self.length
-    }
-    fn dccp_packet(&mut self) -> Option<&mut whimbrel_wire::Packet> {
-        Some(&mut self.packet)
-    }
-    fn numbers(&self) -> (u64, u64) {
-        (self.packet.sequence.value(), self.tag)
-    }
-    fn capture_bytes(&self, headers: &IpHeaders, out: &mut Vec<u8>) -> u8 {
-        self.packet.capture_bytes(headers, out)
-    }
 }
 
 /// The number and the capture time in a datagram.
@@ -239,8 +219,7 @@ impl FlowEnd for RepairedEnd {
 
     fn handle_packet(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &mut Envelope) {
         let (packet_info, length) = (envelope.packet_info(size), envelope.content.data_length());
-        let SimPayload::Other(content) = &mut envelope.content else { return };
-        let Some(dccp) = content.dccp_packet() else { return };
+        let Some(dccp) = packet_in(&mut envelope.content) else { return };
         if let Some((tag, captured)) = self.original(&dccp.payload).and_then(read).filter(|_| length > 0) {
             self.meter.on_received(now, packet_info, u64::from(length), ecn);
             self.frames.on_arrival(now, captured);
@@ -258,8 +237,7 @@ impl FlowEnd for RepairedEnd {
     fn handle_timeout(&mut self, now: Instant) {
         if self.connection.is_none() && self.start.is_some_and(|start| start <= now) {
             let port = 49_152 + (self.attachment.flow.0 % 16_384) as u16;
-            self.connection =
-                Connection::client(now, self.config.clone(), port, super::agent::SERVER_PORT, self.seed).ok();
+            self.connection = Connection::client(now, self.config.clone(), port, SERVER_PORT, self.seed).ok();
             self.start = None;
             if let Some(connection) = &mut self.connection {
                 connection.connect(now);
@@ -287,8 +265,8 @@ impl FlowEnd for RepairedEnd {
         let data = self.original(&transmit.packet.payload);
         let length = data.map_or(0, |data| data.len() as u32);
         let tag = data.and_then(read).map_or(0, |(tag, _)| tag);
-        let content = RepairedContent { packet: transmit.packet, tag, length };
-        let payload = Envelope { sent: now, content: SimPayload::Other(Box::new(content)) };
+        let content = AnnotatedPacket::new(transmit.packet, None, Some(Hidden { tag, length }));
+        let payload = Envelope { sent: now, content: content.into() };
         match length {
             0 => self.meter.on_feedback_sent(size),
             _ => {
@@ -322,22 +300,14 @@ impl FlowEnd for RepairedEnd {
             return self.meter.on_feedback_lost();
         }
         self.meter.on_lost(now, packet.payload.packet_info(packet.size), cause);
-        let SimPayload::Other(content) = &mut packet.payload.content else { return };
-        if let (Some(connection), Some(dccp)) = (&mut self.connection, content.dccp_packet()) {
+        if let (Some(connection), Some(dccp)) = (&mut self.connection, packet_in(&mut packet.payload.content))
+        {
             connection.inform_loss(dccp.sequence, cause_of(cause));
         }
     }
 
     fn estimate(&self) -> SenderEstimate {
-        let Some(connection) = &self.connection else { return SenderEstimate::NONE };
-        let sender = connection.sender_snapshot();
-        SenderEstimate {
-            cwnd: sender.cwnd.map_or(f64::NAN, f64::from),
-            allowed_rate: sender.allowed_rate.map_or(f64::NAN, |rate| rate.as_bits_per_second()),
-            rtt: sender.rtt.map_or(f64::NAN, seconds),
-            loss_event_rate: sender.loss_event_rate.unwrap_or(f64::NAN),
-            receive_rate: sender.receive_rate.map_or(f64::NAN, |rate| rate.as_bits_per_second()),
-            freeze: "",
-        }
+        let sender = self.connection.as_ref().map(Connection::sender_snapshot);
+        sender.map_or(SenderEstimate::NONE, |sender| estimate_of(&sender))
     }
 }
