@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::simulation::number;
 use whimbrel_lab::record::csv;
 use whimbrel_lab::{Document, Record, Run, run};
 
@@ -37,10 +38,6 @@ transport = "dccp"
 fn record(text: &str, seed: u64) -> Record {
     let document = Document::from_toml(text).expect("a scenario");
     run(&document.plan().unwrap_or_else(|error| panic!("{error}\n{text}")), seed)
-}
-
-fn number(record: &Record, column: &str) -> f64 {
-    record.table("flows").and_then(|flows| flows.number(column, 0)).expect(column)
 }
 
 /// Times of arrival of the datagrams that were delivered.

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 
 use crate::simulation;
-use simulation::{document, number, simulate};
+use simulation::{document, in_repository, number, simulate};
 use whimbrel_lab::Record;
 
 /// 10 Mbit/s, 40 ms and a buffer of half of that path's bandwidth-delay product.
@@ -158,7 +157,7 @@ fn emulated(law: &str, path: &str) -> f64 {
 
 /// Mean throughput of Linux 6.1 in the runs of `interop/stacks/tcp.py`, by path and law.
 fn recorded() -> BTreeMap<(String, String), f64> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/stacks/tcp_runs.csv");
+    let file = in_repository("interop/stacks/tcp_runs.csv");
     let text = fs::read_to_string(&file).expect("the recorded runs");
     let mut sums: BTreeMap<(String, String), (f64, f64)> = BTreeMap::new();
     for line in text.lines().skip(1) {

@@ -7,7 +7,6 @@
 //! Without `ns` nothing is compared, unless REQUIRE_ALL=1 requires it.
 
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, thread};
@@ -16,6 +15,8 @@ use serde_json::{Value, json};
 use whimbrel_control::tfrc::{LossEventRate, packets_per_round_trip};
 use whimbrel_lab::runner::Control;
 use whimbrel_lab::{Document, Record, run_many};
+
+use crate::simulation::{example, in_repository};
 
 /// A mean of both sides has a standard error of about one point.
 const SEEDS: [u64; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
@@ -50,7 +51,7 @@ impl Topology {
             Wb => "wb",
             Wlh => "wlh",
         };
-        Document::from_file(root().join(format!("examples/scenarios/{name}.toml"))).unwrap()
+        example(&format!("scenarios/{name}.toml"), &[])
     }
 
     /// Percent of the bottleneck's rate that left for the radio.
@@ -64,10 +65,6 @@ impl Topology {
         let number = |column| links.number(column, row).unwrap();
         100.0 * number("throughput_bps") / number("capacity_bps")
     }
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn threads() -> usize {
@@ -99,7 +96,7 @@ fn ns2_is_there() -> bool {
 fn ns2(topology: Topology, protocol: &str, seed: u64, settings: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     let script = directory.path().join("run.tcl");
-    let experiment = root().join("benches/peers/lda.tcl");
+    let experiment = in_repository("benches/peers/lda.tcl");
     std::fs::write(&script, format!("{settings}\nsource {{{}}}\n", experiment.display())).unwrap();
     let arguments = [topology.in_ns2(), protocol, "1", &seed.to_string()];
     let output = Command::new("ns").arg(&script).args(arguments).output().unwrap();

@@ -5,7 +5,6 @@
 //! Without `ns` nothing is compared, unless REQUIRE_ALL=1 requires it.
 
 use std::env;
-use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -14,7 +13,7 @@ use whimbrel_lab::Record;
 use crate::rates;
 use crate::simulation;
 use rates::{jain, link};
-use simulation::simulate;
+use simulation::{in_repository, simulate};
 
 /// Ten sources and sinks; the law is that of ns-2.
 const NETWORK: &str = dumbbell!(
@@ -61,7 +60,7 @@ fn ns2(setting: Setting) -> Option<Outcome> {
         eprintln!("skipped: ns-2 is not installed (Debian: apt-get install ns2)");
         return None;
     }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/peers/xcp.tcl");
+    let script = in_repository("benches/peers/xcp.tcl");
     let numbers = [flows as u32, rate, spacing, duration, warm_up].map(|number| number.to_string());
     let output = Command::new("ns").arg(script).args(numbers).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -1,9 +1,8 @@
 //! The laws for media on the scenarios of RFC 8867: its "expected behavior" in numbers.
 
-use std::path::Path;
-
+use crate::rates::jain;
+use crate::simulation::{example, run_once};
 use whimbrel_lab::record::{Column, Record};
-use whimbrel_lab::{Document, run};
 
 const LAWS: [&str; 7] = ["gcc", "nada", "scream", "copa", "bbr", "delay-aware", "delay-aware-l4s"];
 
@@ -13,11 +12,8 @@ fn simulate(name: &str, law: &str) -> Record {
 }
 
 fn simulate_with(name: &str, law: &str, jitter: &str) -> Record {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rfc8867").join(name);
-    let mut document = Document::from_file(path).unwrap();
-    document.set("variables.law", law).unwrap();
-    document.set("variables.jitter", jitter).unwrap();
-    run(&document.plan().unwrap_or_else(|error| panic!("{error}")), 1)
+    let changes = [("variables.law", law), ("variables.jitter", jitter)];
+    run_once(&example(&format!("rfc8867/{name}"), &changes))
 }
 
 /// Mean goodput of a flow in bit/s between two times in seconds.
@@ -35,11 +31,6 @@ fn goodput(record: &Record, flow: &str, from: f64, to: f64) -> f64 {
 /// Media of a link of `capacity` bit/s without the call's audio of 31.2 kbit/s on the link, at most the encoder's 1.5 Mbit/s.
 fn available(capacity: f64, videos: f64) -> f64 {
     ((capacity - videos * 31.2e3) / videos).min(1.5e6) * 1160.0 / 1200.0
-}
-
-fn jain(rates: &[f64]) -> f64 {
-    let sum: f64 = rates.iter().sum();
-    sum * sum / (rates.len() as f64 * rates.iter().map(|rate| rate * rate).sum::<f64>())
 }
 
 /// Section 5.1: the flow converges to the capacity of each phase. Measured over its last 10 s.
@@ -104,14 +95,12 @@ fn flows_that_start_later_get_their_share() {
 #[test]
 fn nada_is_fair_to_round_trip_times_but_not_to_the_first() {
     let shares = |jitter: &str, starts: Option<[u32; 5]>| {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rfc8867/5_5_rtt_fairness.toml");
-        let mut document = Document::from_file(path).unwrap();
-        document.set("variables.law", "nada").unwrap();
-        document.set("variables.jitter", jitter).unwrap();
+        let changes = [("variables.law", "nada"), ("variables.jitter", jitter)];
+        let mut document = example("rfc8867/5_5_rtt_fairness.toml", &changes);
         for (number, start) in starts.iter().flatten().enumerate() {
             document.set(&format!("flow.video{}.start", number + 1), &format!("{start} s")).unwrap();
         }
-        let record = run(&document.plan().unwrap_or_else(|error| panic!("{error}")), 1);
+        let record = run_once(&document);
         [1, 2, 3, 4, 5].map(|number| goodput(&record, &format!("video{number}"), 100.0, 299.0))
     };
     let (varied, together) = (shares("5 ms", None), shares("0 s", Some([0; 5])));

@@ -1,16 +1,12 @@
 //! The laws for media on the scenarios of RFC 8869: its "expected behavior" in numbers.
 
-use std::path::Path;
-
-use whimbrel_lab::{Document, Record, run};
+use crate::rates::jain;
+use crate::simulation::{example, run_once};
+use whimbrel_lab::Record;
 
 fn simulate(name: &str, law: &str) -> Record {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rfc8869").join(name);
-    let mut document = Document::from_file(path).unwrap();
-    document.set("variables.law", law).unwrap();
-    document.set("simulation.duration", "60 s").unwrap();
-    document.set("simulation.warm_up", "30 s").unwrap();
-    run(&document.plan().unwrap_or_else(|error| panic!("{error}")), 1)
+    let changes = [("variables.law", law), ("simulation.duration", "60 s"), ("simulation.warm_up", "30 s")];
+    run_once(&example(&format!("rfc8869/{name}"), &changes))
 }
 
 /// Goodput in bit/s of the flows whose names begin with `prefix`.
@@ -18,11 +14,6 @@ fn rates(record: &Record, prefix: &str) -> Vec<f64> {
     let table = record.table("flows").unwrap();
     let named = |row: &usize| table.text("flow", *row).is_some_and(|name| name.starts_with(prefix));
     (0..table.rows()).filter(named).map(|row| table.number("goodput_bps", row).unwrap()).collect()
-}
-
-fn jain(rates: &[f64]) -> f64 {
-    let sum: f64 = rates.iter().sum();
-    sum * sum / (rates.len() as f64 * rates.iter().map(|rate| rate * rate).sum::<f64>())
 }
 
 /// The 95th percentile of the delay in ms, the greatest of the flows whose names begin with `prefix`, and the packets that they lose.

@@ -5,15 +5,12 @@
 //! in the changelog under "Changed results".
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use whimbrel_lab::record::{Column, Record, Table};
-use whimbrel_lab::{Document, run};
+use whimbrel_lab::run;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use crate::simulation::{example, in_repository};
 
 /// FNV-1a, 64 bits.
 fn digest(text: &str) -> u64 {
@@ -64,14 +61,11 @@ fn summary(record: &Record) -> String {
 
 /// Runs an example for a short time and compares.
 fn check(name: &str, changes: &[(&str, &str)]) {
-    let mut document = Document::from_file(root().join(format!("examples/scenarios/{name}.toml"))).unwrap();
-    for (key, value) in changes {
-        document.set(key, value).unwrap();
-    }
+    let mut document = example(&format!("scenarios/{name}.toml"), changes);
     document.set("record", "{ interval = \"1 s\", packets = true, losses = true }").unwrap();
     let plan = document.plan().unwrap_or_else(|error| panic!("{error}"));
     let found = summary(&run(&plan, 1));
-    let file = root().join(format!("tests/golden/{name}.txt"));
+    let file = in_repository(&format!("tests/golden/{name}.txt"));
     if env::var_os("WHIMBREL_BLESS").is_some_and(|value| !value.is_empty()) {
         fs::write(&file, &found).unwrap();
         return;
@@ -183,7 +177,7 @@ fn the_ad_hoc_network() {
 #[test]
 fn every_example_is_among_these_tests() {
     let source = include_str!("scenarios.rs");
-    for entry in fs::read_dir(root().join("examples/scenarios")).unwrap() {
+    for entry in fs::read_dir(in_repository("examples/scenarios")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "toml") {
             let name = path.file_stem().unwrap().to_str().unwrap();

@@ -2,12 +2,27 @@
 
 #![allow(dead_code, reason = "not every test needs all of it")]
 
+use std::path::{Path, PathBuf};
+
 use whimbrel_lab::record::Table;
 use whimbrel_lab::{Document, Record, run};
 
+/// A path in the repository.
+pub(crate) fn in_repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
 /// The scenario with other values for some keys.
 pub(crate) fn document(toml: &str, changes: &[(&str, &str)]) -> Document {
-    let mut document = Document::from_toml(toml).unwrap();
+    changed(Document::from_toml(toml).unwrap(), changes)
+}
+
+/// The same of one in `examples`.
+pub(crate) fn example(name: &str, changes: &[(&str, &str)]) -> Document {
+    changed(Document::from_file(in_repository("examples").join(name)).unwrap(), changes)
+}
+
+fn changed(mut document: Document, changes: &[(&str, &str)]) -> Document {
     for (key, value) in changes {
         document.set(key, value).unwrap();
     }
@@ -15,8 +30,13 @@ pub(crate) fn document(toml: &str, changes: &[(&str, &str)]) -> Document {
 }
 
 /// The record of its run with seed 1.
+pub(crate) fn run_once(document: &Document) -> Record {
+    run(&document.plan().unwrap_or_else(|error| panic!("{error}")), 1)
+}
+
+/// The record of the scenario's run with other values for some keys.
 pub(crate) fn simulate(toml: &str, changes: &[(&str, &str)]) -> Record {
-    run(&document(toml, changes).plan().unwrap_or_else(|error| panic!("{error}")), 1)
+    run_once(&document(toml, changes))
 }
 
 /// A number of the first flow.
