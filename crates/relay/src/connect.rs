@@ -152,7 +152,7 @@ async fn open(near: &Near, at: SocketAddr) -> anyhow::Result<(Link, Option<Paths
                 Ok(error) => refused(error, at),
                 Err(error) => error.context(format!("DCCP connection to {at}")),
             })?;
-        return Ok((Link::several(socket, scheduler), Some(paths)));
+        return Ok((Link { socket, scheduler: Some(scheduler) }, Some(paths)));
     }
     let setup = setup(config, near.protection.security.clone(), near.options.latency);
     let options = SocketOptions::default().dscp(near.options.dscp);
@@ -161,7 +161,7 @@ async fn open(near: &Near, at: SocketAddr) -> anyhow::Result<(Link, Option<Paths
         .await
         .unwrap_or(Err(NetError::Connection(ConnectionError::TimedOut)))
         .map_err(|error| refused(error, at))?;
-    Ok((Link::Single(socket), None))
+    Ok((Link { socket, scheduler: None }, None))
 }
 
 /// Follows the link of a connection, or its paths, which join now.
@@ -173,7 +173,8 @@ fn watch(
     paths: Option<Paths>,
 ) -> anyhow::Result<Watch> {
     let repairs = near.options.latency.is_some();
-    let (Some(mut paths), Link::Several { socket, .. }) = (paths, link) else {
+    let socket = &link.socket;
+    let Some(mut paths) = paths else {
         return Ok(Watch::Link(Box::new(Follow::start(at, near)?)));
     };
     if !socket.is_multipath() {

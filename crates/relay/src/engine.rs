@@ -385,15 +385,14 @@ impl Watch {
     /// # Errors
     /// The link or the interfaces cannot be followed any more.
     pub(crate) async fn next(&mut self, link: &Link) -> anyhow::Result<Below> {
-        match (self, link) {
-            (Self::Link(follow), Link::Single(socket)) => {
-                Box::pin(follow.next(socket)).await.map(Below::Link)
+        let socket = &link.socket;
+        match self {
+            Self::Link(follow) => Box::pin(follow.next(socket)).await.map(Below::Link),
+            Self::Paths(paths) => Box::pin(paths.next(socket)).await.map(Below::Paths),
+            Self::Events { .. } if link.scheduler.is_some() => {
+                Ok(Below::Event(Box::pin(paths::event(socket)).await))
             }
-            (Self::Paths(paths), Link::Several { socket, .. }) => {
-                Box::pin(paths.next(socket)).await.map(Below::Paths)
-            }
-            (_, Link::Several { socket, .. }) => Ok(Below::Event(Box::pin(paths::event(socket)).await)),
-            (Self::Events { repairs: true }, Link::Single(socket)) => {
+            Self::Events { repairs: true } => {
                 loop {
                     match Box::pin(socket.event()).await {
                         Ok(Event::NewStartNeeded) => return Ok(Below::NewStart),
@@ -403,30 +402,26 @@ impl Watch {
                     }
                 }
             }
-            _ => std::future::pending().await,
+            Self::Events { repairs: false } => std::future::pending().await,
         }
     }
     /// Drops the events of a connection over one path, of which many would be kept otherwise: nothing else takes them, unless
     /// its end moves.
     fn discard(&self, link: &Link) {
         let is_moving = matches!(self, Self::Link(follow) if follow.is_moving());
-        if let (Link::Single(socket), false) = (link, is_moving) {
-            while let Ok(Some(_)) = socket.try_event() {}
+        if link.scheduler.is_none() && !is_moving {
+            while let Ok(Some(_)) = link.socket.try_event() {}
         }
     }
     /// Applies a change. Returns lines about it.
     pub(crate) async fn apply(&mut self, change: Below, link: &Link) -> Vec<String> {
-        match (self, change, link) {
-            (Self::Link(follow), Below::Link(change), Link::Single(socket)) => {
-                follow.apply(change, socket).await;
+        match (self, change) {
+            (Self::Link(follow), Below::Link(change)) => {
+                follow.apply(change, &link.socket).await;
                 Vec::new()
             }
-            (Self::Paths(paths), Below::Paths(change), Link::Several { socket, .. }) => {
-                paths.apply(change, socket)
-            }
-            (_, Below::Event(event), Link::Several { socket, .. }) => {
-                paths::line(&event, socket).into_iter().collect()
-            }
+            (Self::Paths(paths), Below::Paths(change)) => paths.apply(change, &link.socket),
+            (_, Below::Event(event)) => paths::line(&event, &link.socket).into_iter().collect(),
             _ => Vec::new(),
         }
     }

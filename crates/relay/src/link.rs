@@ -11,13 +11,12 @@ use whimbrel_units::{DataRate, Duration, Instant};
 use super::repair::RepairView;
 use crate::edge::ledger::Observed;
 
-/// A connection.
+/// A connection, over one path or over several.
 #[derive(Debug)]
-pub(crate) enum Link {
-    /// Over one path.
-    Single(Socket),
-    /// Over several paths. `scheduler`: that of this end.
-    Several { socket: Socket, scheduler: SchedulerKind },
+pub(crate) struct Link {
+    pub(crate) socket: Socket,
+    /// What chooses among several paths at this end; `None` over one.
+    pub(crate) scheduler: Option<SchedulerKind>,
 }
 
 /// The state of a connection.
@@ -94,39 +93,17 @@ impl PathState {
 }
 
 impl Link {
-    /// A multipath connection.
-    pub(crate) fn several(socket: Socket, scheduler: SchedulerKind) -> Self {
-        Self::Several { socket, scheduler }
-    }
     pub(crate) fn remote(&self) -> SocketAddr {
-        match self {
-            Self::Single(socket) => socket.remote(),
-            Self::Several { socket, .. } => socket.remote(),
-        }
+        self.socket.remote()
     }
     pub(super) fn now(&self) -> Instant {
-        match self {
-            Self::Single(socket) => socket.now(),
-            Self::Several { socket, .. } => socket.now(),
-        }
+        self.socket.now()
     }
     pub(crate) fn peer(&self) -> Option<Fingerprint> {
-        match self {
-            Self::Single(socket) => socket.peer(),
-            Self::Several { socket, .. } => socket.peer(),
-        }
-    }
-    fn forgeries(&self) -> u64 {
-        match self {
-            Self::Single(socket) => socket.forgeries(),
-            Self::Several { socket, .. } => socket.forgeries(),
-        }
+        self.socket.peer()
     }
     pub(crate) async fn writable(&self, size: usize) -> Result<(), NetError> {
-        match self {
-            Self::Single(socket) => socket.writable(size).await,
-            Self::Several { socket, .. } => socket.writable(size).await,
-        }
+        self.socket.writable(size).await
     }
     pub(crate) fn try_send(
         &self,
@@ -134,44 +111,24 @@ impl Link {
         deadline: Option<Instant>,
         mark: Mark,
     ) -> Result<(), NetError> {
-        match self {
-            Self::Single(socket) => socket.try_send_part(payload, deadline, mark).map(drop),
-            Self::Several { socket, .. } => socket.try_send_part(payload, deadline, mark).map(drop),
-        }
+        self.socket.try_send_part(payload, deadline, mark).map(drop)
     }
     /// Waits for datagrams, and appends up to `limit` to `out`. Cancel safe.
     pub(crate) async fn recv_many(&self, out: &mut Vec<Bytes>, limit: usize) -> Result<(), NetError> {
-        match self {
-            Self::Single(socket) => {
-                let mut received: Vec<Received> = Vec::new();
-                socket.recv_many(&mut received, limit).await?;
-                out.extend(received.into_iter().map(|datagram| datagram.payload));
-            }
-            Self::Several { socket, .. } => {
-                let mut received = Vec::new();
-                socket.recv_many(&mut received, limit).await?;
-                out.extend(received.into_iter().map(|datagram| datagram.payload));
-            }
-        }
+        let mut received: Vec<Received> = Vec::new();
+        self.socket.recv_many(&mut received, limit).await?;
+        out.extend(received.into_iter().map(|datagram| datagram.payload));
         Ok(())
     }
     pub(crate) async fn close(&self) -> Result<(), NetError> {
-        match self {
-            Self::Single(socket) => socket.close().await,
-            Self::Several { socket, .. } => socket.close().await,
-        }
+        self.socket.close().await
     }
     pub(super) fn abort(&self) {
-        match self {
-            Self::Single(socket) => socket.abort(),
-            Self::Several { socket, .. } => socket.abort(),
-        }
+        self.socket.abort();
     }
     /// Returns memory that traffic has left behind.
     pub(super) fn shrink(&self) {
-        if let Self::Single(socket) = self {
-            socket.shrink_to_fit();
-        }
+        self.socket.shrink_to_fit();
     }
     /// What a ledger takes from its state; `None` once it is over.
     pub(crate) fn observed(&self) -> Option<Observed> {
@@ -179,15 +136,12 @@ impl Link {
     }
     /// Its state; `None` once it is over.
     pub(super) fn view(&self) -> Option<View> {
-        let mut view = match self {
-            Self::Single(socket) => single(&socket.snapshot()?),
-            Self::Several { socket, scheduler, .. } => several(&socket.paths()?, *scheduler),
+        let mut view = match self.scheduler {
+            Some(scheduler) => several(&self.socket.paths()?, scheduler),
+            None => single(&self.socket.snapshot()?),
         };
-        view.observed.forged = self.forgeries();
-        let counts = match self {
-            Self::Single(socket) => socket.repair(),
-            Self::Several { socket, .. } => socket.repair(),
-        };
+        view.observed.forged = self.socket.forgeries();
+        let counts = self.socket.repair();
         view.observed.withdrawn += counts.map_or(0, |counts| counts.sent.dropped);
         view.repair = counts.map(RepairView::from);
         view.budget = counts.map(|counts| counts.budget);

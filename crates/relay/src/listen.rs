@@ -161,7 +161,8 @@ pub async fn listen(mut far: Far, observer: Observer, mut stop: Stop) -> anyhow:
 /// The next connection, over one path or over several.
 pub(crate) async fn accept(listener: &Listener, scheduler: SchedulerKind) -> Result<Link, NetError> {
     let socket = listener.accept().await?;
-    Ok(if socket.paths().is_some() { Link::several(socket, scheduler) } else { Link::Single(socket) })
+    let scheduler = socket.paths().is_some().then_some(scheduler);
+    Ok(Link { socket, scheduler })
 }
 
 /// Serves a connection to its end. Returns its number, and `true` if it was interrupted.

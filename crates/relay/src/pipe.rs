@@ -145,10 +145,8 @@ async fn open(
     observer: &Observer,
 ) -> anyhow::Result<(Link, Watch)> {
     if near.paths.is_empty() {
-        return Ok((
-            Link::Single(Socket::connect(at, DCCP_PORT, setup).await?),
-            Watch::Events { repairs: false },
-        ));
+        let socket = Socket::connect(at, DCCP_PORT, setup).await?;
+        return Ok((Link { socket, scheduler: None }, Watch::Events { repairs: false }));
     }
     let scheduler = near.scheduler;
     let setup = setup.map_config(|mut config| {
@@ -158,7 +156,7 @@ async fn open(
     let (setup, options) = (setup.over_paths([], several_paths(scheduler)), HostOptions::default());
     let (mut paths, socket) = Paths::connect(&near.paths, at, DCCP_PORT, setup, options).await?;
     paths.join_all(&socket).iter().try_for_each(|line| observer(None, &Notice::Path(line)))?;
-    Ok((Link::several(socket, scheduler), Watch::Paths(Box::new(paths))))
+    Ok((Link { socket, scheduler: Some(scheduler) }, Watch::Paths(Box::new(paths))))
 }
 
 /// Listens for one connection, and forwards until it ends or the pipe is stopped. Without keys, and unless plaintext is allowed, it serves
