@@ -4,9 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use whimbrel_units::Instant;
-
 use crate::Plan;
+use crate::course::Course;
 use crate::tally::Tally;
 use crate::world::World;
 
@@ -38,16 +37,12 @@ pub fn run_plan(plan: Plan, record: bool) -> Trial {
     run_world(plan.seed, World::new(plan, record))
 }
 
-/// The world of a trial, over one path or over several.
+/// The world of a trial: its hosts, its applications and the laws.
 pub(crate) trait AnyWorld {
     /// Runs the trial to its end. It panics if a law is broken.
     fn run(&mut self);
-    /// The time.
-    fn now(&self) -> Instant;
-    /// The counts so far, and a number that depends on every packet sent.
-    fn take_results(&mut self) -> (Tally, u64);
-    /// The capture and the log, if requested.
-    fn take_record(&mut self) -> Option<(Vec<u8>, String)>;
+    /// Its course so far.
+    fn course(&mut self) -> &mut Course;
 }
 
 /// Runs a trial.
@@ -57,10 +52,11 @@ pub(crate) fn run_world(seed: u64, mut world: impl AnyWorld) -> Trial {
     let broken = outcome.err().map(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str);
         let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
-        format!("at {}: {}", world.now(), message.unwrap_or("a panic without a message"))
+        format!("at {}: {}", world.course().now, message.unwrap_or("a panic without a message"))
     });
-    let (tally, digest) = world.take_results();
-    let (capture, log) = world.take_record().unzip();
+    let course = world.course();
+    let (tally, digest) = (std::mem::take(&mut course.tally), course.digest);
+    let (capture, log) = course.take_record().unzip();
     Trial { seed, broken, tally, digest, capture, log }
 }
 

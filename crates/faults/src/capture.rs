@@ -22,7 +22,6 @@ pub(crate) enum Direction {
 /// The interface that a packet passes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Passage {
-    pub(crate) now: Instant,
     pub(crate) side: Side,
     /// The path, from 0.
     pub(crate) path: usize,
@@ -53,6 +52,7 @@ impl Capture {
     /// Adds a packet, as an IPv4 packet. Those of other paths are left out.
     pub(crate) fn packet(
         &mut self,
+        now: Instant,
         at: Passage,
         (source, destination): (SocketAddr, SocketAddr),
         ecn: Ecn,
@@ -79,7 +79,7 @@ impl Capture {
         header[16..20].copy_from_slice(&to.octets());
         let checksum = internet_checksum(header);
         header[10..12].copy_from_slice(&checksum.to_be_bytes());
-        self.writer.packet(interface, at.now, &self.bytes, u32::from(length), remark);
+        self.writer.packet(interface, now, &self.bytes, u32::from(length), remark);
     }
     /// The file.
     pub(crate) fn take(&mut self) -> Vec<u8> {

@@ -28,13 +28,13 @@
 
 pub mod campaign;
 mod capture;
+mod course;
 mod damage;
 mod heap;
 mod hosts;
 pub mod multipath;
 mod path;
 pub mod plan;
-mod record;
 pub mod repair;
 mod tally;
 mod watch;

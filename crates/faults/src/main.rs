@@ -33,7 +33,7 @@ struct Arguments {
     #[arg(long, conflicts_with = "plain")]
     multipath: bool,
     /// Trials of connections that repair losses.
-    #[arg(long, conflicts_with_all = ["plain", "multipath", "pcap"])]
+    #[arg(long, conflicts_with_all = ["plain", "multipath"])]
     repair: bool,
     /// Draw that trial without sequence numbers that wrap, coalesced receives, crowds and steady ends.
     #[arg(long, requires = "seed")]
@@ -110,12 +110,15 @@ fn campaign(arguments: &Arguments) -> anyhow::Result<()> {
         // A campaign may take hours: a broken law is printed when it is found.
         if let Some(law) = &trial.broken {
             eprintln!("{}seed {}: {law}", if shows { "\r" } else { "" }, trial.seed);
-            let options = match campaign.kind {
-                Kind::Endpoints => "--pcap faults.pcapng",
-                Kind::Multipath => "--multipath --pcap faults.pcapng",
-                Kind::Repair => "--repair --log faults.log",
+            let kind = match campaign.kind {
+                Kind::Endpoints => "",
+                Kind::Multipath => " --multipath",
+                Kind::Repair => " --repair",
             };
-            eprintln!("  cargo run --release -p whimbrel-faults -- --seed {} {options}", trial.seed);
+            eprintln!(
+                "  cargo run --release -p whimbrel-faults -- --seed {}{kind} --pcap faults.pcapng",
+                trial.seed
+            );
         }
         if shows && done % step == 0 {
             eprint!("\r{done} of {} trials", campaign.trials);

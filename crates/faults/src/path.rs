@@ -1,13 +1,13 @@
 //! One direction of the path.
 
 use core::net::SocketAddr;
-use std::collections::BTreeMap;
 
 use whimbrel_proto::{ReceiveMeta, Transmit};
 use whimbrel_units::{ByteCount, Duration, Instant};
 use whimbrel_wire::checksum::PseudoHeader;
 use whimbrel_wire::{DccpOption, Ecn, Packet};
 
+use crate::course::InFlight;
 use crate::damage;
 use crate::plan::{Dice, IcmpPolicy, PathPlan};
 use crate::tally::Tally;
@@ -31,8 +31,7 @@ pub(crate) struct InFlightPacket {
 pub(crate) struct Path {
     plan: PathPlan,
     dice: Dice,
-    in_flight: BTreeMap<(Instant, u64), InFlightPacket>,
-    order: u64,
+    pub(crate) in_flight: InFlight<InFlightPacket>,
     /// The far host receives the packets that arrive within this time together.
     coalesces: Option<Duration>,
     /// Time at which the bottleneck is free.
@@ -61,26 +60,12 @@ impl Path {
         Self {
             plan,
             dice,
-            in_flight: BTreeMap::new(),
-            order: 0,
+            in_flight: InFlight::new(),
             coalesces,
             free_at: Instant::ZERO,
             is_cut: false,
             mtu: usize::MAX,
         }
-    }
-    /// Arrival time of the next packet.
-    pub(crate) fn next_arrival(&self) -> Option<Instant> {
-        self.in_flight.keys().next().map(|(at, _)| *at)
-    }
-    /// `true` if no packet is in flight.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.in_flight.is_empty()
-    }
-    /// The next packet that has arrived.
-    pub(crate) fn take_due(&mut self, now: Instant) -> Option<InFlightPacket> {
-        let first = self.in_flight.first_entry().filter(|entry| entry.key().0 <= now)?;
-        Some(first.remove())
     }
     /// Time at which the report that a packet is too large reaches the sender, if it does.
     pub(crate) fn icmp_time(&mut self, now: Instant) -> Option<Instant> {
@@ -214,12 +199,11 @@ impl Path {
         }
     }
     fn launch(&mut self, at: Instant, in_flight: InFlightPacket) {
-        self.order += 1;
         let at = match self.coalesces {
             Some(time) => Instant::from_nanos(at.as_nanos().next_multiple_of(time.as_nanos().max(1))),
             None => at,
         };
-        self.in_flight.insert((at, self.order), in_flight);
+        self.in_flight.launch(at, in_flight);
     }
 }
 

@@ -16,7 +16,6 @@
 
 use core::net::SocketAddr;
 use std::collections::BTreeSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
 use whimbrel_proto::config::TimerConfig;
@@ -25,10 +24,11 @@ use whimbrel_proto::{Ccid, Config, Connection, Datagram, DatagramId, Event};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{Packet, PacketType};
 
-use crate::campaign::Trial;
+use crate::campaign::{AnyWorld, Trial, run_world};
+use crate::capture::{Direction, Passage};
+use crate::course::Course;
 use crate::path::Path;
 use crate::plan::{self, Dice, PathPlan, SERVER_PORT, START, Side};
-use crate::tally::Tally;
 
 /// Packets that an end may send at one instant.
 const MAX_BURST: u32 = 2_000;
@@ -113,17 +113,9 @@ fn layer(dice: &mut Dice) -> RepairConfig {
     config
 }
 
-/// Runs the trial with that number. `record` keeps a log. A broken law, or any other panic, is part of the result.
+/// Runs the trial with that number. `record` keeps a capture and a log. A broken law, or any other panic, is part of the result.
 pub fn run_repair_trial(seed: u64, record: bool) -> Trial {
-    let mut world = World::new(RepairPlan::draw(seed), record);
-    // A world with a broken law is only read afterwards.
-    let outcome = catch_unwind(AssertUnwindSafe(|| world.run()));
-    let broken = outcome.err().map(|panic| {
-        let message = panic.downcast_ref::<String>().map(String::as_str);
-        let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
-        format!("at {}: {}", world.now, message.unwrap_or("a panic without a message"))
-    });
-    Trial { seed, broken, tally: world.tally, digest: world.digest, capture: None, log: world.log }
+    run_world(seed, World::new(RepairPlan::draw(seed), record))
 }
 
 /// One end.
@@ -177,16 +169,52 @@ fn content(side: Side, number: u64) -> Bytes {
 #[derive(Debug)]
 struct World {
     plan: RepairPlan,
-    now: Instant,
+    course: Course,
     ends: [End; 2],
     paths: [Path; 2],
     dice: Dice,
     next_frame: Instant,
     is_closing: bool,
     corrupted: u64,
-    tally: Tally,
-    digest: u64,
-    log: Option<String>,
+}
+
+impl AnyWorld for World {
+    fn run(&mut self) {
+        let stop = START + self.plan.duration;
+        loop {
+            for side in Side::BOTH {
+                self.drain(side);
+            }
+            let arrivals = self.paths.iter().filter_map(|path| path.in_flight.next_arrival());
+            let wakes = self.ends.iter().filter_map(End::wakes);
+            let frames = (self.next_frame < stop).then_some(self.next_frame);
+            let closing = (!self.is_closing).then_some(stop);
+            let Some(next) = arrivals.chain(wakes).chain(frames).chain(closing).min() else { break };
+            self.course.now = next.max(self.course.now);
+            let limit = stop + PATIENCE;
+            assert!(self.course.now <= limit || self.is_over(), "connections are left long after the close");
+            if self.is_over() && self.is_closing {
+                break;
+            }
+            self.cut();
+            if self.course.now >= self.next_frame && self.course.now < stop {
+                self.next_frame = self.course.now + self.plan.interval;
+                Side::BOTH.into_iter().for_each(|side| self.send_frame(side));
+            }
+            if self.course.now >= stop && !self.is_closing {
+                self.is_closing = true;
+                Side::BOTH.into_iter().for_each(|side| self.close(side));
+            }
+            self.wake();
+            self.deliver();
+        }
+        for side in Side::BOTH {
+            self.check_end(side);
+        }
+    }
+    fn course(&mut self) -> &mut Course {
+        &mut self.course
+    }
 }
 
 impl World {
@@ -198,7 +226,7 @@ impl World {
         client.connect(START);
         ends[0].connection = Some(client);
         Self {
-            now: START,
+            course: Course::new(START, record, 1),
             ends,
             paths: [
                 Path::new(plan.paths[0], None, dice("path from the client")),
@@ -208,57 +236,17 @@ impl World {
             next_frame: START,
             is_closing: false,
             corrupted: 0,
-            tally: Tally::default(),
-            digest: 0,
-            log: record.then(String::new),
             plan,
-        }
-    }
-    fn record(&mut self, line: impl FnOnce() -> String) {
-        if let Some(log) = &mut self.log {
-            log.push_str(&format!("{} {}\n", self.now, line()));
         }
     }
     fn is_over(&self) -> bool {
         self.ends.iter().all(|end| end.connection.as_ref().is_none_or(Connection::is_drained))
     }
 
-    fn run(&mut self) {
-        let stop = START + self.plan.duration;
-        loop {
-            for side in Side::BOTH {
-                self.drain(side);
-            }
-            let arrivals = self.paths.iter().filter_map(Path::next_arrival);
-            let wakes = self.ends.iter().filter_map(End::wakes);
-            let frames = (self.next_frame < stop).then_some(self.next_frame);
-            let closing = (!self.is_closing).then_some(stop);
-            let Some(next) = arrivals.chain(wakes).chain(frames).chain(closing).min() else { break };
-            self.now = next.max(self.now);
-            let limit = stop + PATIENCE;
-            assert!(self.now <= limit || self.is_over(), "connections are left long after the close");
-            if self.is_over() && self.is_closing {
-                break;
-            }
-            self.cut();
-            if self.now >= self.next_frame && self.now < stop {
-                self.next_frame = self.now + self.plan.interval;
-                Side::BOTH.into_iter().for_each(|side| self.send_frame(side));
-            }
-            if self.now >= stop && !self.is_closing {
-                self.is_closing = true;
-                Side::BOTH.into_iter().for_each(|side| self.close(side));
-            }
-            self.wake();
-            self.deliver();
-        }
-        for side in Side::BOTH {
-            self.check_end(side);
-        }
-    }
     fn cut(&mut self) {
         for side in Side::BOTH {
-            let is_cut = |cut: &(Side, Instant, Instant)| cut.0 == side && (cut.1..cut.2).contains(&self.now);
+            let is_cut =
+                |cut: &(Side, Instant, Instant)| cut.0 == side && (cut.1..cut.2).contains(&self.course.now);
             self.paths[side as usize].is_cut = self.plan.cuts.iter().any(is_cut);
         }
     }
@@ -275,16 +263,16 @@ impl World {
             let mark = Mark { role, ..Mark::part(part as usize, count as usize) };
             let datagram = Datagram::new(content(side, end.next)).with_mark(mark);
             let sent = match &mut end.layer {
-                Some(layer) => layer.send(self.now, connection, datagram),
-                None => connection.send(self.now, datagram),
+                Some(layer) => layer.send(self.course.now, connection, datagram),
+                None => connection.send(self.course.now, datagram),
             };
             match sent {
                 Ok(id) => {
                     assert!(end.pending.insert(id), "{id:?} names two datagrams");
                     end.accepted.insert(end.next);
-                    self.tally.count("datagrams accepted");
+                    self.course.tally.count("datagrams accepted");
                 }
-                Err(_) => self.tally.count("datagrams refused"),
+                Err(_) => self.course.tally.count("datagrams refused"),
             }
             end.next += 1;
         }
@@ -293,26 +281,26 @@ impl World {
         let end = &mut self.ends[side as usize];
         let Some(connection) = &mut end.connection else { return };
         if let Some(layer) = &mut end.layer {
-            layer.close(self.now, connection);
+            layer.close(self.course.now, connection);
         }
-        connection.close(self.now);
+        connection.close(self.course.now);
     }
     fn wake(&mut self) {
         for end in &mut self.ends {
             let Some(connection) = &mut end.connection else { continue };
-            if connection.poll_timeout().is_some_and(|due| due <= self.now) {
-                connection.handle_timeout(self.now);
+            if connection.poll_timeout().is_some_and(|due| due <= self.course.now) {
+                connection.handle_timeout(self.course.now);
             }
             if let Some(layer) = &mut end.layer
-                && layer.poll_timeout().is_some_and(|due| due <= self.now)
+                && layer.poll_timeout().is_some_and(|due| due <= self.course.now)
             {
-                layer.handle_timeout(self.now, connection);
+                layer.handle_timeout(self.course.now, connection);
             }
         }
     }
     fn deliver(&mut self) {
         for from in Side::BOTH {
-            while let Some(arrived) = self.paths[from as usize].take_due(self.now) {
+            while let Some(arrived) = self.paths[from as usize].in_flight.take_due(self.course.now) {
                 let to = from.other();
                 self.arrive(to, arrived.packet, arrived.meta);
                 if self.dice.chance(0.7) {
@@ -322,14 +310,16 @@ impl World {
         }
     }
     fn arrive(&mut self, to: Side, packet: Packet, meta: whimbrel_proto::ReceiveMeta) {
-        self.record(|| format!("to {to:?}: {packet:?}"));
+        self.course.log(|| format!("to {to:?}: {packet:?}"));
+        let at = Passage { side: to, path: 0, way: Direction::In };
+        self.course.capture(at, (address(to.other()), address(to)), meta.ecn, &packet, None);
         let config = self.plan.config(to);
         let end = &mut self.ends[to as usize];
         if end.connection.is_none() && packet.packet_type() == PacketType::Request && !self.is_closing {
-            end.connection = Connection::server(self.now, config, &packet, self.plan.seed + 1).ok();
+            end.connection = Connection::server(self.course.now, config, &packet, self.plan.seed + 1).ok();
         }
         if let Some(connection) = &mut end.connection {
-            connection.handle_packet(self.now, meta, packet);
+            connection.handle_packet(self.course.now, meta, packet);
         }
     }
 
@@ -339,24 +329,31 @@ impl World {
         loop {
             self.rise(side);
             let end = &mut self.ends[side as usize];
-            let Some(transmit) = end.connection.as_mut().and_then(|it| it.poll_transmit(self.now)) else {
+            let Some(transmit) = end.connection.as_mut().and_then(|it| it.poll_transmit(self.course.now))
+            else {
                 break;
             };
             burst += 1;
             assert!(burst <= MAX_BURST, "the {side:?} does not stop sending");
-            let parts = [self.now.as_nanos(), side as u64, transmit.packet.sequence.value()];
-            for part in parts.into_iter().chain([transmit.packet.encoded_len() as u64]) {
-                self.digest = (self.digest ^ part).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
-            }
+            let parts = [
+                self.course.now.as_nanos(),
+                side as u64,
+                transmit.packet.sequence.value(),
+                transmit.packet.encoded_len() as u64,
+            ];
+            self.course.on_sent(&parts);
             let (from, to) = (address(side), address(side.other()));
-            let treatment = self.paths[side as usize].offer(self.now, from, to, &transmit, &mut self.tally);
+            let treatment =
+                self.paths[side as usize].offer(self.course.now, from, to, &transmit, &mut self.course.tally);
             self.corrupted += u64::from(treatment.is_corrupt || treatment.is_hostile);
-            self.record(|| format!("from {side:?}, {:?}: {:?}", treatment.remark, transmit.packet));
+            self.course.log(|| format!("from {side:?}, {:?}: {:?}", treatment.remark, transmit.packet));
+            let at = Passage { side, path: 0, way: Direction::Out };
+            self.course.capture(at, (from, to), transmit.ecn, &transmit.packet, treatment.remark);
         }
         let end = &self.ends[side as usize];
         let due = end.wakes();
         assert!(
-            due.is_none_or(|due| due > self.now),
+            due.is_none_or(|due| due > self.course.now),
             "the drained {side:?} requests a wake-up at {due:?}, its layer at {:?}",
             end.layer.as_ref().and_then(RepairLayer::poll_timeout)
         );
@@ -376,7 +373,7 @@ impl World {
                         {
                             end.originals.extend(original(side.other(), &payload.to_bytes()));
                         }
-                        layer.handle_event(self.now, connection, event);
+                        layer.handle_event(self.course.now, connection, event);
                         continue;
                     }
                 },
@@ -386,8 +383,8 @@ impl World {
         }
     }
     fn on_event(&mut self, side: Side, event: Event) {
-        self.record(|| format!("{side:?} receives {event:?}"));
-        let (corrupted, tally) = (self.corrupted, &mut self.tally);
+        self.course.log(|| format!("{side:?} receives {event:?}"));
+        let (corrupted, tally) = (self.corrupted, &mut self.course.tally);
         let [client, server] = &mut self.ends;
         let (end, other) = if side == Side::Client { (client, server) } else { (server, client) };
         match event {
@@ -433,11 +430,11 @@ impl World {
         assert!(end.pending.is_empty(), "no outcome of {:?}", end.pending);
         let Some(counts) = end.layer.as_ref().and_then(RepairLayer::counts) else { return };
         let (sent, received) = (counts.sent, counts.received);
-        self.tally.add("datagrams repeated", sent.repeats);
-        self.tally.add("coded packets", sent.parity + sent.surplus);
-        self.tally.add("datagrams repaired", received.repeated + received.restored);
-        self.tally.add("datagrams late", received.late);
-        self.tally.add("frames that no answer could reach", sent.without_round);
+        self.course.tally.add("datagrams repeated", sent.repeats);
+        self.course.tally.add("coded packets", sent.parity + sent.surplus);
+        self.course.tally.add("datagrams repaired", received.repeated + received.restored);
+        self.course.tally.add("datagrams late", received.late);
+        self.course.tally.add("frames that no answer could reach", sent.without_round);
         let coded = sent.parity + sent.surplus;
         assert!(coded == 0 || sent.source > 0, "{coded} coded packets without data");
         if self.corrupted == 0 {

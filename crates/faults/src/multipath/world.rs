@@ -3,7 +3,7 @@
 mod transit;
 
 use core::net::SocketAddr;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use whimbrel_proto::multipath::{
@@ -18,9 +18,8 @@ use whimbrel_wire::{Ecn, Packet, Payload};
 use super::plan::{Death, MultipathPlan};
 use crate::campaign::AnyWorld;
 use crate::capture::{Direction, Passage};
+use crate::course::{Course, InFlight};
 use crate::plan::{Dice, Side};
-use crate::record::Record;
-use crate::tally::Tally;
 use crate::watch::bounds;
 
 const PORT: u16 = 5_001;
@@ -66,18 +65,14 @@ pub(super) struct World {
     plan: MultipathPlan,
     config: Config,
     dice: Dice,
-    now: Instant,
+    course: Course,
     hosts: [Host; 2],
     /// The receiving host, its path, and the packet, by arrival.
-    flying: BTreeMap<(Instant, u64), (usize, Path, Packet)>,
-    order: u64,
+    flying: InFlight<(usize, Path, Packet)>,
     /// The paths and directions that are dead, and until when.
     dead: [[Instant; 2]; 3],
     death: Option<Death>,
     is_healed: bool,
-    tally: Tally,
-    digest: u64,
-    record: Record,
 }
 
 /// A path, as the client sees it.
@@ -108,16 +103,38 @@ fn content(number: u64) -> Bytes {
 
 impl AnyWorld for World {
     fn run(&mut self) {
-        self.run_trial();
+        self.run_for(Duration::from_secs(3));
+        let limit = self.course.now + Duration::from_secs(120);
+        while !(self.hosts[0].is_established && self.hosts[1].is_established) && self.course.now < limit {
+            self.run_for(Duration::from_secs(1));
+        }
+        if !(self.hosts[0].is_established && self.hosts[1].is_established) {
+            assert!(!self.plan.must_live(), "no connection on a clean path");
+            return self.course.tally.count("no connection");
+        }
+        self.course.tally.count("connected");
+        self.join_all();
+        let end = self.course.now + self.plan.duration;
+        let mut next_join = self.course.now + Duration::from_secs(5);
+        while self.course.now < end {
+            self.send(0);
+            self.send(1);
+            if self.course.now >= next_join {
+                self.join_all();
+                next_join = self.course.now + Duration::from_secs(5);
+            }
+            if self.plan.has_commands && self.dice.chance(0.1) {
+                self.command();
+            }
+            self.run_for(self.plan.interval);
+        }
+        if self.plan.must_live() {
+            self.heal();
+        }
+        self.close();
     }
-    fn now(&self) -> Instant {
-        self.now
-    }
-    fn take_results(&mut self) -> (Tally, u64) {
-        (std::mem::take(&mut self.tally), self.digest)
-    }
-    fn take_record(&mut self) -> Option<(Vec<u8>, String)> {
-        self.record.take()
+    fn course(&mut self) -> &mut Course {
+        &mut self.course
     }
 }
 
@@ -153,72 +170,32 @@ impl World {
         server.listen(PORT, plan.config(), settings.clone()).expect("a valid configuration");
         let handle = client.connect(now, path(0), PORT, plan.config(), settings).expect("a free port");
         Self {
-            record: Record::new(records, plan.lines.len()),
+            course: Course::new(now, records, plan.lines.len()),
             death: plan.death,
             config: plan.config(),
             plan,
             dice,
-            now,
             hosts: [Host::new(client, Some(handle)), Host::new(server, None)],
-            flying: BTreeMap::new(),
-            order: 0,
+            flying: InFlight::new(),
             dead: [[now; 2]; 3],
             is_healed: false,
-            tally: Tally::default(),
-            digest: 0xcbf2_9ce4_8422_2325,
         }
-    }
-    fn log(&mut self, line: impl FnOnce() -> String) {
-        self.record.line(self.now, line);
     }
     /// Records a packet at a host's end of a path. `remark`: its fate, unless it arrives as it is.
     fn note(&mut self, host: usize, path: Path, packet: &Packet, way: Direction, remark: Option<&str>) {
-        let at = Passage { now: self.now, side: Side::BOTH[host], path: line_of(path, host), way };
+        let at = Passage { side: Side::BOTH[host], path: line_of(path, host), way };
         let (addresses, which) = match way {
             Direction::Out => ((path.local, path.remote), "from"),
             Direction::In => ((path.remote, path.local), "to"),
         };
-        self.record.packet(at, addresses, Ecn::NotEct, packet, remark);
-        self.log(|| format!("{which} host {host} on path {}, {remark:?}: {packet:?}", at.path));
-    }
-
-    /// Runs the trial.
-    fn run_trial(&mut self) {
-        self.run_for(Duration::from_secs(3));
-        let limit = self.now + Duration::from_secs(120);
-        while !(self.hosts[0].is_established && self.hosts[1].is_established) && self.now < limit {
-            self.run_for(Duration::from_secs(1));
-        }
-        if !(self.hosts[0].is_established && self.hosts[1].is_established) {
-            assert!(!self.plan.must_live(), "no connection on a clean path");
-            return self.tally.count("no connection");
-        }
-        self.tally.count("connected");
-        self.join_all();
-        let end = self.now + self.plan.duration;
-        let mut next_join = self.now + Duration::from_secs(5);
-        while self.now < end {
-            self.send(0);
-            self.send(1);
-            if self.now >= next_join {
-                self.join_all();
-                next_join = self.now + Duration::from_secs(5);
-            }
-            if self.plan.has_commands && self.dice.chance(0.1) {
-                self.command();
-            }
-            self.run_for(self.plan.interval);
-        }
-        if self.plan.must_live() {
-            self.heal();
-        }
-        self.close();
+        self.course.capture(at, addresses, Ecn::NotEct, packet, remark);
+        self.course.log(|| format!("{which} host {host} on path {}, {remark:?}: {packet:?}", at.path));
     }
 
     /// The law *healed*: with all paths clean, each joins, and the stream uses any of them.
     fn heal(&mut self) {
         self.is_healed = true;
-        let limit = self.now + Duration::from_secs(150);
+        let limit = self.course.now + Duration::from_secs(150);
         loop {
             self.join_all();
             for _ in 0..100 {
@@ -229,15 +206,15 @@ impl World {
             if established.len() == self.plan.lines.len() {
                 break;
             }
-            assert!(self.now < limit, "only the paths {established:?} have joined again");
+            assert!(self.course.now < limit, "only the paths {established:?} have joined again");
         }
-        self.tally.count("healed");
+        self.course.tally.count("healed");
     }
 
     /// The laws *closed* and *complete*.
     fn close(&mut self) {
         let by = usize::from(self.plan.server_closes);
-        self.log(|| format!("host {by} closes"));
+        self.course.log(|| format!("host {by} closes"));
         self.act(by, |connection, now| connection.close(now));
         for _ in 0..20 {
             self.send(1 - by);
@@ -254,7 +231,7 @@ impl World {
                     missing.is_empty() || may_miss,
                     "{missing:?} of host {from} left, and were lost by the close"
                 );
-                self.tally.add("datagrams on clean paths", host.left.len() as u64);
+                self.course.tally.add("datagrams on clean paths", host.left.len() as u64);
             }
         }
         // An end that sends nothing does not notice that its peer has gone: RFC 4340 has no time limit for that.
@@ -287,7 +264,7 @@ impl World {
         let used: BTreeSet<usize> = connection.subflows().map(|(_, path)| line_of(path, 0)).collect();
         for line in 0..self.plan.lines.len() {
             if !used.contains(&line) {
-                let _ = self.hosts[0].endpoint.join(self.now, handle, path(line), None);
+                let _ = self.hosts[0].endpoint.join(self.course.now, handle, path(line), None);
             }
         }
     }
@@ -298,7 +275,7 @@ impl World {
         host: usize,
         command: impl FnOnce(&mut whimbrel_proto::multipath::MultipathConnection, Instant) -> T,
     ) -> Option<T> {
-        let (now, host) = (self.now, &mut self.hosts[host]);
+        let (now, host) = (self.course.now, &mut self.hosts[host]);
         let handle = host.handle.filter(|_| !host.is_gone)?;
         let result = command(host.endpoint.connection_mut(handle)?, now);
         host.endpoint.wake(handle);
@@ -312,7 +289,7 @@ impl World {
             let host = &mut self.hosts[host];
             host.next += 1;
             assert!(host.pending.insert(id), "two datagrams are {id:?}");
-            self.tally.count("datagrams sent");
+            self.course.tally.count("datagrams sent");
         }
     }
 
@@ -321,7 +298,7 @@ impl World {
         let (host, line) = (self.dice.below(2) as usize, self.dice.below(3) as usize);
         let (id, value) = (SubflowId(self.dice.below(6) as u32), self.dice.below(16) as u8);
         let kind = self.dice.below(5);
-        self.log(|| format!("command {kind} at host {host}: path {line}, {id:?}, value {value}"));
+        self.course.log(|| format!("command {kind} at host {host}: path {line}, {id:?}, value {value}"));
         self.act(host, |connection, now| match kind {
             0 => drop(connection.close_subflow(now, id)),
             1 => drop(connection.set_priority(now, id, PathPriority::new(value))),
@@ -330,26 +307,25 @@ impl World {
             _ if host == 0 => drop(connection.remove_address(now, path(line).local.ip())),
             _ => {}
         });
-        self.tally.count("commands");
+        self.course.tally.count("commands");
     }
 
     fn run_for(&mut self, time: Duration) {
-        let end = self.now + time;
+        let end = self.course.now + time;
         let mut steps = 0_u64;
         loop {
             self.drain();
             steps += 1;
-            assert!(steps < MAX_STEPS, "{steps} steps within {time}: a livelock at {}", self.now);
+            assert!(steps < MAX_STEPS, "{steps} steps within {time}: a livelock at {}", self.course.now);
             let due = self.hosts.iter().filter_map(|host| host.endpoint.poll_timeout());
-            let arrival = self.flying.keys().next().map(|(at, _)| *at);
-            let next = due.chain(arrival).min().unwrap_or(Instant::FAR_FUTURE).max(self.now);
+            let arrival = self.flying.next_arrival();
+            let next = due.chain(arrival).min().unwrap_or(Instant::FAR_FUTURE).max(self.course.now);
             if next > end {
-                self.now = end;
+                self.course.now = end;
                 return;
             }
-            self.now = next;
-            while let Some(first) = self.flying.first_entry().filter(|entry| entry.key().0 <= next) {
-                let (host, path, packet) = first.remove();
+            self.course.now = next;
+            while let Some((host, path, packet)) = self.flying.take_due(next) {
                 self.note(host, path, &packet, Direction::In, None);
                 self.hosts[host].endpoint.handle_packet(next, path, ReceiveMeta::default(), packet);
             }
@@ -361,7 +337,7 @@ impl World {
     fn drain(&mut self) {
         for host in 0..2 {
             let mut burst = 0;
-            while let Some((path, transmit)) = self.hosts[host].endpoint.poll_transmit(self.now) {
+            while let Some((path, transmit)) = self.hosts[host].endpoint.poll_transmit(self.course.now) {
                 burst += 1;
                 assert!(burst < MAX_BURST, "host {host} sends without end");
                 self.offer(host, path, transmit.packet);
@@ -378,18 +354,26 @@ impl World {
                 }
             }
             let due = self.hosts[host].endpoint.poll_timeout();
-            assert!(due.is_none_or(|due| due > self.now), "host {host} is drained, to be woken at {due:?}");
+            assert!(
+                due.is_none_or(|due| due > self.course.now),
+                "host {host} is drained, to be woken at {due:?}"
+            );
             let endpoint = &self.hosts[host].endpoint;
             let seen = endpoint.snapshot();
             assert!(seen.addresses <= 4 * MAX_SUBFLOWS, "{seen:?}");
-            bounds::check_endpoint(&EndpointConfig::default(), &seen, &mut self.tally);
+            bounds::check_endpoint(&EndpointConfig::default(), &seen, &mut self.course.tally);
             if let Some(connection) = self.hosts[host].handle.and_then(|handle| endpoint.connection(handle)) {
                 let snapshot = connection.snapshot();
                 assert!(snapshot.remembered <= MAX_REMEMBERED, "{} remembered", snapshot.remembered);
                 assert!(snapshot.subflows.len() <= MAX_SUBFLOWS, "{} subflows", snapshot.subflows.len());
                 for subflow in &snapshot.subflows {
                     let handed_over = self.hosts[host].next as usize;
-                    bounds::check_connection(&self.config, &subflow.connection, handed_over, &mut self.tally);
+                    bounds::check_connection(
+                        &self.config,
+                        &subflow.connection,
+                        handed_over,
+                        &mut self.course.tally,
+                    );
                 }
             }
         }
@@ -400,7 +384,7 @@ impl World {
         if self.hosts[host].is_gone {
             return;
         }
-        self.log(|| format!("host {host} receives {event:?}"));
+        self.course.log(|| format!("host {host} receives {event:?}"));
         match event {
             MultipathEvent::Established { is_multipath } => {
                 assert!(is_multipath || self.plan.has_attacker(), "a regular connection");
@@ -413,15 +397,15 @@ impl World {
             }
             MultipathEvent::DatagramDropped { id, .. } => {
                 assert!(self.hosts[host].pending.remove(&id), "{id:?} was dropped after it had left");
-                self.tally.count("datagrams dropped by their sender");
+                self.course.tally.count("datagrams dropped by their sender");
             }
-            MultipathEvent::PathFailed(_) => self.tally.count("paths failed"),
-            MultipathEvent::PathRecovered(_) => self.tally.count("paths recovered"),
-            MultipathEvent::SubflowUp(_) => self.tally.count("subflows joined"),
+            MultipathEvent::PathFailed(_) => self.course.tally.count("paths failed"),
+            MultipathEvent::PathRecovered(_) => self.course.tally.count("paths recovered"),
+            MultipathEvent::SubflowUp(_) => self.course.tally.count("subflows joined"),
             MultipathEvent::Drained => self.hosts[host].is_gone = true,
             MultipathEvent::Closed(error) => {
                 self.hosts[host].closed += 1;
-                self.tally.count(&format!("ended: {error}"));
+                self.course.tally.count(&format!("ended: {error}"));
             }
             _ => {}
         }
@@ -431,9 +415,9 @@ impl World {
         let is_genuine = number < self.hosts[1 - host].next && content(number) == *bytes;
         assert!(is_genuine || self.plan.has_attacker(), "host {host} got data that were not sent: {number}");
         if !is_genuine {
-            return self.tally.count("forged datagrams");
+            return self.course.tally.count("forged datagrams");
         }
-        let now = self.now;
+        let now = self.course.now;
         let to = &mut self.hosts[host];
         assert!(to.closed == 0, "{number} arrived at host {host} after the end");
         assert!(
@@ -450,6 +434,6 @@ impl World {
             );
         }
         to.last = Some((number, now));
-        self.tally.count("datagrams arrived");
+        self.course.tally.count("datagrams arrived");
     }
 }

@@ -9,7 +9,7 @@ use crate::plan::{Action, PLACES, SERVER_PORT, Side};
 
 impl World {
     pub(super) fn perform(&mut self, action: Action) {
-        let now = self.now;
+        let now = self.course.now;
         match action {
             Action::Connect { config, from } => self.connect(*config, from),
             Action::Invite { port } => self.invite(port),
@@ -51,7 +51,7 @@ impl World {
             Action::Read { side, reads } => {
                 // All applications read in the end.
                 let reads = reads || self.is_closing;
-                let now = self.now;
+                let now = self.course.now;
                 let host = self.host(side);
                 if reads && !host.reads {
                     host.resumed = Some(now);
@@ -80,7 +80,7 @@ impl World {
                 self.rebinds += 1;
                 self.ledger.on_move();
                 (self.place, self.is_move_known) = (PLACES as u8 + 1 + self.rebinds as u8, false);
-                self.tally.count("path: the client's address changed");
+                self.course.tally.count("path: the client's address changed");
             }
             Action::Move { place, known } => self.go_to(place, known),
         }
@@ -97,7 +97,7 @@ impl World {
         self.send_one(side, which, size, deadline);
     }
     fn send_one(&mut self, side: Side, which: u64, size: usize, deadline: Option<Instant>) {
-        let now = self.now;
+        let now = self.course.now;
         let payload = self.ledger.payload(size);
         let host = &mut self.hosts[side as usize];
         let Some(handle) = host.pick(which) else { return };
@@ -112,14 +112,14 @@ impl World {
             let tag = self.ledger.taken(side, watched.port, size);
             watched.pending.insert(id, tag);
             watched.handed_over += 1;
-            self.tally.count("datagrams handed over");
+            self.course.tally.count("datagrams handed over");
         }
     }
     fn connect(&mut self, config: Config, from: Option<u16>) {
         if self.is_closing {
             return;
         }
-        let (now, remote) = (self.now, server_address());
+        let (now, remote) = (self.course.now, server_address());
         let least = *self.plan.sizes.start();
         let host = self.host(Side::Client);
         let handle = host.within(|endpoint| match from {
@@ -140,7 +140,7 @@ impl World {
         if self.is_closing {
             return;
         }
-        let (now, remote, config) = (self.now, self.address(Side::Client), self.plan.server.clone());
+        let (now, remote, config) = (self.course.now, self.address(Side::Client), self.plan.server.clone());
         let least = *self.plan.sizes.start();
         let host = self.host(Side::Server);
         let reads = host.reads;

@@ -18,7 +18,7 @@ impl World {
             (connection.state() == State::Open && watched.may_go_on()).then_some((connection, watched))
         });
         let Some((connection, watched)) = open.next() else {
-            self.tally.count("rate: no connection to send on");
+            self.course.tally.count("rate: no connection to send on");
             return;
         };
         let (offered, sent) = watched.rate.since(due);
@@ -28,6 +28,6 @@ impl World {
             "of {offered} datagrams since {due}, on a path that carries everything for long, {sent} left: {:?}",
             seen.sender
         );
-        self.tally.count("rate: came back");
+        self.course.tally.count("rate: came back");
     }
 }

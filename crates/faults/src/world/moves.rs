@@ -16,14 +16,14 @@ pub(crate) fn is_clients(address: SocketAddr) -> bool {
 impl World {
     /// Moves the client's host.
     pub(super) fn go_to(&mut self, place: u8, known: Option<PathChange>) {
-        let (now, from) = (self.now, self.place);
+        let (now, from) = (self.course.now, self.place);
         if place == from {
             return;
         }
         self.rebinds += 1;
         self.ledger.on_move();
         (self.place, self.is_move_known) = (place, known.is_some());
-        self.tally.count("path: the client moved");
+        self.course.tally.count("path: the client moved");
         for host in &mut self.hosts {
             host.on_move();
         }
@@ -42,7 +42,7 @@ impl World {
     }
     /// Checks, before the connections close, the addresses at which servers have their clients.
     pub(super) fn check_moves(&mut self) {
-        let is_quiet = self.paths.iter().all(|path| path.is_empty());
+        let is_quiet = self.paths.iter().all(|path| path.in_flight.next_arrival().is_none());
         if self.forged > 0 || !self.is_move_known || !is_quiet {
             return;
         }
@@ -56,7 +56,7 @@ impl World {
             if ours.state() == State::Open && ours.may_move() && !ours.is_announcing() && is_open {
                 let there = server.endpoint.remote(*handle);
                 assert_eq!(there, Some(here), "port {}: where the server sends to", watched.port);
-                self.tally.count("path: the server has followed");
+                self.course.tally.count("path: the server has followed");
             }
         }
     }

@@ -25,7 +25,7 @@ pub(super) struct Report {
 impl World {
     /// The path from a host carries other sizes now.
     pub(super) fn narrow(&mut self, from: Side, mtu: usize) {
-        self.tally.count("path: other sizes");
+        self.course.tally.count("path: other sizes");
         self.paths[from as usize].mtu = mtu;
         for watched in self.host(from).watched.values_mut() {
             watched.sizes.on_change();
@@ -39,7 +39,7 @@ impl World {
         transmit: &Transmit,
         mtu: usize,
     ) {
-        let now = self.now;
+        let now = self.course.now;
         let path = &mut self.paths[from as usize];
         if let Some(at) = path.icmp_time(now) {
             if path.icmp_policy() == IcmpPolicy::Host {
@@ -52,7 +52,7 @@ impl World {
         let is_data = matches!(transmit.packet.packet_type(), PacketType::Data | PacketType::DataAck);
         if is_data && self.plan.is_clean && self.rebinds == 0 {
             let rtt = self.plan.rtt();
-            self.hosts[from as usize].on_vanished(now, handle, rtt, &mut self.tally);
+            self.hosts[from as usize].on_vanished(now, handle, rtt, &mut self.course.tally);
         }
     }
     /// Arrival time of the next router's message.
@@ -61,11 +61,11 @@ impl World {
     }
     /// Delivers routers' messages. Drivers process those that quote a recently sent packet.
     pub(super) fn deliver_reports(&mut self) {
-        let now = self.now;
+        let now = self.course.now;
         let due: Vec<Report> =
             self.reports.extract_if(.., |(at, _)| *at <= now).map(|(_, report)| report).collect();
         for Report { to, handle, sequence, mtu } in due {
-            self.tally.count("path: routers' icmp");
+            self.course.tally.count("path: routers' icmp");
             let host = self.host(to);
             host.is_awake = true;
             host.command(handle, |connection| {
@@ -91,14 +91,14 @@ impl World {
                 let Some(connection) = found else { continue };
                 let config = &watched.config;
                 let was_checked = watched.sizes.check(
-                    self.now,
+                    self.course.now,
                     config.path_mtu,
                     &connection.snapshot(),
                     config.max_datagram,
                     path.mtu,
                 );
                 if was_checked {
-                    self.tally.count("path: sizes found out");
+                    self.course.tally.count("path: sizes found out");
                 }
             }
         }

@@ -17,8 +17,7 @@ impl World {
     /// A host sends a packet: the treatment by its path.
     pub(super) fn offer(&mut self, from: usize, path: Path, packet: Packet) {
         let line = line_of(path, from);
-        self.digest =
-            (self.digest ^ packet.sequence.value() ^ ((line as u64) << 50)).wrapping_mul(0x100_0000_01b3);
+        self.course.on_sent(&[packet.sequence.value() ^ ((line as u64) << 50)]);
         self.law_joined(from, path, &packet);
         let remark = self.treat(from, line, path, &packet);
         self.note(from, path, &packet, Direction::Out, remark);
@@ -26,14 +25,14 @@ impl World {
     /// Passes a packet to its path. Returns its fate, unless it arrives as it is.
     fn treat(&mut self, from: usize, line: usize, path: Path, packet: &Packet) -> Option<&'static str> {
         if let Some(death) = self.death.filter(|death| death.line == line && starts(*death, from, packet)) {
-            let until = self.now + death.lasts;
+            let until = self.course.now + death.lasts;
             let directions = if death.is_one_way { from..=from } else { 0..=1 };
             directions.for_each(|direction| self.dead[line][direction] = until);
-            self.tally.count(&format!("a path died at its {}", death.phase.name()));
+            self.course.tally.count(&format!("a path died at its {}", death.phase.name()));
             self.death = None;
         }
-        if self.now < self.dead[line][from] && !self.is_healed {
-            self.tally.count("path: dead");
+        if self.course.now < self.dead[line][from] && !self.is_healed {
+            self.course.tally.count("path: dead");
             return Some("the path is dead");
         }
         let plan = self.plan.lines[line.min(self.plan.lines.len() - 1)].clone();
@@ -48,7 +47,7 @@ impl World {
             return None;
         }
         if self.dice.chance(plan.lose) {
-            self.tally.count("path: lost");
+            self.course.tally.count("path: lost");
             return Some("lost");
         }
         let mut remark = None;
@@ -57,13 +56,13 @@ impl World {
             let addresses =
                 PseudoHeader::v4(Ipv4Addr::new(10, 0, line as u8, 1), Ipv4Addr::new(192, 0, 2, 1));
             let packet = if self.dice.chance(plan.flip) {
-                self.tally.count("path: damaged");
+                self.course.tally.count("path: damaged");
                 remark = Some("damaged");
                 // A checksum of 16 bits misses some damage, which is then a forgery.
                 let received = damage::flip(packet, &addresses, &mut self.dice);
                 received.filter(|received| received == packet || self.plan.has_attacker())
             } else if self.dice.chance(plan.forge) {
-                self.tally.count("path: forged");
+                self.course.tally.count("path: forged");
                 remark = Some("forged");
                 damage::forge(packet, &addresses, 0.1, &mut self.dice)
             } else {
@@ -76,8 +75,7 @@ impl World {
         remark
     }
     fn fly(&mut self, from: usize, path: Path, packet: Packet, delay: Duration) {
-        self.order += 1;
-        self.flying.insert((self.now + delay, self.order), (1 - from, reversed(path), packet));
+        self.flying.launch(self.course.now + delay, (1 - from, reversed(path), packet));
     }
 
     /// The law *joined*.
