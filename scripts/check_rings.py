@@ -54,10 +54,10 @@ OWNERS = (
     Owner("MultipathConnection", "crates/proto/src/multipath/connection.rs", 97, composed=True),
     Owner("Simulator", "crates/netsim/src/simulator.rs", 128),
     Owner("TcpSender", "crates/lab/src/tcp/sender.rs", 87),
-    Owner("Dcf", "crates/wifi/src/dcf.rs", 68, 3),
-    Owner("World", "crates/faults/src/world.rs", 42, 4),
+    Owner("Dcf", "crates/wifi/src/dcf.rs", 68),
+    Owner("World", "crates/faults/src/world.rs", 35),
     Owner("Bbr", "crates/control/src/media/bbr.rs", 48),
-    Owner("Aodv", "crates/wifi/src/routing/aodv.rs", 27, 3),
+    Owner("Aodv", "crates/wifi/src/routing/aodv.rs", 27),
 )
 
 # The types that every concern is handed, and the names under which it is.

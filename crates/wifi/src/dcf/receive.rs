@@ -4,7 +4,7 @@ use whimbrel_units::{Duration, Instant};
 
 use super::event::{Event, ReceptionError, Step};
 use super::{Dcf, Exchange};
-use crate::frame::{Addressing, Frame, FrameKind};
+use crate::frame::{Frame, FrameKind};
 use crate::phy::{ACK_BYTES, CTS_BYTES};
 use crate::random::Random;
 
@@ -114,7 +114,8 @@ impl<R: Random> Dcf<R> {
         let air_time = self.config.phy.duration(rate, CTS_BYTES);
         let sifs = self.config.phy.sifs;
         let nav = rts.nav.saturating_sub(sifs + air_time);
-        let cts = Frame { size: CTS_BYTES, ..self.response_frame(rts, FrameKind::Cts, rate, air_time, nav) };
+        let to = (rts.transmitter, FrameKind::Cts);
+        let cts = self.control_frame(to, rate, (CTS_BYTES, air_time), nav);
         self.response = Some((now + sifs, cts));
     }
 
@@ -139,7 +140,8 @@ impl<R: Random> Dcf<R> {
         if self.response.is_none() && !matches!(self.exchange, Exchange::DataDue(_)) {
             let rate = self.config.response_rate(frame.rate);
             let air_time = self.config.phy.duration(rate, ACK_BYTES);
-            let ack = self.response_frame(frame, FrameKind::Ack, rate, air_time, Duration::ZERO);
+            let to = (frame.transmitter, FrameKind::Ack);
+            let ack = self.control_frame(to, rate, (ACK_BYTES, air_time), Duration::ZERO);
             self.response = Some((due, ack));
         }
         // The standard compares only frames with the retry bit, ns-2 all.
@@ -154,29 +156,6 @@ impl<R: Random> Dcf<R> {
         }
     }
 
-    fn response_frame(
-        &self,
-        to: &Frame,
-        kind: FrameKind,
-        rate: crate::phy::Rate,
-        air_time: Duration,
-        nav: Duration,
-    ) -> Frame {
-        Frame {
-            receiver: to.transmitter,
-            transmitter: self.address,
-            kind,
-            addressing: Addressing::default(),
-            rate,
-            is_retry: false,
-            sequence: 0,
-            size: ACK_BYTES,
-            air_time,
-            nav,
-            payload: 0,
-        }
-    }
-
     pub(super) fn send_response(&mut self, now: Instant, frame: Frame) {
         if self.on_air.is_some() {
             return;
@@ -186,18 +165,6 @@ impl<R: Random> Dcf<R> {
             return;
         }
         self.transmit(now, frame);
-    }
-
-    /// ns-2: after a CTS the station waits for the data frame and does not contend. The limit is the CTS's reservation
-    /// without SIFS and acknowledgement, and twice the propagation delay of 2 us.
-    pub(super) fn await_data(&mut self, now: Instant, nav: Duration) {
-        if self.config.is_ns2() {
-            let phy = &self.config.phy;
-            let ack = phy.duration(self.config.response_rate(self.config.data_rate), ACK_BYTES);
-            let until = now + nav.saturating_sub(phy.sifs + ack) + Duration::from_micros(4);
-            self.data_until = Some(until);
-            self.access.reserve(now, until);
-        }
     }
 
     fn reserve(&mut self, now: Instant, frame: &Frame) {

@@ -91,8 +91,7 @@ impl<R: Random> Dcf<R> {
             self.access.request(now, Request::Immediate { wait });
             return;
         }
-        self.draw_backoff(now);
-        self.access.request(now, Request::Unchanged);
+        self.begin_backoff(now);
     }
 
     fn payload_frame(&self, outgoing: Outgoing) -> Frame {
@@ -133,38 +132,18 @@ impl<R: Random> Dcf<R> {
 
     /// The CTS to the station itself that reserves the medium for the exchange of a frame.
     fn cts_to_self(&self, data: &Frame, rate: Rate) -> Frame {
-        let config = &self.config;
-        Frame {
-            receiver: self.address,
-            transmitter: self.address,
-            kind: FrameKind::Cts,
-            addressing: Addressing::default(),
-            rate,
-            is_retry: false,
-            sequence: 0,
-            size: CTS_BYTES,
-            air_time: config.phy.duration(rate, CTS_BYTES),
-            nav: config.phy.sifs + data.air_time + data.nav,
-            payload: 0,
-        }
+        let phy = &self.config.phy;
+        let size = (CTS_BYTES, phy.duration(rate, CTS_BYTES));
+        let nav = phy.sifs + data.air_time + data.nav;
+        self.control_frame((self.address, FrameKind::Cts), rate, size, nav)
     }
 
     fn rts_frame(&self, data: &Frame, rate: Rate) -> Frame {
         let config = &self.config;
         let cts = config.phy.duration(config.response_rate(rate), CTS_BYTES);
-        Frame {
-            receiver: data.receiver,
-            transmitter: self.address,
-            kind: FrameKind::Rts,
-            addressing: Addressing::default(),
-            rate,
-            is_retry: false,
-            sequence: 0,
-            size: RTS_BYTES,
-            air_time: config.phy.duration(rate, RTS_BYTES),
-            nav: config.duration_field(config.phy.sifs * 2 + cts + data.air_time + data.nav),
-            payload: 0,
-        }
+        let size = (RTS_BYTES, config.phy.duration(rate, RTS_BYTES));
+        let nav = config.duration_field(config.phy.sifs * 2 + cts + data.air_time + data.nav);
+        self.control_frame((data.receiver, FrameKind::Rts), rate, size, nav)
     }
 
     /// The medium is granted: transmits the RTS, the CTS to itself or the frame with the payload.
@@ -187,8 +166,7 @@ impl<R: Random> Dcf<R> {
             // ns-2: a busy medium ends the exchange; the window grows although nothing was lost.
             self.widen_window();
             self.exchange = Exchange::Contending;
-            self.draw_backoff(now);
-            self.access.request(now, Request::Unchanged);
+            self.begin_backoff(now);
             return;
         }
         self.exchange = Exchange::None;
@@ -231,6 +209,18 @@ impl<R: Random> Dcf<R> {
                 self.timeout_at = Some(now + self.config.timeout(on_air.rate));
             }
             FrameKind::Data | FrameKind::Management | FrameKind::Probe => self.complete(now),
+        }
+    }
+
+    /// ns-2: after a CTS the station waits for the data frame and does not contend. The limit is the CTS's reservation
+    /// without SIFS and acknowledgement, and twice the propagation delay of 2 us.
+    fn await_data(&mut self, now: Instant, nav: Duration) {
+        if self.config.is_ns2() {
+            let phy = &self.config.phy;
+            let ack = phy.duration(self.config.response_rate(self.config.data_rate), ACK_BYTES);
+            let until = now + nav.saturating_sub(phy.sifs + ack) + Duration::from_micros(4);
+            self.data_until = Some(until);
+            self.access.reserve(now, until);
         }
     }
 
@@ -318,8 +308,7 @@ impl<R: Random> Dcf<R> {
             self.in_service = Some(InService { frame, opening: self.opening(&frame), is_adapted });
         }
         self.exchange = Exchange::Contending;
-        self.draw_backoff(now);
-        self.access.request(now, Request::Unchanged);
+        self.begin_backoff(now);
     }
 
     fn drop_payload(&mut self, now: Instant, cause: DropCause) {

@@ -1,12 +1,13 @@
-//! Searches for routes (RFC 3561 sections 6.3 and 6.4).
+//! Searches for routes (RFC 3561 sections 6.3 and 6.4), and the routes found.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
 use whimbrel_units::{Duration, Instant};
 
+use super::table::{Offer, Update};
 use super::{Aodv, AodvConfig, AodvMessage, AodvRule, RouteRequest};
 use crate::Random;
-use crate::routing::Address;
+use crate::routing::{Address, RouteEvent};
 
 /// A search for a route in progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -283,5 +284,45 @@ impl<R: Random> Aodv<R> {
                 }
             }
         }
+    }
+
+    /// Offers a route to the table; `true` if it was accepted.
+    pub(super) fn offer(&mut self, now: Instant, offer: Offer) -> bool {
+        let Offer { destination, .. } = offer;
+        if destination == self.address {
+            return false;
+        }
+        let update = self.table.update(offer);
+        if update == Update::New
+            && let Some(route) = self.table.valid(destination)
+        {
+            let (next_hop, hops) = (route.next_hop, route.hops);
+            self.events.push_back(RouteEvent::Set { destination, next_hop, hops });
+        }
+        if update == Update::Refused {
+            return false;
+        }
+        let hops = self.table.get(destination).map_or(0, |route| route.hops);
+        self.searches.find(&self.config, destination, hops);
+        self.buffer.forward(destination, &mut self.events);
+        if let Some(route) = self.repairs.remove(&destination) {
+            self.finish_repair(now, route);
+        }
+        true
+    }
+
+    /// A message of a neighbour shows that the link to it is up.
+    pub(super) fn offer_neighbour(
+        &mut self,
+        now: Instant,
+        neighbour: Address,
+        sequence: Option<u32>,
+        lifetime: Duration,
+    ) {
+        if self.config.neighbour_routes == AodvRule::Ns2 {
+            return;
+        }
+        let (destination, next_hop, expires) = (neighbour, neighbour, now + lifetime);
+        self.offer(now, Offer { destination, next_hop, hops: 1, sequence, expires });
     }
 }

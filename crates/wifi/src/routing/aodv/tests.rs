@@ -1,6 +1,6 @@
 use super::*;
-use crate::routing::DiscardCause;
 use crate::routing::harness::{Network, PacketOutcome, at, connected_graphs, grid_links};
+use crate::routing::{DataPacket, DiscardCause, RoutingAgent, Transmit};
 use crate::{PacketId, SplitMix64};
 use proptest::prelude::*;
 use std::vec::Vec;
