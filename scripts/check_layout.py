@@ -49,6 +49,8 @@ CLOCK = re.compile(
     r"std::time::(Instant|SystemTime)|clock_gettime|\bClockId|CLOCK_MONOTONIC|tokio::time::Instant"
 )
 UNSAFE_CRATES = {"net", "emu", "python", "capi"}
+# Crates that may link the second implementation of signatures, whose results can be repeated.
+REPEATABLE_SIGNATURES = {"lab", "fuzzing"}
 RUST_LINES = 500
 PYTHON_LINES = 500
 
@@ -85,6 +87,9 @@ def offences() -> list[str]:
                 f"crates/{crate}: not in the list of crates (scripts/check_layout.py, docs/architecture.md)"
             )
             continue
+        dtls = tomllib.loads(manifest.read_text()).get("dependencies", {}).get("whimbrel-dtls", {})
+        if "simulation" in dtls.get("features", []) and crate not in REPEATABLE_SIGNATURES:
+            found.append(f"crates/{crate}/Cargo.toml: the feature simulation links a second cryptography")
         for other in sorted(dependencies(manifest) - MAY_DEPEND_ON[crate]):
             found.append(f"crates/{crate}/Cargo.toml: must not depend on {other}")
     for path in sorted(ROOT.glob("crates/**/*.rs")):

@@ -40,5 +40,6 @@ pub use layer::{Layer, LayerEvent};
 pub use secret::SharedSecret;
 pub use security::Security;
 pub use session::{RECORD_OVERHEAD, Session, SessionEvent};
+#[cfg(feature = "simulation")]
 pub use simulation::simulated;
 pub use trust::{Authorities, Trust};

@@ -51,8 +51,8 @@ impl Security {
         Self(Arc::new(Parts { identity, trust, seed: None, rekey_after: None, configs }))
     }
     /// **For simulations and tests only**: draws the jitter of timers, the random fields of messages and the keys of the key
-    /// exchange from `seed`, so that whoever knows it can read the connection. With a key of the curve P-256 the same calls give
-    /// the same records; signatures with other keys vary.
+    /// exchange from `seed`, so that whoever knows it can read the connection. With a key of the curve P-256 and the feature
+    /// `simulation` the same calls give the same records; other signatures vary.
     pub fn seeded(self, seed: u64) -> Self {
         self.with(|parts| parts.seed = Some(seed))
     }
