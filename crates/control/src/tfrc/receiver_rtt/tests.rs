@@ -1,4 +1,7 @@
+use alloc::collections::VecDeque;
+
 use super::*;
+use crate::tfrc::window_counter::WindowCounter;
 
 fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
@@ -107,4 +110,32 @@ fn a_report_much_shorter_than_the_time_of_the_handshake_is_a_fall() {
         assert_eq!(rtt.take_fall(), falls, "{report} ms");
     }
     assert_eq!(rtt.value(), millis(42));
+}
+
+/// A handshake that took five round-trip times leaves a sender whose quarters are too long. Each acknowledgement takes its counter to
+/// four beyond the acknowledged packet's (RFC 4342, Section 8.1), so that the receiver's first sample is right nevertheless, even
+/// if the sender kept its estimate.
+#[test]
+fn the_counter_of_a_slow_handshake_makes_right_samples() {
+    let (real, of_handshake) = (60, millis(300));
+    let mut counter = WindowCounter::default();
+    let mut rtt = by_counter(Some(of_handshake));
+    let mut feedback = VecDeque::<(u64, u8)>::new();
+    let mut reported = None;
+    for at in (0..4 * real).step_by(5) {
+        if let Some(&(arrival, acked)) = feedback.front()
+            && arrival <= at
+        {
+            feedback.pop_front();
+            counter.on_ack(ms(at), acked);
+        }
+        let stamp = counter.stamp(ms(at), of_handshake);
+        rtt.on_counter(ms(at + real / 2), stamp, true);
+        // Feedback for the first packet, and whenever the counter has advanced by four (Section 10.3).
+        if reported.is_none_or(|last| ahead(stamp, last) >= 4) {
+            reported = Some(stamp);
+            feedback.push_back((at + real, stamp));
+        }
+    }
+    assert_eq!(rtt.value(), millis(real));
 }
