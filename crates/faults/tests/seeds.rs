@@ -83,6 +83,11 @@ const MULTIPATH_ONCE_BROKEN: &[(u64, &str)] = &[
         "a subflow that the peer used, and whose last confirmation had been lost, was aborted by a close",
     ),
     (730_004_548, "the same"),
+    (
+        1_700_009_998,
+        "a Close on a subflow that only the peer knew to be complete overtook the data on the other one",
+    ),
+    (1_700_038_718, "the same"),
 ];
 
 /// Of connections that repair losses.

@@ -1,6 +1,5 @@
 //! The end of a multipath connection (RFC 9897, Sections 3.2.3, 3.2.11 and 3.5).
 
-use smallvec::SmallVec;
 use whimbrel_units::Instant;
 use whimbrel_wire::option::multipath::MultipathOption;
 use whimbrel_wire::{DccpOption, OptionBytes, Options, PacketType, Reset, ResetCode};
@@ -110,8 +109,9 @@ impl MultipathConnection {
             _ => return None,
         };
         let limits = self.subflows.iter().filter(|it| is_meant(it)).map(|it| it.watch.arrival_limit());
-        let limits: SmallVec<[Instant; 4]> = limits.collect();
-        let latest = limits.iter().copied().max().filter(|_| limits.len() > 1);
+        // A subflow that only the peer knows to be complete is closed, too.
+        let closes_several = self.subflows.iter().filter(|it| it.may_receive()).nth(1).is_some();
+        let latest = limits.max().filter(|_| closes_several);
         // The peer may send data on a subflow as soon as it has received this end's code, before this end is notified.
         let confirming = self.subflows.iter().filter(|it| it.stage == Stage::Confirming);
         let joined = confirming.map(|it| it.heard + MIN_ARRIVAL_TIME).max();

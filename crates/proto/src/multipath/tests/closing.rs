@@ -4,7 +4,7 @@ use whimbrel_units::Duration;
 use whimbrel_wire::option::multipath::MultipathOption;
 use whimbrel_wire::{DccpOption, Kind, PacketType, ResetCode};
 
-use super::world::{End, Line, World, config, options, ordered};
+use super::world::{End, Line, Sent, World, config, options, ordered};
 use crate::multipath::{MultipathConfig, MultipathEvent, PathPriority, SchedulerKind, SubflowId};
 use crate::{Config, ConnectionError};
 
@@ -70,6 +70,28 @@ fn a_close_does_not_overtake_data_on_a_slower_path() {
             assert_eq!(closed(&world, other), [ConnectionError::ClosedByPeer]);
         }
     }
+}
+
+/// The Close of a subflow of which only the peer knows that it is complete is the end of the connection for the peer, too.
+#[test]
+fn a_close_on_a_subflow_that_is_not_confirmed_does_not_overtake_data() {
+    let mut world = World::connected(&[Line::of(120), Line::of(10)], config(), MultipathConfig::default());
+    world.script = Box::new(|sent: Sent| {
+        let is_confirmation =
+            (sent.from, sent.line, sent.packet.packet_type()) == (End::Server, 1, PacketType::Ack);
+        (!is_confirmation).then_some(sent.packet)
+    });
+    let subflow = world.join(1);
+    world.run_for(Duration::from_secs(5));
+    let up = MultipathEvent::SubflowUp(subflow);
+    assert!(world.events(End::Server).contains(&up) && !world.events(End::Client).contains(&up));
+    (1..=3).for_each(|number| world.send(End::Client, number));
+    world.run_for(Duration::from_millis(20));
+    world.command(End::Client, |connection, now| connection.close(now));
+    world.run_for(Duration::from_secs(5));
+    assert_eq!(world.received(End::Server), [1, 2, 3]);
+    assert_eq!(closed(&world, End::Client), [ConnectionError::ClosedLocally]);
+    assert_eq!(closed(&world, End::Server), [ConnectionError::ClosedByPeer]);
 }
 
 #[test]
