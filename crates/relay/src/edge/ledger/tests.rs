@@ -51,3 +51,39 @@ fn a_report_of_more_than_was_sent_is_none() {
     }
     assert!(ledger.sums().from_peer.sent > 1 << 60);
 }
+
+/// What the system refuses late is of the connection before, if more is refused than has arrived in this one.
+#[test]
+fn a_late_refusal_is_counted_where_the_datagram_was() {
+    let ledger = Ledger::default();
+    (0..3).for_each(|_| ledger.on_arrived());
+    ledger.end_connection(0);
+    ledger.on_arrived();
+    ledger.lose_arrived(Reason::Refused, 2);
+    let from_peer = ledger.sums().from_peer;
+    assert_eq!((from_peer.sent, from_peer.delivered, from_peer.lost[Reason::Refused]), (4, 2, 2));
+    // More than there ever were are none.
+    ledger.lose_arrived(Reason::Refused, 9);
+    let from_peer = ledger.sums().from_peer;
+    assert_eq!((from_peer.sent, from_peer.delivered, from_peer.lost[Reason::Refused]), (4, 0, 4));
+}
+
+/// What the path has become too narrow for is not lost on it, at either end.
+#[test]
+fn datagrams_that_became_too_large_are_told_from_those_that_the_path_lost() {
+    let ledger = Ledger::default();
+    (0..10).for_each(|_| ledger.on_sent());
+    (0..10).for_each(|_| ledger.on_handed());
+    ledger.observe(Observed { narrowed: 2, lost_of_own: 1, ..Observed::default() });
+    let to_peer = ledger.sums().to_peer;
+    let lost = |it: &Account| [Reason::TooLarge, Reason::Path].map(|reason| it.lost[reason]);
+    assert_eq!((to_peer.delivered, lost(&to_peer)), (7, [2, 1]));
+    ledger.on_report(Report { of_sent: 10, arrived: 5, ..Report::default() }, 0);
+    let to_peer = ledger.sums().to_peer;
+    assert_eq!((to_peer.delivered, lost(&to_peer)), (5, [2, 3]));
+    let other = Ledger::default();
+    (0..5).for_each(|_| other.on_arrived());
+    other.on_report(Report { sent: 10, narrowed: 2, ..Report::default() }, 0);
+    let from_peer = other.sums().from_peer;
+    assert_eq!((from_peer.delivered, lost(&from_peer)), (5, [2, 3]));
+}
