@@ -391,7 +391,8 @@ class _Options(TypedDict, total=False):
         paths: local addresses, such as `192.0.2.10`, each of an interface of its own: the connection has a
             path from each (MP-DCCP), if the peer takes part. Of a listener, further addresses.
         scheduler: what chooses the path of each datagram of this end: `lowest-rtt`, `weighted`, `redundant`,
-            `cheapest-first`, `coded` or `handover`. A listener with a scheduler accepts several paths, and one.
+            `cheapest-first`, `coded` (with `latency`) or `handover`. A listener with a scheduler accepts
+            several paths, and one.
     """
 
     service_code: int

@@ -32,7 +32,7 @@ impl Path {
         let mut bytes = Vec::new();
         for millisecond in from..from + frames * 33 + 300 {
             let now = Instant::from_millis(millisecond);
-            if (millisecond - from) % 33 == 0 && (millisecond - from) / 33 < frames {
+            if (millisecond - from).is_multiple_of(33) && (millisecond - from) / 33 < frames {
                 for part in 0..4 {
                     let mark = Mark { role: Role::Disposable, ..Mark::part(part, 4) };
                     self.sender.send(now, &[7; 800], mark).expect("room");
