@@ -19,6 +19,7 @@ ONLY_QUICK: dict[str, dict[str, str]] = {
     "lda": {},
     "matrix": {},
     "reorder": {},
+    "repair": {},
     "winf": {},
 }
 

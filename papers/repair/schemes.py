@@ -1,0 +1,64 @@
+"""What repairs the video: the keys of a flow for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A program that repairs.
+
+    Attributes:
+        title: displayed.
+        kind: of the key `repair`.
+        keys: of a flow besides it.
+    """
+
+    title: str
+    kind: str
+    keys: Mapping[str, Any]
+
+
+UDP = {"transport": "udp"}
+
+
+def _dccp(classifier: str) -> dict[str, Any]:
+    return {"transport": "dccp", "ccid": 3, "classifier": classifier}
+
+
+SCHEMES: Mapping[str, Scheme] = {
+    "none": Scheme("none", "none", UDP),
+    "srt": Scheme("SRT", "srt", UDP),
+    "rist": Scheme("RIST", "rist", UDP),
+    "nack": Scheme("libwebrtc, requests", "nack", UDP),
+    "nack-fec": Scheme("libwebrtc, requests and parity", "nack-fec", UDP),
+    "wfb-ng": Scheme("wfb-ng", "wfb-ng", UDP),
+    "tambur": Scheme("Tambur", "tambur", UDP),
+    "hairpin": Scheme("Hairpin", "hairpin", UDP),
+    "whimbrel": Scheme("Whimbrel, CCID 3 with Spike", "whimbrel", _dccp("spike")),
+}
+"""The rows of the channels, by key. Only the last has congestion control."""
+
+REPEATING = ("srt", "rist", "nack")
+"""Those that send nothing but repeats."""
+
+CLASSIFIERS: Mapping[str, str] = {
+    "none": "no loss differentiation",
+    "biaz": "Biaz",
+    "mbiaz": "mBiaz",
+    "spike": "Spike",
+    "zbs": "ZBS",
+    "omniscient": "the truth",
+}
+"""The loss differentiations under repair."""
+
+DIFFERENTIATED: Mapping[str, Scheme] = {
+    key: Scheme(title, "whimbrel", _dccp(key)) for key, title in CLASSIFIERS.items()
+}
+
+UNREPAIRED: Mapping[str, Scheme] = {
+    key: Scheme(title, "none", _dccp(key)) for key, title in CLASSIFIERS.items()
+}
