@@ -77,6 +77,26 @@ pub enum Message {
     },
 }
 
+/// Bytes of a message without data, and of a range of numbers in a request.
+const CONTROL: u32 = 16;
+const RANGE: u32 = 8;
+
+impl Message {
+    /// Its bytes, without the header of a datagram.
+    pub fn length(&self) -> u32 {
+        match self {
+            Self::Data { datagram, .. } => datagram.size,
+            Self::Parity { size, .. } => *size,
+            Self::Request(numbers) => {
+                let follows = |pair: &&[u64]| pair[0] + 1 == pair[1];
+                let ranges = numbers.len() - numbers.windows(2).filter(follows).count();
+                CONTROL + RANGE * ranges as u32
+            }
+            Self::Loss(_) | Self::Probe { .. } | Self::Echo { .. } => CONTROL,
+        }
+    }
+}
+
 /// What an end wants done.
 #[derive(Debug, Default)]
 pub struct Output {

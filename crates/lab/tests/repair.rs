@@ -172,10 +172,49 @@ fn keys_of_other_transports_and_kinds_are_refused() {
             udp("", "rist", "150 ms").replace("\"rist\"", "\"rist\", early = true"),
             ["flow[0].repair.early", "whimbrel"],
         ),
-        (udp("", "rist", "150 ms").replace("\"udp\"", "\"tcp\""), ["flow[0].repair", "\"dccp\" or \"udp\""]),
+        (
+            udp("", "rist", "150 ms").replace("\"udp\"", "\"tcp\""),
+            ["flow[0].repair", "\"dccp\" or \"udp\" or \"media\""],
+        ),
+        (media("gcc", "srt"), ["flow[0].repair.kind", "\"hairpin\" with this transport"]),
     ] {
         let document = Document::from_toml(&text);
         let error = document.and_then(|document| document.plan().map(drop)).expect_err(&text).to_string();
         assert!(expected.iter().all(|part| error.contains(part)), "{error}");
     }
+}
+
+/// A flow of an encoder whose rate a law sets.
+fn media(law: &str, kind: &str) -> String {
+    let start = "transport = \"media\"\ntraffic = \"bulk\"";
+    let media =
+        format!("media = {{ controller = \"{law}\", start_rate = \"2 Mbit/s\", max_rate = \"4 Mbit/s\" }}");
+    let text = udp(LOSS, kind, "150 ms");
+    let traffic = text.find("traffic").expect("traffic");
+    let end = traffic + text[traffic..].find('\n').expect("its end");
+    let text = format!("{}{media}{}", &text[..traffic], &text[end..]);
+    text.replace("transport = \"udp\"", start)
+}
+
+#[test]
+fn repair_of_media_is_paid_from_the_rate_of_the_law() {
+    let run = |law, kind| {
+        let record = record(&media(law, kind));
+        let flows = record.table("flows").expect("flows");
+        let of = |name: &str| number(flows, name);
+        assert!((595.0..=601.0).contains(&of("frames")), "{law} {kind}: {}", of("frames"));
+        let sent = of("sent_packets") + of("feedback_packets");
+        (of("frames_in_time") / of("frames"), of("repair_overhead"), of("goodput_bps"), sent)
+    };
+    let (plain, none, rate, _) = run("constant", "none");
+    // Frames of about eight packets of which 3 % are lost.
+    assert!((0.7..0.88).contains(&plain) && none == 0.0, "{plain} {none}");
+    let (asked, overhead, _, _) = run("constant", "nack");
+    assert!(asked > 0.99 && (0.025..0.06).contains(&overhead), "{asked} {overhead}");
+    // Parity of 20 % and more takes that from the encoder.
+    let (coded, overhead, less, _) = run("constant", "nack-fec");
+    assert!(coded > 0.99 && (0.2..0.6).contains(&overhead), "{coded} {overhead}");
+    assert!(less * (1.0 + overhead) < rate * 1.1 && less < rate * 0.85, "{less} {rate} {overhead}");
+    let (followed, _, _, _) = run("gcc", "hairpin");
+    assert!(followed > 0.98, "{followed}");
 }

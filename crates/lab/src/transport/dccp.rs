@@ -54,7 +54,7 @@ pub struct Keys {
     /// DCCP only: details.
     #[serde(default)]
     dccp: Option<Details>,
-    /// DCCP and UDP only: repair of lost datagrams within a latency budget, and the count of the frames in time.
+    /// DCCP, UDP and media only: repair of lost datagrams within a latency budget, and the count of the frames in time.
     #[serde(default)]
     repair: Option<Repair>,
 }

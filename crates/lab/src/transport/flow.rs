@@ -1,5 +1,6 @@
 //! A flow of a plan, as the ends of its transport are made from it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use whimbrel_control::capacity::AdHocProbe;
@@ -14,6 +15,9 @@ use crate::traffic::{
     Bulk, Cbr, Downloads, OnOff, Pairs, Pattern, Playback, Renewal, TrafficSource, Transfer,
 };
 use crate::transport::explicit::CrossLayer;
+
+/// Frames captured within this time of the end do not count.
+const LAST_FRAMES: Duration = Duration::from_secs(1);
 
 /// The places in their frames of the datagrams of a schedule, in order; empty for other traffic, of which each datagram is a frame.
 #[derive(Clone, Debug, Default)]
@@ -93,6 +97,12 @@ impl<'a> FlowSetup<'a> {
     /// The time that is measured.
     pub fn measured(&self) -> (Instant, Instant) {
         (self.plan.measured_from, self.plan.end)
+    }
+
+    /// The capture times of the frames that count: those so shortly before the end may be under way then.
+    pub fn counted_frames(&self) -> Range<Instant> {
+        let (from, until) = self.measured();
+        from..until.saturating_sub(LAST_FRAMES)
     }
 
     /// The places in their frames of the flow's datagrams.

@@ -7,6 +7,7 @@ mod content;
 mod details;
 mod encoder;
 mod receiver;
+mod repairing;
 mod sender;
 
 use whimbrel_scenario::ScenarioError;
@@ -16,8 +17,9 @@ pub use details::{Controller, Details, MediaKeys};
 pub use receiver::MediaReceiver;
 pub use sender::MediaSender;
 
-use super::{FlowAgent, FlowSetup, FlowTransport, Transport};
+use super::{FlowAgent, FlowSetup, FlowTransport, Repair, Transport};
 use details::Settings;
+use repairing::Repairing;
 
 /// Media over RTP.
 #[derive(Clone, Copy, Debug)]
@@ -27,11 +29,15 @@ impl Transport for Media {
     const NAME: &'static str = "media";
     const DESCRIPTION: &'static str =
         "RTP media whose encoder follows a congestion control law, with reports of RFC 8888.";
-    const KEYS: &'static [&'static str] = &["media"];
+    const KEYS: &'static [&'static str] = &["media", "repair"];
     type Keys = MediaKeys;
 
     fn configure(&self, key: &str, keys: MediaKeys) -> Result<Box<dyn FlowTransport>, ScenarioError> {
-        Ok(Box::new(MediaFlow { settings: keys.settings(key)? }))
+        let repair = keys.repair;
+        if let Some(repair) = &repair {
+            repair.expect(key, &repairing::KINDS)?;
+        }
+        Ok(Box::new(MediaFlow { settings: keys.settings(key)?, repair }))
     }
 }
 
@@ -39,6 +45,7 @@ impl Transport for Media {
 #[derive(Clone, Debug)]
 pub struct MediaFlow {
     settings: Settings,
+    repair: Option<Repair>,
 }
 
 /// Bytes of the headers of RTP, UDP and IPv4.
@@ -54,10 +61,18 @@ impl FlowTransport for MediaFlow {
     }
 
     fn ends(&self, flow: &FlowSetup<'_>) -> [FlowAgent; 2] {
+        let [at_sender, at_receiver] = match &self.repair {
+            Some(repair) => Repairing::pair(flow, repair).map(|end| Some(Box::new(end))),
+            None => [None, None],
+        };
         [
-            MediaSender::new(flow, &self.settings).into(),
-            MediaReceiver::new(flow, self.settings.report_interval).into(),
+            MediaSender::new(flow, &self.settings, at_sender).into(),
+            MediaReceiver::new(flow, self.settings.report_interval, at_receiver).into(),
         ]
+    }
+
+    fn records_frames(&self) -> bool {
+        self.repair.is_some()
     }
 }
 

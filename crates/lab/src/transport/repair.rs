@@ -1,10 +1,15 @@
 //! The key `repair` of flows: what brings lost datagrams back, within which time.
 
+mod viewer;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use whimbrel_scenario::ScenarioError;
 use whimbrel_scenario::quantity::Time;
+
+use crate::repair_models::{Ends, Plain, blocks, fec_rate, hairpin, nack, rist, srt, tambur};
+pub(super) use viewer::Viewer;
 
 /// Repair of lost datagrams within a latency budget.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, JsonSchema)]
@@ -12,7 +17,7 @@ use whimbrel_scenario::quantity::Time;
 pub struct Repair {
     /// The time from the arrival of the fastest datagrams to delivery, which repair may use. A frame is in time if it is whole by then.
     pub latency: Time,
-    /// What repairs: `"whimbrel"`, the layer of the sockets, in DCCP flows; models of other programs in UDP flows; or `"none"`, to count
+    /// What repairs: `"whimbrel"`, the layer of the sockets, in DCCP flows; models of other programs in UDP and media flows; or `"none"`, to count
     /// the frames of a flow without repair.
     #[serde(default)]
     pub kind: RepairKind,
@@ -67,6 +72,21 @@ impl RepairKind {
 }
 
 impl Repair {
+    /// The ends of the model.
+    pub(super) fn ends(&self) -> Ends {
+        let latency = self.latency.0;
+        match self.kind {
+            RepairKind::Srt => srt::ends(latency, self.overhead),
+            RepairKind::Rist => rist::ends(latency),
+            RepairKind::Nack => nack::ends(),
+            RepairKind::NackFec => fec_rate::ends(),
+            RepairKind::WfbNg => blocks::ends(blocks::VIDEO),
+            RepairKind::Tambur => tambur::ends(),
+            RepairKind::Hairpin => hairpin::ends(latency),
+            RepairKind::None | RepairKind::Whimbrel => [Box::new(Plain), Box::new(Plain)],
+        }
+    }
+
     /// Refuses what the flow whose table has the key `key` does not have: kinds other than these, and keys of other kinds.
     pub(super) fn expect(&self, key: &str, kinds: &[RepairKind]) -> Result<(), ScenarioError> {
         let refuse = |name: &str, value: Value, expected: String| {

@@ -25,7 +25,7 @@ pub struct Udp;
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Keys {
-    /// DCCP and UDP only: repair of lost datagrams within a latency budget, and the count of the frames in time.
+    /// DCCP, UDP and media only: repair of lost datagrams within a latency budget, and the count of the frames in time.
     #[serde(default)]
     repair: Option<Repair>,
 }

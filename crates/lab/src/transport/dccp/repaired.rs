@@ -9,7 +9,7 @@ use whimbrel_proto::repair::{
     Delivery, Mark, REPAIR_OVERHEAD, RepairConfig, RepairLayer, Role, SOURCE_OVERHEAD,
 };
 use whimbrel_proto::{Config, Connection, Datagram, DatagramId, DropReason, Event, Poll, ReceiveMeta, Wait};
-use whimbrel_units::{Duration, Instant};
+use whimbrel_units::Instant;
 use whimbrel_wire::{PacketType, Payload};
 
 use super::agent::Attachment;
@@ -32,8 +32,6 @@ pub(super) const LEAST: u32 = 16;
 const ORIGINAL: u8 = 1;
 /// Bytes of the layer before the data in it.
 const BEFORE: usize = 9;
-/// Frames captured so shortly before the end do not count: they may be under way.
-const LAST: Duration = Duration::from_secs(1);
 
 /// The layer of the sockets for a flow, if it repairs.
 fn layer(repair: &Repair) -> Option<RepairLayer> {
@@ -87,7 +85,7 @@ impl RepairedEnd {
         receiver_meter: Meter,
     ) -> [Self; 2] {
         let parts = flow.frame_parts();
-        let (from, until) = flow.measured();
+        let counted = flow.counted_frames();
         let mut meters = [Some(flow.meter()), Some(receiver_meter)];
         let [client, server] = [0, 1].map(|side| Self {
             attachment: at[side],
@@ -104,7 +102,7 @@ impl RepairedEnd {
             arrived: BTreeSet::new(),
             sent_frames: 0,
             repaired: 0,
-            frames: FrameMeter::new(from, until.saturating_sub(LAST), repair.latency.0),
+            frames: FrameMeter::new(counted.start, counted.end, repair.latency.0),
             meter: meters[side].take().unwrap_or_else(|| flow.meter()),
         });
         [client, server]

@@ -2,6 +2,7 @@
 
 use whimbrel_wire::congestion_feedback::CongestionFeedback;
 
+use crate::repair_models::Message;
 use crate::transport::{Content, IpHeaders};
 
 /// The content of a packet of a media flow.
@@ -19,9 +20,13 @@ pub enum MediaContent {
         padding: u32,
         /// Timestamp in units of 1/90000 s.
         timestamp: u32,
+        /// What a model of repair sends in it.
+        message: Option<Box<Message>>,
     },
     /// A report on the packets received.
     Feedback(Box<CongestionFeedback>),
+    /// What a model of repair sends to the other end in RTCP.
+    Repair(Box<Message>),
 }
 
 /// Bytes of an RTP header without extensions (RFC 3550, Section 5.1).
@@ -41,21 +46,21 @@ impl Content for MediaContent {
     fn data_length(&self) -> u32 {
         match self {
             Self::Rtp { length, .. } => *length,
-            Self::Feedback(_) => 0,
+            Self::Feedback(_) | Self::Repair(_) => 0,
         }
     }
 
     fn numbers(&self) -> (u64, u64) {
         match self {
             Self::Rtp { sequence, tag, .. } => (*sequence, *tag),
-            Self::Feedback(_) => (0, 0),
+            Self::Feedback(_) | Self::Repair(_) => (0, 0),
         }
     }
 
     fn capture_bytes(&self, headers: &IpHeaders, out: &mut Vec<u8>) -> u8 {
         let mut body = Vec::new();
         let ports = match self {
-            Self::Rtp { sequence, tag, length, padding, timestamp } => {
+            Self::Rtp { sequence, tag, length, padding, timestamp, .. } => {
                 // P is set where the whole packet is padding or ends in it (RFC 3550, Section 5.1).
                 body.extend([2 << 6 | u8::from(*padding > 0) << 5, PAYLOAD_TYPE]);
                 body.extend((*sequence as u16).to_be_bytes());
@@ -73,6 +78,12 @@ impl Content for MediaContent {
             Self::Feedback(report) => {
                 // Reports are split before they exceed what RTCP can carry, so this cannot fail.
                 let _ = report.encode(&mut body);
+                [headers.sink_port, headers.flow_port]
+            }
+            Self::Repair(message) => {
+                body.resize(message.length() as usize, 0);
+                // An application-defined packet (RFC 3550, Section 6.7).
+                body[..2].copy_from_slice(&[2 << 6, 204]);
                 [headers.sink_port, headers.flow_port]
             }
         };

@@ -10,6 +10,8 @@ use whimbrel_scenario::ScenarioError;
 use whimbrel_scenario::quantity::{Frequency, Rate, Time};
 use whimbrel_units::{DataRate, Duration};
 
+use crate::transport::Repair;
+
 /// The keys of a flow that only media have.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -17,6 +19,9 @@ pub struct MediaKeys {
     /// Media only: details.
     #[serde(default)]
     media: Option<Details>,
+    /// DCCP, UDP and media only: repair of lost datagrams within a latency budget, and the count of the frames in time.
+    #[serde(default)]
+    pub(super) repair: Option<Repair>,
 }
 
 /// Details of a media flow.

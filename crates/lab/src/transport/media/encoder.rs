@@ -1,10 +1,13 @@
 //! The encoder and the sender's queue.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
+use crate::metrics::FramePart;
 use crate::traffic::{Emission, TrafficSource};
+use crate::transport::FrameParts;
 
 /// A datagram that waits to be sent.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +15,8 @@ pub(super) struct Queued {
     pub(super) emission: Emission,
     /// Time of the frame it is of.
     pub(super) captured: Instant,
+    /// Its place in its frame.
+    pub(super) part: FramePart,
 }
 
 /// The application: an adaptive encoder where the traffic is unlimited, a given source otherwise.
@@ -27,6 +32,12 @@ pub(super) struct Encoder {
     send_delay: Duration,
     queue: VecDeque<Queued>,
     queued_bytes: u64,
+    parts: FrameParts,
+    /// Frames of an adaptive encoder.
+    frames: u64,
+    /// Captures that count, and the frames of that time.
+    counted: Range<Instant>,
+    sent_frames: u64,
 }
 
 impl Encoder {
@@ -35,6 +46,8 @@ impl Encoder {
         headers: u32,
         frame_interval: Duration,
         send_delay: Duration,
+        parts: FrameParts,
+        counted: Range<Instant>,
     ) -> Self {
         Self {
             source,
@@ -45,6 +58,10 @@ impl Encoder {
             send_delay,
             queue: VecDeque::new(),
             queued_bytes: 0,
+            parts,
+            frames: 0,
+            counted,
+            sent_frames: 0,
         }
     }
 
@@ -52,7 +69,8 @@ impl Encoder {
     pub(super) fn produce(&mut self, now: Instant, target: DataRate) {
         if !self.source.is_greedy() {
             while let Some(emission) = self.source.poll_emission(now) {
-                self.push(emission, now);
+                let part = self.parts.part(emission.tag);
+                self.push(emission, now, part);
             }
             return;
         }
@@ -72,16 +90,27 @@ impl Encoder {
 
     /// Makes the packets of a frame; what does not fill a packet is left to the next frame.
     fn packetize(&mut self, captured: Instant) {
+        let first = self.queue.len();
         while self.budget > 0.0 {
-            let Some(emission) = self.source.poll_emission(captured) else { return };
+            let Some(emission) = self.source.poll_emission(captured) else { break };
             self.budget -= f64::from(emission.size + self.headers) * 8.0;
-            self.push(emission, captured);
+            let index = (self.queue.len() - first) as u32;
+            let part = FramePart { frame: self.frames, index, count: 0, is_key: true };
+            self.push(emission, captured, part);
+        }
+        let count = (self.queue.len() - first) as u32;
+        self.queue.iter_mut().skip(first).for_each(|queued| queued.part.count = count);
+        if count > 0 {
+            self.frames += 1;
+            self.sent_frames += u64::from(self.counted.contains(&captured));
         }
     }
 
-    fn push(&mut self, emission: Emission, captured: Instant) {
+    fn push(&mut self, emission: Emission, captured: Instant, part: FramePart) {
+        let is_last = part.index + 1 == part.count;
+        self.sent_frames += u64::from(is_last && self.counted.contains(&captured));
         self.queued_bytes += u64::from(emission.size + self.headers);
-        self.queue.push_back(Queued { emission, captured });
+        self.queue.push_back(Queued { emission, captured, part });
     }
 
     /// The datagram to be sent next.
@@ -104,6 +133,11 @@ impl Encoder {
         // An adaptive encoder has skipped frames instead.
         let is_late = !self.source.is_greedy() && waited > self.send_delay;
         if is_late || is_expired { self.pop().map(|queued| queued.emission) } else { None }
+    }
+
+    /// The frames that count.
+    pub(super) fn sent_frames(&self) -> u64 {
+        self.sent_frames
     }
 
     /// Bytes that wait to be sent, with headers.

@@ -7,7 +7,8 @@ use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::congestion_feedback::{CongestionFeedback, MAX_METRICS, PacketMetric, StreamReport};
 
 use super::content::{MEDIA_SSRC, MediaContent, RECEIVER_SSRC};
-use crate::metrics::Meter;
+use super::repairing::Repairing;
+use crate::metrics::{FrameSummary, Meter};
 use crate::payload::{Envelope, SimPayload};
 use crate::transport::{FlowEnd, FlowSetup};
 
@@ -33,11 +34,12 @@ pub struct MediaReceiver {
     /// Sequence number after the last one that a report covered.
     reported: u64,
     has_news: bool,
+    repair: Option<Box<Repairing>>,
     meter: Meter,
 }
 
 impl MediaReceiver {
-    pub(super) fn new(flow: &FlowSetup<'_>, interval: Duration) -> Self {
+    pub(super) fn new(flow: &FlowSetup<'_>, interval: Duration, repair: Option<Box<Repairing>>) -> Self {
         Self {
             peer: flow.from,
             flow: flow.id,
@@ -48,7 +50,22 @@ impl MediaReceiver {
             covered: 0,
             reported: 0,
             has_news: false,
+            repair,
             meter: flow.meter(),
+        }
+    }
+
+    /// A packet for the sender.
+    fn feedback(&mut self, now: Instant, size: u32, content: MediaContent) -> Packet<Envelope> {
+        self.meter.on_feedback_sent(size);
+        Packet {
+            id: 0,
+            flow: self.flow,
+            source: NodeId::default(),
+            destination: self.peer,
+            size,
+            ecn: Ecn::NotEct,
+            payload: Envelope { sent: now, content: content.into() },
         }
     }
 
@@ -127,19 +144,36 @@ impl FlowEnd for MediaReceiver {
     }
 
     fn handle_packet(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &mut Envelope) {
-        let SimPayload::Media(MediaContent::Rtp { sequence, length, .. }) = &envelope.content else { return };
-        let (sequence, length) = (*sequence, u64::from(*length));
+        let packet_info = envelope.packet_info(size);
+        let SimPayload::Media(MediaContent::Rtp { sequence, length, message, .. }) = &mut envelope.content
+        else {
+            return;
+        };
+        let (sequence, length, message) = (*sequence, u64::from(*length), message.take());
         self.record(now, sequence, ecn);
         if self.unreported() >= MOST_PACKETS as u64 {
             self.next_report = Some(now);
         }
         self.next_report.get_or_insert(now + self.interval);
         if length > 0 {
-            self.meter.on_received(now, envelope.packet_info(size), length, ecn);
+            self.meter.on_received(now, packet_info, length, ecn);
+        }
+        if let (Some(repair), Some(message)) = (&mut self.repair, message) {
+            repair.handle(now, *message, &mut self.meter);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if let Some(repair) = &mut self.repair {
+            repair.handle_timeout(now, &mut self.meter);
         }
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
+        if let Some(message) = self.repair.as_mut().and_then(|repair| repair.pop()) {
+            let size = HEADERS + message.length();
+            return Some(self.feedback(now, size, MediaContent::Repair(Box::new(message))));
+        }
         let due = self.next_report.filter(|due| *due <= now)?;
         if !self.has_news {
             // Nothing arrived: the next packet starts the interval again.
@@ -152,20 +186,15 @@ impl FlowEnd for MediaReceiver {
             self.next_report = Some(due + self.interval);
         }
         let size = HEADERS + report.encoded_len() as u32;
-        self.meter.on_feedback_sent(size);
-        Some(Packet {
-            id: PacketId(0),
-            flow: self.flow,
-            source: NodeId::default(),
-            destination: self.peer,
-            size,
-            ecn: Ecn::NotEct,
-            payload: Envelope { sent: now, content: MediaContent::Feedback(Box::new(report)).into() },
-        })
+        Some(self.feedback(now, size, MediaContent::Feedback(Box::new(report))))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.next_report
+        [self.next_report, self.repair.as_ref().and_then(|repair| repair.next())].into_iter().flatten().min()
+    }
+
+    fn frames(&self) -> Option<FrameSummary> {
+        self.repair.as_ref().map(|repair| repair.summary(0))
     }
 
     fn handle_loss(&mut self, now: Instant, packet: Packet<Envelope>, cause: LossCause) {

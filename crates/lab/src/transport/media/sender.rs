@@ -11,7 +11,8 @@ use super::HEADERS;
 use super::content::MediaContent;
 use super::details::Settings;
 use super::encoder::Encoder;
-use crate::metrics::{Meter, PacketOutcome, seconds};
+use super::repairing::Repairing;
+use crate::metrics::{FrameSummary, Meter, PacketOutcome, seconds};
 use crate::payload::{Envelope, SimPayload};
 use crate::transport::{FlowEnd, FlowSetup, SenderEstimate};
 
@@ -47,16 +48,19 @@ pub struct MediaSender {
     rtt: Option<Duration>,
     loss: f64,
     receptions: Vec<(u64, Reception)>,
+    repair: Option<Box<Repairing>>,
     meter: Meter,
 }
 
 impl MediaSender {
-    pub(super) fn new(flow: &FlowSetup<'_>, settings: &Settings) -> Self {
+    pub(super) fn new(flow: &FlowSetup<'_>, settings: &Settings, repair: Option<Box<Repairing>>) -> Self {
+        let counted = flow.counted_frames();
+        let (interval, delay, parts) = (settings.frame_interval, settings.send_delay, flow.frame_parts());
         Self {
             peer: flow.to,
             flow: flow.id,
             controller: settings.controller.clone(),
-            encoder: Encoder::new(flow.source(), flow.headers, settings.frame_interval, settings.send_delay),
+            encoder: Encoder::new(flow.source(), flow.headers, interval, delay, parts, counted),
             sent: SentPackets::new(REMEMBERED),
             sequence: 0,
             next_send: Instant::ZERO,
@@ -66,6 +70,7 @@ impl MediaSender {
             rtt: None,
             loss: f64::NAN,
             receptions: Vec::new(),
+            repair,
             meter: flow.meter(),
         }
     }
@@ -133,13 +138,25 @@ impl MediaSender {
     fn next_packet(&mut self, now: Instant) -> Option<MediaContent> {
         let timestamp = |at: Instant| (u128::from(at.as_nanos()) * 9 / 100_000) as u32;
         let sequence = self.sequence;
+        if let Some(message) = self.repair.as_mut().and_then(|repair| repair.pop()) {
+            let (padding, message) = (message.length(), Some(Box::new(message)));
+            return Some(MediaContent::Rtp {
+                sequence,
+                tag: 0,
+                length: 0,
+                padding,
+                timestamp: timestamp(now),
+                message,
+            });
+        }
         if let Some(queued) = self.encoder.pop() {
+            let message = self.repair.as_mut().and_then(|repair| repair.send(now, &queued)).map(Box::new);
             let (tag, length) = (queued.emission.tag, queued.emission.size);
             let timestamp = timestamp(queued.captured);
-            return Some(MediaContent::Rtp { sequence, tag, length, padding: 0, timestamp });
+            return Some(MediaContent::Rtp { sequence, tag, length, padding: 0, timestamp, message });
         }
         let (tag, padding, timestamp) = (0, MOST_PADDING, timestamp(now));
-        Some(MediaContent::Rtp { sequence, tag, length: 0, padding, timestamp })
+        Some(MediaContent::Rtp { sequence, tag, length: 0, padding, timestamp, message: None })
     }
 
     /// Starts the probe that the controller asks for, if any.
@@ -187,8 +204,14 @@ impl FlowEnd for MediaSender {
     }
 
     fn handle_packet(&mut self, now: Instant, _: u32, _: Ecn, envelope: &mut Envelope) {
-        if let SimPayload::Media(MediaContent::Feedback(report)) = &envelope.content {
-            self.handle_feedback(now, report);
+        match &mut envelope.content {
+            SimPayload::Media(MediaContent::Feedback(report)) => self.handle_feedback(now, report),
+            SimPayload::Media(MediaContent::Repair(message)) => {
+                if let Some(repair) = &mut self.repair {
+                    repair.handle(now, (**message).clone(), &mut self.meter);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -197,10 +220,15 @@ impl FlowEnd for MediaSender {
             self.controller.on_timer(now);
             self.is_blocked = false;
         }
+        if let Some(repair) = &mut self.repair {
+            repair.handle_timeout(now, &mut self.meter);
+        }
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
-        self.encoder.produce(now, self.controller.allowance().target);
+        let target = self.controller.allowance().target;
+        let target = self.repair.as_ref().map_or(target, |repair| repair.target(target));
+        self.encoder.produce(now, target);
         while let Some(emission) = self.encoder.pop_expired(now) {
             self.meter.on_given_up(now, emission.tag, emission.size, PacketOutcome::Expired);
         }
@@ -213,8 +241,9 @@ impl FlowEnd for MediaSender {
             return None;
         }
         // A window never stops a sender that has nothing in the network: no report would open it again.
-        let size = match self.encoder.front() {
-            Some(front) => front.emission.size + HEADERS,
+        let repair = self.repair.as_ref().and_then(|repair| repair.front());
+        let size = match repair.or(self.encoder.front().map(|front| front.emission.size)) {
+            Some(length) => length + HEADERS,
             None if self.is_padding_due(now) => MOST_PADDING + HEADERS,
             None => return None,
         };
@@ -224,7 +253,8 @@ impl FlowEnd for MediaSender {
         if self.is_blocked && self.sent.in_flight() > ByteCount::new(0) {
             return None;
         }
-        let captured_at = self.encoder.front().map_or(now, |front| front.captured);
+        let next = self.encoder.front().filter(|_| repair.is_none());
+        let captured_at = next.map_or(now, |front| front.captured);
         let content = self.next_packet(now)?;
         let probe = self.probe.map(|running| running.probe.id);
         let packet = SentPacket {
@@ -258,16 +288,22 @@ impl FlowEnd for MediaSender {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let has_data = self.probe.is_some() || self.encoder.front().is_some();
+        let has_repair = self.repair.as_ref().is_some_and(|repair| repair.front().is_some());
+        let has_data = self.probe.is_some() || self.encoder.front().is_some() || has_repair;
         let paced = (has_data && !self.is_blocked).then_some(self.next_send);
         let is_padded = self.sequence > 0 && !self.is_blocked && !self.controller.padding().is_zero();
         let padded = is_padded.then_some(self.next_padding.max(self.next_send));
-        let times = [paced, padded, self.encoder.next(), self.controller.next_timer()];
+        let repair = self.repair.as_ref().and_then(|repair| repair.next());
+        let times = [paced, padded, self.encoder.next(), self.controller.next_timer(), repair];
         times.into_iter().flatten().min()
     }
 
     fn handle_loss(&mut self, _: Instant, _: Packet<Envelope>, _: LossCause) {
         self.meter.on_feedback_lost();
+    }
+
+    fn frames(&self) -> Option<FrameSummary> {
+        self.repair.as_ref().map(|repair| repair.summary(self.encoder.sent_frames()))
     }
 
     fn estimate(&self) -> SenderEstimate {

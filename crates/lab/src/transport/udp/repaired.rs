@@ -1,18 +1,16 @@
 //! A flow of datagrams that a model of another program repairs.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet, PacketId};
-use whimbrel_units::{Duration, Instant};
+use whimbrel_units::Instant;
 
 use super::UdpContent;
-use crate::metrics::{FrameMeter, FrameSummary, Meter};
+use crate::metrics::{FrameSummary, Meter};
 use crate::payload::{Envelope, SimPayload};
-use crate::repair_models::{
-    Datagram, End, Ends, Message, Output, Plain, blocks, fec_rate, hairpin, nack, rist, srt, tambur,
-};
+use crate::repair_models::{Datagram, End, Message, Output};
 use crate::traffic::TrafficSource;
-use crate::transport::repair::{Repair, RepairKind};
+use crate::transport::repair::{Repair, RepairKind, Viewer};
 use crate::transport::{Content, FlowEnd, FlowSetup, FrameParts, IpHeaders};
 
 /// What may repair a UDP flow.
@@ -26,11 +24,6 @@ pub(super) const KINDS: [RepairKind; 8] = [
     RepairKind::Tambur,
     RepairKind::Hairpin,
 ];
-/// Frames captured so shortly before the end do not count: they may be under way.
-const LAST: Duration = Duration::from_secs(1);
-/// Bytes of a message without data, and of a range of numbers in a request.
-const CONTROL: u32 = 16;
-const RANGE: u32 = 8;
 
 /// The header of a datagram: SRT's, wfb-ng's (a nonce, its authentication tag, and the length), or RTP's.
 pub(super) fn overhead(repair: &Repair) -> u32 {
@@ -39,19 +32,6 @@ pub(super) fn overhead(repair: &Repair) -> u32 {
         RepairKind::Srt => 16,
         RepairKind::WfbNg => 28,
         _ => 12,
-    }
-}
-
-fn models(repair: &Repair) -> Ends {
-    match repair.kind {
-        RepairKind::Srt => srt::ends(repair.latency.0, repair.overhead),
-        RepairKind::Rist => rist::ends(repair.latency.0),
-        RepairKind::Nack => nack::ends(),
-        RepairKind::NackFec => fec_rate::ends(),
-        RepairKind::WfbNg => blocks::ends(blocks::VIDEO),
-        RepairKind::Tambur => tambur::ends(),
-        RepairKind::Hairpin => hairpin::ends(repair.latency.0),
-        RepairKind::None | RepairKind::Whimbrel => [Box::new(Plain), Box::new(Plain)],
     }
 }
 
@@ -105,19 +85,14 @@ pub(super) struct RepairedUdp {
     sent_frames: u64,
     repair_bytes: u64,
     source_bytes: u64,
-    /// At the receiving end: what arrived for the first time and is not delivered, and what waits for its time.
-    arrived: BTreeSet<u64>,
-    waiting: BTreeMap<(Instant, u64), Datagram>,
-    repaired: u64,
-    frames: FrameMeter,
+    viewer: Viewer,
     meter: Meter,
 }
 
 impl RepairedUdp {
     /// The sending and the receiving end.
     pub(super) fn pair(flow: &FlowSetup<'_>, repair: &Repair, lower_headers: u32) -> [Self; 2] {
-        let (from, until) = flow.measured();
-        let [sender, receiver] = models(repair);
+        let [sender, receiver] = repair.ends();
         let end = |peer, model, source| Self {
             peer,
             flow: flow.id,
@@ -132,10 +107,7 @@ impl RepairedUdp {
             sent_frames: 0,
             repair_bytes: 0,
             source_bytes: 0,
-            arrived: BTreeSet::new(),
-            waiting: BTreeMap::new(),
-            repaired: 0,
-            frames: FrameMeter::new(from, until.saturating_sub(LAST), repair.latency.0),
+            viewer: Viewer::new(flow, repair),
             meter: flow.meter(),
         };
         [end(flow.to, sender, Some(flow.source())), end(flow.from, receiver, None)]
@@ -143,43 +115,22 @@ impl RepairedUdp {
 
     /// Bytes of a message above UDP.
     fn length(&self, message: &Message) -> u32 {
-        match message {
-            Message::Data { datagram, .. } => datagram.size + self.overhead,
-            Message::Parity { size, .. } => size + self.overhead,
-            Message::Request(numbers) => {
-                let follows = |pair: &&[u64]| pair[0] + 1 == pair[1];
-                let ranges = numbers.len() - numbers.windows(2).filter(follows).count();
-                CONTROL + RANGE * ranges as u32
-            }
-            Message::Loss(_) | Message::Probe { .. } | Message::Echo { .. } => CONTROL,
-        }
+        let has_header = matches!(message, Message::Data { .. } | Message::Parity { .. });
+        message.length() + if has_header { self.overhead } else { 0 }
     }
 
     /// Takes what the model wants done.
     fn collect(&mut self, now: Instant) {
         self.ready.extend(self.output.messages.drain(..));
         for datagram in self.output.delivered.drain(..) {
-            if !self.arrived.remove(&datagram.number) {
-                self.repaired += 1;
-                self.meter.on_repaired(u64::from(datagram.size));
-            }
-            let due = self.frames.due(datagram.captured).max(now);
-            self.waiting.insert((due, datagram.number), datagram);
-        }
-    }
-
-    /// Delivers what is due.
-    fn deliver(&mut self, now: Instant) {
-        while let Some(entry) = self.waiting.first_entry().filter(|entry| entry.key().0 <= now) {
-            let (due, datagram) = (entry.key().0, entry.remove());
-            self.frames.on_delivery(due, datagram.captured, datagram.part);
+            self.viewer.take(now, datagram, &mut self.meter);
         }
     }
 
     fn feed(&mut self, now: Instant) {
         while let Some(emission) = self.source.as_mut().and_then(|source| source.poll_emission(now)) {
             let part = self.parts.part(emission.tag);
-            if part.index + 1 == part.count && self.frames.counts(now) {
+            if part.index + 1 == part.count && self.viewer.counts(now) {
                 self.sent_frames += 1;
             }
             let datagram = Datagram { number: self.number, part, size: emission.size, captured: now };
@@ -196,8 +147,7 @@ impl FlowEnd for RepairedUdp {
     }
     fn frames(&self) -> Option<FrameSummary> {
         let (repair_bytes, source_bytes) = (self.repair_bytes, self.source_bytes);
-        let (sent, repaired) = (self.sent_frames, self.repaired);
-        Some(FrameSummary { sent, repaired, repair_bytes, source_bytes, ..self.frames.summary() })
+        Some(FrameSummary { sent: self.sent_frames, repair_bytes, source_bytes, ..self.viewer.summary() })
     }
 
     fn handle_packet(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &mut Envelope) {
@@ -206,11 +156,10 @@ impl FlowEnd for RepairedUdp {
         let Some(message) = content.repair_message() else { return };
         if let Message::Data { datagram, is_repeat: false } = *message {
             self.meter.on_received(now, packet_info, u64::from(datagram.size), ecn);
-            self.frames.on_arrival(now, datagram.captured);
-            self.arrived.insert(datagram.number);
+            self.viewer.on_arrival(now, message);
         }
         let message = std::mem::replace(message, Message::Request(Vec::new()));
-        self.deliver(now);
+        self.viewer.deliver(now);
         self.model.handle(now, message, &mut self.output);
         self.collect(now);
     }
@@ -220,7 +169,7 @@ impl FlowEnd for RepairedUdp {
             self.model.handle_timeout(now, &mut self.output);
             self.collect(now);
         }
-        self.deliver(now);
+        self.viewer.deliver(now);
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
@@ -253,8 +202,7 @@ impl FlowEnd for RepairedUdp {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let source = self.source.as_ref().and_then(TrafficSource::poll_timeout);
-        let waiting = self.waiting.keys().next().map(|(due, _)| *due);
-        [self.model.next(), source, waiting].into_iter().flatten().min()
+        [self.model.next(), source, self.viewer.next()].into_iter().flatten().min()
     }
 
     fn handle_loss(&mut self, now: Instant, packet: Packet<Envelope>, cause: LossCause) {

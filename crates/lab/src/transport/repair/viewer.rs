@@ -1,0 +1,73 @@
+//! The receiving end of a flow that a model repairs: what it delivers, and when.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use whimbrel_units::Instant;
+
+use super::Repair;
+use crate::metrics::{FrameMeter, FrameSummary, Meter};
+use crate::repair_models::{Datagram, Message};
+use crate::transport::FlowSetup;
+
+/// Delivers datagrams at a constant latency, and watches the frames. A sending end has one to know which frames count.
+#[derive(Debug)]
+pub(in crate::transport) struct Viewer {
+    /// What arrived for the first time and is not delivered.
+    arrived: BTreeSet<u64>,
+    /// What waits for its time.
+    waiting: BTreeMap<(Instant, u64), Datagram>,
+    repaired: u64,
+    frames: FrameMeter,
+}
+
+impl Viewer {
+    pub(in crate::transport) fn new(flow: &FlowSetup<'_>, repair: &Repair) -> Self {
+        let counted = flow.counted_frames();
+        Self {
+            arrived: BTreeSet::new(),
+            waiting: BTreeMap::new(),
+            repaired: 0,
+            frames: FrameMeter::new(counted.start, counted.end, repair.latency.0),
+        }
+    }
+
+    /// `true` if a frame of that time counts.
+    pub(in crate::transport) fn counts(&self, captured: Instant) -> bool {
+        self.frames.counts(captured)
+    }
+
+    /// A message arrived.
+    pub(in crate::transport) fn on_arrival(&mut self, now: Instant, message: &Message) {
+        if let Message::Data { datagram, is_repeat: false } = message {
+            self.frames.on_arrival(now, datagram.captured);
+            self.arrived.insert(datagram.number);
+        }
+    }
+
+    /// The model delivers a datagram.
+    pub(in crate::transport) fn take(&mut self, now: Instant, datagram: Datagram, meter: &mut Meter) {
+        if !self.arrived.remove(&datagram.number) {
+            self.repaired += 1;
+            meter.on_repaired(u64::from(datagram.size));
+        }
+        let due = self.frames.due(datagram.captured).max(now);
+        self.waiting.insert((due, datagram.number), datagram);
+    }
+
+    /// Delivers what is due.
+    pub(in crate::transport) fn deliver(&mut self, now: Instant) {
+        while let Some(entry) = self.waiting.first_entry().filter(|entry| entry.key().0 <= now) {
+            let (due, datagram) = (entry.key().0, entry.remove());
+            self.frames.on_delivery(due, datagram.captured, datagram.part);
+        }
+    }
+
+    /// The time of the next delivery.
+    pub(in crate::transport) fn next(&self) -> Option<Instant> {
+        self.waiting.keys().next().map(|(due, _)| *due)
+    }
+
+    pub(in crate::transport) fn summary(&self) -> FrameSummary {
+        FrameSummary { repaired: self.repaired, ..self.frames.summary() }
+    }
+}
