@@ -1,10 +1,13 @@
 //! Repair in simulated networks: the layer of the sockets, and the frames that it saves.
 
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
 use whimbrel_lab::record::{Table, csv};
 use whimbrel_lab::{Document, Record, run};
 
-/// A flow of 25 frames of four packets in a second, over a link that loses.
-fn text(loss: &str, repair: &str) -> String {
+/// The schedule of 25 frames of four packets in a second, written once: tests run at the same time.
+static SCHEDULE: LazyLock<PathBuf> = LazyLock::new(|| {
     let mut schedule = String::from("time_s,size_bytes,frame,type\n");
     for frame in 0..25 {
         for _ in 0..4 {
@@ -13,6 +16,11 @@ fn text(loss: &str, repair: &str) -> String {
     }
     let file = std::env::temp_dir().join(format!("whimbrel-frames-{}.csv", std::process::id()));
     std::fs::write(&file, schedule).expect("a temporary file");
+    file
+});
+
+/// A flow of these frames over a link that loses.
+fn text(loss: &str, repair: &str) -> String {
     format!(
         r#"
 [simulation]
@@ -37,7 +45,7 @@ classifier = "spike"
 traffic = {{ kind = "video", schedule = "{}", repeat = true }}
 {repair}
 "#,
-        file.display()
+        SCHEDULE.display()
     )
 }
 
@@ -134,9 +142,10 @@ fn each_model_saves_frames_at_its_cost() {
         let found = number(flows, "repair_overhead");
         assert!((overhead.0..=overhead.1).contains(&found), "{kind}: {found}");
         assert_eq!(flows.text("scheme", 0), Some(if kind == "none" { "udp" } else { kind }));
-        // Each datagram is delivered once at most.
-        let (sent, received) = (number(flows, "sent_packets"), number(flows, "received_packets"));
-        assert!(received + number(flows, "repaired_datagrams") <= sent, "{kind}");
+        // 3 % of 2500 datagrams in the whole run.
+        let (repaired, least) =
+            (number(flows, "repaired_datagrams"), if kind == "none" { 0.0 } else { 45.0 });
+        assert!((least..=least * 2.4).contains(&repaired), "{kind}: {repaired}");
     }
 }
 
@@ -198,23 +207,21 @@ fn media(law: &str, kind: &str) -> String {
 
 #[test]
 fn repair_of_media_is_paid_from_the_rate_of_the_law() {
-    let run = |law, kind| {
-        let record = record(&media(law, kind));
+    let run = |kind| {
+        let record = record(&media("gcc", kind));
         let flows = record.table("flows").expect("flows");
         let of = |name: &str| number(flows, name);
-        assert!((595.0..=601.0).contains(&of("frames")), "{law} {kind}: {}", of("frames"));
-        let sent = of("sent_packets") + of("feedback_packets");
-        (of("frames_in_time") / of("frames"), of("repair_overhead"), of("goodput_bps"), sent)
+        assert!((595.0..=601.0).contains(&of("frames")), "{kind}: {}", of("frames"));
+        (of("frames_in_time") / of("frames"), of("repair_overhead"), of("goodput_bps"))
     };
-    let (plain, none, rate, _) = run("constant", "none");
-    // Frames of about eight packets of which 3 % are lost.
-    assert!((0.7..0.88).contains(&plain) && none == 0.0, "{plain} {none}");
-    let (asked, overhead, _, _) = run("constant", "nack");
+    let (plain, none, rate) = run("none");
+    assert!((0.6..0.85).contains(&plain) && none == 0.0, "{plain} {none}");
+    let (asked, overhead, _) = run("nack");
     assert!(asked > 0.99 && (0.025..0.06).contains(&overhead), "{asked} {overhead}");
-    // Parity of 20 % and more takes that from the encoder.
-    let (coded, overhead, less, _) = run("constant", "nack-fec");
-    assert!(coded > 0.99 && (0.2..0.6).contains(&overhead), "{coded} {overhead}");
-    assert!(less * (1.0 + overhead) < rate * 1.1 && less < rate * 0.85, "{less} {rate} {overhead}");
-    let (followed, _, _, _) = run("gcc", "hairpin");
-    assert!(followed > 0.98, "{followed}");
+    // Parity takes its rate from the encoder.
+    for kind in ["nack-fec", "tambur"] {
+        let (coded, overhead, less) = run(kind);
+        assert!(coded > 0.99 && (0.2..0.6).contains(&overhead), "{kind}: {coded} {overhead}");
+        assert!(less * (1.0 + overhead) < rate * 1.05, "{kind}: {less} {rate} {overhead}");
+    }
 }
