@@ -59,7 +59,7 @@ impl MediaReceiver {
     fn feedback(&mut self, now: Instant, size: u32, content: MediaContent) -> Packet<Envelope> {
         self.meter.on_feedback_sent(size);
         Packet {
-            id: 0,
+            id: PacketId(0),
             flow: self.flow,
             source: NodeId::default(),
             destination: self.peer,
