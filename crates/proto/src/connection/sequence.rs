@@ -195,20 +195,16 @@ fn is_within(number: SeqNo, low: SeqNo, high: SeqNo) -> bool {
 /// After every fifth of a window it checks whether that fifth took less than a round-trip time: then the window is
 /// smaller than five round-trip times' packets, and a larger one is requested. It never requests a smaller one: large
 /// windows are needed for a burst of loss after a quiet period.
-///
-/// The round-trip time is the longest estimate so far. On a path on which packets overtake others, acknowledgements name
-/// those that were fast, and the estimate falls to the time that the fastest take, while the others are as late as before.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowWatch {
     mark: SeqNo,
     marked_at: Instant,
-    longest_rtt: Duration,
 }
 
 impl WindowWatch {
     /// Starts with the packet numbered `sequence`.
     pub(crate) fn new(now: Instant, sequence: SeqNo) -> Self {
-        Self { mark: sequence, marked_at: now, longest_rtt: Duration::ZERO }
+        Self { mark: sequence, marked_at: now }
     }
     /// Accounts for a sent packet. Returns the requested window, if it is larger than `window`.
     pub(crate) fn on_sent(
@@ -218,14 +214,12 @@ impl WindowWatch {
         window: u64,
         rtt: Duration,
     ) -> Option<u64> {
-        let rtt = self.longest_rtt.max(rtt);
-        self.longest_rtt = rtt;
         let sent = sequence.distance_from(self.mark).unsigned_abs();
         if sent < window / PACKETS_PER_RTT_FACTOR {
             return None;
         }
         let elapsed = now - self.marked_at;
-        (self.mark, self.marked_at) = (sequence, now);
+        *self = Self::new(now, sequence);
         if elapsed >= rtt || window >= MAX_SEQUENCE_WINDOW {
             return None;
         }

@@ -161,18 +161,3 @@ fn a_larger_window_is_wanted_once_a_fifth_of_it_takes_less_than_a_round_trip_tim
     // A burst says little about the rate.
     assert_eq!(watch(20, Duration::ZERO, rtt), [400]);
 }
-
-/// Where a few packets overtake all others, the estimates of the round-trip time are those of the fast ones.
-#[test]
-fn the_window_suits_the_slow_packets_of_a_path_that_reorders() {
-    let start = Instant::from_secs(1);
-    let mut watch = WindowWatch::new(start, seq(0));
-    let [slow, fast] = [60, 1].map(Duration::from_millis);
-    let mut asked = Vec::new();
-    for n in 1..=200 {
-        let rtt = if n <= 10 { slow } else { fast };
-        asked.extend(watch.on_sent(start + Duration::from_millis(1) * n, seq(n), 100, rtt));
-    }
-    // 60 packets per round-trip time of the slow ones.
-    assert_eq!(asked, [300; 10]);
-}
