@@ -153,6 +153,7 @@ fn the_json_record_has_the_fields_that_the_guide_lists() {
             "direction",
             "ecn",
             "interval_s",
+            "latency_s",
             "lda",
             "loss_detection",
             "native",
