@@ -190,6 +190,7 @@ fn the_json_record_has_the_fields_that_the_guide_lists() {
                 "delay_variation_p99_s",
                 "duplicates",
                 "ecn_marked",
+                "in_time",
                 "jitter_s",
                 "lateness_max_s",
                 "lateness_p50_s",
@@ -201,7 +202,10 @@ fn the_json_record_has_the_fields_that_the_guide_lists() {
                 "packets_held",
                 "packets_lost",
                 "packets_lost_wireless",
-                "seconds"
+                "repeated",
+                "restored",
+                "seconds",
+                "unrepaired"
             ]
         );
         assert_eq!(
@@ -209,11 +213,14 @@ fn the_json_record_has_the_fields_that_the_guide_lists() {
             [
                 "allowed_rate_bps",
                 "bytes",
+                "coded",
                 "cwnd",
                 "datagrams",
                 "dropped",
                 "expired",
                 "loss_event_rate",
+                "repair_bytes",
+                "repeats",
                 "retransmits",
                 "rtt_s",
                 "seconds"
