@@ -89,8 +89,9 @@ fn pair(target: &UdpSocket, scheduler: &str) -> (Relay, Relay, SocketAddr, Cross
     let at = crossing.at.to_string();
     let [first, second] = PATHS.map(|path| path.to_string());
     let near = ["relay", "connect", &at, "--from", "127.0.0.1:0", "--path", &first, "--path", &second];
+    // The lines of 10 s, which nobody reads meanwhile, fit into a pipe.
     let rest =
-        ["--scheduler", scheduler, "--http", "127.0.0.1:0", "--interval", "0.2", "--secret-file", &secret];
+        ["--scheduler", scheduler, "--http", "127.0.0.1:0", "--interval", "0.5", "--secret-file", &secret];
     let mut near = Relay::start(&[&near[..], &rest].concat());
     let port = near.address("at UDP ");
     let state = near.address("http://");
