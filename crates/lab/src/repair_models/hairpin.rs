@@ -84,12 +84,12 @@ impl Plan {
             .collect();
         for round in 0..rounds {
             let (mut best_coded, mut best_cost) = (vec![0], vec![0.0]);
-            for missing in 1..=frame {
+            for (missing, lost) in lost.iter().enumerate().take(frame + 1).skip(1) {
                 let value = |redundant: usize| {
                     let remain = (1..=missing).map(|left| {
                         let fails =
                             redundant.checked_sub(left).map_or(1.0, |few| 1.0 - within[redundant][few]);
-                        lost[missing][left] * fails * cost[round][left]
+                        lost[left] * fails * cost[round][left]
                     });
                     remain.sum::<f64>() + price * redundant as f64 / frame as f64
                 };

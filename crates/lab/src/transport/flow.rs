@@ -113,12 +113,12 @@ impl<'a> FlowSetup<'a> {
         let has_frames = entries.iter().any(|entry| entry.frame > 0);
         let name = |index: usize| if has_frames { entries[index].frame } else { index as u32 };
         let mut parts: Vec<FramePart> = Vec::with_capacity(entries.len());
-        for index in 0..entries.len() {
+        for (index, entry) in entries.iter().enumerate() {
             let begins = index == 0 || name(index) != name(index - 1);
             let before = parts.last().copied();
             let frame = before.map_or(0, |before| before.frame + u64::from(begins));
             let place = if begins { 0 } else { before.map_or(0, |before| before.index + 1) };
-            parts.push(FramePart { frame, index: place, count: 0, is_key: entries[index].is_key });
+            parts.push(FramePart { frame, index: place, count: 0, is_key: entry.is_key });
         }
         let mut count = 0;
         for part in parts.iter_mut().rev() {
