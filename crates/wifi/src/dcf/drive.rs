@@ -8,7 +8,7 @@ use crate::random::Random;
 
 impl<R: Random> Dcf<R> {
     /// Takes a payload into service, for which the station then contends. The caller waits for
-    /// [`Event::Sent`] or [`Event::Dropped`] before the next one.
+    /// [`Event::Sent`](super::Event::Sent) or [`Event::Dropped`](super::Event::Dropped) before the next one.
     ///
     /// # Errors
     /// Returns the payload if another one is in service.
