@@ -71,7 +71,7 @@ fn lost_datagrams_are_repaired_if_the_client_requests_it() {
     let lost_on_path = dropped.load(Ordering::Relaxed) as f64;
     let [repeated, restored, in_time, datagrams] =
         ["repeated", "restored", "in_time", "datagrams"].map(|name| number(up, &format!("received.{name}")));
-    // Of 210 datagrams and more packets, one in twelve is lost; the last ones may be repaired when the test is over.
+    // The path loses one packet in twelve. Repairs of the last datagrams may arrive after the test.
     assert!(lost_on_path >= 10.0 && repeated + restored >= lost_on_path * 0.8 - 2.0, "{lost_on_path} {up}");
     assert!(number(up, "lost") < lost_on_path / 4.0, "{up}");
     assert!(in_time > 0.0 && in_time <= datagrams, "{up}");
@@ -90,7 +90,7 @@ fn lost_datagrams_are_repaired_if_the_client_requests_it() {
 #[test]
 fn a_server_that_does_not_repair_is_told_apart() {
     let server = Server::start(&[]);
-    // As an earlier version, which does not know the key.
+    // An earlier version does not know the key.
     let path =
         path_to(([127, 0, 0, 1], server.port).into(), |line| line.replace("\"latency_s\"", "\"other\""));
     let output = client(path.at, &["--latency", "300ms"]);

@@ -89,7 +89,7 @@ fn pair(target: &UdpSocket, scheduler: &str) -> (Relay, Relay, SocketAddr, Cross
     let at = crossing.at.to_string();
     let [first, second] = PATHS.map(|path| path.to_string());
     let near = ["relay", "connect", &at, "--from", "127.0.0.1:0", "--path", &first, "--path", &second];
-    // The lines of 10 s, which nobody reads meanwhile, fit into a pipe.
+    // The test reads no lines for 10 s: at this interval they fit into the pipe's buffer.
     let rest =
         ["--scheduler", scheduler, "--http", "127.0.0.1:0", "--interval", "0.5", "--secret-file", &secret];
     let mut near = Relay::start(&[&near[..], &rest].concat());

@@ -87,7 +87,7 @@ fn an_encoder_is_asked_for_a_key_frame_when_a_frame_cannot_be_repaired() {
     let socket = socket();
     socket.set_nonblocking(true).expect("a socket");
     let mut camera = Camera { socket, port, frame: 0, starts: true, losses: 0, requests: Vec::new() };
-    // Single losses are repaired, and nobody is asked.
+    // Repair restores single losses, so the relay requests no key frame.
     let mut packets = 0;
     path.obey(move |forth, packet| {
         packets += u32::from(forth && packet.len() > 400);

@@ -108,12 +108,12 @@ impl Selection {
 /// The purpose of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Purpose {
-    /// It is the application's.
+    /// Data of the application.
     #[default]
     Data,
-    /// It repeats others, or restores them.
+    /// Repetitions and coded packets, which repair lost data.
     Repair,
-    /// It says what has arrived.
+    /// Reports of what has arrived.
     Feedback,
 }
 

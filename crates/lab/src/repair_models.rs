@@ -15,6 +15,7 @@ pub mod blocks;
 pub mod fec_rate;
 pub mod hairpin;
 pub mod history;
+pub mod loss_reports;
 pub mod nack;
 pub mod probing;
 pub mod rist;

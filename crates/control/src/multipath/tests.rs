@@ -77,11 +77,11 @@ fn coded_data_take_the_fastest_path_and_repairs_another() {
     assert_eq!(scheduler.select_for(Purpose::Repair, now, SIZE, &paths), Some(Selection::one(2)));
     let held = paths.map(|path| PathView { may_send: path.id == 2, ..path });
     assert_eq!(scheduler.select_for(Purpose::Repair, now, SIZE, &held), Some(Selection::one(1)));
-    // After a failure the data have moved, and repairs are those of the other path.
+    // A failed path moves the data to the other one, which then carries repairs as well.
     let failed = paths.map(|path| PathView { is_alive: path.id != 2, ..path });
     assert_eq!(scheduler.select(now, SIZE, &failed).map(|chosen| chosen.path), Some(2));
     assert_eq!(scheduler.select_for(Purpose::Repair, now, SIZE, &failed), Some(Selection::one(0)));
-    // What says what has arrived takes all.
+    // Reports take all paths.
     let all = Selection { path: 1, copies: 0b101 };
     assert_eq!(scheduler.select_for(Purpose::Feedback, now, SIZE, &paths), Some(all));
     // Other schedulers make no difference.

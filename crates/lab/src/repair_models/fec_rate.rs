@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use whimbrel_units::{Duration, Instant};
 
-use super::tambur::LossReports;
+use super::loss_reports::ReportingReceiver;
 use super::{Datagram, End, Ends, Message, Output, nack};
 
 /// The values of the table at losses in 255ths.
@@ -23,7 +23,7 @@ const REMEMBERED: usize = 10;
 /// The ends.
 pub fn ends() -> Ends {
     let sender = Sender { requests: nack::Sender::default(), losses: VecDeque::new(), frame: Vec::new() };
-    let receiver = Receiver { requests: nack::Receiver::default(), reports: LossReports::default() };
+    let receiver = ReportingReceiver::new(nack::Receiver::default(), REPORTS);
     [Box::new(sender), Box::new(receiver)]
 }
 
@@ -79,29 +79,6 @@ impl End for Sender {
         if self.losses.len() > REMEMBERED {
             self.losses.pop_front();
         }
-    }
-}
-
-/// The receiving end.
-#[derive(Debug)]
-struct Receiver {
-    requests: nack::Receiver,
-    reports: LossReports,
-}
-
-impl End for Receiver {
-    fn handle(&mut self, now: Instant, message: Message, out: &mut Output) {
-        if let Message::Data { datagram, is_repeat: false } = message {
-            self.reports.count(datagram.number);
-        }
-        self.requests.handle(now, message, out);
-        out.messages.extend(self.reports.poll(now, REPORTS));
-    }
-    fn handle_timeout(&mut self, now: Instant, out: &mut Output) {
-        self.requests.handle_timeout(now, out);
-    }
-    fn next(&self) -> Option<Instant> {
-        self.requests.next()
     }
 }
 

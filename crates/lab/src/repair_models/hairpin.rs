@@ -9,8 +9,8 @@ use std::sync::Arc;
 use whimbrel_units::{Duration, Instant};
 
 use super::history::History;
+use super::loss_reports::ReportingReceiver;
 use super::probing::Probing;
-use super::tambur::LossReports;
 use super::{Datagram, End, Ends, Message, Output, nack};
 
 /// The price of a frame's worth of coded packets, in frames.
@@ -37,8 +37,7 @@ pub fn ends(latency: Duration) -> Ends {
         frame: Vec::new(),
         plans: BTreeMap::new(),
     };
-    let receiver =
-        Receiver { requests: nack::Receiver::with_reports(REPORTS), reports: LossReports::default() };
+    let receiver = ReportingReceiver::new(nack::Receiver::with_reports(REPORTS), REPORTS);
     [Box::new(sender), Box::new(receiver)]
 }
 
@@ -187,29 +186,6 @@ impl End for Sender {
             }
             _ => {}
         }
-    }
-}
-
-/// The receiving end: requests like those of libwebrtc, and reports of losses.
-#[derive(Debug)]
-struct Receiver {
-    requests: nack::Receiver,
-    reports: LossReports,
-}
-
-impl End for Receiver {
-    fn handle(&mut self, now: Instant, message: Message, out: &mut Output) {
-        if let Message::Data { datagram, is_repeat: false } = message {
-            self.reports.count(datagram.number);
-        }
-        self.requests.handle(now, message, out);
-        out.messages.extend(self.reports.poll(now, REPORTS));
-    }
-    fn handle_timeout(&mut self, now: Instant, out: &mut Output) {
-        self.requests.handle_timeout(now, out);
-    }
-    fn next(&self) -> Option<Instant> {
-        self.requests.next()
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use whimbrel_units::{Duration, Instant};
 
+use super::loss_reports::LossReports;
 use super::solver::Solver;
 use super::{Datagram, End, Ends, Message, Output};
 
@@ -65,36 +66,6 @@ impl End for Sender {
 struct Receiver {
     solver: Solver,
     reports: LossReports,
-}
-
-/// Reports of the lost share of the datagrams sent for the first time.
-#[derive(Debug, Default)]
-pub struct LossReports {
-    newest: Option<u64>,
-    arrived: u64,
-    reported: (u64, u64),
-    next: Option<Instant>,
-}
-
-impl LossReports {
-    /// A datagram arrived for the first time.
-    pub fn count(&mut self, number: u64) {
-        self.newest = self.newest.max(Some(number));
-        self.arrived += 1;
-    }
-    /// The report that is due at `now`, one each `interval`.
-    pub fn poll(&mut self, now: Instant, interval: Duration) -> Option<Message> {
-        let next = *self.next.get_or_insert(now + interval);
-        if now < next {
-            return None;
-        }
-        self.next = Some(now + interval);
-        let sent = self.newest.map_or(0, |newest| newest + 1);
-        let (sent_since, arrived) = (sent - self.reported.0, self.arrived - self.reported.1);
-        self.reported = (sent, self.arrived);
-        let lost = sent_since.saturating_sub(arrived);
-        Some(Message::Loss(lost as f64 / (sent_since.max(1)) as f64))
-    }
 }
 
 impl End for Receiver {
