@@ -206,31 +206,38 @@ fn a_listening_end_that_was_suspended_for_longer_than_the_idle_limit_is_connecte
     connects_again_after_a_long_suspension_of(|carried, _| &carried.far);
 }
 
-#[test]
-fn a_full_disk_for_the_log_does_not_end_a_relay() {
+/// A pair all of whose output goes where `output` says carries datagrams after it has written more than a pipe holds (64 KiB).
+fn carries_on_with_output_to(output: impl Fn() -> Stdio) {
     let carried = Carried::listen();
-    let (_near, port) = carried.connect(carried.at);
-    carried.until_seen(port, 700);
-    // Another pair, all of whose output goes to a full disk.
-    let full = || Stdio::from(File::options().write(true).open("/dev/full").expect("it exists"));
     let viewer = carried.viewer.local_addr().expect("bound").to_string();
     let free = || socket().local_addr().expect("bound").to_string();
     let (at, from, secret) = (free(), free(), carried.secret());
     let start = |arguments: &[&str]| {
         let mut command = whimbrel(arguments);
-        command.args(["--secret-file", &secret, "--interval", "0.1"]).stdout(full()).stderr(full());
-        command.spawn().expect("it starts")
+        command.args(["--secret-file", &secret, "--json", "--interval", "0.01"]);
+        command.stdout(output()).stderr(output()).spawn().expect("it starts")
     };
     let mut far = start(&["relay", "listen", "--bind", &at, "--to", &viewer]);
     let mut near = start(&["relay", "connect", &at, "--from", &from]);
     carried.until_seen(from.parse().expect("an address"), 500);
-    thread::sleep(seconds(0.5));
+    // 90 lines of more than 700 bytes fill a pipe.
+    thread::sleep(seconds(2.5));
     carried.until_seen(from.parse().expect("an address"), 501);
     for child in [&mut near, &mut far] {
         assert!(child.try_wait().expect("a child").is_none(), "it has ended");
         let _ = child.kill();
         let _ = child.wait();
     }
+}
+
+#[test]
+fn a_full_disk_for_the_log_does_not_end_a_relay() {
+    carries_on_with_output_to(|| File::options().write(true).open("/dev/full").expect("it exists").into());
+}
+
+#[test]
+fn a_log_that_nobody_reads_does_not_stop_a_relay() {
+    carries_on_with_output_to(Stdio::piped);
 }
 
 #[test]

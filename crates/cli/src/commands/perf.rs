@@ -18,6 +18,7 @@ use whimbrel_units::{DataRate, Duration};
 
 use crate::exit::Failure;
 use crate::interrupt;
+use crate::print;
 use crate::quantity::{
     parse_bytes, parse_ccid, parse_delay, parse_rate, parse_seconds, parse_seconds_or_none,
     parse_service_code,
@@ -313,6 +314,7 @@ async fn serve(args: ServerArgs) -> Result<(), Failure> {
         one_off: args.one_off,
     };
     allow_descriptors();
+    let _lines = print::in_background();
     Ok(perf::serve(server, observer, interrupt::listen()).await?)
 }
 

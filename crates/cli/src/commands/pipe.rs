@@ -117,6 +117,7 @@ async fn connect(args: ConnectArgs) -> Result<(), Failure> {
         scheduler: args.common.scheduler,
         ccid: Ccid(args.ccid),
     };
+    let _lines = print::in_background();
     let stop = interrupt::listen_as_service()?;
     let run = |program| whimbrel_relay::pipe::connect(near, program, observer(), stop.clone());
     let carried = with_standard_streams(args.common, run).await?;
@@ -132,6 +133,7 @@ async fn listen(args: ListenArgs) -> Result<(), Failure> {
     }
     let far =
         PipeFar { bind: args.bind, reorder: args.reorder, scheduler: args.common.scheduler, protection };
+    let _lines = print::in_background();
     let stop = interrupt::listen_as_service()?;
     let run = |program| whimbrel_relay::pipe::listen(far, program, observer(), stop.clone());
     let carried = with_standard_streams(args.common, run).await?;

@@ -166,6 +166,7 @@ async fn serve(args: &ServerArgs) -> Result<(), Failure> {
         };
         Ok(print::line(line)?)
     });
+    let _lines = print::in_background();
     let stop = interrupt::listen();
     let server = RecordServer { bind: args.bind, max_rate: args.max_rate };
     Failure::of(record::serve(server, observer, stop.clone()).await, &stop)

@@ -11,6 +11,7 @@ use whimbrel_rtp::Codec;
 
 use crate::exit::Failure;
 use crate::interrupt;
+use crate::print;
 use crate::service::{self, allow_descriptors};
 pub(super) use args::{BasicArgs, LinkArgs};
 use output::observer;
@@ -45,12 +46,14 @@ pub(crate) fn run(args: RelayArgs) -> Result<(), Failure> {
 
 /// Runs a near end until it is interrupted.
 pub(super) async fn connect(near: Near, json: bool) -> Result<(), Failure> {
+    let _lines = print::in_background();
     let stop = interrupt::listen_as_service()?;
     Failure::of(whimbrel_relay::connect(near, observer(json), stop.clone()).await, &stop)
 }
 
 /// Runs a far end until it is interrupted, or its only connection has ended.
 pub(super) async fn listen(mut far: Far, json: bool) -> Result<(), Failure> {
+    let _lines = print::in_background();
     let stop = interrupt::listen_as_service()?;
     allow_descriptors();
     far.socket = service::socket()?;

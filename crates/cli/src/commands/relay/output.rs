@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 use whimbrel_relay::address::is_loopback;
@@ -14,15 +13,13 @@ use crate::service;
 
 /// Prints what an end says, as lines or as JSON objects.
 pub(super) fn observer(json: bool) -> Observer {
-    let lines = Lines { json, is_full: AtomicBool::new(false) };
+    let lines = Lines { json };
     Arc::new(move |peer, notice| Ok(lines.show(peer, notice)?))
 }
 
 #[derive(Debug)]
 struct Lines {
     json: bool,
-    /// Lines cannot be written now: the disk is full.
-    is_full: AtomicBool,
 }
 
 impl Lines {
@@ -68,39 +65,20 @@ impl Lines {
         }
     }
 
-    /// Prints a line. One that does not fit the disk is lost: the relay does not end with its log.
-    fn print(&self, text: impl std::fmt::Display) -> Result<(), PrintError> {
-        match print::line(text) {
-            Err(PrintError::Failed(error)) => {
-                if !self.is_full.swap(true, Ordering::Relaxed) {
-                    print::note(format_args!(
-                        "standard output cannot be written, its lines are lost: {error}"
-                    ));
-                }
-                Ok(())
-            }
-            Ok(()) => {
-                self.is_full.store(false, Ordering::Relaxed);
-                Ok(())
-            }
-            Err(error) => Err(error),
-        }
-    }
-
     fn event(&self, kind: &str, text: &str, peer: Option<SocketAddr>) -> Result<(), PrintError> {
         if self.json {
-            return self.print(json!({ "event": kind, "text": text, "peer": peer }));
+            return print::line(json!({ "event": kind, "text": text, "peer": peer }));
         }
         match peer.filter(|_| kind != "connected") {
-            Some(peer) => self.print(format_args!("{peer}: {text}")),
-            None => self.print(text),
+            Some(peer) => print::line(format_args!("{peer}: {text}")),
+            None => print::line(text),
         }
     }
 
     fn figures(&self, peer: Option<SocketAddr>, figures: &Figures) -> Result<(), PrintError> {
         let Figures { time_s, send_rate, receive_rate, rtt_s, delay_s, sums, paths, repair, .. } = figures;
         if self.json {
-            return self.print(json!({
+            return print::line(json!({
                 "event": "interval",
                 "time_s": time_s,
                 "send_rate_bps": send_rate.as_bits_per_second(),
@@ -130,7 +108,7 @@ impl Lines {
         let paths: String = paths.iter().map(path).collect();
         let repair = repair.map_or(String::new(), |repair| repair.to_string());
         let [sent, received] = [sums.to_peer, sums.from_peer];
-        self.print(format_args!(
+        print::line(format_args!(
             "{peer}{time_s:6.1} s  sent {send_rate}{allowed}{rtt}{delay}; {sent}; received {receive_rate}; {received}{repair}{paths}"
         ))
     }
