@@ -32,7 +32,7 @@ pub(crate) use config::WINDOW;
 pub use config::{Mark, SendError, SenderConfig, SenderCounts, SenderEvent, Sent};
 
 use flight::{Flight, Frame};
-use rate::{Grant, Share};
+use rate::{Grant, Pace, Share};
 
 #[derive(Debug)]
 struct Queued {
@@ -74,6 +74,7 @@ pub struct Sender {
     spare: Vec<Vec<u8>>,
     scratch: Vec<u8>,
     grant: Grant,
+    pace: Pace,
     share: Share,
     /// The frame that is being queued: its number, when it was captured, and its datagrams so far.
     opened: Option<(u16, Instant, u32)>,
@@ -107,6 +108,7 @@ impl Sender {
             spare: Vec::new(),
             scratch: Vec::new(),
             grant: Grant::unlimited(),
+            pace: Pace::new(),
             share: Share::new(),
             opened: None,
             is_abandoned: false,
@@ -275,6 +277,7 @@ impl Sender {
             if let Some(sent) = self.write_repair(now, repair, out) {
                 self.grant.on_sent(out.len());
                 self.counts.repair_bytes += out.len() as u64;
+                self.pace.on_sent(now, !self.queue.is_empty());
                 return Some(sent);
             }
             out.clear();
@@ -282,11 +285,30 @@ impl Sender {
         let queued = self.queue.pop_front()?;
         let sent = self.write_source(now, &queued, out);
         self.spare.push(queued.bytes);
+        self.pace.on_sent(now, !self.queue.is_empty());
         sent
     }
 
-    /// Frames whose deadline has passed before they were begun, what is left of others after the latency, and the rest of a broken group
-    /// are dropped.
+    /// `true` if the frame at the head of the queue would end too late for a repeat of it at the pace of late, and a newer one waits.
+    ///
+    /// Where the rate is too low for the video, every frame would otherwise be begun at the last instant, and end after it.
+    fn is_overtaken(&self, now: Instant, queued: &Queued) -> bool {
+        let header = queued.header;
+        let waits = self.queue.back().is_some_and(|newest| newest.header.frame != header.frame);
+        if !waits || header.role == Role::Start {
+            return false;
+        }
+        let packets = header.count.map_or_else(
+            || self.queue.iter().take_while(|other| other.header.frame == header.frame).count() as u64,
+            u64::from,
+        );
+        let budget = self.budget();
+        let repeat = self.flight.round().min(budget / 2);
+        now + self.pace.time_of(packets) > queued.captured + budget.saturating_sub(repeat)
+    }
+
+    /// Frames whose deadline has passed before they were begun, or would before they end, what is left of others after the latency, and the
+    /// rest of a broken group are dropped.
     fn drop_late(&mut self, now: Instant) {
         let budget = self.budget();
         while let Some(queued) = self.queue.front() {
@@ -296,7 +318,8 @@ impl Sender {
                 0 => queued.captured + budget,
                 _ => queued.taken + self.config.latency,
             };
-            let is_late = self.config.drops_late && end < now;
+            let is_late = self.config.drops_late
+                && (end < now || (header.index == 0 && self.is_overtaken(now, queued)));
             let is_useless =
                 self.config.skips_broken_groups && self.groups.is_broken() && header.role != Role::Start;
             if !is_useless && !is_late {

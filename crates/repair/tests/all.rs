@@ -2,6 +2,7 @@
 
 mod bounds;
 mod hostile;
+mod mixes;
 mod no_allocation;
 #[path = "support/simulation.rs"]
 mod simulation;

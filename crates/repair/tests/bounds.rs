@@ -1,5 +1,7 @@
 //! What sender and receiver reach over channels of the table of bounds. The example `bounds` prints all rows.
 
+use whimbrel_units::Duration;
+
 use super::{simulation, table};
 
 /// The least overhead for at most 1e-4 missed frames, within 15 % of the bound: rows of each kind.
@@ -36,5 +38,21 @@ fn what_can_be_saved_after_a_fade_is_saved() {
         // Some ten fades: one frame more or less in each is the phase between fades and frames.
         assert!(outcome.missed_share() <= 1.05 * bound.repeats, "{}", bound.line(&outcome));
         assert!(bound.overhead.is_none(), "{}", bound.note);
+    }
+}
+
+/// A stream whose first packets fall into an outage, shorter or longer than the window of symbols: what is captured two round trips after
+/// the path's return is in time, and nothing is repeated that was lost before.
+#[test]
+fn a_stream_that_begins_on_a_dead_path_is_in_time_once_the_path_is_back() {
+    for (name, milliseconds) in [("dead for 0.3 s", 300), ("dead for 5 s", 5_000), ("held for 5 s", 5_000)] {
+        let row = simulation::Row {
+            loss: simulation::Loss::named(name),
+            is_video: true,
+            round_trip: Duration::from_millis(50),
+            budget: Duration::from_millis(150),
+        };
+        let outcome = simulation::run(row, milliseconds * 30 / 1_000 + 4, 300, 1);
+        assert!(outcome.missed <= 1 && outcome.overhead < 0.15, "{name}: {outcome:?}");
     }
 }

@@ -137,7 +137,7 @@ impl Flight {
     /// again, so that the mean variation is too little, as for a retransmission timeout (RFC 6298, Section 2). With four variations and
     /// four reports instead of one and two, 34 instead of 127 of 22,000 frames are missed where both directions lose 8 % (round-trip time
     /// 40 ms, 120 ms), and 6 instead of 9 % is sent more.
-    fn round(&self) -> Duration {
+    pub(super) fn round(&self) -> Duration {
         self.round_trip + self.variation * 4 + NOTICE
     }
     fn tolerance(&self) -> Duration {

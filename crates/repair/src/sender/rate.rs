@@ -64,6 +64,32 @@ impl Grant {
     }
 }
 
+/// The time between packets while others wait, whatever limits the rate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    /// When the last packet left, if others waited behind it.
+    last: Option<Instant>,
+    spacing: Duration,
+}
+
+impl Pace {
+    pub(super) const fn new() -> Self {
+        Self { last: None, spacing: Duration::ZERO }
+    }
+
+    pub(super) fn on_sent(&mut self, now: Instant, others_wait: bool) {
+        if let Some(last) = self.last {
+            self.spacing = (self.spacing * 15 + now.saturating_since(last)) / 16;
+        }
+        self.last = others_wait.then_some(now);
+    }
+
+    /// From the first of so many packets to the last.
+    pub(super) fn time_of(&self, packets: u64) -> Duration {
+        self.spacing * packets.saturating_sub(1)
+    }
+}
+
 const PARTS: usize = 64;
 const PART: u64 = 1_000_000_000 / PARTS as u64;
 

@@ -104,6 +104,33 @@ fn old_frames_are_dropped_whole_when_the_rate_does_not_suffice() {
     assert_eq!(sender.counts().dropped_frames, 2);
 }
 
+/// A rate of four fifths of the video's: four fifths of the frames are in time, and not all late by a little.
+#[test]
+fn where_the_rate_is_too_low_those_frames_that_are_sent_are_in_time() {
+    let mut sender = Sender::new(SenderConfig::new(160, LATENCY));
+    let (frames, packets, interval) = (150, 16, 33);
+    let bytes = 100 + wire::SOURCE_OVERHEAD;
+    let video = (packets * bytes) as f64 / 0.033;
+    sender.set_granted_rate(at(0), Some(DataRate::from_bytes_per_second(0.8 * video)));
+    let mut in_time = 0;
+    for millisecond in 0..frames * interval {
+        if millisecond % interval == 0 {
+            for n in 0..packets {
+                let mark = Mark { role: Role::Disposable, ..Mark::part(n, packets) };
+                sender.send(at(millisecond), &[0; 100], mark).expect("room");
+            }
+        }
+        let mut out = vec![];
+        while let Some(sent) = sender.poll_transmit(at(millisecond), &mut out) {
+            let Sent::Source(_) = sent else { continue };
+            let header = AduHeader::decode(&out[1..]).expect("a source packet").0;
+            let age = millisecond - u64::from(header.frame) * interval;
+            in_time += u64::from(header.is_last && at(age) <= at(0) + LATENCY);
+        }
+    }
+    assert!(in_time * 100 >= frames * 70, "{in_time} of {frames}");
+}
+
 #[test]
 fn the_rest_of_a_dropped_frame_is_not_sent() {
     let mut sender = Sender::new(SenderConfig::new(160, LATENCY));

@@ -32,6 +32,10 @@ pub(crate) enum Loss {
     Frames(Channel),
     /// Everything within a time is lost, every five seconds.
     Fade(Duration),
+    /// Everything is lost from the first packet on, for a time; afterwards 3 % are.
+    DeadStart(Duration),
+    /// Everything is held from the first packet on, for a time, and arrives afterwards.
+    HeldStart(Duration),
 }
 
 impl Loss {
@@ -50,6 +54,9 @@ impl Loss {
             "fade 50 ms" => fade(50),
             "fade 200 ms" => fade(200),
             "fade 500 ms" => fade(500),
+            "dead for 0.3 s" => Self::DeadStart(Duration::from_millis(300)),
+            "dead for 5 s" => Self::DeadStart(Duration::from_secs(5)),
+            "held for 5 s" => Self::HeldStart(Duration::from_secs(5)),
             _ => panic!("no channel is called {name}"),
         }
     }
@@ -85,6 +92,13 @@ impl Lossy {
             }
             // The phase of the fades moves against that of the frames.
             Loss::Fade(length) => return now.as_nanos() % 5_003_000_000 < length.as_nanos(),
+            Loss::HeldStart(_) => return false,
+            Loss::DeadStart(length) if now < START + length => return true,
+            Loss::DeadStart(_) => {
+                let channel = Channel::independent(0.03);
+                self.step(channel);
+                channel
+            }
         };
         let loss = if self.is_bad { channel.loss_bad } else { channel.loss_good };
         self.random.unit() < loss
@@ -142,6 +156,9 @@ fn payload(frame: u64, part: usize) -> Vec<u8> {
     (0..length).map(|_| random.word() as u8).collect()
 }
 
+/// When the first frame is captured.
+const START: Instant = Instant::from_secs(10);
+
 /// Runs `warm + frames` frames; the first are not counted.
 pub(crate) fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
     let (packets, interval, spread) = if row.is_video {
@@ -156,7 +173,7 @@ pub(crate) fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
     receiver.set_verdict(Cause::Radio);
     let mut lossy = Lossy { loss: row.loss, random: Random(seed), is_bad: false, slot: 0, interval };
     let mut queue = Queue { events: BTreeMap::new(), count: 0 };
-    let start = Instant::from_secs(10);
+    let start = START;
     queue.push(start, Event::Frame(0));
     let total = warm + frames;
     let mut whole = vec![0_usize; total as usize];
@@ -202,7 +219,11 @@ pub(crate) fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
         }
         while sender.poll_transmit(now, &mut out).is_some() {
             if !lossy.loses(now) {
-                queue.push(now + one_way, Event::ToReceiver(out.clone()));
+                let leaves = match row.loss {
+                    Loss::HeldStart(length) => now.max(START + length),
+                    _ => now,
+                };
+                queue.push(leaves + one_way, Event::ToReceiver(out.clone()));
             }
         }
         while sender.poll_event().is_some() {}
