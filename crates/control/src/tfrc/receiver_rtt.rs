@@ -42,7 +42,7 @@ pub struct ReceiverRtt {
     hint: Option<Duration>,
     /// Time since which the sender has not reported it, contrary to the agreement.
     missing_since: Option<Instant>,
-    /// A report has replaced the average, or the estimate of another source, by a much shorter time.
+    /// A report or another source has replaced the estimate by a much shorter time.
     has_fallen: bool,
     arrivals: CounterArrivals,
 }
@@ -68,9 +68,17 @@ impl ReceiverRtt {
 
     /// Sets the estimate of another source, which is used until there is a better one.
     pub fn on_hint(&mut self, hint: Option<Duration>) {
-        if self.estimate.is_none() && hint.is_some() {
-            self.hint = hint;
+        if self.estimate.is_none()
+            && let Some(hint) = hint
+        {
+            self.has_fallen |= self.is_reported() && self.falls(hint);
+            self.hint = Some(hint);
         }
+    }
+
+    /// `true` if that is much shorter than the estimate so far.
+    fn falls(&self, rtt: Duration) -> bool {
+        self.known().is_some_and(|known| rtt * 3 < known * 2)
     }
 
     /// The estimate to use: half a second if nothing is known (RFC 6323, Section 3.4).
@@ -107,7 +115,7 @@ impl ReceiverRtt {
             self.missing_since = None;
             // The sender reports an average. One that is so much lower is not noise, but another estimate: the first of data
             // after that of a handshake in which a radio woke up, or that of another path.
-            if self.known().is_some_and(|known| rtt * 3 < known * 2) {
+            if self.falls(rtt) {
                 (self.estimate, self.has_fallen) = (Some(rtt), true);
             } else {
                 self.on_sample(rtt);
@@ -122,7 +130,7 @@ impl ReceiverRtt {
         }
     }
 
-    /// `true` once after a report has replaced the average by a much shorter time.
+    /// `true` once after the estimate was replaced by a much shorter time.
     pub(super) fn take_fall(&mut self) -> bool {
         core::mem::take(&mut self.has_fallen)
     }
