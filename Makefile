@@ -15,9 +15,9 @@
 #   make confront-real  the confronts of the paper with Linux's TCP, UDP and DCCP in that guest (papers/confront/README.md)
 #   make reorder-real  a real video and speech over netem that reorders, in that guest (docs/reordering.md)
 #   make handover  a real stream over a real handover, between network namespaces (docs/handover.md)
-#   make emulation  real datagrams across emulated networks, compared with simulations: docs/emulation-accuracy.md
+#   make emulation  real datagrams across emulated networks, compared with simulations: out/emulation/page.md
 #   make live    a video over bad paths by real programs: whimbrel relay, SRT, RIST, GStreamer, TCP, in hours: docs/live.md
-#   make netem   the same paths through Linux's tbf and netem, in the guest: a section of that page
+#   make netem   the same paths through Linux's tbf and netem, in the guest: out/netem/page.md
 #   make wheel   a wheel for `pip install`, with profile-guided optimisation, into out/wheels
 #   make c-library  the C library with its header and whimbrel.pc, into PREFIX (docs/embed.md)
 #   make publish-check  packs the library crates as for crates.io and checks them; BUILD=--build also compiles the packages
@@ -96,7 +96,7 @@ deny: tools
 	  echo "advisories: skipped, because their database (github.com/rustsec/advisory-db) cannot be reached" >&2
 	fi
 
-# Every requirement names existing code and an existing test, or a reason; docs/compliance.md is up to date.
+# Every requirement names existing code and an existing test, or a reason.
 compliance:
 	echo "== RFC requirements"
 	$(PYTHON) scripts/compliance.py
@@ -150,7 +150,7 @@ handover-quick: extension
 
 # Without namespaces or TUN devices it prints the reason and is skipped; under REQUIRE_ALL=1 it fails.
 emulation: extension
-	$(BIN)/python interop/emulation/emulation.py --out $(OUT)/emulation --page docs/emulation-accuracy.md
+	$(BIN)/python interop/emulation/emulation.py --out $(OUT)/emulation
 
 emulation-quick: extension
 	echo "== emulations against simulations, quick form"
@@ -158,7 +158,7 @@ emulation-quick: extension
 
 # It has the requirements of emulation and of interop.
 netem: extension
-	$(BIN)/python interop/emulation/netem.py --out $(OUT)/netem --page docs/emulation-accuracy.md
+	$(BIN)/python interop/emulation/netem.py --out $(OUT)/netem
 
 netem-quick: extension
 	echo "== emulations against Linux's tbf and netem, quick form"

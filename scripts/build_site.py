@@ -19,6 +19,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import compliance
 import nbformat
 from site_reference import write_reference
 
@@ -32,12 +33,13 @@ RUST = "rust"
 
 
 def pages() -> dict[Path, str]:
-    """Each file that becomes a page, and its place in the site."""
+    """Each file that becomes a page, or the folder of which one is made, and its place in the site."""
     found = {path: path.name for path in sorted((ROOT / "docs").glob("*.md"))}
     for path in sorted((ROOT / "papers").glob("*/README.md")):
         found[path] = f"papers/{path.parent.name}.md"
     for path in sorted((ROOT / "examples" / "notebooks").glob("*.ipynb")):
         found[path] = f"notebooks/{path.name}"
+    found[ROOT / "compliance"] = "compliance.md"
     return found
 
 
@@ -91,6 +93,8 @@ def stage(source: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".ipynb":
             target.write_text(staged_notebook(path, places), encoding="utf-8")
+        elif path.is_dir():
+            target.write_text(compliance.page(compliance.read(ROOT)), encoding="utf-8")
         else:
             target.write_text(relinked(path.read_text(encoding="utf-8"), path, places), encoding="utf-8")
     reference = write_reference(ROOT / "python", source / "reference")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks compliance/*.toml against the source, counts it, and writes docs/compliance.md.
+"""Checks compliance/*.toml against the source and counts it. scripts/build_site.py makes a page of it.
 
-Usage: scripts/compliance.py [--fix] [--write] [--allow-open] [--json]
+Usage: scripts/compliance.py [--fix] [--allow-open] [--json]
 
 Every entry of a file is one requirement of that RFC in our own words, with the function that implements it
 and the test that would fail without it, or with the reason why it is not implemented (`excepted`). A
@@ -188,10 +188,10 @@ def read(root: Path) -> Compliance:
                 until=names(entry.get("until", [])) or (),
                 state=state(entry),
             )
-            key = (one.rfc, one.section, one.text)
-            if key in seen:
+            entered = (one.rfc, one.section, one.text)
+            if entered in seen:
                 found.offences.append(f"{one.name()}: twice")
-            seen.add(key)
+            seen.add(entered)
             found.requirements.append(one)
             found.offences += [f"{one.name()}: {reason}" for reason in stale(one, source)]
             if "missing" in entry:
@@ -255,13 +255,12 @@ def code(paths: tuple[str, ...]) -> str:
 
 
 def page(found: Compliance) -> str:
-    """docs/compliance.md."""
+    """The page of the documentation site."""
     lines = [
         "# RFC requirements",
         "",
         "```sh",
-        "make compliance                         # checks compliance/*.toml against the source",
-        "python3 scripts/compliance.py --write   # generates this page; do not edit it",
+        "make compliance   # checks compliance/*.toml, of which this page is made, against the source",
         "```",
         "",
         "Each requirement of the RFCs is listed in our own words, with the code that implements it and the",
@@ -344,7 +343,6 @@ def as_json(found: Compliance) -> str:
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="write docs/compliance.md")
     parser.add_argument("--fix", action="store_true", help="update names that have moved to one new place")
     parser.add_argument("--allow-open", action="store_true", help="accept open requirements")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
@@ -355,12 +353,6 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         found = read(root)
     if not options.allow_open:
         found.offences += found.open
-    document = root / "docs" / "compliance.md"
-    text = page(found)
-    if options.write:
-        document.write_text(text)
-    elif not document.is_file() or document.read_text() != text:
-        found.offences.append("docs/compliance.md is stale: run scripts/compliance.py --write")
     if options.json:
         print(as_json(found))
     else:

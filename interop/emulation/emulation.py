@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The emulation of a scenario, compared with its simulation: rates, delays, losses, marks.
 
-Usage: interop/emulation/emulation.py [--quick] [--whimbrel FILE] [--out out/emulation] [--page FILE.md]
+Usage: interop/emulation/emulation.py [--quick] [--whimbrel FILE] [--out out/emulation]
 
 Real datagrams of constant rate cross the emulated network, and are measured by the programs at its ends;
 the simulation has the same scenario with the same load. Prints a table; the exit code is 1 if a difference
@@ -28,7 +28,6 @@ from typing import Any
 
 from emulation_cases import CASES, HEADERS_V4, HEADERS_V6, QUICK, Case
 from emulation_statistics import binomial_tail, ks_p_value, runs
-from netem_page import SECTION
 
 ROOT = Path(__file__).resolve().parents[2]
 TRAFFIC = ROOT / "interop" / "emulation" / "emulation_traffic.py"
@@ -297,13 +296,8 @@ def page(rows: list[Row], lateness: dict[str, float], seconds: float) -> str:
         "# Accuracy of emulation",
         "",
         "```sh",
-        "make emulation   # measures this page anew, in minutes; do not edit it",
+        "make emulation   # measures this page anew, in minutes; docs/emulate.md explains it",
         "```",
-        "",
-        "Real datagrams of constant rate cross an [emulated](emulate.md) network; the receiving programs",
-        "count them, and the kernel stamps their arrival. The simulation has the same scenario with the same",
-        "load. Delays of the emulation include the kernel's own and the way from the sending program to the",
-        "device. A difference beyond its bound fails the command.",
         "",
         f"{seconds:g} s each; the simulation with {SIMULATIONS} seeds.",
         "",
@@ -327,7 +321,6 @@ def main() -> int:
     parser.add_argument("--whimbrel", default=shutil.which("whimbrel", path=str(Path(sys.executable).parent)))
     parser.add_argument("--only", help="cases whose names contain this")
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "emulation")
-    parser.add_argument("--page", type=Path, help="write the table as a page")
     given = parser.parse_args()
     if given.whimbrel is None:
         parser.error("no whimbrel next to this Python: expected --whimbrel FILE")
@@ -357,11 +350,7 @@ def main() -> int:
     listed = [{name: getattr(row, name) for name in Row.__slots__} for row in rows]
     (given.out / "rows.json").write_text(json.dumps(listed, indent=1) + "\n")
     failed = sum(not row.holds for row in rows)
-    if given.page is not None and not failed:
-        # The section of interop/emulation/netem.py stays.
-        text = given.page.read_text() if given.page.exists() else ""
-        rest = f"\n{SECTION}{text.split(SECTION)[1]}" if SECTION in text else ""
-        given.page.write_text(page(rows, lateness, seconds) + rest)
+    (given.out / "page.md").write_text(page(rows, lateness, seconds))
     print(f"{len(rows) - failed} of {len(rows)} within their bounds")
     return 1 if failed else 0
 

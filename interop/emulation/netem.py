@@ -2,13 +2,11 @@
 """Linux's tbf and netem beside the same paths in the simulator and in the emulator.
 
 Usage: interop/emulation/netem.py [--quick] [--only TEXT] [--seconds 20] [--whimbrel FILE] [--out out/netem]
-                        [--page FILE.md]
 
 Datagrams of constant rate cross the disciplines of the kernel of an emulated guest (docs/interop.md), the
 simulated link with the same parameters, and `whimbrel emulate` with that link. Prints a table; the exit code
-is 1 if simulator or emulator deviate from the kernel beyond a bound. `--page` replaces the section of the
-page. If a package or namespaces are missing, it prints the reason and exits with 0, or with 1 under
-REQUIRE_ALL=1.
+is 1 if simulator or emulator deviate from the kernel beyond a bound. If a package or namespaces are missing,
+it prints the reason and exits with 0, or with 1 under REQUIRE_ALL=1.
 """
 
 from __future__ import annotations
@@ -22,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path as File
 
 sys.path.insert(0, str(File(__file__).resolve().parents[1]))
@@ -39,7 +38,6 @@ from emulation import (
 )
 from emulation_statistics import binomial_tail, ks_p_value, runs
 from netem_cases import EXPLAINED, PATHS, QUICK, Path, script
-from netem_page import CLOCK_PATH, Line, replaced, section
 
 ROOT = File(__file__).resolve().parents[2]
 SECONDS, QUICK_SECONDS = 20.0, 4.0
@@ -189,6 +187,72 @@ def clocks(path: Path, seconds: float, out: File, counted: Measured) -> list[tup
     return rows
 
 
+HEAD = (
+    "| path | quantity | Linux | simulated | emulated | bound |",
+    "|---|---|---|---|---|---|",
+)
+CLOCKS_HEAD = ("| clock of the guest | 1 % below, ms | median, ms | 99 % below, ms |", "|---|---|---|---|")
+
+
+@dataclass
+class Line:
+    """A line of the table: a quantity with its values in Linux, simulated and emulated."""
+
+    path: str
+    quantity: str
+    values: tuple[str, ...]
+    bound: str
+    holds: bool
+
+
+def table(rows: Sequence[Line]) -> list[str]:
+    """Lines as Markdown."""
+    return [
+        *HEAD,
+        *(f"| {row.path} | {row.quantity} | {' | '.join(row.values)} | {row.bound} |" for row in rows),
+    ]
+
+
+def page(
+    rows: Sequence[Line],
+    explained: set[str],
+    clocks: Sequence[tuple[str, float, float, float]],
+    seconds: float,
+    kernel: str,
+) -> str:
+    """The page: the measured lines, and percentiles of the delay in seconds by the guest's clock."""
+    percentiles = [f"| {name} | {' | '.join(f'{1e3 * at:.3f}' for at in cuts)} |" for name, *cuts in clocks]
+    return TEXT.format(
+        kernel=kernel,
+        seconds=seconds,
+        agreeing="\n".join(table([row for row in rows if row.path not in explained])),
+        differing="\n".join(table([row for row in rows if row.path in explained])),
+        clock_path=CLOCK_PATH,
+        clocks="\n".join([*CLOCKS_HEAD, *percentiles]),
+    )
+
+
+CLOCK_PATH = "a link that is not full, tbf"
+TEXT = """# Emulations against Linux's tbf and netem
+
+```sh
+make netem   # measures this page anew, in ten minutes; docs/emulate.md explains it
+```
+
+Linux {kernel}; {seconds:g} s each; the simulation with 5 seeds.
+
+{agreeing}
+
+Where the disciplines differ from a link:
+
+{differing}
+
+The path "{clock_path}", by the guest's clock:
+
+{clocks}
+"""
+
+
 def main() -> int:
     """Measures the paths; returns the exit code."""
     parser = argparse.ArgumentParser(
@@ -199,10 +263,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=None)
     parser.add_argument("--whimbrel", default=shutil.which("whimbrel", path=str(File(sys.executable).parent)))
     parser.add_argument("--out", type=File, default=ROOT / "out" / "netem")
-    parser.add_argument("--page", type=File, help="write the section of this page, of all paths")
     given = parser.parse_args()
-    if given.page and (given.quick or given.only):
-        parser.error("--page: expected neither --quick nor --only")
     if given.whimbrel is None:
         parser.error("no whimbrel next to this Python: expected --whimbrel FILE")
     seconds = given.seconds or (QUICK_SECONDS if given.quick else SECONDS)
@@ -247,10 +308,9 @@ def main() -> int:
     (given.out / "lines.json").write_text(json.dumps([vars(row) for row in rows], indent=1) + "\n")
     failed = sum(not row.holds for row in rows)
     print(f"{len(rows) - failed} of {len(rows)} within their bounds")
-    if given.page is not None and not failed:
-        explained = {path.case.name for path in EXPLAINED}
-        new = section(rows, explained, percentiles, seconds, machine.kernel().version)
-        given.page.write_text(replaced(given.page.read_text(encoding="utf-8"), new), encoding="utf-8")
+    explained = {path.case.name for path in EXPLAINED}
+    text = page(rows, explained, percentiles, seconds, machine.kernel().version)
+    (given.out / "page.md").write_text(text, encoding="utf-8")
     return 1 if failed else 0
 
 

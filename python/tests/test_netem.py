@@ -8,9 +8,8 @@ from dataclasses import replace
 
 import pytest
 from emulation import Measured, overtaken
-from netem import compare, measured
+from netem import CLOCK_PATH, Line, compare, measured, page
 from netem_cases import EXPLAINED, PATHS, QUICK, Path, script
-from netem_page import CLOCK_PATH, SECTION, Line, replaced, section
 
 from whimbrel._simulate.simulation import examine
 from whimbrel.scenario import Scenario
@@ -101,22 +100,13 @@ def test_delays_of_another_deviation_and_another_share_of_late_packets_deviate()
     assert failing(path, kernel, replace(kernel, overtaken=3500)) == ["overtaken, %"]
 
 
-def test_the_section_has_both_tables_and_the_percentiles() -> None:
+def test_the_page_has_both_tables_and_the_percentiles() -> None:
     rows = [
         Line(path.case.name, "throughput, Mbit/s", ("1", "2", "3"), "", holds=True)
         for path in (*PATHS, *EXPLAINED)
     ]
-    text = section(
-        rows, {path.case.name for path in EXPLAINED}, [("one", 0.001, 0.002, 0.003)], SECONDS, "6.1"
-    )
-    first, second = text.split("each reason is an experiment")
+    text = page(rows, {path.case.name for path in EXPLAINED}, [("one", 0.001, 0.002, 0.003)], SECONDS, "6.1")
+    first, second = text.split("Where the disciplines differ")
     assert all(path.case.name in first for path in PATHS)
     assert all(path.case.name in second and path.case.name not in first for path in EXPLAINED)
     assert "| one | 1.000 | 2.000 | 3.000 |" in second
-
-
-def test_a_section_replaces_the_old_one_and_leaves_the_others() -> None:
-    page = f"# Page\n\ntext\n\n{SECTION}\nold\n\n## Next\n\nrest\n"
-    new = f"{SECTION}\nnew\n"
-    assert replaced(page, new) == f"# Page\n\ntext\n\n{SECTION}\nnew\n\n## Next\n\nrest\n"
-    assert replaced("# Page\n", new) == f"# Page\n\n{SECTION}\nnew\n"
