@@ -42,7 +42,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Report the DCCP connections of a capture file.
+    /// Explain the streams of a capture file.
     Inspect(inspect::InspectArgs),
     /// Measure a real path, like iperf: DCCP, UDP, TCP.
     Perf(perf::PerfArgs),

@@ -36,7 +36,7 @@ VERBS: Mapping[str, Sequence[Verb]] = {
         Verb("pipe connect|listen", "pass standard input to another host"),
         Verb("carry send|receive", "carry another program's datagrams, such as a camera's video"),
         Verb("record HOST", "measure a path into traces that scenarios replay"),
-        Verb("inspect FILE.pcap", "explain the DCCP connections of a capture"),
+        Verb("inspect FILE.pcap", "explain the streams of a capture"),
         Verb("capacity FILE.pcapng", "estimate 802.11 channels from a capture in monitor mode"),
         Verb("fit FILE.pcap", "fit loss models to the losses of a capture"),
         Verb("schedule FILE", "convert a video or a capture to a schedule of datagrams"),
