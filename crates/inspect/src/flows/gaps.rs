@@ -11,8 +11,8 @@ use crate::names::seconds;
 mod tests;
 
 /// The shortest gap, and the shortest one as a multiple of the usual spacing.
-const LEAST: Duration = Duration::from_millis(250);
-const SPACINGS: u32 = 10;
+pub(crate) const LEAST: Duration = Duration::from_millis(250);
+pub(crate) const SPACINGS: u32 = 10;
 /// Weight of a new spacing in the average.
 const WEIGHT: f64 = 1.0 / 16.0;
 /// Packets from which a spacing is usual.
@@ -21,7 +21,7 @@ const USUAL_FROM: u64 = 10;
 const MAX_INSIDE: u64 = 3;
 /// Time over which a rate is measured, and the share of the rate before a gap that is the full rate.
 const RATE_OVER: Duration = Duration::from_millis(500);
-const FULL: f64 = 0.9;
+pub(crate) const FULL: f64 = 0.9;
 /// Maximum number of packets over which a rate is measured.
 const MAX_RECENT: usize = 4096;
 /// Maximum number of gaps kept; the shortest are forgotten.
@@ -62,6 +62,12 @@ impl GapReport {
 
     /// The gap in a sentence: `no data from 8.00 to 12.60 s but one packet; 155 packets missing; full rate at 14.1 s`.
     pub fn sentence(&self) -> String {
+        self.explained(None, false)
+    }
+
+    /// The same with the reason, and while the stream goes on (`is_live`): `no data from 8.00 to 12.60 s: the link was down; full rate
+    /// since 14.1 s`.
+    pub(crate) fn explained(&self, reason: Option<&str>, is_live: bool) -> String {
         let packets = |count: u64| match count {
             1 => "one packet".to_owned(),
             count => format!("{count} packets"),
@@ -70,13 +76,17 @@ impl GapReport {
         if self.packets > 0 {
             text += &format!(" but {}", packets(self.packets));
         }
+        if let Some(reason) = reason {
+            text += &format!(": {reason}");
+        }
         if let Some(missing) = self.missing.filter(|missing| *missing > 0) {
             text += &format!("; {} missing", packets(missing));
         }
         match self.full_rate_s {
             // The rate is back with the first packet.
             Some(at) if at - self.to_s < 0.1 => {}
-            Some(at) => text += &format!("; full rate at {at:.1} s"),
+            Some(at) => text += &format!("; full rate {} {at:.1} s", if is_live { "since" } else { "at" }),
+            None if is_live => text += "; the full rate is not back yet",
             None => text += "; the full rate did not return",
         }
         text
