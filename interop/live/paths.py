@@ -70,4 +70,12 @@ PATHS = (
     Path("outages-long", "outages, 2 s", "outages_long"),
     Path("wifi", "contended Wi-Fi", "wifi", base_s=0.003),
     Path("download", "downloads, loss 1 %", "loss", values=_loss("1 %"), has_download=True),
+    Path(
+        "download-following",
+        "downloads, encoder follows",
+        "loss",
+        values=_loss("1 %"),
+        follows=True,
+        has_download=True,
+    ),
 )

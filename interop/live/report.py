@@ -133,7 +133,8 @@ def downloads(cells: Cells) -> list[str]:
         for rival in rivals:
             found = [mean(cells, (path.key, rival.key, budget), "beside") for budget in budgets]
             if any(found):
-                rows.append([rival.title, *("" if each is None else f"{each.mean:.2f}" for each in found)])
+                title = f"{rival.title}, encoder follows" if path.follows else rival.title
+                rows.append([title, *("" if each is None else f"{each.mean:.2f}" for each in found)])
     return _table(["", *(f"{budget} ms" for budget in budgets)], rows) if rows else []
 
 
