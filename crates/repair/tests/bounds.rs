@@ -35,8 +35,8 @@ fn what_can_be_saved_after_a_fade_is_saved() {
     {
         let bound = table::bounds().find(|bound| bound.label() == label).expect("a row");
         let outcome = simulation::run(bound.row, 1_000, 3_000, 1);
-        // Some ten fades: one frame more or less in each is the phase between fades and frames.
-        assert!(outcome.missed_share() <= 1.05 * bound.repeats, "{}", bound.line(&outcome));
+        // The rounds of ideal repeats begin with the fade. What is sent at the last instant saves those frames of which that is after it.
+        assert!(outcome.missed_share() <= 0.9 * bound.repeats, "{}", bound.line(&outcome));
         assert!(bound.overhead.is_none(), "{}", bound.note);
     }
 }

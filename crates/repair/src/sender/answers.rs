@@ -8,8 +8,6 @@ use crate::wire::{Answer, Report};
 
 /// The probability of a loss now above which answers wait for a sign of life.
 const RISK: f64 = 0.2;
-/// The same for the last answer that is in time, after which the frame is given up.
-const LAST_RISK: f64 = 0.5;
 
 impl Sender {
     /// Answers a report.
@@ -100,14 +98,13 @@ impl Sender {
         }
     }
 
-    /// Held answers are sent at the last instant, unless the channel is more likely to swallow them.
+    /// Held answers are sent at the last instant, however likely the channel is to swallow them: what is missing is sent once more at
+    /// most, and the frame is lost otherwise.
     pub(super) fn answer_held(&mut self, now: Instant) {
         if self.flight.held_until().is_none_or(|until| until > now) {
             return;
         }
         let Some(report) = self.flight.newest_report() else { return };
-        let channel = self.estimator.model();
-        let risk = self.flight.silent_for(&report).map_or(0.0, |after| channel.again(after + 1));
         let start = self.repairs.len();
         let mut number = None;
         let frames = self.flight.frames().count();
@@ -119,7 +116,7 @@ impl Sender {
             }
             let missing = self.flight.missing(frame, &report);
             self.hold(index, false);
-            if risk < LAST_RISK && missing.needed > 0 {
+            if missing.needed > 0 {
                 let answer = *number.get_or_insert_with(|| self.flight.begin_answer());
                 let answer = Answer { number: answer, report: 0, is_last: false };
                 self.queue_answer(now, index, missing, missing.needed, answer, &report);
