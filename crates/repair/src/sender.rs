@@ -277,7 +277,7 @@ impl Sender {
             if let Some(sent) = self.write_repair(now, repair, out) {
                 self.grant.on_sent(out.len());
                 self.counts.repair_bytes += out.len() as u64;
-                self.pace.on_sent(now, !self.queue.is_empty());
+                self.pace.on_sent(now, !self.queue.is_empty(), self.config.latency);
                 return Some(sent);
             }
             out.clear();
@@ -285,11 +285,11 @@ impl Sender {
         let queued = self.queue.pop_front()?;
         let sent = self.write_source(now, &queued, out);
         self.spare.push(queued.bytes);
-        self.pace.on_sent(now, !self.queue.is_empty());
+        self.pace.on_sent(now, !self.queue.is_empty(), self.config.latency);
         sent
     }
 
-    /// `true` if the frame at the head of the queue would end too late for a repeat of it at the pace of late, and a newer one waits.
+    /// `true` if the frame at the head of the queue would end too late for a repeat of it at the recent pace, and a newer one waits.
     ///
     /// Where the rate is too low for the video, every frame would otherwise be begun at the last instant, and end after it.
     fn is_overtaken(&self, now: Instant, queued: &Queued) -> bool {

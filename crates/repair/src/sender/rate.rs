@@ -77,9 +77,10 @@ impl Pace {
         Self { last: None, spacing: Duration::ZERO }
     }
 
-    pub(super) fn on_sent(&mut self, now: Instant, others_wait: bool) {
-        if let Some(last) = self.last {
-            self.spacing = (self.spacing * 15 + now.saturating_since(last)) / 16;
+    /// A packet has left. A gap of the latency or more is an outage and says nothing of the pace after it.
+    pub(super) fn on_sent(&mut self, now: Instant, others_wait: bool, latency: Duration) {
+        if let Some(gap) = self.last.map(|last| now.saturating_since(last)).filter(|gap| *gap < latency) {
+            self.spacing = (self.spacing * 15 + gap) / 16;
         }
         self.last = others_wait.then_some(now);
     }

@@ -132,6 +132,16 @@ fn where_the_rate_is_too_low_those_frames_that_are_sent_are_in_time() {
 }
 
 #[test]
+fn the_pace_is_not_that_of_an_outage() {
+    let mut pace = rate::Pace::new();
+    (0..200).for_each(|ms| pace.on_sent(at(ms), true, LATENCY));
+    let before = pace.time_of(16);
+    assert!((14..=15).contains(&before.as_millis()), "{before:?}");
+    pace.on_sent(at(2_200), true, LATENCY);
+    assert_eq!(pace.time_of(16), before);
+}
+
+#[test]
 fn the_rest_of_a_dropped_frame_is_not_sent() {
     let mut sender = Sender::new(SenderConfig::new(160, LATENCY));
     let part = |n| Mark { role: Role::Disposable, captured: Some(at(0)), ..Mark::part(n, 4) };
