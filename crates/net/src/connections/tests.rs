@@ -6,6 +6,9 @@ use whimbrel_units::Instant;
 use super::{Connections, MAX_WAITING};
 use crate::layers::Above;
 
+#[cfg(feature = "dtls")]
+mod flood;
+
 const NOW: Instant = Instant::from_secs(9);
 const PORT: u16 = 5_001;
 
