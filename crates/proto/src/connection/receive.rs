@@ -148,6 +148,9 @@ impl Connection {
             return Break(());
         }
         self.cx.sequence.numbers.on_valid(packet.packet_type(), packet.sequence, None);
+        if let Some(wanted) = self.cx.sequence.numbers.window_for_overtaken(ack) {
+            self.cx.features.request_window(wanted);
+        }
         Continue(())
     }
 

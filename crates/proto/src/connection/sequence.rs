@@ -169,6 +169,20 @@ impl SequenceNumbers {
         self.is_ack_in_window(ack)
             && if strict { self.is_in_window(sequence) } else { !sequence.is_before(self.swl()) }
     }
+    /// The Sequence Window to request after a Sync that names the packet `ack`, if the one in force is too small for packets that others
+    /// overtake (RFC 4340, Section 7.5.2).
+    ///
+    /// The peer accepts a packet that is a quarter of the window late and answers a later one by a Sync. Where few packets overtake all
+    /// others, acknowledgements name the fast ones, and the estimate of the round-trip time is theirs. All packets after `ack` were sent
+    /// within that packet's own round-trip time.
+    pub(crate) fn window_for_overtaken(&self, ack: SeqNo) -> Option<u64> {
+        if !ack.is_before(self.gar) {
+            return None;
+        }
+        let per_rtt = self.gss.distance_from(ack).unsigned_abs();
+        let wanted = per_rtt.saturating_mul(PACKETS_PER_RTT_FACTOR);
+        (wanted > self.local_window).then(|| bounded_growth(self.local_window, wanted))
+    }
     /// Updates GSR and, except for Syncs, GAR from a valid packet.
     pub(crate) fn on_valid(&mut self, packet_type: PacketType, sequence: SeqNo, ack: Option<SeqNo>) {
         if sequence.is_after(self.gsr) {
@@ -223,11 +237,16 @@ impl WindowWatch {
         if elapsed >= rtt || window >= MAX_SEQUENCE_WINDOW {
             return None;
         }
-        // The packets sent per round-trip time at this rate, bounded, as the measurement is short.
+        // The packets sent per round-trip time at this rate.
         let per_rtt = if elapsed.is_zero() { f64::INFINITY } else { sent as f64 * (rtt / elapsed) };
         let wanted = (per_rtt * PACKETS_PER_RTT_FACTOR as f64) as u64;
-        Some(wanted.clamp(window.saturating_mul(2), window.saturating_mul(4)).min(MAX_SEQUENCE_WINDOW))
+        Some(bounded_growth(window, wanted))
     }
+}
+
+/// The window to request in place of `window`: a single measurement changes it by a factor of two to four.
+fn bounded_growth(window: u64, wanted: u64) -> u64 {
+    wanted.clamp(window.saturating_mul(2), window.saturating_mul(4)).min(MAX_SEQUENCE_WINDOW)
 }
 
 /// The sequence number state of a connection.

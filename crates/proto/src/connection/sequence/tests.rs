@@ -161,3 +161,18 @@ fn a_larger_window_is_wanted_once_a_fifth_of_it_takes_less_than_a_round_trip_tim
     // A burst says little about the rate.
     assert_eq!(watch(20, Duration::ZERO, rtt), [400]);
 }
+
+#[test]
+fn a_sync_for_an_overtaken_packet_measures_its_own_round_trip_time() {
+    let mut numbers = SequenceNumbers::new(seq(0));
+    (0..=200).for_each(|_| _ = numbers.take_next());
+    numbers.on_valid(PacketType::Ack, seq(1), Some(seq(150)));
+    // Five times the 60 packets that followed; within a factor of two to four of the present 100.
+    assert_eq!(numbers.window_for_overtaken(seq(140)), Some(300));
+    assert_eq!(numbers.window_for_overtaken(seq(110)), Some(400));
+    // The window is large enough, or the packet was refused because those before it were lost.
+    numbers.set_local_window(300);
+    assert_eq!(numbers.window_for_overtaken(seq(140)), None);
+    assert_eq!(numbers.window_for_overtaken(seq(150)), None);
+    assert_eq!(numbers.window_for_overtaken(seq(180)), None);
+}

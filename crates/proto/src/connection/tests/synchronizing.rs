@@ -4,7 +4,7 @@ use whimbrel_units::Duration;
 use whimbrel_wire::PacketType::{Data, Reset, Sync, SyncAck};
 use whimbrel_wire::{DccpOption, Kind, Packet, PacketType, Payload, ResetCode, SeqNo, ServiceCode};
 
-use super::pair::{End, Pair, config};
+use super::pair::{End, Pair, Treatment, config};
 use crate::{Config, State};
 
 fn free() -> Config {
@@ -333,4 +333,33 @@ fn a_packet_that_was_not_processed_is_not_acknowledged() {
     let [sent] = sent[..] else { panic!("{:?}", pair.types()) };
     assert_eq!(sent.packet.ack(), Some(data));
     assert!(sent.packet.options.iter().any(|option| matches!(option, DccpOption::AckVector { .. })));
+}
+
+#[test]
+fn the_window_grows_until_it_holds_the_packets_that_others_overtake() {
+    let interval = Duration::from_micros(500);
+    let mut config = config(interval);
+    config.send_queue.max_datagrams = 1_000;
+    let mut pair = Pair::new(config);
+    pair.delay = millis(5);
+    pair.client.connect(pair.now);
+    pair.run_for(millis(50));
+    pair.send(End::Server, 0);
+    pair.run_for(millis(50));
+    // One packet in 20 overtakes 120 others, and the round-trip time is that of the fast ones.
+    pair.script = Box::new(|sent| match sent.packet.packet_type() {
+        Data if sent.packet.sequence.value() % 20 > 0 => Treatment::Delay(millis(60)),
+        _ => Treatment::Deliver,
+    });
+    for tag in 0..4_000 {
+        pair.send(End::Client, tag);
+        pair.run_for(interval);
+    }
+    pair.run_for(millis(100));
+    let window = pair.client.cx.sequence.numbers.local_window();
+    assert!((480..=2_800).contains(&window), "{window}");
+    let late = pair.received(End::Server).iter().filter(|tag| **tag >= 1_000).count();
+    assert_eq!(late, 3_000, "with a window of {window}");
+    let syncs = pair.sent_by(End::Server, Sync).len();
+    assert!(syncs < 8, "{syncs}: all were refused before the window grew");
 }
