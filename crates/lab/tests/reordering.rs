@@ -176,3 +176,35 @@ fn an_adaptive_bound_loses_nothing_and_waits_less_for_what_is_lost() {
     assert!(late <= 2.0, "{late}");
     assert!(p99 < 0.25 && p99_fixed > 0.4, "{p99} s against {p99_fixed} s");
 }
+
+/// 2,000 small packets per second, of which one in twenty overtakes 120 others: the round-trip times that the sender measures are those of
+/// the fast ones, and a Sequence Window by them refuses the others.
+#[test]
+fn small_packets_that_many_overtake_stay_in_the_sequence_window() {
+    let toml = r#"
+        [simulation]
+        duration = "8 s"
+        [[node]]
+        name = "camera"
+        [[node]]
+        name = "viewer"
+        [[link]]
+        name = "radio"
+        between = ["camera", "viewer"]
+        rate = "6 Mbit/s"
+        delay = "5 ms"
+        netem = { delay = "60 ms", reorder = "5 %" }
+        queue = "200 packets"
+        [[flow]]
+        name = "telemetry"
+        from = "camera"
+        to = "viewer"
+        transport = "dccp"
+        ccid = 3
+        payload = "100 B"
+        traffic = { kind = "cbr", rate = "1.6 Mbit/s" }
+    "#;
+    let [refused, goodput] = ["lost_other", "goodput_bps"].map(|column| number(&simulate(toml, &[]), column));
+    assert!(refused < 80.0, "{refused} packets were refused");
+    assert!(goodput > 1e6, "{goodput} bit/s");
+}
