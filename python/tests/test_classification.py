@@ -37,7 +37,7 @@ def test_the_command_returns_the_same(tmp_path: Path, capfd: pytest.CaptureFixtu
     ]
     file = tmp_path / "arrivals.csv"
     file.write_text("sequence,sent,received\n" + "\n".join(lines) + "\n")
-    for scheme in ("biaz", "mbiaz", "spike", "zigzag", "zbs", "zbs2", "zbs3", "inherent"):
+    for scheme in ("biaz", "mbiaz", "spike", "zigzag", "zbs", "zbs2", "zbs3", "inherent", "standing"):
         losses = whimbrel.classify_losses(scheme, SEQUENCE, SENT, RECEIVED)
         assert main(["classify", str(file), "--scheme", scheme, "--json"]) == 0
         actual = json.loads(capfd.readouterr().out)

@@ -133,7 +133,7 @@ fn a_capture_and_a_list_of_the_same_arrivals_get_the_same_verdicts() {
         lines += &format!("{number},{left:.3},{arrived:.3},500\n");
     }
     fs::write(&list, lines).unwrap();
-    for scheme in ["biaz", "mbiaz", "spike", "zigzag", "zbs", "zbs2", "zbs3", "inherent"] {
+    for scheme in ["biaz", "mbiaz", "spike", "zigzag", "zbs", "zbs2", "zbs3", "inherent", "standing"] {
         let expected = losses(&json(&[list.to_str().unwrap(), "--scheme", scheme]), 0);
         assert_eq!(expected.iter().map(|loss| (loss.0, loss.1)).collect::<Vec<_>>(), [(21, 1), (41, 2)]);
         for file in &captures {

@@ -15,6 +15,7 @@
 //! |---|---|---|
 //! | [`Biaz`], [`Biaz::modified`] | inter-arrival time | the next packet arrived at its expected time |
 //! | [`Spike`] | trip time | the queue of the path is less than half full |
+//! | [`Standing`] | trip time | no queue stands, and it is less than half full |
 //! | [`ZigZag`] | trip time and loss count | the trip time is below its mean, more leniently for longer losses |
 //! | [`Zbs`], [`Zbs::zbs2`], [`Zbs::zbs3`] | both | the scheme that suits the topology does so |
 //! | [`Inherent`] | loss rate and sending rate | the loss rate does not exceed the loss inherent to the path |
@@ -61,6 +62,7 @@ mod rott;
 mod scheme;
 mod sequence_bits;
 mod spike;
+mod standing;
 mod stream;
 mod zbs;
 mod zigzag;
@@ -79,6 +81,7 @@ pub use rott::Rott;
 pub use scheme::{Scheme, UnknownScheme};
 pub use sequence_bits::SequenceBits;
 pub use spike::Spike;
+pub use standing::Standing;
 pub use stream::StreamClassifier;
 pub use zbs::Zbs;
 pub use zigzag::ZigZag;

@@ -51,7 +51,7 @@ fn rows(table: &Table, words: &[(&str, &str)]) -> usize {
     rows_with(table, words).count()
 }
 
-const SCHEMES: [(&str, &[&str]); 8] = [
+const SCHEMES: [(&str, &[&str]); 9] = [
     ("biaz", &["biaz"]),
     ("mbiaz", &["biaz"]),
     ("spike", &["spike"]),
@@ -60,6 +60,7 @@ const SCHEMES: [(&str, &[&str]); 8] = [
     ("zbs2", &["biaz", "spike", "zigzag"]),
     ("zbs3", &["biaz", "spike", "zigzag"]),
     ("inherent", &["inherent"]),
+    ("standing", &["standing"]),
 ];
 
 #[test]

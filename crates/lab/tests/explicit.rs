@@ -201,9 +201,10 @@ fn classifiers_on_trial_classify_packets_reported_as_corrupt() {
             ],
         )
     };
-    for group in
-        [&["biaz", "mbiaz", "omniscient"][..], &["spike", "zigzag", "zbs", "zbs2", "zbs3", "inherent"]]
-    {
+    for group in [
+        &["biaz", "mbiaz", "omniscient"][..],
+        &["spike", "zigzag", "zbs", "zbs2", "zbs3", "inherent", "standing"],
+    ] {
         let mut sent = Vec::new();
         for scheme in group {
             let record = with(scheme);

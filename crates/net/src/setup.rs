@@ -55,13 +55,13 @@ impl Setup {
         Self { paths: Some(OverPaths { settings, locals: locals.into_iter().collect() }), ..self }
     }
     /// The same with repair of lost datagrams within a latency budget, if the peer has it as well. Datagrams are delivered in order.
-    /// Losses are classified, by `spike` unless the configuration names another scheme: parity repairs those of a radio only.
+    /// Losses are classified, by `standing` unless the configuration names another scheme: parity repairs those of a radio only.
     #[must_use]
     pub fn repaired(self, repair: RepairConfig) -> Self {
         let above = Above { repair: Some(repair), ..self.above };
         let mut config = self.config.repair(true);
         config.tune_tfrc(|tfrc| {
-            tfrc.differentiation.get_or_insert(Differentiation::guarded(Scheme::Spike));
+            tfrc.differentiation.get_or_insert(Differentiation::guarded(Scheme::Standing));
         });
         Self { config, above, ..self }
     }

@@ -19,8 +19,8 @@ class Losses:
         first: sequence number of the first packet lost, one per run.
         count: packets lost in the run.
         wireless: True for the radio, False for congestion.
-        base: the scheme whose evidence decided (`biaz`, `spike`, `zigzag`, `inherent`; `none` if there was
-            too little data): a hybrid's verdict is that of one of its parts.
+        base: the scheme whose evidence decided (`biaz`, `spike`, `zigzag`, `inherent`, `standing`;
+            `none` if there was too little data): a hybrid's verdict is that of one of its parts.
     """
 
     first: NDArray[np.uint64]
@@ -47,7 +47,8 @@ def classify_losses(
 
     Args:
         scheme: `biaz`, `mbiaz`, `spike`, `zigzag`, `zbs`, `zbs2` or `zbs3` (Cen, Cosman and Voelker,
-            Sections 3 and 7), or `inherent`, which compares rates of loss (docs/losses.md).
+            Sections 3 and 7), `inherent`, which compares rates of loss, or `standing`, by the
+            standing queue (docs/losses.md).
         sequence: numbers of the packets that arrived, in order of arrival; shape (n,).
         sent: departure times, in seconds on the sender's clock, shape (n,); None if unknown: only `biaz` and
             `mbiaz` work without.

@@ -76,7 +76,7 @@ struct ReceiveArgs {
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
     bind: Option<SocketAddr>,
     /// Distinguish losses on a radio from congestion losses, and slow down for the latter only (CCIDs 3 and 4):
-    /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits its effect.
+    /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3, inherent or standing. A guard limits its effect.
     #[arg(long, value_name = "SCHEME")]
     lda: Option<Scheme>,
     /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this time.

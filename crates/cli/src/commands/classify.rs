@@ -27,7 +27,7 @@ use crate::exit::Failure;
 pub(crate) struct ClassifyArgs {
     /// Packets that arrived: a CSV file with the columns sequence, sent, received, or a capture.
     file: PathBuf,
-    /// The algorithm: biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent.
+    /// The algorithm: biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3, inherent or standing.
     #[arg(long, default_value = "zbs3")]
     scheme: String,
     /// Classify only this connection of a capture, numbered as by `whimbrel inspect`. May be repeated.

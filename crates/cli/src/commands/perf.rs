@@ -166,7 +166,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, value_name = "CODEPOINT", default_value_t = Dscp::DEFAULT, hide_default_value = true)]
     dscp: Dscp,
     /// Distinguish losses on a radio from congestion losses, and slow down for the latter only (CCIDs 3 and 4):
-    /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits its effect.
+    /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3, inherent or standing. A guard limits its effect.
     #[arg(long, value_name = "SCHEME", conflicts_with_all = ["udp", "tcp"])]
     lda: Option<Scheme>,
     /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this time, such as

@@ -22,12 +22,12 @@ pub struct Differentiation {
 }
 
 impl Differentiation {
-    /// `scheme` with the standard guard, the robust T_min and clock skew correction.
+    /// `scheme` with its [guard](GuardConfig::of), the robust T_min and clock skew correction.
     pub fn guarded(scheme: Scheme) -> Self {
         Self {
             scheme,
             parameters: Parameters::ROBUST,
-            guard: Some(GuardConfig::default()),
+            guard: Some(GuardConfig::of(scheme)),
             corrects_skew: true,
             on_trial: false,
         }

@@ -31,6 +31,17 @@ pub enum Evidence {
         /// `true` if the path is in the spike state.
         in_spike: bool,
     },
+    /// Trip time, its range and its mean (Standing).
+    Standing {
+        /// q: trip time of the packet that revealed the gap.
+        rott: Rott,
+        /// The least trip time and
+        minimum: Rott,
+        /// the greatest.
+        maximum: Rott,
+        /// m: mean queueing delay, in nanoseconds.
+        standing: f64,
+    },
     /// Trip time, its mean and its deviation (ZigZag).
     ZigZag {
         /// Trip time of the packet that revealed the gap.
@@ -72,14 +83,19 @@ impl Evidence {
             _ => None,
         }),
         ("above_minimum_s", |evidence| match evidence {
-            Self::Spike { rott, minimum, .. } => Some((*rott - *minimum) * 1e-9),
+            Self::Spike { rott, minimum, .. } | Self::Standing { rott, minimum, .. } => {
+                Some((*rott - *minimum) * 1e-9)
+            }
             _ => None,
         }),
         ("range_s", |evidence| match evidence {
-            Self::Spike { maximum, minimum, .. } => Some((*maximum - *minimum) * 1e-9),
+            Self::Spike { maximum, minimum, .. } | Self::Standing { maximum, minimum, .. } => {
+                Some((*maximum - *minimum) * 1e-9)
+            }
             _ => None,
         }),
         ("from_mean_s", |evidence| match evidence {
+            Self::Standing { rott, minimum, standing, .. } => Some((*rott - *minimum - standing) * 1e-9),
             Self::ZigZag { rott, mean, .. } => Some((rott.0 as f64 - mean) * 1e-9),
             _ => None,
         }),
@@ -113,7 +129,7 @@ impl Evidence {
     pub const fn count(&self) -> Option<u64> {
         match self {
             Self::InterArrival { count, .. } | Self::ZigZag { count, .. } => Some(*count),
-            Self::None | Self::Spike { .. } | Self::Inherent { .. } => None,
+            Self::None | Self::Spike { .. } | Self::Standing { .. } | Self::Inherent { .. } => None,
         }
     }
     /// Name of the base scheme that produced the evidence; that of a hybrid is one of its base schemes.
@@ -122,6 +138,7 @@ impl Evidence {
             Self::None => "none",
             Self::InterArrival { .. } => "biaz",
             Self::Spike { .. } => "spike",
+            Self::Standing { .. } => "standing",
             Self::ZigZag { .. } => "zigzag",
             Self::Inherent { .. } => "inherent",
         }

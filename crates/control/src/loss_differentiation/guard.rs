@@ -2,10 +2,16 @@
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{Evidence, LossClass, LossDifferentiation, LossGap, OptionalDifferentiation, PacketArrival};
+use super::{
+    Evidence, LossClass, LossDifferentiation, LossGap, OptionalDifferentiation, PacketArrival, Scheme,
+};
 
 /// Number of packets, arrived or lost, in a period of a [`Guard`].
 const PERIOD: u64 = 256;
+/// Losses that may be discounted in addition because fewer than the maximum were before.
+const MOST_UNUSED: f64 = 2.0;
+/// Error of sums of fractions.
+const ROUNDING: f64 = 1e-6;
 
 /// Limits of a [`Guard`].
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -15,7 +21,7 @@ pub struct GuardConfig {
     pub young_packets: u64,
     /// this time has passed since the first arrival.
     pub young_time: Duration,
-    /// Maximum fraction of recently lost packets that may be discounted as wireless.
+    /// Maximum fraction of the lost packets that may be discounted as wireless.
     pub discounted_share: f64,
     /// Maximum fraction of all recently sent packets that may be discounted; above it the path is unusable in
     /// any case, and a sender that does not slow down makes it worse.
@@ -26,6 +32,22 @@ impl GuardConfig {
     /// `true` if both fractions are from 0 to 1.
     pub fn is_valid(&self) -> bool {
         [self.discounted_share, self.discounted_loss].iter().all(|share| (0.0..=1.0).contains(share))
+    }
+}
+
+impl GuardConfig {
+    /// The limits for `scheme`: those of [`Self::default`], but 0.2 s and 97 losses in 100 for [`Scheme::Standing`].
+    ///
+    /// That scheme needs no full queue to compare with, and classifies no loss of active queue management as wireless. What
+    /// its first losses cost lasts for eight loss intervals, and what counts later limits the rate: with a tenth of
+    /// 3 % of losses, video of 4.6 Mbit/s does not fit into the rate at a round-trip time of 50 ms.
+    pub fn of(scheme: Scheme) -> Self {
+        match scheme {
+            Scheme::Standing => {
+                Self { young_time: Duration::from_millis(200), discounted_share: 0.97, ..Self::default() }
+            }
+            _ => Self::default(),
+        }
     }
 }
 
@@ -68,10 +90,12 @@ impl Overruled {
 /// A sender whose receiver mistakes congestion losses for wireless losses does not slow down when it must, so
 /// that a classifier has to bound its own error (RFC 8085, Section 3.1). The guard counts a loss as
 /// congestion, whatever its class, while the statistics are young, after a path change, and where the losses
-/// discounted recently exceed a fraction of the losses or of the packets. ECN marks do not pass through the
+/// discounted exceed a fraction of the losses, or of the recent packets. ECN marks do not pass through the
 /// guard: they always count.
 ///
-/// "Recently" covers the current period of 256 packets and the previous one.
+/// "Recent" are the current period of 256 packets and the previous one. The fraction of the losses is one of
+/// all of them: of the few losses of such a period, one is more than a tenth. What congestion losses leave unused of
+/// it is limited to two losses.
 #[derive(Debug)]
 pub struct Guard {
     config: GuardConfig,
@@ -80,6 +104,8 @@ pub struct Guard {
     last: Instant,
     arrived: u64,
     periods: [Period; 2],
+    /// Losses that may be discounted, less those that were.
+    unused: f64,
     overruled: Option<Overruled>,
     overruled_packets: u64,
 }
@@ -102,6 +128,7 @@ impl Guard {
             last: Instant::ZERO,
             arrived: 0,
             periods: [Period::default(); 2],
+            unused: 0.0,
             overruled: None,
             overruled_packets: 0,
         }
@@ -126,7 +153,7 @@ impl Guard {
         let packets = (now.arrived + before.arrived) as f64 + lost;
         if discounted > self.config.discounted_loss * packets {
             Some(Overruled::Loss)
-        } else if discounted > self.config.discounted_share * lost {
+        } else if count as f64 > self.unused + self.config.discounted_share * unrecorded as f64 + ROUNDING {
             Some(Overruled::Share)
         } else {
             None
@@ -137,6 +164,7 @@ impl Guard {
         now.arrived += arrived;
         now.lost += lost;
         now.discounted += discounted;
+        self.unused += self.config.discounted_share * lost as f64 - discounted as f64;
         if now.arrived + now.lost >= PERIOD {
             *before = core::mem::take(now);
         }
@@ -156,6 +184,7 @@ impl LossDifferentiation for Guard {
 
     fn classify(&mut self, gap: &LossGap) -> LossClass {
         let confirmed = self.inner.as_mut().map_or(LossClass::Congestion, |inner| inner.classify(gap));
+        self.unused = self.unused.min(MOST_UNUSED);
         self.overruled =
             if confirmed == LossClass::Wireless { self.objection(gap.count, gap.count) } else { None };
         let discounted = confirmed == LossClass::Wireless && self.overruled.is_none();

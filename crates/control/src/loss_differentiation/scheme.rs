@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::str::FromStr;
 
-use super::{Biaz, Inherent, LossDifferentiation, Omniscient, Parameters, Zbs};
+use super::{Biaz, Inherent, LossDifferentiation, Omniscient, Parameters, Standing, Zbs};
 
 /// Name of an algorithm, as spelled in configurations and commands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -26,13 +26,15 @@ pub enum Scheme {
     Zbs3,
     /// [`Inherent::new`].
     Inherent,
+    /// [`Standing::new`].
+    Standing,
     /// [`Omniscient`]; requires a simulator.
     Omniscient,
 }
 
 impl Scheme {
     /// All schemes.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Biaz,
         Self::ModifiedBiaz,
         Self::Spike,
@@ -41,10 +43,11 @@ impl Scheme {
         Self::Zbs2,
         Self::Zbs3,
         Self::Inherent,
+        Self::Standing,
         Self::Omniscient,
     ];
 
-    /// The name: `biaz`, `mbiaz`, `spike`, `zigzag`, `zbs`, `zbs2`, `zbs3`, `inherent` or `omniscient`.
+    /// The name: `biaz`, `mbiaz`, `spike`, `zigzag`, `zbs`, `zbs2`, `zbs3`, `inherent`, `standing` or `omniscient`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Biaz => "biaz",
@@ -55,6 +58,7 @@ impl Scheme {
             Self::Zbs2 => "zbs2",
             Self::Zbs3 => "zbs3",
             Self::Inherent => "inherent",
+            Self::Standing => "standing",
             Self::Omniscient => "omniscient",
         }
     }
@@ -77,6 +81,7 @@ impl Scheme {
             Self::Zbs2 => Box::new(Zbs::zbs2().with(*parameters)),
             Self::Zbs3 => Box::new(Zbs::zbs3().with(*parameters)),
             Self::Inherent => Box::new(Inherent::new()),
+            Self::Standing => Box::new(Standing::new()),
             Self::Omniscient => Box::new(Omniscient::new()),
         }
     }

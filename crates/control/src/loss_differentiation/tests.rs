@@ -7,6 +7,7 @@ mod recording;
 mod robust;
 mod sequence_bits;
 mod spike;
+mod standing;
 mod stream;
 mod zbs;
 mod zigzag;
@@ -68,7 +69,7 @@ fn names_and_schemes_correspond() {
     let error = "zigzig".parse::<Scheme>().unwrap_err();
     assert_eq!(
         std::format!("{error}"),
-        "expected one of biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3, inherent, omniscient"
+        "expected one of biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3, inherent, standing, omniscient"
     );
 }
 

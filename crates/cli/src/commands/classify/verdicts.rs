@@ -114,6 +114,12 @@ fn evidence_text(evidence: &Evidence) -> String {
             ms(maximum - minimum),
             if in_spike { "in a spike" } else { "no spike" }
         ),
+        Evidence::Standing { rott, minimum, maximum, standing } => format!(
+            "{:.3} of {:.3} ms above the least trip time, {:.3} ms on average",
+            ms(rott - minimum),
+            ms(maximum - minimum),
+            ms(standing)
+        ),
         Evidence::ZigZag { rott, mean, deviation, .. } => format!(
             "{:+.3} ms from the mean trip time, deviation {:.3} ms",
             ms(rott.0 as f64 - mean),

@@ -66,8 +66,8 @@ pub(super) struct ListenArgs {
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
     bind: Option<SocketAddr>,
     /// Distinguish losses on a radio from congestion losses, and slow down for the latter only (CCIDs 3 and 4):
-    /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits its effect [default: spike with
-    /// repair, none without]
+    /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3, inherent or standing. A guard limits its effect [default:
+    /// standing with repair, none without]
     #[arg(long, value_name = "SCHEME")]
     lda: Option<Scheme>,
     /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this time

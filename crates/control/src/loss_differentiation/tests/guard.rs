@@ -69,6 +69,28 @@ fn a_fraction_of_the_losses_always_counts() {
 }
 
 #[test]
+fn a_tenth_of_rare_losses_counts_too() {
+    let mut guard = guarded(GuardConfig { discounted_share: 0.9, ..LENIENT });
+    // 1 % of losses: five in the 512 recent packets.
+    for n in 0..100 {
+        arrive(&mut guard, 100 * n, 99);
+        verdict(&mut guard, 1, 0.0, 20.0);
+    }
+    assert_eq!(guard.overruled_packets(), 10);
+}
+
+#[test]
+fn what_congestion_losses_leave_unused_is_limited() {
+    let mut guard = guarded(GuardConfig { discounted_share: 0.9, ..LENIENT });
+    // Forty losses in a row are too many, and count.
+    arrive(&mut guard, 0, 500);
+    assert_eq!(verdict(&mut guard, 40, 0.0, 20.0), LossClass::Congestion);
+    let discounted =
+        (0..100).take_while(|_| verdict(&mut guard, 1, 0.0, 20.0) == LossClass::Wireless).count();
+    assert_eq!(discounted, 20, "and not nine for each of the forty");
+}
+
+#[test]
 fn excessive_loss_counts_regardless_of_its_class() {
     let mut guard = guarded(GuardConfig { discounted_loss: 0.1, ..LENIENT });
     arrive(&mut guard, 0, 90);

@@ -148,7 +148,7 @@ pub(super) fn configured(ccid: u8, classifier: Classifier, details: &Details) ->
     let differentiation = classifier.0.map(|scheme| Differentiation {
         scheme,
         parameters: details.classification.parameters(),
-        guard: details.guard.then(GuardConfig::default),
+        guard: details.guard.then(|| GuardConfig::of(scheme)),
         corrects_skew: details.clock_correction,
         on_trial: details.trial,
     });
