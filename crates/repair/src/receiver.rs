@@ -123,7 +123,7 @@ impl Receiver {
             config,
             decoder: Decoder::new(code, first, config.rows),
             playout: Playout::new(config.latency),
-            feedback: Feedback::new(config.round_trip, first),
+            feedback: Feedback::new(config.round_trip, config.latency, first),
             next: first,
             newest_lost: None,
             counts: ReceiverCounts::default(),

@@ -34,6 +34,8 @@ const LONG_GAP: i32 = 3;
 const MOST_TAIL: i32 = 255;
 /// Reports whose answers are awaited.
 const MOST_AWAITED: usize = 32;
+/// Gaps whose revealing arrivals are known.
+const MOST_GAPS: usize = 32;
 
 /// Symbols that were asked for.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +63,7 @@ struct Arriving {
 pub(super) struct Feedback {
     round_trip: Duration,
     is_measured: bool,
+    latency: Duration,
     /// The classifier's verdict on the newest losses.
     cause: Cause,
     newest: Option<(Esi, Instant)>,
@@ -77,7 +80,8 @@ pub(super) struct Feedback {
     spread: Duration,
     /// How late overtaken packets are.
     reorder: Duration,
-    gap_noticed: Instant,
+    /// The originals that revealed the newest gaps, and their arrival times.
+    gaps: VecDeque<(Esi, Instant)>,
     now_due: Option<Instant>,
     tail_due: Option<Instant>,
     frame_due: Option<Instant>,
@@ -104,10 +108,11 @@ pub(super) struct Feedback {
 }
 
 impl Feedback {
-    pub(super) fn new(round_trip: Duration, first: Esi) -> Self {
+    pub(super) fn new(round_trip: Duration, latency: Duration, first: Esi) -> Self {
         Self {
             round_trip,
             is_measured: false,
+            latency,
             cause: Cause::Unknown,
             newest: None,
             newest_time: 0,
@@ -119,7 +124,7 @@ impl Feedback {
             interval: Duration::ZERO,
             spread: Duration::ZERO,
             reorder: Duration::ZERO,
-            gap_noticed: Instant::ZERO,
+            gaps: VecDeque::with_capacity(MOST_GAPS),
             now_due: None,
             tail_due: None,
             frame_due: None,
@@ -151,6 +156,12 @@ impl Feedback {
         self.round_trip = round_trip;
         self.is_measured = true;
     }
+    /// The longest wait for overtaken packets: what is not asked for too early need not be repeated, but half of the time that a
+    /// repeat leaves is for a second one. RACK waits for a round-trip time at most (RFC 8985, Section 6.2).
+    fn most_reorder(&self) -> Duration {
+        let left = self.latency.saturating_sub(self.round_trip + MARGIN);
+        (left / 2).clamp(self.round_trip / 4, self.round_trip)
+    }
     fn margin(&self) -> Duration {
         MARGIN + self.jitter * 2 + self.reorder
     }
@@ -175,7 +186,10 @@ impl Feedback {
         self.note_frame(now, esi, header);
         let is_gap = esi.since(before) > 0;
         if is_gap {
-            self.gap_noticed = now;
+            if self.gaps.len() == MOST_GAPS {
+                self.gaps.pop_front();
+            }
+            self.gaps.push_back((esi, now));
         }
         let first = esi.plus(u32::from(header.index).wrapping_neg());
         // The beginning of the frame shows that what came before is lost, and what arrives after a longer gap, that the path is alive.
@@ -218,8 +232,9 @@ impl Feedback {
         match self.newest {
             Some((newest, _)) if esi.since(newest) < 0 => {
                 // Overtaken: it fills a gap that was noticed before.
-                if before.since(esi) > 0 {
-                    let late = now.saturating_since(self.gap_noticed).min(self.round_trip / 4);
+                let noticed = self.gaps.iter().find(|(revealing, _)| revealing.since(esi) > 0);
+                if let Some(&(_, noticed)) = noticed.filter(|_| before.since(esi) > 0) {
+                    let late = now.saturating_since(noticed).min(self.most_reorder());
                     self.reorder = self.reorder.max(late);
                 }
             }

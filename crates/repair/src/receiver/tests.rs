@@ -103,6 +103,30 @@ fn a_gap_is_reported_at_the_end_of_its_frame_and_again_after_a_round_trip() {
 }
 
 #[test]
+fn what_was_overtaken_by_as_much_before_is_not_asked_for() {
+    let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));
+    receiver.set_round_trip(Duration::from_millis(30));
+    let packets = packets(4);
+    // The first of frames 1 to 3 is overtaken, by 24, 10 and 20 ms; that of frame 1 by those of frame 2 as well.
+    let overtaken = [(3, 44), (6, 50), (9, 80)];
+    let mut asked = [false; 3];
+    for now in 0..=100 {
+        for (n, (sent, packet)) in packets.iter().enumerate() {
+            let time = overtaken.iter().find(|late| late.0 == n).map_or(*sent, |late| late.1);
+            if time == now {
+                receiver.handle_packet(at(now), packet).unwrap();
+            }
+        }
+        if let Some(report) = reported(&mut receiver, at(now)) {
+            for (asked, (n, _)) in asked.iter_mut().zip(overtaken) {
+                *asked |= report.wants(Esi(n as u32));
+            }
+        }
+    }
+    assert_eq!(asked, [true, true, false]);
+}
+
+#[test]
 fn the_rest_of_a_frame_and_a_whole_frame_are_missed_by_time() {
     let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));
     let packets = packets(4);
