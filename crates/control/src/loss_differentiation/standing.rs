@@ -24,13 +24,8 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 /// m > max(1 ms, min(5 ms, M/2))    or    q > max(5 ms, M/2)
 /// ```
 ///
-/// unless a deep queue stands nearly full, `m > max(60 ms, 0.7 M)`: then only with `q > 0.85 M`.
-///
 /// 5 ms is the target of CoDel (RFC 8289, Section 4.2), which drops nothing from a queue that is shorter. A
 /// second is longer than RED, CoDel and PIE need to answer a queue. 1 ms is the error of timestamps on a loaded host.
-/// A deep queue that others keep nearly full has no active management, and drops only what does not fit. On links of
-/// 1 Mbit/s, `m/M` is at most 0.5 with CoDel and PIE and below 0.7 with RED (in 95 % of the time, with `M` of 30 s), and
-/// 0.6 to 0.9 in a drop-tail queue of 50 packets at 4 Mbit/s with four CUBICs.
 ///
 /// A sender on a path with wireless losses alone thus increases its rate until a queue begins to stand.
 /// The condition requires that trip times do not vary otherwise: with 5 ms of jitter on average, every loss is
@@ -68,11 +63,6 @@ struct Extremes {
 const MEMORY: f64 = 1.0;
 /// Queueing delay that active queue management tolerates, in nanoseconds.
 const TOLERATED: f64 = 5e6;
-/// Mean queueing delay of a deep queue, in nanoseconds; its least fraction of the longest delay if the queue is nearly
-/// full; and the fraction up to which a packet found place.
-const DEEP: f64 = 60e6;
-const NEARLY_FULL: f64 = 0.7;
-const PLACE: f64 = 0.85;
 /// Error of trip times, in nanoseconds.
 const NOISE: f64 = 1e6;
 /// Period of the extremes.
@@ -137,9 +127,6 @@ impl LossDifferentiation for Standing {
             return LossClass::Congestion;
         };
         let (level, longest) = (rott - minimum, maximum - minimum);
-        if standing > DEEP.max(NEARLY_FULL * longest) {
-            return LossClass::wireless_if(level <= PLACE * longest);
-        }
         let half = longest / 2.0;
         let stands = standing > TOLERATED.min(half).max(NOISE);
         LossClass::wireless_if(!stands && level <= TOLERATED.max(half))

@@ -80,19 +80,3 @@ fn a_longer_route_is_no_standing_queue_for_ever() {
     arrive(&mut standing, at, 100.0, 900, |_| 40.0);
     assert_eq!(class(&mut standing), LossClass::Wireless, "two minutes later");
 }
-
-#[test]
-fn a_deep_queue_that_others_keep_full_drops_only_what_does_not_fit() {
-    let mut standing = Standing::new();
-    let at = arrive(&mut standing, 0.0, 10.0, 10, |_| 20.0);
-    // 100 to 150 ms, 125 on average.
-    let at = arrive(&mut standing, at, 10.0, 1020, |n| 120.0 + f64::from(n % 51));
-    arrive(&mut standing, at, 10.0, 1, |_| 140.0);
-    assert_eq!(class(&mut standing), LossClass::Wireless, "120 of 150 ms");
-    arrive(&mut standing, at + 10.0, 10.0, 1, |_| 165.0);
-    assert_eq!(class(&mut standing), LossClass::Congestion, "145 of 150 ms");
-    // As long on average, but a fraction of the longest: RED on a slow link.
-    arrive(&mut standing, at + 20.0, 10.0, 1, |_| 420.0);
-    arrive(&mut standing, at + 30.0, 10.0, 100, |_| 140.0);
-    assert_eq!(class(&mut standing), LossClass::Congestion, "125 of 400 ms on average");
-}
