@@ -16,6 +16,7 @@ cells with other users, which are repetitions of a case.
 from __future__ import annotations
 
 import argparse
+import gzip
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -272,7 +273,7 @@ name = "peer"
 name = "cell"
 from = "{radio[0]}"
 to = "{radio[1]}"
-trace = {{ file = "../traces/cell_{case.key}.tsv", format = "rate" }}
+trace = {{ file = "../traces/cell_{case.key}.tsv.gz", format = "rate" }}
 delay = "10 ms"
 queue = "3000 packets"
 # A queue for each flow, without AQM.
@@ -341,7 +342,8 @@ def main() -> None:
         (given.out / folder).mkdir(parents=True, exist_ok=True)
     for case in CASES:
         rates, calls = simulate(case, given.seed)
-        (given.out / "traces" / f"cell_{case.key}.tsv").write_text(trace(case, rates))
+        packed = gzip.compress(trace(case, rates).encode(), mtime=0)
+        (given.out / "traces" / f"cell_{case.key}.tsv.gz").write_bytes(packed)
         (given.out / "rfc8869" / f"{case.key}.toml").write_text(scenario(case, calls))
         low = np.percentile(rates, 5)
         print(f"{case.key}: {np.mean(rates):.1f} Mbit/s, 5th percentile {low:.1f}, {len(calls)} calls")

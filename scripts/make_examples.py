@@ -106,7 +106,7 @@ def rate(milliseconds: int = 60_000) -> str:
 def main() -> int:
     """Writes the files; returns the exit code."""
     (EXAMPLES / "traces" / "drive_losses.csv").write_text(losses())
-    (EXAMPLES / "traces" / "drive.mahimahi").write_text(rate())
+    (EXAMPLES / "traces" / "drive.mahimahi.gz").write_bytes(gzip.compress(rate().encode(), mtime=0))
     (EXAMPLES / "captures" / "arrivals.csv").write_text(ARRIVALS)
     with tempfile.TemporaryDirectory() as scratch:
         scenario, capture = Path(scratch, "call.toml"), Path(scratch, "call.pcapng")

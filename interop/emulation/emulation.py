@@ -330,7 +330,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         bench = Bench(str(Path(given.whimbrel).resolve()), Path(name))
         bench.options = ["--realtime"] if os.geteuid() == 0 else []
-        shutil.copy(ROOT / "examples/traces/drive.mahimahi", bench.directory)
+        shutil.copy(ROOT / "examples/traces/drive.mahimahi.gz", bench.directory)
         try:
             check_available(bench)
         except UnavailableError as reason:

@@ -134,7 +134,8 @@ CASES = (
     ),
     Case(
         "a recorded link",
-        _WIRED % 'trace = { file = "drive.mahimahi", format = "mahimahi" }\nreverse = { rate = "10 Mbit/s" }',
+        _WIRED
+        % 'trace = { file = "drive.mahimahi.gz", format = "mahimahi" }\nreverse = { rate = "10 Mbit/s" }',
         rate_bps=12e6,
         size=1500,
         delay_bound_s=None,

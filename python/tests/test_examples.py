@@ -1,12 +1,12 @@
 """The packaged examples: listed, copied, and named by the help texts."""
 
+import gzip
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
+import tempfile
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,87 +19,68 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = (
     "scenarios", "rfc8867", "rfc8869", "teaching", "traces", "captures", "carry", "relay", "aio", "notebooks",
 )  # fmt: skip
-COMMANDS = [
-    [],
-    ["perf"],
-    ["perf", "server"],
-    ["perf", "client"],
-    ["key"],
-    ["relay"],
-    ["pipe"],
-    ["carry"],
-    ["carry", "send"],
-    ["carry", "receive"],
-    ["inspect"],
-    ["capacity"],
-    ["classify"],
-    ["fit"],
-    ["record"],
-    ["record", "server"],
-    ["run"],
-    ["emulate"],
-    ["model"],
-    ["model", "handover"],
-    ["schema"],
-    ["schedule"],
-    ["completion"],
-    ["man"],
-    ["testbed"],
-    ["examples"],
-    ["sweep"],
-    ["reproduce"],
-    ["report"],
-    ["compare"],
-    ["quality"],
-    ["quality", "voice"],
-    ["quality", "video"],
-    ["quality", "talk"],
-    ["quality", "frames"],
-]
+Run = Callable[..., tuple[int, str, str]]
 
 
-def _whimbrel(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "whimbrel", *arguments],
-        cwd=cwd,
-        # Lines that are not wrapped.
-        env={**os.environ, "COLUMNS": "300"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def _commands() -> list[list[str]]:
+    """Every command, which has a manual page."""
+    with tempfile.TemporaryDirectory() as folder:
+        assert main(["man", "--out", folder]) == 0
+        return sorted(page.stem.split("-")[1:] for page in Path(folder).iterdir())
 
 
-def _shown(command: list[str]) -> list[list[str]]:
+COMMANDS = _commands()
+
+
+@pytest.fixture(name="run")
+def _run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """A command in this process: the exit code, and what it printed."""
+    # Lines that are not wrapped.
+    monkeypatch.setenv("COLUMNS", "300")
+
+    def run(*arguments: str, cwd: Path = ROOT) -> tuple[int, str, str]:
+        monkeypatch.chdir(cwd)
+        try:
+            code = main(arguments)
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        return (code, *capfd.readouterr())
+
+    return run
+
+
+def _shown(run: Run, command: list[str]) -> list[list[str]]:
     """The lines of a help text's examples that begin with `whimbrel`."""
-    done = _whimbrel(*command, "--help", cwd=ROOT)
-    assert done.returncode == 0, done.stderr
-    examples = re.split(r"^(?:examples?:|for example)\n", done.stdout, flags=re.MULTILINE | re.IGNORECASE)[-1]
-    lines = [line.strip() for line in examples.splitlines()]
+    code, text, _ = run(*command, "--help")
+    assert code == 0
+    examples = re.split(r"^(?:examples?:|for example)\n", text, flags=re.MULTILINE | re.IGNORECASE)[-1]
+    lines = [line.strip() for line in examples.replace("\\\n", " ").splitlines()]
     return [shlex.split(line, comments=True) for line in lines if line.startswith("whimbrel ")]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: "-".join(command) or "whimbrel")
-def test_the_examples_of_a_help_text_work_beside_the_copied_files(command: list[str], tmp_path: Path) -> None:
-    lines = _shown(command)
-    assert lines
+def test_the_examples_of_a_help_text_work_beside_the_copied_files(
+    command: list[str], run: Run, tmp_path: Path
+) -> None:
+    lines = _shown(run, command)
     example_files.copy(tmp_path / "examples")
     for words in lines:
         assert not [
             word for word in words if word.startswith("examples/") and not (tmp_path / word).is_file()
         ]
-        # These need another host, network namespaces, or minutes.
+        # These need another host, network namespaces, minutes, or what another example has made.
         beyond = ("perf", "carry", "relay", "pipe", "emulate", "record", "reproduce", "testbed")
-        if words[1] in beyond or "lte/scenario.toml" in words:
+        later = (["key", "show"], ["key", "forget"])
+        if words[1] in beyond or words[1:3] in later or "lte/scenario.toml" in words:
             continue
         # What follows is not part of Whimbrel.
         ends = [words.index(sign) for sign in ("|", ">", "&&") if sign in words]
-        done = _whimbrel(*words[1 : min(ends, default=None)], cwd=tmp_path)
-        assert done.returncode == 0, f"{shlex.join(words)}\n{done.stderr}"
+        code, _, error = run(*words[1 : min(ends, default=None)], cwd=tmp_path)
+        assert code == 0, f"{shlex.join(words)}\n{error}"
 
 
-def test_every_command_of_the_overview_is_checked() -> None:
-    overview = _whimbrel("--help", cwd=ROOT).stdout.partition("options\n")[0]
+def test_every_command_of_the_overview_is_checked(run: Run) -> None:
+    overview = run("--help")[1].partition("options\n")[0]
     named = {words[0] for line in overview.splitlines() if line.startswith("  ") and (words := line.split())}
     assert named - {"whimbrel"} == {command[0] for command in COMMANDS if command}
 
@@ -168,7 +149,7 @@ def test_the_made_up_recordings_can_be_made_again(monkeypatch: pytest.MonkeyPatc
 
     traces = ROOT / "examples" / "traces"
     assert make_examples.losses() == (traces / "drive_losses.csv").read_text()
-    assert make_examples.rate() == (traces / "drive.mahimahi").read_text()
+    assert make_examples.rate() == gzip.decompress((traces / "drive.mahimahi.gz").read_bytes()).decode()
 
 
 def test_the_computed_cell_can_be_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +158,8 @@ def test_the_computed_cell_can_be_made_again(monkeypatch: pytest.MonkeyPatch) ->
 
     case = make_cell.CASES[-1]
     rates, calls = make_cell.simulate(case)
-    stored = (ROOT / "examples" / "traces" / f"cell_{case.key}.tsv").read_text().splitlines()
+    packed = (ROOT / "examples" / "traces" / f"cell_{case.key}.tsv.gz").read_bytes()
+    stored = gzip.decompress(packed).decode().splitlines()
     made = make_cell.trace(case, rates).splitlines()
     assert made[0] == stored[0]
     assert len(made) == len(stored)

@@ -101,7 +101,7 @@ def test_comparing_over_a_trace_runs(tmp_path: Path) -> None:
     (mine,) = blocks(page, "csv")
     (tmp_path / "my.csv").write_text(mine)
     shutil.copy(ROOT / "examples" / "captures" / "call.pcapng.gz", tmp_path / "my.pcapng.gz")
-    shutil.copy(ROOT / "examples" / "traces" / "drive.mahimahi", tmp_path / "my.mahimahi")
+    shutil.copy(ROOT / "examples" / "traces" / "drive.mahimahi.gz", tmp_path / "my.mahimahi")
     (tmp_path / "my_rates.csv").write_text("time_s,rate_kbps\n0,1500\n20,3000\n40,800\n")
     shell.all_of(page)
     assert len(shell.run) == 9

@@ -4,19 +4,29 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use flate2::read::MultiGzDecoder;
+
 /// The most bytes of a scenario's own file.
 pub const MAX_SCENARIO_BYTES: u64 = 16 << 20;
 
 /// The most characters of a file, or of a value, that a message quotes.
 const QUOTED: usize = 200;
 
-/// Reads a text of at most `most` bytes, in UTF-8 with or without a byte order mark.
+/// The first bytes of a gzip file (RFC 1952, Section 2.3.1).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// Reads a text of at most `most` bytes, in UTF-8 with or without a byte order mark, which may be compressed with gzip.
 ///
 /// # Errors
-/// That of the operating system; or the file is longer, or in another encoding, which the error names.
+/// That of the operating system; or the file is longer, damaged, or in another encoding, which the error names.
 pub fn read(path: &Path, most: u64) -> io::Result<String> {
+    let most_read = most.saturating_add(1);
     let mut bytes = Vec::new();
-    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    File::open(path)?.take(most_read).read_to_end(&mut bytes)?;
+    if bytes.starts_with(&GZIP) {
+        let packed = std::mem::take(&mut bytes);
+        MultiGzDecoder::new(packed.as_slice()).take(most_read).read_to_end(&mut bytes)?;
+    }
     if bytes.len() as u64 > most {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes")));
     }
@@ -85,6 +95,23 @@ mod tests {
         assert!(decode(utf16).unwrap_err().contains("UTF-16"));
         assert_eq!(decode(b"\xef\xbb\xbfa = 1".to_vec()).unwrap(), "a = 1");
         assert!(decode(b"a\nb = \"\xe9\"".to_vec()).unwrap_err().contains("byte 7, in line 2"));
+    }
+
+    #[test]
+    fn compressed_files_are_read_up_to_the_same_length() {
+        use std::io::Write;
+
+        use flate2::{Compression, write::GzEncoder};
+
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+        packed.write_all("0\t2\n".repeat(1_000).as_bytes()).unwrap();
+        let packed = packed.finish().unwrap();
+        file.write_all(&packed).unwrap();
+        assert_eq!(read(file.path(), 4_000).unwrap(), "0\t2\n".repeat(1_000));
+        assert!(read(file.path(), 3_999).unwrap_err().to_string().contains("more than 3999 bytes"));
+        file.as_file().set_len(packed.len() as u64 - 9).unwrap();
+        assert!(read(file.path(), 4_000).is_err());
     }
 
     #[test]
