@@ -9,25 +9,6 @@ use tempfile::TempDir;
 use crate::processes;
 use processes::{finish, stderr, stdout, whimbrel};
 
-const COMMANDS: &[&str] = &[
-    "inspect",
-    "perf",
-    "capacity",
-    "fit",
-    "record",
-    "carry",
-    "key",
-    "relay",
-    "pipe",
-    "run",
-    "emulate",
-    "classify",
-    "model",
-    "schedule",
-    "schema",
-    "completion",
-    "man",
-];
 /// A command as the Python package describes one.
 const FURTHER: &str = r#"[{"name": "sweep", "about": "Run a sweep.", "epilog": "example:\n  whimbrel sweep a.toml",
     "arguments": [{"id": "scenario", "value_name": "FILE", "is_path": true, "is_required": true},
@@ -46,11 +27,20 @@ fn succeed(arguments: &[&str]) -> String {
     stdout(&output)
 }
 
+/// The commands that the help of a command lists.
+fn commands(of: &[&str]) -> Vec<String> {
+    let help = succeed(&[of, &["--help"]].concat());
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // Descriptions may go on in further lines, which are indented by more.
+    let named = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    named.filter(|name| !matches!(*name, "" | "help")).map(str::to_owned).collect()
+}
+
 #[test]
 fn each_shell_gets_a_script_with_every_command() {
     for shell in ["bash", "zsh", "fish"] {
         let script = succeed(&["completion", shell, "--commands", FURTHER]);
-        for command in COMMANDS.iter().chain(&["sweep"]) {
+        for command in commands(&[]).iter().map(String::as_str).chain(["sweep"]) {
             assert!(script.contains(command), "{shell}: {command}");
         }
         for option in ["freeze-on-link-loss", "service-code", "quick"] {
@@ -103,32 +93,11 @@ fn every_command_has_a_manual_page() {
         .expect("a directory")
         .map(|entry| entry.expect("an entry").file_name().into_string().expect("text"))
         .collect();
-    let mut expected: BTreeSet<String> = COMMANDS
-        .iter()
-        .chain(&[
-            "sweep",
-            "perf-client",
-            "perf-server",
-            "carry-send",
-            "carry-receive",
-            "relay-connect",
-            "relay-listen",
-            "model-handover",
-        ])
-        .chain(&["pipe-connect", "pipe-listen"])
-        .chain(&["key-generate", "key-show", "key-secret", "key-known", "key-forget"])
-        .chain(&[
-            "sweep",
-            "perf-client",
-            "perf-server",
-            "carry-send",
-            "carry-receive",
-            "model-handover",
-            "record-server",
-        ])
-        .map(|name| format!("whimbrel-{name}.1"))
-        .collect();
-    expected.insert("whimbrel.1".into());
+    let mut expected = BTreeSet::from(["whimbrel.1".to_owned(), "whimbrel-sweep.1".to_owned()]);
+    for command in commands(&[]) {
+        expected.extend(commands(&[&command]).iter().map(|inner| format!("whimbrel-{command}-{inner}.1")));
+        expected.insert(format!("whimbrel-{command}.1"));
+    }
     assert_eq!(pages, expected);
     for page in &pages {
         let text = fs::read_to_string(out.join(page)).expect("text");
