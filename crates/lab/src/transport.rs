@@ -14,8 +14,8 @@ pub mod udp;
 mod content;
 mod end;
 mod flow;
+mod layers;
 pub mod repair;
-mod secured;
 
 use std::any::Any;
 use std::fmt;
@@ -36,8 +36,8 @@ use whimbrel_units::Instant;
 pub use content::{Content, IpHeaders};
 pub use end::{FlowEnd, SenderEstimate};
 pub use flow::{FlowSetup, FrameParts};
+pub use layers::Encryption;
 pub use repair::{Repair, RepairKind};
-pub use secured::Encryption;
 
 use crate::payload::Envelope;
 

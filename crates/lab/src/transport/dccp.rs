@@ -10,7 +10,6 @@ mod freezing;
 pub(super) mod line;
 mod packet;
 mod reordering;
-mod repaired;
 mod station;
 
 use schemars::JsonSchema;
@@ -29,10 +28,10 @@ pub use classifier::Classifier;
 pub use details::Details;
 pub use packet::AnnotatedPacket;
 
+use super::layers::{Layers, frames};
 use super::repair::{Repair, RepairKind};
 use super::{Encryption, FlowAgent, FlowSetup, FlowTransport, Transport};
 use ccid::CcidKey;
-use repaired::RepairedEnd;
 use station::Station;
 
 /// DCCP.
@@ -180,17 +179,17 @@ impl FlowTransport for DccpFlow {
             + DCCP_DATA_HEADER
             + options
             + self.encryption.overhead()
-            + self.repair.as_ref().map_or(0, repaired::overhead)
+            + self.repair.as_ref().map_or(0, frames::overhead)
     }
 
     fn fit(&mut self, key: &str, payload: u32, greedy: bool) -> Result<(), ScenarioError> {
         self.config.max_datagram = self.encryption.max_datagram(payload);
         if self.repair.is_some() {
-            if greedy || payload < repaired::LEAST {
+            if greedy || payload < frames::LEAST {
                 let expected = "frames: traffic with times of its own, and datagrams of at least 16 bytes";
                 return Err(ScenarioError::invalid(format!("{key}.repair"), "{...}", expected));
             }
-            self.config.max_datagram += repaired::MOST_OVERHEAD as usize;
+            self.config.max_datagram += frames::MOST_OVERHEAD as usize;
         }
         if greedy {
             self.config.send_queue.max_datagrams = GREEDY_QUEUE as usize;
@@ -206,20 +205,17 @@ impl FlowTransport for DccpFlow {
             Some(_) => flow.meter().with_verdicts(),
             None => flow.meter(),
         };
-        if let Some(repair) = self.repair {
-            let ends = [at(flow.to), at(flow.from)];
-            let ends = RepairedEnd::pair(flow, repair, &self.config, ends, seeds, receiver_meter);
-            return ends.map(|end| FlowAgent::Other(Box::new(end)));
-        }
-        let (config, source) = (&self.config, flow.source());
-        let [of_client, of_server] = self.encryption.layers(seeds);
+        let repair = self.repair.as_ref();
+        let repairs = repair.is_some_and(|repair| repair.kind == RepairKind::Whimbrel);
+        let (config, source) = (self.config.clone().repair(repairs), flow.source());
+        let [of_client, of_server] = Layers::pair(flow, self.encryption, repair, seeds);
         let client =
             DccpAgent::client(at(flow.to), config.clone(), seeds[0], flow.start, source, flow.meter())
                 .with_clock_drift(self.clock_drift)
                 .with_station(self.station(flow))
-                .with_security(of_client);
-        let server = DccpAgent::server(at(flow.from), config.clone(), seeds[1], receiver_meter)
-            .with_security(of_server);
+                .with_layers(of_client);
+        let server =
+            DccpAgent::server(at(flow.from), config, seeds[1], receiver_meter).with_layers(of_server);
         [client.into(), server.into()]
     }
 

@@ -17,6 +17,7 @@ use whimbrel_scenario::quantity::Time;
 pub use line::Several;
 
 use super::dccp::{Attachment, DccpAgent, GREEDY_QUEUE};
+use super::layers::Layers;
 use super::{Encryption, FlowAgent, FlowSetup, FlowTransport, Transport};
 use paths::Paths;
 
@@ -232,9 +233,10 @@ impl FlowTransport for MpDccpFlow {
             let line = Several::new(self.config.clone(), self.settings.clone(), secret, paths);
             DccpAgent::new(attachment, line, flow.meter())
         };
-        let [of_client, of_server] = details.encryption.layers([random.next_u64(), random.next_u64()]);
-        let server = end(flow.from, secrets[1], None).with_security(of_server);
-        let client = end(flow.to, secrets[0], Some(paths)).with_security(of_client);
+        let [of_client, of_server] =
+            Layers::pair(flow, details.encryption, None, [random.next_u64(), random.next_u64()]);
+        let server = end(flow.from, secrets[1], None).with_layers(of_server);
+        let client = end(flow.to, secrets[0], Some(paths)).with_layers(of_client);
         let client = client.with_source(flow.start, flow.source());
         [client.into(), server.into()]
     }

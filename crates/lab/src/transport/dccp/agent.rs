@@ -2,7 +2,7 @@
 
 use super::freezing;
 use super::line::{Line, Single};
-use super::packet::{AnnotatedPacket, packet_in};
+use super::packet::{AnnotatedPacket, hidden_in, packet_in};
 use super::station::{Station, StationChange};
 use rustc_hash::FxHashMap;
 use whimbrel_control::reordering::LatenessSummary;
@@ -17,10 +17,12 @@ use whimbrel_scenario::signals::{Command, Scope};
 use whimbrel_units::Instant;
 use whimbrel_wire::{Payload, SeqNo};
 
-use crate::metrics::{ClassifiedLoss, CorruptionNotice, Meter, PacketInfo, PacketOutcome, cause_of};
+use crate::metrics::{
+    ClassifiedLoss, CorruptionNotice, FrameSummary, Meter, PacketInfo, PacketOutcome, cause_of,
+};
 use crate::payload::{Envelope, SimPayload};
 use crate::traffic::TrafficSource;
-use crate::transport::secured::{Note, Secured, Secures};
+use crate::transport::layers::{Layers, Note, Secures};
 use crate::transport::{FlowEnd, SenderEstimate};
 
 mod local_clock;
@@ -55,8 +57,8 @@ pub struct DccpAgent<L: Line = Single> {
     undelivered: Vec<Arrived>,
     /// The newest packet whose data were delivered.
     newest_delivered: Option<SeqNo>,
-    /// DTLS above the connection.
-    secured: Option<Box<Secured<L::Connection>>>,
+    /// DTLS and repair above the connection.
+    layers: Option<Box<Layers<L::Connection>>>,
     /// The 802.11 station that the sender follows or takes estimates from.
     station: Option<Box<Station>>,
     meter: Meter,
@@ -124,7 +126,7 @@ impl<L: Line> DccpAgent<L> {
             waiting: None,
             undelivered: Vec::new(),
             newest_delivered: None,
-            secured: None,
+            layers: None,
             station: None,
             meter,
         }
@@ -138,21 +140,21 @@ impl<L: Line> DccpAgent<L> {
         Self { start: Some(start), source: Some(source), waiting, ..self }
     }
 
-    /// The same end with DTLS, if there is a layer.
+    /// The same end with layers, if there are any.
     #[must_use]
-    pub(in crate::transport) fn with_security(self, secured: Option<Box<Secured<L::Connection>>>) -> Self {
-        Self { secured, ..self }
+    pub(in crate::transport) fn with_layers(self, layers: Option<Box<Layers<L::Connection>>>) -> Self {
+        Self { layers, ..self }
     }
 
     /// Passes the datagrams due to the connection; a greedy application keeps its queue filled.
     fn feed(&mut self, now: Instant) {
         let Some(source) = &mut self.source else { return };
-        // Data wait for the handshake at their source.
-        if self.secured.as_ref().is_some_and(|secured| !secured.is_open()) {
+        // Data wait for the handshakes at their source.
+        if self.layers.as_ref().is_some_and(|layers| !layers.is_open()) {
             return;
         }
         let local = self.clock.local(now);
-        let mut secured = self.secured.as_deref_mut();
+        let mut layers = self.layers.as_deref_mut();
         if self.line.connection().is_none() {
             // Not yet, or no longer.
             self.source.take_if(|_| self.start.is_none());
@@ -163,8 +165,8 @@ impl<L: Line> DccpAgent<L> {
             let payload = Payload::Opaque { length: emission.size, tag: emission.tag };
             let deadline = emission.deadline.map(|at| self.clock.local(at));
             let datagram = Datagram { deadline, ..Datagram::new(payload) };
-            let sent = self.line.with(|connection| match &mut secured {
-                Some(secured) => secured.send(local, connection, datagram, emission.tag),
+            let sent = self.line.with(|connection| match &mut layers {
+                Some(layers) => layers.send([now, local], connection, datagram),
                 None => connection.send(local, datagram),
             });
             self.line.wake();
@@ -187,8 +189,8 @@ impl<L: Line> DccpAgent<L> {
         if source.has_ended(now) {
             self.source = None;
             self.line.with(|connection| {
-                if let Some(secured) = secured {
-                    secured.close(local, connection);
+                if let Some(layers) = layers {
+                    layers.close(local, connection);
                 }
                 connection.close(local);
             });
@@ -196,16 +198,16 @@ impl<L: Line> DccpAgent<L> {
         }
     }
 
-    /// The next event for the application, through the layer if there is one.
+    /// The next event for the application, through the layers if there are any.
     fn next_event(&mut self, local: Instant) -> Option<<L::Connection as Transport>::Event> {
-        let Some(secured) = &mut self.secured else { return self.line.poll_event(local) };
+        let Some(layers) = &mut self.layers else { return self.line.poll_event(local) };
         loop {
-            if let Some(event) = secured.poll_event() {
+            if let Some(event) = layers.poll_event() {
                 return Some(event);
             }
             let event = self.line.poll_event(local)?;
-            self.line.with(|connection| secured.handle_event(local, connection, event));
-            if secured.take_acted() {
+            self.line.with(|connection| layers.handle_event(local, connection, event));
+            if layers.take_acted() {
                 self.line.wake();
             }
         }
@@ -215,7 +217,12 @@ impl<L: Line> DccpAgent<L> {
         let local = self.clock.local(now);
         while let Some(event) = self.next_event(local) {
             match L::Connection::note(&event) {
-                Note::Arrived(sequence) => self.deliver(now, sequence),
+                Note::Arrived(sequence, payload) => {
+                    match self.layers.as_mut().and_then(|layers| layers.frames.as_mut()) {
+                        Some(frames) => frames.on_delivery(now, payload, &mut self.meter),
+                        None => self.deliver(now, sequence),
+                    }
+                }
                 Note::Sent(id) => drop(self.dequeue(id)),
                 Note::Dropped(id, reason) => {
                     let Some((tag, size)) = self.dequeue(id) else { continue };
@@ -297,7 +304,12 @@ impl<L: Line> FlowEnd for DccpAgent<L> {
     fn handle_packet(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &mut Envelope) {
         let packet_info = envelope.packet_info(size);
         let length = envelope.content.data_length();
-        if length > 0 {
+        let frames = self.layers.as_mut().and_then(|layers| layers.frames.as_mut());
+        if let Some(frames) = frames.filter(|_| length > 0) {
+            // Repair delivers at times of its own, also what never arrived.
+            self.meter.on_received(now, packet_info, u64::from(length), ecn);
+            frames.on_arrival(now, hidden_in(&envelope.content));
+        } else if length > 0 {
             self.meter.on_arrived(now, packet_info, ecn);
             self.undelivered.push(Arrived { at: now, packet_info, length });
         }
@@ -326,9 +338,9 @@ impl<L: Line> FlowEnd for DccpAgent<L> {
         }
         let local = self.clock.local(now);
         let may_have_acted = self.line.handle_timeout(local);
-        if let Some(secured) = &mut self.secured {
-            self.line.with(|connection| secured.handle_timeout(local, connection));
-            if secured.take_acted() {
+        if let Some(layers) = &mut self.layers {
+            self.line.with(|connection| layers.handle_timeout(local, connection));
+            if layers.take_acted() {
                 self.line.wake();
             }
         } else if !may_have_acted {
@@ -349,7 +361,7 @@ impl<L: Line> FlowEnd for DccpAgent<L> {
         let (packet, ecn, path) = self.line.poll(local)?;
         self.handle_events(now);
         let size = packet.encoded_len() as u32 + self.attachment.lower_headers;
-        let hidden = self.secured.as_mut().map(|secured| secured.take_left());
+        let hidden = self.layers.as_mut().map(|layers| layers.take_left());
         let content = match (path, hidden) {
             (None, None) => packet.into(),
             _ => AnnotatedPacket::new(packet, path, hidden).into(),
@@ -381,9 +393,9 @@ impl<L: Line> FlowEnd for DccpAgent<L> {
         let connection = self.line.poll_timeout().map(|at| self.clock.simulated(at));
         let station = self.station.as_ref().and_then(|station| station.poll_timeout());
         let mut connection = earlier(connection, station);
-        if let Some(secured) = &self.secured {
-            connection = earlier(connection, secured.poll_timeout().map(|at| self.clock.simulated(at)));
-            if !secured.is_open() {
+        if let Some(layers) = &self.layers {
+            connection = earlier(connection, layers.poll_timeout().map(|at| self.clock.simulated(at)));
+            if !layers.is_open() {
                 return connection;
             }
         }
@@ -465,6 +477,10 @@ impl<L: Line> FlowEnd for DccpAgent<L> {
 
     fn lateness(&self) -> LatenessSummary {
         self.line.single().map(Connection::lateness).unwrap_or_default()
+    }
+
+    fn frames(&self) -> Option<FrameSummary> {
+        self.layers.as_ref()?.summary()
     }
 
     fn estimate(&self) -> SenderEstimate {

@@ -12,7 +12,7 @@ use super::packet::packet_in;
 use crate::metrics::seconds;
 use crate::payload::SimPayload;
 use crate::transport::SenderEstimate;
-use crate::transport::secured::Secures;
+use crate::transport::layers::Secures;
 
 /// The DCCP port that servers listen on: that of the discard service.
 pub(in crate::transport) const SERVER_PORT: u16 = 9;

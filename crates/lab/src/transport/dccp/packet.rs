@@ -6,7 +6,7 @@ use whimbrel_wire::udp_encapsulation::{self, UdpPorts};
 use whimbrel_wire::{Packet, Payload};
 
 use crate::payload::SimPayload;
-use crate::transport::secured::Hidden;
+use crate::transport::layers::frames::Hidden;
 use crate::transport::{Content, IpHeaders};
 
 /// The IP protocol numbers of UDP and DCCP.
@@ -89,6 +89,14 @@ impl Content for AnnotatedPacket {
 
     fn capture_bytes(&self, headers: &IpHeaders, out: &mut Vec<u8>) -> u8 {
         self.0.packet.capture_bytes(headers, out)
+    }
+}
+
+/// The datagram that a layer hides in the packet of a content.
+pub(super) fn hidden_in(content: &SimPayload) -> Hidden {
+    match content {
+        SimPayload::Annotated(annotated) => annotated.0.hidden.unwrap_or_default(),
+        _ => Hidden::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use whimbrel_units::Instant;
 
 use super::Repair;
-use crate::metrics::{FrameMeter, FrameSummary, Meter};
+use crate::metrics::{FrameMeter, FramePart, FrameSummary, Meter};
 use crate::repair_models::{Datagram, Message};
 use crate::transport::FlowSetup;
 
@@ -39,26 +39,38 @@ impl Viewer {
     /// A message arrived.
     pub(in crate::transport) fn on_arrival(&mut self, now: Instant, message: &Message) {
         if let Message::Data { datagram, is_repeat: false } = message {
-            self.frames.on_arrival(now, datagram.captured);
-            self.arrived.insert(datagram.number);
+            self.on_original(now, datagram.captured, datagram.number);
         }
+    }
+    /// The datagram of that number arrived for the first time.
+    pub(in crate::transport) fn on_original(&mut self, now: Instant, captured: Instant, number: u64) {
+        self.frames.on_arrival(now, captured);
+        self.arrived.insert(number);
     }
 
     /// The model delivers a datagram.
     pub(in crate::transport) fn take(&mut self, now: Instant, datagram: Datagram, meter: &mut Meter) {
-        if !self.arrived.remove(&datagram.number) {
-            self.repaired += 1;
-            meter.on_repaired(u64::from(datagram.size));
-        }
+        self.count(datagram.number, datagram.size, meter);
         let due = self.frames.due(datagram.captured).max(now);
         self.waiting.insert((due, datagram.number), datagram);
     }
 
+    /// Counts a datagram that is delivered, and that repair may have brought.
+    pub(in crate::transport) fn count(&mut self, number: u64, size: u32, meter: &mut Meter) {
+        if !self.arrived.remove(&number) {
+            self.repaired += 1;
+            meter.on_repaired(u64::from(size));
+        }
+    }
+    /// The application receives a datagram.
+    pub(in crate::transport) fn show(&mut self, now: Instant, captured: Instant, part: FramePart) {
+        self.frames.on_delivery(now, captured, part);
+    }
     /// Delivers what is due.
     pub(in crate::transport) fn deliver(&mut self, now: Instant) {
         while let Some(entry) = self.waiting.first_entry().filter(|entry| entry.key().0 <= now) {
             let (due, datagram) = (entry.key().0, entry.remove());
-            self.frames.on_delivery(due, datagram.captured, datagram.part);
+            self.show(due, datagram.captured, datagram.part);
         }
     }
 
