@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from shell_blocks import commands
 
+from whimbrel._command import verbs
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -74,8 +76,9 @@ def test_captures_are_explained(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_command_shown_exists(document: Path) -> None:
-    for name in {words[1] for words in _shell_lines(document) if words[0] == "whimbrel"}:
-        assert _whimbrel(name, "--help", cwd=ROOT)
+    # That each of them answers `--help` is tested with the examples of its help.
+    named = {words[1] for words in _shell_lines(document) if words[0] == "whimbrel"}
+    assert named <= {*verbs.NAMES, "--help"}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
