@@ -12,7 +12,7 @@ from rich.markup import escape as plain
 from rich.table import Table
 
 from whimbrel._base.terminal import print_table
-from whimbrel._show.page.sections import asset
+from whimbrel._show.page.sections import whole
 from whimbrel._values.columns import metric as metric_of
 from whimbrel._values.columns import unit as unit_of
 from whimbrel.comparing.decide import Change, Comparison
@@ -176,23 +176,4 @@ def page(comparison: Comparison) -> str:
         if missing:
             body.append(f"<p>Only in {name}: {escape(_listed(missing))}.</p>")
     body.append(f"<p>{escape(method(comparison))}</p>")
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            f"<title>{escape(title)}</title>",
-            f"<style>\n{asset('report.css')}</style>",
-            "</head>",
-            "<body>",
-            '<main class="wide">',
-            *body,
-            "</main>",
-            "</body>",
-            "</html>",
-            "",
-        ]
-    )
+    return whole(title, ['<main class="wide">', *body, "</main>"])

@@ -12,7 +12,7 @@ from whimbrel._base import extras
 from whimbrel._show.page.claims import claims
 from whimbrel._show.page.items import item
 from whimbrel._show.page.overview import bar, contents, filters, overview
-from whimbrel._show.page.sections import Section, asset
+from whimbrel._show.page.sections import Section, asset, whole
 
 
 def render(sections: Sequence[Section], manifest: Mapping[str, Any]) -> str:
@@ -33,25 +33,7 @@ def render(sections: Sequence[Section], manifest: Mapping[str, Any]) -> str:
         "</main>",
         "</div>",
     ]
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            f"<title>{escape(title)}</title>",
-            f"<style>\n{asset('report.css')}</style>",
-            "</head>",
-            "<body>",
-            *body,
-            *_scripts(charts),
-            "</body>",
-            "</html>",
-            "",
-        ]
-    )
+    return whole(title, [*body, *_scripts(charts)])
 
 
 def _section(section: Section) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
@@ -103,3 +103,24 @@ def code(text: str) -> str:
 def asset(name: str) -> str:
     """The text of a file that becomes a part of the page."""
     return resources.files("whimbrel").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def whole(title: str, body: Iterable[str]) -> str:
+    """A page of these parts, with the styles in it."""
+    parts = [
+        "<!doctype html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">',
+        f"<title>{escape(title)}</title>",
+        f"<style>\n{asset('report.css')}</style>",
+        "</head>",
+        "<body>",
+        *body,
+        "</body>",
+        "</html>",
+        "",
+    ]
+    return "\n".join(parts)
