@@ -30,7 +30,8 @@ fn succeed(arguments: &[&str]) -> String {
 /// The commands that the help of a command lists.
 fn commands(of: &[&str]) -> Vec<String> {
     let help = succeed(&[of, &["--help"]].concat());
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let listed =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     // Descriptions may go on in further lines, which are indented by more.
     let named = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
     named.filter(|name| !matches!(*name, "" | "help")).map(str::to_owned).collect()

@@ -111,6 +111,21 @@ fn without_losses_repair_costs_its_headers_and_no_frame() {
 }
 
 #[test]
+fn a_frame_with_a_short_datagram_is_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("short.csv");
+    std::fs::write(&file, "time_s,size_bytes,frame,type\n0,900,0,P\n0,7,0,P\n0.04,900,1,P\n")
+        .expect("a file");
+    for kind in ["whimbrel", "none"] {
+        let text = text("", &format!("repair = {{ latency = \"150 ms\", kind = \"{kind}\" }}"));
+        let record = record(&text.replace(&SCHEDULE.display().to_string(), &file.display().to_string()));
+        let flows = record.table("flows").expect("flows");
+        assert!(number(flows, "frames") > 400.0);
+        assert_eq!(number(flows, "frames_in_time"), number(flows, "frames"), "{kind}");
+    }
+}
+
+#[test]
 fn a_run_with_repair_is_repeatable() {
     let text = text(LOSS, "repair = { latency = \"80 ms\", early = true }");
     let tables = || csv(record(&text).table("flows").expect("flows"));

@@ -80,7 +80,8 @@ impl FramedFlow {
         let part = self.parts.part(tag);
         let mut data = tag.to_be_bytes().to_vec();
         data.extend_from_slice(&now.as_nanos().to_be_bytes());
-        data.resize(length as usize, 0);
+        // A shorter datagram would not be known at its receiver, and its frame never be whole.
+        data.resize(length.max(LEAST) as usize, 0);
         let mark = Mark {
             role: Role::Disposable,
             captured: Some(local),
