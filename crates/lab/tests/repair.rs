@@ -88,17 +88,10 @@ fn repair_saves_the_frames_that_losses_take() {
 }
 
 #[test]
-fn repair_is_above_encryption_and_follows_the_clock_of_its_end() {
-    let flows = |details: &str| {
-        let repair = format!("repair = {{ latency = \"150 ms\" }}\ndccp = {{ {details} }}");
-        record(&text(LOSS, &repair)).table("flows").expect("flows").clone()
-    };
-    let frames = |flows: &Table| number(flows, "frames_in_time") / number(flows, "frames");
-    for details in ["encryption = \"dtls\"", "clock_drift_ppm = 500", "freeze = {}"] {
-        let flows = flows(details);
-        assert!(frames(&flows) > 0.98, "{details}: {}", frames(&flows));
-        assert!((number(&flows, "repaired_datagrams") - 75.0).abs() < 40.0, "{details}");
-    }
+fn the_ends_of_a_repaired_flow_may_freeze() {
+    let record = record(&text(LOSS, "repair = { latency = \"150 ms\" }\ndccp = { freeze = {} }"));
+    let flows = record.table("flows").expect("flows");
+    assert!(number(flows, "frames_in_time") > 0.98 * number(flows, "frames"));
 }
 
 #[test]
@@ -135,7 +128,7 @@ fn a_run_with_repair_is_repeatable() {
 #[test]
 fn what_repair_does_not_do_is_refused() {
     for (loss, repair, expected) in [
-        ("", "repair = { latency = \"150 ms\" }\ndccp = { reorder_delay = \"9 ms\" }", "dccp.reorder_delay"),
+        ("", "repair = { latency = \"150 ms\" }\ndccp = { encryption = \"dtls\" }", "dccp.encryption"),
         ("", "repair = { latency = \"150 ms\", kind = \"srt\" }", "kind"),
         ("", "repair = { early = true }", "latency"),
     ] {
