@@ -1,13 +1,10 @@
-//! Formats and sizes of RFC 8681 (Sliding Window RLC for FECFRAME): payload identifiers, ADU information, window sizes.
+//! Formats of RFC 8681 (Sliding Window RLC for FECFRAME): payload identifiers and ADU information.
 //!
 //! A datagram of the application is an *ADU*. With its flow identifier and its length in front it is an ADU information (ADUI), which
 //! is cut into *source symbols* of E bytes, the last one padded with zeros. Symbols are numbered by 32-bit *encoding symbol IDs* (ESI),
 //! which wrap. A *repair symbol* is a combination of the symbols of a window.
 
 use alloc::vec::Vec;
-use core::fmt;
-
-use whimbrel_units::{DataRate, Duration};
 
 use crate::rlc::Density;
 
@@ -97,41 +94,6 @@ impl RepairId {
     }
 }
 
-/// FEC Scheme-Specific Information (Section 4.1.1.2): what both ends agree on before the first packet.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Fssi {
-    /// E: bytes of a symbol.
-    pub symbol_size: u16,
-    /// WSR: 255 times the quotient of the largest encoding and decoding windows.
-    pub window_ratio: u8,
-}
-
-impl Fssi {
-    /// WSR of RFC 8681, Appendix C: an encoding window of about three quarters.
-    pub const WINDOW_RATIO: u8 = 191;
-    /// Bytes on the wire.
-    pub const LEN: usize = 3;
-
-    /// The bytes.
-    #[must_use]
-    pub const fn encode(self) -> [u8; Self::LEN] {
-        let [high, low] = self.symbol_size.to_be_bytes();
-        [high, low, self.window_ratio]
-    }
-    /// The information in three bytes.
-    #[must_use]
-    pub const fn decode([high, low, window_ratio]: [u8; Self::LEN]) -> Self {
-        Self { symbol_size: u16::from_be_bytes([high, low]), window_ratio }
-    }
-}
-
-/// The parameter of SDP.
-impl fmt::Display for Fssi {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "fssi=E:{},WSR:{}", self.symbol_size, self.window_ratio)
-    }
-}
-
 /// Appends the source symbols of an ADU: its ADUI, padded to a multiple of `symbol_size`. Returns the number of symbols; `None`
 /// if the ADU is longer than 65,535 bytes or a symbol has no bytes.
 pub fn source_symbols(flow: u8, adu: &[u8], symbol_size: usize, out: &mut Vec<u8>) -> Option<usize> {
@@ -150,45 +112,6 @@ pub fn source_symbols(flow: u8, adu: &[u8], symbol_size: usize, out: &mut Vec<u8
 pub fn adu(symbols: &[u8]) -> Option<(u8, &[u8])> {
     let (&[flow, high, low], rest) = symbols.split_first_chunk::<ADUI_HEADER>()?;
     rest.get(..usize::from(u16::from_be_bytes([high, low]))).map(|adu| (flow, adu))
-}
-
-/// Sizes of windows in symbols (RFC 8681, Appendices C and D).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct WindowSizes {
-    /// dw_max_size: symbols that are decoded in time.
-    pub decoding: u32,
-    /// ew_max_size: symbols of a repair symbol at most.
-    pub encoding: u32,
-    /// ls_max_size: symbols that the receiver remembers; late ones are not delivered but help to decode the next.
-    pub linear_system: u32,
-}
-
-impl WindowSizes {
-    /// Sizes for a constant rate of source packets: `latency` is what the path leaves of the budget.
-    #[must_use]
-    pub fn for_rate(latency: Duration, rate: DataRate, fssi: Fssi) -> Self {
-        let bytes = (rate * latency).as_u64();
-        let decoding = u32::try_from(bytes / u64::from(fssi.symbol_size.max(1))).unwrap_or(u32::MAX);
-        Self {
-            decoding,
-            encoding: Self::encoding(decoding, fssi.window_ratio),
-            linear_system: Self::linear_system(decoding),
-        }
-    }
-
-    /// Sizes at a receiver, from the longest window that it has seen.
-    #[must_use]
-    pub fn for_window(longest: u16, fssi: Fssi) -> Self {
-        let decoding = u32::from(longest) * 255 / u32::from(fssi.window_ratio.max(1));
-        Self { decoding, encoding: u32::from(longest), linear_system: Self::linear_system(decoding) }
-    }
-
-    fn encoding(decoding: u32, window_ratio: u8) -> u32 {
-        (u64::from(decoding) * u64::from(window_ratio) / 255).min(u64::from(MAX_WINDOW)) as u32
-    }
-    fn linear_system(decoding: u32) -> u32 {
-        decoding.saturating_mul(2).max(40)
-    }
 }
 
 #[cfg(test)]

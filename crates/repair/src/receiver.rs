@@ -12,7 +12,7 @@ use crate::decoder::Decoder;
 use crate::fecframe::{self, Esi};
 use crate::playout::Playout;
 use crate::sender::{SenderConfig, WINDOW};
-use crate::wire::{AduHeader, Datagram, Report, Role, WireError};
+use crate::wire::{AduHeader, Datagram, Role, WireError};
 
 mod feedback;
 
@@ -329,32 +329,6 @@ impl Receiver {
 /// The later of two symbols.
 fn later(one: Esi, other: Esi) -> Esi {
     if one.since(other) > 0 { one } else { other }
-}
-
-/// What other feedback than reports tells, in the form of a report: for transports that acknowledge each packet, whose Ack Vectors are
-/// requests already.
-#[must_use]
-pub fn report_from_acknowledgements(
-    next: Esi,
-    newest: Option<(Esi, Duration)>,
-    received: impl Fn(Esi) -> bool,
-    oldest: Esi,
-) -> Report {
-    let mut report = Report::new(0, next);
-    report.first = oldest;
-    (report.echo, report.hold) = newest.map_or((None, Duration::ZERO), |(esi, hold)| (Some(esi), hold));
-    let count = next.since(oldest).clamp(0, Report::MOST_WANTED as i32) as u32;
-    for esi in (0..count).map(|i| oldest.plus(i)) {
-        let is_received = received(esi);
-        let back = next.since(esi) - 1;
-        if is_received && back < 128 {
-            report.arrivals |= 1 << back;
-        }
-        if !is_received {
-            report.want(esi);
-        }
-    }
-    report
 }
 
 #[cfg(test)]

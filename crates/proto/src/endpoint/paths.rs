@@ -142,18 +142,6 @@ impl Endpoint<MultipathConnection> {
         self.table.find(&tuple).is_some()
             || Returned::is_on(packet) && self.returned(now, &tuple, packet).is_some()
     }
-    /// The subflows on a path, with their connections.
-    pub fn subflows_on(&self, path: Path) -> Vec<(ConnectionHandle, SubflowId)> {
-        let live = self.table.iter().filter_map(|(index, entry)| match &entry.state {
-            SlotState::Live(connection) => Some((index, connection)),
-            _ => None,
-        });
-        let on_path = live.flat_map(|(index, connection)| {
-            let subflows = connection.subflows().filter(|(_, of)| *of == path);
-            subflows.map(move |(subflow, _)| (ConnectionHandle(index), subflow))
-        });
-        on_path.collect()
-    }
     /// Accepts a subflow that joins, or returns the Reset that answers its Request.
     fn accept_join(
         &mut self,

@@ -208,10 +208,6 @@ impl<C: Held> Table<C> {
     pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut Entry<C>> {
         self.entries.get_mut(index)
     }
-    /// The entries, with their handles.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &Entry<C>)> {
-        self.entries.iter()
-    }
     /// Releases the addresses for another connection; the handle stays.
     pub(super) fn release_address(&mut self, index: usize) {
         self.forget_others(index);

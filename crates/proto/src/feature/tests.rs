@@ -387,7 +387,7 @@ fn fixed_ccids_cannot_be_changed() {
     server.receive(1, PacketType::Request, &[option(ChangeL, 1, &[3, 2]), option(ChangeR, 1, &[2])]).unwrap();
     assert_eq!(server.negotiation.ccid(Location::Remote), Ccid(2));
     server.send(0, PacketType::Response);
-    server.negotiation.fix_ccids();
+    Location::BOTH.into_iter().for_each(|location| server.negotiation.hold_ccid(location));
     server.receive(2, PacketType::Ack, &[option(ChangeL, 1, &[3])]).unwrap();
     assert_eq!(server.negotiation.ccid(Location::Remote), Ccid(2));
     assert!(server.send(500, PacketType::Ack).contains(&option(ConfirmR, 1, &[2, 2])));

@@ -1,4 +1,3 @@
-use std::string::ToString;
 use std::vec;
 use std::vec::Vec;
 
@@ -80,30 +79,6 @@ fn source_packets_end_with_their_identifier() {
     assert_eq!(packet, b"curlew\x01\x02\x03\x04");
     assert_eq!(Esi::decode(&packet), Some((&b"curlew"[..], Esi(0x0102_0304))));
     assert_eq!(Esi::decode(b"abc"), None);
-}
-
-#[test]
-fn scheme_specific_information_of_section_4_1_1_2() {
-    let fssi = Fssi { symbol_size: 1400, window_ratio: 191 };
-    assert_eq!(fssi.encode(), [0x05, 0x78, 0xbf]);
-    assert_eq!(Fssi::decode(fssi.encode()), fssi);
-    assert_eq!(fssi.to_string(), "fssi=E:1400,WSR:191");
-}
-
-#[test]
-fn window_sizes_of_appendices_c_and_d() {
-    for (milliseconds, rate, symbol_size, expected, receiver) in [
-        (150, 4.608, 1200, [72, 53, 144], 70),
-        (100, 4.608, 1200, [48, 35, 96], 46),
-        (100, 0.064, 160, [5, 3, 40], 4),
-        (300, 8.0, 1203, [249, 186, 498], 248),
-    ] {
-        let fssi = Fssi { symbol_size, window_ratio: Fssi::WINDOW_RATIO };
-        let rate = DataRate::from_megabits_per_second(rate);
-        let sizes = WindowSizes::for_rate(Duration::from_millis(milliseconds), rate, fssi);
-        assert_eq!([sizes.decoding, sizes.encoding, sizes.linear_system], expected);
-        assert_eq!(WindowSizes::for_window(sizes.encoding as u16, fssi).decoding, receiver);
-    }
 }
 
 proptest! {

@@ -3,6 +3,7 @@ use std::vec::Vec;
 
 use super::*;
 use crate::sender::{Mark, Sender, Sent};
+use crate::wire::Report;
 
 const LATENCY: Duration = Duration::from_millis(100);
 
@@ -141,16 +142,6 @@ fn the_rest_of_a_frame_and_a_whole_frame_are_missed_by_time() {
     let report = reported(&mut receiver, at(62)).expect("a frame is missing");
     assert_eq!(report.echo, Some(Esi(7)));
     assert!(report.hold > Duration::from_millis(21));
-}
-
-#[test]
-fn acknowledgements_are_requests() {
-    let received = |esi: Esi| !esi.0.is_multiple_of(3);
-    let newest = Some((Esi(10), Duration::from_millis(3)));
-    let report = report_from_acknowledgements(Esi(12), newest, received, Esi(1));
-    let wanted: Vec<u32> = (0..20).filter(|&n| report.wants(Esi(n))).collect();
-    assert_eq!(wanted, [3, 6, 9]);
-    assert_eq!((report.arrived(Esi(10)), report.arrived(Esi(9))), (Some(true), Some(false)));
 }
 
 #[test]

@@ -44,10 +44,6 @@ impl Flags {
     pub const MORE_FRAGMENTS: Self = Self(0x04);
     /// A repetition.
     pub const RETRY: Self = Self(0x08);
-    /// The station goes to power-save mode.
-    pub const POWER_MANAGEMENT: Self = Self(0x10);
-    /// The access point holds more frames.
-    pub const MORE_DATA: Self = Self(0x20);
     /// The body is encrypted.
     pub const PROTECTED: Self = Self(0x40);
     /// HT control is present, or strict order.

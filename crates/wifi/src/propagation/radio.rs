@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
+use super::PathLoss;
 use super::path_loss::{Attenuation, SPEED_OF_LIGHT};
-use super::{PathLoss, from_decibels};
 use crate::medium::{CaptureRule, MediumConfig};
 
 /// The radio of a station.
@@ -91,12 +91,6 @@ impl Radio {
         let budget = LinkBudget::new(path_loss, &self, &self);
         self.receive_threshold = budget.power(ranges.receive * ranges.receive);
         self.carrier_sense_threshold = budget.power(ranges.carrier_sense * ranges.carrier_sense);
-        self
-    }
-
-    /// Sets the transmit power in dBm.
-    pub fn with_transmit_power_dbm(mut self, dbm: f64) -> Self {
-        self.transmit_power = from_decibels(dbm) * 1e-3;
         self
     }
 

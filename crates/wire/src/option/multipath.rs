@@ -179,8 +179,6 @@ impl PathPriority {
     pub const UNUSABLE: Self = Self(0);
     /// 1: the path is used only if no secondary or primary one is established.
     pub const STANDBY: Self = Self(1);
-    /// 2: the path is used when the primary ones are congested or not available.
-    pub const SECONDARY: Self = Self(2);
     /// 3, the lowest primary priority: the path is used. The priority of paths without MP_PRIO.
     pub const PRIMARY: Self = Self(3);
 
@@ -191,10 +189,6 @@ impl PathPriority {
     /// The number, 0 to 15.
     pub const fn number(self) -> u8 {
         self.0
-    }
-    /// `true` for the priorities 3 to 15.
-    pub const fn is_primary(self) -> bool {
-        self.0 >= Self::PRIMARY.0
     }
 }
 

@@ -32,8 +32,6 @@ pub const ECN_COUNTS: u8 = 249;
 pub const NO_LOSS_EVENT: u32 = u32::MAX;
 /// Maximum number of loss intervals in a Loss Intervals option (RFC 4342, Section 8.6).
 pub const MAX_LOSS_INTERVALS: usize = 28;
-/// Maximum number of drop counts in a Dropped Packets option (RFC 5622, Section 8.7).
-pub const MAX_DROP_COUNTS: usize = 84;
 /// The maximum of a 24-bit field.
 const MAX_24: u32 = 0xff_ffff;
 

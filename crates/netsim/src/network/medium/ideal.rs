@@ -20,7 +20,7 @@ const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 pub struct IdealMedium {
     rate: DataRate,
     range: f64,
-    places: Vec<Position>,
+    pub(crate) places: Vec<Position>,
     /// Stations in the order of their turns to transmit, one for each packet that waits.
     turns: VecDeque<StationIndex>,
     transmission: Option<Transmission>,
@@ -47,11 +47,6 @@ impl IdealMedium {
     /// two stations that are at most `range` metres apart receive each other.
     pub fn new(rate: DataRate, range: f64, places: Vec<Position>) -> Self {
         Self { rate, range, places, turns: VecDeque::new(), transmission: None, in_flight: Vec::new() }
-    }
-
-    /// Moves a station. Routes follow after a [`Command::Reroute`](crate::Command::Reroute).
-    pub fn set_place(&mut self, station: StationIndex, place: Position) {
-        self.places[station.index()] = place;
     }
 
     fn is_in_range(&self, from: StationIndex, to: StationIndex) -> bool {

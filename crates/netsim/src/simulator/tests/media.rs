@@ -124,7 +124,7 @@ fn a_next_hop_that_moved_out_of_range_is_lost_and_observed() {
     simulator.observe(stations[0], source);
     simulator.run_until(micros(5_000));
     let moved = simulator.with_medium(medium, |medium: &mut IdealMedium, _| {
-        medium.set_place(StationIndex(1), Position { x: 100.0, y: 0.0 });
+        medium.places[1] = Position { x: 100.0, y: 0.0 };
     });
     assert!(moved.is_some());
     simulator.run_until(Instant::from_secs(1));

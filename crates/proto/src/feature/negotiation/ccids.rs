@@ -10,11 +10,7 @@ use crate::feature::preferences::default_preference;
 use crate::feature::{Location, ValueList, Wish, half_connection};
 
 impl Negotiation {
-    /// Makes only the CCIDs in force acceptable from now on, as RFC 4340, Section 10.5 allows.
-    pub fn fix_ccids(&mut self) {
-        Location::BOTH.into_iter().for_each(|location| self.hold_ccid(location));
-    }
-    /// Makes only the CCID in force acceptable for the data of the end at `location`, until
+    /// Makes only the CCID in force acceptable for the data of the end at `location`, as RFC 4340, Section 10.5 allows, until
     /// [`Negotiation::release_ccids`].
     pub fn hold_ccid(&mut self, location: Location) {
         self.common_mut(FeatureNumber::Ccid, location).hold();

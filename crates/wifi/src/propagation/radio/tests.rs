@@ -42,12 +42,6 @@ fn capture_needs_ten_decibels() {
 }
 
 #[test]
-fn transmit_power_in_dbm() {
-    let radio = Radio::NS2.with_transmit_power_dbm(20.0);
-    assert!((radio.transmit_power - 0.1).abs() < 1e-15);
-}
-
-#[test]
 fn impossible_radios_are_refused_with_the_field() {
     assert_eq!(Radio::NS2.check(), Ok(()));
     assert_eq!(Radio::FREEZE.check(), Ok(()));
