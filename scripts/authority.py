@@ -62,7 +62,7 @@ PYTHON = re.compile(
 # Documents for browsers: these are strings.
 HTML = re.compile(r"<!doctype html|include_str!\([^)]*\.html\"", re.IGNORECASE)
 RUST_FOLDERS = (
-    *("cli", "relay", "measure", "net", "emu", "inspect", "capi"),
+    *("cli", "live", "relay", "measure", "net", "emu", "inspect", "capi"),
     *("python", "lab", "scenario", "dtls", "rtp", "proto"),
 )
 BEGIN, END = "<!-- authority.py: begin -->", "<!-- authority.py: end -->"

@@ -30,12 +30,13 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "dtls": {"units", "wire", "proto"},
     "net": {"units", "wire", "proto", "dtls"},
     "emu": {"units", "lab"},
-    "relay": {"units", "rtp", "net"},
-    "measure": {"units", "control", "inspect", "lab", "net", "relay"},
+    "live": {"units", "inspect"},
+    "relay": {"units", "rtp", "net", "live"},
+    "measure": {"units", "control", "inspect", "lab", "net", "relay", "live"},
     "inspect": {"units", "wire", "control", "repair", "wifi"},
     "fuzzing": {"units", "wire", "proto", "rtp", "wifi", "inspect", "dtls", "lab", "emu", "repair"},
     "capi": {"net"},
-    "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect", "rtp", "relay", "measure"},
+    "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect", "rtp", "relay", "measure", "live"},
     "python": {"units", "control", "lab", "net", "cli"},
 }
 SANS_IO = ("units", "wire", "control", "proto", "rtp", "repair", "wifi", "netsim")

@@ -11,6 +11,7 @@ mod fit;
 #[path = "support/hostile_path.rs"]
 mod hostile_path;
 mod inspect;
+mod live_page;
 mod local_sockets;
 #[cfg(target_os = "linux")]
 #[path = "../../net/tests/support/own_network.rs"]

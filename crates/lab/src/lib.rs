@@ -49,6 +49,7 @@ pub mod traffic;
 #[path = "transport/table.rs"]
 mod table;
 pub mod transport;
+pub mod watch;
 
 pub use record::Record;
 pub use runner::{Run, run, run_many};

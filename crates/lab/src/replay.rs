@@ -1,4 +1,4 @@
-//! A run's movements, routes and rates over time, for a page that replays it.
+//! A run's movements, routes and samples over time, for a page that replays it.
 
 use serde_json::{Value, json};
 use whimbrel_netsim::medium::{AirFrame, StationRole, WifiMedium};
@@ -10,8 +10,9 @@ use whimbrel_wifi::propagation::LinkBudget;
 
 use crate::metrics::seconds;
 use crate::runner::Parts;
-use crate::scenario::{Plan, WifiPlan};
+use crate::scenario::{EventPlan, Plan, WifiPlan};
 use crate::transport::FlowAgent;
+use crate::watch::{Sample, Watch};
 
 /// The longest path of a flow that is recorded, in nodes.
 const LONGEST_PATH: usize = 64;
@@ -23,9 +24,8 @@ pub(crate) struct Replay {
     /// The last path of each flow, and all changes of paths.
     paths: Vec<Vec<usize>>,
     changes: Vec<(Instant, usize, Vec<usize>)>,
-    delivered: Vec<u64>,
-    /// The goodput of each flow in each interval, in bits per second.
-    goodput: Vec<Vec<f64>>,
+    watch: Watch,
+    samples: Vec<Sample>,
 }
 
 impl Replay {
@@ -36,8 +36,8 @@ impl Replay {
             interval,
             paths: vec![vec![]; flows],
             changes: Vec::new(),
-            delivered: vec![0; flows],
-            goodput: vec![Vec::new(); flows],
+            watch: Watch::new(plan),
+            samples: Vec::new(),
         }
     }
 
@@ -46,32 +46,30 @@ impl Replay {
         &mut self,
         now: Instant,
         plan: &Plan,
+        events: &[EventPlan],
+        seed: u64,
         simulator: &mut Simulator<FlowAgent>,
         parts: &Parts,
     ) {
-        for (number, (flow, ends)) in plan.flows.iter().zip(&parts.flows).enumerate() {
+        if now.as_nanos().is_multiple_of(self.interval.as_nanos()) || now == plan.end {
+            self.samples.extend(self.watch.take(plan, events, seed, simulator, parts));
+        }
+        for (number, flow) in plan.flows.iter().enumerate() {
             let path = path(plan, simulator, &parts.nodes, flow.from, flow.to);
             if self.paths[number] != path {
                 self.changes.push((now, number, path.clone()));
                 self.paths[number] = path;
             }
-            if now > Instant::ZERO && now.as_nanos().is_multiple_of(self.interval.as_nanos()) {
-                let delivered = simulator.agent(ends[1]).end().meter_of(number).counters().delivered_bytes;
-                let bits = (delivered - self.delivered[number]) as f64 * 8.0;
-                self.goodput[number].push(bits / seconds(self.interval));
-                self.delivered[number] = delivered;
-            }
         }
     }
 
+    /// The samples so far.
+    pub(crate) fn samples(&self) -> &[Sample] {
+        &self.samples
+    }
+
     /// The record as JSON: times in seconds, positions in metres, nodes by their position in `nodes`.
-    pub(crate) fn json(
-        &self,
-        plan: &Plan,
-        simulator: &Simulator<FlowAgent>,
-        parts: &Parts,
-        seed: u64,
-    ) -> Value {
+    pub(crate) fn json(&self, plan: &Plan, simulator: &Simulator<FlowAgent>, parts: &Parts) -> Value {
         let mut nodes: Vec<Value> = plan.nodes.iter().map(|name| wired(name)).collect();
         for (medium, (wifi, ids)) in plan.wifi.iter().zip(&parts.stations).enumerate() {
             let Some(model) = ids.first().and_then(|id| simulator.medium::<WifiMedium>(id.medium())) else {
@@ -85,25 +83,22 @@ impl Replay {
             }
         }
         let time = |at: Instant| seconds(at - Instant::ZERO);
-        let flow = |(number, flow): (usize, &crate::scenario::FlowPlan)| {
+        let flow = |flow: &crate::scenario::FlowPlan| {
             json!({
                 "name": flow.name, "from": flow.from, "to": flow.to, "scheme": flow.transport.scheme(),
-                "start": time(flow.start), "stop": time(flow.stop), "goodput": self.goodput[number],
+                "start": time(flow.start), "stop": time(flow.stop),
             })
         };
         let link =
             |link: &crate::scenario::LinkPlan| json!({ "name": link.name, "from": link.from, "to": link.to });
         let route = |(at, flow, path): &(Instant, usize, Vec<usize>)| json!({ "flow": flow, "t": time(*at), "path": path });
         json!({
-            "title": plan.title,
-            "seed": seed,
             "duration": time(plan.end),
             "measured_from": time(plan.measured_from),
             "media": plan.wifi.iter().map(medium).collect::<Vec<_>>(),
             "nodes": nodes,
             "links": plan.links.iter().map(link).collect::<Vec<_>>(),
-            "flows": plan.flows.iter().enumerate().map(flow).collect::<Vec<_>>(),
-            "interval": seconds(self.interval),
+            "flows": plan.flows.iter().map(flow).collect::<Vec<_>>(),
             "routes": self.changes.iter().map(route).collect::<Vec<_>>(),
             "associations": associations(plan, simulator, parts),
             "kinds": KINDS,

@@ -29,14 +29,19 @@ use crate::record::Record;
 use crate::replay::Replay;
 use crate::scenario::{EventPlan, Gap, Plan};
 use crate::transport::{FlowAgent, SenderEstimate};
+use crate::watch::{Sample, Watch};
 pub(crate) use build::Parts;
 use sample::Samples;
 
 /// The interval at which queues and the senders' estimates are sampled for their means.
 pub const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The interval of the rates in a replay.
-const REPLAY_INTERVAL: Duration = Duration::from_millis(500);
+/// The interval of the samples in a replay of a short run, and of others.
+const REPLAY_INTERVALS: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(500)];
+/// The longest of the short runs.
+const SHORT_RUN: Duration = Duration::from_secs(30);
+/// The most samples of a replay: those of a run of more than 25 minutes have a longer interval.
+const REPLAY_SAMPLES: u64 = 3_000;
 
 /// Events between two calls of a run's observer: about a hundred calls per second of real time.
 const OBSERVE_EVERY: u64 = 1 << 16;
@@ -64,6 +69,11 @@ impl<'a> Run<'a> {
         let (simulator, parts) = build::network(plan, &events, &plan.flow_events_with(&gaps), seed);
         let samples = Samples::new(plan, &parts);
         Self { plan, seed, gaps, events, simulator, parts, samples, replay: None, estimates: Vec::new() }
+    }
+
+    /// What the run was built from.
+    pub fn plan(&self) -> &'a Plan {
+        self.plan
     }
 
     /// The simulator, for closer inspection.
@@ -113,7 +123,7 @@ impl<'a> Run<'a> {
             self.samples.take(&self.simulator, &self.parts);
             self.log_estimates(next);
             if let Some(replay) = &mut self.replay {
-                replay.take(next, self.plan, &mut self.simulator, &self.parts);
+                replay.take(next, self.plan, &self.events, self.seed, &mut self.simulator, &self.parts);
             }
             if next == self.plan.end || next == end {
                 return RunOutcome::Finished;
@@ -130,15 +140,34 @@ impl<'a> Run<'a> {
         for medium in self.parts.stations.iter().filter_map(|stations| Some(stations.first()?.medium())) {
             self.simulator.with_medium(medium, |wifi: &mut WifiMedium, _| wifi.monitor(frames));
         }
-        let mut replay = Replay::new(self.plan, REPLAY_INTERVAL);
-        replay.take(Instant::ZERO, self.plan, &mut self.simulator, &self.parts);
+        let time = self.plan.end - Instant::ZERO;
+        let interval = REPLAY_INTERVALS[usize::from(time > SHORT_RUN)];
+        let interval =
+            interval * time.as_nanos().div_ceil(interval.as_nanos()).div_ceil(REPLAY_SAMPLES).max(1);
+        let mut replay = Replay::new(self.plan, interval);
+        replay.take(Instant::ZERO, self.plan, &self.events, self.seed, &mut self.simulator, &self.parts);
         self.replay = Some(replay);
     }
 
-    /// The movements, routes and rates of the run as JSON; `None` if they were not recorded.
+    /// The movements and routes of the run and the frames on the air as JSON; `None` if they were not recorded.
     pub fn replay(&self) -> Option<serde_json::Value> {
         let replay = self.replay.as_ref()?;
-        Some(replay.json(self.plan, &self.simulator, &self.parts, self.seed))
+        Some(replay.json(self.plan, &self.simulator, &self.parts))
+    }
+
+    /// The samples that were recorded with the replay.
+    pub fn samples(&self) -> &[Sample] {
+        self.replay.as_ref().map_or(&[], Replay::samples)
+    }
+
+    /// What happened since the last sample of `watch`; `None` if no time has passed.
+    pub fn watch(&self, watch: &mut Watch) -> Option<Sample> {
+        watch.take(self.plan, &self.events, self.seed, &self.simulator, &self.parts)
+    }
+
+    /// The changes of links in this run: those of the plan, and its handovers.
+    pub fn link_events(&self) -> &[EventPlan] {
+        &self.events
     }
 
     /// `true` if the freeze states of senders are recorded: flows can be frozen.

@@ -5,11 +5,12 @@ use std::ops::ControlFlow;
 use serde_json::{Value, json};
 use whimbrel_lab::runner::Run;
 use whimbrel_lab::scenario::Document;
+use whimbrel_lab::watch::Sample;
 
 const WALK: &str = include_str!("support/hotspot.toml");
 
-/// The replay with up to `frames` frames, and the goodput of the flow in the run's record.
-fn replay(frames: usize) -> (Value, f64) {
+/// The replay with up to `frames` frames, the samples of the flow's goodput, and that in the run's record.
+fn replay(frames: usize) -> (Value, Vec<f64>, f64) {
     let mut document = Document::from_toml(WALK).unwrap();
     document.set("variables.transport", "udp").unwrap();
     let plan = document.plan().unwrap();
@@ -17,8 +18,11 @@ fn replay(frames: usize) -> (Value, f64) {
     run.record_replay(frames);
     run.execute(|_| ControlFlow::Continue(()));
     let replay = run.replay().expect("a replay");
+    let of_sample =
+        |sample: &Sample| sample.flows[0].counts.delivered_bytes as f64 * 8.0 / sample.length.as_secs_f64();
+    let rates = run.samples().iter().map(of_sample).collect();
     let goodput = run.into_record().table("flows").unwrap().number("goodput_bps", 0).unwrap();
-    (replay, goodput)
+    (replay, rates, goodput)
 }
 
 fn numbers(column: &Value) -> Vec<f64> {
@@ -27,7 +31,7 @@ fn numbers(column: &Value) -> Vec<f64> {
 
 #[test]
 fn a_replay_has_movements_routes_associations_and_rates() {
-    let (replay, goodput) = replay(usize::MAX);
+    let (replay, rates, goodput) = replay(usize::MAX);
     let phone = &replay["nodes"][3];
     assert_eq!((&phone["name"], &phone["role"]), (&json!("phone"), &json!("client")));
     assert_eq!(phone["off"], json!([[0.0, 0.5]]));
@@ -51,9 +55,8 @@ fn a_replay_has_movements_routes_associations_and_rates() {
     assert_eq!(of_access_points.first(), Some(&&first), "{:?}", replay["routes"]);
     assert_eq!(of_access_points.last(), Some(&&second), "{:?}", replay["routes"]);
 
-    let rates = numbers(&replay["flows"][0]["goodput"]);
-    assert_eq!(rates.len(), 40);
-    let mean = rates.iter().sum::<f64>() / 40.0;
+    assert_eq!(rates.len(), 200);
+    let mean = rates.iter().sum::<f64>() / 200.0;
     assert!((mean - goodput).abs() < 1e-6 * goodput, "{mean} and {goodput} bit/s");
     assert_eq!(replay["frames_until"], json!(20.0));
 }
@@ -61,7 +64,7 @@ fn a_replay_has_movements_routes_associations_and_rates() {
 /// Every beacon, data frame and acknowledgement has its row; a data frame of the flow goes from an access point to the phone.
 #[test]
 fn frames_name_their_stations_and_their_flow() {
-    let (replay, _) = replay(usize::MAX);
+    let (replay, ..) = replay(usize::MAX);
     let frames = &replay["frames"];
     let (from, to) = (numbers(&frames["from"]), numbers(&frames["to"]));
     let (kind, flow) = (numbers(&frames["kind"]), numbers(&frames["flow"]));
@@ -79,8 +82,8 @@ fn frames_name_their_stations_and_their_flow() {
 /// Frames beyond the limit are not in the replay, which names the time of the first one that is missing.
 #[test]
 fn a_replay_keeps_the_first_frames_up_to_its_limit() {
-    let (whole, _) = replay(usize::MAX);
-    let (part, _) = replay(100);
+    let (whole, ..) = replay(usize::MAX);
+    let (part, ..) = replay(100);
     let (all, kept) = (numbers(&whole["frames"]["t"]), numbers(&part["frames"]["t"]));
     assert_eq!(kept, all[..100]);
     let until = part["frames_until"].as_f64().unwrap();

@@ -18,7 +18,7 @@ use super::notices::{Lines, Notice, Observer};
 use super::paths::{PathSpec, Paths, check};
 use super::ports::{NearPorts, Ports};
 use super::status::Status;
-use super::{ACROSS_PATHS, DCCP_PORT, Options, Protection, config, few, http, setup, several_paths};
+use super::{ACROSS_PATHS, DCCP_PORT, Options, Protection, config, few, live, setup, several_paths};
 use crate::edge::address::{ProgramAddress, is_loopback, joined, resolve};
 use crate::edge::local_socket::small_buffers;
 use crate::stop::Stop;
@@ -70,7 +70,7 @@ pub async fn connect(near: Near, observer: Observer, mut stop: Stop) -> anyhow::
     small_buffers().map_or(Ok(()), |text| lines.notify(&Notice::Warning(&text)))?;
     lines.notify(&Notice::Taking { at: &addresses, host: &name })?;
     if let Some(at) = near.options.http {
-        lines.notify(&Notice::Http(http::serve(at, status.clone()).await?))?;
+        lines.notify(&Notice::Http(live::serve(at, &status, &name.to_string()).await?))?;
     }
     lines.notify(&Notice::Serving)?;
     let mut retry = FIRST_RETRY;

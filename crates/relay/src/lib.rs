@@ -36,7 +36,6 @@
 //! # }
 //! ```
 
-pub mod accept;
 mod arrivals;
 mod connect;
 mod edge;
@@ -44,9 +43,9 @@ mod encoder;
 mod engine;
 mod feedback;
 mod follow;
-mod http;
 mod link;
 mod listen;
+mod live;
 mod notices;
 mod pace;
 mod paths;

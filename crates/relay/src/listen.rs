@@ -16,7 +16,7 @@ use super::notices::{Lines, Notice, Observer};
 use super::ports::{FarPorts, Ports};
 use super::status::Status;
 use super::{
-    ACROSS_PATHS, DCCP_PORT, Options, Protection, accepted_ccids, config, few, http, setup, several_paths,
+    ACROSS_PATHS, DCCP_PORT, Options, Protection, accepted_ccids, config, few, live, setup, several_paths,
 };
 use crate::edge::address::{Program, ProgramAddress, is_loopback};
 use crate::edge::local_socket::small_buffers;
@@ -108,7 +108,7 @@ pub async fn listen(mut far: Far, observer: Observer, mut stop: Stop) -> anyhow:
     small_buffers().map_or(Ok(()), |text| lines.notify(&Notice::Warning(&text)))?;
     lines.notify(&Notice::Listening { at: listener.local(), to: &far.to, key, local_only })?;
     if let Some(at) = far.options.http {
-        lines.notify(&Notice::Http(http::serve(at, status.clone()).await?))?;
+        lines.notify(&Notice::Http(live::serve(at, &status, &listener.local().to_string()).await?))?;
     }
     let options = Arc::new(far.options.clone());
     lines.notify(&Notice::Serving)?;

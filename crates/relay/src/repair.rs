@@ -9,17 +9,17 @@ use whimbrel_net::RepairCounts;
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct RepairView {
     /// Repeats that this end sent.
-    repeats_sent: u64,
+    pub(super) repeats_sent: u64,
     /// Coded packets that this end sent.
-    coded_sent: u64,
+    pub(super) coded_sent: u64,
     /// Bytes of repeats, coded packets and reports that this end sent, divided by the bytes of its datagrams.
     pub(super) overhead: f64,
     /// Datagrams of the other end that repeats brought.
-    repeated: u64,
+    pub(super) repeated: u64,
     /// Datagrams of the other end that the code restored.
-    restored: u64,
+    pub(super) restored: u64,
     /// Datagrams of the other end that were not repaired in time.
-    given_up: u64,
+    pub(super) given_up: u64,
     /// Messages by which encoders at this end were asked for a key frame.
     pub(super) key_frames_asked: u64,
 }

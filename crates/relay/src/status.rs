@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Serialize, Serializer};
+use whimbrel_live::server::Pages;
 use whimbrel_net::Fingerprint;
 
 use super::link::{PathState, PathView};
@@ -52,6 +53,9 @@ pub(super) struct Connection {
     /// The rate for an encoder: what remains of that without the headers of RTP packets as large as those of late.
     pub(super) encoder_rate_bps: Option<f64>,
     pub(super) rtt_s: Option<f64>,
+    /// The rate at which this end's data arrive, by the peer's reports, in bit/s.
+    #[serde(skip)]
+    pub(super) delivered_bps: Option<f64>,
     /// The time that datagrams take to the other end: that in this end's queue, and half of the round trip.
     pub(super) delay_s: Option<f64>,
     /// The other end says what has arrived there; otherwise it is an estimate of congestion control.
@@ -98,14 +102,20 @@ impl Status {
         parts.established += 1;
         Entry { status: self.clone(), number: parts.established, ledger }
     }
+    /// The connections by number, and the sums of a relay that connects.
+    pub(super) fn now(&self) -> (Vec<(u64, Connection)>, Option<Sums>) {
+        let parts = self.lock();
+        let connections = parts.connections.iter().map(|(number, each)| (*number, (**each).clone()));
+        (connections.collect(), parts.only.as_ref().map(Ledger::sums))
+    }
     /// Everything, as JSON.
-    pub(super) fn json(&self) -> serde_json::Value {
+    fn json(&self) -> serde_json::Value {
         let parts = self.lock();
         let connections: Vec<_> = parts.connections.values().collect();
         serde_json::json!({ "established": parts.established, "connections": connections, "totals": parts.totals() })
     }
     /// The allowed rate and the state of the newest connection for an encoder, as JSON.
-    pub(super) fn rate(&self) -> serde_json::Value {
+    fn rate(&self) -> serde_json::Value {
         let parts = self.lock();
         match parts.connections.values().next_back() {
             Some(connection) => serde_json::json!({
@@ -128,7 +138,7 @@ impl Status {
         }
     }
     /// Metrics in the text format of Prometheus.
-    pub(super) fn metrics(&self) -> String {
+    fn metrics(&self) -> String {
         let parts = self.lock();
         let mut text = String::new();
         let all = parts.totals();
@@ -268,6 +278,22 @@ impl Status {
             &of_paths(&|path| Some(path.lost as f64)),
         );
         text
+    }
+}
+
+impl Pages for Status {
+    fn state(&self) -> serde_json::Value {
+        self.json()
+    }
+    fn page(&self, path: &str) -> Option<(&'static str, String)> {
+        match path {
+            "/rate" => Some(("application/json", self.rate().to_string())),
+            "/metrics" => Some(("text/plain; version=0.0.4", self.metrics())),
+            _ => None,
+        }
+    }
+    fn paths(&self) -> &'static [&'static str] {
+        &["/rate", "/metrics"]
     }
 }
 

@@ -181,13 +181,25 @@ impl<P: TransportPlan> Plan<P> {
     /// Mean capacity of a link while the totals of a run with this seed are counted, with the rate changes and interruptions
     /// among `events`.
     pub fn mean_capacity(&self, link: usize, events: &[EventPlan], seed: u64) -> DataRate {
+        self.capacity_between(link, events, seed, self.measured_from, self.end)
+    }
+
+    /// The same between two times.
+    pub fn capacity_between(
+        &self,
+        link: usize,
+        events: &[EventPlan],
+        seed: u64,
+        start: Instant,
+        end: Instant,
+    ) -> DataRate {
         let mut up = true;
         let mut rate = None;
         let mut from = Instant::ZERO;
         let mut bits = 0.0;
-        let changes = events.iter().filter(|event| event.link == link && event.at < self.end);
+        let changes = events.iter().filter(|event| event.link == link && event.at < end);
         let mut add = |from: Instant, to: Instant, up: bool, rate: Option<DataRate>| {
-            let from = from.max(self.measured_from);
+            let from = from.max(start);
             if up && from < to {
                 let mean = rate.unwrap_or_else(|| self.links[link].mean_rate_for(seed, from, to));
                 bits += mean.as_bits_per_second() * (to - from).as_secs_f64();
@@ -199,8 +211,8 @@ impl<P: TransportPlan> Plan<P> {
             up = event.up.unwrap_or(up);
             rate = event.rate.or(rate);
         }
-        add(from, self.end, up, rate);
-        DataRate::from_bits_per_second(bits / self.measured().as_secs_f64())
+        add(from, end, up, rate);
+        DataRate::from_bits_per_second(bits / (end - start).as_secs_f64())
     }
 }
 

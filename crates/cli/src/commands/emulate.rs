@@ -84,6 +84,9 @@ pub(crate) struct EmulateArgs {
     /// Show the live view also where programs print to the same terminal, as a line per second.
     #[arg(long)]
     view: bool,
+    /// Show the live page by HTTP at this address: rates, losses, delays, queues and events while the emulation runs.
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = whimbrel_relay::address::parse_own)]
+    http: Option<std::net::SocketAddr>,
     /// Show no live view and no summary.
     #[arg(long, short)]
     quiet: bool,

@@ -5,6 +5,7 @@ mod lines;
 mod packets;
 mod record;
 mod text;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -51,6 +52,9 @@ pub(crate) struct InspectArgs {
     /// Maximum number of connections and flows to follow.
     #[arg(long, value_name = "N", default_value_t = FollowConfig::default().max_connections)]
     max_connections: usize,
+    /// Write a page that shows the streams over time, with a sentence that explains each moment.
+    #[arg(long, value_name = "FILE")]
+    watch: Option<PathBuf>,
     /// Print the report as JSON, on one line.
     #[arg(long)]
     json: bool,
@@ -97,6 +101,9 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
         report.connections.retain(|connection| args.connection.contains(&connection.number));
         report.flows.clear();
     }
+    if let Some(page) = &args.watch {
+        watch::write(page, &name, &report)?;
+    }
     if args.json {
         print::line(serde_json::to_string(&report)?)?;
     } else {
@@ -112,6 +119,7 @@ fn print_record(args: &InspectArgs, record: &StoredRecord) -> Result<(), Failure
         ("--connection", !args.connection.is_empty()),
         ("--udp-port", !args.udp_port.is_empty()),
         ("--interface", !args.interface.is_empty()),
+        ("--watch", args.watch.is_some()),
     ] {
         if is_given {
             return Err(

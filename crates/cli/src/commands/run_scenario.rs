@@ -173,8 +173,8 @@ fn simulate(
     if let Some(qlogs) = qlogs {
         qlogs.finish()?;
     }
-    if let (Some(page), Some(replay)) = (page, run.replay()) {
-        page.write(&replay)?;
+    if let Some(page) = page {
+        page.write(&run, plan, seed)?;
     }
     Ok(Some(run.into_record()))
 }

@@ -15,7 +15,7 @@ use whimbrel_net::{
     Clock, Config, Dscp, Duration, Fingerprint, HostOptions, Listener, OverflowPolicy, Security,
     SendQueueConfig, ServiceCode, Setup, TimerConfig,
 };
-use whimbrel_relay::accept::{Place, Places, accept};
+use whimbrel_live::accept::{Place, Places, accept};
 use whimbrel_relay::{Protection, Stop, accepted_ccids, mechanisms, willing};
 
 use super::DCCP_PORT;

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use whimbrel_net::{Clock, enlarge_receive_buffer};
 use whimbrel_relay::Stop;
-use whimbrel_relay::accept::{Place, Places, Turns, accept};
+use whimbrel_live::accept::{Place, Places, Turns, accept};
 use whimbrel_units::{DataRate, Duration};
 
 use super::probe::{Header, Kind};

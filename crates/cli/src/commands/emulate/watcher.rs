@@ -1,6 +1,7 @@
 //! The surroundings of a running emulation: signals, captures, the live view.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,10 +10,13 @@ use whimbrel_emu::driver::Driver;
 use whimbrel_emu::session::Observer;
 use whimbrel_lab::Plan;
 use whimbrel_lab::runner::Emulation;
+use whimbrel_lab::watch::Watch;
+use whimbrel_live::{Feed, Recording, server};
 
 use super::EmulateArgs;
 use super::view::View;
 use crate::commands::run_scenario::capture::CaptureFile;
+use crate::live::Network;
 use crate::print;
 
 /// Watches an emulation.
@@ -22,7 +26,43 @@ pub(super) struct Watcher {
     links: Vec<String>,
     capture: Option<CaptureFile>,
     view: View,
+    page: Option<Page>,
     is_quiet: bool,
+}
+
+/// The live page.
+struct Page {
+    feed: Feed,
+    /// Since the network is there.
+    network: Option<(Network, Watch)>,
+}
+
+impl Page {
+    /// Serves the page from now on.
+    fn open(at: SocketAddr, plan: &Plan) -> anyhow::Result<Self> {
+        let title = if plan.title.is_empty() { "an emulation" } else { &plan.title };
+        let feed = Feed::new(Recording::new(title));
+        let at = server::spawn(at, feed.clone(), feed.clone())?;
+        print::live_page(at);
+        Ok(Self { feed, network: None })
+    }
+
+    fn start(&mut self, emulation: &Emulation<'_>) {
+        let run = emulation.run();
+        let network = self.feed.update(|recording| {
+            let network = Network::new(recording, run.plan(), &[]);
+            network.mark_links(recording, run.plan(), run.link_events());
+            network
+        });
+        self.network = Some((network, Watch::new(run.plan())));
+    }
+
+    fn observe(&mut self, emulation: &Emulation<'_>) {
+        let Some((network, watch)) = &mut self.network else { return };
+        if let Some(sample) = emulation.run().watch(watch) {
+            self.feed.update(|recording| network.push(recording, &sample));
+        }
+    }
 }
 
 impl Watcher {
@@ -34,6 +74,8 @@ impl Watcher {
             links: args.pcap_link.clone(),
             capture: None,
             view: View::new(args, plan),
+            // After the thread of signals: the server is a thread as well.
+            page: args.http.map(|at| Page::open(at, plan)).transpose()?,
             is_quiet: args.quiet,
         })
     }
@@ -59,11 +101,17 @@ impl Observer for Watcher {
             let file = CaptureFile::open(path, emulation.run_mut(), &self.links);
             self.capture = Some(file.map_err(io::Error::other)?);
         }
+        if let Some(page) = &mut self.page {
+            page.start(emulation);
+        }
         Ok(())
     }
 
     fn observe(&mut self, driver: &mut Driver<'_>) -> io::Result<()> {
         self.view.update(driver);
+        if let Some(page) = &mut self.page {
+            page.observe(driver.emulation());
+        }
         self.write_capture(driver.emulation_mut())
     }
 

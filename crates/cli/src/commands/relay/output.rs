@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use serde_json::json;
-use whimbrel_relay::address::is_loopback;
 use whimbrel_relay::{Figures, Notice, Observer, PathState, PathView};
 use whimbrel_units::DataRate;
 
@@ -38,11 +37,7 @@ impl Lines {
                 }
             }
             Notice::Http(at) => {
-                if !is_loopback(at.ip()) {
-                    print::note(format_args!(
-                        "--http {at}: everyone who reaches this address can read the state"
-                    ));
-                }
+                print::who_reads(at);
                 ready(&format!("state at http://{at}/"))
             }
             Notice::Serving => {

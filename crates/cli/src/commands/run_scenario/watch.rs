@@ -3,20 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use serde_json::Value;
+use whimbrel_lab::{Plan, Run};
+use whimbrel_live::{Recording, document};
 
-const PAGE: &str = include_str!("watch/viewer.html");
-const STYLE: &str = include_str!("watch/viewer.css");
-/// `run.js` makes all of them strict; `viewer.js` starts the page.
-const SCRIPTS: [&str; 7] = [
-    include_str!("watch/run.js"),
-    include_str!("watch/canvas.js"),
-    include_str!("watch/state.js"),
-    include_str!("watch/map.js"),
-    include_str!("watch/charts.js"),
-    include_str!("watch/tables.js"),
-    include_str!("watch/viewer.js"),
-];
+use crate::live::Network;
 
 /// A page that was claimed before the run, and is written after it.
 pub(super) struct WatchPage {
@@ -35,31 +25,20 @@ impl WatchPage {
         Ok(Self { path: path.to_owned() })
     }
 
-    /// Writes the page with this record of a run.
-    pub(super) fn write(&self, replay: &Value) -> anyhow::Result<()> {
-        std::fs::write(&self.path, page(replay)?)
+    /// Writes the page of a run that has recorded its replay.
+    pub(super) fn write(&self, run: &Run<'_>, plan: &Plan, seed: u64) -> anyhow::Result<()> {
+        let Some(scene) = run.replay() else { return Ok(()) };
+        let title = if plan.title.is_empty() { "a run" } else { &plan.title };
+        let mut recording = Recording::new(title);
+        recording.fact(format!("{} s", plan.end.as_secs_f64()));
+        recording.fact(format!("seed {seed}"));
+        let mut network = Network::new(&mut recording, plan, run.samples());
+        network.mark_links(&mut recording, plan, run.link_events());
+        for sample in run.samples() {
+            network.push(&mut recording, sample);
+        }
+        recording.scene(scene);
+        std::fs::write(&self.path, document(&recording))
             .with_context(|| format!("--watch {}: the page was not written", self.path.display()))
-    }
-}
-
-fn page(replay: &Value) -> anyhow::Result<String> {
-    // Within a script, `</script` or `<!--` in a name would end or change it.
-    let data = serde_json::to_string(replay)?.replace('<', "\\u003c");
-    let page = PAGE.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", &SCRIPTS.concat());
-    Ok(page.replace("/*DATA*/null", &data))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_page_contains_style_script_and_data() {
-        let page = page(&serde_json::json!({ "title": "</script><b>" })).unwrap();
-        assert!(page.contains("\\u003c/script>\\u003cb>"), "names are escaped");
-        assert!(!page.contains("/*DATA*/") && !page.contains("/*SCRIPT*/") && !page.contains("/*STYLE*/"));
-        let rest = page.replace("http://www.w3.org/2000/svg", "");
-        assert!(!rest.contains("http://") && !rest.contains("https://"), "the page needs no network");
-        assert!(page.contains("default-src 'none'"), "the page loads nothing");
     }
 }

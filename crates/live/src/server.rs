@@ -1,17 +1,23 @@
-//! The HTTP server of a relay's state: `/`, `/rate` and `/metrics`.
+//! The HTTP server: the page, its events, and whatever else a program serves.
 //!
 //! Clients are not authenticated. A page of a web site must not read the state through a browser of this host or its network:
 //! a request has to name this server by an address or by a name that no site of the web has, which a site's name that resolves to it
-//! is not (DNS rebinding), and a request on behalf of another origin is refused. A client that is slow only loses its own place.
+//! is not (DNS rebinding), and a request on behalf of another origin is refused. No request changes anything. A client that is slow
+//! only loses its own place: events are made when it takes them.
+
+mod body;
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
+use hyper::header::{
+    ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN,
+    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
 use hyper::http::uri::Authority;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -20,40 +26,84 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-use super::status::Status;
 use crate::accept::{Places, accept};
+use crate::document::live_page;
+use crate::feed::Feed;
+use body::Content;
 
-/// Clients at a time, the time for the head of a request, and the time that each client has for all of its requests.
+/// Clients at a time, the time for the head of a request, the time that each client has for all of its requests, and that of one that
+/// takes events, which then connects again.
 const MAX_CLIENTS: usize = 16;
 const HEAD_TIME: Duration = Duration::from_secs(5);
 const CLIENT_TIME: Duration = Duration::from_secs(30);
+const EVENT_TIME: Duration = Duration::from_secs(600);
 /// Top-level domains of local networks, which the public DNS does not have (RFC 6762, Section 3 and Appendix G).
 const PRIVATE: [&str; 8] = ["local", "internal", "lan", "home", "corp", "private", "intranet", "localdomain"];
 /// Types of the pages.
 const JSON: &str = "application/json";
+const HTML: &str = "text/html; charset=utf-8";
+const EVENTS: &str = "text/event-stream";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// Serves the state from now on. Returns the address.
-pub(super) async fn serve(at: SocketAddr, status: Status) -> anyhow::Result<SocketAddr> {
+/// What a program serves beside the page.
+pub trait Pages: Send + Sync + 'static {
+    /// The state as JSON: `/`, for clients that do not ask for HTML.
+    fn state(&self) -> serde_json::Value;
+    /// The type and the text of another path.
+    fn page(&self, path: &str) -> Option<(&'static str, String)> {
+        let _ = path;
+        None
+    }
+    /// The paths for which [`page`](Self::page) has one.
+    fn paths(&self) -> &'static [&'static str] {
+        &[]
+    }
+}
+
+/// The state of a program that has no other is the recording.
+impl Pages for Feed {
+    fn state(&self) -> serde_json::Value {
+        self.json()
+    }
+}
+
+/// Serves the page from now on. Returns the address.
+///
+/// # Errors
+/// The address cannot be bound.
+pub async fn serve(at: SocketAddr, feed: Feed, pages: impl Pages) -> anyhow::Result<SocketAddr> {
     let listener = TcpListener::bind(at).await.with_context(|| format!("HTTP at TCP {at}"))?;
     let local = listener.local_addr()?;
     let places = Places::new(MAX_CLIENTS);
+    let pages = Arc::new(pages);
     tokio::spawn(async move {
         loop {
             let (stream, peer) = accept(&listener).await;
             let mut place = places.take(peer.ip());
-            let status = status.clone();
+            let (feed, pages) = (feed.clone(), pages.clone());
             tokio::spawn(async move {
+                let takes_events = AtomicBool::new(false);
                 let service = service_fn(|request| {
-                    let answer = answer(&request, &status);
+                    let answer = answer(&request, &feed, &*pages);
+                    if answer.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == EVENTS) {
+                        takes_events.store(true, Ordering::Relaxed);
+                    }
                     async move { Ok::<_, Infallible>(answer) }
                 });
                 let serving = http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(HEAD_TIME)
                     .serve_connection(TokioIo::new(stream), service);
+                let mut serving = std::pin::pin!(serving);
+                let bounded = async {
+                    if timeout(CLIENT_TIME, &mut serving).await.is_err()
+                        && takes_events.load(Ordering::Relaxed)
+                    {
+                        let _ = timeout(EVENT_TIME, serving).await;
+                    }
+                };
                 tokio::select! {
-                    _ = timeout(CLIENT_TIME, serving) => {}
+                    () = bounded => {}
                     () = place.taken() => {}
                 }
             });
@@ -62,35 +112,74 @@ pub(super) async fn serve(at: SocketAddr, status: Status) -> anyhow::Result<Sock
     Ok(local)
 }
 
-fn answer<B>(request: &Request<B>, status: &Status) -> Response<Full<Bytes>> {
-    let (code, kind, text) = if let Some((code, reason)) = objection(request.uri(), request.headers()) {
-        (code, TEXT, reason.to_owned())
+/// Serves the page from a thread of its own, for programs without a runtime. Returns the address.
+///
+/// # Errors
+/// The address cannot be bound, or there is no thread.
+pub fn spawn(at: SocketAddr, feed: Feed, pages: impl Pages) -> anyhow::Result<SocketAddr> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let local = runtime.block_on(serve(at, feed, pages))?;
+    std::thread::Builder::new()
+        .name("live page".into())
+        .spawn(move || runtime.block_on(std::future::pending::<()>()))?;
+    Ok(local)
+}
+
+fn answer<B>(request: &Request<B>, feed: &Feed, pages: &dyn Pages) -> Response<Content> {
+    let (code, kind, content) = if let Some((code, reason)) = objection(request.uri(), request.headers()) {
+        (code, TEXT, Content::text(reason))
+    } else if request.method() != Method::GET && request.method() != Method::HEAD {
+        (StatusCode::METHOD_NOT_ALLOWED, TEXT, Content::text("only GET and HEAD\n"))
     } else {
-        page(request.method(), request.uri().path(), status)
+        content(request, feed, pages)
     };
     // hyper sends the length of the body in answer to HEAD, and not the body.
-    let mut response = Response::new(Full::new(Bytes::from(text)));
+    let mut response = Response::new(content);
     *response.status_mut() = code;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(VARY, HeaderValue::from_static("Accept"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     if code == StatusCode::METHOD_NOT_ALLOWED {
         headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+    }
+    if request.uri().path() == RECORDING {
+        let value = HeaderValue::from_static("attachment; filename=\"recording.html\"");
+        headers.insert(CONTENT_DISPOSITION, value);
     }
     response
 }
 
-/// A page: its code, type and text.
-fn page(method: &Method, path: &str, status: &Status) -> (StatusCode, &'static str, String) {
-    if method != Method::GET && method != Method::HEAD {
-        return (StatusCode::METHOD_NOT_ALLOWED, TEXT, "only GET and HEAD\n".into());
-    }
+/// The path of the recording so far as a file.
+const RECORDING: &str = "/recording.html";
+
+/// What a path has: its code, type and content.
+fn content<B>(request: &Request<B>, feed: &Feed, pages: &dyn Pages) -> (StatusCode, &'static str, Content) {
+    let path = request.uri().path();
     match path {
-        "/" => (StatusCode::OK, JSON, status.json().to_string()),
-        "/rate" => (StatusCode::OK, JSON, status.rate().to_string()),
-        "/metrics" => (StatusCode::OK, "text/plain; version=0.0.4", status.metrics()),
-        _ => (StatusCode::NOT_FOUND, TEXT, "there are /, /rate and /metrics\n".into()),
+        "/" if asks_for_html(request.headers()) => (StatusCode::OK, HTML, Content::text(live_page())),
+        "/" => (StatusCode::OK, JSON, Content::text(pages.state().to_string())),
+        "/events" if request.method() == Method::HEAD => (StatusCode::OK, EVENTS, Content::text("")),
+        "/events" => (StatusCode::OK, EVENTS, Content::events(feed.clone())),
+        RECORDING => (StatusCode::OK, HTML, Content::text(feed.document())),
+        _ => match pages.page(path) {
+            Some((kind, text)) => (StatusCode::OK, kind, Content::text(text)),
+            None => {
+                let known = ["/", "/events", RECORDING].iter().chain(pages.paths());
+                let known: Vec<&str> = known.copied().collect();
+                (StatusCode::NOT_FOUND, TEXT, Content::text(format!("there are {}\n", known.join(", "))))
+            }
+        },
     }
+}
+
+/// `true` for a browser: programs, which get the state as JSON, do not name HTML.
+fn asks_for_html(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(ACCEPT).and_then(|accepted| accepted.to_str().ok()).unwrap_or("");
+    accepted.split(',').any(|kind| kind.split(';').next().is_some_and(|kind| kind.trim() == "text/html"))
 }
 
 /// The reason for refusing a request by the names in it, if any.

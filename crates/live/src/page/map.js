@@ -16,9 +16,33 @@ const flowDash = (f, theme) => [[], [9, 5], [2, 5]][Math.floor(f / theme.flows.l
 const flowColour = (f, theme) => theme.flows[f % theme.flows.length];
 const kindColour = (k, theme) => theme.kinds[k % theme.kinds.length];
 
-// The least box around everything that has a position: [left, bottom, right, top].
+// The largest group of nodes of which each is within the receive range of another one at the start: distant stations do not squeeze it.
+const largestGroup = (run) => {
+  const reach = Math.max(...run.media.map((medium) => medium.receive), 1);
+  const places = run.nodes.map((node) => node.points[0]);
+  const groupOf = run.nodes.map(() => -1);
+  const groups = [];
+  run.nodes.forEach((_, first) => {
+    if (groupOf[first] >= 0) return;
+    const group = [first];
+    groupOf[first] = groups.length;
+    for (const n of group) {
+      run.nodes.forEach((__, other) => {
+        if (groupOf[other] >= 0 || Math.hypot(places[n][1] - places[other][1], places[n][2] - places[other][2]) > reach) return;
+        groupOf[other] = groups.length;
+        group.push(other);
+      });
+    }
+    groups.push(group);
+  });
+  const largest = groups.reduce((best, group) => (group.length > best.length ? group : best), []);
+  return largest.length > run.nodes.length / 2 ? new Set(largest) : new Set(run.nodes.keys());
+};
+
+// The least box around them, everywhere that they go: [left, bottom, right, top].
 const extent = (run) => {
-  const points = run.nodes.flatMap((node) => node.points.map(([, x, y]) => [x, y]));
+  const group = largestGroup(run);
+  const points = run.nodes.flatMap((node, n) => (group.has(n) ? node.points.map(([, x, y]) => [x, y]) : []));
   for (const { area } of run.media) if (area) points.push([0, 0], area);
   const include = (box, [x, y]) => [Math.min(box[0], x), Math.min(box[1], y), Math.max(box[2], x), Math.max(box[3], y)];
   return points.reduce(include, [Infinity, Infinity, -Infinity, -Infinity]);
@@ -245,6 +269,23 @@ const makeMap = (run, state) => {
     Object.assign(context, { strokeStyle: state.theme.soft, lineWidth: 1.5 });
     strokeLine(context, x - 8, y + 8, x + 8, y - 8);
   };
+  // Nodes beyond the border are named there, with an arrow.
+  const drawDistant = () => {
+    const rows = new Map();
+    places.forEach(([x, y], n) => {
+      if (x >= 0 && x <= target.width && y >= 0 && y <= target.height) return;
+      const [px, py] = [limit(x, 8, target.width - 8), limit(y, 16, target.height - 30)];
+      const key = `${Math.round(px / 60)} ${Math.round(py / 16)}`;
+      rows.set(key, [...(rows.get(key) ?? []), { n, px, py }]);
+    });
+    for (const found of rows.values()) {
+      const [{ n, px, py }] = found;
+      const arrow = px <= 8 ? "◂ " : px >= target.width - 8 ? "▸ " : py <= 16 ? "▴ " : "▾ ";
+      const text = arrow + run.nodes[n].name + (found.length > 1 ? ` and ${found.length - 1} more` : "");
+      const wide = context.measureText(text).width;
+      haloText(context, state.theme, text, limit(px, 4, target.width - wide - 4), py);
+    }
+  };
   const nodeLabel = (n) => {
     const { name } = run.nodes[n];
     const entry = lastAt(run.associationsOf[n], state.time);
@@ -300,6 +341,7 @@ const makeMap = (run, state) => {
     drawFrames();
     for (const n of run.nodes.keys()) drawNode(n);
     drawNames();
+    drawDistant();
     drawScale();
   };
   return { draw, fit, zoom };

@@ -1,17 +1,8 @@
 "use strict";
-// The recorded run: its data with defaults, lookups by time, and text for quantities.
+// The scene of a simulated run: its data with defaults, lookups by time, and text for quantities.
 // Times are in seconds, positions in metres, nodes and flows are indices.
 
 const element = (id) => document.getElementById(id);
-
-// The page's data; null if there are none or they are damaged.
-const readRun = () => {
-  try {
-    return JSON.parse(element("data").textContent);
-  } catch {
-    return null;
-  }
-};
 
 // The number of sorted values that are not above `value`: the index of the first one after it.
 const firstAfter = (values, value) => {
@@ -88,10 +79,16 @@ const placeWired = (run) => {
 };
 
 // Fills in what the data may lack, and adds what the lookups need.
-const prepare = (run) => {
+const prepare = (run, recording) => {
   run.media ||= [];
   run.links ||= [];
-  run.flows = (run.flows || []).map((flow) => ({ ...flow, goodput: flow.goodput || [] }));
+  const delivered = (name) => {
+    const track = recording.tracks.findIndex((each) => each.kind === "flow" && each.name === name);
+    return recording.series.find((series) => series.track === track && series.name === "delivered")?.values ?? [];
+  };
+  run.flows = (run.flows || []).map((flow) => ({ ...flow, goodput: delivered(flow.name) }));
+  run.sampleAt = recording.at;
+  run.airOf = new Map(recording.series.filter((series) => series.panel === "air").map((series) => [series.name, series.values]));
   run.kinds ||= [];
   run.nodes = (run.nodes || []).map((node) => ({ ...node, points: node.points || [], off: node.off || [] }));
   run.routesOf = byKey(run.routes, "flow", run.flows.length);
@@ -113,7 +110,7 @@ const positionAt = (node, time) => {
   return [x0 + (x1 - x0) * share, y0 + (y1 - y0) * share];
 };
 const isOff = (node, time) => node.off.some(([from, to]) => from <= time && time < (to ?? Infinity));
-const goodputAt = (run, flow, time) => flow.goodput[Math.min(Math.floor(time / run.interval), flow.goodput.length - 1)] || 0;
+const goodputAt = (run, flow, time) => flow.goodput[run.sampleAt(time)] || 0;
 
 // The frames of which a part is between two times, in the order of their start.
 const framesBetween = (frames, from, to) => {

@@ -1,4 +1,4 @@
-// The two charts below the map: goodput over the whole run, and the frames of each station in a window around the current time.
+// The air time of each station: its frames in a window around the current time, or its shares of a longer window.
 
 const AXIS = 18; // height of the labels of time
 
@@ -15,76 +15,6 @@ const drawTimes = (context, theme, from, to, left, width, top, bottom) => {
     context.fillText(text, limit(x, left + half, left + width - half), bottom + AXIS / 2);
   }
   context.textAlign = "left";
-};
-
-// The whole run: goodput of the shown flows, the part without frames, the current time.
-const makeRunChart = (run, state) => {
-  const target = surface(element("run"), state.invalidate);
-  const background = layer();
-  const LEFT = 8;
-  const plotWidth = () => Math.max(1, target.width - 2 * LEFT);
-  const x = (time) => LEFT + (time / run.duration) * plotWidth();
-  const goTo = (at) => state.setTime(((at.x - LEFT) / plotWidth()) * run.duration);
-  gestures(target.canvas, {
-    drag: (_, to) => goTo(to),
-    click: goTo,
-    hover: (at, event) => showTip(event, at && tipText(((at.x - LEFT) / plotWidth()) * run.duration)),
-  });
-  const tipText = (time) => {
-    if (time < 0 || time > run.duration) return "";
-    const shown = [...state.flows].slice(0, 12).map((f) => `${run.flows[f].name}: ${rateText(goodputAt(run, run.flows[f], time))}`);
-    return [`${time.toFixed(3)} s`, ...shown].join("\n");
-  };
-
-  // Goodput as steps; the highest interval of each pixel, if there are more intervals than pixels.
-  const drawCurve = (c, f, y) => {
-    const { goodput } = run.flows[f];
-    const every = Math.max(1, Math.floor(goodput.length / plotWidth()));
-    Object.assign(c, { strokeStyle: flowColour(f, state.theme), lineWidth: 1.75 });
-    c.setLineDash(flowDash(f, state.theme));
-    c.beginPath();
-    for (let i = 0; i < goodput.length; i += every) {
-      const most = Math.max(...goodput.slice(i, i + every));
-      c.lineTo(x(i * run.interval), y(most));
-      c.lineTo(x(Math.min((i + every) * run.interval, run.duration)), y(most));
-    }
-    c.stroke();
-    c.setLineDash([]);
-  };
-  const drawBackground = (c) => {
-    const { theme } = state;
-    const bottom = target.height - AXIS;
-    c.fillStyle = theme.nothing;
-    if (run.framesEnd) c.fillRect(x(run.framesUntil), 0, x(run.duration) - x(run.framesUntil), bottom);
-    c.fillStyle = theme.line;
-    c.globalAlpha = 0.5;
-    if (run.measured_from > 0) c.fillRect(LEFT, 0, x(run.measured_from) - LEFT, bottom);
-    c.globalAlpha = 1;
-    drawTimes(c, theme, 0, run.duration, LEFT, plotWidth(), 0, bottom);
-    const most = [...state.flows].reduce((top, f) => run.flows[f].goodput.reduce((a, b) => Math.max(a, b), top), 0);
-    for (const f of state.flows) drawCurve(c, f, (rate) => bottom - 1 - (most ? rate / most : 0) * (bottom - AXIS - 4));
-    haloText(c, theme, most ? `goodput up to ${rateText(most)}` : "no goodput of the selected flows", LEFT + 4, 9);
-    if (run.measured_from > 0 && x(run.measured_from) > 95) haloText(c, theme, "not measured", LEFT + 4, bottom - 9);
-    if (run.framesEnd) drawEnd(c);
-  };
-  // The statement where the frames end, on its left if there is room.
-  const drawEnd = (c) => {
-    const text = `frames recorded up to ${Number(run.framesUntil.toFixed(3))} s`;
-    const { width } = c.measureText(text);
-    const right = limit(x(run.framesUntil) - 4, LEFT + 4 + width, target.width - LEFT);
-    haloText(c, state.theme, text, right - width, right - width > LEFT + 170 ? 9 : 24);
-  };
-  const draw = () => {
-    const context = begin(target);
-    background(target, `${[...state.flows]} ${state.theme.page}`, drawBackground);
-    const wide = Math.max(3, (state.window / run.duration) * plotWidth());
-    Object.assign(context, { fillStyle: state.theme.accent, globalAlpha: 0.3 });
-    context.fillRect(x(state.time) - wide / 2, 0, wide, target.height - AXIS);
-    context.globalAlpha = 1;
-    context.fillRect(x(state.time) - 1, 0, 2, target.height - AXIS);
-    fillCircle(context, x(state.time), target.height - AXIS, 5);
-  };
-  return { draw };
 };
 
 // One lane for each station that transmits near the current time, which is in the middle; frames are bars.
@@ -129,8 +59,63 @@ const makeAirChart = (run, state) => {
     },
   });
 
-  // A window that passes in less than a quarter of a second only flickers.
-  const tooFast = () => state.playing && state.speed > 4 * state.window;
+  // In a long window single frames are too short for the eye; one that passes in less than a quarter of a second only flickers.
+  const tooFast = () => state.window > SHARES || (state.playing && state.speed > 4 * state.window);
+  // The time over which shares are taken: a quarter of a second on the wall at least.
+  const sharesOver = () => Math.max(state.window, state.playing ? state.speed / 4 : 0);
+  // Shares of the time on the air by station and kind of frame; from the samples where frames were not recorded.
+  const shares = () => {
+    const [from, to] = [Math.max(0, state.time - sharesOver()), state.time];
+    const found = new Map(run.nodes.flatMap((node, n) => (node.medium === null ? [] : [[n, new Map()]])));
+    if (to > run.framesUntil || !frames.count) {
+      for (const [n, kinds] of found) kinds.set(0, run.airOf.get(run.nodes[n].name)?.[run.sampleAt(state.time)] ?? 0);
+      return found;
+    }
+    for (const i of framesBetween(frames, from, to)) {
+      if (!state.shows(i)) continue;
+      const part = Math.min(frames.start[i] + frames.duration[i], to) - Math.max(frames.start[i], from);
+      const kinds = found.get(frames.from[i]);
+      kinds?.set(frames.kind[i], (kinds.get(frames.kind[i]) ?? 0) + Math.max(0, part) / Math.max(to - from, 1e-9));
+    }
+    return found;
+  };
+  const drawShares = (context, bottom) => {
+    const found = [...shares()].map(([n, kinds]) => ({ n, kinds: [...kinds].sort((a, b) => a[0] - b[0]), sum: [...kinds.values()].reduce((a, b) => a + b, 0) }));
+    const known = found.filter(({ n, sum }) => sum > 0 || held.has(n));
+    known.forEach(({ n }) => held.add(n)); // a station that was silent for a while keeps its place
+    const least = Math.min(LANE[1], Math.max(LANE[0], bottom / Math.max(1, known.length)));
+    const most = niceStep(Math.max(0.05, ...known.map(({ sum }) => sum)));
+    const wide = plotWidth() - 60;
+    Object.assign(context, { strokeStyle: state.theme.line, fillStyle: state.theme.soft, lineWidth: 1, textAlign: "center" });
+    for (let k = 0; k <= 4; k++) {
+      const px = left() + (wide * k) / 4;
+      strokeLine(context, px, 0, px, bottom);
+      context.fillText(`${Number(((most * k) / 4) * 100).toPrecision(3).replace(/\.?0+$/, "")} %`, limit(px, left() + 12, target.width - 20), bottom + AXIS / 2);
+    }
+    height = least;
+    const more = Math.max(0, known.length * least - bottom);
+    element("air-more").style.height = `${more}px`;
+    known.forEach(({ n, kinds, sum }, lane) => {
+      const top = lane * least - scroller.scrollTop;
+      if (top > bottom - least / 2 || top < -least) return;
+      let px = left();
+      for (const [kind, share] of kinds) {
+        context.fillStyle = kindColour(kind, state.theme);
+        context.fillRect(px, top + 2, (share / most) * wide, least - 4);
+        px += (share / most) * wide;
+      }
+      context.textAlign = "left";
+      context.fillStyle = state.theme.ink;
+      context.fillText(`${(sum * 100).toFixed(1)} %`, px + 4, top + least / 2 + 1);
+      context.textAlign = "right";
+      context.fillStyle = n === state.node ? state.theme.accent : state.theme.ink;
+      context.fillText(shorten(context, nodeName(run, n), left() - 12), left() - 8, top + least / 2 + 1);
+    });
+    context.textAlign = "left";
+    haloText(context, state.theme, `shares of the last ${durationText(sharesOver())}`, Math.max(left() + 4, target.width - 190), bottom - 9);
+    if (!known.length) haloText(context, state.theme, "No station has transmitted yet.", left() + 8, 12);
+  };
+  const held = new Set();
   // The lanes change once per window, so that they do not jump: those of any window with its middle in the same block.
   const findLanes = () => {
     const block = Math.floor(state.time / state.window);
@@ -156,7 +141,6 @@ const makeAirChart = (run, state) => {
   };
   const message = () => {
     if (!frames.count) return "No frames were recorded in this run.";
-    if (tooFast()) return `At this speed the window passes in ${durationText(state.window / state.speed)}. Pause, or match the speed.`;
     if (state.time - state.window / 2 > run.framesUntil) return `Frames are recorded up to ${Number(run.framesUntil.toFixed(6))} s only.`;
     return lanes.nodes.length ? "" : "No station transmits near this time.";
   };
@@ -193,7 +177,8 @@ const makeAirChart = (run, state) => {
     const context = begin(target);
     const bottom = target.height - AXIS;
     findLanes();
-    const fast = tooFast();
+    if (tooFast() && (frames.count || run.airOf.size)) return drawShares(context, bottom);
+    const fast = false;
     height = Math.min(LANE[1], Math.max(LANE[0], bottom / Math.max(1, lanes.nodes.length)));
     const more = fast ? 0 : Math.max(0, lanes.nodes.length * height - bottom);
     element("air-more").style.height = `${more}px`;

@@ -1,0 +1,182 @@
+//! What the live page shows of a scenario's network: flows, links and stations, sample by sample.
+
+use whimbrel_lab::Plan;
+use whimbrel_lab::scenario::EventPlan;
+use whimbrel_lab::watch::{FlowSample, Sample};
+use whimbrel_live::explain::{Cause, Explainer, Halt, Interval};
+use whimbrel_live::{Panel, Recording, SeriesId, TrackId};
+
+/// Flows, and queues of links and stations, that are shown at most.
+const MAX_FLOWS: usize = 48;
+const MAX_QUEUES: usize = 16;
+
+/// The tracks of a network.
+pub(crate) struct Network {
+    flows: Vec<Flow>,
+    network: TrackId,
+    /// Positions of the links and stations that are shown.
+    links: Vec<usize>,
+    stations: Vec<usize>,
+    names: [Vec<String>; 2],
+}
+
+struct Flow {
+    /// Its position in the plan.
+    number: usize,
+    track: TrackId,
+    explainer: Explainer,
+    frames: [u64; 3],
+    freeze: &'static str,
+    least_delay: f64,
+}
+
+type Row = Vec<(SeriesId, f64)>;
+
+impl Network {
+    /// Adds the tracks to a recording. Of many links and stations those are shown that did most in the samples, if there are any yet.
+    pub(crate) fn new(recording: &mut Recording, plan: &Plan, samples: &[Sample]) -> Self {
+        let mut order: Vec<usize> = (0..plan.flows.len()).collect();
+        order.sort_by_key(|&flow| plan.flows[flow].background);
+        order.truncate(MAX_FLOWS);
+        let flow = |&number: &usize| Flow {
+            number,
+            track: recording.track("flow", plan.flows[number].name.clone()),
+            explainer: Explainer::default(),
+            frames: [0; 3],
+            freeze: "",
+            least_delay: f64::INFINITY,
+        };
+        let flows = order.iter().map(flow).collect();
+        let network = recording.track("network", "network");
+        let stations: Vec<String> = plan
+            .wifi
+            .iter()
+            .flat_map(|wifi| wifi.stations.iter().map(|station| plan.nodes[station.node].clone()))
+            .collect();
+        let links: Vec<String> = plan.links.iter().map(|link| link.name.clone()).collect();
+        let work = |link: usize| samples.iter().map(|sample| sample.links[link].queue as f64).sum::<f64>();
+        let busy = |station: usize| samples.iter().map(|sample| sample.stations[station].air).sum::<f64>();
+        Self {
+            flows,
+            network,
+            links: busiest(links.len(), work),
+            stations: busiest(stations.len(), busy),
+            names: [links, stations],
+        }
+    }
+
+    /// Adds a sample.
+    pub(crate) fn push(&mut self, recording: &mut Recording, sample: &Sample) {
+        let at = sample.at.as_secs_f64();
+        let length = sample.length.as_secs_f64();
+        let mut row = Row::new();
+        for flow in &mut self.flows {
+            flow.take(recording, &mut row, at, length, &sample.flows[flow.number]);
+        }
+        let [link_names, station_names] = &self.names;
+        let shown = self.links.iter().map(|&link| (&link_names[link], &sample.links[link]));
+        let shown = shown.chain(self.stations.iter().map(|&it| (&station_names[it], &sample.stations[it])));
+        for (name, queue) in shown {
+            row.push((recording.series(self.network, Panel::Queue, name), queue.queue as f64));
+        }
+        let dropped = sample.links.iter().chain(&sample.stations).map(|queue| queue.dropped).sum::<u64>();
+        row.push((recording.series(self.network, Panel::Loss, "all queues"), dropped as f64 / length));
+        for &station in &self.stations {
+            let series = recording.series(self.network, Panel::Air, &station_names[station]);
+            row.push((series, sample.stations[station].air));
+        }
+        recording.push(at, &row);
+    }
+
+    /// Marks the changes of links.
+    pub(crate) fn mark_links(&self, recording: &mut Recording, plan: &Plan, events: &[EventPlan]) {
+        for event in events.iter().filter(|event| event.at < plan.end) {
+            let name = &plan.links[event.link].name;
+            let change = match (event.up, event.rate) {
+                (Some(true), _) => format!("{name} up"),
+                (Some(false), _) => format!("{name} down"),
+                (None, Some(rate)) => format!("{name} {rate}"),
+                _ => format!("{name} changes"),
+            };
+            recording.mark(event.at.as_secs_f64(), self.network, change);
+        }
+    }
+}
+
+/// The positions with the greatest values, in order.
+fn busiest(count: usize, value: impl Fn(usize) -> f64) -> Vec<usize> {
+    let mut ranked: Vec<(usize, f64)> = (0..count).map(|position| (position, value(position))).collect();
+    ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
+    ranked.truncate(MAX_QUEUES);
+    let mut positions: Vec<usize> = ranked.into_iter().map(|(position, _)| position).collect();
+    positions.sort_unstable();
+    positions
+}
+
+impl Flow {
+    fn take(&mut self, recording: &mut Recording, row: &mut Row, at: f64, length: f64, sample: &FlowSample) {
+        let track = self.track;
+        let counts = &sample.counts;
+        let bits = |bytes: u64| bytes as f64 * 8.0 / length;
+        let mut add = |recording: &mut Recording, panel, name: &str, value: f64| {
+            row.push((recording.series(track, panel, name), value));
+        };
+        add(recording, Panel::Rate, "sent", bits(counts.sent_bytes));
+        add(recording, Panel::Rate, "delivered", bits(counts.delivered_bytes));
+        if sample.estimate.allowed_rate.is_finite() {
+            add(recording, Panel::Rate, "allowed", sample.estimate.allowed_rate);
+        }
+        if let Some(capacity) = sample.capacity_bps.filter(|rate| rate.is_finite()) {
+            add(recording, Panel::Rate, "capacity", capacity);
+        }
+        let mut lost = [0.0; Cause::ALL.len()];
+        lost[Cause::Queue as usize] = (counts.lost_queue + counts.lost_host) as f64;
+        lost[Cause::Radio as usize] = counts.lost_wireless as f64;
+        lost[Cause::Down as usize] = counts.lost_down as f64;
+        lost[Cause::Late as usize] = counts.late_packets as f64;
+        lost[Cause::Choice as usize] = (counts.expired_datagrams + counts.overflowed_datagrams) as f64;
+        lost[Cause::Other as usize] = counts.lost_other as f64;
+        for cause in Cause::ALL.into_iter().filter(|&cause| cause != Cause::Path) {
+            add(recording, Panel::Loss, cause.name(), lost[cause as usize] / length);
+        }
+        let mut repaired = 0.0;
+        if let Some(frames) = sample.frames {
+            let old = std::mem::replace(&mut self.frames, frames);
+            let [sent, in_time, mended] = [0, 1, 2].map(|kind| frames[kind].saturating_sub(old[kind]) as f64);
+            add(recording, Panel::Frames, "frames sent", sent / length);
+            add(recording, Panel::Frames, "whole in time", in_time / length);
+            add(recording, Panel::Loss, "repaired", mended / length);
+            repaired = mended;
+        }
+        if let Some(delay) = sample.delay_s {
+            self.least_delay = self.least_delay.min(delay);
+            add(recording, Panel::Delay, "delay", delay);
+            add(recording, Panel::Delay, "least so far", self.least_delay);
+        }
+        if sample.estimate.rtt.is_finite() {
+            add(recording, Panel::Delay, "round trip", sample.estimate.rtt);
+        }
+        let freeze = sample.estimate.freeze;
+        if freeze != std::mem::replace(&mut self.freeze, freeze) && !(freeze.is_empty() || freeze == "normal")
+        {
+            recording.mark(at, track, format!("sender: {freeze}"));
+        }
+        let is_frozen = freeze == "frozen";
+        let halt = if is_frozen { Some(Halt::Frozen) } else { sample.is_down.then_some(Halt::Down) };
+        let offered = counts.sent_packets + counts.expired_datagrams + counts.overflowed_datagrams;
+        let sentence = self.explainer.push(&Interval {
+            at_s: at,
+            length_s: length,
+            offered: Some(offered as f64),
+            delivered: counts.delivered_packets as f64,
+            lost,
+            repaired,
+            overhead: sample.overhead,
+            delivered_bps: Some(bits(counts.delivered_bytes)),
+            allowed_bps: Some(sample.estimate.allowed_rate).filter(|rate| rate.is_finite()),
+            capacity_bps: sample.capacity_bps,
+            halt,
+        });
+        recording.say(at, track, &sentence);
+    }
+}

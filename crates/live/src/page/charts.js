@@ -1,0 +1,190 @@
+// Views: a track with its sentence and its charts. Two of them side by side compare tracks or recordings.
+
+// Colours of lines by their meaning, as variables of the style sheet; others take turns.
+const LINES = {
+  sent: "sent", "frames sent": "sent", delivered: "good", "whole in time": "good", received: "received", allowed: "allowed", capacity: "capacity",
+  queue: "queue", "all queues": "queue", radio: "radio", path: "radio", "link down": "down", late: "late", "dropped by choice": "choice",
+  "frames dropped": "choice", other: "down", repaired: "good", "given up": "late", delay: "sent", "least so far": "capacity", "round trip": "allowed",
+  "in this end's queue": "queue", "half the round trip": "allowed", "waiting here": "queue",
+};
+const DASHED = new Set(["allowed", "capacity", "least so far"]);
+const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+const lineColour = (name, n, theme) => (LINES[name] ? style(`line-${LINES[name]}`) : flowColour(n, theme));
+
+const axisText = (panel, value) => {
+  if (panel === "air") return `${Math.round(value * 100)} %`;
+  return withUnit(value, PANELS[panel].unit === "bit/s" ? "bit/s" : PANELS[panel].unit === "s" ? "s" : "").trim();
+};
+const valueText = (panel, value) => {
+  if (value === null || value === undefined) return "–";
+  if (panel === "air") return `${(value * 100).toFixed(1)} %`;
+  return PANELS[panel].unit === "bit/s" || PANELS[panel].unit === "s" ? withUnit(value, PANELS[panel].unit) : `${Number(value.toPrecision(3))}`;
+};
+
+// A chart of a panel. Its playhead is an element of its own: moving it draws nothing again.
+const makeChart = (holder, recording, { panel, shown }, marks, state) => {
+  const { title, unit } = PANELS[panel];
+  const heading = make("h3", { textContent: title });
+  heading.append(make("small", {}, unit));
+  const place = make("div", { className: "plot" });
+  const legend = make("ul", { className: "legend" });
+  const box = make("section", { className: "chart-box" }, heading, place, legend);
+  holder.append(box);
+  const head = make("div", { className: "playhead" });
+  const axis = (more) => ({ stroke: () => state.theme.soft, grid: { stroke: () => state.theme.line, width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif", ...more });
+  const drawMarks = (u) => {
+    const { ctx } = u;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
+    ctx.clip();
+    const ratio = window.devicePixelRatio || 1;
+    Object.assign(ctx, { strokeStyle: state.theme.accent, fillStyle: state.theme.ink, lineWidth: ratio, font: `${11 * ratio}px system-ui, sans-serif`, textBaseline: "top", textAlign: "left" });
+    ctx.setLineDash([4 * ratio, 3 * ratio]);
+    const free = []; // the right end of the last label in each row
+    for (const { t, text } of marks()) {
+      if (t < u.scales.x.min || t > u.scales.x.max) continue;
+      const x = Math.round(u.valToPos(t, "x", true)) + 0.5;
+      ctx.beginPath();
+      ctx.moveTo(x, u.bbox.top);
+      ctx.lineTo(x, u.bbox.top + u.bbox.height);
+      ctx.stroke();
+      if (panel !== "rate") continue;
+      const row = [0, 1, 2].find((each) => (free[each] ?? -Infinity) < x);
+      if (row === undefined) continue;
+      const wide = ctx.measureText(text).width;
+      const left = x + 4 * ratio + wide > u.bbox.left + u.bbox.width ? x - 4 * ratio - wide : x + 4 * ratio;
+      ctx.globalAlpha = 0.85;
+      ctx.fillStyle = state.theme.panel;
+      ctx.fillRect(left - ratio, u.bbox.top + (2 + row * 14) * ratio, wide + 2 * ratio, 13 * ratio);
+      ctx.globalAlpha = 1;
+      ctx.fillStyle = state.theme.ink;
+      ctx.fillText(text, left, u.bbox.top + (3 + row * 14) * ratio);
+      free[row] = left + wide + 8 * ratio;
+    }
+    ctx.restore();
+  };
+  const series = shown.map(({ name }, n) => ({
+    label: name,
+    stroke: () => lineColour(name, n, state.theme),
+    width: DASHED.has(name) ? 1.5 : 2,
+    dash: DASHED.has(name) ? [6, 4] : undefined,
+    points: { show: false },
+    spanGaps: panel === "delay" || panel === "frames",
+    fill: panel === "loss" || panel === "queue" ? () => `${lineColour(name, n, state.theme)}33` : undefined,
+    paths: panel === "loss" ? uPlot.paths.stepped({ align: -1 }) : undefined,
+  }));
+  const most = { air: 1, loss: 1, queue: 2, frames: 1 }[panel] ?? 0;
+  const plot = new uPlot({
+    width: Math.max(200, place.clientWidth),
+    height: 190,
+    legend: { show: false },
+    cursor: { drag: { setScale: false, x: false, y: false }, points: { show: false }, y: false },
+    scales: {
+      x: { time: false, range: () => state.span() },
+      y: { range: (u, low, high) => [0, Math.max(panel === "air" ? 0.1 : most, (high ?? 0) * (panel === "rate" && marks().length ? 1.25 : 1.08)) || 1] },
+    },
+    axes: [
+      axis({ space: 70, size: 26, values: (u, times) => times.map((time) => `${Number(time.toFixed(6))} s`) }),
+      axis({ space: 36, size: 84, values: (u, values) => values.map((value) => axisText(panel, value)) }),
+    ],
+    series: [{}, ...series],
+    hooks: { draw: [drawMarks], setScale: [state.invalidate], setSize: [state.invalidate] },
+  }, [recording.times, ...shown.map(({ values }) => values)], place);
+  plot.over.append(head);
+  plot.root.querySelector("canvas").setAttribute("role", "img");
+  // A press moves the time, and so does a drag.
+  const seek = (event) => state.scrubTo(plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, "x"));
+  plot.over.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    plot.over.setPointerCapture(event.pointerId);
+    seek(event);
+  });
+  plot.over.addEventListener("pointermove", (event) => event.buttons === 1 && seek(event));
+  const outputs = shown.map(({ name }, n) => {
+    const input = make("input", { type: "checkbox", checked: true });
+    input.addEventListener("change", () => plot.setSeries(n + 1, { show: input.checked }));
+    const swatch = make("span", { className: DASHED.has(name) ? "swatch dashed" : "swatch" });
+    const output = make("output");
+    legend.append(make("li", {}, make("label", {}, input, swatch, make("span", { className: "name" }, name), output)));
+    return { output, swatch };
+  });
+  const resize = new ResizeObserver(() => place.clientWidth && plot.setSize({ width: place.clientWidth, height: 190 }));
+  resize.observe(place);
+
+  const values = () => {
+    const index = recording.at(state.time);
+    return shown.map((each) => valueText(panel, each.values[index]));
+  };
+  const paint = () => outputs.forEach(({ swatch }, n) => swatch.style.setProperty("--colour", lineColour(shown[n].name, n, state.theme)));
+  paint();
+  return {
+    // New samples, another span or other colours.
+    redraw: () => plot.setData([recording.times, ...shown.map((each) => each.values)]),
+    repaint: () => {
+      paint();
+      plot.redraw(false, true);
+    },
+    // Another time.
+    move: () => {
+      const x = plot.valToPos(state.time, "x");
+      head.hidden = !(x >= 0 && x <= plot.over.clientWidth);
+      head.style.transform = `translateX(${x}px)`;
+      const texts = values();
+      outputs.forEach(({ output }, n) => output.textContent !== texts[n] && (output.textContent = texts[n]));
+    },
+    describe: () => {
+      const texts = values().map((text, n) => `${shown[n].name} ${text}`);
+      plot.root.querySelector("canvas").setAttribute("aria-label", `${title} in ${unit} over time; at ${state.time.toFixed(1)} s: ${texts.join(", ")}`);
+    },
+    remove: () => {
+      resize.disconnect();
+      plot.destroy();
+    },
+  };
+};
+
+// A view of a track of a recording, with a choice of the track.
+const makeView = (recording, first, name, state, changed) => {
+  const view = { recording, track: Math.max(0, Math.min(first, recording.tracks.length - 1)) };
+  const select = make("select");
+  select.append(...recording.tracks.map((track, n) => new Option(`${track.kind} ${track.name}${track.is_over ? " (ended)" : ""}`, n)));
+  select.value = view.track;
+  select.addEventListener("change", () => changed(Number(select.value)));
+  const sentence = make("p", { className: "sentence" });
+  sentence.setAttribute("aria-live", "polite");
+  const choice = make("label", { className: "choice" }, make("span", { className: "hidden" }, "Track "), select);
+  const events = make("p", { className: "events note" });
+  const charts = make("div", { className: "charts" });
+  view.box = make("article", { className: "view" }, make("div", { className: "heading" }, make("h2", {}, name), choice), sentence, events, charts);
+  choice.hidden = recording.tracks.length < 2;
+  let drawn = [];
+  let panels = "";
+  view.fill = () => {
+    const found = recording.panels(view.track);
+    const key = found.map(({ panel, shown }) => `${panel}:${shown.map((each) => each.name).join()}`).join("|");
+    if (key === panels) return;
+    panels = key;
+    drawn.forEach((chart) => chart.remove());
+    charts.replaceChildren();
+    const marks = () => recording.marksOf(view.track);
+    drawn = found.map((each) => makeChart(charts, recording, each, marks, state));
+  };
+  view.redraw = () => {
+    view.fill();
+    drawn.forEach((chart) => chart.redraw());
+  };
+  view.repaint = () => drawn.forEach((chart) => chart.repaint());
+  view.move = () => {
+    drawn.forEach((chart) => chart.move());
+    const text = recording.sentence(view.track, state.time);
+    if (sentence.textContent !== text) sentence.textContent = text;
+    sentence.classList.toggle("trouble", /^(no data|there is no|the link is down)/.test(text));
+    const last = recording.marksOf(view.track).filter((mark) => mark.t <= state.time).slice(-3);
+    const shown = last.map((mark) => `${mark.t.toFixed(2)} s ${mark.text}`).join(" · ");
+    if (events.textContent !== shown) events.textContent = shown;
+  };
+  view.describe = () => drawn.forEach((chart) => chart.describe());
+  view.remove = () => drawn.forEach((chart) => chart.remove());
+  return view;
+};
