@@ -36,7 +36,20 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "inspect": {"units", "wire", "control", "repair", "wifi"},
     "fuzzing": {"units", "wire", "proto", "rtp", "wifi", "inspect", "dtls", "lab", "emu", "repair"},
     "capi": {"net"},
-    "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect", "rtp", "relay", "measure", "live"},
+    "cli": {
+        "units",
+        "wire",
+        "control",
+        "proto",
+        "lab",
+        "net",
+        "emu",
+        "inspect",
+        "rtp",
+        "relay",
+        "measure",
+        "live",
+    },
     "python": {"units", "control", "lab", "net", "cli"},
 }
 SANS_IO = ("units", "wire", "control", "proto", "rtp", "repair", "wifi", "netsim")

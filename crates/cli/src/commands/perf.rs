@@ -1,6 +1,7 @@
 //! `whimbrel perf`: measures a real path, like iperf.
 
 pub(super) mod handover;
+mod live;
 mod output;
 
 use std::net::SocketAddr;
@@ -113,6 +114,9 @@ pub(crate) struct ClientArgs {
     service_code: ServiceCode,
     #[command(flatten)]
     native: NativeArgs,
+    /// Show the intervals on the live page by HTTP at this address, until the test is over.
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
+    http: Option<SocketAddr>,
     /// Send plain UDP instead (1 Mbit/s unless --rate is given).
     #[arg(long, conflicts_with_all = ["tcp", "native", "tun"])]
     udp: bool,
@@ -332,8 +336,17 @@ async fn measure(args: ClientArgs) -> Result<(), Failure> {
         outages: interrupt::outages()?,
         protection,
     };
-    let (outcome, result) =
-        perf::measure(&client, &|progress| Ok(printer.show(progress)?), interrupt::listen()).await;
+    let page = match args.http {
+        Some(at) => Some(live::Page::open(at, format!("perf {}", client.server.host())).await?),
+        None => None,
+    };
+    let observer = |progress: perf::Progress<'_>| {
+        if let (Some(page), perf::Progress::Interval(row)) = (&page, progress) {
+            page.interval(row);
+        }
+        Ok(printer.show(progress)?)
+    };
+    let (outcome, result) = perf::measure(&client, &observer, interrupt::listen()).await;
     printer.summary(&outcome)?;
     match result {
         Err(error) => Err(error.into()),

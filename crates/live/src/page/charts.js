@@ -109,7 +109,7 @@ const makeChart = (holder, recording, { panel, shown }, marks, state) => {
     legend.append(make("li", {}, make("label", {}, input, swatch, make("span", { className: "name" }, name), output)));
     return { output, swatch };
   });
-  const resize = new ResizeObserver(() => place.clientWidth && plot.setSize({ width: place.clientWidth, height: 190 }));
+  const resize = new ResizeObserver(() => requestAnimationFrame(() => place.clientWidth && plot.setSize({ width: place.clientWidth, height: 190 })));
   resize.observe(place);
 
   const values = () => {
@@ -157,6 +157,7 @@ const makeView = (recording, first, name, state, changed) => {
   const events = make("p", { className: "events note" });
   const charts = make("div", { className: "charts" });
   view.box = make("article", { className: "view" }, make("div", { className: "heading" }, make("h2", {}, name), choice), sentence, events, charts);
+  view.below = events;
   choice.hidden = recording.tracks.length < 2;
   let drawn = [];
   let panels = "";

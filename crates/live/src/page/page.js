@@ -69,8 +69,11 @@ const startPage = (recording, isLive) => {
         showViews();
       }));
     }
+    if (scene) document.querySelector("main").prepend(element("scene"));
     element("views").replaceChildren(...views.map((view) => view.box));
     element("views").classList.toggle("two", views.length > 1);
+    // The sentence is above the map.
+    if (scene && views.length === 1) views[0].below.after(element("scene"));
     views.forEach((view) => view.fill());
     const chosen = element("beside");
     chosen.replaceChildren(new Option("nothing", "none"), ...recording.tracks.map((track, n) => new Option(`${track.kind} ${track.name}`, n)), new Option("a saved recording…", "file"));

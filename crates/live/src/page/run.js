@@ -53,8 +53,9 @@ const placeWired = (run) => {
   const known = run.nodes.flatMap((node) => node.points);
   const range = (axis) => known.reduce(([low, high], point) => [Math.min(low, point[axis]), Math.max(high, point[axis])], [Infinity, -Infinity]);
   const [left, right] = known.length ? range(1) : [0, 100 * run.nodes.length];
-  const top = known.length ? range(2)[1] : 0;
-  const gap = Math.max((right - left) / 6, known.length && run.media[0] ? run.media[0].receive / 4 : 50);
+  const [bottom, top] = known.length ? range(2) : [0, 0];
+  // Near enough that they do not squeeze the others.
+  const gap = Math.max(right - left, top - bottom) / 3 || (known.length && run.media[0] ? run.media[0].receive / 4 : 50);
   const neighbours = run.nodes.map(() => []);
   for (const { from, to } of run.links) {
     neighbours[from].push(to);

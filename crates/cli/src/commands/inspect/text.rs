@@ -408,7 +408,7 @@ fn known(number: Option<i64>) -> String {
     number.map_or("-".into(), |number| number.to_string())
 }
 
-fn endpoint(endpoint: &Endpoint) -> String {
+pub(super) fn endpoint(endpoint: &Endpoint) -> String {
     let address = match endpoint.address {
         std::net::IpAddr::V4(address) => address.to_string(),
         std::net::IpAddr::V6(address) => format!("[{address}]"),

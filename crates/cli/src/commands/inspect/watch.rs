@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::Context;
 use whimbrel_inspect::explain::{Cause, Explainer, Interval};
 use whimbrel_inspect::flows::gaps::GapReport;
-use whimbrel_inspect::report::{FlowReport, HalfReport, Report};
+use whimbrel_inspect::report::flow::FlowReport;
+use whimbrel_inspect::report::{HalfReport, Report};
 use whimbrel_live::{Panel, Recording, TrackId, document};
 
 use super::text::endpoint;
@@ -59,7 +60,7 @@ pub(super) fn write(path: &Path, name: &str, report: &Report) -> anyhow::Result<
 }
 
 fn of_half(name: String, half: &HalfReport, marks: Vec<(f64, String)>) -> Direction<'_> {
-    let row = |row: &whimbrel_inspect::follow::Interval| Row {
+    let rows = half.intervals.iter().map(|row| Row {
         end: row.start_s + row.length_s,
         length: row.length_s,
         packets: row.datagrams as f64,
@@ -67,13 +68,13 @@ fn of_half(name: String, half: &HalfReport, marks: Vec<(f64, String)>) -> Direct
         goodput: row.goodput_bps,
         lost: row.lost.or(row.holes).map(|lost| lost.max(0) as f64),
         rtt: row.rtt_s,
-    };
-    let rows = half.intervals.iter().map(row).collect();
+    });
+    let rows = rows.collect();
     Direction { name, kind: "connection", bytes: half.seen.bytes, gaps: &half.gaps, rows, marks }
 }
 
 fn of_flow(flow: &FlowReport) -> Direction<'_> {
-    let row = |row: &whimbrel_inspect::report::FlowInterval| Row {
+    let rows = flow.intervals.iter().map(|row| Row {
         end: row.start_s + row.length_s,
         length: row.length_s,
         packets: row.packets as f64,
@@ -81,8 +82,8 @@ fn of_flow(flow: &FlowReport) -> Direction<'_> {
         goodput: None,
         lost: row.missing.map(|lost| lost.max(0) as f64),
         rtt: row.rtt_s,
-    };
-    let rows = flow.intervals.iter().map(row).collect();
+    });
+    let rows = rows.collect();
     let name = flow.flow().to_string();
     Direction { name, kind: "flow", bytes: flow.bytes, gaps: &flow.gaps, rows, marks: Vec::new() }
 }
