@@ -68,7 +68,7 @@ impl Cause {
             Self::Path => format!("the path loses {share}"),
             Self::Down => format!("{share} is lost while there is no link"),
             Self::Late => format!("{share} is too late"),
-            Self::Choice => format!("the sender drops {share}, as the rate is short"),
+            Self::Choice => format!("the sender drops {share} to stay in time"),
             Self::Other => format!("{share} is lost for other reasons"),
         }
     }

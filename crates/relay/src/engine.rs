@@ -308,7 +308,6 @@ impl<'a> Engine<'a> {
             allowed_rate_bps: allowed,
             encoder_rate_bps,
             rtt_s: view.rtt.map(Duration::as_secs_f64),
-            delivered_bps: view.delivered_bps,
             delay_s: delay,
             has_reports,
             is_frozen: view.is_frozen,

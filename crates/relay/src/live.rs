@@ -149,7 +149,6 @@ impl Shown {
                     add(recording, panel, name, value);
                 }
             };
-            known(recording, Panel::Rate, "delivered", connection.delivered_bps);
             known(recording, Panel::Rate, "allowed", connection.allowed_rate_bps);
             known(recording, Panel::Delay, "delay", connection.delay_s);
             known(recording, Panel::Delay, "in this end's queue", Some(connection.queue_age_s));
@@ -160,6 +159,9 @@ impl Shown {
         let halt = self.follow_events(recording, now, connection);
         let delivered = self.delivered(now, connection, receives, account, old);
         let received = rate(sums.bytes_received, before.bytes_received) * 8.0;
+        let size = sums.bytes_sent as f64 / sums.datagrams_sent.max(1) as f64;
+        let delivered_bps = if receives { received } else { delivered * size * 8.0 / length };
+        row.push((recording.series(track, Panel::Rate, "delivered"), delivered_bps));
         let sentence = self.explainer.push(&Interval {
             at_s: now,
             length_s: length,
@@ -168,11 +170,7 @@ impl Shown {
             lost,
             repaired: if receives { repaired as f64 } else { 0.0 },
             overhead: repair.map(|repair| repair.overhead).filter(|_| !receives),
-            delivered_bps: if receives {
-                Some(received)
-            } else {
-                Some(rate(sums.bytes_sent, before.bytes_sent) * 8.0).filter(|_| delivered > 0.0)
-            },
+            delivered_bps: Some(delivered_bps),
             allowed_bps: connection.and_then(|each| each.allowed_rate_bps).filter(|_| !receives),
             capacity_bps: None,
             halt,
@@ -180,7 +178,8 @@ impl Shown {
         recording.say(now, self.track, &sentence);
     }
 
-    /// Datagrams delivered in the interval. Those of the other end are reported once a second: in between, what is not lost arrives.
+    /// Datagrams delivered in the interval. Those of the other end are reported once a second: until a report is overdue, what is not
+    /// lost arrives.
     fn delivered(
         &mut self,
         now: f64,
@@ -189,13 +188,12 @@ impl Shown {
         account: &Account,
         old: &Account,
     ) -> f64 {
-        let delivered = account.delivered.saturating_sub(old.delivered) as f64;
-        if delivered > 0.0 {
+        let delivered = account.delivered.saturating_sub(old.delivered);
+        if delivered > 0 {
             self.reported = now;
         }
-        let is_recent = now - self.reported < REPORT_TIME;
-        if receives || delivered > 0.0 || !is_recent || connection.is_none() {
-            return delivered;
+        if receives || connection.is_none() || now - self.reported >= REPORT_TIME {
+            return delivered as f64;
         }
         let lost = account.lost.sum().saturating_sub(old.lost.sum());
         account.sent.saturating_sub(old.sent).saturating_sub(lost) as f64

@@ -53,9 +53,6 @@ pub(super) struct Connection {
     /// The rate for an encoder: what remains of that without the headers of RTP packets as large as those of late.
     pub(super) encoder_rate_bps: Option<f64>,
     pub(super) rtt_s: Option<f64>,
-    /// The rate at which this end's data arrive, by the peer's reports, in bit/s.
-    #[serde(skip)]
-    pub(super) delivered_bps: Option<f64>,
     /// The time that datagrams take to the other end: that in this end's queue, and half of the round trip.
     pub(super) delay_s: Option<f64>,
     /// The other end says what has arrived there; otherwise it is an estimate of congestion control.

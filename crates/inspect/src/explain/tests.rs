@@ -62,7 +62,7 @@ fn losses_have_their_cause_and_what_repair_made_of_them() {
         interval.lost[Cause::Choice as usize] = 4.0;
         interval.capacity_bps = Some(1.25e6);
     });
-    let expected = "the sender drops 16 %, as the rate is short, a full queue drops 4.0 %; 1.20 Mbit/s delivered: the path of 1.25 Mbit/s is full";
+    let expected = "the sender drops 16 % to stay in time, a full queue drops 4.0 %; 1.20 Mbit/s delivered: the path of 1.25 Mbit/s is full";
     assert_eq!(text, expected);
 }
 

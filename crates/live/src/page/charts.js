@@ -70,10 +70,17 @@ const makeChart = (holder, recording, { panel, shown }, marks, state) => {
     width: DASHED.has(name) ? 1.5 : 2,
     dash: DASHED.has(name) ? [6, 4] : undefined,
     points: { show: false },
-    spanGaps: panel === "delay" || panel === "frames",
+    spanGaps: true, // streams of a capture have intervals of their own
     fill: panel === "loss" || panel === "queue" ? () => `${lineColour(name, n, state.theme)}33` : undefined,
     paths: panel === "loss" ? uPlot.paths.stepped({ align: -1 }) : undefined,
   }));
+  // A rate allowed far above what is sent does not flatten the rest.
+  const highest = (u, high) => {
+    if (panel !== "rate") return high ?? 0;
+    const [from, to] = u.series[0].idxs ?? [0, recording.times.length - 1];
+    const used = shown.filter(({ name }) => name !== "allowed").map(({ values }) => values.slice(from ?? 0, (to ?? 0) + 1).reduce((a, b) => Math.max(a, b ?? 0), 0));
+    return Math.min(high ?? 0, 3 * Math.max(...used) || Infinity);
+  };
   const most = { air: 1, loss: 1, queue: 2, frames: 1 }[panel] ?? 0;
   const plot = new uPlot({
     width: Math.max(200, place.clientWidth),
@@ -82,7 +89,7 @@ const makeChart = (holder, recording, { panel, shown }, marks, state) => {
     cursor: { drag: { setScale: false, x: false, y: false }, points: { show: false }, y: false },
     scales: {
       x: { time: false, range: () => state.span() },
-      y: { range: (u, low, high) => [0, Math.max(panel === "air" ? 0.1 : most, (high ?? 0) * (panel === "rate" && marks().length ? 1.25 : 1.08)) || 1] },
+      y: { range: (u, low, high) => [0, Math.max(panel === "air" ? 0.1 : most, highest(u, high) * (panel === "rate" && marks().length ? 1.25 : 1.08)) || 1] },
     },
     axes: [
       axis({ space: 70, size: 26, values: (u, times) => times.map((time) => `${Number(time.toFixed(6))} s`) }),
@@ -114,7 +121,7 @@ const makeChart = (holder, recording, { panel, shown }, marks, state) => {
 
   const values = () => {
     const index = recording.at(state.time);
-    return shown.map((each) => valueText(panel, each.values[index]));
+    return shown.map((each) => valueText(panel, each.values.slice(Math.max(0, index - 3), index + 1).findLast((value) => value !== null)));
   };
   const paint = () => outputs.forEach(({ swatch }, n) => swatch.style.setProperty("--colour", lineColour(shown[n].name, n, state.theme)));
   paint();

@@ -11,11 +11,11 @@ use thiserror::Error;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+use whimbrel_live::accept::{Place, Places, accept};
 use whimbrel_net::{
     Clock, Config, Dscp, Duration, Fingerprint, HostOptions, Listener, OverflowPolicy, Security,
     SendQueueConfig, ServiceCode, Setup, TimerConfig,
 };
-use whimbrel_live::accept::{Place, Places, accept};
 use whimbrel_relay::{Protection, Stop, accepted_ccids, mechanisms, willing};
 
 use super::DCCP_PORT;

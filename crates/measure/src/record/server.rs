@@ -10,9 +10,9 @@ use anyhow::{Context, bail};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+use whimbrel_live::accept::{Place, Places, Turns, accept};
 use whimbrel_net::{Clock, enlarge_receive_buffer};
 use whimbrel_relay::Stop;
-use whimbrel_live::accept::{Place, Places, Turns, accept};
 use whimbrel_units::{DataRate, Duration};
 
 use super::probe::{Header, Kind};

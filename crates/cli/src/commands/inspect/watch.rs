@@ -103,7 +103,8 @@ fn fill(recording: &mut Recording, directions: &[Direction<'_>]) {
         samples.extend(direction.rows.iter().enumerate().map(|(row, one)| (one.end, number, row)));
     }
     samples.sort_by(|one, other| one.0.total_cmp(&other.0));
-    for same in samples.chunk_by(|one, other| one.0 == other.0) {
+    // Ends of the same interval differ by rounding.
+    for same in samples.chunk_by(|one, other| other.0 - one.0 < 1e-3) {
         let mut values = Vec::new();
         for &(at, number, row) in same {
             let (track, explainer) = &mut tracks[number];

@@ -30,7 +30,7 @@ impl WatchPage {
         let Some(scene) = run.replay() else { return Ok(()) };
         let title = if plan.title.is_empty() { "a run" } else { &plan.title };
         let mut recording = Recording::new(title);
-        recording.fact(format!("{} s", plan.end.as_secs_f64()));
+        recording.fact(format!("{} s", (plan.end.as_secs_f64() * 1e3).round() / 1e3));
         recording.fact(format!("seed {seed}"));
         let mut network = Network::new(&mut recording, plan, run.samples());
         network.mark_links(&mut recording, plan, run.link_events());
