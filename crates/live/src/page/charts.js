@@ -4,8 +4,8 @@
 const LINES = {
   sent: "sent", "frames sent": "sent", delivered: "good", "whole in time": "good", received: "received", allowed: "allowed", capacity: "capacity",
   queue: "queue", "all queues": "queue", radio: "radio", path: "radio", "link down": "down", late: "late", "dropped by choice": "choice",
-  "frames dropped": "choice", other: "down", repaired: "good", "given up": "late", delay: "sent", "least so far": "capacity", "round trip": "allowed",
-  "in this end's queue": "queue", "half the round trip": "allowed", "waiting here": "queue",
+  "frames dropped": "choice", other: "down", repaired: "good", "given up": "late", delay: "sent", "least so far": "capacity", "round trip": "received",
+  "in this end's queue": "queue", "half the round trip": "received", "waiting here": "queue",
 };
 const DASHED = new Set(["allowed", "capacity", "least so far"]);
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -13,7 +13,8 @@ const lineColour = (name, n, theme) => (LINES[name] ? style(`line-${LINES[name]}
 
 const axisText = (panel, value) => {
   if (panel === "air") return `${Math.round(value * 100)} %`;
-  return withUnit(value, PANELS[panel].unit === "bit/s" ? "bit/s" : PANELS[panel].unit === "s" ? "s" : "").trim();
+  const { unit } = PANELS[panel];
+  return unit === "bit/s" || unit === "s" ? withUnit(value, unit) : `${Number(value.toPrecision(4))}`;
 };
 const valueText = (panel, value) => {
   if (value === null || value === undefined) return "–";
@@ -74,11 +75,11 @@ const makeChart = (holder, recording, { panel, shown }, marks, state) => {
     fill: panel === "loss" || panel === "queue" ? () => `${lineColour(name, n, state.theme)}33` : undefined,
     paths: panel === "loss" ? uPlot.paths.stepped({ align: -1 }) : undefined,
   }));
-  // A rate allowed far above what is sent does not flatten the rest.
+  // A rate allowed, or a capacity, far above what is sent does not flatten the rest.
   const highest = (u, high) => {
     if (panel !== "rate") return high ?? 0;
     const [from, to] = u.series[0].idxs ?? [0, recording.times.length - 1];
-    const used = shown.filter(({ name }) => name !== "allowed").map(({ values }) => values.slice(from ?? 0, (to ?? 0) + 1).reduce((a, b) => Math.max(a, b ?? 0), 0));
+    const used = shown.filter(({ name }) => !DASHED.has(name)).map(({ values }) => values.slice(from ?? 0, (to ?? 0) + 1).reduce((a, b) => Math.max(a, b ?? 0), 0));
     return Math.min(high ?? 0, 3 * Math.max(...used) || Infinity);
   };
   const most = { air: 1, loss: 1, queue: 2, frames: 1 }[panel] ?? 0;
