@@ -189,7 +189,8 @@ impl Shown {
         old: &Account,
     ) -> f64 {
         let delivered = account.delivered.saturating_sub(old.delivered);
-        if delivered > 0 {
+        // No report is overdue on what was not sent.
+        if delivered > 0 || account.sent == old.sent {
             self.reported = now;
         }
         if receives || connection.is_none() || now - self.reported >= REPORT_TIME {
