@@ -17,6 +17,7 @@
 #   make handover  a real stream over a real handover, between network namespaces (docs/handover.md)
 #   make emulation  real datagrams across emulated networks, compared with simulations: out/emulation/page.md
 #   make live    a video over bad paths by real programs: whimbrel relay, SRT, RIST, GStreamer, TCP, in hours: docs/live.md
+#   make gst-check  the GStreamer elements: format, lints, pipelines; WHIMBREL_LONG=1 changes states a thousand times (docs/gstreamer.md)
 #   make netem   the same paths through Linux's tbf and netem, in the guest: out/netem/page.md
 #   make wheel   a wheel for `pip install`, with profile-guided optimisation, into out/wheels
 #   make c-library  the C library with its header and whimbrel.pc, into PREFIX (docs/embed.md)
@@ -52,12 +53,12 @@ export PROPTEST_RNG_SEED ?= 1
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-rtp -p whimbrel-repair -p whimbrel-wifi -p whimbrel-netsim
 
-.PHONY: run test check bench instructions faults mutants properties fuzz docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick live live-quick c-library publish-check
+.PHONY: run test check bench instructions faults mutants properties fuzz docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick live live-quick gst-check c-library publish-check
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
 
-test: tools lint compliance deny publish-check wasm rust-tests validation-check docs python-tests instructions interop-quick handover-quick reorder-real-quick emulation-quick netem-quick bonded-quick live-quick
+test: tools lint compliance deny publish-check wasm rust-tests validation-check docs python-tests instructions interop-quick handover-quick reorder-real-quick emulation-quick netem-quick bonded-quick live-quick gst-check
 	echo "== make test: all passed"
 
 check: tools
@@ -181,6 +182,11 @@ live-quick: extension
 	echo "== live video by real programs, quick form"
 	PYTHONPATH=interop $(BIN)/python -m live --quick --out $(OUT)/test/live
 
+# Without GStreamer's headers it prints the reason and is skipped; under REQUIRE_ALL=1 it fails.
+gst-check: tools
+	echo "== GStreamer elements"
+	scripts/gst_check.sh
+
 # It has the same requirements as interop.
 reorder-real: extension
 	$(BIN)/python interop/reorder/reorder.py --out $(OUT)/reorder-real
@@ -276,4 +282,4 @@ c-library: tools
 	sed "s|@PREFIX@|$(abspath $(PREFIX))|; s|@VERSION@|$$version|" crates/capi/whimbrel.pc.in > $(PREFIX)/lib/pkgconfig/whimbrel.pc
 
 clean:
-	rm -rf target $(VENV) $(OUT) fuzz/target
+	rm -rf target $(VENV) $(OUT) fuzz/target gst/target

@@ -6,17 +6,15 @@ mod known_hosts;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Context;
 use clap::Args;
-use whimbrel_net::{
-    Authorities, DCCP_UDP_PORT, Fingerprint, HostPort, Identity, Role, Security, SharedSecret, Trust,
-};
+use whimbrel_net::{DCCP_UDP_PORT, Fingerprint, HostPort, Identity, Role, Security, Trust};
 use whimbrel_relay::address::{is_loopback, resolve};
+use whimbrel_relay::keys::{Keys, secret};
 use whimbrel_relay::{KeyCheck, Protection};
 
 use crate::exit::Failure;
 use crate::print;
-pub(crate) use files::{default_key, read_key, write_private};
+pub(crate) use files::{default_key, write_private};
 pub(crate) use known_hosts::KnownHosts;
 
 /// Environment variable with a shared secret.
@@ -97,68 +95,47 @@ impl SecurityArgs {
         if self.insecure_plaintext {
             return Ok(None);
         }
-        if let Some(secret) = self.secret()? {
-            return Ok(Some(secret.security(role)));
+        let trusts_keys = !self.peer_fingerprint.is_empty() || self.peers.is_some() || self.ca.is_some();
+        if self.secret_file.is_none()
+            && !trusts_keys
+            && let Ok(text) = std::env::var(SECRET_VARIABLE)
+        {
+            return Ok(Some(secret(&text, SECRET_VARIABLE)?.security(role)));
         }
-        let trust = if let Some(path) = &self.ca {
-            let authorities =
-                Authorities::from_pem(&files::read(path)?).with_context(|| format!("{}", path.display()))?;
-            Trust::Authorities(match server {
-                Some(name) => authorities.named(name).map_err(anyhow::Error::new)?,
-                None => authorities,
-            })
-        } else {
-            let mut keys = self.peer_fingerprint.clone();
-            if let Some(path) = &self.peers {
-                keys.extend(files::read_fingerprints(path)?);
-            }
-            if keys.is_empty() {
-                return Ok(None);
-            }
-            Trust::Pinned(keys)
-        };
-        Ok(Some(Security::new(self.identity()?, trust)))
+        let key = if trusts_keys { Some(self.key()?) } else { None };
+        Ok(self.keys(key).security(role, server)?)
     }
 
-    fn secret(&self) -> Result<Option<SharedSecret>, Failure> {
-        let (text, origin) = match &self.secret_file {
-            Some(path) => (files::read_private(path)?, path.display().to_string()),
-            None if self.peer_fingerprint.is_empty() && self.peers.is_none() && self.ca.is_none() => {
-                match std::env::var(SECRET_VARIABLE) {
-                    Ok(text) => (text, SECRET_VARIABLE.to_owned()),
-                    Err(_) => return Ok(None),
-                }
+    /// The files, with that one for this end's key.
+    fn keys(&self, key: Option<PathBuf>) -> Keys {
+        Keys {
+            secret: self.secret_file.clone(),
+            fingerprints: self.peer_fingerprint.clone(),
+            peers: self.peers.clone(),
+            ca: self.ca.clone(),
+            key,
+            certificate: self.certificate.clone(),
+        }
+    }
+
+    /// The file of this end's key.
+    fn key(&self) -> Result<PathBuf, Failure> {
+        match &self.key {
+            Some(path) => Ok(path.clone()),
+            None => {
+                let path = default_key()?;
+                let missing = || {
+                    let path = path.display();
+                    Failure::Usage(format!("this end has no key at {path}: whimbrel key generate makes one"))
+                };
+                if path.exists() { Ok(path) } else { Err(missing()) }
             }
-            None => return Ok(None),
-        };
-        // An editor ends the line.
-        let secret = SharedSecret::new(text.trim_end_matches(['\n', '\r']).as_bytes());
-        Ok(Some(secret.with_context(|| format!("{origin}: whimbrel key secret makes one"))?))
+        }
     }
 
     /// This end's key.
     fn identity(&self) -> Result<Identity, Failure> {
-        let path = match &self.key {
-            Some(path) => path.clone(),
-            None => default_key()?,
-        };
-        if self.key.is_none() && !path.exists() {
-            return Err(Failure::Usage(format!(
-                "this end has no key at {}: whimbrel key generate makes one",
-                path.display()
-            )));
-        }
-        let certificate = match &self.certificate {
-            Some(certificate) => Some((files::read(certificate)?, certificate)),
-            None => None,
-        };
-        Ok(match certificate {
-            None => read_key(&path)?,
-            Some((text, certificate)) => {
-                Identity::from_pem_with_certificate(&files::read_private(&path)?, &text)
-                    .with_context(|| format!("{} and {}", path.display(), certificate.display()))?
-            }
-        })
+        Ok(self.keys(Some(self.key()?)).identity()?)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -59,6 +59,14 @@ struct Waiting {
     is_unconnected: bool,
 }
 
+impl Default for Arrived {
+    /// An empty one of a program of this process.
+    fn default() -> Self {
+        let source = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Self { port: 0, number: None, socket: 0, source, payload: Bytes::new() }
+    }
+}
+
 impl Waiting {
     fn pop(&mut self) -> Option<Arrived> {
         let datagram = self.datagrams.pop_front()?;
@@ -100,7 +108,8 @@ impl Arrivals {
         }
     }
 
-    fn push(&self, datagram: Arrived) {
+    /// Queues a datagram, or counts it as lost.
+    pub(super) fn push(&self, datagram: Arrived) {
         self.ledger.on_sent();
         let mut queue = self.lock();
         if queue.is_unconnected {

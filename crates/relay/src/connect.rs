@@ -11,6 +11,7 @@ use whimbrel_net::{
     SocketOptions, connect_any,
 };
 
+use super::embedded::Programs;
 use super::engine::{Ending, Engine, Watch, close};
 use super::follow::{Follow, Outages};
 use super::link::Link;
@@ -19,7 +20,7 @@ use super::paths::{PathSpec, Paths, check};
 use super::ports::{NearPorts, Ports};
 use super::status::Status;
 use super::{ACROSS_PATHS, DCCP_PORT, Options, Protection, config, few, live, setup, several_paths};
-use crate::edge::address::{ProgramAddress, is_loopback, joined, resolve};
+use crate::edge::address::{is_loopback, joined, resolve};
 use crate::edge::local_socket::small_buffers;
 use crate::stop::Stop;
 
@@ -36,8 +37,8 @@ pub struct Near {
     pub options: Options,
     /// The far end.
     pub host: HostPort,
-    /// Addresses at which programs' datagrams arrive.
-    pub from: Vec<ProgramAddress>,
+    /// The programs whose datagrams are carried.
+    pub from: Programs,
     /// The congestion control of both directions.
     pub ccid: Ccid,
     /// Freeze while there is no route.
@@ -57,14 +58,16 @@ pub struct Near {
 /// # Errors
 /// [`Refused`](crate::Refused): a setting cannot be used. A port cannot be bound, or the observer has returned an error.
 pub async fn connect(near: Near, observer: Observer, mut stop: Stop) -> anyhow::Result<()> {
-    few("from", &near.from)?;
+    near.from.check("from")?;
     if !near.paths.is_empty() {
         check(&near.paths)?;
     }
     let name = near.host.or_port(DCCP_UDP_PORT);
-    let near_ports = NearPorts::bind(&near.from, near.options.flows).await?;
-    let addresses = near_ports.addresses()?;
-    let mut ports = Ports::Near(near_ports);
+    let mut ports = match &near.from {
+        Programs::At(places) => Ports::Near(NearPorts::bind(places, near.options.flows).await?),
+        Programs::Embedded(program) => Ports::Embedded(program.near()),
+    };
+    let addresses = ports.addresses()?;
     let status = Status::of_one(ports.ledger().clone());
     let mut lines = Lines::new(observer, near.options.interval, false);
     small_buffers().map_or(Ok(()), |text| lines.notify(&Notice::Warning(&text)))?;

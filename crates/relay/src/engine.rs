@@ -66,6 +66,8 @@ pub(super) struct Engine<'a> {
     /// The user knows that nothing listens for some datagrams.
     is_told: bool,
     encoder: EncoderRate,
+    /// The rate for encoders at the last update.
+    encoder_rate_bps: Option<f64>,
     key_frames: KeyFrames,
 }
 
@@ -73,11 +75,11 @@ impl<'a> Engine<'a> {
     pub(super) fn new(link: &'a Link, ports: &'a mut Ports, options: &'a Options, status: &Status) -> Self {
         let ledger = ports.ledger().clone();
         let announced = Announcement {
-            video: options.video,
+            sends: ports.sends(options.video),
             receives_rtp: options.transport_cc.is_some(),
             udp_ports: ports.udp_ports(),
         };
-        let is_near = matches!(ports, Ports::Near(_));
+        let is_near = ports.is_near();
         Self {
             link,
             options,
@@ -89,6 +91,7 @@ impl<'a> Engine<'a> {
             updated: link.now(),
             is_told: false,
             encoder: EncoderRate::default(),
+            encoder_rate_bps: None,
             key_frames: KeyFrames::new(OWN_SSRC),
         }
     }
@@ -214,6 +217,7 @@ impl<'a> Engine<'a> {
         let Some(view) = view else { return };
         self.carriage.set_limits(view.allowed_rate_bps.map(DataRate::from_bits_per_second), view.budget);
         let encoder_rate = self.encoder_rate(&view);
+        self.encoder_rate_bps = encoder_rate;
         let rtt = view.rtt.unwrap_or(RTT);
         let state = self.state(view, encoder_rate);
         let rate = state.encoder_rate_bps.filter(|_| self.options.remb);
@@ -283,7 +287,8 @@ impl<'a> Engine<'a> {
     fn figures(&self, view: &View) -> Measured {
         let ledger = self.carriage.ledger();
         let delay = view.rtt.map(|rtt| self.carriage.average_wait() + rtt.as_secs_f64() / 2.0);
-        Measured { sums: ledger.sums(), delay, has_reports: ledger.has_reports() }
+        let encoder_rate_bps = self.encoder_rate_bps;
+        Measured { sums: ledger.sums(), delay, has_reports: ledger.has_reports(), encoder_rate_bps }
     }
 
     /// The rate for encoders, in bit/s: what the path carries in time, less headers and repair.
@@ -300,7 +305,7 @@ impl<'a> Engine<'a> {
     fn state(&self, view: View, encoder_rate_bps: Option<f64>) -> Connection {
         let allowed = view.allowed_rate_bps;
         let key = self.link.peer();
-        let Measured { sums, delay, has_reports } = self.figures(&view);
+        let Measured { sums, delay, has_reports, .. } = self.figures(&view);
         let queue = self.carriage.queue();
         Connection {
             peer: self.peer,

@@ -2,7 +2,8 @@
 //!
 //! The near end ([`connect`]) takes datagrams at ports of its host and connects to the far end ([`listen`]), which passes them to programs
 //! there; what these answer takes the way back. All flows share a connection, so that they share one handshake, one estimate of the path
-//! and one queue, in which the oldest frame is dropped whichever flow it is of. [`pipe`] carries the datagrams of this process itself.
+//! and one queue, in which the oldest frame is dropped whichever flow it is of. A program of this process takes part as [`Embedded`];
+//! [`pipe`] carries a stream of its own.
 //! `whimbrel relay`, `whimbrel carry` and `whimbrel pipe` are these functions with options and output.
 //!
 //! ```no_run
@@ -13,7 +14,7 @@
 //! let near = Near {
 //!     options: Options::default(),
 //!     host: "viewer.example:6511".parse()?,
-//!     from: vec!["127.0.0.1:5004".parse::<std::net::SocketAddr>()?.into()],
+//!     from: vec!["127.0.0.1:5004".parse::<std::net::SocketAddr>()?.into()].into(),
 //!     ccid: whimbrel_net::Ccid::TFRC,
 //!     freezes: false,
 //!     follows: false,
@@ -39,10 +40,12 @@
 mod arrivals;
 mod connect;
 mod edge;
+mod embedded;
 mod encoder;
 mod engine;
 mod feedback;
 mod follow;
+pub mod keys;
 mod link;
 mod listen;
 mod live;
@@ -74,6 +77,7 @@ pub use edge::address;
 pub use edge::flow::{MAX_FLOWS, MAX_PORTS};
 pub use edge::ledger::{Account, Losses, Reason, Sums};
 pub use edge::parts::Room;
+pub use embedded::{Embedded, Payload, Programs};
 pub use follow::{Outage, Outages, next_outage};
 pub use link::{PathState, PathView};
 pub use listen::{Far, listen};

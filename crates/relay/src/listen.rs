@@ -10,6 +10,7 @@ use whimbrel_net::multipath::SchedulerKind;
 use whimbrel_net::{Differentiation, EndpointConfig, Fingerprint, HostOptions, Listener, NetError, Scheme};
 use whimbrel_units::Duration;
 
+use super::embedded::Programs;
 use super::engine::{Ending, Engine, Watch, close};
 use super::link::Link;
 use super::notices::{Lines, Notice, Observer};
@@ -18,7 +19,7 @@ use super::status::Status;
 use super::{
     ACROSS_PATHS, DCCP_PORT, Options, Protection, accepted_ccids, config, few, live, setup, several_paths,
 };
-use crate::edge::address::{Program, ProgramAddress, is_loopback};
+use crate::edge::address::{Program, is_loopback};
 use crate::edge::local_socket::small_buffers;
 use crate::stop::Stop;
 
@@ -30,8 +31,8 @@ const REPLACED: usize = 2048;
 pub struct Far {
     /// What both ends have.
     pub options: Options,
-    /// The programs that take the datagrams, by port.
-    pub to: Vec<ProgramAddress>,
+    /// The programs that take the datagrams.
+    pub to: Programs,
     /// The address to listen at; by default, any of either family, or of IPv4 if there is no IPv6.
     pub bind: Option<SocketAddr>,
     /// A socket that is bound already, such as that of a service manager; `bind` has no effect then.
@@ -79,7 +80,7 @@ fn shared_key(old: &Served, new: SocketAddr) -> Option<String> {
 /// # Errors
 /// [`Refused`](crate::Refused): a setting cannot be used. A port cannot be bound, or the observer has returned an error.
 pub async fn listen(mut far: Far, observer: Observer, mut stop: Stop) -> anyhow::Result<()> {
-    few("to", &far.to)?;
+    far.to.check("to")?;
     let security = far.protection.security.clone();
     let is_secured = security.is_some();
     let local_only = !is_secured && !far.protection.is_plaintext_allowed;
@@ -93,7 +94,7 @@ pub async fn listen(mut far: Far, observer: Observer, mut stop: Stop) -> anyhow:
     over_paths.receive.reorder_delay =
         far.reorder.or(Some(ACROSS_PATHS).filter(|_| far.options.latency.is_none()));
     let mut programs = Vec::new();
-    for place in &far.to {
+    for place in far.to.places() {
         programs.push(place.resolve_to().await?);
     }
     let programs: Arc<[Program]> = programs.into();
@@ -106,7 +107,7 @@ pub async fn listen(mut far: Far, observer: Observer, mut stop: Stop) -> anyhow:
     let status = Status::default();
     let lines = Lines::new(observer, far.options.interval, far.max_peers > 1);
     small_buffers().map_or(Ok(()), |text| lines.notify(&Notice::Warning(&text)))?;
-    lines.notify(&Notice::Listening { at: listener.local(), to: &far.to, key, local_only })?;
+    lines.notify(&Notice::Listening { at: listener.local(), to: far.to.places(), key, local_only })?;
     if let Some(at) = far.options.http {
         lines.notify(&Notice::Http(live::serve(at, &status, &listener.local().to_string()).await?))?;
     }
@@ -135,7 +136,10 @@ pub async fn listen(mut far: Far, observer: Observer, mut stop: Stop) -> anyhow:
                 }
                 let (replace, replaced) = oneshot::channel();
                 served.push(Served { id: next_id, key, from: from.ip(), is_successor, replace });
-                let ports = Ports::Far(FarPorts::new(programs.clone(), options.flows));
+                let ports = match &far.to {
+                    Programs::At(_) => Ports::Far(FarPorts::new(programs.clone(), options.flows)),
+                    Programs::Embedded(program) => Ports::Embedded(program.far()),
+                };
                 running.spawn(serve(
                     next_id, link, ports, options.clone(), status.clone(), lines.clone(), stop.clone(), replaced,
                 ));

@@ -68,6 +68,8 @@ pub struct Figures {
     pub receive_rate: DataRate,
     /// The rate that congestion control allows, in bit/s; `None` if it is unlimited or unknown.
     pub allowed_rate_bps: Option<f64>,
+    /// What remains of that for the bits of an encoder.
+    pub encoder_rate_bps: Option<f64>,
     /// Round-trip time.
     pub rtt_s: Option<f64>,
     /// The time that datagrams take to the other end.
@@ -90,6 +92,7 @@ pub(super) struct Measured {
     pub(super) sums: Sums,
     pub(super) delay: Option<f64>,
     pub(super) has_reports: bool,
+    pub(super) encoder_rate_bps: Option<f64>,
 }
 
 /// Notices about one connection after the other.
@@ -170,7 +173,7 @@ impl Lines {
         if length.is_zero() {
             return Ok(());
         }
-        let Measured { sums, delay, has_reports } = *measured;
+        let Measured { sums, delay, has_reports, encoder_rate_bps } = *measured;
         let send_rate = ByteCount::new(sums.bytes_sent.saturating_sub(self.sent)) / length;
         let receive_rate = ByteCount::new(sums.bytes_received.saturating_sub(self.received)) / length;
         (self.last, self.sent, self.received) = (now, sums.bytes_sent, sums.bytes_received);
@@ -179,6 +182,7 @@ impl Lines {
             send_rate,
             receive_rate,
             allowed_rate_bps: view.allowed_rate_bps,
+            encoder_rate_bps,
             rtt_s: view.rtt.map(Duration::as_secs_f64),
             delay_s: delay,
             has_reports,

@@ -7,20 +7,25 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::task::AbortHandle;
+use whimbrel_rtp::Codec;
 use whimbrel_units::Instant;
 
 use super::arrivals::{Arrivals, Arrived};
+use super::embedded::EmbeddedPorts;
 use crate::edge::address::{Program, ProgramAddress};
 use crate::edge::carriage::Delivery;
 use crate::edge::flow::Flow;
+use crate::edge::flow_kind::Sends;
 use crate::edge::ledger::{Ledger, Reason};
 use crate::edge::local_socket::{LocalSocket, Reader};
 
-/// The UDP side of a connection.
+/// The programs' side of a connection.
 #[derive(Debug)]
 pub(super) enum Ports {
     Near(NearPorts),
     Far(FarPorts),
+    /// Of either end, for a program of this process.
+    Embedded(EmbeddedPorts),
 }
 
 /// The near end: it listens at ports, and answers to the programs whose datagrams arrived there.
@@ -189,12 +194,36 @@ impl FarPorts {
 }
 
 impl Ports {
+    /// `true` at the end that connects.
+    pub(super) fn is_near(&self) -> bool {
+        match self {
+            Self::Near(_) => true,
+            Self::Far(_) => false,
+            Self::Embedded(ports) => ports.is_near(),
+        }
+    }
+    /// The addresses at which it listens.
+    pub(super) fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        match self {
+            Self::Near(near) => near.addresses(),
+            Self::Far(_) | Self::Embedded(_) => Ok(Vec::new()),
+        }
+    }
+    /// What is known of the datagrams that programs will send. `video`: the codec of all of them, if it is known.
+    pub(super) fn sends(&self, video: Option<Codec>) -> Sends {
+        match self {
+            Self::Embedded(ports) => ports.sends(),
+            Self::Near(_) | Self::Far(_) => Sends::All(video),
+        }
+    }
+
     /// The next datagram of a local program, and its flow. Cancel safe.
     pub(super) async fn next(&mut self, now: impl Fn() -> Instant) -> (Flow, Bytes) {
         let Arrived { port, number, socket, source, payload } = self.arrivals().next().await;
         let flow = match (self, number) {
             (Self::Near(near), _) => near.flow_of(now(), port, (socket, source)),
             (Self::Far(_), number) => Flow { port, number: number.unwrap_or_default() },
+            (Self::Embedded(ports), _) => ports.flow_of(port),
         };
         (flow, payload)
     }
@@ -203,7 +232,7 @@ impl Ports {
     pub(super) fn take_renewed(&mut self) -> Option<Flow> {
         match self {
             Self::Near(near) => near.renewed.take(),
-            Self::Far(_) => None,
+            Self::Far(_) | Self::Embedded(_) => None,
         }
     }
     /// The UDP ports of the programs, by the number of the port on the connection.
@@ -214,6 +243,7 @@ impl Ports {
                 let first = |program: &Program| program.addresses.first().map_or(0, SocketAddr::port);
                 far.targets.iter().map(first).collect()
             }
+            Self::Embedded(_) => Vec::new(),
         }
     }
 
@@ -235,6 +265,7 @@ impl Ports {
                 Ok(None) => return Delivery::UnknownFlow,
                 Err(error) => Err(error),
             },
+            Self::Embedded(ports) => return ports.deliver(flow, payload),
         };
         sent.map_or(Delivery::Undeliverable, |()| Delivery::Passed)
     }
@@ -253,6 +284,7 @@ impl Ports {
                     refused = flow.known.settle(&flow.socket, far.arrivals.ledger()).or(refused);
                 }
             }
+            Self::Embedded(_) => {}
         }
         refused
     }
@@ -262,6 +294,7 @@ impl Ports {
         match self {
             Self::Near(near) => near.programs.len(),
             Self::Far(far) => far.sockets.len(),
+            Self::Embedded(ports) => ports.flows(),
         }
     }
     /// What became of the datagrams.
@@ -276,6 +309,7 @@ impl Ports {
         match self {
             Self::Near(near) => &near.arrivals,
             Self::Far(far) => &far.arrivals,
+            Self::Embedded(ports) => ports.arrivals(),
         }
     }
 }

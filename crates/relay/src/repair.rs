@@ -24,6 +24,13 @@ pub struct RepairView {
     pub(super) key_frames_asked: u64,
 }
 
+impl RepairView {
+    /// Bytes of repeats, coded packets and reports that this end sent, divided by the bytes of its datagrams.
+    pub fn overhead(&self) -> f64 {
+        self.overhead
+    }
+}
+
 impl From<RepairCounts> for RepairView {
     fn from(RepairCounts { sent, received, .. }: RepairCounts) -> Self {
         let extra = sent.repair_bytes + received.report_bytes;

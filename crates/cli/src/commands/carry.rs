@@ -100,7 +100,7 @@ pub(crate) fn run(args: CarryArgs) -> Result<(), Failure> {
                 options: Options { flows: FLOWS, ..args.common.options() },
                 protection: args.security.protection(&args.host).await?,
                 host: args.host,
-                from: vec![args.from],
+                from: vec![args.from].into(),
                 ccid: Ccid(args.ccid),
                 freezes: args.link.freeze_on_link_loss,
                 follows: args.link.follow_link,
@@ -112,7 +112,7 @@ pub(crate) fn run(args: CarryArgs) -> Result<(), Failure> {
         End::Receive(args) => runtime.block_on(async {
             let far = Far {
                 options: Options { flows: FLOWS, ..args.common.options() },
-                to: vec![args.to],
+                to: vec![args.to].into(),
                 bind: args.bind,
                 socket: None,
                 lda: args.lda,

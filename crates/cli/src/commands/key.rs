@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use whimbrel_net::{Identity, SharedSecret};
+use whimbrel_relay::keys::read_key;
 
 use crate::exit::Failure;
 use crate::print;
-use crate::security::{KnownHosts, default_key, read_key, write_private};
+use crate::security::{KnownHosts, default_key, write_private};
 
 #[derive(Debug, Args)]
 #[command(

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use whimbrel_net::Fingerprint;
+use whimbrel_relay::keys::{lines, read};
 
-use super::files::{folder, lines, read};
+use super::files::folder;
 use crate::exit::Failure;
 
 /// Servers and their keys: lines of name and port, and fingerprint.

@@ -4,13 +4,16 @@
 //! direction (RFC 5761), and at the port that follows one of theirs (RFC 3550, Section 11).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use whimbrel_net::{FrameRole, Mark};
 use whimbrel_rtp::{Codec, Content, ControlPacket, FrameId, Media, Recognizer};
 use whimbrel_units::Instant;
 
-use super::flow::Flow;
+use super::flow::{Flow, MAX_PORTS};
 use super::key_frames::Video;
+use crate::embedded::Payload;
 
 /// The most flows that are followed; the one that was silent for longest makes room.
 const MAX_FOLLOWED: usize = 256;
@@ -43,11 +46,63 @@ pub(crate) enum Kind {
     Part { frame: Frame, disposable: bool },
 }
 
+/// What is known beforehand of the datagrams that local programs send at each port.
+#[derive(Clone, Debug)]
+pub(crate) enum Sends {
+    /// Those of all ports are alike. With a codec, they are RTP.
+    All(Option<Codec>),
+    /// A program of this process says so: for each port 0 for nothing, 1 for RTP, and then the codecs in their order.
+    Each(Arc<[AtomicU8; MAX_PORTS]>),
+}
+
+impl Default for Sends {
+    fn default() -> Self {
+        Self::All(None)
+    }
+}
+
+impl Sends {
+    /// Of a program of this process, which has said nothing yet.
+    pub(crate) fn each() -> Self {
+        Self::Each(Arc::new([const { AtomicU8::new(0) }; MAX_PORTS]))
+    }
+    /// A program of this process says what it sends at a port.
+    pub(crate) fn set(&self, port: u8, payload: Payload) {
+        let Self::Each(ports) = self else { return };
+        let number = match payload {
+            Payload::Unknown => 0,
+            Payload::Rtp => 1,
+            Payload::Video(codec) => {
+                (2u8..).zip(Codec::ALL).find(|(_, it)| *it == codec).map_or(1, |(n, _)| n)
+            }
+        };
+        if let Some(port) = ports.get(usize::from(port)) {
+            port.store(number, Ordering::Relaxed);
+        }
+    }
+    /// What the datagrams of a port are.
+    pub(crate) fn of(&self, port: u8) -> Payload {
+        match self {
+            Self::All(video) => video.map_or(Payload::Unknown, Payload::Video),
+            Self::Each(ports) => {
+                let number = ports.get(usize::from(port)).map_or(0, |port| port.load(Ordering::Relaxed));
+                match number {
+                    0 => Payload::Unknown,
+                    number => {
+                        let codec = usize::from(number).checked_sub(2).and_then(|n| Codec::ALL.get(n));
+                        codec.map_or(Payload::Rtp, |codec| Payload::Video(*codec))
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// What is said of the flows beforehand.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Announcement {
-    /// The codec of the videos that local programs send: they send RTP.
-    pub(crate) video: Option<Codec>,
+    /// The datagrams that local programs send.
+    pub(crate) sends: Sends,
     /// The peer's programs send RTP.
     pub(crate) receives_rtp: bool,
     /// The UDP ports, by the number of the port on the connection.
@@ -96,7 +151,10 @@ impl FlowKinds {
     /// The kind of a datagram of a local program.
     pub(crate) fn of_sent(&mut self, now: Instant, flow: Flow, datagram: &[u8]) -> (Kind, Mark) {
         let single = Mark { captured: Some(now), ..Mark::SINGLE };
-        let codec = self.announced.video;
+        let codec = match self.announced.sends.of(flow.port) {
+            Payload::Video(codec) => Some(codec),
+            Payload::Rtp | Payload::Unknown => None,
+        };
         let Some(state) = self.state(now, flow, datagram) else { return (Kind::Other, single) };
         let kind = match state.sent.classify(now, datagram, codec) {
             whimbrel_rtp::Kind::Other => Kind::Other,
@@ -159,7 +217,7 @@ impl FlowKinds {
         }
         let announced = &self.announced;
         let state = self.flows.entry(flow).or_insert_with(|| State {
-            sent: Recognizer::new(announced.video.is_some()),
+            sent: Recognizer::new(announced.sends.of(flow.port) != Payload::Unknown),
             received: Recognizer::new(announced.receives_rtp),
             control: (0, 0),
             used: now,

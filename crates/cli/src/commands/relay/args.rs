@@ -182,7 +182,7 @@ impl ConnectArgs {
             options: self.common.options(),
             protection: self.security.protection(&self.host).await?,
             host: self.host,
-            from: self.from,
+            from: self.from.into(),
             ccid: Ccid(self.ccid),
             freezes: self.link.freeze_on_link_loss,
             follows: self.link.follow_link,
@@ -197,7 +197,7 @@ impl ListenArgs {
     pub(super) async fn run(self) -> Result<(), Failure> {
         let far = Far {
             options: self.common.options(),
-            to: self.to,
+            to: self.to.into(),
             bind: self.bind,
             socket: None,
             lda: self.lda,

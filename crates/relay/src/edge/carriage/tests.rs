@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::edge::flow::HEADER;
+use crate::edge::flow_kind::Sends;
 use crate::edge::ledger::Sums;
 
 mod campaign;
@@ -132,7 +133,8 @@ fn a_fade_costs_each_format_as_much_as_text() {
         assert_eq!(fade(Announcement::default(), &datagram), text, "{name}");
     }
     // One that is said to be RTP has frames, which end: none of them lasts for more than 250 ms.
-    let announced = || Announcement { video: Some(whimbrel_rtp::Codec::H264), ..Announcement::default() };
+    let announced =
+        || Announcement { sends: Sends::All(Some(whimbrel_rtp::Codec::H264)), ..Announcement::default() };
     let still = fade(announced(), |n| [&[0x80, 96][..], &be(n)[2..], &[0; 4], &be(9), b"x"].concat());
     assert!(still.0 < 31 + 50 && still.1 < 510 + 250, "{still:?}");
 }

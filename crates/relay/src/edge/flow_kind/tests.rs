@@ -13,7 +13,11 @@ fn rtp(sequence: u16, timestamp: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 fn kinds(video: Option<Codec>, udp_ports: &[u16]) -> FlowKinds {
-    FlowKinds::new(Announcement { video, receives_rtp: false, udp_ports: udp_ports.to_vec() })
+    FlowKinds::new(Announcement {
+        sends: Sends::All(video),
+        receives_rtp: false,
+        udp_ports: udp_ports.to_vec(),
+    })
 }
 
 /// Audio of 20 ms each, in one direction.

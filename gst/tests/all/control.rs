@@ -1,0 +1,208 @@
+//! What a network element owes its pipeline: the rate, key frames, the latency, statistics.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use std::{fs, thread};
+
+use gst::prelude::*;
+use tempfile::TempDir;
+
+use crate::hostile_path::{HostilePath, all};
+use crate::support::{Running, has, init, of, receiver, sender, until};
+
+const CAMERA: &str = "videotestsrc is-live=true ! video/x-raw,width=160,height=120,framerate=25/1";
+const ENCODER: &str = "x264enc name=encoder tune=zerolatency speed-preset=ultrafast key-int-max=1000";
+/// Datagrams at the time of the clock.
+const SLOW: &str = "fakesrc sizetype=fixed sizemax=500 format=time datarate=50000";
+const PAYLOADER: &str = "rtph264pay config-interval=-1 mtu=1200";
+
+/// A camera that sends to that address.
+fn camera(address: &str, options: &str) -> Running {
+    sender(address, options, &format!("{CAMERA} ! {ENCODER} ! {PAYLOADER}"), "sync=false")
+}
+
+#[test]
+fn an_encoder_is_asked_for_a_key_frame_when_a_frame_cannot_be_repaired() {
+    if !has(&["x264enc", "rtph264pay"]) {
+        return;
+    }
+    let (to, address) = receiver("latency=200", "! fakesink name=end sync=false");
+    let arrived = to.count("end", "sink");
+    let path = HostilePath::to(address.parse().expect("an address"));
+    let from = camera(&path.at.to_string(), "latency=200");
+    let requests = from.requests("encoder");
+    from.set(gst::State::Playing);
+    until("a stream", || of(&arrived) > 50);
+    // The one of the connection's start was answered long ago.
+    let before = of(&requests);
+    path.obey(|forth, packet| if forth && packet.len() > 200 { Vec::new() } else { all(forth, packet) });
+    thread::sleep(Duration::from_millis(600));
+    path.obey(all);
+    until("a request", || of(&requests) > before);
+    let count = of(&arrived);
+    until("a stream", || of(&arrived) > count + 50);
+}
+
+#[test]
+fn a_decoder_asks_the_encoder_of_the_other_end_for_a_key_frame() {
+    if !has(&["x264enc", "rtph264pay", "rtph264depay"]) {
+        return;
+    }
+    let (to, address) = receiver("", "! rtph264depay ! fakesink name=end sync=false");
+    let arrived = to.count("end", "sink");
+    let from = camera(&address, "");
+    let requests = from.requests("encoder");
+    from.set(gst::State::Playing);
+    until("a stream", || of(&arrived) > 10);
+    let before = of(&requests);
+    let request = gst::Structure::builder("GstForceKeyUnit").field("all-headers", true).build();
+    let pad = to.named("end").static_pad("sink").expect("a pad");
+    assert!(pad.push_event(gst::event::CustomUpstream::new(request)), "it is taken");
+    until("a request", || of(&requests) > before);
+}
+
+#[test]
+fn the_encoder_follows_the_rate_and_the_application_is_notified() {
+    if !has(&["x264enc", "rtph264pay"]) {
+        return;
+    }
+    let (_to, address) = receiver("", "! fakesink sync=false");
+    let from = camera(&address, "max-bitrate=300000");
+    let sink = from.named("w");
+    let notified = Arc::new(AtomicUsize::new(0));
+    let counted = notified.clone();
+    sink.connect_notify(Some("estimated-bitrate"), move |_, _| _ = counted.fetch_add(1, Ordering::Relaxed));
+    from.set(gst::State::Playing);
+    let estimate = || sink.property::<u32>("estimated-bitrate");
+    let encoder = from.named("encoder");
+    let bitrate = || encoder.property::<u32>("bitrate");
+    assert!((100_000..=300_000).contains(&estimate()) || estimate() == 0, "{}", estimate());
+    // The loopback interface carries more: the limit is the rate. The encoder's unit is kbit/s.
+    until("the limit", || estimate() == 300_000 && bitrate() == 270);
+    assert!(of(&notified) > 0);
+    let before = of(&notified);
+    sink.set_property("max-bitrate", 200_000u32);
+    until("a lower limit", || of(&notified) > before && bitrate() == 180);
+    sink.set_property("adapt-encoders", false);
+    sink.set_property("min-bitrate", 250_000u32);
+    until("a higher limit", || estimate() == 250_000);
+    assert_eq!(bitrate(), 180);
+}
+
+#[test]
+fn the_source_answers_with_the_latency_and_every_datagram_is_accounted_for() {
+    init();
+    let (to, address) = receiver("latency=320", "! identity name=i ! fakesink name=end sync=false");
+    let arrived = to.count("end", "sink");
+    let from = sender(
+        &address,
+        "latency=320",
+        "fakesrc num-buffers=100 sizetype=fixed sizemax=500 format=time datarate=50000",
+        "",
+    );
+    from.set(gst::State::Playing);
+    until("datagrams", || of(&arrived) == 100);
+    let mut query = gst::query::Latency::new();
+    assert!(to.named("end").static_pad("sink").expect("a pad").peer_query(&mut query));
+    assert_eq!(query.result(), (true, gst::ClockTime::from_mseconds(320), None));
+    // The pipeline as a whole: that of the source, for which its sinks wait.
+    let mut query = gst::query::Latency::new();
+    assert!(to.0.query(&mut query) && query.result().0);
+    from.wait();
+    let sent = from.stat::<gst::Structure>("sent").expect("figures");
+    let count = |field: &str| sent.get::<u64>(field).unwrap_or_else(|_| panic!("{field}: {sent}"));
+    assert_eq!((count("sent"), count("delivered"), count("under-way")), (100, 100, 0), "{sent}");
+    assert!(from.stat::<u64>("round-trip-time").is_some() && from.stat::<f64>("allowed-rate-bps").is_some());
+    assert_eq!(
+        to.stat::<gst::Structure>("received").and_then(|it| it.get::<u64>("delivered").ok()),
+        Some(100)
+    );
+}
+
+#[test]
+fn two_paths_carry_a_stream() {
+    init();
+    let (to, address) = receiver("", "! fakesink name=end sync=false");
+    let arrived = to.count("end", "sink");
+    let options = "paths=\"127.0.0.2;127.0.0.3\"";
+    let from = sender(&address, options, SLOW, "");
+    from.set(gst::State::Playing);
+    until("two paths", || {
+        let paths = from.stat::<gst::Array>("paths").map(|paths| {
+            let is_up = |path: &gst::Structure| path.get::<&str>("state") == Ok("up");
+            paths.iter().filter_map(|path| path.get::<gst::Structure>().ok()).filter(is_up).count()
+        });
+        paths == Some(2) && of(&arrived) > 100
+    });
+}
+
+#[test]
+fn a_secret_lets_its_owners_in_and_nobody_else() {
+    init();
+    let folder = TempDir::new().expect("a folder");
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).expect("room");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        fs::set_permissions(&path, mode).expect("an owner");
+        path.display().to_string()
+    };
+    let secret = file("secret", "0123456789012345678901234567890123456789\n");
+    let other = file("other", "another secret of forty or so characters\n");
+    let (to, address) = receiver(&format!("secret-file={secret}"), "! fakesink name=end sync=false");
+    let arrived = to.count("end", "sink");
+    let stranger =
+        Running::new(&format!("{SLOW} ! whimbrelsink name=w address={address} secret-file={other}")).play();
+    until("a refusal", || stranger.stat::<String>("last-error").is_some());
+    assert_eq!(stranger.stat::<u64>("connections"), Some(0));
+    drop(stranger);
+    let options = format!("secret-file={secret}");
+    let from = sender(
+        &address,
+        &options,
+        "fakesrc num-buffers=10 sizetype=fixed sizemax=500 format=time datarate=50000",
+        "",
+    );
+    from.set(gst::State::Playing);
+    until("datagrams", || of(&arrived) == 10);
+}
+
+#[test]
+fn what_cannot_work_is_refused_with_the_property_and_what_was_expected() {
+    init();
+    for (properties, expected) in [
+        ("", "address: expected HOST"),
+        ("address=127.0.0.1:0", "address=127.0.0.1:0: no server"),
+        ("address=127.0.0.1 law=vegas", "law=vegas: expected 2 (TCP-like)"),
+        ("address=127.0.0.1 scheduler=best", "scheduler=best: expected"),
+        ("address=127.0.0.1 paths=a/b", "paths: "),
+        ("address=127.0.0.1 secret-file=/nonexistent", "/nonexistent"),
+        ("address=127.0.0.1 peer-fingerprint=abc", "peer-fingerprint=abc: "),
+    ] {
+        let sink = Running::new(&format!("fakesrc ! whimbrelsink name=w {properties}"));
+        assert!(sink.0.set_state(gst::State::Paused).is_err(), "{properties}");
+        let error = sink.error().expect("an error");
+        assert!(error.contains(expected), "{properties}: {error}");
+    }
+    let (_first, address) = receiver("", "! fakesink");
+    let second = Running::new(&format!("whimbrelsrc name=w address={address} ! fakesink"));
+    assert!(second.0.set_state(gst::State::Playing).is_err());
+    let error = second.error().expect("an error");
+    assert!(error.contains("in use") || error.contains("address="), "{error}");
+}
+
+#[test]
+fn elements_are_made_from_uris() {
+    init();
+    for (kind, factory) in [(gst::URIType::Sink, "whimbrelsink"), (gst::URIType::Src, "whimbrelsrc")] {
+        let uri = "whimbrel://127.0.0.1:6599?latency=80";
+        let element = gst::Element::make_from_uri(kind, uri, None).expect("an element");
+        assert_eq!(element.factory().expect("a factory").name(), factory);
+        assert_eq!(element.property::<String>("address"), "127.0.0.1:6599");
+        assert_eq!(element.property::<u32>("latency"), 80);
+        let handler = element.dynamic_cast::<gst::URIHandler>().expect("a handler");
+        assert_eq!(handler.uri().as_deref(), Some(uri));
+        assert!(handler.set_uri("whimbrel://host:1?secret-file=x").is_err());
+    }
+}
