@@ -19,6 +19,8 @@ impl Port {
     pub(super) fn new(program: Embedded, shared: Arc<Shared>, number: u8, sync: bool) -> Self {
         let port: Self = glib::Object::builder().property("name", format!("port{number}")).build();
         port.set_property("sync", sync);
+        // A stream with few data, such as positions, does not keep the pipeline from playing.
+        port.set_property("async", false);
         // It is set once, here.
         let _ = port.imp().set.set(imp::Set { program, shared, number });
         port

@@ -93,7 +93,7 @@ fn the_encoder_follows_the_rate_and_the_application_is_notified() {
 #[test]
 fn the_source_answers_with_the_latency_and_every_datagram_is_accounted_for() {
     init();
-    let (to, address) = receiver("latency=320", "! identity name=i ! fakesink name=end sync=false");
+    let (to, address) = receiver("latency=320", "! fakesink name=end sync=true");
     let arrived = to.count("end", "sink");
     let from = sender(
         &address,
@@ -108,7 +108,8 @@ fn the_source_answers_with_the_latency_and_every_datagram_is_accounted_for() {
     assert_eq!(query.result(), (true, gst::ClockTime::from_mseconds(320), None));
     // The pipeline as a whole: that of the source, for which its sinks wait.
     let mut query = gst::query::Latency::new();
-    assert!(to.0.query(&mut query) && query.result().0);
+    assert!(to.0.query(&mut query));
+    assert_eq!(query.result(), (true, gst::ClockTime::from_mseconds(320), None));
     from.wait();
     let sent = from.stat::<gst::Structure>("sent").expect("figures");
     let count = |field: &str| sent.get::<u64>(field).unwrap_or_else(|_| panic!("{field}: {sent}"));

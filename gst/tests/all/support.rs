@@ -35,6 +35,7 @@ pub(crate) fn has(elements: &[&str]) -> bool {
 }
 
 /// Waits until that holds.
+#[track_caller]
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
@@ -57,7 +58,12 @@ impl Running {
     pub(crate) fn new(text: &str) -> Self {
         init();
         let pipeline = gst::parse::launch(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        Self(pipeline.downcast().expect("a pipeline"))
+        Self(pipeline.downcast().unwrap_or_else(|element| {
+            // An element alone.
+            let pipeline = gst::Pipeline::new();
+            pipeline.add(&element).expect("a new element");
+            pipeline
+        }))
     }
     /// The element with that name.
     pub(crate) fn named(&self, name: &str) -> gst::Element {
