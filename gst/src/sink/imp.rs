@@ -212,8 +212,8 @@ impl ElementImpl for Sink {
     }
     fn pad_templates() -> &'static [gst::PadTemplate] {
         static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
-            let mut caps = gst::Caps::new_empty_simple("application/x-rtp");
-            caps.merge(gst::Caps::new_any());
+            // With application/x-rtp, the relay knows more of the stream.
+            let caps = gst::Caps::new_any();
             let sink = gst::PadDirection::Sink;
             let first = gst::PadTemplate::new(FIRST, sink, gst::PadPresence::Always, &caps);
             let others = gst::PadTemplate::new(OTHERS, sink, gst::PadPresence::Request, &caps);
@@ -333,7 +333,11 @@ impl Sink {
     fn close(&self) {
         let connection = lock(&self.connection).take();
         drop(connection);
-        self.shared.update(|it| it.peer = None);
+        let stats = self.shared.update(|it| {
+            it.peer = None;
+            it.structure()
+        });
+        gst::info!(CATEGORY, imp = self, "{stats}");
     }
 
     /// The end that the properties describe.

@@ -286,7 +286,9 @@ impl Source {
     fn close(&self) {
         let connection = lock(&self.connection).take();
         drop(connection);
-        lock(&self.measured).peer = None;
+        let mut measured = lock(&self.measured);
+        measured.peer = None;
+        gst::info!(CATEGORY, imp = self, "{}", measured.structure());
     }
 
     /// The end that the properties describe.

@@ -36,10 +36,14 @@ fn an_encoder_is_asked_for_a_key_frame_when_a_frame_cannot_be_repaired() {
     until("a stream", || of(&arrived) > 50);
     // The one of the connection's start was answered long ago.
     let before = of(&requests);
-    path.obey(|forth, packet| if forth && packet.len() > 200 { Vec::new() } else { all(forth, packet) });
-    thread::sleep(Duration::from_millis(600));
-    path.obey(all);
-    until("a request", || of(&requests) > before);
+    // On a machine that is busy the encoder may pause just then.
+    until("a request", || {
+        path.obey(|forth, packet| if forth && packet.len() > 200 { Vec::new() } else { all(forth, packet) });
+        thread::sleep(Duration::from_millis(600));
+        path.obey(all);
+        thread::sleep(Duration::from_millis(600));
+        of(&requests) > before
+    });
     let count = of(&arrived);
     until("a stream", || of(&arrived) > count + 50);
 }
@@ -93,11 +97,11 @@ fn the_encoder_follows_the_rate_and_the_application_is_notified() {
 #[test]
 fn the_source_answers_with_the_latency_and_every_datagram_is_accounted_for() {
     init();
-    let (to, address) = receiver("latency=320", "! fakesink name=end sync=true");
+    let (to, address) = receiver("latency=2000", "! fakesink name=end sync=true");
     let arrived = to.count("end", "sink");
     let from = sender(
         &address,
-        "latency=320",
+        "latency=2000",
         "fakesrc num-buffers=100 sizetype=fixed sizemax=500 format=time datarate=50000",
         "",
     );
@@ -105,11 +109,13 @@ fn the_source_answers_with_the_latency_and_every_datagram_is_accounted_for() {
     until("datagrams", || of(&arrived) == 100);
     let mut query = gst::query::Latency::new();
     assert!(to.named("end").static_pad("sink").expect("a pad").peer_query(&mut query));
-    assert_eq!(query.result(), (true, gst::ClockTime::from_mseconds(320), None));
+    assert_eq!(query.result(), (true, gst::ClockTime::from_mseconds(2000), None));
     // The pipeline as a whole: that of the source, for which its sinks wait.
     let mut query = gst::query::Latency::new();
     assert!(to.0.query(&mut query));
-    assert_eq!(query.result(), (true, gst::ClockTime::from_mseconds(320), None));
+    let (is_live, least, _) = query.result();
+    // With the time that a sink itself needs.
+    assert!(is_live && (2000..2100).contains(&least.mseconds()), "{is_live} {least}");
     from.wait();
     let sent = from.stat::<gst::Structure>("sent").expect("figures");
     let count = |field: &str| sent.get::<u64>(field).unwrap_or_else(|_| panic!("{field}: {sent}"));
