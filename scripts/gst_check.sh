@@ -17,5 +17,9 @@ minor=$(rustc --version | sed -E 's/^rustc 1\.([0-9]+).*/\1/')
 [ "$minor" -ge "$least" ] || skip "rustc is older than 1.$least. Update it with: rustup update"
 cargo=${CARGO:-cargo}
 $cargo fmt --check
+if command -v cargo-deny >/dev/null; then
+  $cargo fetch --quiet --locked
+  $cargo deny --offline --log-level error --config ../deny.toml check bans licenses sources
+fi
 $cargo clippy --quiet --locked --all-targets -- -D warnings
 $cargo test --quiet --locked

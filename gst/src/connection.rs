@@ -1,12 +1,20 @@
 //! The connection of an element: a relay's end in a thread of its own.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, LazyLock};
 use std::thread::{self, JoinHandle};
 
 use tokio::sync::watch;
+use whimbrel_net::Clock;
 use whimbrel_relay::{Notice, Observer, Stop};
+use whimbrel_units::Instant;
+
+/// The time of this process.
+pub(crate) fn now() -> Instant {
+    static CLOCK: LazyLock<Clock> = LazyLock::new(Clock::start);
+    CLOCK.now()
+}
 
 /// A running end. It ends when dropped.
 #[derive(Debug)]

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use gst::glib;
@@ -13,11 +12,12 @@ use whimbrel_net::Role;
 use whimbrel_net::multipath::SchedulerKind;
 use whimbrel_relay::address::parse_server;
 use whimbrel_relay::{Embedded, MAX_PORTS, Near, Notice, PathSpec, Programs, mechanisms};
+use whimbrel_units::Duration;
 
 use super::own::{self, Own};
 use super::port::Port;
 use super::rate::{Estimate, Others};
-use crate::connection::Connection;
+use crate::connection::{Connection, now};
 use crate::settings::Settings;
 use crate::stats::Measured;
 use crate::{encoders, key_frames, uri};
@@ -56,21 +56,21 @@ impl Shared {
     }
     /// Waits until what was sent has arrived, for that time at most.
     pub(super) fn wait_until_drained(&self, limit: Duration, is_cancelled: impl Fn() -> bool) {
-        let end = Instant::now() + limit;
+        let end = now() + limit;
         let mut measured = self.lock();
         // Figures from before the last datagram say nothing about it.
         let mut last = measured.figures.as_ref().map(|figures| figures.time_s);
         let mut seen = 0;
         while measured.peer.is_some() && !is_cancelled() {
-            let now = measured.figures.as_ref().map(|figures| figures.time_s);
-            if now != last {
-                (last, seen) = (now, seen + 1);
+            let newest = measured.figures.as_ref().map(|figures| figures.time_s);
+            if newest != last {
+                (last, seen) = (newest, seen + 1);
             }
-            let left = end.saturating_duration_since(Instant::now());
+            let left = end.saturating_since(now());
             if (seen > 1 && measured.is_drained()) || left.is_zero() {
                 return;
             }
-            let waited = self.changed.wait_timeout(measured, left);
+            let waited = self.changed.wait_timeout(measured, left.into());
             measured = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -436,7 +436,7 @@ impl Sink {
             }
             found.extend(encoders);
         }
-        let others = lock(&self.others).update(Instant::now(), others);
+        let others = lock(&self.others).update(now(), others);
         let estimate = *lock(&self.estimate);
         let rate = (f64::from(estimate.bitrate()) - others).max(f64::from(estimate.least));
         gst::debug!(CATEGORY, imp = self, "{rate:.0} bit/s for {} encoders", found.len());

@@ -48,14 +48,15 @@ impl Port {
 mod imp {
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
-    use std::time::{Duration, Instant};
 
     use bytes::Bytes;
     use gst_base::subclass::prelude::*;
     use whimbrel_relay::Payload;
     use whimbrel_rtp::Codec;
+    use whimbrel_units::{Duration, Instant};
 
     use super::*;
+    use crate::connection::now;
     use crate::key_frames;
 
     /// Time between two requests for key frames: two frames of a camera at 20 frames a second.
@@ -115,7 +116,7 @@ mod imp {
         /// The event of a request for a key frame; `None` if one was made just now.
         pub(super) fn next_request(&self) -> Option<gst::Event> {
             let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-            let now = Instant::now();
+            let now = now();
             if requests.1.is_some_and(|last| now < last + REQUESTS) {
                 return None;
             }

@@ -1,6 +1,6 @@
 //! The rate for encoders, within its limits.
 
-use std::time::{Duration, Instant};
+use whimbrel_units::{Duration, Instant};
 
 /// The limits unless others are set, in bit/s.
 pub(super) const LEAST: u32 = 100_000;
@@ -90,9 +90,9 @@ mod tests {
 
     #[test]
     fn the_rate_of_other_streams_is_that_of_the_last_second() {
-        let (mut others, start) = (Others::default(), Instant::now());
-        let at = |milliseconds| start + Duration::from_millis(milliseconds);
-        assert_eq!(others.update(start, 1000), 0.0);
+        let mut others = Others::default();
+        let at = |milliseconds: u64| Instant::from_millis(7000 + milliseconds);
+        assert_eq!(others.update(at(0), 1000), 0.0);
         assert_eq!(others.update(at(500), 5000), 0.0);
         assert_eq!(others.update(at(1000), 9000), 64_000.0);
         assert_eq!(others.update(at(1900), 99_000), 64_000.0);

@@ -58,7 +58,10 @@ fn the_pages_pipelines_carry_a_video() {
     };
     let commands = commands();
     let pipelines: Vec<&String> = commands.iter().filter(|line| line.starts_with("gst-launch")).collect();
-    assert!(pipelines.len() >= 4 && pipelines.len() % 2 == 0, "viewer and camera in turns: {pipelines:#?}");
+    assert!(
+        pipelines.len() >= 4 && pipelines.len().is_multiple_of(2),
+        "viewer and camera in turns: {pipelines:#?}"
+    );
     for pair in pipelines.chunks(2) {
         assert!(pair[0].contains("whimbrelsrc") && pair[1].contains("whimbrelsink"), "{pair:?}");
         let viewer = run(pair[0]);

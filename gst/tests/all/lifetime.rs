@@ -93,7 +93,7 @@ fn pads_come_and_go_while_the_sink_plays() {
     from.0.add(&source).expect("a new element");
     let sink = from.named("w");
     let pad = sink.request_pad_simple("sink_3").expect("a port");
-    assert!(sink.request_pad_simple("sink_3").is_none() && sink.request_pad_simple("sink_64").is_none());
+    assert!(sink.request_pad_simple("sink_64").is_none(), "a connection has 64 ports");
     let out = source.static_pad("src").expect("a pad");
     out.link(&pad).expect("any caps");
     source.sync_state_with_parent().expect("a state");

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Once};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gst::prelude::*;
 
@@ -37,9 +37,10 @@ pub(crate) fn has(elements: &[&str]) -> bool {
 /// Waits until that holds.
 #[track_caller]
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
+    let clock = whimbrel_net::Clock::start();
+    let end = clock.now() + PATIENCE.into();
     while !holds() {
-        assert!(start.elapsed() < PATIENCE, "{what}");
+        assert!(clock.now() < end, "{what}");
         thread::sleep(Duration::from_millis(10));
     }
 }
