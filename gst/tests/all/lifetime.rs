@@ -10,7 +10,7 @@ use crate::support::{Running, init, of, receiver, sender, until};
 
 /// Threads and files of other tests.
 const OTHERS: usize = 60;
-const STREAM: &str = "fakesrc sizetype=fixed sizemax=500 format=time datarate=50000";
+const STREAM: &str = "fakesrc name=s sizetype=fixed sizemax=500 format=time datarate=50000";
 
 /// The numbers of threads and of open files of this process.
 fn resources() -> (usize, usize) {
@@ -55,13 +55,27 @@ fn a_sink_connects_again_when_the_other_end_has_started_again() {
     let from = sender(&address, "", STREAM, "");
     from.set(gst::State::Playing);
     until("a stream", || of(&arrived) > 10);
+    let requests = from.requests("s");
     to.set(gst::State::Null);
     to.named("w").set_property("address", &address);
     to.set(gst::State::Playing);
     let before = of(&arrived);
     until("a stream", || of(&arrived) > before + 10);
     assert_eq!((from.stat("connections"), to.stat("connections")), (Some(2u64), Some(1u64)));
+    // What was sent meanwhile is lost: the new connection begins with a key frame.
+    until("a request", || of(&requests) > 0);
     assert!(from.error().is_none());
+}
+
+#[test]
+fn a_stream_without_data_does_not_keep_others_from_playing() {
+    init();
+    let (to, address) = receiver("", "! fakesink name=end sync=false");
+    let arrived = to.count("end", "sink");
+    let from = Running::new(&format!("{STREAM} ! whimbrelsink name=w address={address}"));
+    assert!(from.named("w").request_pad_simple("sink_5").is_some());
+    from.set(gst::State::Playing);
+    until("a stream", || of(&arrived) > 10);
 }
 
 #[test]
@@ -88,7 +102,7 @@ fn pads_come_and_go_while_the_sink_plays() {
     let from = sender(&address, "", STREAM, "");
     from.set(gst::State::Playing);
     until("a stream", || of(&arrived) > 10);
-    let source = gst::parse::launch("fakesrc name=s sizetype=fixed sizemax=100 format=time datarate=10000")
+    let source = gst::parse::launch("fakesrc name=t sizetype=fixed sizemax=100 format=time datarate=10000")
         .expect("a source");
     let source = source.downcast::<gst::Bin>().map_or_else(|source| source, |bin| bin.upcast());
     from.0.add(&source).expect("a new element");
