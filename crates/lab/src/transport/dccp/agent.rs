@@ -9,10 +9,7 @@ use whimbrel_control::reordering::LatenessSummary;
 use whimbrel_netsim::medium::Observation;
 use whimbrel_netsim::{Ecn, FlowId, LinkId, LossCause, NodeId, Packet, PacketId};
 use whimbrel_proto::layer::Transport;
-use whimbrel_proto::{
-    Config, Connection, ConnectionSnapshot, Datagram, DatagramId, DropReason, LossVerdict, ReceiveMeta,
-    SendError,
-};
+use whimbrel_proto::{Datagram, DatagramId, DropReason, LossVerdict, ReceiveMeta, SendError};
 use whimbrel_scenario::signals::{Command, Scope};
 use whimbrel_units::Instant;
 use whimbrel_wire::{Payload, SeqNo};
@@ -26,6 +23,7 @@ use crate::transport::layers::{Layers, Note, Secures};
 use crate::transport::{FlowEnd, SenderEstimate};
 
 mod local_clock;
+mod one_path;
 
 use local_clock::LocalClock;
 
@@ -75,42 +73,6 @@ struct Arrived {
 /// Queued datagrams of a greedy application: one to send, and one that shows the congestion control that
 /// more would follow.
 pub(in crate::transport) const GREEDY_QUEUE: u32 = 2;
-
-impl DccpAgent {
-    /// The end that connects at `start`, sends the datagrams of `source` and closes when the source has ended.
-    pub fn client(
-        attachment: Attachment,
-        config: Config,
-        seed: u64,
-        start: Instant,
-        source: TrafficSource,
-        meter: Meter,
-    ) -> Self {
-        Self::new(attachment, Single::new(config, seed, true), meter).with_source(start, source)
-    }
-
-    /// The end that waits for a connection and receives.
-    pub fn server(attachment: Attachment, config: Config, seed: u64, meter: Meter) -> Self {
-        Self::new(attachment, Single::new(config, seed, false), meter)
-    }
-
-    /// Replaces the clock by one that gains `drift` nanoseconds on simulated time in each second.
-    #[must_use]
-    pub fn with_clock_drift(self, drift: i64) -> Self {
-        Self { clock: LocalClock::gaining(drift), ..self }
-    }
-
-    /// The same end with its 802.11 station.
-    #[must_use]
-    pub(super) fn with_station(self, station: Option<Station>) -> Self {
-        Self { station: station.map(Box::new), ..self }
-    }
-
-    /// A snapshot of the connection; `None` before there is one.
-    pub fn snapshot(&self) -> Option<ConnectionSnapshot> {
-        self.line.connection().map(Connection::snapshot)
-    }
-}
 
 #[allow(private_bounds, reason = "the two lines are those of this crate")]
 impl<L: Line> DccpAgent<L> {
