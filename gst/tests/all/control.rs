@@ -164,7 +164,7 @@ fn a_secret_lets_its_owners_in_and_nobody_else() {
     until("a refusal", || stranger.stat::<String>("last-error").is_some());
     assert_eq!(stranger.stat::<u64>("connections"), Some(0));
     drop(stranger);
-    let options = format!("secret-file={secret}");
+    let options = format!("secret-file={secret} law=tcp-like");
     let from = sender(
         &address,
         &options,
