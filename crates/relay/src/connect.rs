@@ -19,7 +19,7 @@ use super::notices::{Lines, Notice, Observer};
 use super::paths::{PathSpec, Paths, check};
 use super::ports::{NearPorts, Ports};
 use super::status::Status;
-use super::{ACROSS_PATHS, DCCP_PORT, Options, Protection, config, few, live, setup, several_paths};
+use super::{ACROSS_PATHS, DCCP_PORT, Options, Protection, config, live, setup, several_paths};
 use crate::edge::address::{is_loopback, joined, resolve};
 use crate::edge::local_socket::small_buffers;
 use crate::stop::Stop;

@@ -17,7 +17,7 @@ use super::notices::{Lines, Notice, Observer};
 use super::ports::{FarPorts, Ports};
 use super::status::Status;
 use super::{
-    ACROSS_PATHS, DCCP_PORT, Options, Protection, accepted_ccids, config, few, live, setup, several_paths,
+    ACROSS_PATHS, DCCP_PORT, Options, Protection, accepted_ccids, config, live, setup, several_paths,
 };
 use crate::edge::address::{Program, is_loopback};
 use crate::edge::local_socket::small_buffers;

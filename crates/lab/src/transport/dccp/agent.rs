@@ -9,7 +9,7 @@ use whimbrel_control::reordering::LatenessSummary;
 use whimbrel_netsim::medium::Observation;
 use whimbrel_netsim::{Ecn, FlowId, LinkId, LossCause, NodeId, Packet, PacketId};
 use whimbrel_proto::layer::Transport;
-use whimbrel_proto::{Datagram, DatagramId, DropReason, LossVerdict, ReceiveMeta, SendError};
+use whimbrel_proto::{Connection, Datagram, DatagramId, DropReason, LossVerdict, ReceiveMeta, SendError};
 use whimbrel_scenario::signals::{Command, Scope};
 use whimbrel_units::Instant;
 use whimbrel_wire::{Payload, SeqNo};

@@ -36,7 +36,7 @@ impl DccpAgent {
 
     /// The same end with its 802.11 station.
     #[must_use]
-    pub(super) fn with_station(self, station: Option<Station>) -> Self {
+    pub(in crate::transport::dccp) fn with_station(self, station: Option<Station>) -> Self {
         Self { station: station.map(Box::new), ..self }
     }
 
