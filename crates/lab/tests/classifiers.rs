@@ -88,8 +88,12 @@ fn every_scheme_classifies_every_loss_and_names_its_evidence() {
                 assert_eq!(count(&record, &format!("{name}_judged")), right + wrong, "{scheme}");
                 assert_eq!(count(&record, &format!("{name}_misclassified")), wrong, "{scheme}");
             }
-            // No scheme is always right or always wrong.
-            assert!(radio[0] > 0 && queue[1] + radio[1] > 0, "{scheme}: {queue:?}, {radio:?}");
+            // A queue stands on this path nearly all the time. No other scheme is always right or always wrong.
+            if scheme == "standing" {
+                assert!(queue[1] == 0 && radio[0] < radio[1] / 4, "{queue:?}, {radio:?}");
+            } else {
+                assert!(radio[0] > 0 && queue[1] + radio[1] > 0, "{scheme}: {queue:?}, {radio:?}");
+            }
         }
     }
 }

@@ -206,5 +206,6 @@ fn small_packets_that_many_overtake_stay_in_the_sequence_window() {
     "#;
     let [refused, goodput] = ["lost_other", "goodput_bps"].map(|column| number(&simulate(toml, &[]), column));
     assert!(refused < 80.0, "{refused} packets were refused");
-    assert!(goodput > 1e6, "{goodput} bit/s");
+    // 1.15 Mbit/s without reordering, and 0.45 with a window for the round-trip time of the fast packets.
+    assert!(goodput > 0.9e6, "{goodput} bit/s");
 }

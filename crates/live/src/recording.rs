@@ -268,7 +268,7 @@ impl Recording {
         let now = self.position;
         let new = |now: u64, known: u64, kept: usize| {
             let count = usize::try_from(now - known).ok()?;
-            (count <= kept).then_some(kept - count)
+            kept.checked_sub(count)
         };
         if now.schema != known.schema {
             return None;
