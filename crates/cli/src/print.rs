@@ -41,8 +41,11 @@ pub(crate) struct InBackground(());
 /// Lets threads write all lines from now on.
 pub(crate) fn in_background() -> InBackground {
     let note = |text: String| write_aside(&format!("whimbrel: {text}"));
-    let threads =
-        [Background::start(write_line, note), Background::start(|text| Ok(write_aside(text)), note)];
+    let aside = |text: &str| {
+        write_aside(text);
+        Ok(())
+    };
+    let threads = [Background::start(write_line, note), Background::start(aside, note)];
     *IN_BACKGROUND.lock().unwrap_or_else(PoisonError::into_inner) = Some(threads);
     InBackground(())
 }

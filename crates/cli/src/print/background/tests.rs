@@ -3,11 +3,13 @@ use std::sync::mpsc::{Sender, channel};
 
 use super::*;
 
+type Lines = Arc<Mutex<Vec<String>>>;
+
 /// A stream whose reader takes a line for each message of the sender, its lines, and its notes.
-fn slow_reader() -> (Background, Sender<io::Result<()>>, Arc<Mutex<Vec<String>>>, Receiver<String>) {
+fn slow_reader() -> (Background, Sender<io::Result<()>>, Lines, Receiver<String>) {
     let (take, taken) = channel();
     let (note, notes) = channel();
-    let seen = Arc::<Mutex<Vec<String>>>::default();
+    let seen = Lines::default();
     let written = Arc::clone(&seen);
     let write = move |text: &str| {
         // Without a sender the reader takes everything.
