@@ -72,7 +72,7 @@ PATHS = (
     Path("download", "downloads, loss 1 %", "loss", values=_loss("1 %"), has_download=True),
     Path(
         "download-following",
-        "downloads, encoder follows",
+        "downloads, follows",
         "loss",
         values=_loss("1 %"),
         follows=True,

@@ -26,7 +26,9 @@ def _commands() -> list[list[str]]:
     """Every command, which has a manual page."""
     with tempfile.TemporaryDirectory() as folder:
         assert main(["man", "--out", folder]) == 0
-        return sorted(page.stem.split("-")[1:] for page in Path(folder).iterdir())
+        pages = [page.read_text(encoding="utf-8") for page in Path(folder).iterdir()]
+    synopses = [page.split(".SH SYNOPSIS\n\\fB", 1)[1].split("\\fR", 1)[0] for page in pages]
+    return sorted(synopsis.replace("\\-", "-").split()[1:] for synopsis in synopses)
 
 
 COMMANDS = _commands()
