@@ -10,6 +10,8 @@ use super::flow_kind::Frame;
 
 /// Streams that are followed.
 const MAX_STREAMS: usize = 64;
+/// Frames before the next key frame, whose way is kept free.
+const NEAR: u32 = 2;
 /// How much longer than the last one a group is expected to be, before its stream counts as irregular.
 const LONGER: u32 = 2;
 
@@ -62,6 +64,10 @@ impl Groups {
     /// A frame is dropped that others refer to. Returns `true` if the rest of its group is of no use.
     pub(super) fn may_break(&mut self, frame: Frame) -> bool {
         self.of(frame).is_some_and(|group| group.is_regular())
+    }
+    /// `true` if the next key frame is not expected at once.
+    pub(super) fn is_far_from_start(&mut self, frame: Frame) -> bool {
+        self.of(frame).is_some_and(|group| group.last.is_some_and(|last| group.frames + NEAR < last))
     }
     /// The newest group of the stream is the one that is broken.
     pub(super) fn break_newest(&mut self, frame: Frame) {

@@ -49,6 +49,8 @@ pub(crate) struct Queue {
     stale: Duration,
     /// Age up to which a datagram that is sent arrives in time, where the transport repairs within a latency.
     budget: Option<Duration>,
+    /// The longest budget so far: that of the path without a queue.
+    widest: Duration,
     groups: Groups,
     /// The last frame of each stream of which a packet was taken.
     begun: VecDeque<Frame>,
@@ -58,6 +60,8 @@ pub(crate) struct Queue {
     taken: [Option<Instant>; 2],
     /// Frames that are dropped.
     broken: VecDeque<Frame>,
+    /// The newest frame that is sent although it cannot be decoded.
+    probe: Option<Frame>,
     /// The rate that congestion control allows.
     allowed: Option<DataRate>,
     drops: Drops,
@@ -70,11 +74,13 @@ impl Queue {
             bytes: 0,
             stale,
             budget: None,
+            widest: Duration::ZERO,
             groups: Groups::default(),
             begun: VecDeque::new(),
             newly_begun: None,
             taken: [None; 2],
             broken: VecDeque::new(),
+            probe: None,
             allowed: None,
             drops: Drops::default(),
         }
@@ -102,6 +108,7 @@ impl Queue {
     /// Age up to which a datagram that is sent arrives in time; `None` if the peer delivers at any time.
     pub(crate) fn set_budget(&mut self, budget: Option<Duration>) {
         self.budget = budget;
+        self.widest = self.widest.max(budget.unwrap_or_default());
     }
     /// Age at which a datagram is useless.
     fn time(&self) -> Duration {
@@ -126,6 +133,7 @@ impl Queue {
         }
         if let Kind::Part { frame, disposable } = datagram.kind
             && !self.groups.on_packet(frame, datagram.mark.role == FrameRole::Start)
+            && !self.is_probe(frame)
         {
             let reason = if disposable { Reason::Disposable } else { Reason::Undecodable };
             self.drops.datagrams[reason] += 1;
@@ -147,6 +155,15 @@ impl Queue {
         self.bytes += datagram.bytes.len();
         self.waiting.push_back(datagram);
         self.relieve();
+    }
+    /// `true` if a frame that cannot be decoded is sent nevertheless, as nothing else waits, here or on the path: without data the allowed
+    /// rate would fall (RFC 5348, Section 4.3), and where it is too low for a key frame, the stream would stand still.
+    fn is_probe(&mut self, frame: Frame) -> bool {
+        let is_path_free = self.budget.is_some_and(|budget| budget * 4 >= self.widest * 3);
+        if is_path_free && self.waiting.is_empty() && self.groups.is_far_from_start(frame) {
+            self.probe = Some(frame);
+        }
+        self.probe == Some(frame)
     }
     /// `true` if a datagram belongs to a frame of which a part was dropped.
     fn is_broken(&self, kind: Kind) -> bool {

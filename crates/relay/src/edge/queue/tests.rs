@@ -234,6 +234,37 @@ fn the_rest_of_a_group_goes_with_a_frame_that_is_dropped() {
 }
 
 #[test]
+fn a_free_path_is_not_left_silent_for_the_rest_of_a_group() {
+    let mut queue = queue();
+    queue.set_budget(Some(Duration::from_millis(120)));
+    for number in 0..41 {
+        queue.push(in_group(number, 20, ms(0)));
+    }
+    rest(&mut queue, ms(0));
+    queue.push(in_group(41, 20, ms(10)));
+    assert_eq!(rest(&mut queue, ms(200)), [] as [u32; 0], "41 is stale, and others refer to it");
+    // One at a time, each with all of its packets.
+    for number in [42, 42, 43] {
+        queue.push(in_group(number, 20, ms(210)));
+    }
+    assert_eq!(rest(&mut queue, ms(210)), [42, 42]);
+    queue.push(in_group(44, 20, ms(220)));
+    assert_eq!(rest(&mut queue, ms(220)), [44]);
+    // A queue on the path takes a quarter of the time and more.
+    queue.set_budget(Some(Duration::from_millis(89)));
+    queue.push(in_group(45, 20, ms(230)));
+    queue.set_budget(Some(Duration::from_millis(90)));
+    (46..60).for_each(|number| {
+        queue.push(in_group(number, 20, ms(240)));
+        queue.pop(ms(240));
+    });
+    queue.push(in_group(60, 20, ms(250)));
+    assert_eq!(rest(&mut queue, ms(250)), [60]);
+    // 43, 45, and the last three before the key frame.
+    assert_eq!(queue.take_drops().datagrams[Reason::Undecodable], 5);
+}
+
+#[test]
 fn groups_that_do_not_end_and_key_frames_drop_nothing_else() {
     let mut queue = queue();
     for number in 0..10 {
