@@ -1,4 +1,4 @@
-//! What the live page shows of a scenario's network: flows, links and stations, sample by sample.
+//! Feeds the samples of a scenario's flows, links and stations to the live page.
 
 use whimbrel_lab::Plan;
 use whimbrel_lab::scenario::EventPlan;

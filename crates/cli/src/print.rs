@@ -30,10 +30,10 @@ pub(crate) enum PrintError {
     Failed(io::Error),
 }
 
-/// The threads that write, while a service runs.
+/// The writer threads, while a service runs.
 static IN_BACKGROUND: Mutex<Option<[Background; 2]>> = Mutex::new(None);
 
-/// While it lives, threads write the lines: a service goes on if nobody reads its output, or the disk is full.
+/// Guard for output from background threads: a service keeps running if nobody reads its output or the disk is full.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct InBackground(());
@@ -52,7 +52,7 @@ pub(crate) fn in_background() -> InBackground {
 
 impl Drop for InBackground {
     fn drop(&mut self) {
-        // What waits is written outside the lock.
+        // Dropping the threads flushes their queues, which must not hold the lock.
         let threads = IN_BACKGROUND.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(threads);
     }

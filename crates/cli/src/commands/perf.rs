@@ -114,7 +114,7 @@ pub(crate) struct ClientArgs {
     service_code: ServiceCode,
     #[command(flatten)]
     native: NativeArgs,
-    /// Show the intervals on the live page by HTTP at this address, until the test is over.
+    /// Show the intervals on the live page by HTTP at this address, until the test ends.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
     http: Option<SocketAddr>,
     /// Send plain UDP instead (1 Mbit/s unless --rate is given).

@@ -1,7 +1,7 @@
 //! Lines that a thread writes.
 //!
-//! A write to a pipe that nobody reads does not return, and a service must not stop for its log. Its lines wait in a bounded
-//! queue; those that find the queue full are lost and counted.
+//! Writing to a pipe that nobody reads blocks, and a service must not block on its log. Lines wait in a bounded queue. When
+//! the queue is full, lines are dropped and counted.
 
 use std::io;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl Background {
 impl Drop for Background {
     fn drop(&mut self) {
         self.lines = None;
-        // Either the thread is done and the channel closed, or nobody reads.
+        // The thread closes the channel when it is done. If nobody reads, the wait times out.
         let _ = self.end.recv_timeout(PATIENCE);
     }
 }

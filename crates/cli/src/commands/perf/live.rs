@@ -29,7 +29,7 @@ impl Page {
         Ok(Self { feed, directions: Mutex::default() })
     }
 
-    /// An interval is over.
+    /// Called at the end of each interval.
     pub(super) fn interval(&self, row: &Row) {
         let mut directions = self.directions.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         self.feed.update(|recording| {
@@ -54,7 +54,7 @@ impl Direction {
         let Span { received, sent, .. } = span;
         let repaired = (received.repeated + received.restored) as f64;
         let mut lost = [0.0; Cause::ALL.len()];
-        // What the path has lost includes what was repaired.
+        // The path's losses include the repaired datagrams.
         lost[Cause::Path as usize] = span.lost as f64 + repaired;
         lost[Cause::Late as usize] = received.datagrams_too_late as f64;
         lost[Cause::Choice as usize] = (sent.dropped + sent.expired) as f64;

@@ -37,7 +37,7 @@ struct Record<'a> {
 enum StreamLine<'a> {
     /// The test begins.
     Start { version: &'static str, server: SocketAddr, local: Option<SocketAddr>, plan: &'a Plan },
-    /// An interval is over.
+    /// The figures of an interval.
     Interval(&'a Row),
     /// The test is over: all that `--json` prints, without the intervals.
     End(Record<'a>),
