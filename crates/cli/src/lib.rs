@@ -7,6 +7,7 @@ mod command_tree;
 mod commands;
 mod exit;
 mod interrupt;
+mod lines;
 mod live;
 mod print;
 mod progress;

@@ -24,6 +24,9 @@ const HANDSHAKE_LIMIT: Duration = Duration::from_secs(30);
 /// The longest interval between two retransmissions of a flight of the handshake. RFC 9147, Section 5.8.2 doubles intervals up to
 /// 60 s "or more"; after a few losses on a path with bursts of loss, nothing would be sent while it would carry data.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(2);
+/// Time after which the last flight is repeated as it was, in between. A burst of losses that lasts for a number of packets ends the
+/// sooner, the more packets there are. The library doubles its own intervals, and so cannot repeat a flight that often.
+const REPEAT_INTERVAL: Duration = Duration::from_millis(500);
 /// Content types of the plaintext records with which a handshake begins (alert, handshake), and their versions.
 const FIRST_TYPES: [u8; 2] = [21, 22];
 const LEGACY_VERSIONS: [[u8; 2]; 2] = [[0xfe, 0xfd], [0xfe, 0xff]];
@@ -85,6 +88,7 @@ pub struct Session {
     /// End of the handshake's time.
     limit: Instant,
     timer: Option<Instant>,
+    repeats: Repeats,
     peer: Option<Fingerprint>,
     outgoing: VecDeque<Bytes>,
     events: VecDeque<SessionEvent>,
@@ -120,6 +124,7 @@ impl Session {
             clock,
             limit: now + HANDSHAKE_LIMIT,
             timer: None,
+            repeats: Repeats::default(),
             peer: None,
             outgoing: VecDeque::new(),
             events: VecDeque::new(),
@@ -219,14 +224,19 @@ impl Session {
             self.fail(SecurityError::TimedOut);
             return;
         }
-        self.clock.expire();
-        self.advance(now);
+        if self.timer.is_some_and(|timer| timer <= now) {
+            self.clock.expire();
+            self.advance(now);
+        } else if self.repeats.is_due(now) {
+            self.outgoing.extend(self.repeats.take_due(now));
+        }
     }
 
     /// Stops the timers for retransmission while records wait to be sent, or lets them go on: RFC 5238, Section 3.3.
     pub fn set_waiting(&mut self, now: Instant, waits: bool) {
         if self.clock.is_stopped() != waits && !self.is_over() {
             self.clock.set_stopped(now, waits);
+            self.repeats.restart(now);
             if self.timer.is_some() {
                 self.drain(now);
             }
@@ -244,8 +254,8 @@ impl Session {
     /// Latest time of the next call to [`Session::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Instant> {
         let limit = (!self.is_established() && !self.is_over()).then_some(self.limit);
-        let timer = self.timer.filter(|_| !self.clock.is_stopped());
-        limit.into_iter().chain(timer).min()
+        let timers = self.timer.into_iter().chain(self.repeats.due);
+        limit.into_iter().chain(timers.filter(|_| !self.clock.is_stopped())).min()
     }
     /// The next event.
     pub fn poll_event(&mut self) -> Option<SessionEvent> {
@@ -321,6 +331,7 @@ impl Session {
     /// Takes the library's output, the first datagram of it in `room`. If it has the size of that datagram, as it usually has,
     /// there is no copy.
     fn drain_into(&mut self, now: Instant, mut room: Vec<u8>) {
+        let before = self.outgoing.len();
         loop {
             // The library panics without room for the peer's certificate, which is shorter than what has arrived.
             if self.is_shaking_hands() && room.len() < self.heard {
@@ -366,12 +377,16 @@ impl Session {
         if self.stage == Stage::Confirming && self.timer.is_none() {
             self.establish();
         }
+        if self.is_shaking_hands() && self.outgoing.len() > before {
+            self.repeats.set(now, self.outgoing.range(before..).cloned());
+        }
     }
 
     fn establish(&mut self) {
         let is_done = matches!(self.stage, Stage::Established | Stage::Receiving);
         if let Some(peer) = self.peer.filter(|_| !is_done) {
             self.stage = Stage::Established;
+            self.repeats = Repeats::default();
             self.events.push_back(SessionEvent::Established { peer });
         }
     }
@@ -399,6 +414,32 @@ impl Session {
         self.stage = Stage::Over;
         self.dtls = None;
         self.timer = None;
+        self.repeats = Repeats::default();
+    }
+}
+
+/// The last flight of a handshake, to be repeated until the next one. Datagrams that have arrived before are replays to the peer.
+#[derive(Debug, Default)]
+struct Repeats {
+    flight: Vec<Bytes>,
+    due: Option<Instant>,
+}
+
+impl Repeats {
+    fn set(&mut self, now: Instant, flight: impl Iterator<Item = Bytes>) {
+        self.flight.clear();
+        self.flight.extend(flight);
+        self.due = Some(now + REPEAT_INTERVAL);
+    }
+    fn restart(&mut self, now: Instant) {
+        self.due = self.due.map(|_| now + REPEAT_INTERVAL);
+    }
+    fn is_due(&self, now: Instant) -> bool {
+        self.due.is_some_and(|due| due <= now)
+    }
+    fn take_due(&mut self, now: Instant) -> impl Iterator<Item = Bytes> {
+        self.due = Some(now + REPEAT_INTERVAL);
+        self.flight.iter().cloned()
     }
 }
 

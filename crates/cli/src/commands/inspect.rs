@@ -1,9 +1,9 @@
 //! `whimbrel inspect`: reports the streams of a capture file, or the tables of a record.
 
 mod flows;
-mod lines;
 mod packets;
 mod record;
+mod tables;
 mod text;
 mod watch;
 

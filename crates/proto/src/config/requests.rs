@@ -26,10 +26,10 @@ pub struct RequestSchedule {
 impl RequestSchedule {
     /// Requests after 0, 1, 3, 7, 15, 31, 63, 127 s, as RFC 4340 names them.
     pub const RFC4340: Self = Self { first: Duration::from_secs(1), longest: Duration::from_secs(64) };
-    /// Requests after 0, 0.2, 0.6, 1.4, 2.4 s, and one per second from then on: a Request and its Response have some 100
-    /// bytes each, so that an attempt of a minute costs each direction 1 kbit/s. A server answers each Request with one
-    /// Response, so that no reply is larger for it.
-    pub const MEDIA: Self = Self { first: Duration::from_millis(200), longest: Duration::from_secs(1) };
+    /// Requests after 0, 0.2, 0.6, 1.1 s, and two per second from then on: a Request and its Response have some 100 bytes
+    /// each, so that an attempt costs each direction 2 kbit/s. A server answers each Request with one Response, so that no
+    /// reply is larger for it.
+    pub const MEDIA: Self = Self { first: Duration::from_millis(200), longest: Duration::from_millis(500) };
 }
 
 impl RequestSchedule {

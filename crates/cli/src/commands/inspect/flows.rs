@@ -4,7 +4,7 @@ use whimbrel_inspect::flows::gaps::GapReport;
 use whimbrel_inspect::report::flow::{FlowInterval, FlowReport, RtpReport, TcpReport};
 use whimbrel_inspect::segment::Protocol;
 
-use super::lines::table;
+use super::tables::table;
 use super::text::{Text, bit_rate, copies, millis, plural, share, spread};
 
 /// Streams with fewer packets are counted together.

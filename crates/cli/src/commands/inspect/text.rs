@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::flows;
-use super::lines::{table, wrapped};
+use super::tables::table;
 
 use whimbrel_inspect::follow::features::Feature;
 use whimbrel_inspect::follow::handover::HandoverKind;
@@ -14,6 +14,7 @@ use whimbrel_inspect::report::{
 };
 use whimbrel_units::DataRate;
 
+use crate::lines::wrapped;
 use crate::table::width;
 
 /// The whole report of the capture called `name`.

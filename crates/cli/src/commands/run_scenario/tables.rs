@@ -8,7 +8,8 @@ use whimbrel_lab::{Plan, Record};
 use whimbrel_units::DataRate;
 
 use super::account;
-use crate::table::Table;
+use crate::lines::wrapped;
+use crate::table::{Table, width};
 
 /// All tables as JSON: `{"title", "seed", "tables": {NAME: {COLUMN: [...]}}}`; NaN is null.
 pub(crate) fn json(record: &Record, plan: &Plan, seed: u64) -> Value {
@@ -102,7 +103,7 @@ pub(crate) fn append(
         if !accounts.is_empty() {
             writeln!(out, "\nnot delivered")?;
             for line in accounts {
-                writeln!(out, "  {line}")?;
+                writeln!(out, "{}", wrapped(&format!("  {line}"), width()))?;
             }
         }
     }
@@ -205,7 +206,8 @@ fn append_notes(out: &mut String, notes: &Columns) -> fmt::Result {
             Some(time) => format!(" from {time:.3} s on"),
             None => String::new(),
         };
-        writeln!(out, "  {}{since}: {}", text("subject"), text("note"))?;
+        let line = format!("  {}{since}: {}", text("subject"), text("note"));
+        writeln!(out, "{}", wrapped(&line, width()))?;
     }
     Ok(())
 }
