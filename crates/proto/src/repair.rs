@@ -242,12 +242,15 @@ impl<C: Transport> RepairLayer<C> {
                 // An erasure: its data may be wrong in any byte.
                 Step::Damaged => return,
                 Step::Outcome(id) => {
-                    match ends.in_flight.take(*id) {
-                        Some(Some(of_application)) => *id = of_application,
-                        Some(None) => return self.pump(now, below),
-                        // A further copy, on another path.
-                        None => return,
+                    // Another one is a further copy, on another path.
+                    let Some(entry) = ends.in_flight.take(*id) else { return };
+                    if let Some(sent) = entry.sent {
+                        ends.sender.on_departure(now, sent);
                     }
+                    let Some(of_application) = entry.of_application else {
+                        return self.pump(now, below);
+                    };
+                    *id = of_application;
                     self.events.push_back(event);
                     return self.pump(now, below);
                 }
@@ -438,7 +441,7 @@ impl<E: Clone> Ends<E> {
             }
             let datagram = Datagram::new(Bytes::copy_from_slice(&self.buffer)).with_purpose(purpose);
             match below.send(now, datagram) {
-                Ok(below) => self.in_flight.push(below, id),
+                Ok(below) => self.in_flight.push(below, id, sent),
                 // It is lost, as on the path.
                 Err(_) => events.extend(id.map(|id| C::dropped(id, DropReason::QueueFull))),
             }

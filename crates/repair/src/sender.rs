@@ -289,6 +289,19 @@ impl Sender {
         sent
     }
 
+    /// What [`Sender::poll_transmit`] returned leaves now, after a wait for the pacing of congestion control. Without this call, it left
+    /// when it was returned.
+    ///
+    /// The receiver's reports tell for how long the newest packet has been there: what was sent less than that later, and is missing, is
+    /// lost. Packets that leave later than they are said to would count as lost.
+    pub fn on_departure(&mut self, now: Instant, sent: Sent) {
+        match sent {
+            Sent::Source(esi) => self.flight.on_departure(now, esi, false),
+            Sent::Repeat(esi) => self.flight.on_departure(now, esi, true),
+            Sent::Parity | Sent::Surplus => {}
+        }
+    }
+
     /// `true` if the frame at the head of the queue would end too late for a repeat of it at the recent pace, and a newer one waits.
     ///
     /// Where the rate is too low for the video, every frame would otherwise be begun at the last instant, and end after it.

@@ -32,7 +32,7 @@
 //! | hold | 2 | time since its arrival in units of 64 us |
 //! | lead | 2 | time from its arrival until its delivery is due, in units of 64 us, negative if it was late |
 //! | answer | 1 | number of the newest answer that is complete |
-//! | lost | 3 | 1 and the number of the newest frame that was given up, or zeros; the first byte plus 2 or 4 if the newest losses are the radio's or congestion |
+//! | lost | 3 | 1 and the number of the newest frame that was given up, or zeros; the first byte plus 2 or 4 if the newest losses are the radio's or congestion, and plus 8 if more should have arrived since the newest symbol |
 //! | arrivals | 1 + n | number of bytes, at most 16, and bits: bit i of them, lowest first, is 1 if symbol next - 1 - i arrived as a source packet |
 //! | wanted | 2 + 1 + n | next minus the first symbol of the bits; number of bytes, at most 64, and bits: 1 if the symbol is wanted |
 //!
@@ -55,6 +55,8 @@ pub const SOURCE_OVERHEAD: usize = 1 + ADU_HEADER + Esi::LEN;
 pub const REPAIR_OVERHEAD: usize = 1 + 2 + RepairId::LEN + ADUI_HEADER + ADU_HEADER;
 /// First byte of a report.
 pub const REPORT: u8 = 5;
+/// Of the marks of a report.
+const OVERDUE: u8 = 8;
 /// The longest report.
 pub const MAX_REPORT: usize = 16 + 1 + ARRIVAL_BYTES + 3 + WANTED_BYTES;
 
@@ -271,6 +273,8 @@ pub struct Report {
     pub echo: Option<Esi>,
     /// The time since its arrival.
     pub hold: Duration,
+    /// More should have arrived in that time, by the receiver's clock: it has waited for as long as the arrivals vary.
+    pub is_overdue: bool,
     /// Nanoseconds from its arrival until its delivery is due; negative if it was late.
     pub lead: i64,
     /// The newest answer that is complete.
@@ -295,6 +299,7 @@ impl Report {
             next,
             echo: None,
             hold: Duration::ZERO,
+            is_overdue: false,
             lead: 0,
             answer: 0,
             lost: None,
@@ -353,7 +358,8 @@ impl Report {
             Cause::Radio => 2,
             Cause::Congestion => 4,
         };
-        out.extend_from_slice(&[u8::from(self.lost.is_some()) | cause, high, low]);
+        let marks = u8::from(self.lost.is_some()) | cause | if self.is_overdue { OVERDUE } else { 0 };
+        out.extend_from_slice(&[marks, high, low]);
         put_bits(&self.arrivals.to_le_bytes(), out);
         let back = u16::try_from(self.next.since(self.first)).unwrap_or(0);
         out.extend_from_slice(&back.to_be_bytes());
@@ -381,6 +387,7 @@ impl Report {
             next,
             echo: (echo > 0).then(|| next.plus(u32::from(echo).wrapping_neg())),
             hold: Duration::from_nanos(u64::from(u16::from_be_bytes([h0, h1])) * HOLD_UNIT),
+            is_overdue: marks & OVERDUE != 0,
             lead: i64::from(i16::from_be_bytes([d0, d1])) * HOLD_UNIT as i64,
             answer,
             lost: (marks & 1 == 1).then(|| u16::from_be_bytes([l0, l1])),

@@ -83,6 +83,8 @@ pub(super) struct Feedback {
     /// The originals that revealed the newest gaps, and their arrival times.
     gaps: VecDeque<(Esi, Instant)>,
     now_due: Option<Instant>,
+    /// The report that is due is caused by an arrival that did not happen.
+    is_overdue: bool,
     tail_due: Option<Instant>,
     frame_due: Option<Instant>,
     awaited: VecDeque<Awaited>,
@@ -126,6 +128,7 @@ impl Feedback {
             reorder: Duration::ZERO,
             gaps: VecDeque::with_capacity(MOST_GAPS),
             now_due: None,
+            is_overdue: false,
             tail_due: None,
             frame_due: None,
             awaited: VecDeque::new(),
@@ -183,7 +186,8 @@ impl Feedback {
         }
         self.since += 1;
         self.silent = 0;
-        self.note_frame(now, esi, header);
+        let is_end = header.is_last || header.count.is_some_and(|count| header.index == count - 1);
+        self.note_frame(now, esi, header, is_end);
         let is_gap = esi.since(before) > 0;
         if is_gap {
             if self.gaps.len() == MOST_GAPS {
@@ -200,7 +204,6 @@ impl Feedback {
                 self.report_at(now + self.reorder);
             }
         }
-        let is_end = header.is_last || header.count.is_some_and(|count| header.index == count - 1);
         if is_end && misses_in_frame && !header.has_parity {
             self.ask(first, esi, now + self.reorder);
         }
@@ -242,7 +245,7 @@ impl Feedback {
         }
     }
 
-    fn note_frame(&mut self, now: Instant, esi: Esi, header: &AduHeader) {
+    fn note_frame(&mut self, now: Instant, esi: Esi, header: &AduHeader, is_end: bool) {
         let follow = self.arriving.filter(|arriving| arriving.number == header.frame);
         if let Some(mut arriving) = follow {
             let steps = esi.since(arriving.newest);
@@ -262,7 +265,9 @@ impl Feedback {
                 let frames = u64::from(header.frame.wrapping_sub(before.number));
                 let step = AduHeader::difference(header.time, before.time);
                 if let Ok(step) = u64::try_from(step) {
-                    self.interval = Duration::from_nanos(step) / frames;
+                    let sample = Duration::from_nanos(step) / frames;
+                    let is_first = self.interval.is_zero();
+                    self.interval = if is_first { sample } else { (self.interval * 7 + sample) / 8 };
                 }
                 // What the path reorders is forgotten slowly.
                 self.reorder = self.reorder.saturating_sub(self.reorder / 64);
@@ -274,10 +279,13 @@ impl Feedback {
         if let Some(count) = header.count {
             self.spread = self.gap * u64::from(count - 1);
         }
-        self.frame_due = self
-            .arriving
-            .filter(|_| !self.interval.is_zero())
-            .map(|arriving| arriving.begun + self.interval + self.spread + self.margin());
+        // A frame of many packets takes longer than the time to the next one, which then follows it.
+        let left =
+            if is_end { 0 } else { header.count.map_or(1, |count| count.saturating_sub(header.index)) };
+        self.frame_due = self.arriving.filter(|_| !self.interval.is_zero()).map(|arriving| {
+            let after = arriving.newest_at + self.gap * u64::from(left + 1);
+            (arriving.begun + self.interval + self.spread).max(after) + self.margin()
+        });
     }
 
     /// When the rest of the frame should have arrived.
@@ -400,6 +408,7 @@ impl Feedback {
         } else if repeats {
             self.say_again(now, self.again_left);
         }
+        self.is_overdue |= tail || answer || frame || again || repeats;
         if answer || rare || again || repeats {
             self.report_at(now);
         }
@@ -433,6 +442,7 @@ impl Feedback {
             let due = due(self.newest_time).unwrap_or(at);
             report.lead = due.as_nanos().wrapping_sub(at.as_nanos()).cast_signed();
         }
+        report.is_overdue = core::mem::take(&mut self.is_overdue);
         report.answer = self.answer;
         report.cause = self.cause;
         // Symbols that only repair packets told of did not arrive.

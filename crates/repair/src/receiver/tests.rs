@@ -144,6 +144,33 @@ fn the_rest_of_a_frame_and_a_whole_frame_are_missed_by_time() {
     assert!(report.hold > Duration::from_millis(21));
 }
 
+/// A key frame, whose packets the path spreads over longer than the time between frames. Its length is not known.
+#[test]
+fn no_frame_is_missed_while_the_one_before_arrives() {
+    let round_trip = Duration::from_millis(10);
+    let mut sender = Sender::new(SenderConfig { round_trip, ..SenderConfig::new(160, LATENCY) });
+    let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));
+    let mut out = vec![];
+    let mut time = 0;
+    for frame in 0..8_u64 {
+        let length = if frame == 7 { 20 } else { 3 };
+        for part in 0..length {
+            let mark = Mark { ends_frame: part == length - 1, count: None, ..Mark::part(0, 2) };
+            sender.send(at(20 * frame), &[1], mark).unwrap();
+        }
+        time = 20 * frame;
+        while sender.poll_transmit(at(20 * frame), &mut out).is_some() {
+            receiver.handle_packet(at(time), &out).unwrap();
+            let report = (0..3).find_map(|n| reported(&mut receiver, at(time + n)));
+            // The first packets teach how far apart they are.
+            assert!(frame < 3 || report.is_none_or(|report| !report.is_overdue), "{report:?} at {time}");
+            time += 3;
+        }
+    }
+    let overdue = (0..10).find_map(|n| reported(&mut receiver, at(time + n)));
+    assert!(overdue.is_some_and(|report| report.is_overdue), "the next frame follows it");
+}
+
 #[test]
 fn other_datagrams_are_counted() {
     let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));

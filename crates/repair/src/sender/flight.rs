@@ -206,6 +206,22 @@ impl Flight {
         }
     }
 
+    /// A packet of the application, or its newest repetition, leaves later than it was said to.
+    pub(super) fn on_departure(&mut self, now: Instant, esi: Esi, is_repeat: bool) {
+        let Some(packet) = self.packet_mut(esi) else { return };
+        if is_repeat {
+            if let Some(again) = packet.again.as_mut().filter(|again| !again.is_queued) {
+                again.at = now;
+            }
+            return;
+        }
+        packet.sent = now;
+        let of = self.frames.iter_mut().rev().find(|frame| esi.since(frame.first) >= 0);
+        if let Some(frame) = of.filter(|frame| esi.since(frame.first) + 1 == frame.packets as i32) {
+            frame.ended = frame.ended.map(|_| now);
+        }
+    }
+
     /// A packet is about to be sent again (`is_queued`), or was.
     pub(super) fn on_repeat(&mut self, now: Instant, esi: Esi, answer: u8, is_queued: bool) {
         if let Some(packet) = self.packet_mut(esi) {
@@ -285,7 +301,9 @@ impl Flight {
         let waited = echoed.sent.saturating_since(echoed.captured).as_nanos() as i64;
         let budget = Duration::from_nanos(u64::try_from(waited.saturating_add(report.lead)).unwrap_or(0));
         self.budget = Some(self.budget.map_or(budget, |before| (before * 3 + budget) / 4));
-        let horizon = echoed.sent + report.hold;
+        // Otherwise the next arrivals may still be spread by a queue of the path.
+        let hold = if report.is_overdue { report.hold } else { Duration::ZERO };
+        let horizon = echoed.sent + hold;
         self.horizon = Some(self.horizon.map_or(horizon, |before| before.max(horizon)));
         true
     }

@@ -82,9 +82,32 @@ fn the_end_of_a_frame_is_missed_by_time() {
     report.hold = Duration::from_micros(300);
     sender.on_report(at(50), &report);
     assert_eq!(drain(&mut sender, at(50)), []);
+    // A report of another cause tells nothing of what follows: a queue of the path may spread it.
     report.hold = Duration::from_millis(2);
     sender.on_report(at(52), &report);
+    assert_eq!(drain(&mut sender, at(52)), []);
+    report.is_overdue = true;
+    sender.on_report(at(52), &report);
     assert_eq!(drain(&mut sender, at(52))[..2], [Sent::Repeat(Esi(2)), Sent::Repeat(Esi(3))]);
+}
+
+/// Congestion control spreads a frame over time: what has not left yet is not missing.
+#[test]
+fn packets_are_awaited_from_their_departure_on() {
+    let repeats = |departs: bool, hold: u64| {
+        let mut sender = sender();
+        if departs {
+            (0..4).for_each(|n| sender.on_departure(at(u64::from(n) * 3), Sent::Source(Esi(n))));
+        }
+        let mut report = Report::new(1, Esi(2));
+        (report.echo, report.arrivals, report.is_overdue) = (Some(Esi(1)), 0b11, true);
+        report.hold = Duration::from_millis(hold);
+        sender.on_report(at(60), &report);
+        drain(&mut sender, at(60)).into_iter().filter(|sent| matches!(sent, Sent::Repeat(_))).count()
+    };
+    assert_eq!(repeats(false, 2), 2);
+    assert_eq!(repeats(true, 2), 0);
+    assert_eq!(repeats(true, 7), 2);
 }
 
 #[test]
@@ -194,6 +217,7 @@ fn answers_wait_for_a_sign_of_life() {
     }
     let mut silent = Report::new(1, Esi(1));
     (silent.echo, silent.arrivals, silent.hold) = (Some(Esi(0)), 1, Duration::from_millis(5));
+    silent.is_overdue = true;
     sender.on_report(at(55), &silent);
     assert_eq!(drain(&mut sender, at(55)), []);
     assert!(sender.poll_timeout().expect("the last instant") > at(120));
