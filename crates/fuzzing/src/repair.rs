@@ -72,9 +72,8 @@ impl Trial {
         let latency = Duration::from_millis(input.int_in_range(0..=300)?);
         let delivery = if input.arbitrary()? { Delivery::Constant } else { Delivery::Early };
         let round_trip = Duration::from_millis(input.int_in_range(0..=400)?);
-        let (skips_broken_groups, start) = (input.arbitrary()?, Instant::from_secs(1));
-        let of_sender =
-            SenderConfig { round_trip, skips_broken_groups, queue: 64, ..SenderConfig::new(PACKET, latency) };
+        let start = Instant::from_secs(1);
+        let of_sender = SenderConfig { round_trip, queue: 64, ..SenderConfig::new(PACKET, latency) };
         let of_receiver = ReceiverConfig { delivery, round_trip, ..ReceiverConfig::new(PACKET, latency) };
         let mut sender = Sender::new(of_sender);
         let is_limited = input.arbitrary()?;

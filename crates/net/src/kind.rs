@@ -201,7 +201,7 @@ impl Kind for MultipathConnection {
             MultipathEvent::DatagramDropped { id, reason } => {
                 Meaning::Other(Event::DatagramDropped { id, reason })
             }
-            MultipathEvent::NewStartNeeded => Meaning::Other(Event::NewStartNeeded),
+            MultipathEvent::NewStartNeeded { stream } => Meaning::Other(Event::NewStartNeeded { stream }),
             event => Meaning::Other(Event::Paths(Box::new(event))),
         }
     }

@@ -116,7 +116,8 @@ pub use whimbrel_proto::config::{
 };
 pub use whimbrel_proto::event::{Evidence, LossClass, LossVerdict, Overruled, UnfreezeCause};
 pub use whimbrel_proto::repair::{
-    Delivery, Mark, ReceiverCounts, RepairConfig, RepairCounts, Role as FrameRole, SOURCE_OVERHEAD,
+    Delivery, Groups, Mark, ReceiverCounts, RepairConfig, RepairCounts, Role as FrameRole, SOURCE_OVERHEAD,
+    StreamFrame,
 };
 pub use whimbrel_proto::{
     Ccid, Config, ConnectionError, ConnectionSnapshot, DatagramId, DropReason, EndpointConfig, Event,

@@ -119,8 +119,13 @@ pub enum Event {
     /// round-trip time while the condition lasts.
     SlowReceiver,
     /// The receiver misses a frame that others refer to, in spite of [repair](crate::repair): the encoder should make a frame
-    /// that refers to no other (a key frame). The rest of the group is not sent.
-    NewStartNeeded,
+    /// that refers to no other (a key frame).
+    ///
+    /// Asked again if more is missing before that frame, or that frame itself: a round trip and 100 ms later at the earliest.
+    NewStartNeeded {
+        /// The stream of the frame, as in [`Mark::stream`](crate::repair::Mark::stream).
+        stream: u64,
+    },
     /// The send queue has room again after a refused `send`, or will never have any.
     SendReady,
     /// This end stops sending data because of a handover.

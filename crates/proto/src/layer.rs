@@ -63,7 +63,7 @@ pub trait Transport: sealed::Sealed {
     fn send_ready() -> Self::Event;
     /// The encoder should make a frame that refers to no other.
     #[doc(hidden)]
-    fn new_start() -> Self::Event;
+    fn new_start(stream: u64) -> Self::Event;
 }
 
 /// The meaning of an event for a layer.
@@ -134,8 +134,8 @@ impl Transport for Connection {
     fn send_ready() -> Event {
         Event::SendReady
     }
-    fn new_start() -> Event {
-        Event::NewStartNeeded
+    fn new_start(stream: u64) -> Event {
+        Event::NewStartNeeded { stream }
     }
     fn step(event: &mut Event) -> Step<'_> {
         match event {
@@ -190,8 +190,8 @@ impl Transport for MultipathConnection {
     fn send_ready() -> MultipathEvent {
         MultipathEvent::SendReady
     }
-    fn new_start() -> MultipathEvent {
-        MultipathEvent::NewStartNeeded
+    fn new_start(stream: u64) -> MultipathEvent {
+        MultipathEvent::NewStartNeeded { stream }
     }
     fn step(event: &mut MultipathEvent) -> Step<'_> {
         match event {

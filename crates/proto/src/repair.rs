@@ -19,6 +19,7 @@ use whimbrel_wire::Payload;
 
 use crate::layer::{Step, Transport};
 use crate::{Connection, Datagram, DatagramId, DropReason, SendError};
+pub use whimbrel_repair::frames::{Groups, StreamFrame};
 pub use whimbrel_repair::receiver::{Delivery, ReceiverCounts};
 pub use whimbrel_repair::sender::Mark;
 pub use whimbrel_repair::wire::{REPAIR_OVERHEAD, Role, SOURCE_OVERHEAD};
@@ -49,15 +50,12 @@ pub struct RepairConfig {
     /// Frames that are late before they are begun, and what is left of others after the latency, are not sent. An application with a
     /// queue of its own, which knows more of the frames, decides there.
     pub drops_late: bool,
-    /// After a lost frame that others refer to, the rest of its group is not sent. For applications whose encoder makes a new start at
-    /// [`Event::NewStartNeeded`](crate::Event::NewStartNeeded): for others, a group with an error is better than none.
-    pub skips_broken_groups: bool,
 }
 
 impl RepairConfig {
     /// Delivery in order, as early as possible.
     pub fn new(latency: Duration) -> Self {
-        Self { latency, delivery: Delivery::Early, queue: 1024, drops_late: true, skips_broken_groups: false }
+        Self { latency, delivery: Delivery::Early, queue: 1024, drops_late: true }
     }
 }
 
@@ -335,7 +333,6 @@ impl<E: Clone> Ends<E> {
         let sender = SenderConfig {
             queue: config.queue,
             drops_late: config.drops_late,
-            skips_broken_groups: config.skips_broken_groups,
             ..SenderConfig::new(LARGEST, config.latency)
         };
         let receiver =
@@ -385,7 +382,7 @@ impl<E: Clone> Ends<E> {
         match self.sender.send(now, bytes, datagram.mark) {
             Ok(()) => Ok(self.waiting.push()),
             // A datagram that the receiver has no use for is dropped with its frame.
-            Err(sender::SendError::BrokenGroup | sender::SendError::LateFrame) => Ok(self.waiting.refuse()),
+            Err(sender::SendError::LateFrame) => Ok(self.waiting.refuse()),
             Err(sender::SendError::TooLong { bytes, most }) => {
                 Err(SendError::TooLarge { size: bytes, limit: most })
             }
@@ -447,8 +444,8 @@ impl<E: Clone> Ends<E> {
             }
         }
         while let Some(event) = self.sender.poll_event() {
-            if event == SenderEvent::NewStart {
-                events.push_back(C::new_start());
+            if let SenderEvent::NewStart { stream } = event {
+                events.push_back(C::new_start(stream));
             }
         }
     }

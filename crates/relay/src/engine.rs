@@ -151,8 +151,8 @@ impl<'a> Engine<'a> {
                 change = watch.next(link) => {
                     pace.mark();
                     let change = change?;
-                    if change.is_new_start() {
-                        self.ask_for_key_frames();
+                    if let Some(stream) = change.new_start() {
+                        self.ask_for_key_frame(stream);
                     }
                     for line in Box::pin(watch.apply(change, link)).await {
                         lines.notify(&Notice::Path(&line))?;
@@ -243,16 +243,15 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// A frame is lost that others refer to: asks the encoders of local programs for key frames.
-    fn ask_for_key_frames(&mut self) {
+    /// A frame is lost that others of its stream refer to: asks the encoder for a key frame.
+    fn ask_for_key_frame(&mut self, stream: u64) {
         let now = self.link.now();
-        let rtt = self.link.view().and_then(|view| view.rtt).unwrap_or(RTT);
-        let messages =
-            self.key_frames.ask(now, rtt, &self.carriage.kinds().videos(now.saturating_sub(ACTIVE)));
-        self.tell(now, messages);
+        let videos = self.carriage.kinds().videos(now.saturating_sub(ACTIVE));
+        let message = self.key_frames.ask(now, stream, &videos);
+        self.tell(now, message);
     }
     /// Passes this end's messages to local programs.
-    fn tell(&mut self, now: Instant, messages: Vec<(Flow, Vec<u8>)>) {
+    fn tell(&mut self, now: Instant, messages: impl IntoIterator<Item = (Flow, Vec<u8>)>) {
         for (flow, message) in messages {
             self.ports.deliver(now, flow, &message);
         }
@@ -365,20 +364,20 @@ pub(crate) enum Below {
     Link(Change),
     Paths(PathChange),
     Event(MultipathEvent),
-    /// A frame is lost that others refer to, on a connection over one path.
-    NewStart,
+    /// A frame of that stream is lost that others refer to, on a connection over one path.
+    NewStart(u64),
 }
 
 impl Below {
-    /// `true` if a frame is lost that others refer to.
-    fn is_new_start(&self) -> bool {
-        matches!(
-            self,
-            Self::NewStart
-                | Self::Link(Change::NewStart)
-                | Self::Event(MultipathEvent::NewStartNeeded)
-                | Self::Paths(PathChange::Event(MultipathEvent::NewStartNeeded))
-        )
+    /// The stream of which a frame is lost that others refer to.
+    fn new_start(&self) -> Option<u64> {
+        match self {
+            Self::NewStart(stream)
+            | Self::Link(Change::NewStart(stream))
+            | Self::Event(MultipathEvent::NewStartNeeded { stream })
+            | Self::Paths(PathChange::Event(MultipathEvent::NewStartNeeded { stream })) => Some(*stream),
+            _ => None,
+        }
     }
 }
 
@@ -400,7 +399,7 @@ impl Watch {
             Self::Events { repairs: true } => {
                 loop {
                     match Box::pin(socket.event()).await {
-                        Ok(Event::NewStartNeeded) => return Ok(Below::NewStart),
+                        Ok(Event::NewStartNeeded { stream }) => return Ok(Below::NewStart(stream)),
                         Ok(_) => {}
                         // The end of the connection is reported elsewhere.
                         Err(_) => return std::future::pending().await,
@@ -410,11 +409,17 @@ impl Watch {
             Self::Events { repairs: false } => std::future::pending().await,
         }
     }
-    /// Drops the events of a connection over one path, of which many would be kept otherwise: nothing else takes them, unless
-    /// its end moves.
+    /// `true` if [`Self::next`] takes the events of the connection.
+    fn takes_events(&self, link: &Link) -> bool {
+        match self {
+            Self::Link(follow) => follow.takes_events(),
+            Self::Paths(_) => true,
+            Self::Events { repairs } => *repairs || link.scheduler.is_some(),
+        }
+    }
+    /// Drops the events of a connection, of which many would be kept otherwise, if nothing else takes them.
     fn discard(&self, link: &Link) {
-        let is_moving = matches!(self, Self::Link(follow) if follow.is_moving());
-        if link.scheduler.is_none() && !is_moving {
+        if !self.takes_events(link) {
             while let Ok(Some(_)) = link.socket.try_event() {}
         }
     }
@@ -431,3 +436,6 @@ impl Watch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,8 +18,8 @@ pub(crate) enum Change {
     Outage(Outage),
     /// The other end sends to the new address.
     Confirmed,
-    /// A frame is lost that others refer to.
-    NewStart,
+    /// A frame of that stream is lost that others refer to.
+    NewStart(u64),
 }
 
 /// What a program knows of the link before the system does.
@@ -79,9 +79,9 @@ impl Follow {
         Ok(Self { monitor, outages, freezes, repairs, frozen: None, is_moving: false, is_back: false })
     }
 
-    /// `true` while the other end has not confirmed a move.
-    pub(super) fn is_moving(&self) -> bool {
-        self.is_moving
+    /// `true` if [`Self::next`] takes the events of the connection: those that confirm a move, and those about frames.
+    pub(super) fn takes_events(&self) -> bool {
+        self.is_moving || self.repairs
     }
 
     /// The next change. Cancel safe.
@@ -89,13 +89,13 @@ impl Follow {
     /// # Errors
     /// The link cannot be followed any more.
     pub(super) async fn next(&mut self, socket: &Socket) -> anyhow::Result<Change> {
-        let listens = self.is_moving || self.repairs;
+        let listens = self.takes_events();
         let happened = async {
             if listens {
                 loop {
                     match socket.event().await {
                         Ok(Event::MoveConfirmed) => return Change::Confirmed,
-                        Ok(Event::NewStartNeeded) => return Change::NewStart,
+                        Ok(Event::NewStartNeeded { stream }) => return Change::NewStart(stream),
                         Ok(_) => {}
                         // The end of the connection is reported elsewhere.
                         Err(_) => break,
@@ -146,7 +146,7 @@ impl Follow {
                 }
             }
             Change::Outage(Outage::Over) => self.unfreeze(socket),
-            Change::Link(_) | Change::NewStart => {}
+            Change::Link(_) | Change::NewStart(_) => {}
         }
     }
 

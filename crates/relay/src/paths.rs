@@ -258,7 +258,7 @@ pub(super) async fn event(socket: &Socket) -> MultipathEvent {
     loop {
         match socket.event().await {
             Ok(Event::Paths(event)) => return *event,
-            Ok(Event::NewStartNeeded) => return MultipathEvent::NewStartNeeded,
+            Ok(Event::NewStartNeeded { stream }) => return MultipathEvent::NewStartNeeded { stream },
             Ok(_) => {}
             // The end of the connection is reported elsewhere.
             Err(_) => std::future::pending().await,

@@ -12,7 +12,7 @@ use crate::decoder::Decoder;
 use crate::fecframe::{self, Esi};
 use crate::playout::Playout;
 use crate::sender::{SenderConfig, WINDOW};
-use crate::wire::{AduHeader, Datagram, Role, WireError};
+use crate::wire::{AduHeader, Datagram, Report, Role, WireError};
 
 mod feedback;
 
@@ -106,7 +106,10 @@ pub struct Receiver {
     feedback: Feedback,
     /// The next symbol to be delivered or given up.
     next: Esi,
-    newest_lost: Option<u16>,
+    /// The newest frame that was given up, and the number of those right before it that were given up with it.
+    newest_lost: Option<(u16, u8)>,
+    /// The frame of the newest datagram that was delivered, and whether that was the last of it.
+    newest_delivered: Option<(u16, bool)>,
     counts: ReceiverCounts,
 }
 
@@ -126,6 +129,7 @@ impl Receiver {
             feedback: Feedback::new(config.round_trip, config.latency, first),
             next: first,
             newest_lost: None,
+            newest_delivered: None,
             counts: ReceiverCounts::default(),
         }
     }
@@ -242,6 +246,7 @@ impl Receiver {
         let (_, payload) = self.header(esi)?;
         out.extend_from_slice(payload);
         self.next = esi.plus(1);
+        self.newest_delivered = Some((header.frame, header.is_last));
         // Twice the symbols that are still of use remain, so that late ones help to solve the next (RFC 8681, Appendix D).
         let window = self.decoder.next().since(self.next).max(0) as u32 + MORE_SYMBOLS;
         self.decoder.forget_before(self.next.plus(window.wrapping_neg()));
@@ -254,7 +259,11 @@ impl Receiver {
         let count = esi.since(self.next).max(0) as u32;
         self.counts.lost += u64::from(count);
         let is_of_frame = self.misses(esi.plus(u32::from(header.index).wrapping_neg()), esi);
-        self.newest_lost = Some(if is_of_frame { header.frame } else { header.frame.wrapping_sub(1) });
+        let newest = if is_of_frame { header.frame } else { header.frame.wrapping_sub(1) };
+        let first =
+            self.newest_delivered.map_or(newest, |(frame, is_whole)| frame.wrapping_add(is_whole.into()));
+        let before = newest.wrapping_sub(first).cast_signed().clamp(0, Report::MOST_LOST_BEFORE.into());
+        self.newest_lost = Some((newest, before as u8));
         self.decoder.abandon_before(esi);
         self.feedback.on_lost();
         self.next = esi;
@@ -297,7 +306,8 @@ impl Receiver {
         let asked_from = self.first_in_time(now);
         let next = self.decoder.next();
         let mut report = self.feedback.begin(now, next, |time| self.playout.due(time));
-        report.lost = self.newest_lost;
+        report.lost = self.newest_lost.map(|(frame, _)| frame);
+        report.lost_before = self.newest_lost.map_or(0, |(_, before)| before);
         for esi in self.decoder.wanted().filter(|esi| esi.since(asked_from) >= 0) {
             if report.wanted_count() == 0 {
                 report.first = esi;

@@ -20,7 +20,7 @@ use crate::channel::{Channel, Estimator};
 use crate::decision::Planner;
 use crate::encoder::Encoder;
 use crate::fecframe::{ADUI_HEADER, Esi};
-use crate::frames::Groups;
+use crate::frames::{Groups, Recent, StreamFrame, of_all};
 use crate::wire::{self, AduHeader, Answer, Datagram, Report, Role, WireError};
 
 mod answers;
@@ -33,6 +33,9 @@ pub use config::{Mark, SendError, SenderConfig, SenderCounts, SenderEvent, Sent}
 
 use flight::{Flight, Frame};
 use rate::{Grant, Pace, Share};
+
+/// Time that an encoder has for a key frame: two frames of a camera at 20 frames a second.
+const FRAME_TIME: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 struct Queued {
@@ -68,6 +71,7 @@ pub struct Sender {
     planner: Planner,
     estimator: Estimator,
     groups: Groups,
+    recent: Recent,
     flight: Flight,
     queue: VecDeque<Queued>,
     repairs: VecDeque<Repair>,
@@ -80,7 +84,6 @@ pub struct Sender {
     opened: Option<(u16, Instant, u32)>,
     /// The opened frame was dropped: its rest is refused.
     is_abandoned: bool,
-    next_frame: u16,
     lost: Option<u16>,
     out_of_reach: bool,
     events: VecDeque<SenderEvent>,
@@ -101,7 +104,8 @@ impl Sender {
             encoder: Encoder::new(config.code(), first),
             planner: Planner::new(config.planner, estimator.model()),
             estimator,
-            groups: Groups::new(),
+            groups: Groups::default(),
+            recent: Recent::default(),
             flight: Flight::new(config.round_trip, first),
             queue: VecDeque::new(),
             repairs: VecDeque::new(),
@@ -112,7 +116,6 @@ impl Sender {
             share: Share::new(),
             opened: None,
             is_abandoned: false,
-            next_frame: 0,
             lost: None,
             out_of_reach: false,
             events: VecDeque::new(),
@@ -168,18 +171,13 @@ impl Sender {
         let (frame, captured, index) = match self.opened {
             Some(opened) => opened,
             None => {
-                let frame = self.next_frame;
-                self.next_frame = frame.wrapping_add(1);
-                self.groups.on_frame(frame, mark.role);
+                let frame = self.recent.push(mark.stream, mark.role);
+                self.groups.on_packet(StreamFrame { stream: mark.stream, number: of_all(frame) }, mark.role);
                 self.is_abandoned = false;
                 (frame, mark.captured.unwrap_or(now), 0)
             }
         };
         self.opened = (!mark.ends_frame).then_some((frame, captured, index + 1));
-        if self.config.skips_broken_groups && self.groups.is_broken() {
-            self.counts.dropped += 1;
-            return Err(SendError::BrokenGroup);
-        }
         if self.is_abandoned {
             self.counts.dropped += 1;
             return Err(SendError::LateFrame);
@@ -229,17 +227,30 @@ impl Sender {
         }
         self.flight.record_losses(report, &mut self.estimator);
         self.planner.set_channel(self.estimator.model());
-        if let Some(frame) = report.lost.filter(|&frame| self.lost != Some(frame)) {
-            self.lost = Some(frame);
-            self.on_lost(frame);
+        if let Some(newest) = report.lost.filter(|&frame| self.lost != Some(frame)) {
+            self.lost = Some(newest);
+            // The newest may be one of audio, and others one of video.
+            for back in (0..=u16::from(report.lost_before)).rev() {
+                self.on_lost(now, newest.wrapping_sub(back));
+            }
         }
         self.answer(now, report);
     }
 
-    fn on_lost(&mut self, frame: u16) {
+    fn on_lost(&mut self, now: Instant, frame: u16) {
         self.events.push_back(SenderEvent::Lost { frame });
-        if self.groups.on_lost(frame) {
-            self.events.push_back(SenderEvent::NewStart);
+        if let Some((frame, role)) = self.recent.find(frame) {
+            self.groups.on_lost(frame, role);
+        }
+        self.ask_for_starts(now);
+    }
+    /// Time within which an encoder answers, and which what was sent before its answer needs to be reported.
+    fn patience(&self) -> Duration {
+        self.flight.round_trip() + FRAME_TIME
+    }
+    fn ask_for_starts(&mut self, now: Instant) {
+        while let Some(stream) = self.groups.poll_start(now, self.patience()) {
+            self.events.push_back(SenderEvent::NewStart { stream });
         }
         // A peer that reports what it likes fills no memory.
         while self.events.len() > 64 {
@@ -251,6 +262,7 @@ impl Sender {
     pub fn handle_timeout(&mut self, now: Instant) {
         self.answer_held(now);
         self.expire(now);
+        self.ask_for_starts(now);
     }
 
     /// When [`Sender::handle_timeout`] and [`Sender::poll_transmit`] are due.
@@ -258,7 +270,8 @@ impl Sender {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let waits = !self.queue.is_empty() || !self.repairs.is_empty();
         let grant = waits.then(|| self.grant.opens());
-        [grant, self.flight.held_until()].into_iter().flatten().min()
+        let start = self.groups.start_due(self.patience());
+        [grant, self.flight.held_until(), start].into_iter().flatten().min()
     }
 
     /// The next event.
@@ -320,8 +333,8 @@ impl Sender {
         now + self.pace.time_of(packets) > queued.captured + budget.saturating_sub(repeat)
     }
 
-    /// Frames whose deadline has passed before they were begun, or would before they end, what is left of others after the latency, and the
-    /// rest of a broken group are dropped.
+    /// Frames whose deadline has passed before they were begun, or would before they end, and what is left of others after the latency are
+    /// dropped.
     fn drop_late(&mut self, now: Instant) {
         let budget = self.budget();
         while let Some(queued) = self.queue.front() {
@@ -333,9 +346,7 @@ impl Sender {
             };
             let is_late = self.config.drops_late
                 && (end < now || (header.index == 0 && self.is_overtaken(now, queued)));
-            let is_useless =
-                self.config.skips_broken_groups && self.groups.is_broken() && header.role != Role::Start;
-            if !is_useless && !is_late {
+            if !is_late {
                 return;
             }
             while self.queue.front().is_some_and(|queued| queued.header.frame == header.frame) {
@@ -347,7 +358,7 @@ impl Sender {
                 self.flight.end_newest(now);
             }
             self.counts.dropped_frames += 1;
-            self.on_lost(header.frame);
+            self.on_lost(now, header.frame);
         }
     }
 

@@ -32,7 +32,7 @@
 //! | hold | 2 | time since its arrival in units of 64 us |
 //! | lead | 2 | time from its arrival until its delivery is due, in units of 64 us, negative if it was late |
 //! | answer | 1 | number of the newest answer that is complete |
-//! | lost | 3 | 1 and the number of the newest frame that was given up, or zeros; the first byte plus 2 or 4 if the newest losses are the radio's or congestion, and plus 8 if more should have arrived since the newest symbol |
+//! | lost | 3 | 1 and the number of the newest frame that was given up, or zeros; the first byte plus 2 or 4 if the newest losses are the radio's or congestion, plus 8 if more should have arrived since the newest symbol, and plus 16 times the number of the frames right before it that were given up with it, at most 15 |
 //! | arrivals | 1 + n | number of bytes, at most 16, and bits: bit i of them, lowest first, is 1 if symbol next - 1 - i arrived as a source packet |
 //! | wanted | 2 + 1 + n | next minus the first symbol of the bits; number of bytes, at most 64, and bits: 1 if the symbol is wanted |
 //!
@@ -281,6 +281,8 @@ pub struct Report {
     pub answer: u8,
     /// The newest frame that was given up.
     pub lost: Option<u16>,
+    /// Frames right before it that were given up with it, at most [`Report::MOST_LOST_BEFORE`].
+    pub lost_before: u8,
     /// The cause of the newest losses, by the receiver's classifier.
     pub cause: Cause,
     /// Bit i is set if the symbol `next - 1 - i` arrived as a source packet.
@@ -303,6 +305,7 @@ impl Report {
             lead: 0,
             answer: 0,
             lost: None,
+            lost_before: 0,
             cause: Cause::Unknown,
             arrivals: 0,
             first: next,
@@ -311,6 +314,9 @@ impl Report {
     }
     /// The most symbols that a report can want.
     pub const MOST_WANTED: u32 = WANTED_BYTES as u32 * 8;
+
+    /// The most frames that were given up with the newest.
+    pub const MOST_LOST_BEFORE: u8 = 15;
 
     /// Wants a symbol. Returns `false` if it lies outside the bits.
     pub fn want(&mut self, esi: Esi) -> bool {
@@ -358,8 +364,9 @@ impl Report {
             Cause::Radio => 2,
             Cause::Congestion => 4,
         };
-        let marks = u8::from(self.lost.is_some()) | cause | if self.is_overdue { OVERDUE } else { 0 };
-        out.extend_from_slice(&[marks, high, low]);
+        let before = self.lost_before.min(Self::MOST_LOST_BEFORE) << 4;
+        let overdue = if self.is_overdue { OVERDUE } else { 0 };
+        out.extend_from_slice(&[u8::from(self.lost.is_some()) | cause | overdue | before, high, low]);
         put_bits(&self.arrivals.to_le_bytes(), out);
         let back = u16::try_from(self.next.since(self.first)).unwrap_or(0);
         out.extend_from_slice(&back.to_be_bytes());
@@ -391,6 +398,7 @@ impl Report {
             lead: i64::from(i16::from_be_bytes([d0, d1])) * HOLD_UNIT as i64,
             answer,
             lost: (marks & 1 == 1).then(|| u16::from_be_bytes([l0, l1])),
+            lost_before: marks >> 4,
             cause: match marks & 6 {
                 2 => Cause::Radio,
                 4 => Cause::Congestion,

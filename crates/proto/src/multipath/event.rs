@@ -49,7 +49,10 @@ pub enum MultipathEvent {
     /// The send queue has room again after a refused `send`.
     SendReady,
     /// As [`Event::NewStartNeeded`].
-    NewStartNeeded,
+    NewStartNeeded {
+        /// The stream of the frame.
+        stream: u64,
+    },
     /// A further subflow has joined.
     SubflowUp(SubflowId),
     /// A subflow is over.

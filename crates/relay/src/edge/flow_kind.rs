@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use whimbrel_net::{FrameRole, Mark};
+use whimbrel_net::{FrameRole, Mark, StreamFrame};
 use whimbrel_rtp::{Codec, Content, ControlPacket, FrameId, Media, Recognizer};
 use whimbrel_units::Instant;
 
@@ -19,6 +19,8 @@ use crate::embedded::Payload;
 const MAX_FOLLOWED: usize = 256;
 /// Datagrams with the first header of encrypted RTCP and the same sender after which they are taken for it.
 const SAME_SENDER: u8 = 3;
+/// Streams of a flow whose key frames are remembered.
+const MAX_VIDEOS: usize = 8;
 
 /// A frame of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,10 +31,22 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
+    /// Its stream: the flow's number and the SSRC.
+    pub(crate) fn stream(self) -> u64 {
+        stream(self.flow, self.id.source)
+    }
+    pub(crate) fn of_stream(self) -> StreamFrame {
+        StreamFrame { stream: self.stream(), number: self.id.number }
+    }
     /// `true` if both are of the same stream.
     pub(crate) fn is_of_stream(self, other: Self) -> bool {
-        (self.flow, self.id.source) == (other.flow, other.id.source)
+        self.stream() == other.stream()
     }
+}
+
+/// The stream of a flow with that SSRC.
+pub(super) fn stream(flow: u16, source: u32) -> u64 {
+    u64::from(flow) << 32 | u64::from(source)
 }
 
 /// The kind of a datagram.
@@ -124,8 +138,8 @@ struct State {
     /// The sender of what may be encrypted RTCP, and how often it was the same.
     control: (u32, u8),
     used: Instant,
-    /// When the last key frame that was sent began.
-    last_start: Option<Instant>,
+    /// The streams that have shown key frames, and when the last one began that was sent. The one without a new one for longest makes room.
+    starts: Vec<(u32, Instant)>,
 }
 
 impl State {
@@ -159,9 +173,13 @@ impl FlowKinds {
         let kind = match state.sent.classify(now, datagram, codec) {
             whimbrel_rtp::Kind::Other => Kind::Other,
             whimbrel_rtp::Kind::Media(media) => {
-                let mark = mark(now, &media);
+                let mark = mark(now, flow, &media);
                 if mark.role == FrameRole::Start {
-                    state.last_start = Some(now);
+                    state.starts.retain(|(source, _)| *source != media.frame.source);
+                    if state.starts.len() == MAX_VIDEOS {
+                        state.starts.remove(0);
+                    }
+                    state.starts.push((media.frame.source, now));
                 }
                 return (part(flow, &media), mark);
             }
@@ -187,13 +205,18 @@ impl FlowKinds {
         streams.filter(|(_, sources): &(Flow, Vec<u32>)| !sources.is_empty()).collect()
     }
 
-    /// The flows whose local programs have sent videos since then: those that have shown key frames, or all of RTP if none has.
+    /// The videos that local programs have sent since then: the streams that have shown key frames, or all of RTP if none has.
     pub(crate) fn videos(&self, since: Instant) -> Vec<Video> {
-        let video = |(flow, streams)| {
-            let last_start = self.flows.get(&flow).and_then(|state| state.last_start);
-            Video { flow, streams, last_start }
-        };
-        let mut videos: Vec<_> = self.active_streams(since).into_iter().map(video).collect();
+        let mut videos = Vec::new();
+        for (flow, sources) in self.active_streams(since) {
+            let starts = self.flows.get(&flow).map_or(&[][..], |state| &state.starts);
+            let start = |source| starts.iter().find(|(other, _)| *other == source).map(|(_, at)| *at);
+            videos.extend(sources.into_iter().map(|source| Video {
+                flow,
+                source,
+                last_start: start(source),
+            }));
+        }
         if videos.iter().any(|video| video.last_start.is_some()) {
             videos.retain(|video| video.last_start.is_some());
         }
@@ -221,7 +244,7 @@ impl FlowKinds {
             received: Recognizer::new(announced.receives_rtp),
             control: (0, 0),
             used: now,
-            last_start: None,
+            starts: Vec::new(),
         });
         state.used = now;
         Some(state)
@@ -249,7 +272,7 @@ fn part(flow: Flow, media: &Media) -> Kind {
 }
 
 /// The place of a packet in its frame. Where no packet shows the end of a frame, each is protected alone.
-fn mark(now: Instant, media: &Media) -> Mark {
+fn mark(now: Instant, flow: Flow, media: &Media) -> Mark {
     let Content { has_parameters, begins_keyframe, is_disposable } = media.content;
     let role = match media.ends_frame {
         None => FrameRole::Disposable,
@@ -257,7 +280,8 @@ fn mark(now: Instant, media: &Media) -> Mark {
         Some(_) if is_disposable => FrameRole::Disposable,
         Some(_) => FrameRole::Inner,
     };
-    Mark { ends_frame: media.ends_frame.unwrap_or(true), role, count: None, captured: Some(now) }
+    let (stream, ends_frame) = (stream(flow.id(), media.frame.source), media.ends_frame.unwrap_or(true));
+    Mark { stream, ends_frame, role, count: None, captured: Some(now) }
 }
 
 #[cfg(test)]

@@ -10,25 +10,26 @@ use whimbrel_rtp::{FullIntraRequest, PictureLoss};
 use whimbrel_units::{Duration, Instant};
 
 use super::flow::Flow;
+use super::flow_kind;
 
 /// Time that an encoder has for a key frame: two frames of a camera at 20 frames a second.
 const FRAME_TIME: Duration = Duration::from_millis(100);
 /// Requests for one loss.
 const REQUESTS: u8 = 3;
-/// Flows whose requests are remembered.
-const MAX_FLOWS: usize = 64;
+/// Videos whose requests are remembered.
+const MAX_VIDEOS: usize = 64;
 
-/// The videos that a local program sends.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A video that a local program sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Video {
     pub(crate) flow: Flow,
-    /// SSRCs.
-    pub(crate) streams: Vec<u32>,
+    /// SSRC.
+    pub(crate) source: u32,
     /// When its last key frame began; `None` if it has shown none.
     pub(crate) last_start: Option<Instant>,
 }
 
-/// What a flow's program was asked for.
+/// What the encoder of a video was asked for.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     first: Instant,
@@ -38,12 +39,19 @@ struct Asked {
     number: u8,
 }
 
+impl Asked {
+    /// The encoder may be asked again, and has made no key frame since the first request.
+    fn is_open(&self, last_start: Option<Instant>) -> bool {
+        self.requests < REQUESTS && last_start.is_some_and(|start| start < self.first)
+    }
+}
+
 /// The requests of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct KeyFrames {
     /// SSRC of this end in messages.
     sender: u32,
-    asked: BTreeMap<Flow, Asked>,
+    asked: BTreeMap<(Flow, u32), Asked>,
     sent: u64,
 }
 
@@ -60,38 +68,34 @@ impl KeyFrames {
         self.asked.values().any(|asked| asked.requests < REQUESTS)
     }
 
-    /// A frame is lost that others refer to. Returns the messages to the programs that send `videos`, but not to those that were asked
-    /// less than a round trip and a frame ago: what is lost until then was sent before the key frame.
-    pub(crate) fn ask(&mut self, now: Instant, rtt: Duration, videos: &[Video]) -> Vec<(Flow, Vec<u8>)> {
-        let mut messages = Vec::new();
-        for Video { flow, streams, .. } in videos {
-            let before = self.asked.get(flow).copied();
-            if before.is_some_and(|asked| now < asked.last + rtt + FRAME_TIME) {
-                continue;
-            }
-            if self.asked.len() == MAX_FLOWS && before.is_none() {
-                self.asked.pop_first();
-            }
-            let number = before.map_or(0, |asked| asked.number.wrapping_add(1));
-            self.asked.insert(*flow, Asked { first: now, last: now, requests: 1, number });
-            let mut bytes = Vec::new();
-            for &media in streams {
-                PictureLoss { sender: self.sender, media }.encode(&mut bytes);
-            }
-            messages.push((*flow, bytes));
+    /// A frame of that stream is lost that others refer to. Returns the message to the program that sends it, among `videos`; none if the
+    /// encoder was asked and has not answered: [`Self::repeat`] asks again. How often a stream needs a start is known where losses are
+    /// ([`whimbrel_net::Groups`]).
+    pub(crate) fn ask(&mut self, now: Instant, stream: u64, videos: &[Video]) -> Option<(Flow, Vec<u8>)> {
+        let mut videos = videos.iter();
+        let video = videos.find(|video| flow_kind::stream(video.flow.id(), video.source) == stream)?;
+        let key = (video.flow, video.source);
+        let before = self.asked.get(&key).copied();
+        if before.is_some_and(|asked| asked.is_open(video.last_start)) {
+            return None;
         }
-        self.sent += messages.len() as u64;
-        messages
+        if self.asked.len() == MAX_VIDEOS && before.is_none() {
+            self.asked.pop_first();
+        }
+        let number = before.map_or(0, |asked| asked.number.wrapping_add(1));
+        self.asked.insert(key, Asked { first: now, last: now, requests: 1, number });
+        let mut bytes = Vec::new();
+        PictureLoss { sender: self.sender, media: video.source }.encode(&mut bytes);
+        self.sent += 1;
+        Some((video.flow, bytes))
     }
 
-    /// Asks programs again whose streams have key frames, and none since the first request.
+    /// Asks again for the videos that have key frames, and none since the first request.
     pub(crate) fn repeat(&mut self, now: Instant, rtt: Duration, videos: &[Video]) -> Vec<(Flow, Vec<u8>)> {
         let mut messages = Vec::new();
-        for Video { flow, streams, last_start } in videos {
-            let Some(asked) = self.asked.get_mut(flow).filter(|asked| asked.requests < REQUESTS) else {
-                continue;
-            };
-            if last_start.is_none_or(|start| start >= asked.first) {
+        for Video { flow, source, last_start } in videos {
+            let Some(asked) = self.asked.get_mut(&(*flow, *source)) else { continue };
+            if !asked.is_open(*last_start) {
                 asked.requests = REQUESTS;
                 continue;
             }
@@ -99,7 +103,7 @@ impl KeyFrames {
                 continue;
             }
             (asked.last, asked.requests) = (now, asked.requests + 1);
-            let streams = streams.iter().map(|stream| (*stream, asked.number)).collect();
+            let streams = vec![(*source, asked.number)];
             let mut bytes = Vec::new();
             if (FullIntraRequest { sender: self.sender, streams }).encode(&mut bytes).is_ok() {
                 messages.push((*flow, bytes));
@@ -118,22 +122,28 @@ mod tests {
 
     fn video(number: u8, last_start: Option<u64>) -> Video {
         let last_start = last_start.map(Instant::from_millis);
-        Video { flow: Flow { port: 0, number }, streams: vec![9], last_start }
+        Video { flow: Flow { port: 0, number }, source: 9, last_start }
+    }
+    fn stream(number: u8) -> u64 {
+        flow_kind::stream(number.into(), 9)
     }
 
     #[test]
-    fn one_loss_asks_once_and_an_answer_ends_it() {
+    fn one_loss_asks_the_encoder_of_its_stream_and_an_answer_ends_it() {
         let mut key_frames = KeyFrames::new(7);
         let at = Instant::from_millis;
-        let asked = key_frames.ask(at(1000), RTT, &[video(0, Some(500))]);
-        let [(flow, bytes)] = &asked[..] else { panic!("{asked:?}") };
-        assert_eq!((flow.number, PictureLoss::decode(bytes)), (0, Ok(PictureLoss { sender: 7, media: 9 })));
-        // What was sent before the key frame is lost as well.
-        assert_eq!(key_frames.ask(at(1149), RTT, &[video(0, Some(500))]), []);
-        assert_eq!(key_frames.repeat(at(1300), RTT, &[video(0, Some(1033))]), []);
+        let videos = [video(1, Some(500)), video(0, Some(500))];
+        assert_eq!(key_frames.ask(at(1000), stream(2), &videos), None);
+        let (flow, bytes) = key_frames.ask(at(1000), stream(0), &videos).expect("a message");
+        assert_eq!((flow.number, PictureLoss::decode(&bytes)), (0, Ok(PictureLoss { sender: 7, media: 9 })));
+        // Without an answer, it is asked by the other message, whatever is lost.
+        assert_eq!(key_frames.ask(at(1020), stream(0), &videos), None);
+        // The key frame is lost.
+        let videos = [video(0, Some(1033))];
+        assert!(key_frames.ask(at(1040), stream(0), &videos).is_some());
+        assert_eq!(key_frames.repeat(at(1300), RTT, &[video(0, Some(1050))]), []);
         assert!(!key_frames.is_waiting());
-        assert_eq!(key_frames.repeat(at(2000), RTT, &[video(0, Some(1033))]), []);
-        assert_eq!(key_frames.ask(at(2000), RTT, &[video(0, Some(1033))]).len(), 1);
+        assert_eq!(key_frames.repeat(at(2000), RTT, &[video(0, Some(1050))]), []);
         assert_eq!(key_frames.sent(), 2);
     }
 
@@ -142,7 +152,7 @@ mod tests {
         let mut key_frames = KeyFrames::new(7);
         let at = Instant::from_millis;
         let videos = [video(0, Some(500)), video(1, None)];
-        assert_eq!(key_frames.ask(at(1000), RTT, &videos).len(), 2);
+        assert!([0, 1].iter().all(|each| key_frames.ask(at(1000), stream(*each), &videos).is_some()));
         assert_eq!(key_frames.repeat(at(1149), RTT, &videos), []);
         let mut repeated = Vec::new();
         for time in (1150..5000).step_by(10) {
@@ -155,7 +165,7 @@ mod tests {
         assert_eq!(repeated, [(1150, 0, 7, vec![(9, 0)]), (1300, 0, 7, vec![(9, 0)])]);
         assert!(!key_frames.is_waiting());
         // The next loss is another request.
-        assert_eq!(key_frames.ask(at(5000), RTT, &videos[..1]).len(), 1);
+        assert!(key_frames.ask(at(5000), stream(0), &videos[..1]).is_some());
         let again = key_frames.repeat(at(5150), RTT, &videos[..1]);
         let again = FullIntraRequest::decode(&again[0].1).expect("a request");
         assert_eq!((again.streams, key_frames.sent()), (vec![(9, 1)], 6));

@@ -3,11 +3,10 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use whimbrel_net::{FrameRole, Mark};
+use whimbrel_net::{FrameRole, Groups, Mark};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::flow_kind::{Frame, Kind};
-use super::groups::Groups;
 use super::ledger::{Losses, Reason};
 
 /// The most datagrams and bytes that wait.
@@ -132,7 +131,7 @@ impl Queue {
             return;
         }
         if let Kind::Part { frame, disposable } = datagram.kind
-            && !self.groups.on_packet(frame, datagram.mark.role == FrameRole::Start)
+            && !self.groups.on_packet(frame.of_stream(), datagram.mark.role)
             && !self.is_probe(frame)
         {
             let reason = if disposable { Reason::Disposable } else { Reason::Undecodable };
@@ -160,7 +159,7 @@ impl Queue {
     /// rate would fall (RFC 5348, Section 4.3), and where it is too low for a key frame, the stream would stand still.
     fn is_probe(&mut self, frame: Frame) -> bool {
         let is_path_free = self.budget.is_some_and(|budget| budget * 4 >= self.widest * 3);
-        if is_path_free && self.waiting.is_empty() && self.groups.is_far_from_start(frame) {
+        if is_path_free && self.waiting.is_empty() && self.groups.is_far_from_start(frame.stream()) {
             self.probe = Some(frame);
         }
         self.probe == Some(frame)
@@ -273,7 +272,7 @@ impl Queue {
         );
         // A stream whose key frames do not fit the rate would send nothing, so that the rate would never grow.
         let is_key = dropped.mark.role == FrameRole::Start;
-        if !disposable && !is_key && self.groups.may_break(frame) {
+        if !disposable && !is_key && self.groups.is_regular(frame.stream()) {
             self.drop_rest(frame);
         }
     }
@@ -303,7 +302,7 @@ impl Queue {
             }
         }
         if !is_over {
-            self.groups.break_newest(dropped);
+            self.groups.break_newest(dropped.stream());
         }
         left.iter().for_each(|frame| self.note_dropped(*frame));
         self.drop_frames(

@@ -77,6 +77,21 @@ fn what_is_missing_when_the_next_is_due_is_given_up() {
 }
 
 #[test]
+fn a_report_names_all_frames_that_were_given_up_together() {
+    for (lost, expected) in [(2..7, (2, 2)), (3..7, (2, 1)), (3..6, (1, 0)), (0..3, (0, 0))] {
+        let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));
+        for (n, (time, packet)) in (0..).zip(packets(4)) {
+            if !lost.contains(&n) {
+                receiver.handle_packet(at(time), &packet).unwrap();
+            }
+        }
+        delivered(&mut receiver, at(200));
+        let report = reported(&mut receiver, at(200)).expect("a report");
+        assert_eq!((report.lost, report.lost_before), (Some(expected.0), expected.1), "{lost:?}");
+    }
+}
+
+#[test]
 fn a_gap_is_reported_at_the_end_of_its_frame_and_again_after_a_round_trip() {
     let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));
     receiver.set_round_trip(Duration::from_millis(30));

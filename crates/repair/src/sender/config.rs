@@ -25,8 +25,6 @@ pub struct SenderConfig {
     pub round_trip: Duration,
     /// Frames that are late before they are begun, and what is left of others after the latency, are not sent.
     pub drops_late: bool,
-    /// After a lost frame that others refer to, the rest of its group is not sent.
-    pub skips_broken_groups: bool,
     /// Datagrams that wait for the granted rate; more are refused.
     pub queue: usize,
 }
@@ -41,7 +39,6 @@ impl SenderConfig {
             planner: PlannerConfig::default(),
             round_trip: Duration::from_millis(100),
             drops_late: true,
-            skips_broken_groups: true,
             queue: 1024,
         }
     }
@@ -62,6 +59,8 @@ impl SenderConfig {
 /// What the application says of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark {
+    /// The stream of the frame: frames of different streams do not refer to each other.
+    pub stream: u64,
     /// The datagram is the last of its frame.
     pub ends_frame: bool,
     /// The role of the frame.
@@ -75,12 +74,12 @@ pub struct Mark {
 impl Mark {
     /// A frame of one datagram, as in audio.
     pub const SINGLE: Self =
-        Self { ends_frame: true, role: Role::Disposable, count: Some(1), captured: None };
-    /// The datagram at `index` of the `count` of an inner frame.
+        Self { stream: 0, ends_frame: true, role: Role::Disposable, count: Some(1), captured: None };
+    /// The datagram at `index` of the `count` of an inner frame of the only stream.
     #[must_use]
     pub const fn part(index: usize, count: usize) -> Self {
         let known = if count <= 255 { Some(count as u8) } else { None };
-        Self { ends_frame: index + 1 >= count, role: Role::Inner, count: known, captured: None }
+        Self { stream: 0, ends_frame: index + 1 >= count, role: Role::Inner, count: known, captured: None }
     }
 }
 
@@ -97,8 +96,6 @@ pub enum SendError {
     },
     /// As many datagrams wait for the granted rate as may.
     QueueFull,
-    /// Its group is broken: the encoder has been asked for a new start.
-    BrokenGroup,
     /// The beginning of its frame was late and is not sent.
     LateFrame,
 }
@@ -110,7 +107,6 @@ impl fmt::Display for SendError {
                 write!(f, "a datagram of {bytes} bytes, of which {most} can be repaired")
             }
             Self::QueueFull => write!(f, "the queue is full"),
-            Self::BrokenGroup => write!(f, "a frame that this one refers to is lost"),
             Self::LateFrame => write!(f, "the beginning of its frame was late and is not sent"),
         }
     }
@@ -140,8 +136,11 @@ pub enum SenderEvent {
         /// Its number.
         frame: u16,
     },
-    /// The present group is broken: ask the encoder for a frame that refers to nothing before.
-    NewStart,
+    /// A frame is missing that others refer to, and no new start has followed: the encoder should make a frame that refers to none before.
+    NewStart {
+        /// The stream, as in [`Mark::stream`].
+        stream: u64,
+    },
     /// The channel and the budget do not allow the target.
     OutOfReach {
         /// Frames that are missed nevertheless, by the model.
@@ -164,7 +163,7 @@ pub struct SenderCounts {
     pub source_bytes: u64,
     /// Bytes of all else.
     pub repair_bytes: u64,
-    /// Datagrams of the application that were not sent: they were late, or of a frame or a group that is dropped.
+    /// Datagrams of the application that were not sent: they were late, or of a frame that is dropped.
     pub dropped: u64,
     /// Frames that were dropped before they were sent.
     pub dropped_frames: u64,

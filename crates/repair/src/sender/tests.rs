@@ -262,7 +262,7 @@ fn memory_is_bounded_whatever_is_echoed_and_whether_or_not_frames_end() {
     for ends in [true, false] {
         let mut sender = Sender::new(SenderConfig::new(160, LATENCY));
         for n in 0..4_000_u64 {
-            let mark = Mark { ends_frame: ends, role: Role::Disposable, count: None, captured: None };
+            let mark = Mark { ends_frame: ends, role: Role::Disposable, count: None, ..Mark::SINGLE };
             sender.send(at(10 * n), &[1], mark).expect("room");
             drain(&mut sender, at(10 * n));
             let mut report = Report::new((n % 255) as u8 + 1, sender.encoder.next());
@@ -295,4 +295,55 @@ fn without_feedback_the_data_go_on() {
     // The latency is below the round-trip time: no repeat could be in time, and that is counted.
     assert_eq!(counts.without_round, 500);
     assert!(counts.parity <= 2_000);
+}
+
+/// A sender of a key frame and another of video, and of audio, one datagram each: frames 0 to 2.
+fn sender_of_streams() -> Sender {
+    let mut sender = Sender::new(SenderConfig::new(160, LATENCY));
+    for mark in [VIDEO_START, Mark { role: Role::Inner, ..VIDEO_START }, Mark::SINGLE] {
+        sender.send(at(0), &[1], mark).expect("room");
+    }
+    drain(&mut sender, at(0));
+    sender
+}
+
+const VIDEO_START: Mark = Mark { stream: 9, role: Role::Start, ..Mark::SINGLE };
+
+/// What encoders are asked for because of a report that those frames were given up.
+fn starts_after(sender: &mut Sender, now: Instant, lost: u16, lost_before: u8) -> Vec<u64> {
+    let mut report = Report::new(1, Esi(3));
+    (report.lost, report.lost_before) = (Some(lost), lost_before);
+    sender.on_report(now, &report);
+    starts(sender)
+}
+
+fn starts(sender: &mut Sender) -> Vec<u64> {
+    let events = core::iter::from_fn(|| sender.poll_event());
+    events
+        .filter_map(|event| if let SenderEvent::NewStart { stream } = event { Some(stream) } else { None })
+        .collect()
+}
+
+#[test]
+fn a_lost_frame_of_video_asks_for_a_start_though_audio_was_lost_after_it() {
+    assert_eq!(starts_after(&mut sender_of_streams(), at(300), 2, 0), []);
+    assert_eq!(starts_after(&mut sender_of_streams(), at(300), 2, 1), [9]);
+    // A peer claims what was never sent.
+    assert_eq!(starts_after(&mut sender_of_streams(), at(300), 77, 15), []);
+}
+
+/// The encoder answers, its answer is lost, and nothing is lost afterwards.
+#[test]
+fn a_lost_answer_is_asked_for_again_by_time() {
+    let mut sender = sender_of_streams();
+    assert_eq!(starts_after(&mut sender, at(300), 1, 0), [9]);
+    sender.send(at(310), &[1], VIDEO_START).expect("room");
+    drain(&mut sender, at(310));
+    assert_eq!(starts_after(&mut sender, at(320), 3, 0), []);
+    // A round trip of 100 ms, as long as none was measured, and the time for a frame.
+    assert_eq!(sender.poll_timeout(), Some(at(500)));
+    sender.handle_timeout(at(499));
+    assert_eq!(starts(&mut sender), []);
+    sender.handle_timeout(at(500));
+    assert_eq!((starts(&mut sender), sender.poll_timeout()), (vec![9], None));
 }

@@ -30,14 +30,14 @@ fn datagrams_are_the_bytes_of_the_tables() {
     let mut report = Report::new(7, Esi(0x100));
     (report.echo, report.hold, report.answer) = (Some(Esi(0xff)), Duration::from_micros(640), 3);
     (report.lost, report.arrivals, report.first) = (Some(0x55), 0b101, Esi(0xf0));
-    (report.lead, report.cause) = (-128_000, Cause::Radio);
+    (report.lead, report.cause, report.lost_before) = (-128_000, Cause::Radio, 2);
     assert!(report.want(Esi(0xf1)) && report.want(Esi(0xf9)));
     assert!(!report.want(Esi(0xef)) && !report.want(Esi(0xf0 + 512)));
     let mut out = vec![];
     report.encode(&mut out);
     assert_eq!(
         out,
-        b"\x05\x07\x00\x00\x01\x00\x00\x01\x00\x0a\xff\xfe\x03\x03\x00\x55\x01\x05\x00\x10\x02\x02\x02"
+        b"\x05\x07\x00\x00\x01\x00\x00\x01\x00\x0a\xff\xfe\x03\x13\x00\x55\x01\x05\x00\x10\x02\x02\x02"
     );
     assert_eq!((report.arrived(Esi(0xff)), report.arrived(Esi(0xfe))), (Some(true), Some(false)));
     assert_eq!((report.arrived(Esi(0x100)), report.arrived(Esi(0x7f))), (None, None));
@@ -67,12 +67,13 @@ proptest! {
     fn reports_survive_the_wire(
         number: u8, next: u32, echo in 1..=u16::MAX, hold: u16, answer: u8, lost: Option<u16>, arrivals: u128,
         lead: i16, cause in prop_oneof![Just(Cause::Radio), Just(Cause::Congestion), Just(Cause::Unknown)],
-        back: u16, wanted in proptest::collection::vec(0..512_u32, 0..40),
+        lost_before in 0..16_u8, is_overdue: bool, back: u16, wanted in proptest::collection::vec(0..512_u32, 0..40),
     ) {
         let mut report = Report::new(number, Esi(next));
         report.echo = Some(Esi(next.wrapping_sub(u32::from(echo))));
         report.hold = Duration::from_nanos(u64::from(hold) * 64_000);
-        (report.answer, report.lost, report.arrivals) = (answer, lost, arrivals);
+        (report.answer, report.lost, report.arrivals, report.lost_before) = (answer, lost, arrivals, lost_before);
+        report.is_overdue = is_overdue;
         (report.lead, report.cause) = (i64::from(lead) * 64_000, cause);
         report.first = Esi(next.wrapping_sub(u32::from(back) & 0x7fff));
         for offset in wanted {
