@@ -12,7 +12,7 @@ use whimbrel_repair::wire::{Datagram, Report, Role};
 use whimbrel_units::{DataRate, Duration, Instant};
 
 /// The most bytes of a datagram.
-const PACKET: u16 = 160;
+const PACKET: u16 = 700;
 /// The granted rate in bytes per second, if there is one.
 const RATE: f64 = 50_000.0;
 /// The most datagrams under way in one direction.
@@ -57,13 +57,15 @@ struct Trial {
     delivered: Option<u32>,
     /// Something on the way to the receiver was changed or made up.
     is_forged: bool,
+    in_parts: bool,
     bytes: usize,
     coded: usize,
     source: usize,
 }
 
 fn payload(number: u32) -> Vec<u8> {
-    let length = 4 + (number.wrapping_mul(2_654_435_761) >> 26) as usize;
+    // Where datagrams go in parts, some have several.
+    let length = 4 + (number.wrapping_mul(2_654_435_761) >> 23) as usize;
     number.to_be_bytes().into_iter().cycle().take(length).collect()
 }
 
@@ -72,9 +74,11 @@ impl Trial {
         let latency = Duration::from_millis(input.int_in_range(0..=300)?);
         let delivery = if input.arbitrary()? { Delivery::Constant } else { Delivery::Early };
         let round_trip = Duration::from_millis(input.int_in_range(0..=400)?);
-        let start = Instant::from_secs(1);
-        let of_sender = SenderConfig { round_trip, queue: 64, ..SenderConfig::new(PACKET, latency) };
-        let of_receiver = ReceiverConfig { delivery, round_trip, ..ReceiverConfig::new(PACKET, latency) };
+        let (in_parts, start) = (input.arbitrary()?, Instant::from_secs(1));
+        let of_sender =
+            SenderConfig { round_trip, in_parts, queue: 64, ..SenderConfig::new(PACKET, latency) };
+        let of_receiver =
+            ReceiverConfig { delivery, round_trip, in_parts, ..ReceiverConfig::new(PACKET, latency) };
         let mut sender = Sender::new(of_sender);
         let is_limited = input.arbitrary()?;
         if is_limited {
@@ -92,6 +96,7 @@ impl Trial {
             accepted: 0,
             delivered: None,
             is_forged: false,
+            in_parts,
             bytes: 0,
             coded: 0,
             source: 0,
@@ -227,9 +232,10 @@ fn run(input: &mut Unstructured<'_>) -> Result<()> {
             13 => trial.lie(input)?,
             // Changed, or made up.
             14 => {
-                trial.is_forged = true;
                 let mut bytes = trial.to_receiver.pop_front().unwrap_or_default();
                 let place = input.choose_index(bytes.len().max(1))?;
+                // The checksums of parts find a byte that was changed.
+                trial.is_forged |= !trial.in_parts || bytes.is_empty();
                 match bytes.get_mut(place) {
                     Some(byte) => *byte = input.arbitrary()?,
                     None => bytes = input.bytes(input.len().min(40))?.to_vec(),

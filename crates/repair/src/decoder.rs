@@ -176,7 +176,7 @@ impl Decoder {
     }
 
     /// A source symbol in two parts.
-    fn on_symbol(&mut self, esi: Esi, header: &[u8], part: &[u8]) -> bool {
+    pub(crate) fn on_symbol(&mut self, esi: Esi, header: &[u8], part: &[u8]) -> bool {
         if esi.since(self.first) < 0 {
             self.counts.stale += 1;
             return false;
@@ -197,7 +197,7 @@ impl Decoder {
     }
 
     /// Moves the end of the window to `end`, if it is later, and the beginning where the window is too long.
-    fn extend(&mut self, end: Esi) {
+    pub(crate) fn extend(&mut self, end: Esi) {
         if end.since(self.next) <= 0 {
             return;
         }
@@ -301,23 +301,31 @@ impl Decoder {
     /// A repair packet: its identifier and its repair symbols, which have consecutive keys.
     pub fn on_repair(&mut self, id: RepairId, symbols: &[u8]) {
         let size = usize::from(self.config.symbol_size);
-        if id.count == 0 || usize::from(id.count) > self.states.len() || size == 0 || symbols.is_empty() {
+        if size == 0 || symbols.is_empty() {
             self.counts.invalid += 1;
             return;
         }
-        if id.first.since(self.first) < 0 {
-            self.counts.stale += 1;
-            return;
-        }
-        self.extend(id.end());
-        // The window moved beyond the beginning of the repair symbol's.
-        if id.first.since(self.first) < 0 {
-            self.counts.stale += 1;
+        if !self.admits(id) {
             return;
         }
         for (i, symbol) in (0..).zip(symbols.chunks(size)) {
             self.on_repair_symbol(RepairId { key: id.key.wrapping_add(i), ..id }, symbol);
         }
+    }
+
+    /// Takes note of the symbols in the window of a repair packet. Returns `false` if it is invalid or too late.
+    pub(crate) fn admits(&mut self, id: RepairId) -> bool {
+        if id.count == 0 || usize::from(id.count) > self.states.len() {
+            self.counts.invalid += 1;
+            return false;
+        }
+        if id.first.since(self.first) >= 0 {
+            self.extend(id.end());
+        }
+        // The window may have moved beyond the beginning of the repair symbol's.
+        let is_stale = id.first.since(self.first) < 0;
+        self.counts.stale += u64::from(is_stale);
+        !is_stale
     }
 
     fn on_repair_symbol(&mut self, id: RepairId, symbol: &[u8]) {

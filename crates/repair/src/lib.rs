@@ -8,6 +8,7 @@
 //!   `poll_transmit`, `poll_timeout` and `poll_event` or `poll_delivery`. Their datagrams are described in [`wire`].
 //! - [`encoder`] and [`decoder`] are the sliding-window code of RFC 8681 (random linear codes over GF(2^8), for FECFRAME), on the formats
 //!   of [`fecframe`], the coefficients of [`rlc`], and the arithmetic of [`field`] and [`kernel`].
+//! - Where a transport delivers damaged packets, datagrams go in [parts](wire::parts): what of them is whole is used.
 //! - [`decision`] is the optimization that chooses between parity and repeats, for the [`channel`] as it is estimated.
 //! - [`playout`] maps the sender's time stamps to times of delivery; [`frames`] knows what a lost frame makes useless.
 //!
@@ -52,6 +53,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod channel;
+mod columns;
 pub mod decision;
 pub mod decoder;
 pub mod encoder;

@@ -8,11 +8,12 @@ use alloc::vec::Vec;
 use whimbrel_units::{Duration, Instant};
 
 use crate::channel::Cause;
-use crate::decoder::Decoder;
-use crate::fecframe::{self, Esi};
+use crate::columns::Columns;
+use crate::fecframe::{Esi, RepairId};
 use crate::playout::Playout;
 use crate::sender::{SenderConfig, WINDOW};
-use crate::wire::{AduHeader, Datagram, Report, Role, WireError};
+use crate::wire::parts::{self, Head};
+use crate::wire::{self, AduHeader, Answer, Datagram, Report, Role, WireError};
 
 mod feedback;
 
@@ -46,6 +47,8 @@ pub struct ReceiverConfig {
     pub round_trip: Duration,
     /// Equations that the decoder keeps.
     pub rows: usize,
+    /// Datagrams go in [parts](crate::wire::parts), in both directions: the transport may deliver damaged ones.
+    pub in_parts: bool,
 }
 
 impl ReceiverConfig {
@@ -53,7 +56,7 @@ impl ReceiverConfig {
     #[must_use]
     pub fn new(packet_size: u16, latency: Duration) -> Self {
         let round_trip = Duration::from_millis(100);
-        Self { packet_size, latency, delivery: Delivery::default(), round_trip, rows: 128 }
+        Self { packet_size, latency, delivery: Delivery::default(), round_trip, rows: 128, in_parts: false }
     }
 }
 
@@ -90,6 +93,8 @@ pub struct ReceiverCounts {
     pub report_bytes: u64,
     /// Datagrams delivered before they were due, because the window was full.
     pub hurried: u64,
+    /// Datagrams in parts of which a part was damaged.
+    pub damaged: u64,
     /// Datagrams that were none of this layer.
     pub invalid: u64,
 }
@@ -101,7 +106,7 @@ pub struct ReceiverCounts {
 #[derive(Debug)]
 pub struct Receiver {
     config: ReceiverConfig,
-    decoder: Decoder,
+    decoder: Columns,
     playout: Playout,
     feedback: Feedback,
     /// The next symbol to be delivered or given up.
@@ -121,10 +126,11 @@ impl Receiver {
     }
 
     fn starting_at(config: ReceiverConfig, first: Esi) -> Self {
-        let code = SenderConfig::new(config.packet_size, config.latency).code();
+        let in_parts = config.in_parts;
+        let code = SenderConfig { in_parts, ..SenderConfig::new(config.packet_size, config.latency) }.code();
         Self {
             config,
-            decoder: Decoder::new(code, first, config.rows),
+            decoder: Columns::new(code, first, config.rows, config.in_parts),
             playout: Playout::new(config.latency),
             feedback: Feedback::new(config.round_trip, config.latency, first),
             next: first,
@@ -161,39 +167,33 @@ impl Receiver {
     }
 
     fn take(&mut self, now: Instant, bytes: &[u8]) -> Result<(), WireError> {
-        match Datagram::decode(bytes)? {
+        let datagram = wire::decode(bytes, self.config.in_parts)?;
+        match datagram {
             Datagram::Report(_) => return Err(WireError::Invalid("direction")),
             Datagram::Source { answer, adu, esi } => {
                 let (header, _) = AduHeader::decode(adu).ok_or(WireError::TooShort { bytes: bytes.len() })?;
-                let before = self.decoder.next();
-                let is_forgotten = esi.since(self.decoder.first()) < 0;
-                let is_new = self.decoder.on_source(esi, 0, adu);
-                let is_late = esi.since(self.next) < 0;
-                self.counts.late += u64::from((is_new && is_late) || is_forgotten);
-                match answer {
-                    None => {
-                        if is_new {
-                            self.playout.on_arrival(now, header.time);
-                        }
-                        let first = esi.plus(u32::from(header.index).wrapping_neg());
-                        let misses = |from: Esi, to: Esi| self.misses(from, to);
-                        let (oldest, newest) = (misses(self.next, first), misses(first, esi));
-                        self.feedback.on_original(now, esi, &header, before, oldest, newest);
-                    }
-                    Some(answer) => {
-                        self.counts.repeated += u64::from(is_new && !is_late);
-                        self.feedback.on_answer(now, answer);
-                    }
-                }
+                self.take_source(now, esi, &header, answer, true, |decoder| decoder.on_source(esi, adu));
             }
             Datagram::Repair { answer, ends_parity, id, symbol } => {
                 self.decoder.on_repair(id, symbol);
-                if let Some(answer) = answer {
-                    self.feedback.on_answer(now, answer);
-                } else if self.decoder.rank() > 0 || self.misses(id.first, id.end()) {
-                    self.feedback.on_parity(now, id.end(), ends_parity);
-                } else {
-                    self.feedback.on_whole(id.end());
+                self.note_repair(now, id, answer, ends_parity);
+            }
+            Datagram::Parts(parts) => {
+                let is_whole = parts.is_whole();
+                if !is_whole {
+                    self.counts.damaged += 1;
+                    // Congestion damages nothing.
+                    self.feedback.set_verdict(Cause::Radio);
+                }
+                match parts.head {
+                    Head::Source { header, esi } => {
+                        let take = |decoder: &mut Columns| decoder.on_source_parts(esi, header, &parts);
+                        self.take_source(now, esi, &header, parts.answer, is_whole, take);
+                    }
+                    Head::Repair { ends_parity, id } => {
+                        self.decoder.on_repair_parts(id, &parts);
+                        self.note_repair(now, id, parts.answer, ends_parity);
+                    }
                 }
             }
         }
@@ -205,16 +205,53 @@ impl Receiver {
         Ok(())
     }
 
+    fn take_source(
+        &mut self,
+        now: Instant,
+        esi: Esi,
+        header: &AduHeader,
+        answer: Option<Answer>,
+        is_whole: bool,
+        take: impl FnOnce(&mut Columns) -> bool,
+    ) {
+        let before = self.decoder.next();
+        let is_forgotten = esi.since(self.decoder.first()) < 0;
+        let is_new = take(&mut self.decoder);
+        let is_late = esi.since(self.next) < 0;
+        self.counts.late += u64::from((is_new && is_late) || is_forgotten);
+        match answer {
+            None => {
+                if is_new || !is_whole {
+                    self.playout.on_arrival(now, header.time);
+                }
+                let first = esi.plus(u32::from(header.index).wrapping_neg());
+                let misses = |from: Esi, to: Esi| self.misses(from, to);
+                let in_frame = if is_whole { esi } else { esi.plus(1) };
+                let (oldest, newest) = (misses(self.next, first), misses(first, in_frame));
+                self.feedback.on_original(now, esi, is_whole, header, before, oldest, newest);
+            }
+            Some(answer) => {
+                self.counts.repeated += u64::from(is_new && !is_late);
+                self.feedback.on_answer(now, answer);
+            }
+        }
+    }
+
+    fn note_repair(&mut self, now: Instant, id: RepairId, answer: Option<Answer>, ends_parity: bool) {
+        if let Some(answer) = answer {
+            self.feedback.on_answer(now, answer);
+        } else if self.decoder.has_rows() || self.misses(id.first, id.end()) {
+            self.feedback.on_parity(now, id.end(), ends_parity);
+        } else {
+            self.feedback.on_whole(id.end());
+        }
+    }
+
     /// `true` if a symbol from `from` to before `to` is unknown.
     fn misses(&self, from: Esi, to: Esi) -> bool {
         let from = later(self.decoder.first(), from);
         let count = to.since(from).max(0) as u32;
         (0..count).any(|i| !self.decoder.is_known(from.plus(i)))
-    }
-
-    fn header(&self, esi: Esi) -> Option<(AduHeader, &[u8])> {
-        let (_, adu) = fecframe::adu(self.decoder.symbol(esi)?)?;
-        AduHeader::decode(adu)
     }
 
     /// The first known symbol from the next on, and when it is due.
@@ -223,7 +260,7 @@ impl Receiver {
         let count = self.decoder.next().since(first).max(0) as u32;
         let mut known = (0..count).map(|i| first.plus(i));
         known.find_map(|esi| {
-            let (header, _) = self.header(esi)?;
+            let header = self.decoder.header(esi)?;
             Some((esi, header, self.playout.due(header.time)?))
         })
     }
@@ -243,8 +280,7 @@ impl Receiver {
         if !is_next {
             self.give_up_before(esi, &header);
         }
-        let (_, payload) = self.header(esi)?;
-        out.extend_from_slice(payload);
+        self.decoder.payload(esi, out)?;
         self.next = esi.plus(1);
         self.newest_delivered = Some((header.frame, header.is_last));
         // Twice the symbols that are still of use remain, so that late ones help to solve the next (RFC 8681, Appendix D).
@@ -319,6 +355,9 @@ impl Receiver {
         }
         self.feedback.on_report(now);
         report.encode(out);
+        if self.config.in_parts {
+            parts::seal_report(out);
+        }
         self.counts.reports += 1;
         self.counts.report_bytes += out.len() as u64;
         Some(())
@@ -330,7 +369,8 @@ impl Receiver {
         let answered = now + self.feedback.round_trip();
         let first = later(self.decoder.first(), self.next);
         let count = self.decoder.next().since(first).max(0) as u32;
-        let known = (0..count).map(|i| first.plus(i)).filter_map(|esi| Some((esi, self.header(esi)?.0)));
+        let known =
+            (0..count).map(|i| first.plus(i)).filter_map(|esi| Some((esi, self.decoder.header(esi)?)));
         let is_late = |header: &AduHeader| self.playout.due(header.time).is_some_and(|due| due < answered);
         known.take_while(|(_, header)| is_late(header)).last().map_or(first, |(esi, _)| esi)
     }

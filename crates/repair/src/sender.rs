@@ -77,6 +77,7 @@ pub struct Sender {
     repairs: VecDeque<Repair>,
     spare: Vec<Vec<u8>>,
     scratch: Vec<u8>,
+    divided: Vec<u8>,
     grant: Grant,
     pace: Pace,
     share: Share,
@@ -111,6 +112,7 @@ impl Sender {
             repairs: VecDeque::new(),
             spare: Vec::new(),
             scratch: Vec::new(),
+            divided: Vec::new(),
             grant: Grant::unlimited(),
             pace: Pace::new(),
             share: Share::new(),
@@ -203,7 +205,7 @@ impl Sender {
     /// # Errors
     /// If it is no report; it is counted.
     pub fn handle_packet(&mut self, now: Instant, bytes: &[u8]) -> Result<(), WireError> {
-        let report = match Datagram::decode(bytes) {
+        let report = match wire::decode(bytes, self.config.in_parts) {
             Ok(Datagram::Report(report)) => report,
             Ok(_) => {
                 self.counts.invalid += 1;
@@ -376,6 +378,7 @@ impl Sender {
         wire::begin_source(None, out);
         out.extend_from_slice(&self.scratch);
         esi.encode(out);
+        self.divide(out)?;
         self.grant.on_sent(out.len());
         self.share.on_source(now, out.len());
         self.counts.source += 1;
@@ -414,6 +417,7 @@ impl Sender {
                 wire::begin_source(repair.answer, out);
                 out.extend_from_slice(symbol);
                 esi.encode(out);
+                self.divide(out)?;
                 if let Some(answer) = repair.answer {
                     self.flight.on_repeat(now, esi, answer.number, false);
                 }
@@ -428,6 +432,7 @@ impl Sender {
                 let zeros = self.scratch.iter().rev().take_while(|&&byte| byte == 0).count();
                 let length = (self.scratch.len() - zeros).max(1);
                 out.extend_from_slice(&self.scratch[..length]);
+                self.divide(out)?;
                 let is_surplus = repair.answer.is_some();
                 let is_allowed = self.share.take(now, out.len());
                 if is_surplus {
@@ -442,6 +447,16 @@ impl Sender {
                 Some(if is_surplus { Sent::Surplus } else { Sent::Parity })
             }
         }
+    }
+
+    /// Turns a datagram into one in parts, where the transport may damage it. `None` if it has too many.
+    fn divide(&mut self, out: &mut Vec<u8>) -> Option<()> {
+        if self.config.in_parts {
+            self.divided.clear();
+            wire::parts::divide(out, &mut self.divided).ok()?;
+            core::mem::swap(out, &mut self.divided);
+        }
+        Some(())
     }
 
     /// Forgets frames for which nothing can be sent any more.

@@ -10,6 +10,7 @@
 //! | 3 | parity | Repair FEC Payload ID (8), repair symbol |
 //! | 4 | surplus: a repair symbol in an answer | answer (2), Repair FEC Payload ID (8), repair symbol |
 //! | 5 | report | below |
+//! | 6 | source or repair in parts with checksums | [`parts`] |
 //!
 //! The highest bit of the first byte marks the last datagram of an answer, or the last parity of a frame. An *answer* is what a sender sends because of one report: its
 //! number (1), and the number of the report (1), 0 if the answer was delayed. A repair symbol is sent without the zeros at its end.
@@ -45,6 +46,9 @@ use whimbrel_units::{Duration, Instant};
 
 use crate::channel::Cause;
 use crate::fecframe::{ADUI_HEADER, Esi, RepairId};
+use parts::Parts;
+
+pub mod parts;
 
 /// Bytes of the header of an ADU.
 pub const ADU_HEADER: usize = 8;
@@ -57,8 +61,8 @@ pub const REPAIR_OVERHEAD: usize = 1 + 2 + RepairId::LEN + ADUI_HEADER + ADU_HEA
 pub const REPORT: u8 = 5;
 /// Of the marks of a report.
 const OVERDUE: u8 = 8;
-/// The longest report.
-pub const MAX_REPORT: usize = 16 + 1 + ARRIVAL_BYTES + 3 + WANTED_BYTES;
+/// The longest report, with its checksum where datagrams go in parts.
+pub const MAX_REPORT: usize = 1 + 16 + 1 + ARRIVAL_BYTES + 3 + WANTED_BYTES + 2;
 
 const ARRIVAL_BYTES: usize = 16;
 const WANTED_BYTES: usize = 64;
@@ -181,6 +185,8 @@ pub enum Datagram<'a> {
     },
     /// A report.
     Report(Report),
+    /// A source or repair packet in parts.
+    Parts(Parts<'a>),
 }
 
 /// Why bytes are no datagram of this layer.
@@ -196,6 +202,8 @@ pub enum WireError {
     },
     /// A field has a value that is not allowed.
     Invalid(&'static str),
+    /// The head of a datagram in parts is damaged.
+    Damaged,
 }
 
 impl fmt::Display for WireError {
@@ -205,6 +213,7 @@ impl fmt::Display for WireError {
             Self::TooShort { bytes } => {
                 write!(f, "a repair datagram of {bytes} bytes ends before its fields")
             }
+            Self::Damaged => write!(f, "the head of a repair datagram is damaged"),
             Self::Invalid(field) => write!(f, "invalid {field} in a repair datagram"),
         }
     }
@@ -238,8 +247,27 @@ impl<'a> Datagram<'a> {
                 Ok(Self::Repair { answer, ends_parity: kind == 3 && first & LAST != 0, id, symbol })
             }
             REPORT => Report::decode(rest, short).map(Self::Report),
+            parts::KIND if rest.first() == Some(&REPORT) => match Self::decode(parts::open_report(bytes)?)? {
+                Self::Report(report) => Ok(Self::Report(report)),
+                _ => Err(WireError::Invalid("kind in parts")),
+            },
+            parts::KIND => Parts::decode(bytes).map(Self::Parts),
             _ => Err(WireError::UnknownKind(first)),
         }
+    }
+}
+
+/// `true` if the bytes are a report, if anything.
+#[must_use]
+pub fn is_report(bytes: &[u8]) -> bool {
+    matches!(bytes, [REPORT, ..] | [parts::KIND, REPORT, ..])
+}
+
+/// Reads a datagram of an end whose datagrams go in parts, or as a whole. Others may be damaged, or are not understood.
+pub(crate) fn decode(bytes: &[u8], in_parts: bool) -> Result<Datagram<'_>, WireError> {
+    match bytes.first() {
+        Some(&first) if (first == parts::KIND) != in_parts => Err(WireError::UnknownKind(first)),
+        _ => Datagram::decode(bytes),
     }
 }
 

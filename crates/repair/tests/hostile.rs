@@ -14,10 +14,15 @@ use super::simulation::Random;
 
 const LATENCY: Duration = Duration::from_millis(120);
 
-fn payload(number: u64) -> Vec<u8> {
+/// The most bytes of a packet: in parts, so many that there are several.
+const fn packet_size(in_parts: bool) -> u16 {
+    if in_parts { 700 } else { 160 }
+}
+
+fn payload(number: u64, in_parts: bool) -> Vec<u8> {
     let mut random = Random(number);
     let mut bytes = number.to_be_bytes().to_vec();
-    bytes.extend((0..random.word() % 90).map(|_| random.word() as u8));
+    bytes.extend((0..random.word() % if in_parts { 600 } else { 90 }).map(|_| random.word() as u8));
     bytes
 }
 
@@ -30,10 +35,12 @@ fn run(
     damage: f64,
     delivery: Delivery,
     verdict: Cause,
+    in_parts: bool,
 ) -> (Vec<u64>, u64) {
-    let mut random = Random(seed);
-    let mut sender = Sender::new(SenderConfig::new(160, LATENCY));
-    let mut receiver = Receiver::new(ReceiverConfig { delivery, ..ReceiverConfig::new(160, LATENCY) });
+    let (mut random, size) = (Random(seed), packet_size(in_parts));
+    let mut sender = Sender::new(SenderConfig { in_parts, ..SenderConfig::new(size, LATENCY) });
+    let mut receiver =
+        Receiver::new(ReceiverConfig { delivery, in_parts, ..ReceiverConfig::new(size, LATENCY) });
     receiver.set_verdict(verdict);
     let (mut path, mut count) = (BTreeSet::<(u64, u64, bool, Vec<u8>)>::new(), 0);
     let (mut delivered, mut out, mut sent) = (Vec::new(), Vec::new(), 0);
@@ -42,7 +49,7 @@ fn run(
         if millisecond % 3 == 0 && millisecond < 1_700 {
             let parts = 5;
             let mark = Mark { role: Role::Disposable, ..Mark::part((sent % parts) as usize, parts as usize) };
-            sender.send(now, &payload(sent), mark).expect("an accepted datagram");
+            sender.send(now, &payload(sent, in_parts), mark).expect("an accepted datagram");
             sent += 1;
         }
         while path.first().is_some_and(|packet| packet.0 <= millisecond) {
@@ -58,12 +65,13 @@ fn run(
         receiver.handle_timeout(now);
         while let Some(got) = receiver.poll_delivery(now, &mut out) {
             let number = u64::from_be_bytes(out[..8].try_into().expect("a number"));
-            assert_eq!(out, payload(number), "altered");
+            assert_eq!(out, payload(number, in_parts), "altered");
             assert_eq!(got.esi, Esi(number as u32));
             delivered.push(number);
         }
         let mut packets: Vec<(bool, Vec<u8>)> = Vec::new();
         while sender.poll_transmit(now, &mut out).is_some() {
+            assert!(out.len() <= usize::from(size));
             packets.push((true, out.clone()));
         }
         while receiver.poll_transmit(now, &mut out).is_some() {
@@ -73,8 +81,12 @@ fn run(
             let copies = if random.unit() < loss { 0 } else { 1 + usize::from(random.unit() < duplication) };
             for _ in 0..copies {
                 let mut bytes = bytes.clone();
-                // A damaged packet has another kind, so that it is refused: a transport delivers whole packets.
-                if random.unit() < damage {
+                if random.unit() < damage && in_parts {
+                    // 16 bits at most, of which no checksum misses any.
+                    let start = random.word() as usize % bytes.len();
+                    bytes.iter_mut().skip(start).take(2).for_each(|byte| *byte ^= random.word() as u8);
+                } else if random.unit() < damage {
+                    // A damaged packet has another kind, so that it is refused: a transport delivers whole packets.
                     bytes[0] = 0x40 | (random.word() as u8 & 0x3f);
                 }
                 count += 1;
@@ -92,10 +104,11 @@ proptest! {
     #[test]
     fn datagrams_are_conserved(
         seed: u64, loss in 0.0..0.6, duplication in 0.0..0.5, jitter in 0..40_u64, damage in 0.0..0.2, early: bool, radio: bool,
+        in_parts: bool,
     ) {
         let delivery = if early { Delivery::Early } else { Delivery::Constant };
         let verdict = if radio { Cause::Radio } else { Cause::Congestion };
-        let (delivered, sent) = run(seed, loss, duplication, jitter, damage, delivery, verdict);
+        let (delivered, sent) = run(seed, loss, duplication, jitter, damage, delivery, verdict, in_parts);
         prop_assert!(delivered.windows(2).all(|pair| pair[0] < pair[1]));
         prop_assert!(delivered.iter().all(|&number| number < sent));
         // What arrives in time is delivered: at least the share that no repair would bring.

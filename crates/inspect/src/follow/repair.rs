@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use serde::Serialize;
 use whimbrel_repair::fecframe::Esi;
+use whimbrel_repair::wire::parts::Head;
 use whimbrel_repair::wire::{AduHeader, Datagram, Report};
 use whimbrel_wire::Payload;
 use whimbrel_wire::option::FeatureNumber;
@@ -97,27 +98,39 @@ impl Repair {
         match datagram {
             Datagram::Source { answer, adu, esi } => {
                 let frame = AduHeader::decode(adu).map(|(header, _)| header.frame);
-                let is_lost = frame.is_some() && frame == self.lost;
-                let Some(symbol) = self.symbol(*esi) else { return };
-                symbol.frame = symbol.frame.or(frame);
-                if answer.is_none() {
-                    self.totals.sources += 1;
-                    return;
+                self.on_source(*esi, frame, answer.is_some(), bytes);
+            }
+            Datagram::Repair { answer, .. } => self.on_coded(answer.is_some(), bytes),
+            Datagram::Parts(parts) => match parts.head {
+                Head::Source { header, esi } => {
+                    self.on_source(esi, Some(header.frame), parts.answer.is_some(), bytes);
                 }
-                symbol.repeats += 1;
-                let is_late = symbol.is_given_up || is_lost;
-                self.totals.too_late += u64::from(is_late);
-                self.totals.repeats += 1;
-                self.totals.repair_bytes += bytes as u64;
-            }
-            Datagram::Repair { answer, .. } => {
-                let count = if answer.is_some() { &mut self.totals.surplus } else { &mut self.totals.parity };
-                *count += 1;
-                self.totals.repair_bytes += bytes as u64;
-            }
+                Head::Repair { .. } => self.on_coded(parts.answer.is_some(), bytes),
+            },
             // A report of this end is about the data of the other.
             Datagram::Report(_) => {}
         }
+    }
+
+    fn on_source(&mut self, esi: Esi, frame: Option<u16>, is_repeat: bool, bytes: usize) {
+        let is_lost = frame.is_some() && frame == self.lost;
+        let Some(symbol) = self.symbol(esi) else { return };
+        symbol.frame = symbol.frame.or(frame);
+        if !is_repeat {
+            self.totals.sources += 1;
+            return;
+        }
+        symbol.repeats += 1;
+        let is_late = symbol.is_given_up || is_lost;
+        self.totals.too_late += u64::from(is_late);
+        self.totals.repeats += 1;
+        self.totals.repair_bytes += bytes as u64;
+    }
+
+    fn on_coded(&mut self, is_surplus: bool, bytes: usize) {
+        let count = if is_surplus { &mut self.totals.surplus } else { &mut self.totals.parity };
+        *count += 1;
+        self.totals.repair_bytes += bytes as u64;
     }
 
     /// A report of the receiver.
@@ -189,7 +202,7 @@ impl Repair {
 impl Connection {
     /// Reads a datagram of the repair layer, if both ends have agreed on it.
     pub(super) fn on_repair(&mut self, by: Side, segment: &Segment) {
-        let repairs = |side| self.features.value(side, FeatureNumber::Repair) == Some(1);
+        let repairs = |side| matches!(self.features.value(side, FeatureNumber::Repair), Some(1 | 2));
         let packet = &segment.packet;
         let is_data = packet.packet_type().carries_data() && !packet.payload.is_empty();
         if !is_data || !repairs(by) || !repairs(by.other()) {

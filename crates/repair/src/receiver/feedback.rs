@@ -169,18 +169,19 @@ impl Feedback {
         MARGIN + self.jitter * 2 + self.reorder
     }
 
-    /// An original arrived. `before` is the end of the window before it; `misses_older` and `misses_in_frame` tell whether symbols of older
+    /// An original arrived, or (not `is_whole`) a damaged one. `before` is the end of the window before it; `misses_older` and `misses_in_frame` tell whether symbols of older
     /// frames and of this one are unknown.
     pub(super) fn on_original(
         &mut self,
         now: Instant,
         esi: Esi,
+        is_whole: bool,
         header: &AduHeader,
         before: Esi,
         misses_older: bool,
         misses_in_frame: bool,
     ) {
-        self.note_arrival(now, esi, before);
+        self.note_arrival(now, esi, is_whole, before);
         if self.newest == Some((esi, now)) {
             self.newest_time = header.time;
         }
@@ -222,14 +223,15 @@ impl Feedback {
         }
     }
 
-    fn note_arrival(&mut self, now: Instant, esi: Esi, before: Esi) {
+    fn note_arrival(&mut self, now: Instant, esi: Esi, is_whole: bool, before: Esi) {
         let ahead = esi.plus(1).since(self.arrivals_end);
         if ahead > 0 {
             self.arrivals = if ahead < 128 { self.arrivals << ahead } else { 0 };
             self.arrivals_end = esi.plus(1);
         }
         let back = self.arrivals_end.plus(u32::MAX).since(esi);
-        if (0..128).contains(&back) {
+        // A damaged one is an erasure for the estimate of the channel.
+        if (0..128).contains(&back) && is_whole {
             self.arrivals |= 1 << back;
         }
         match self.newest {

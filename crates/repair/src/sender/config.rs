@@ -7,7 +7,7 @@ use whimbrel_units::{Duration, Instant};
 use crate::decision::PlannerConfig;
 use crate::encoder::CodeConfig;
 use crate::fecframe::{ADUI_HEADER, Esi};
-use crate::wire::{self, Role};
+use crate::wire::{self, Role, parts};
 
 /// Symbols that both ends keep: at 1,200 bytes, 400 ms at 25 Mbit/s.
 pub(crate) const WINDOW: u16 = 1024;
@@ -27,6 +27,8 @@ pub struct SenderConfig {
     pub drops_late: bool,
     /// Datagrams that wait for the granted rate; more are refused.
     pub queue: usize,
+    /// Datagrams go in [parts](crate::wire::parts), in both directions: the transport may deliver damaged ones.
+    pub in_parts: bool,
 }
 
 impl SenderConfig {
@@ -40,13 +42,15 @@ impl SenderConfig {
             round_trip: Duration::from_millis(100),
             drops_late: true,
             queue: 1024,
+            in_parts: false,
         }
     }
 
     /// The code of both ends.
     pub(crate) fn code(&self) -> CodeConfig {
         // A repair packet has the first byte and the number of its answer in front of its identifier.
-        CodeConfig { window: WINDOW, ..CodeConfig::new(self.packet_size.saturating_sub(3)) }
+        let more = 3 + if self.in_parts { parts::overhead(self.packet_size.into()) as u16 } else { 0 };
+        CodeConfig { window: WINDOW, ..CodeConfig::new(self.packet_size.saturating_sub(more)) }
     }
 
     /// The most bytes of a datagram of the application.
