@@ -133,7 +133,7 @@ impl<C: Transport> Layer<C> {
                 return self.receive(now, connection, &record, event);
             }
             // A damaged record cannot be authentic.
-            Step::Damaged => {}
+            Step::Damaged(_) => {}
             Step::Outcome(id) if self.forget(*id) => {}
             Step::SendReady => {
                 self.flush(now, connection);

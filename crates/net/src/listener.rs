@@ -108,6 +108,7 @@ impl Listener {
     /// That pair is already served, the configuration is invalid, or the system refuses a local address.
     pub fn listen(&self, port: u16, setup: impl Into<Setup>) -> Result<(), NetError> {
         let setup = setup.into();
+        setup.check()?;
         add_locals(&self.shared, &setup, 0)?;
         self.shared.lock().serve(port, setup)
     }
@@ -131,10 +132,10 @@ impl Listener {
         port: u16,
         setup: impl Into<Setup>,
     ) -> Result<(), NetError> {
+        let setup = setup.into();
+        setup.check()?;
         let mut state = self.shared.lock();
-        state
-            .invite(self.shared.clock.now(), remote, port, client_port, setup.into())
-            .map_err(NetError::config)?;
+        state.invite(self.shared.clock.now(), remote, port, client_port, setup).map_err(NetError::config)?;
         self.shared.wake_driver(state);
         Ok(())
     }

@@ -14,6 +14,8 @@ use crate::layers::Above;
 
 /// Datagrams of repair itself in the connection's queue at a time: a few, and reports.
 const ABOVE: usize = 8;
+/// Checksum coverage of the head of a datagram in parts, 32 bytes (RFC 4340, Section 9.2): of up to seven parts, at most 29.
+const HEAD_COVERAGE: u8 = 9;
 
 /// The configuration of a connection, or of a listener's connections, and what secures them.
 ///
@@ -56,10 +58,20 @@ impl Setup {
     }
     /// The same with repair of lost datagrams within a latency budget, if the peer has it as well. Datagrams are delivered in order.
     /// Losses are classified, by `standing` unless the configuration names another scheme: parity repairs those of a radio only.
+    ///
+    /// With [`RepairConfig::in_parts`], DCCP's checksum covers headers only, unless the configuration says otherwise. Damaged packets
+    /// arrive over IP alone, where the link delivers them: UDP's checksum covers all. DTLS rejects them: with security, that is an error of
+    /// the connection or listener.
     #[must_use]
     pub fn repaired(self, repair: RepairConfig) -> Self {
         let above = Above { repair: Some(repair), ..self.above };
-        let mut config = self.config.repair(true);
+        let mut config = self.config.repair(true).repair_in_parts(repair.in_parts);
+        if repair.in_parts {
+            let integrity = &mut config.integrity;
+            for coverage in [&mut integrity.checksum_coverage, &mut integrity.minimum_coverage] {
+                *coverage = if *coverage == 0 { HEAD_COVERAGE } else { *coverage };
+            }
+        }
         config.tune_tfrc(|tfrc| {
             tfrc.differentiation.get_or_insert(Differentiation::guarded(Scheme::Standing));
         });
@@ -87,6 +99,16 @@ impl Setup {
     pub fn map_repair(mut self, change: impl FnOnce(RepairConfig) -> RepairConfig) -> Self {
         self.above.repair = self.above.repair.map(change);
         self
+    }
+    /// Checks what cannot be together.
+    pub(crate) fn check(&self) -> Result<(), NetError> {
+        let uses_damaged = self.above.repair.is_some_and(|repair| repair.in_parts);
+        if uses_damaged && self.above.security.is_some() {
+            let text =
+                "repair.in_parts: DTLS rejects damaged packets, expected a connection without security";
+            return Err(NetError::Config(text.into()));
+        }
+        Ok(())
     }
     /// The same with the local addresses of the family of `remote` alone.
     pub(crate) fn limited_to_family(mut self, remote: SocketAddr) -> Result<Self, NetError> {

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,17 +16,20 @@ const COUNT: u32 = 400;
 /// Longer than a loaded machine keeps a program waiting.
 const LATENCY: whimbrel_net::Duration = whimbrel_net::Duration::from_millis(1500);
 
-/// A path that loses every thirteenth packet once the connection is open: data and acknowledgements alternate, and both are lost.
+/// A path that loses every thirteenth packet once the connection is open: data and acknowledgements alternate, and both are lost. Of the
+/// others it damages every third, near its end, unless it is short.
 struct Path {
     address: SocketAddr,
     lost: Arc<AtomicU32>,
+    damages: Arc<AtomicBool>,
 }
 
 impl Path {
     async fn to(server: SocketAddr) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").await.expect("loopback");
         let (address, lost) = (socket.local_addr().expect("bound"), Arc::new(AtomicU32::new(0)));
-        let count = lost.clone();
+        let (count, damages) = (lost.clone(), Arc::new(AtomicBool::new(false)));
+        let is_damaging = damages.clone();
         tokio::spawn(async move {
             let (mut client, mut buffer) = (None, [0; 2048]);
             for number in 0u32.. {
@@ -38,13 +41,16 @@ impl Path {
                     count.fetch_add(1, Ordering::Relaxed);
                     continue;
                 }
+                if number % 3 == 0 && size > 300 && is_damaging.load(Ordering::Relaxed) {
+                    buffer[size - 20..size - 10].iter_mut().for_each(|byte| *byte ^= 0x55);
+                }
                 let to = if from == server { client } else { Some(server) };
                 if let Some(to) = to {
                     let _ = socket.send_to(&buffer[..size], to).await;
                 }
             }
         });
-        Self { address, lost }
+        Self { address, lost, damages }
     }
 }
 
@@ -131,4 +137,37 @@ async fn an_end_without_repair_gets_datagrams_as_they_are() {
         assert!(received.len() < COUNT as usize && lost > 10, "{} received, {lost} lost", received.len());
         assert!(client.repair().is_none() && server.repair().is_none());
     }
+}
+
+fn in_parts(setup: Setup) -> Setup {
+    setup.repaired(RepairConfig { in_parts: true, ..RepairConfig::new(LATENCY) })
+}
+
+#[tokio::test]
+async fn what_of_damaged_packets_is_whole_is_used() {
+    let (client, server, path) = connected(in_parts, in_parts).await;
+    path.damages.store(true, Ordering::Relaxed);
+    assert_eq!(stream(&client, &server).await, (0..COUNT).collect::<Vec<_>>());
+    let counts = server.repair().expect("agreed").received;
+    assert!(counts.damaged > 50 && counts.lost == 0, "{counts:?}");
+}
+
+/// Damage counts as loss where the peer knows no parts: nothing damaged is sent to it.
+#[tokio::test]
+async fn an_end_that_knows_no_parts_gets_whole_datagrams() {
+    let (client, server, path) = connected(in_parts, repaired).await;
+    path.damages.store(true, Ordering::Relaxed);
+    assert_eq!(stream(&client, &server).await, (0..COUNT).collect::<Vec<_>>());
+    assert_eq!(server.repair().expect("agreed").received.damaged, 0);
+}
+
+#[tokio::test]
+async fn damaged_packets_and_encryption_exclude_each_other() {
+    let security = || Security::new(Identity::generate().expect("a key"), Trust::Any);
+    let setup = || in_parts(Setup::secured(Config::default(), security()));
+    let any: SocketAddr = "127.0.0.1:0".parse().expect("an address");
+    let refused = Listener::bind(any, PORT, setup()).await.expect_err("both").to_string();
+    assert!(refused.contains("DTLS rejects damaged packets"), "{refused}");
+    let refused = Socket::connect(any, PORT, setup()).await.expect_err("both").to_string();
+    assert!(refused.contains("DTLS rejects damaged packets"), "{refused}");
 }

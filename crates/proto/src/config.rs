@@ -91,6 +91,9 @@ pub struct Config {
     /// `true` to offer the feature Repair: a layer above the connection repairs lost datagrams within a latency budget, if the peer
     /// has one as well ([`RepairLayer`](crate::repair::RepairLayer)).
     pub repair: bool,
+    /// With `repair`: datagrams go in parts with checksums of their own, if the peer's do as well, so that those that the path damages are
+    /// of use. The checksum coverage ([`IntegrityConfig`]) decides which of them arrive.
+    pub repair_in_parts: bool,
 }
 
 /// Handling of a client's change of address.
@@ -287,6 +290,7 @@ impl Default for Config {
             integrity: IntegrityConfig::default(),
             mobility: None,
             repair: false,
+            repair_in_parts: false,
         }
     }
 }

@@ -66,6 +66,7 @@ pub const fn bounds(feature: FeatureNumber) -> RangeInclusive<u64> {
         // Zero: the half-connection does not use the Ack Ratio (RFC 4340, Section 11.3; erratum 1049).
         FeatureNumber::AckRatio => 0..=0xffff,
         FeatureNumber::MinimumChecksumCoverage => 0..=15,
+        FeatureNumber::Repair => 0..=2,
         FeatureNumber::Ccid | FeatureNumber::Other(_) => 0..=255,
         _ => 0..=1,
     }

@@ -36,10 +36,10 @@ pub trait Transport: sealed::Sealed {
     /// Holds the probes of path MTU discovery, or releases them.
     #[doc(hidden)]
     fn hold_path_probes(&mut self, now: Instant, holds: bool);
-    /// `true` if both ends have agreed on repair; `None` as long as they negotiate. Mostly that ends with the handshake: a Response to
+    /// What both ends have agreed on for repair; `None` as long as they negotiate. Mostly that ends with the handshake: a Response to
     /// another copy of a Request confirms nothing, however.
     #[doc(hidden)]
-    fn repairs(&self) -> Option<bool>;
+    fn repairs(&self) -> Option<Agreed>;
     /// The largest datagram.
     #[doc(hidden)]
     fn max_datagram(&self) -> usize;
@@ -66,6 +66,18 @@ pub trait Transport: sealed::Sealed {
     fn new_start(stream: u64) -> Self::Event;
 }
 
+/// What both ends have agreed on for repair.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Agreed {
+    /// No repair.
+    No,
+    /// Datagrams go as a whole.
+    Whole,
+    /// Datagrams go in parts.
+    InParts,
+}
+
 /// The meaning of an event for a layer.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -75,7 +87,7 @@ pub enum Step<'a> {
     /// A datagram arrived.
     Datagram(&'a mut Payload),
     /// A datagram arrived damaged.
-    Damaged,
+    Damaged(&'a mut Payload),
     /// A datagram has left, or never will.
     Outcome(&'a mut DatagramId),
     /// The send queue has room again.
@@ -120,10 +132,14 @@ impl Transport for Connection {
     fn hold_path_probes(&mut self, now: Instant, holds: bool) {
         self.hold_path_probes(now, holds);
     }
-    fn repairs(&self) -> Option<bool> {
+    fn repairs(&self) -> Option<Agreed> {
         let is_settled = |location| self.negotiation().is_settled(FeatureNumber::Repair, location);
-        let is_on = |location| self.negotiation().is_on(FeatureNumber::Repair, location);
-        Location::BOTH.into_iter().all(is_settled).then(|| Location::BOTH.into_iter().all(is_on))
+        let values = Location::BOTH.map(|location| self.negotiation().value(FeatureNumber::Repair, location));
+        Location::BOTH.into_iter().all(is_settled).then_some(match values {
+            [0, _] | [_, 0] => Agreed::No,
+            [2, 2] => Agreed::InParts,
+            _ => Agreed::Whole,
+        })
     }
     fn max_datagram(&self) -> usize {
         self.snapshot().max_datagram
@@ -141,7 +157,7 @@ impl Transport for Connection {
         match event {
             Event::Connected { .. } => Step::Opened,
             Event::Datagram { payload, .. } => Step::Datagram(payload),
-            Event::CorruptDatagram { .. } => Step::Damaged,
+            Event::CorruptDatagram { payload, .. } => Step::Damaged(payload),
             Event::DatagramSent { id, .. } | Event::DatagramDropped { id, .. } => Step::Outcome(id),
             Event::SendReady => Step::SendReady,
             Event::MaxDatagramChanged { max_datagram } => Step::Resized(max_datagram),
@@ -177,9 +193,9 @@ impl Transport for MultipathConnection {
     fn hold_path_probes(&mut self, now: Instant, holds: bool) {
         self.hold_path_probes(now, holds);
     }
-    fn repairs(&self) -> Option<bool> {
+    fn repairs(&self) -> Option<Agreed> {
         let first = self.subflows().next().and_then(|(first, _)| self.subflow(first));
-        first.map_or(Some(false), Transport::repairs)
+        first.map_or(Some(Agreed::No), Transport::repairs)
     }
     fn max_datagram(&self) -> usize {
         self.max_datagram()
@@ -197,7 +213,9 @@ impl Transport for MultipathConnection {
         match event {
             MultipathEvent::Established { .. } => Step::Opened,
             MultipathEvent::Datagram { payload, .. } => Step::Datagram(payload),
-            MultipathEvent::Subflow { event: Event::CorruptDatagram { .. }, .. } => Step::Damaged,
+            MultipathEvent::Subflow { event: Event::CorruptDatagram { payload, .. }, .. } => {
+                Step::Damaged(payload)
+            }
             MultipathEvent::DatagramSent { id, .. } | MultipathEvent::DatagramDropped { id, .. } => {
                 Step::Outcome(id)
             }

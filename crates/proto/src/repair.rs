@@ -13,11 +13,11 @@ use whimbrel_control::multipath::Purpose;
 use whimbrel_repair::channel::Cause;
 use whimbrel_repair::receiver::{Receiver, ReceiverConfig};
 use whimbrel_repair::sender::{self, Sender, SenderConfig, SenderCounts, SenderEvent, Sent};
-use whimbrel_repair::wire::REPORT;
+use whimbrel_repair::wire;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::Payload;
 
-use crate::layer::{Step, Transport};
+use crate::layer::{Agreed, Step, Transport};
 use crate::{Connection, Datagram, DatagramId, DropReason, SendError};
 pub use whimbrel_repair::frames::{Groups, StreamFrame};
 pub use whimbrel_repair::receiver::{Delivery, ReceiverCounts};
@@ -50,12 +50,15 @@ pub struct RepairConfig {
     /// Frames that are late before they are begun, and what is left of others after the latency, are not sent. An application with a
     /// queue of its own, which knows more of the frames, decides there.
     pub drops_late: bool,
+    /// Datagrams go in parts with checksums of their own, if both ends have this: those that the path damages are of use. With
+    /// [`Config::repair_in_parts`](crate::Config::repair_in_parts), and a checksum coverage that lets damaged data arrive.
+    pub in_parts: bool,
 }
 
 impl RepairConfig {
     /// Delivery in order, as early as possible.
     pub fn new(latency: Duration) -> Self {
-        Self { latency, delivery: Delivery::Early, queue: 1024, drops_late: true }
+        Self { latency, delivery: Delivery::Early, queue: 1024, drops_late: true, in_parts: false }
     }
 }
 
@@ -136,6 +139,8 @@ struct Ends<E> {
     receiver: Receiver,
     /// Datagrams of the application that may wait.
     most_queued: usize,
+    /// Datagrams go in parts.
+    in_parts: bool,
     /// The largest datagram below.
     max_datagram: usize,
     /// Datagrams of the application that wait in `sender`.
@@ -167,7 +172,7 @@ impl<C: Transport> RepairLayer<C> {
     /// The largest datagram of the application where one of `max_datagram` bytes is the largest below.
     pub fn room(&self, max_datagram: usize) -> usize {
         match self.phase {
-            Phase::Repairing(_) => room(max_datagram),
+            Phase::Repairing(ref ends) => ends.room(max_datagram),
             _ => max_datagram,
         }
     }
@@ -237,8 +242,16 @@ impl<C: Transport> RepairLayer<C> {
                     ends.arrival = Some(event);
                     return self.pump(now, below);
                 }
-                // An erasure: its data may be wrong in any byte.
-                Step::Damaged => return,
+                // An erasure, where its data may be wrong in any byte and there is no checksum of its parts.
+                Step::Damaged(payload) => {
+                    // What it solves for is delivered like the data of an arrival.
+                    if ends.in_parts && ends.arrival.is_some() {
+                        let payload = core::mem::replace(payload, Payload::Bytes(Bytes::new()));
+                        ends.receive(now, &payload);
+                        self.pump(now, below);
+                    }
+                    return;
+                }
                 Step::Outcome(id) => {
                     // Another one is a further copy, on another path.
                     let Some(entry) = ends.in_flight.take(*id) else { return };
@@ -256,7 +269,7 @@ impl<C: Transport> RepairLayer<C> {
                 Step::SendReady => return self.pump(now, below),
                 Step::Resized(max_datagram) => {
                     ends.max_datagram = *max_datagram;
-                    *max_datagram = room(*max_datagram);
+                    *max_datagram = ends.room(*max_datagram);
                 }
                 Step::Closed(_) => {
                     // Everything is delivered that is there.
@@ -309,11 +322,16 @@ impl<C: Transport> RepairLayer<C> {
     fn open(&mut self, below: &mut impl Below<C>) {
         let max_datagram = below.max_datagram();
         let connection = below.connection();
-        self.phase = if connection.repairs() == Some(true) {
-            Phase::Repairing(Box::new(Ends::new(self.config, max_datagram, connection.rtt())))
-        } else {
-            Phase::Plain
+        let in_parts = match connection.repairs() {
+            Some(Agreed::InParts) => true,
+            Some(Agreed::Whole) => false,
+            Some(Agreed::No) | None => {
+                self.phase = Phase::Plain;
+                return;
+            }
         };
+        let config = RepairConfig { in_parts, ..self.config };
+        self.phase = Phase::Repairing(Box::new(Ends::new(config, max_datagram, connection.rtt())));
     }
 
     /// Delivers what is due, and sends what can be sent.
@@ -333,15 +351,20 @@ impl<E: Clone> Ends<E> {
         let sender = SenderConfig {
             queue: config.queue,
             drops_late: config.drops_late,
+            in_parts: config.in_parts,
             ..SenderConfig::new(LARGEST, config.latency)
         };
-        let receiver =
-            ReceiverConfig { delivery: config.delivery, ..ReceiverConfig::new(LARGEST, config.latency) };
+        let receiver = ReceiverConfig {
+            delivery: config.delivery,
+            in_parts: config.in_parts,
+            ..ReceiverConfig::new(LARGEST, config.latency)
+        };
         let round_trip = rtt.unwrap_or(sender.round_trip);
         Self {
             sender: Sender::new(SenderConfig { round_trip, ..sender }),
             receiver: Receiver::new(ReceiverConfig { round_trip, ..receiver }),
             most_queued: config.queue,
+            in_parts: config.in_parts,
             max_datagram,
             waiting: Waiting::default(),
             in_flight: InFlight::default(),
@@ -356,8 +379,15 @@ impl<E: Clone> Ends<E> {
         RepairCounts { sent: sender.counts(), received: receiver.counts(), budget: sender.budget() }
     }
 
+    /// Room for the application's data in a datagram of that size.
+    fn room(&self, max_datagram: usize) -> usize {
+        let size = max_datagram.min(usize::from(LARGEST));
+        let more = if self.in_parts { wire::parts::overhead(size) } else { 0 };
+        size.saturating_sub(REPAIR_OVERHEAD + more)
+    }
+
     fn make_room(&mut self, size: usize) -> Result<(), SendError> {
-        let limit = room(self.max_datagram);
+        let limit = self.room(self.max_datagram);
         if size > limit {
             return Err(SendError::TooLarge { size, limit });
         }
@@ -396,7 +426,7 @@ impl<E: Clone> Ends<E> {
     fn receive(&mut self, now: Instant, payload: &Payload) {
         let Payload::Bytes(bytes) = payload else { return };
         // What is no datagram of the layer is counted there.
-        let _ = if bytes.first() == Some(&REPORT) {
+        let _ = if wire::is_report(bytes) {
             self.sender.handle_packet(now, bytes)
         } else {
             self.receiver.handle_packet(now, bytes)
@@ -449,9 +479,4 @@ impl<E: Clone> Ends<E> {
             }
         }
     }
-}
-
-/// Room for the application's data in a datagram of that size.
-fn room(max_datagram: usize) -> usize {
-    max_datagram.min(usize::from(LARGEST)).saturating_sub(REPAIR_OVERHEAD)
 }

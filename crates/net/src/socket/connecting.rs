@@ -176,6 +176,7 @@ impl Socket {
         port: u16,
         mut setup: Setup,
     ) -> Result<Self, NetError> {
+        setup.check()?;
         let mut state = shared.lock();
         let now = shared.clock.now();
         let opened = match setup.paths.take() {

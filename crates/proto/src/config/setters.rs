@@ -48,6 +48,7 @@ config_setters!(Config {
     integrity: IntegrityConfig,
     mobility: Option<MobilityConfig>,
     repair: bool,
+    repair_in_parts: bool,
 });
 
 config_setters!(MobilityConfig { on_move: PathChange });

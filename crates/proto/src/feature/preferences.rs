@@ -81,7 +81,11 @@ impl Preferences {
             wishes.extend(Location::BOTH.map(|location| Wish::ask(FeatureNumber::Freezing, location, 1)));
         }
         if config.repair {
-            wishes.extend(Location::BOTH.map(|location| Wish::ask(FeatureNumber::Repair, location, 1)));
+            let values = if config.repair_in_parts { &[2, 1, 0][..] } else { &[1, 0] };
+            wishes.extend(Location::BOTH.map(|location| Wish {
+                values: SmallVec::from_slice(values),
+                ..Wish::ask(FeatureNumber::Repair, location, 1)
+            }));
         }
         Self {
             sender_ccids: choices(&config.sender_ccids, Location::Local),

@@ -149,8 +149,8 @@ pub enum FeatureNumber {
     /// 121: Mobility, 1 if the end where it is located may change its address. Experimental, with a number
     /// reserved for experiments (RFC 4340, Section 19.4: 120 to 126).
     Mobility,
-    /// 122: Repair, 1 if the data that the end where it is located sends are in the formats of `whimbrel-repair`. Experimental,
-    /// with a number reserved for experiments.
+    /// 122: Repair, 1 if the data that the end where it is located sends are in the formats of `whimbrel-repair`, 2 if they are in parts
+    /// with checksums. Experimental, with a number reserved for experiments.
     Repair,
     /// 128, with CCIDs 3 and 4: Send RTT Estimate (RFC 6323, Section 3.2.2).
     SendRttEstimate,
