@@ -61,6 +61,7 @@ pub mod fecframe;
 pub mod field;
 pub mod frames;
 pub mod kernel;
+mod lateness;
 pub mod playout;
 pub mod receiver;
 pub mod rlc;

@@ -344,7 +344,8 @@ impl Receiver {
         let mut report = self.feedback.begin(now, next, |time| self.playout.due(time));
         report.lost = self.newest_lost.map(|(frame, _)| frame);
         report.lost_before = self.newest_lost.map_or(0, |(_, before)| before);
-        for esi in self.decoder.wanted().filter(|esi| esi.since(asked_from) >= 0) {
+        let is_asked = |esi: &Esi| esi.since(asked_from) >= 0 && !self.feedback.may_be_overtaken(now, *esi);
+        for esi in self.decoder.wanted().filter(is_asked) {
             if report.wanted_count() == 0 {
                 report.first = esi;
             }

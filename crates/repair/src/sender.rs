@@ -107,7 +107,7 @@ impl Sender {
             estimator,
             groups: Groups::default(),
             recent: Recent::default(),
-            flight: Flight::new(config.round_trip, first),
+            flight: Flight::new(config.latency, config.round_trip, first),
             queue: VecDeque::new(),
             repairs: VecDeque::new(),
             spare: Vec::new(),

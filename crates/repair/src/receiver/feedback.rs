@@ -12,6 +12,7 @@ use whimbrel_units::{Duration, Instant};
 
 use crate::channel::Cause;
 use crate::fecframe::Esi;
+use crate::lateness::Lateness;
 use crate::wire::{AduHeader, Answer, Report};
 
 /// What expected packets may be late without a report, besides the jitter.
@@ -34,7 +35,7 @@ const LONG_GAP: i32 = 3;
 const MOST_TAIL: i32 = 255;
 /// Reports whose answers are awaited.
 const MOST_AWAITED: usize = 32;
-/// Gaps whose revealing arrivals are known.
+/// Gaps that are remembered.
 const MOST_GAPS: usize = 32;
 
 /// Symbols that were asked for.
@@ -45,6 +46,23 @@ struct Awaited {
     reported: Instant,
     first: Esi,
     last: Esi,
+}
+
+/// Symbols to be asked for.
+#[derive(Clone, Copy, Debug)]
+struct Asking {
+    at: Instant,
+    first: Esi,
+    last: Esi,
+}
+
+/// Originals that were missing when a later one arrived.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    first: Esi,
+    /// The one that arrived.
+    end: Esi,
+    noticed: Instant,
 }
 
 /// The frame that arrives.
@@ -79,9 +97,9 @@ pub(super) struct Feedback {
     interval: Duration,
     spread: Duration,
     /// How late overtaken packets are.
-    reorder: Duration,
-    /// The originals that revealed the newest gaps, and their arrival times.
-    gaps: VecDeque<(Esi, Instant)>,
+    lateness: Lateness,
+    /// The newest gaps.
+    gaps: VecDeque<Gap>,
     now_due: Option<Instant>,
     /// The report that is due is caused by an arrival that did not happen.
     is_overdue: bool,
@@ -89,7 +107,7 @@ pub(super) struct Feedback {
     frame_due: Option<Instant>,
     awaited: VecDeque<Awaited>,
     /// Symbols that the report that is due asks for, and the end of all that were asked for.
-    asking: VecDeque<(Esi, Esi)>,
+    asking: VecDeque<Asking>,
     asked: Esi,
     /// The symbols of the rest of the frame.
     tail: (Esi, Esi),
@@ -125,7 +143,7 @@ impl Feedback {
             jitter: Duration::ZERO,
             interval: Duration::ZERO,
             spread: Duration::ZERO,
-            reorder: Duration::ZERO,
+            lateness: Lateness::default(),
             gaps: VecDeque::with_capacity(MOST_GAPS),
             now_due: None,
             is_overdue: false,
@@ -159,14 +177,8 @@ impl Feedback {
         self.round_trip = round_trip;
         self.is_measured = true;
     }
-    /// The longest wait for overtaken packets: what is not asked for too early need not be repeated, but half of the time that a
-    /// repeat leaves is for a second one. RACK waits for a round-trip time at most (RFC 8985, Section 6.2).
-    fn most_reorder(&self) -> Duration {
-        let left = self.latency.saturating_sub(self.round_trip + MARGIN);
-        (left / 2).clamp(self.round_trip / 4, self.round_trip)
-    }
     fn margin(&self) -> Duration {
-        MARGIN + self.jitter * 2 + self.reorder
+        MARGIN + self.jitter * 2 + self.lateness.wait()
     }
 
     /// An original arrived, or (not `is_whole`) a damaged one. `before` is the end of the window before it; `misses_older` and `misses_in_frame` tell whether symbols of older
@@ -194,19 +206,19 @@ impl Feedback {
             if self.gaps.len() == MOST_GAPS {
                 self.gaps.pop_front();
             }
-            self.gaps.push_back((esi, now));
+            self.gaps.push_back(Gap { first: before, end: esi, noticed: now });
         }
         let first = esi.plus(u32::from(header.index).wrapping_neg());
         // The beginning of the frame shows that what came before is lost, and what arrives after a longer gap, that the path is alive.
         if is_gap && misses_older {
             if first.since(self.asked) > 0 && before.since(first) < 0 {
-                self.ask(before, first.plus(u32::MAX), now + self.reorder);
+                self.ask(before, first.plus(u32::MAX), now + self.lateness.wait());
             } else if esi.since(before) >= LONG_GAP {
-                self.report_at(now + self.reorder);
+                self.report_at(now + self.lateness.wait());
             }
         }
         if is_end && misses_in_frame && !header.has_parity {
-            self.ask(first, esi, now + self.reorder);
+            self.ask(first, esi, now + self.lateness.wait());
         }
         // A header may claim a place behind the frame's end.
         let after = |count: u8| count.saturating_sub(header.index).saturating_sub(1);
@@ -237,10 +249,9 @@ impl Feedback {
         match self.newest {
             Some((newest, _)) if esi.since(newest) < 0 => {
                 // Overtaken: it fills a gap that was noticed before.
-                let noticed = self.gaps.iter().find(|(revealing, _)| revealing.since(esi) > 0);
-                if let Some(&(_, noticed)) = noticed.filter(|_| before.since(esi) > 0) {
-                    let late = now.saturating_since(noticed).min(self.most_reorder());
-                    self.reorder = self.reorder.max(late);
+                let of = self.gaps.iter().find(|gap| gap.end.since(esi) > 0);
+                if let Some(gap) = of.filter(|_| before.since(esi) > 0) {
+                    self.lateness.on_late(now - gap.noticed, self.latency, self.round_trip);
                 }
             }
             _ => self.newest = Some((esi, now)),
@@ -271,8 +282,7 @@ impl Feedback {
                     let is_first = self.interval.is_zero();
                     self.interval = if is_first { sample } else { (self.interval * 7 + sample) / 8 };
                 }
-                // What the path reorders is forgotten slowly.
-                self.reorder = self.reorder.saturating_sub(self.reorder / 64);
+                self.lateness.on_frame();
             }
             let arriving =
                 Arriving { number: header.frame, time: header.time, begun, newest: esi, newest_at: now };
@@ -305,7 +315,7 @@ impl Feedback {
         if is_last {
             let first = if end.since(self.arrivals_end) > MOST_TAIL { last } else { self.tail.0 };
             self.tail_due = None;
-            self.ask(first, last, now + self.reorder);
+            self.ask(first, last, now + self.lateness.wait());
         } else {
             self.tail = (self.tail.0, last);
             self.tail_due = Some(now + self.margin());
@@ -322,7 +332,7 @@ impl Feedback {
     /// A report is due that asks for the symbols from the first to the last.
     fn ask(&mut self, first: Esi, last: Esi, at: Instant) {
         if self.asking.len() < MOST_AWAITED {
-            self.asking.push_back((first, last));
+            self.asking.push_back(Asking { at, first, last });
         }
         if last.plus(1).since(self.asked) > 0 {
             self.asked = last.plus(1);
@@ -368,6 +378,12 @@ impl Feedback {
     /// Datagrams were given up: the sender is told with the next report, at once.
     pub(super) fn on_lost(&mut self) {
         self.rare_due = Some(Instant::ZERO);
+    }
+
+    /// `true` if an original is missing for less time than by which the path was seen to reorder: it may only be late.
+    pub(super) fn may_be_overtaken(&self, now: Instant, esi: Esi) -> bool {
+        let holds = |gap: &Gap| gap.first.since(esi) <= 0 && gap.end.since(esi) > 0;
+        self.gaps.iter().rev().take_while(|gap| gap.noticed + self.lateness.wait() > now).any(holds)
     }
 
     fn report_at(&mut self, at: Instant) {
@@ -460,14 +476,22 @@ impl Feedback {
         self.now_due = None;
         self.rare_due = Some(now + RARELY);
         let due = now + self.round_trip + self.margin();
-        if !self.asking.is_empty() {
+        let Self { asking, awaited, .. } = self;
+        let before = asking.len();
+        asking.retain(|&Asking { at, first, last }| {
+            let waits = at > now;
+            if !waits {
+                if awaited.len() >= MOST_AWAITED {
+                    awaited.pop_front();
+                }
+                awaited.push_back(Awaited { due, reported: now, first, last });
+            }
+            waits
+        });
+        if self.asking.len() < before {
             self.say_again(now, COPIES);
         }
-        while let Some((first, last)) = self.asking.pop_front() {
-            if self.awaited.len() >= MOST_AWAITED {
-                self.awaited.pop_front();
-            }
-            self.awaited.push_back(Awaited { due, reported: now, first, last });
-        }
+        // Those that were noticed later have their own time.
+        self.now_due = self.asking.iter().map(|asking| asking.at).min();
     }
 }

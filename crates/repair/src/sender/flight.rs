@@ -8,6 +8,7 @@ use whimbrel_units::{Duration, Instant};
 use crate::channel::Estimator;
 use crate::decision::{Choice, Plan};
 use crate::fecframe::Esi;
+use crate::lateness::Lateness;
 use crate::wire::{AduHeader, Report};
 
 /// A packet's transmissions.
@@ -16,6 +17,8 @@ pub(super) struct Packet {
     pub(super) sent: Instant,
     captured: Instant,
     again: Option<Again>,
+    /// For how long it was missing by the last report.
+    overdue: Duration,
 }
 
 /// The newest repetition of a packet.
@@ -78,6 +81,7 @@ pub(super) struct Missing {
 /// Frames and packets.
 #[derive(Debug)]
 pub(super) struct Flight {
+    latency: Duration,
     frames: VecDeque<Frame>,
     /// Of the symbols from `first` on.
     packets: VecDeque<Packet>,
@@ -92,6 +96,7 @@ pub(super) struct Flight {
     /// What was sent until then is known or lost, by the newest report.
     horizon: Option<Instant>,
     report: Option<Report>,
+    lateness: Lateness,
     /// The first symbol that the estimator has not seen.
     recorded: Esi,
     answer: u8,
@@ -107,8 +112,9 @@ const MEMORY: Duration = Duration::from_secs(10);
 pub(super) const NOTICE: Duration = Duration::from_millis(1);
 
 impl Flight {
-    pub(super) fn new(round_trip: Duration, first: Esi) -> Self {
+    pub(super) fn new(latency: Duration, round_trip: Duration, first: Esi) -> Self {
         Self {
+            latency,
             frames: VecDeque::new(),
             packets: VecDeque::new(),
             first,
@@ -119,6 +125,7 @@ impl Flight {
             interval: Duration::ZERO,
             horizon: None,
             report: None,
+            lateness: Lateness::default(),
             recorded: first,
             answer: 0,
             safe_share: 0.0,
@@ -179,6 +186,7 @@ impl Flight {
         let begins = self.frames.back().is_none_or(|frame| frame.ended.is_some());
         if begins {
             if let Some(before) = self.frames.back() {
+                self.lateness.on_frame();
                 let step = captured - before.captured;
                 if !step.is_zero() {
                     self.interval = step;
@@ -199,7 +207,7 @@ impl Flight {
         if self.packets.is_empty() {
             self.first = esi;
         }
-        self.packets.push_back(Packet { sent: now, captured, again: None });
+        self.packets.push_back(Packet { sent: now, captured, again: None, overdue: Duration::ZERO });
         if let Some(frame) = self.frames.back_mut() {
             frame.packets += 1;
             frame.ended = header.is_last.then_some(now);
@@ -305,7 +313,25 @@ impl Flight {
         let hold = if report.is_overdue { report.hold } else { Duration::ZERO };
         let horizon = echoed.sent + hold;
         self.horizon = Some(self.horizon.map_or(horizon, |before| before.max(horizon)));
+        self.note_lateness(report, horizon);
         true
+    }
+
+    /// What was missing by an earlier report and has arrived since was only late.
+    fn note_lateness(&mut self, report: &Report, horizon: Instant) {
+        let (latency, round_trip) = (self.latency, self.round_trip);
+        let skip = report.next.since(self.first).max(0) as usize;
+        let skip = skip.saturating_sub(u128::BITS as usize);
+        for (index, packet) in self.packets.iter_mut().enumerate().skip(skip) {
+            let has_arrived = report.arrived(self.first.plus(index as u32)) == Some(true);
+            if has_arrived && packet.overdue > TOLERANCE {
+                self.lateness.on_late(packet.overdue, latency, round_trip);
+            }
+            if packet.sent > horizon {
+                break;
+            }
+            packet.overdue = if has_arrived { Duration::ZERO } else { horizon - packet.sent };
+        }
     }
 
     pub(super) fn newest_report(&self) -> Option<Report> {
@@ -379,9 +405,10 @@ impl Flight {
         Missing { needed: lost.saturating_sub(under_way), span, is_observed }
     }
 
-    /// The receiver awaits an original for as long as its arrivals vary before it reports: its report counts at once.
+    /// The receiver awaits an original for as long as its arrivals vary before it reports: its report counts at once, where packets do
+    /// not overtake each other.
     fn must_have_arrived(&self, sent: Instant) -> bool {
-        self.horizon.is_some_and(|horizon| sent + TOLERANCE <= horizon)
+        self.horizon.is_some_and(|horizon| sent + TOLERANCE + self.lateness.wait() <= horizon)
     }
     /// It awaits no repeat: one may be on its way.
     fn repeat_must_have_arrived(&self, sent: Instant) -> bool {

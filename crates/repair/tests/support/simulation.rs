@@ -112,6 +112,8 @@ pub(crate) struct Row {
     pub is_video: bool,
     pub round_trip: Duration,
     pub budget: Duration,
+    /// Each packet takes up to so much longer than half of the round-trip time, so that packets overtake each other.
+    pub jitter: Duration,
 }
 
 /// What came out.
@@ -173,6 +175,8 @@ pub(crate) fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
     receiver.set_verdict(Cause::Radio);
     let mut lossy = Lossy { loss: row.loss, random: Random(seed), is_bad: false, slot: 0, interval };
     let mut queue = Queue { events: BTreeMap::new(), count: 0 };
+    let mut random = Random(!seed);
+    let mut takes = || one_way + row.jitter.mul_f64(random.unit());
     let start = START;
     queue.push(start, Event::Frame(0));
     let total = warm + frames;
@@ -223,7 +227,7 @@ pub(crate) fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
                     Loss::HeldStart(length) => now.max(START + length),
                     _ => now,
                 };
-                queue.push(leaves + one_way, Event::ToReceiver(out.clone()));
+                queue.push(leaves + takes(), Event::ToReceiver(out.clone()));
             }
         }
         while sender.poll_event().is_some() {}
@@ -235,12 +239,13 @@ pub(crate) fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
             next_delivery = (frame, part + 1);
             assert_eq!(delivered.frame, frame as u16);
             assert_eq!(out, payload(frame, part), "altered");
-            if now <= captured(frame) + row.budget + Duration::from_micros(100) {
+            // The fastest of the packets that tell what the path takes has some jitter, too.
+            if now <= captured(frame) + row.budget + row.jitter / 10 + Duration::from_micros(100) {
                 whole[frame as usize] += 1;
             }
         }
         while receiver.poll_transmit(now, &mut out).is_some() {
-            queue.push(now + one_way, Event::ToSender(out.clone()));
+            queue.push(now + takes(), Event::ToSender(out.clone()));
         }
         let due = [sender.poll_timeout(), receiver.poll_timeout()].into_iter().flatten().min();
         if let Some(due) = due.filter(|&due| due < next_wake) {

@@ -64,6 +64,7 @@ pub(crate) fn bounds() -> impl Iterator<Item = Bound> {
                 is_video: cells[1] == "video",
                 round_trip: milliseconds(2),
                 budget: milliseconds(3),
+                jitter: Duration::ZERO,
             },
             name,
             rounds: cells[4].parse().expect("rounds"),
