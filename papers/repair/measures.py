@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from whimbrel.papers.repair.networks import FLOW, FRAME_RATE
+from whimbrel.papers.repair.networks import FLOW
+from whimbrel.papers.repair.videos import LARGE, Video
 from whimbrel.result import Result
 from whimbrel.sheet import Metric
 
@@ -29,7 +30,11 @@ METRICS = [
 ]
 
 
-def measure(result: Result, _row: str, _column: str) -> dict[str, float]:
+RATE = Metric("rate", "Mbit/s", "Goodput", 2, title="Data of the video that were delivered")
+OTHERS = Metric("tcp", "kbit/s", "TCP beside it", 0, title="Goodput of the TCP beside the video")
+
+
+def measure(result: Result, _row: str, _column: str, video: Video = LARGE) -> dict[str, float]:
     """The measurements of the video."""
 
     def value(name: str) -> float:
@@ -40,7 +45,13 @@ def measure(result: Result, _row: str, _column: str) -> dict[str, float]:
     return {
         "late": 100 * (1 - whole / frames) if frames else math.nan,
         "decodable": 100 * decodable / frames if frames else math.nan,
-        "frozen": 100 * value("frozen_s") * FRAME_RATE / frames if frames else math.nan,
+        "frozen": 100 * value("frozen_s") * video.frame_rate / frames if frames else math.nan,
         "freeze": 1e3 * value("freeze_p95_s"),
         "overhead": 100 * value("repair_overhead"),
     }
+
+
+def measure_rate(result: Result, row: str, column: str) -> dict[str, float]:
+    """The same, and the rate of the video."""
+    rate = float(result.flows.one("goodput_bps", flow=FLOW))
+    return {**measure(result, row, column), "rate": rate / 1e6}

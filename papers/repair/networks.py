@@ -1,22 +1,19 @@
-"""The video, the channels, and the scenarios made of them."""
+"""The channels, and the scenarios made of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from whimbrel.papers.repair.schemes import Scheme
+from whimbrel.papers.repair.videos import LARGE, Video
 from whimbrel.scenario import Scenario
 
 FLOW = "video"
-FRAME_RATE = 30
 TIME_S = 65
 WARM_UP_S = 4
 """Not measured: the first estimates of losses and of the round-trip time."""
-SCHEDULE = Path(__file__).with_name("frames.csv")
-"""30 frames/s of 16 packets of 1200 bytes with RTP's headers: 4.6 Mbit/s. A key frame each second."""
 
 Document = dict[str, Any]
 
@@ -63,29 +60,44 @@ CHANNELS: Mapping[str, Channel] = {
 }
 
 
-def scenario(scheme: Scheme, channel: str, rtt_ms: float, budget_ms: float) -> Scenario:
-    """The video over a link of 50 Mbit/s that loses packets."""
-    delay = f"{rtt_ms / 2:g} ms"
-    there: Document = {"from": "camera", "to": "viewer", "rate": "50 Mbit/s", "delay": delay}
-    loss = CHANNELS[channel].loss
-    if loss is not None:
-        there["loss"] = loss
-    back = {"from": "viewer", "to": "camera", "rate": "50 Mbit/s", "delay": delay}
-    repair: Document = {"latency": f"{budget_ms:g} ms", "kind": scheme.kind}
-    flow: Document = {
+def flow(scheme: Scheme, video: Video, budget_ms: float) -> Document:
+    """The video, and what repairs it."""
+    return {
         "name": FLOW,
         "from": "camera",
         "to": "viewer",
         **scheme.keys,
-        "traffic": {"kind": "video", "schedule": str(SCHEDULE), "repeat": True},
-        "repair": repair,
+        "traffic": {"kind": "video", "schedule": str(video.schedule), "repeat": True},
+        "repair": {"latency": f"{budget_ms:g} ms", "kind": scheme.kind},
     }
+
+
+def scenario(scheme: Scheme, channel: str, rtt_ms: float, budget_ms: float) -> Scenario:
+    """The video over a link of 50 Mbit/s that loses packets."""
+    loss = CHANNELS[channel].loss
+    return over(
+        scheme,
+        f"{CHANNELS[channel].title}, RTT {rtt_ms:g} ms",
+        {"rate": "50 Mbit/s", **({} if loss is None else {"loss": loss})},
+        LARGE,
+        rtt_ms,
+        budget_ms,
+    )
+
+
+def over(
+    scheme: Scheme, title: str, link: Document, video: Video, rtt_ms: float, budget_ms: float
+) -> Scenario:
+    """A video over a link with those keys; nothing is lost on the way back."""
+    delay = f"{rtt_ms / 2:g} ms"
+    there = {"from": "camera", "to": "viewer", "delay": delay, **link}
+    back = {"from": "viewer", "to": "camera", "rate": "50 Mbit/s", "delay": delay}
     return Scenario(
         {
-            "title": f"{scheme.title}: {CHANNELS[channel].title}, RTT {rtt_ms:g} ms, {budget_ms:g} ms",
+            "title": f"{scheme.title}: {title}, {budget_ms:g} ms",
             "simulation": {"duration": f"{TIME_S} s", "warm_up": f"{WARM_UP_S} s"},
             "node": [{"name": "camera"}, {"name": "viewer"}],
             "link": [there, back],
-            "flow": [flow],
+            "flow": [flow(scheme, video, budget_ms)],
         }
     )

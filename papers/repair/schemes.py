@@ -25,8 +25,13 @@ class Scheme:
 UDP = {"transport": "udp"}
 
 
-def _dccp(classifier: str) -> dict[str, Any]:
-    return {"transport": "dccp", "ccid": 3, "classifier": classifier}
+OURS = "whimbrel"
+"""The key of the layer of the sockets, with their default congestion control and loss differentiation."""
+
+
+def _dccp(classifier: str, *, guard: bool = True) -> dict[str, Any]:
+    keys: dict[str, Any] = {"transport": "dccp", "ccid": 3, "classifier": classifier}
+    return keys if guard else {**keys, "dccp": {"guard": False}}
 
 
 SCHEMES: Mapping[str, Scheme] = {
@@ -38,7 +43,7 @@ SCHEMES: Mapping[str, Scheme] = {
     "wfb-ng": Scheme("wfb-ng", "wfb-ng", UDP),
     "tambur": Scheme("Tambur", "tambur", UDP),
     "hairpin": Scheme("Hairpin", "hairpin", UDP),
-    "whimbrel": Scheme("Whimbrel, CCID 3 with Spike", "whimbrel", _dccp("spike")),
+    OURS: Scheme("Whimbrel", OURS, _dccp("standing")),
 }
 """The rows of the channels, by key. Only the last has congestion control."""
 
@@ -50,15 +55,24 @@ CLASSIFIERS: Mapping[str, str] = {
     "biaz": "Biaz",
     "mbiaz": "mBiaz",
     "spike": "Spike",
+    "standing": "Standing",
     "zbs": "ZBS",
     "omniscient": "the truth",
 }
 """The loss differentiations under repair."""
 
 DIFFERENTIATED: Mapping[str, Scheme] = {
-    key: Scheme(title, "whimbrel", _dccp(key)) for key, title in CLASSIFIERS.items()
+    key: Scheme(title, OURS, _dccp(key)) for key, title in CLASSIFIERS.items()
 }
 
 UNREPAIRED: Mapping[str, Scheme] = {
     key: Scheme(title, "none", _dccp(key)) for key, title in CLASSIFIERS.items()
 }
+
+GUARDED: Mapping[str, Scheme] = {
+    "guard": SCHEMES[OURS],
+    "no guard": Scheme("Whimbrel, no guard", OURS, _dccp("standing", guard=False)),
+    "truth": Scheme("Whimbrel, the truth, no guard", OURS, _dccp("omniscient", guard=False)),
+    "alone": Scheme("no repair, no guard", "none", _dccp("standing", guard=False)),
+}
+"""What the guard of loss differentiation costs: those with and without it."""
