@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Plan;
-use crate::course::Course;
 use crate::tally::Tally;
+use crate::trial::Pair;
 use crate::world::World;
 
 /// The outcome of one trial.
@@ -37,16 +37,8 @@ pub fn run_plan(plan: Plan, record: bool) -> Trial {
     run_world(plan.seed, World::new(plan, record))
 }
 
-/// The world of a trial: its hosts, its applications and the laws.
-pub(crate) trait AnyWorld {
-    /// Runs the trial to its end. It panics if a law is broken.
-    fn run(&mut self);
-    /// Its course so far.
-    fn course(&mut self) -> &mut Course;
-}
-
 /// Runs a trial.
-pub(crate) fn run_world(seed: u64, mut world: impl AnyWorld) -> Trial {
+pub(crate) fn run_world(seed: u64, mut world: impl Pair) -> Trial {
     // A world with a broken law is only read afterwards.
     let outcome = catch_unwind(AssertUnwindSafe(|| world.run()));
     let broken = outcome.err().map(|panic| {

@@ -45,10 +45,6 @@ pub(crate) struct Host {
     pub(crate) reads: bool,
     /// Time at which it last resumed polling: events received at that time may be old.
     pub(crate) resumed: Option<Instant>,
-    /// Something happened to it since it was last drained.
-    pub(crate) is_awake: bool,
-    /// Packets it has sent at this instant.
-    pub(crate) burst: (Instant, u64),
 }
 
 /// A connection and the state of its checks.
@@ -111,8 +107,6 @@ impl Host {
             known: 0,
             reads: true,
             resumed: None,
-            is_awake: true,
-            burst: (Instant::ZERO, 0),
         }
     }
     /// Runs a command of the endpoint. Its heap memory is counted, so that returned values are copied, and
@@ -152,10 +146,6 @@ impl Host {
             self.memory.on_stateless();
         }
         self.within(|endpoint| endpoint.handle_packet(now, source, meta, heap::copy(packet)));
-    }
-    /// Time of its next wake-up.
-    pub(crate) fn wakes(&self) -> Option<Instant> {
-        self.endpoint.poll_timeout().map(|due| due + self.plan.latency)
     }
     /// A connection was created.
     pub(crate) fn watch(&mut self, handle: ConnectionHandle, port: u16, config: Config, least: usize) {
@@ -306,21 +296,20 @@ impl Host {
             watched.sizes.on_vanished(now, rtt.max(known));
         }
     }
-    /// A datagram reached its application, which may discard it.
+    /// A datagram reached its application, which may discard it. `true` if it does.
     pub(crate) fn perhaps_discard(
         &mut self,
         handle: ConnectionHandle,
         event: &Event,
         ledger: &mut Ledger,
         tally: &mut Tally,
-    ) {
-        let Event::Datagram { payload, sequence, .. } = event else { return };
+    ) -> bool {
+        let Event::Datagram { payload, sequence, .. } = event else { return false };
         if !self.dice.chance(self.plan.discards) {
-            return;
+            return false;
         }
         let code = *self.dice.pick(&[DropCode::ReceiveBuffer, DropCode::Corrupt, DropCode::Reserved(5)]);
         let never = sequence.add(UNREACHED);
-        self.is_awake = true;
         let reported = self.command(handle, |connection| {
             assert!(!connection.datagram_discarded(never, DropCode::Corrupt), "discards what never came");
             let is_told = connection.datagram_discarded(*sequence, code);
@@ -334,6 +323,7 @@ impl Host {
             (Some((false, true)), _) => ledger.discarded(payload, DropCode::ReceiveBuffer),
             _ => tally.count("datagrams discarded too late"),
         }
+        true
     }
     /// A packet of one of its connections left.
     pub(crate) fn on_sent(&mut self, now: Instant, handle: ConnectionHandle, packet: &Packet) {

@@ -9,7 +9,7 @@
 //!
 //! | law | where |
 //! |---|---|
-//! | a drained endpoint sleeps, and sends a bounded number of packets per instant | [`world`] |
+//! | a drained endpoint sleeps, and sends a bounded number of packets per instant | `trial` |
 //! | memory is bounded by the configuration, in entries and in bytes of heap | `watch::bounds`, `watch::memory` |
 //! | a dropped endpoint leaves nothing on the heap | `hosts` |
 //! | the states of both ends are compatible, and they agree on negotiated values | `watch::pair` |
@@ -37,6 +37,7 @@ mod path;
 pub mod plan;
 pub mod repair;
 mod tally;
+mod trial;
 mod watch;
 pub mod world;
 

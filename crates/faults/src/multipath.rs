@@ -18,7 +18,7 @@
 mod plan;
 mod world;
 
-pub use plan::{Death, JoinPhase, LinePlan, MultipathPlan};
+pub use plan::{Death, JoinPhase, MultipathPlan};
 
 use crate::campaign::{Trial, run_world};
 

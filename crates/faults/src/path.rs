@@ -1,13 +1,13 @@
 //! One direction of the path.
 
 use core::net::SocketAddr;
+use std::collections::BTreeMap;
 
 use whimbrel_proto::{ReceiveMeta, Transmit};
 use whimbrel_units::{ByteCount, Duration, Instant};
 use whimbrel_wire::checksum::PseudoHeader;
 use whimbrel_wire::{DccpOption, Ecn, Packet};
 
-use crate::course::InFlight;
 use crate::damage;
 use crate::plan::{Dice, IcmpPolicy, PathPlan};
 use crate::tally::Tally;
@@ -31,13 +31,15 @@ pub(crate) struct InFlightPacket {
 pub(crate) struct Path {
     plan: PathPlan,
     dice: Dice,
-    pub(crate) in_flight: InFlight<InFlightPacket>,
+    /// Packets in flight, by the time of their arrival and the order in which they left.
+    in_flight: BTreeMap<(Instant, u64), InFlightPacket>,
+    order: u64,
     /// The far host receives the packets that arrive within this time together.
     coalesces: Option<Duration>,
     /// Time at which the bottleneck is free.
     free_at: Instant,
-    /// The path is cut.
-    pub(crate) is_cut: bool,
+    /// The path is cut until then.
+    pub(crate) cut_until: Instant,
     /// The largest packet that it carries, in bytes from the DCCP header on.
     pub(crate) mtu: usize,
 }
@@ -60,12 +62,27 @@ impl Path {
         Self {
             plan,
             dice,
-            in_flight: InFlight::new(),
+            in_flight: BTreeMap::new(),
+            order: 0,
             coalesces,
             free_at: Instant::ZERO,
-            is_cut: false,
+            cut_until: Instant::ZERO,
             mtu: usize::MAX,
         }
+    }
+    /// From now on, each packet arrives as it was sent, after the same time.
+    pub(crate) fn heal(&mut self) {
+        self.plan = PathPlan { delay: self.plan.delay, ..PathPlan::default() };
+        self.cut_until = Instant::ZERO;
+    }
+    /// Arrival time of the next packet.
+    pub(crate) fn next_arrival(&self) -> Option<Instant> {
+        self.in_flight.keys().next().map(|(at, _)| *at)
+    }
+    /// The next packet that has arrived.
+    pub(crate) fn take_arrived(&mut self, now: Instant) -> Option<InFlightPacket> {
+        let first = self.in_flight.first_entry().filter(|entry| entry.key().0 <= now)?;
+        Some(first.remove())
     }
     /// Time at which the report that a packet is too large reaches the sender, if it does.
     pub(crate) fn icmp_time(&mut self, now: Instant) -> Option<Instant> {
@@ -90,7 +107,7 @@ impl Path {
     ) -> Treatment {
         let befell = |remark| Treatment { remark: Some(remark), ..Treatment::default() };
         let plan = self.plan;
-        if self.is_cut {
+        if now < self.cut_until {
             tally.count("path: cut off");
             return befell("cut off");
         }
@@ -203,7 +220,8 @@ impl Path {
             Some(time) => Instant::from_nanos(at.as_nanos().next_multiple_of(time.as_nanos().max(1))),
             None => at,
         };
-        self.in_flight.launch(at, in_flight);
+        self.order += 1;
+        self.in_flight.insert((at, self.order), in_flight);
     }
 }
 

@@ -22,16 +22,14 @@ use whimbrel_proto::config::TimerConfig;
 use whimbrel_proto::repair::{Delivery, Mark, RepairConfig, RepairLayer, Role};
 use whimbrel_proto::{Ccid, Config, Connection, Datagram, DatagramId, Event};
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::{Packet, PacketType};
+use whimbrel_wire::PacketType;
 
-use crate::campaign::{AnyWorld, Trial, run_world};
-use crate::capture::{Direction, Passage};
+use crate::campaign::{Trial, run_world};
 use crate::course::Course;
-use crate::path::Path;
+use crate::path::{InFlightPacket, Path};
 use crate::plan::{self, Dice, PathPlan, SERVER_PORT, START, Side};
+use crate::trial::{self, Leaving, Pair};
 
-/// Packets that an end may send at one instant.
-const MAX_BURST: u32 = 2_000;
 /// The longest time to the end after the close.
 const PATIENCE: Duration = Duration::from_secs(600);
 /// First byte of a datagram of the application, as [`whimbrel_proto::repair`] sends it for the first time.
@@ -151,11 +149,6 @@ impl End {
             closed: 0,
         }
     }
-    fn wakes(&self) -> Option<Instant> {
-        let connection = self.connection.as_ref().and_then(Connection::poll_timeout);
-        let layer = self.layer.as_ref().and_then(RepairLayer::poll_timeout);
-        [connection, layer].into_iter().flatten().min()
-    }
 }
 
 /// The content of a datagram: its number, and bytes that depend on it.
@@ -170,49 +163,88 @@ struct World {
     plan: RepairPlan,
     course: Course,
     ends: [End; 2],
-    paths: [Path; 2],
     dice: Dice,
     next_frame: Instant,
     is_closing: bool,
-    corrupted: u64,
 }
 
-impl AnyWorld for World {
+impl Pair for World {
+    const MAX_BURST: u64 = 2_000;
+
     fn run(&mut self) {
-        let stop = START + self.plan.duration;
-        loop {
-            for side in Side::BOTH {
-                self.drain(side);
-            }
-            let arrivals = self.paths.iter().filter_map(|path| path.in_flight.next_arrival());
-            let wakes = self.ends.iter().filter_map(End::wakes);
-            let frames = (self.next_frame < stop).then_some(self.next_frame);
-            let closing = (!self.is_closing).then_some(stop);
-            let Some(next) = arrivals.chain(wakes).chain(frames).chain(closing).min() else { break };
-            self.course.now = next.max(self.course.now);
-            let limit = stop + PATIENCE;
-            assert!(self.course.now <= limit || self.is_over(), "connections are left long after the close");
-            if self.is_over() && self.is_closing {
-                break;
-            }
-            self.cut();
-            if self.course.now >= self.next_frame && self.course.now < stop {
-                self.next_frame = self.course.now + self.plan.interval;
-                Side::BOTH.into_iter().for_each(|side| self.send_frame(side));
-            }
-            if self.course.now >= stop && !self.is_closing {
-                self.is_closing = true;
-                Side::BOTH.into_iter().for_each(|side| self.close(side));
-            }
-            self.wake();
-            self.deliver();
-        }
+        trial::run_out(self);
         for side in Side::BOTH {
             self.check_end(side);
         }
     }
     fn course(&mut self) -> &mut Course {
         &mut self.course
+    }
+    fn next_action(&self) -> Option<Instant> {
+        let frames = (self.next_frame < self.stop()).then_some(self.next_frame);
+        let closing = (!self.is_closing).then_some(self.stop());
+        frames.into_iter().chain(closing).min()
+    }
+    fn act(&mut self) {
+        let (now, stop) = (self.course.now, self.stop());
+        for &(side, from, until) in &self.plan.cuts {
+            if (from..until).contains(&now) {
+                let path = &mut self.course.paths[0][side as usize];
+                path.cut_until = until.max(path.cut_until);
+            }
+        }
+        if now >= self.next_frame && now < stop {
+            self.next_frame = now + self.plan.interval;
+            Side::BOTH.into_iter().for_each(|side| self.send_frame(side));
+        }
+        if now >= stop && !self.is_closing {
+            self.is_closing = true;
+            Side::BOTH.into_iter().for_each(|side| self.close(side));
+        }
+    }
+    fn due(&self, side: Side) -> Option<Instant> {
+        let End { connection, layer, .. } = &self.ends[side as usize];
+        let connection = connection.as_ref().and_then(Connection::poll_timeout);
+        let layer = layer.as_ref().and_then(RepairLayer::poll_timeout);
+        [connection, layer].into_iter().flatten().min()
+    }
+    fn handle_timeout(&mut self, side: Side) {
+        let now = self.course.now;
+        let End { connection: Some(connection), layer, .. } = &mut self.ends[side as usize] else { return };
+        connection.handle_timeout(now);
+        if let Some(layer) = layer {
+            layer.handle_timeout(now, connection);
+        }
+    }
+    fn poll_transmit(&mut self, side: Side) -> Option<Leaving> {
+        // The layer acts on what has left before the next packet.
+        self.rise(side);
+        let transmit = self.ends[side as usize].connection.as_mut()?.poll_transmit(self.course.now)?;
+        let (source, destination) = (address(side), address(side.other()));
+        Some(Leaving { source, destination, path: 0, handle: None, transmit })
+    }
+    fn arrive(&mut self, to: Side, arrived: InFlightPacket) {
+        let InFlightPacket { meta, packet, .. } = arrived;
+        let config = self.plan.config(to);
+        let end = &mut self.ends[to as usize];
+        if end.connection.is_none() && packet.packet_type() == PacketType::Request && !self.is_closing {
+            end.connection = Connection::server(self.course.now, config, &packet, self.plan.seed + 1).ok();
+        }
+        if let Some(connection) = &mut end.connection {
+            connection.handle_packet(self.course.now, meta, packet);
+        }
+    }
+    fn acts_between(&mut self, _: Side) -> bool {
+        self.dice.chance(0.7)
+    }
+    fn deliver_events(&mut self, side: Side) -> bool {
+        self.rise(side)
+    }
+    fn check(&mut self) {
+        assert!(
+            self.course.now <= self.stop() + PATIENCE || self.is_over(),
+            "connections are left long after the close"
+        );
     }
 }
 
@@ -224,33 +256,29 @@ impl World {
             .expect("a plan's configuration is valid");
         client.connect(START);
         ends[0].connection = Some(client);
+        let paths = [
+            Path::new(plan.paths[0], None, dice("path from the client")),
+            Path::new(plan.paths[1], None, dice("path from the server")),
+        ];
         Self {
-            course: Course::new(START, record, 1),
+            course: Course::new(START, record, vec![paths]),
             ends,
-            paths: [
-                Path::new(plan.paths[0], None, dice("path from the client")),
-                Path::new(plan.paths[1], None, dice("path from the server")),
-            ],
             dice: dice("applications"),
             next_frame: START,
             is_closing: false,
-            corrupted: 0,
             plan,
         }
+    }
+    /// Time at which the applications close.
+    fn stop(&self) -> Instant {
+        START + self.plan.duration
     }
     fn is_over(&self) -> bool {
         self.ends.iter().all(|end| end.connection.as_ref().is_none_or(Connection::is_drained))
     }
 
-    fn cut(&mut self) {
-        for side in Side::BOTH {
-            let is_cut =
-                |cut: &(Side, Instant, Instant)| cut.0 == side && (cut.1..cut.2).contains(&self.course.now);
-            self.paths[side as usize].is_cut = self.plan.cuts.iter().any(is_cut);
-        }
-    }
-
     fn send_frame(&mut self, side: Side) {
+        self.course.wake(side);
         let end = &mut self.ends[side as usize];
         let Some(connection) = end.connection.as_mut().filter(|_| end.is_open && end.closed == 0) else {
             return;
@@ -277,6 +305,7 @@ impl World {
         }
     }
     fn close(&mut self, side: Side) {
+        self.course.wake(side);
         let end = &mut self.ends[side as usize];
         let Some(connection) = &mut end.connection else { return };
         if let Some(layer) = &mut end.layer {
@@ -284,89 +313,18 @@ impl World {
         }
         connection.close(self.course.now);
     }
-    fn wake(&mut self) {
-        for end in &mut self.ends {
-            let Some(connection) = &mut end.connection else { continue };
-            if connection.poll_timeout().is_some_and(|due| due <= self.course.now) {
-                connection.handle_timeout(self.course.now);
-            }
-            if let Some(layer) = &mut end.layer
-                && layer.poll_timeout().is_some_and(|due| due <= self.course.now)
-            {
-                layer.handle_timeout(self.course.now, connection);
-            }
-        }
-    }
-    fn deliver(&mut self) {
-        for from in Side::BOTH {
-            while let Some(arrived) = self.paths[from as usize].in_flight.take_due(self.course.now) {
-                let to = from.other();
-                self.arrive(to, arrived.packet, arrived.meta);
-                if self.dice.chance(0.7) {
-                    self.drain(to);
-                }
-            }
-        }
-    }
-    fn arrive(&mut self, to: Side, packet: Packet, meta: whimbrel_proto::ReceiveMeta) {
-        self.course.log(|| format!("to {to:?}: {packet:?}"));
-        let at = Passage { side: to, path: 0, way: Direction::In };
-        self.course.capture(at, (address(to.other()), address(to)), meta.ecn, &packet, None);
-        let config = self.plan.config(to);
-        let end = &mut self.ends[to as usize];
-        if end.connection.is_none() && packet.packet_type() == PacketType::Request && !self.is_closing {
-            end.connection = Connection::server(self.course.now, config, &packet, self.plan.seed + 1).ok();
-        }
-        if let Some(connection) = &mut end.connection {
-            connection.handle_packet(self.course.now, meta, packet);
-        }
-    }
-
-    /// Passes events up and packets out until neither is left.
-    fn drain(&mut self, side: Side) {
-        let mut burst = 0;
-        loop {
-            self.rise(side);
-            let end = &mut self.ends[side as usize];
-            let Some(transmit) = end.connection.as_mut().and_then(|it| it.poll_transmit(self.course.now))
-            else {
-                break;
-            };
-            burst += 1;
-            assert!(burst <= MAX_BURST, "the {side:?} does not stop sending");
-            let parts = [
-                self.course.now.as_nanos(),
-                side as u64,
-                transmit.packet.sequence.value(),
-                transmit.packet.encoded_len() as u64,
-            ];
-            self.course.on_sent(&parts);
-            let (from, to) = (address(side), address(side.other()));
-            let treatment =
-                self.paths[side as usize].offer(self.course.now, from, to, &transmit, &mut self.course.tally);
-            self.corrupted += u64::from(treatment.is_corrupt || treatment.is_hostile);
-            self.course.log(|| format!("from {side:?}, {:?}: {:?}", treatment.remark, transmit.packet));
-            let at = Passage { side, path: 0, way: Direction::Out };
-            self.course.capture(at, (from, to), transmit.ecn, &transmit.packet, treatment.remark);
-        }
-        let end = &self.ends[side as usize];
-        let due = end.wakes();
-        assert!(
-            due.is_none_or(|due| due > self.course.now),
-            "the drained {side:?} requests a wake-up at {due:?}, its layer at {:?}",
-            end.layer.as_ref().and_then(RepairLayer::poll_timeout)
-        );
-    }
-    fn rise(&mut self, side: Side) {
+    /// Passes events through the layer to the application. `false` if there were none.
+    fn rise(&mut self, side: Side) -> bool {
+        let mut any = false;
         loop {
             let end = &mut self.ends[side as usize];
-            let Some(connection) = &mut end.connection else { return };
+            let Some(connection) = &mut end.connection else { return any };
             let event = match &mut end.layer {
                 None => connection.poll_event(),
                 Some(layer) => match layer.poll_event() {
                     Some(event) => Some(event),
                     None => {
-                        let Some(event) = connection.poll_event() else { return };
+                        let Some(event) = connection.poll_event() else { return any };
                         if let Event::Datagram { payload, .. } = &event
                             && layer.counts().is_some()
                         {
@@ -377,13 +335,14 @@ impl World {
                     }
                 },
             };
-            let Some(event) = event else { return };
+            let Some(event) = event else { return any };
+            any = true;
             self.on_event(side, event);
         }
     }
     fn on_event(&mut self, side: Side, event: Event) {
         self.course.log(|| format!("{side:?} receives {event:?}"));
-        let (corrupted, tally) = (self.corrupted, &mut self.course.tally);
+        let (corrupted, tally) = (self.course.corrupted, &mut self.course.tally);
         let [client, server] = &mut self.ends;
         let (end, other) = if side == Side::Client { (client, server) } else { (server, client) };
         match event {
@@ -436,7 +395,7 @@ impl World {
         self.course.tally.add("frames that no answer could reach", sent.without_round);
         let coded = sent.parity + sent.surplus;
         assert!(coded == 0 || sent.source > 0, "{coded} coded packets without data");
-        if self.corrupted == 0 {
+        if self.course.corrupted == 0 {
             let delivered: BTreeSet<u64> = end.delivered.iter().copied().collect();
             let missing: Vec<_> = end.originals.difference(&delivered).collect();
             assert!(

@@ -24,7 +24,6 @@ pub struct World {
     plan: Plan,
     course: Course,
     hosts: [Host; 2],
-    paths: [Path; 2],
     /// Number of actions of the script that are done.
     done: usize,
     is_closing: bool,
@@ -40,9 +39,6 @@ pub struct World {
     /// Client ports that the server has invited. If that crosses a Request that was answered with a cookie, the ends
     /// may have different keys.
     invited: BTreeSet<u16>,
-    /// Packets that were tampered with, and those with changed data that the receiver cannot detect.
-    forged: u64,
-    corrupted: u64,
     /// Routers' messages in transit.
     reports: Vec<(Instant, Report)>,
     dice: Dice,
@@ -59,9 +55,8 @@ impl World {
             Path::new(plan.paths[1], plan.hosts[0].coalesces, plan.dice("path from the server")),
         ];
         Self {
-            course: Course::new(plan.start, record, 1),
+            course: Course::new(plan.start, record, vec![paths]),
             hosts,
-            paths,
             done: 0,
             is_closing: false,
             place: 1,
@@ -71,8 +66,6 @@ impl World {
             accepted: BTreeSet::new(),
             accepted_again: BTreeSet::new(),
             invited: BTreeSet::new(),
-            forged: 0,
-            corrupted: 0,
             reports: Vec::new(),
             dice: plan.dice("applications"),
             plan,
@@ -80,6 +73,11 @@ impl World {
     }
     fn host(&mut self, side: Side) -> &mut Host {
         &mut self.hosts[side as usize]
+    }
+
+    /// The path from a host.
+    fn path(&mut self, from: Side) -> &mut Path {
+        &mut self.course.paths[0][from as usize]
     }
 
     fn address(&self, of: Side) -> SocketAddr {

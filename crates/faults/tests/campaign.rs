@@ -75,7 +75,7 @@ fn no_multipath_trial_breaks_a_law() {
         "paths failed",
         "paths recovered",
         "path: forged",
-        "path: damaged",
+        "path: bits flipped",
         "commands",
         "datagrams on clean paths",
     ] {

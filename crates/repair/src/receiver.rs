@@ -311,6 +311,10 @@ impl Receiver {
     }
 
     fn on_time(&mut self, now: Instant) {
+        // A timer that has passed waits until a report may follow the last.
+        if self.feedback.due().is_none_or(|due| due > now) {
+            return;
+        }
         let (decoder, next) = (&self.decoder, later(self.decoder.first(), self.next));
         self.feedback.on_time(now, |first, last| {
             // A peer may announce any symbol. What is forgotten is not asked for, so that the window bounds the search.

@@ -5,7 +5,7 @@ use whimbrel_proto::multipath::SchedulerKind;
 use whimbrel_proto::{Ccid, Config};
 use whimbrel_units::Duration;
 
-use crate::plan::Dice;
+use crate::plan::{Dice, PathPlan};
 
 /// A moment of the handshake of a joining subflow (RFC 9897, Section 3.3), at which its path dies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,38 +38,18 @@ impl JoinPhase {
     }
 }
 
-/// Impairments of one path, in both directions.
-#[derive(Clone, Debug)]
-pub struct LinePlan {
-    /// One-way delay.
-    pub delay: Duration,
-    /// Longest further delay, by which packets overtake each other.
-    pub jitter: Duration,
-    /// Probabilities that a packet is lost, repeated, damaged by flipped bits, and forged: changed with a correct checksum.
-    pub lose: f64,
-    /// See `lose`.
-    pub repeat: f64,
-    /// See `lose`.
-    pub flip: f64,
-    /// See `lose`.
-    pub forge: f64,
-}
-
-impl LinePlan {
-    fn clean(dice: &mut Dice) -> Self {
+/// A path that does no harm, or one that loses, repeats, reorders and damages packets, in both directions.
+fn line(dice: &mut Dice, is_clean: bool, forges: bool) -> PathPlan {
+    if is_clean {
         let delay = dice.time(Duration::from_millis(1), Duration::from_millis(120));
-        Self { delay, jitter: Duration::ZERO, lose: 0.0, repeat: 0.0, flip: 0.0, forge: 0.0 }
+        return PathPlan { delay, ..PathPlan::default() };
     }
-    fn hostile(dice: &mut Dice, forges: bool) -> Self {
-        let mut share = |most: f64| if dice.chance(0.6) { dice.between(0.0, most) } else { 0.0 };
-        let (lose, repeat, flip, forge) = (share(0.3), share(0.3), share(0.2), share(0.1));
-        let jitter = if dice.chance(0.6) {
-            dice.time(Duration::ZERO, Duration::from_millis(200))
-        } else {
-            Duration::ZERO
-        };
-        Self { jitter, lose, repeat, flip, forge: if forges { forge } else { 0.0 }, ..Self::clean(dice) }
-    }
+    let mut share = |most: f64| if dice.chance(0.6) { dice.between(0.0, most) } else { 0.0 };
+    let (lose, duplicate, damage, forge) = (share(0.3), share(0.3), share(0.2), share(0.1));
+    let jitter =
+        if dice.chance(0.6) { dice.time(Duration::ZERO, Duration::from_millis(200)) } else { Duration::ZERO };
+    let forge = if forges { forge } else { 0.0 };
+    PathPlan { jitter, lose, duplicate, damage, forge, saturate: 0.1, ..line(dice, true, false) }
 }
 
 /// The death of a path.
@@ -91,7 +71,7 @@ pub struct MultipathPlan {
     /// Its number.
     pub seed: u64,
     /// The paths. The first one is clean, unless all are hostile.
-    pub lines: Vec<LinePlan>,
+    pub lines: Vec<PathPlan>,
     /// Also the first path is hostile.
     pub is_hostile_everywhere: bool,
     /// A path dies while it joins.
@@ -119,9 +99,9 @@ impl MultipathPlan {
         let is_hostile_everywhere = dice.chance(0.4);
         let forges = dice.chance(0.3);
         let count = 2 + dice.below(2) as usize;
-        let mut lines: Vec<_> = (0..count).map(|_| LinePlan::hostile(&mut dice, forges)).collect();
+        let mut lines: Vec<_> = (0..count).map(|_| line(&mut dice, false, forges)).collect();
         if !is_hostile_everywhere {
-            lines[0] = LinePlan::clean(&mut dice);
+            lines[0] = line(&mut dice, true, false);
         }
         let death = dice.chance(0.6).then(|| Death {
             line: 1,

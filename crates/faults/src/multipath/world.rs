@@ -1,6 +1,6 @@
-//! Two hosts, their paths, and the laws.
+//! Two hosts, their applications, and the laws.
 
-mod transit;
+mod packets;
 
 use core::net::SocketAddr;
 use std::collections::BTreeSet;
@@ -9,24 +9,18 @@ use bytes::Bytes;
 use whimbrel_proto::multipath::{
     MultipathConfig, MultipathEndpoint, MultipathEvent, Path, PathPriority, SubflowId, SubflowStage,
 };
-use whimbrel_proto::{
-    Config, ConnectionHandle, Datagram, DatagramId, EndpointConfig, EndpointEvent, ReceiveMeta,
-};
+use whimbrel_proto::{Config, ConnectionHandle, Datagram, DatagramId, EndpointConfig, EndpointEvent};
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::{Ecn, Packet, Payload};
+use whimbrel_wire::Payload;
 
 use super::plan::{Death, MultipathPlan};
-use crate::campaign::AnyWorld;
-use crate::capture::{Direction, Passage};
-use crate::course::{Course, InFlight};
-use crate::plan::{Dice, Side};
+use crate::course::Course;
+use crate::path::{self, InFlightPacket, Treatment};
+use crate::plan::{Dice, START, Side};
+use crate::trial::{self, Leaving, Pair};
 use crate::watch::bounds;
 
 const PORT: u16 = 5_001;
-/// Steps of the world in one call, which has `CLOSING_TIME` of timers at most.
-const MAX_STEPS: u64 = 100_000;
-/// Packets that a host may send at one instant.
-const MAX_BURST: usize = 600;
 /// Most of what a connection remembers: addresses, datasets and confirmations.
 const MAX_REMEMBERED: usize = 512;
 /// Subflows that a connection keeps: eight live ones, and four times as many with those that are over.
@@ -67,10 +61,6 @@ pub(super) struct World {
     dice: Dice,
     course: Course,
     hosts: [Host; 2],
-    /// The receiving host, its path, and the packet, by arrival.
-    flying: InFlight<(usize, Path, Packet)>,
-    /// The paths and directions that are dead, and until when.
-    dead: [[Instant; 2]; 3],
     death: Option<Death>,
     is_healed: bool,
 }
@@ -79,10 +69,6 @@ pub(super) struct World {
 fn path(line: usize) -> Path {
     let local = SocketAddr::from(([10, 0, line as u8, 1], 0));
     Path { local, remote: SocketAddr::from(([192, 0, 2, 1], 0)) }
-}
-
-fn reversed(path: Path) -> Path {
-    Path { local: path.remote, remote: path.local }
 }
 
 /// The number of a path, seen from that host.
@@ -101,7 +87,9 @@ fn content(number: u64) -> Bytes {
     bytes.into()
 }
 
-impl AnyWorld for World {
+impl Pair for World {
+    const MAX_BURST: u64 = 600;
+
     fn run(&mut self) {
         self.run_for(Duration::from_secs(3));
         let limit = self.course.now + Duration::from_secs(120);
@@ -109,7 +97,7 @@ impl AnyWorld for World {
             self.run_for(Duration::from_secs(1));
         }
         if !(self.hosts[0].is_established && self.hosts[1].is_established) {
-            assert!(!self.plan.must_live(), "no connection on a clean path");
+            assert!(!self.must_live(), "no connection on a clean path");
             return self.course.tally.count("no connection");
         }
         self.course.tally.count("connected");
@@ -128,13 +116,75 @@ impl AnyWorld for World {
             }
             self.run_for(self.plan.interval);
         }
-        if self.plan.must_live() {
+        if self.must_live() {
             self.heal();
         }
         self.close();
     }
     fn course(&mut self) -> &mut Course {
         &mut self.course
+    }
+    fn due(&self, side: Side) -> Option<Instant> {
+        self.hosts[side as usize].endpoint.poll_timeout()
+    }
+    fn handle_timeout(&mut self, side: Side) {
+        self.hosts[side as usize].endpoint.handle_timeout(self.course.now);
+    }
+    fn poll_transmit(&mut self, side: Side) -> Option<Leaving> {
+        let (path, transmit) = self.hosts[side as usize].endpoint.poll_transmit(self.course.now)?;
+        self.check_joined(side, path, &transmit.packet);
+        let line = line_of(path, side as usize);
+        self.perhaps_die(side, line, &transmit.packet);
+        Some(Leaving { source: path.local, destination: path.remote, path: line, handle: None, transmit })
+    }
+    fn on_treated(&mut self, side: Side, leaving: &Leaving, _: Treatment) {
+        if self.is_healed {
+            self.hosts[side as usize].left.extend(packets::number_in(&leaving.transmit.packet));
+        }
+    }
+    fn arrive(&mut self, to: Side, arrived: InFlightPacket) {
+        let InFlightPacket { source, destination, meta, packet } = arrived;
+        let path = Path { local: destination, remote: source };
+        self.hosts[to as usize].endpoint.handle_packet(self.course.now, path, meta, packet);
+    }
+    /// Packets that arrive at the same time are processed together.
+    fn acts_between(&mut self, _: Side) -> bool {
+        false
+    }
+    fn deliver_events(&mut self, side: Side) -> bool {
+        let mut any = false;
+        let number = side as usize;
+        while let Some((handle, event)) = self.hosts[number].endpoint.poll_event() {
+            any = true;
+            match event {
+                EndpointEvent::Accepted { .. } => {
+                    self.hosts[number].handle.get_or_insert(handle);
+                }
+                EndpointEvent::Connection(event) if self.hosts[number].handle == Some(handle) => {
+                    self.on_event(number, event);
+                }
+                _ => {}
+            }
+        }
+        any
+    }
+    /// The law *bounded*.
+    fn check(&mut self) {
+        for host in &self.hosts {
+            let seen = host.endpoint.snapshot();
+            assert!(seen.addresses <= 4 * MAX_SUBFLOWS, "{seen:?}");
+            bounds::check_endpoint(&EndpointConfig::default(), &seen, &mut self.course.tally);
+            let Some(connection) = host.handle.and_then(|handle| host.endpoint.connection(handle)) else {
+                continue;
+            };
+            let snapshot = connection.snapshot();
+            assert!(snapshot.remembered <= MAX_REMEMBERED, "{} remembered", snapshot.remembered);
+            assert!(snapshot.subflows.len() <= MAX_SUBFLOWS, "{} subflows", snapshot.subflows.len());
+            for subflow in &snapshot.subflows {
+                let sent = host.next as usize;
+                bounds::check_connection(&self.config, &subflow.connection, sent, &mut self.course.tally);
+            }
+        }
     }
 }
 
@@ -158,7 +208,6 @@ impl Host {
 impl World {
     /// A trial that has not begun. `records`: keeps a capture and a log of it.
     pub(super) fn new(plan: MultipathPlan, records: bool) -> Self {
-        let now = Instant::from_secs(1_000);
         let settings = MultipathConfig::default().scheduler(plan.scheduler);
         let limits = EndpointConfig::default();
         let mut dice = Dice::of_multipath(plan.seed, "world");
@@ -168,33 +217,36 @@ impl World {
             MultipathEndpoint::with_entropy(limits, secret()),
         );
         server.listen(PORT, plan.config(), settings.clone()).expect("a valid configuration");
-        let handle = client.connect(now, path(0), PORT, plan.config(), settings).expect("a free port");
+        let handle = client.connect(START, path(0), PORT, plan.config(), settings).expect("a free port");
+        let paths = plan.lines.iter().enumerate().map(|(line, of)| {
+            ["client", "server"].map(|from| {
+                let dice = Dice::of_multipath(plan.seed, &format!("path {line} from the {from}"));
+                path::Path::new(*of, None, dice)
+            })
+        });
         Self {
-            course: Course::new(now, records, plan.lines.len()),
+            course: Course::new(START, records, paths.collect()),
             death: plan.death,
             config: plan.config(),
             plan,
             dice,
             hosts: [Host::new(client, Some(handle)), Host::new(server, None)],
-            flying: InFlight::new(),
-            dead: [[now; 2]; 3],
             is_healed: false,
         }
     }
-    /// Records a packet at a host's end of a path. `remark`: its fate, unless it arrives as it is.
-    fn note(&mut self, host: usize, path: Path, packet: &Packet, way: Direction, remark: Option<&str>) {
-        let at = Passage { side: Side::BOTH[host], path: line_of(path, host), way };
-        let (addresses, which) = match way {
-            Direction::Out => ((path.local, path.remote), "from"),
-            Direction::In => ((path.remote, path.local), "to"),
-        };
-        self.course.capture(at, addresses, Ecn::NotEct, packet, remark);
-        self.course.log(|| format!("{which} host {host} on path {}, {remark:?}: {packet:?}", at.path));
+    /// `true` if nothing but the applications may end the connection.
+    fn must_live(&self) -> bool {
+        self.plan.must_live() && self.course.corrupted == 0
+    }
+    /// `true` if packets may have been forged, by an attacker or by damage that the checksum misses.
+    fn may_be_forged(&self) -> bool {
+        self.plan.has_attacker() || self.course.corrupted > 0
     }
 
     /// The law *healed*: with all paths clean, each joins, and the stream uses any of them.
     fn heal(&mut self) {
-        self.is_healed = true;
+        (self.is_healed, self.death) = (true, None);
+        self.course.paths.iter_mut().flatten().for_each(path::Path::heal);
         let limit = self.course.now + Duration::from_secs(150);
         loop {
             self.join_all();
@@ -221,7 +273,7 @@ impl World {
             self.run_for(self.plan.interval);
         }
         self.run_for(Duration::from_secs(60));
-        if self.plan.must_live() {
+        if self.must_live() {
             assert!(self.hosts.iter().all(|host| host.closed == 1), "a clean path has not carried the close");
             for (from, host) in self.hosts.iter().enumerate() {
                 let missing: Vec<_> = host.left.difference(&self.hosts[1 - from].arrived).collect();
@@ -264,6 +316,7 @@ impl World {
         let used: BTreeSet<usize> = connection.subflows().map(|(_, path)| line_of(path, 0)).collect();
         for line in 0..self.plan.lines.len() {
             if !used.contains(&line) {
+                self.course.wake(Side::Client);
                 let _ = self.hosts[0].endpoint.join(self.course.now, handle, path(line), None);
             }
         }
@@ -275,6 +328,7 @@ impl World {
         host: usize,
         command: impl FnOnce(&mut whimbrel_proto::multipath::MultipathConnection, Instant) -> T,
     ) -> Option<T> {
+        self.course.wake(Side::BOTH[host]);
         let (now, host) = (self.course.now, &mut self.hosts[host]);
         let handle = host.handle.filter(|_| !host.is_gone)?;
         let result = command(host.endpoint.connection_mut(handle)?, now);
@@ -312,71 +366,7 @@ impl World {
 
     fn run_for(&mut self, time: Duration) {
         let end = self.course.now + time;
-        let mut steps = 0_u64;
-        loop {
-            self.drain();
-            steps += 1;
-            assert!(steps < MAX_STEPS, "{steps} steps within {time}: a livelock at {}", self.course.now);
-            let due = self.hosts.iter().filter_map(|host| host.endpoint.poll_timeout());
-            let arrival = self.flying.next_arrival();
-            let next = due.chain(arrival).min().unwrap_or(Instant::FAR_FUTURE).max(self.course.now);
-            if next > end {
-                self.course.now = end;
-                return;
-            }
-            self.course.now = next;
-            while let Some((host, path, packet)) = self.flying.take_due(next) {
-                self.note(host, path, &packet, Direction::In, None);
-                self.hosts[host].endpoint.handle_packet(next, path, ReceiveMeta::default(), packet);
-            }
-            self.hosts.iter_mut().for_each(|host| host.endpoint.handle_timeout(next));
-        }
-    }
-
-    /// The laws *drained* and *bounded*.
-    fn drain(&mut self) {
-        for host in 0..2 {
-            let mut burst = 0;
-            while let Some((path, transmit)) = self.hosts[host].endpoint.poll_transmit(self.course.now) {
-                burst += 1;
-                assert!(burst < MAX_BURST, "host {host} sends without end");
-                self.offer(host, path, transmit.packet);
-            }
-            while let Some((handle, event)) = self.hosts[host].endpoint.poll_event() {
-                match event {
-                    EndpointEvent::Accepted { .. } => {
-                        self.hosts[host].handle.get_or_insert(handle);
-                    }
-                    EndpointEvent::Connection(event) if self.hosts[host].handle == Some(handle) => {
-                        self.on_event(host, event);
-                    }
-                    _ => {}
-                }
-            }
-            let due = self.hosts[host].endpoint.poll_timeout();
-            assert!(
-                due.is_none_or(|due| due > self.course.now),
-                "host {host} is drained, to be woken at {due:?}"
-            );
-            let endpoint = &self.hosts[host].endpoint;
-            let seen = endpoint.snapshot();
-            assert!(seen.addresses <= 4 * MAX_SUBFLOWS, "{seen:?}");
-            bounds::check_endpoint(&EndpointConfig::default(), &seen, &mut self.course.tally);
-            if let Some(connection) = self.hosts[host].handle.and_then(|handle| endpoint.connection(handle)) {
-                let snapshot = connection.snapshot();
-                assert!(snapshot.remembered <= MAX_REMEMBERED, "{} remembered", snapshot.remembered);
-                assert!(snapshot.subflows.len() <= MAX_SUBFLOWS, "{} subflows", snapshot.subflows.len());
-                for subflow in &snapshot.subflows {
-                    let handed_over = self.hosts[host].next as usize;
-                    bounds::check_connection(
-                        &self.config,
-                        &subflow.connection,
-                        handed_over,
-                        &mut self.course.tally,
-                    );
-                }
-            }
-        }
+        trial::run_until(self, end);
     }
 
     /// The laws *once*, *outcome* and *alive*.
@@ -387,7 +377,7 @@ impl World {
         self.course.log(|| format!("host {host} receives {event:?}"));
         match event {
             MultipathEvent::Established { is_multipath } => {
-                assert!(is_multipath || self.plan.has_attacker(), "a regular connection");
+                assert!(is_multipath || self.may_be_forged(), "a regular connection");
                 self.hosts[host].is_established = true;
             }
             MultipathEvent::Datagram { payload: Payload::Bytes(bytes), .. } => self.on_datagram(host, &bytes),
@@ -413,23 +403,21 @@ impl World {
     fn on_datagram(&mut self, host: usize, bytes: &[u8]) {
         let number = bytes.first_chunk().map_or(u64::MAX, |first| u64::from_be_bytes(*first));
         let is_genuine = number < self.hosts[1 - host].next && content(number) == *bytes;
-        assert!(is_genuine || self.plan.has_attacker(), "host {host} got data that were not sent: {number}");
+        assert!(is_genuine || self.may_be_forged(), "host {host} got data that were not sent: {number}");
         if !is_genuine {
             return self.course.tally.count("forged datagrams");
         }
         let now = self.course.now;
+        let (may_be_forged, must_live) = (self.may_be_forged(), self.must_live());
         let to = &mut self.hosts[host];
         assert!(to.closed == 0, "{number} arrived at host {host} after the end");
-        assert!(
-            to.arrived.insert(number) || self.plan.has_attacker(),
-            "{number} arrived twice at host {host}"
-        );
-        let is_ordered = self.plan.reorder_delay.is_some() && !self.plan.has_attacker();
+        assert!(to.arrived.insert(number) || may_be_forged, "{number} arrived twice at host {host}");
+        let is_ordered = self.plan.reorder_delay.is_some() && !may_be_forged;
         if let Some((last, at)) = to.last {
             assert!(!is_ordered || number > last, "{number} arrived after {last}");
             let gap = now.saturating_since(at);
             assert!(
-                gap < LONGEST_GAP + self.plan.interval || !self.plan.must_live() || self.is_healed,
+                gap < LONGEST_GAP + self.plan.interval || !must_live || self.is_healed,
                 "host {host} got nothing for {gap} although a path is clean"
             );
         }

@@ -52,11 +52,12 @@ impl World {
                 // All applications read in the end.
                 let reads = reads || self.is_closing;
                 let now = self.course.now;
+                self.course.wake(side);
                 let host = self.host(side);
                 if reads && !host.reads {
                     host.resumed = Some(now);
                 }
-                (host.reads, host.is_awake) = (reads, true);
+                host.reads = reads;
             }
             Action::Freeze { side, which, scope, frozen } => {
                 // No connection is frozen in the end.
@@ -74,7 +75,9 @@ impl World {
                     connection.probe(now);
                 });
             }),
-            Action::Cut { from, cut } => self.paths[from as usize].is_cut = cut,
+            Action::Cut { from, cut } => {
+                self.path(from).cut_until = if cut { Instant::FAR_FUTURE } else { Instant::ZERO };
+            }
             Action::Narrow { from, mtu } => self.narrow(from, mtu),
             Action::Rebind => {
                 self.rebinds += 1;
@@ -89,7 +92,7 @@ impl World {
         let host = self.host(side);
         if let Some(handle) = host.pick(which) {
             command(host, handle);
-            host.is_awake = true;
+            self.course.wake(side);
         }
     }
     fn send(&mut self, side: Side, which: u64, deadline: Option<Instant>) {
@@ -101,7 +104,7 @@ impl World {
         let payload = self.ledger.payload(size);
         let host = &mut self.hosts[side as usize];
         let Some(handle) = host.pick(which) else { return };
-        host.is_awake = true;
+        self.course.wake(side);
         if let Some(watched) = host.watched.get_mut(&handle) {
             watched.rate.on_offered(now);
         }
@@ -130,7 +133,7 @@ impl World {
         let port = host.endpoint.connection(handle).map(|connection| connection.source_port());
         let port = port.expect("it is new");
         host.watch(handle, port, config, least);
-        host.is_awake = true;
+        self.course.wake(Side::Client);
         if self.accepted.contains(&port) {
             // The server may still have the port's last connection, the end of which was lost.
             self.accepted_again.insert(port);
@@ -148,7 +151,7 @@ impl World {
         let invited = host.within(|endpoint| endpoint.invite(now, remote, SERVER_PORT, port, config.clone()));
         if let Ok(handle) = invited {
             host.watch(handle, port, config, least);
-            host.is_awake = true;
+            self.course.wake(Side::Server);
             self.invited.insert(port);
             if !reads {
                 // An earlier connection of this port may have come and gone without having been announced.

@@ -38,12 +38,12 @@ impl World {
                 host.restart(handle);
             }
         }
-        host.is_awake = true;
+        self.course.wake(Side::Client);
     }
     /// Checks, before the connections close, the addresses at which servers have their clients.
     pub(super) fn check_moves(&mut self) {
-        let is_quiet = self.paths.iter().all(|path| path.in_flight.next_arrival().is_none());
-        if self.forged > 0 || !self.is_move_known || !is_quiet {
+        let is_quiet = self.course.next_arrival().is_none();
+        if self.course.forged > 0 || !self.is_move_known || !is_quiet {
             return;
         }
         let here = self.address(Side::Client);
@@ -64,7 +64,7 @@ impl World {
     pub(super) fn check_end(&mut self, side: Side, handle: ConnectionHandle, event: &Event) {
         let Event::Closed(ConnectionError::Reset(reset)) = event else { return };
         let [client, server] = &self.hosts;
-        let may_be_lost = self.forged > 0 || !self.plan.is_clean || side != Side::Client;
+        let may_be_lost = self.course.forged > 0 || !self.plan.is_clean || side != Side::Client;
         if may_be_lost || reset.code != ResetCode::NoConnection {
             return;
         }

@@ -26,7 +26,7 @@ impl World {
     /// The path from a host carries other sizes now.
     pub(super) fn narrow(&mut self, from: Side, mtu: usize) {
         self.course.tally.count("path: other sizes");
-        self.paths[from as usize].mtu = mtu;
+        self.path(from).mtu = mtu;
         for watched in self.host(from).watched.values_mut() {
             watched.sizes.on_change();
         }
@@ -40,7 +40,7 @@ impl World {
         mtu: usize,
     ) {
         let now = self.course.now;
-        let path = &mut self.paths[from as usize];
+        let path = self.path(from);
         if let Some(at) = path.icmp_time(now) {
             if path.icmp_policy() == IcmpPolicy::Host {
                 self.host(from).command(handle, |connection| connection.handle_too_large(now, ASSUMED));
@@ -66,9 +66,8 @@ impl World {
             self.reports.extract_if(.., |(at, _)| *at <= now).map(|(_, report)| report).collect();
         for Report { to, handle, sequence, mtu } in due {
             self.course.tally.count("path: routers' icmp");
-            let host = self.host(to);
-            host.is_awake = true;
-            host.command(handle, |connection| {
+            self.course.wake(to);
+            self.host(to).command(handle, |connection| {
                 let seen = connection.snapshot();
                 let limit = mtu.saturating_sub(OVERHEAD).max(1);
                 let lowers = limit < seen.max_datagram || seen.path_mtu.is_some();
@@ -85,7 +84,7 @@ impl World {
             return;
         }
         for side in Side::BOTH {
-            let (host, path) = (&self.hosts[side as usize], &self.paths[side as usize]);
+            let (host, path) = (&self.hosts[side as usize], &self.course.paths[0][side as usize]);
             for watched in host.watched.values() {
                 let found = host.connection(watched.port).filter(|it| it.state() == State::Open);
                 let Some(connection) = found else { continue };
