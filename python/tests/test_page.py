@@ -164,20 +164,29 @@ def test_every_claim_stands_there_once_and_failed_ones_first_with_their_reason(t
     assert "does not hold" in entries[0].words()
 
 
-def test_every_item_has_a_conclusion_in_one_sentence(tree: Element) -> None:
-    notes = {
-        article.attributes["id"]: article.one("p", class_="conclusion").text
-        for article in tree.every("article")
+def test_what_an_item_shows_comes_before_whether_it_matches(tree: Element) -> None:
+    def sentence(kind: str) -> dict[str, str]:
+        articles = tree.every("article")
+        return {each.attributes["id"]: each.one("p", class_=kind).text for each in articles}
+
+    shown = {
+        "p-table1": "Share: highest for ZigZag with 58.0 %, lowest for TCP with 57.0 %.",
+        "p-fig10": "Share: highest at Time in s 156 with 64.8 %, lowest at Time in s 0 with 57.0 %.",
+        "p-bare": "Share, mean over 2 rows: highest for ZigZag with 58.0 %, lowest for TCP with 57.0 %.",
     }
-    assert notes["p-table1"] == (
-        "2 of 3 claims on it hold, 1 does not; 2 of 2 printed numbers lie within our 95 % intervals;"
-        " the median difference is 0.88 %, the largest 1.8 % (zigzag, Share)."
-    )
-    assert notes["p-fig10"] == "0 of 3 claims on it hold, 2 do not, 1 is undecided."
-    assert notes["p-bare"] == (
-        "Share, mean over 2 rows: highest for ZigZag with 58.0 %, lowest for TCP with 57.0 %;"
-        " no claim rests on it."
-    )
+    assert sentence("conclusion") == shown
+    assert sentence("agreement") == {
+        "p-table1": "2 of 3 claims on it hold, 1 does not; 2 of 2 printed numbers lie within our 95 %"
+        " intervals; the median difference is 0.88 %, the largest 1.8 % (zigzag, Share).",
+        "p-fig10": "0 of 3 claims on it hold, 2 do not, 1 is undecided.",
+        "p-bare": "No claim rests on it, and it has no printed number.",
+    }
+    # The same at the head of the page, before the counts.
+    hero = tree.one("section", id="top")
+    learnt = hero.one("ul", class_="learnt").every("li")
+    assert [each.text.removeprefix(": ") for each in learnt] == list(shown.values())
+    order = hero.order()
+    assert order.index(learnt[-1]) < order.index(hero.one("ul", class_="cards"))
 
 
 def test_the_conclusion_of_a_sweep_compares_its_rows_and_speaks_of_no_claims(tmp_path: Path) -> None:
@@ -331,8 +340,7 @@ addEventListener("load", async () => {
   const button = (how) => document.querySelector(`[data-zoom=${how}]`);
   const pause = () => new Promise((done) => setTimeout(done, 100));
   document.querySelector("#p-fig10").scrollIntoView();
-  while (!button("whole")) await pause();
-  await pause();
+  while (!button("whole")?.hasAttribute("aria-disabled")) await pause(); // drawn
   const off = () => button("whole").getAttribute("aria-disabled");
   const states = [off()];
   for (const how of ["in", "whole"]) {
@@ -351,3 +359,28 @@ def test_a_button_of_a_chart_keeps_the_focus_when_it_has_no_effect_any_more(tmp_
     index = report.build(tmp_path)
     index.write_text(index.read_text() + PRESS)
     assert '<p id="after">true,false,in,true,whole</p>' in dom(index, "--virtual-time-budget=5000")
+
+
+HEIGHTS = """<p id="after"></p><script>
+const heights = () => [...document.querySelectorAll("figure.chart")].map((each) => each.offsetHeight).join();
+const before = heights();
+let shifted = 0;
+const add = (list) => list.getEntries().forEach((each) => { shifted += each.value; });
+new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+addEventListener("load", async () => {
+  for (const plot of document.querySelectorAll(".plot")) {
+    plot.scrollIntoView();
+    while (!plot.querySelector("svg")) await new Promise((done) => setTimeout(done, 100)); // it is drawn
+  }
+  document.querySelector("#after").textContent = [shifted < 0.01, heights() === before].join();
+});</script>"""
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [1400, 500])
+def test_heights_do_not_jump_while_charts_are_drawn(tmp_path: Path, width: int) -> None:
+    results(tmp_path)
+    index = report.build(tmp_path)
+    index.write_text(index.read_text() + HEIGHTS)
+    shown = dom(index, f"--window-size={width},900", "--virtual-time-budget=15000")
+    assert '<p id="after">true,true</p>' in shown

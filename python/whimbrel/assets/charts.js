@@ -19,6 +19,7 @@
         labelColor: colour("--soft"), titleColor: colour("--soft"), titleFontWeight: 500,
         gridColor: colour("--line"), domainColor: colour("--faint"), tickColor: colour("--faint"),
         labelLimit: narrow ? 110 : 180, labelFontSize: 11, titleFontSize: 11,
+        labelOverlap: "greedy", labelSeparation: 6, // ticks do not touch
       },
       legend: {
         labelColor: colour("--ink"), titleColor: colour("--soft"), labelLimit: 200, labelFontSize: 11,
@@ -56,6 +57,7 @@
 
   const step = (place, how) => {
     const { view, whole } = drawn.get(place);
+    if (!view) return undefined; // it is still being drawn
     const [low, high] = view.signal("zoomed") || whole;
     const wide = high - low;
     const next = {
@@ -125,7 +127,6 @@
       actions: false, renderer: "svg", config: theme(narrow), bind: choice || undefined,
       tooltip: { theme: window.whimbrelIsDark() ? "dark" : "light" },
     });
-    place.style.minHeight = "";
     drawn.set(place, { view: shown.view, whole, narrow });
     const forget = whole ? watchBrush(place) : () => {};
     drawn.get(place).finalize = () => { forget(); shown.finalize(); };

@@ -23,7 +23,10 @@
   // The contents stand beside the page where it is wide, and are collapsed above it where it is not.
   const contents = document.querySelector(".contents details");
   const wide = window.matchMedia("(min-width: 72rem)");
-  const place = () => { contents.open = wide.matches; };
+  const place = () => {
+    contents.open = wide.matches;
+    contents.dataset.placed = "";
+  };
   wide.addEventListener("change", place);
   place();
   contents.addEventListener("click", (event) => {

@@ -1,4 +1,4 @@
-"""A table or figure of a section: conclusion, figures, numbers, claims, in this order."""
+"""A table or figure of a section: what it shows, figures, numbers, whether it matches, in this order."""
 
 from __future__ import annotations
 
@@ -25,13 +25,16 @@ def item(section: Section, table: ShownTable) -> str:
         f'<article class="item" id="{anchor}"><details class="fold" open>',
         f"<summary><h3>{source}{escape(sheet.title)}{quick}</h3></summary>",
     ]
-    if sentence := conclusion(section, table):
+    if sentence := finding(table):
         parts.append(f'<p class="conclusion">{escape(sentence)}</p>')
     if table.charts:
         figures = "".join(_chart(section.folder, name, table) for name in table.charts)
         parts.append(f'<div class="charts">{figures}</div>')
     parts += [_picture(section.folder, sheet, picture) for picture in sheet.pictures]
-    parts += [tables.numbers(section.folder, table), tally(section, sheet.key)]
+    parts.append(tables.numbers(section.folder, table))
+    if sentence := agreement(section, table):
+        parts.append(f'<p class="agreement">{escape(sentence)}</p>')
+    parts.append(tally(section, sheet.key))
     if about.get("exact"):
         parts.append('<p class="note">Nothing here is random: one run suffices, and has no interval.</p>')
     if sheet.note:
@@ -40,15 +43,19 @@ def item(section: Section, table: ShownTable) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def conclusion(section: Section, table: ShownTable) -> str:
-    """The conclusion of an item in one sentence: its author's, or claims and printed numbers counted."""
+def finding(table: ShownTable) -> str:
+    """What an item shows in one sentence: its author's, or the extremes of its first metric."""
+    return str(table.stored.about.get("sentence") or _extremes(table))
+
+
+def agreement(section: Section, table: ShownTable) -> str:
+    """Whether an item matches what was claimed and printed, in one sentence."""
     about = table.stored.about
-    if about.get("sentence"):
-        return str(about["sentence"])
     counted = printed.stored(about["printed"]["all"]).sentence() if about.get("printed") else ""
     judged = _judged(section.claims_on(table.stored.sheet.key))
     parts = [part for part in (judged, counted.rstrip(".")) if part]
-    return f"{'; '.join(parts)}." if parts else _extremes(table, claimed=bool(section.claims))
+    nothing = "No claim rests on it, and it has no printed number." if section.claims else ""
+    return f"{'; '.join(parts)}." if parts else nothing
 
 
 def _judged(claims: Sequence[Claim]) -> str:
@@ -66,19 +73,17 @@ def _judged(claims: Sequence[Claim]) -> str:
     return f"{held} of {len(claims)} claims on it hold{'s' if held == 1 else ''}, {', '.join(rest)}"
 
 
-def _extremes(table: ShownTable, *, claimed: bool) -> str:
-    """The columns with the highest and lowest mean of the first metric, where nothing is claimed.
-
-    Rows with names take the place of a single column. That no claim rests on the item is stated only if there
-    are claims on other items, `claimed`.
-    """
+def _extremes(table: ShownTable) -> str:
+    """The columns with the highest and lowest mean of the first metric; of a single column, the rows."""
     sheet, metric = table.stored.sheet, table.stored.sheet.metrics[0]
-    if len(sheet.columns) == 1 and sheet.row_numbers is None:
-        compared = {row: [(row, sheet.columns[0])] for row in sheet.rows}
-        over = ""
+    if len(sheet.columns) == 1:
+        is_measured = sheet.row_numbers is not None
+        label = f"{sheet.row_label} " if is_measured and sheet.row_label else ""
+        compared = {f"{label}{row}": [(row, sheet.columns[0])] for row in sheet.rows}
+        of, over = "at" if is_measured else "for", ""
     else:
         compared = {name_of(column): [(row, column) for row in sheet.rows] for column in sheet.columns}
-        over = f", mean over {len(sheet.rows)} rows" if len(sheet.rows) > 1 else ""
+        of, over = "for", f", mean over {len(sheet.rows)} rows" if len(sheet.rows) > 1 else ""
     means = {}
     for name, places in compared.items():
         found = [table.stored.entries.get((*place, metric.key)) for place in places]
@@ -87,20 +92,20 @@ def _extremes(table: ShownTable, *, claimed: bool) -> str:
         if len(ours) == len(places):
             means[name] = sum(ours) / len(ours)
     if len(means) < 2:
-        return "No claim rests on it, and it has no printed number." if claimed else ""
+        return ""
     highest, lowest = max(means, key=lambda name: means[name]), min(means, key=lambda name: means[name])
     unit = f" {metric.unit}" if metric.unit else ""
     most, least = (f"{means[name]:.{metric.digits}f}{unit}" for name in (highest, lowest))
     return (
-        f"{metric.title or metric.label}{over}: highest for {highest} with {most}, lowest for {lowest} with"
-        f" {least}{'; no claim rests on it' if claimed else ''}."
+        f"{metric.title or metric.label}{over}: highest {of} {highest} with {most}, lowest {of} {lowest}"
+        f" with {least}."
     )
 
 
 def _room(chart: Mapping[str, Any]) -> int:
     """The height that a chart takes, in pixels: what is below it does not move while it is drawn."""
     height = chart.get("height")
-    return int(height) + (110 if chart.get("params") else 45) if isinstance(height, int) else 120
+    return int(height) + (135 if chart.get("params") else 60) if isinstance(height, int) else 120
 
 
 def _chart(folder: str, name: str, table: ShownTable) -> str:
@@ -121,7 +126,7 @@ def _chart(folder: str, name: str, table: ShownTable) -> str:
         f'<figure class="chart"><figcaption><strong>{escape(title)}</strong>'
         f"{f'<span>{escape(rest)}</span>' if rest else ''}</figcaption>"
         f'<div class="plot" data-chart="{escape(f"{folder}/{name}")}" role="img" '
-        f'aria-label="{described}" style="min-height: {_room(chart)}px">'
+        f'aria-label="{described}" style="--room: {_room(chart)}px">'
         f'<img loading="lazy" src="{file(folder, f"{name}.svg")}" alt="{described}"></div>'
         f'<div class="tools"><span class="files">{files}</span></div></figure>'
     )

@@ -1,4 +1,4 @@
-"""The head of the page: counts, contents and filters."""
+"""The head of the page: what was learnt, counts, contents and filters."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from whimbrel._show.page.items import finding
 from whimbrel._show.page.sections import KINDS, SOURCES, VERDICTS, Section, ShownTable, asset
 from whimbrel._values import printed
+
+_LEARNT = 4
+"""Sentences of a section that are shown at once; the others on demand."""
 
 
 def bar(sections: Sequence[Section], manifest: Mapping[str, Any]) -> str:
@@ -28,7 +32,7 @@ def bar(sections: Sequence[Section], manifest: Mapping[str, Any]) -> str:
 
 
 def overview(sections: Sequence[Section]) -> str:
-    """The counts: claims by source, printed numbers, tables, runs."""
+    """What was learnt, and then the counts: claims by source, printed numbers, tables, runs."""
     claims = [claim for section in sections for claim in section.claims]
     tables = [table for section in sections for table in section.tables]
     agreement = printed.together(_agreement(table) for table in tables)
@@ -61,9 +65,32 @@ def overview(sections: Sequence[Section]) -> str:
         else ""
     )
     return (
-        f'<section class="hero" id="top" aria-label="Overview"><h1>{title}</h1>'
-        f'<ul class="cards">{shown}</ul>{warning}{asset("guide.html")}</section>'
+        f'<section class="hero" id="top" aria-label="Overview"><h1>{title}</h1>{warning}{_learnt(sections)}'
+        f'<h2>How sure it is</h2><ul class="cards">{shown}</ul>{asset("guide.html")}</section>'
     )
+
+
+def _learnt(sections: Sequence[Section]) -> str:
+    """A sentence for each table and figure that has one, the first of each section at once."""
+    parts = []
+    for section in sections:
+        lines = [
+            f'<li><a href="#{section.item_anchor(table.stored.sheet.key)}">'
+            f"{escape(table.stored.sheet.title)}</a>: {escape(sentence)}</li>"
+            for table in section.tables
+            if (sentence := finding(table))
+        ]
+        if not lines:
+            continue
+        if len(sections) > 1:
+            parts.append(f"<h3>{escape(section.title)}</h3>")
+        parts.append(f'<ul class="learnt">{"".join(lines[:_LEARNT])}</ul>')
+        if rest := lines[_LEARNT:]:
+            parts.append(
+                f'<details class="more"><summary>{len(rest)} more</summary>'
+                f'<ul class="learnt">{"".join(rest)}</ul></details>'
+            )
+    return f"<h2>What was learnt</h2>{''.join(parts)}" if parts else ""
 
 
 def contents(sections: Sequence[Section], manifest: Mapping[str, Any]) -> str:
