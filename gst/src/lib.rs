@@ -12,6 +12,7 @@ use gst::glib;
 mod connection;
 mod encoders;
 mod key_frames;
+mod pads;
 mod settings;
 mod sink;
 mod source;

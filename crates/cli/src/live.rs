@@ -1,5 +1,7 @@
 //! Feeds the samples of a scenario's flows, links and stations to the live page.
 
+use std::collections::VecDeque;
+
 use whimbrel_lab::Plan;
 use whimbrel_lab::scenario::EventPlan;
 use whimbrel_lab::watch::{FlowSample, Sample};
@@ -9,6 +11,9 @@ use whimbrel_live::{Panel, Recording, SeriesId, TrackId};
 /// Flows, and queues of links and stations, that are shown at most.
 const MAX_FLOWS: usize = 48;
 const MAX_QUEUES: usize = 16;
+
+/// Time in seconds over which frames are counted: there are few in a sample.
+const FRAMES_OVER: f64 = 1.0;
 
 /// The tracks of a network.
 pub(crate) struct Network {
@@ -25,7 +30,8 @@ struct Flow {
     number: usize,
     track: TrackId,
     explainer: Explainer,
-    frames: [u64; 3],
+    /// The frames counted at the times of the last samples.
+    frames: VecDeque<(f64, [u64; 3])>,
     freeze: &'static str,
     least_delay: f64,
 }
@@ -42,7 +48,7 @@ impl Network {
             number,
             track: recording.track("flow", plan.flows[number].name.clone()),
             explainer: Explainer::default(),
-            frames: [0; 3],
+            frames: VecDeque::from([(0.0, [0; 3])]),
             freeze: "",
             least_delay: f64::INFINITY,
         };
@@ -141,12 +147,18 @@ impl Flow {
         }
         let mut repaired = 0.0;
         if let Some(frames) = sample.frames {
-            let old = std::mem::replace(&mut self.frames, frames);
-            let [sent, in_time, mended] = [0, 1, 2].map(|kind| frames[kind].saturating_sub(old[kind]) as f64);
-            add(recording, Panel::Frames, "frames sent", sent / length);
-            add(recording, Panel::Frames, "whole in time", in_time / length);
-            add(recording, Panel::Loss, "repaired", mended / length);
-            repaired = mended;
+            let newest = self.frames.back().map_or(0, |(_, newest)| newest[2]);
+            repaired = frames[2].saturating_sub(newest) as f64;
+            add(recording, Panel::Loss, "repaired", repaired / length);
+            self.frames.push_back((at, frames));
+            while self.frames.get(1).is_some_and(|(first, _)| at - first >= FRAMES_OVER - 1e-6) {
+                self.frames.pop_front();
+            }
+            let (first, old) = self.frames[0];
+            for (kind, name) in ["frames sent", "whole in time"].into_iter().enumerate() {
+                let rate = frames[kind].saturating_sub(old[kind]) as f64 / (at - first).max(1e-9);
+                add(recording, Panel::Frames, name, rate);
+            }
         }
         if let Some(delay) = sample.delay_s {
             self.least_delay = self.least_delay.min(delay);

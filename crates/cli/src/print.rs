@@ -7,11 +7,10 @@ mod background;
 
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 
 use thiserror::Error;
-use whimbrel_relay::address::is_loopback;
+use whimbrel_live::server::Served;
 use whimbrel_relay::text::{printable, shortened};
 
 use background::Background;
@@ -84,17 +83,9 @@ pub(crate) fn note(text: impl Display) {
     aside(format_args!("whimbrel: {text}"));
 }
 
-/// Notes that a page can be read beyond this host.
-pub(crate) fn who_reads(at: SocketAddr) {
-    if !is_loopback(at.ip()) {
-        note(format_args!("--http {at}: everyone who reaches this address can read the state"));
-    }
-}
-
 /// Says where the live page of a program is that ends with what it shows.
-pub(crate) fn live_page(at: SocketAddr) {
-    who_reads(at);
-    note(format_args!("live at http://{at}/"));
+pub(crate) fn live_page(served: &Served) {
+    note(format_args!("live at {served}"));
 }
 
 /// Prints a line to standard error. Without a reader it is lost: a connection must not end because the reader of its notes has.

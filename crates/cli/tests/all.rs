@@ -1,6 +1,7 @@
 //! All tests of the crate in one program: a program for each file would take minutes to link.
 
 mod capacity;
+mod carry_recipe;
 mod classify;
 mod completion;
 mod emulate;
@@ -12,6 +13,7 @@ mod fit;
 mod hostile_path;
 mod inspect;
 mod live_page;
+mod live_page_browser;
 mod local_sockets;
 #[cfg(target_os = "linux")]
 #[path = "../../net/tests/support/own_network.rs"]

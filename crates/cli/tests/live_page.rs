@@ -1,16 +1,13 @@
-//! The live page: what its server sends, and the page itself in a browser.
+//! The live page: what its server sends.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{processes, relays};
-use processes::{finish, whimbrel};
+use crate::relays;
 use relays::{Relay, get, listening, receive, request, secret, socket};
 
 /// A relay that connects to another one, and the address of its page.
@@ -105,86 +102,49 @@ fn a_browser_gets_the_page_and_events_and_a_program_the_state() {
     assert!(request(page, "GET", "/events", "rebound.example").0.starts_with("HTTP/1.1 421"));
 }
 
-/// The document of a page after a browser has run it; `None` if there is no browser and none is required.
-fn browsed(url: &str, folder: &Path) -> Option<String> {
-    let profile = format!("--user-data-dir={}", folder.join("profile").display());
-    let mut command = Command::new("chromium");
-    command.args([
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--window-size=1400,1000",
-        "--virtual-time-budget=4000",
-    ]);
-    command.args([&profile, "--dump-dom", url]).stderr(Stdio::null());
-    match command.output() {
-        Ok(output) => {
-            assert!(output.status.success(), "{output:?}");
-            Some(String::from_utf8_lossy(&output.stdout).into_owned())
-        }
-        Err(error) => {
-            let required = std::env::var("REQUIRE_ALL").is_ok_and(|value| value == "1");
-            assert!(!required, "chromium: {error}. Install it with: sudo apt-get install chromium");
-            println!("skipped: chromium: {error}. Install it with: sudo apt-get install chromium");
-            None
-        }
-    }
-}
-
-/// The page of a run with an interruption, at a moment after it: the sentence, the events and the charts are there.
 #[test]
-fn a_browser_shows_a_run_and_explains_its_interruption() {
+fn beyond_this_host_a_page_shows_nothing_without_its_token() {
     let folder = TempDir::new().expect("a folder");
-    let scenario = folder.path().join("outage.toml");
-    let text = r#"
-        title = "an outage"
-        [simulation]
-        duration = "12 s"
-        [[node]]
-        name = "camera"
-        [[node]]
-        name = "viewer"
-        [[link]]
-        name = "radio"
-        between = ["camera", "viewer"]
-        rate = "2 Mbit/s"
-        delay = "10 ms"
-        [[event]]
-        time = "4 s"
-        link = "radio"
-        up = false
-        [[event]]
-        time = "6 s"
-        link = "radio"
-        up = true
-        [[flow]]
-        name = "video"
-        from = "camera"
-        to = "viewer"
-        transport = "udp"
-        packet_size = "1000 B"
-        traffic = { kind = "cbr", rate = "800 kbit/s" }
-    "#;
-    std::fs::write(&scenario, text).expect("it is written");
-    let page = folder.path().join("outage.html");
-    let [scenario, file] = [&scenario, &page].map(|path| path.to_str().expect("a plain path"));
-    let output = finish(whimbrel(&["run", "--quiet", scenario, "--watch", file]).spawn().expect("it starts"));
-    assert!(output.status.success(), "{output:?}");
-    let Some(document) = browsed(&format!("file://{file}#t=8"), folder.path()) else { return };
-    let sentence = document.split("<p class=\"sentence").nth(1).and_then(|rest| rest.split("</p>").next());
-    // In intervals of 0.1 s: in the first one after 4 s arrives what was under way.
-    let sentence = sentence.expect("a sentence");
-    assert!(
-        sentence.contains("no data from 4.10 to 6.00 s: the link was down; 189 packets missing"),
-        "{sentence}"
-    );
-    for part in [
-        "Rate in bit/s over time",
-        "Losses by cause in packets/s",
-        "Queues in packets",
-        "radio down",
-        "radio up",
-    ] {
-        assert!(document.contains(part), "{part}");
+    let secret = secret(&folder);
+    let mut relay = Relay::start(&[
+        "relay",
+        "listen",
+        "--bind",
+        "127.0.0.1:0",
+        "--to",
+        "127.0.0.1:9",
+        "--http",
+        "0.0.0.0:0",
+        "--secret-file",
+        &secret,
+    ]);
+    relay.address("at UDP ");
+    let text = loop {
+        let text = relay.event("ready");
+        if text.contains("http://") {
+            break text;
+        }
+    };
+    // It is printed once, as a part of the URL.
+    let (_, url) = text.split_once("http://").expect("a URL");
+    let (address, token) = url.split_once("/?token=").expect("a token");
+    assert!(token.len() == 32 && token.bytes().all(|it| it.is_ascii_hexdigit()), "{token}");
+    let port = address.parse::<SocketAddr>().expect("an address").port();
+    let at = SocketAddr::from(([127, 0, 0, 1], port));
+    let wrong = format!("/?token={}", "0".repeat(32));
+    for path in ["/", "/rate", "/metrics", "/events", "/recording.html", "/none", &wrong] {
+        let (head, body) = get(at, path);
+        assert!(
+            head.starts_with("HTTP/1.1 401") && head.contains("www-authenticate: Bearer"),
+            "{path}: {head}"
+        );
+        assert!(!body.contains(token) && !body.contains("established"), "{body}");
     }
+    assert!(get(at, &format!("/?token={token}")).1.contains("established"));
+    assert!(get(at, &format!("/metrics?token={token}")).1.contains("whimbrel_relay_connections"));
+    // The token opens no page to another site.
+    let rebound = request(at, "GET", &format!("/?token={token}"), "rebound.example");
+    assert!(rebound.0.starts_with("HTTP/1.1 421"));
+    let post = request(at, "POST", &format!("/?token={token}"), "127.0.0.1");
+    assert!(post.0.starts_with("HTTP/1.1 405"));
 }

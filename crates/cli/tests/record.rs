@@ -12,6 +12,7 @@ use tempfile::TempDir;
 #[cfg(target_os = "linux")]
 use crate::own_network;
 use crate::processes;
+use crate::relays::get;
 use crate::support_relay as relay;
 use processes::{finish, signal, stderr, stdout, whimbrel};
 use relay::{Path, Relay};
@@ -224,9 +225,22 @@ fn a_gentle_recording_that_is_stopped_is_written() {
         (format!("127.0.0.1:{}", server.port), directory.path().to_str().expect("a plain path"));
     let options =
         ["record", &host, "--mode", "gentle", "--rate", "1M", "--time", "60s", "--out", out, "--json"];
-    let recording = whimbrel(&options).spawn().expect("it starts");
+    let mut recording =
+        whimbrel(&[&options[..], &["--http", "127.0.0.1:0"]].concat()).spawn().expect("it starts");
+    let mut line = String::new();
+    BufReader::new(recording.stderr.take().expect("piped")).read_line(&mut line).expect("text");
+    let page = line.trim().strip_prefix("whimbrel: live at http://").and_then(|at| at.strip_suffix('/'));
+    let page = page.unwrap_or_else(|| panic!("{line}")).parse().expect("an address");
     // A second without load, and two with.
     std::thread::sleep(Duration::from_secs(3));
+    // What both directions carry is on the page meanwhile: 1 Mbit/s of probes, and twenty pings a second.
+    let shown: Value = serde_json::from_str(&get(page, "/").1).expect("JSON");
+    for name in ["sent", "received"] {
+        let series = shown["series"].as_array().expect("a list").iter().find(|series| series["name"] == name);
+        let values = series.expect("a series")["values"].as_array().expect("a list");
+        let most = values.iter().filter_map(Value::as_f64).fold(0.0, f64::max);
+        assert!((0.9e6..1.5e6).contains(&most), "{name}: {values:?}");
+    }
     signal(&recording, Signal::INT);
     let found = json(&finish(recording));
     let length = number(&found["load_s"]);

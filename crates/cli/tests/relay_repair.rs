@@ -1,6 +1,6 @@
 //! Repair by `whimbrel relay`, the built program, on a path that a test controls.
 
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ const LONGER: usize = 30;
 /// A camera: frames of H.264 of one packet each.
 struct Camera {
     socket: UdpSocket,
-    port: std::net::SocketAddr,
+    port: SocketAddr,
     frame: u16,
     /// The next frame is a key frame.
     starts: bool,
@@ -83,6 +83,12 @@ impl Camera {
     }
 }
 
+/// The frames of that kind at an end.
+fn frames(http: SocketAddr, kind: &str) -> u64 {
+    let state: serde_json::Value = serde_json::from_str(&get(http, "/").1).expect("JSON");
+    state["connections"][0]["frames"][0][kind].as_u64().unwrap_or(0)
+}
+
 #[test]
 fn an_encoder_is_asked_for_a_key_frame_whenever_frames_cannot_be_repaired() {
     let folder = TempDir::new().expect("a folder");
@@ -91,8 +97,9 @@ fn an_encoder_is_asked_for_a_key_frame_whenever_frames_cannot_be_repaired() {
     let to = viewer.local_addr().expect("bound").to_string();
     let options = ["--latency", LATENCY, "--video", "h264", "--secret-file", &secret];
     let listen = ["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to];
-    let mut far = Relay::start(&[&listen[..], &options].concat());
+    let mut far = Relay::start(&[&listen[..], &options, &["--http", "127.0.0.1:0"]].concat());
     let path = HostilePath::to(far.address("at UDP "));
+    let seen = far.address("http://");
     let at = path.at.to_string();
     let connect = ["relay", "connect", &at, "--from", "127.0.0.1:0", "--http", "127.0.0.1:0"];
     let mut near = Relay::start(&[&connect[..], &options].concat());
@@ -110,6 +117,10 @@ fn an_encoder_is_asked_for_a_key_frame_whenever_frames_cannot_be_repaired() {
     });
     camera.frames(30, true);
     assert_eq!((camera.losses, camera.requests.len()), (0, 0));
+    // What repair brought is known by frame at the end that receives; two are still open.
+    camera.until(true, "frames", |_| frames(seen, "repaired") >= 2);
+    assert_eq!(frames(seen, "given_up"), 0);
+    assert!(frames(seen, "whole") > frames(seen, "repaired"));
     // Some frames cannot be repaired. The encoder answers, and is left alone.
     camera.outage(&path, true);
     camera.until(true, "a request", |camera| camera.losses > 0);
@@ -133,4 +144,7 @@ fn an_encoder_is_asked_for_a_key_frame_whenever_frames_cannot_be_repaired() {
         let rate: serde_json::Value = serde_json::from_str(&get(http, "/rate").1).expect("JSON");
         rate["repair"]["key_frames_asked"] == camera.asked()
     });
+    camera.until(true, "frames", |_| frames(seen, "given_up") > 0);
+    let all_sent = u64::from(camera.frame);
+    camera.until(false, "all frames", |_| frames(http, "sent") >= all_sent);
 }

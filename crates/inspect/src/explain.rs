@@ -304,11 +304,12 @@ impl Explainer {
     }
 }
 
-/// A share with two digits: `4.0 %`, `12 %`, `0.23 %`.
+/// A share with at most two digits: `4 %`, `4.2 %`, `12 %`, `0.23 %`.
 fn percent(share: f64) -> String {
     let value = share * 100.0;
     let digits = if value >= 9.95 { 0 } else { usize::from(value < 0.995) + 1 };
-    format!("{value:.digits$} %")
+    let text = format!("{value:.digits$}");
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
 /// A rate with three digits: `1.31 Mbit/s`.

@@ -20,6 +20,7 @@ mod document;
 mod feed;
 mod recording;
 pub mod server;
+mod token;
 
 pub use document::document;
 pub use feed::Feed;

@@ -1,13 +1,14 @@
 //! The HTTP server: the page, its events, and whatever else a program serves.
 //!
-//! Clients are not authenticated. A page of a web site must not read the state through a browser of this host or its network:
-//! a request has to name this server by an address or by a name that no site of the web has, which a site's name that resolves to it
+//! At an address that other hosts can reach, a request has to show a token. A page of a web site must not read the state through a browser
+//! of this host or its network: a request has to name this server by an address or by a name that no site of the web has, which a site's name that resolves to it
 //! is not (DNS rebinding), and a request on behalf of another origin is refused. No request changes anything. A client that is slow
 //! only loses its own place: events are made when it takes them.
 
 mod body;
 
 use std::convert::Infallible;
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +17,7 @@ use std::time::Duration;
 use anyhow::Context;
 use hyper::header::{
     ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN,
-    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    REFERRER_POLICY, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::http::uri::Authority;
 use hyper::server::conn::http1;
@@ -29,6 +30,7 @@ use tokio::time::timeout;
 use crate::accept::{Places, accept};
 use crate::document::live_page;
 use crate::feed::Feed;
+use crate::token::Token;
 use body::Content;
 
 /// Clients at a time, the time for the head of a request, the time that each client has for all of its requests, and that of one that
@@ -67,11 +69,28 @@ impl Pages for Feed {
     }
 }
 
-/// Serves the page from now on. Returns the address.
+/// Where a page is served. As text, its URL, with the token that others need.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Served {
+    /// The address.
+    pub address: SocketAddr,
+    token: Option<Token>,
+}
+
+impl fmt::Display for Served {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let query = self.token.as_ref().map(Token::query).unwrap_or_default();
+        write!(f, "http://{}/{query}", self.address)
+    }
+}
+
+/// Serves the page from now on: to everybody at a loopback address, and to those who show the token at another one.
 ///
 /// # Errors
 /// The address cannot be bound.
-pub async fn serve(at: SocketAddr, feed: Feed, pages: impl Pages) -> anyhow::Result<SocketAddr> {
+pub async fn serve(at: SocketAddr, feed: Feed, pages: impl Pages) -> anyhow::Result<Served> {
+    let token = if at.ip().to_canonical().is_loopback() { None } else { Some(Token::new()?) };
+    let served = token.clone();
     let listener = TcpListener::bind(at).await.with_context(|| format!("HTTP at TCP {at}"))?;
     let local = listener.local_addr()?;
     let places = Places::new(MAX_CLIENTS);
@@ -80,11 +99,11 @@ pub async fn serve(at: SocketAddr, feed: Feed, pages: impl Pages) -> anyhow::Res
         loop {
             let (stream, peer) = accept(&listener).await;
             let mut place = places.take(peer.ip());
-            let (feed, pages) = (feed.clone(), pages.clone());
+            let (feed, pages, token) = (feed.clone(), pages.clone(), token.clone());
             tokio::spawn(async move {
                 let takes_events = AtomicBool::new(false);
                 let service = service_fn(|request| {
-                    let answer = answer(&request, &feed, &*pages);
+                    let answer = answer(&request, token.as_ref(), &feed, &*pages);
                     if answer.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == EVENTS) {
                         takes_events.store(true, Ordering::Relaxed);
                     }
@@ -109,25 +128,34 @@ pub async fn serve(at: SocketAddr, feed: Feed, pages: impl Pages) -> anyhow::Res
             });
         }
     });
-    Ok(local)
+    Ok(Served { address: local, token: served })
 }
 
-/// Serves the page from a thread of its own, for programs without a runtime. Returns the address.
+/// Serves the page from a thread of its own, for programs without a runtime.
 ///
 /// # Errors
 /// The address cannot be bound, or there is no thread.
-pub fn spawn(at: SocketAddr, feed: Feed, pages: impl Pages) -> anyhow::Result<SocketAddr> {
+pub fn spawn(at: SocketAddr, feed: Feed, pages: impl Pages) -> anyhow::Result<Served> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let local = runtime.block_on(serve(at, feed, pages))?;
+    let served = runtime.block_on(serve(at, feed, pages))?;
     std::thread::Builder::new()
         .name("live page".into())
         .spawn(move || runtime.block_on(std::future::pending::<()>()))?;
-    Ok(local)
+    Ok(served)
 }
 
-fn answer<B>(request: &Request<B>, feed: &Feed, pages: &dyn Pages) -> Response<Content> {
+fn answer<B>(
+    request: &Request<B>,
+    token: Option<&Token>,
+    feed: &Feed,
+    pages: &dyn Pages,
+) -> Response<Content> {
+    let is_shown = token.is_none_or(|token| token.is_shown(request.uri(), request.headers()));
     let (code, kind, content) = if let Some((code, reason)) = objection(request.uri(), request.headers()) {
         (code, TEXT, Content::text(reason))
+    } else if !is_shown {
+        let text = "expected the token of the address that the program has printed at its start: ?token=TOKEN, or a bearer token\n";
+        (StatusCode::UNAUTHORIZED, TEXT, Content::text(text))
     } else if request.method() != Method::GET && request.method() != Method::HEAD {
         (StatusCode::METHOD_NOT_ALLOWED, TEXT, Content::text("only GET and HEAD\n"))
     } else {
@@ -146,7 +174,10 @@ fn answer<B>(request: &Request<B>, feed: &Feed, pages: &dyn Pages) -> Response<C
     if code == StatusCode::METHOD_NOT_ALLOWED {
         headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
     }
-    if request.uri().path() == RECORDING {
+    if code == StatusCode::UNAUTHORIZED {
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    if code == StatusCode::OK && request.uri().path() == RECORDING {
         let value = HeaderValue::from_static("attachment; filename=\"recording.html\"");
         headers.insert(CONTENT_DISPOSITION, value);
     }

@@ -17,7 +17,7 @@
 //!     rate: DataRate::from_bits_per_second(200e3),
 //! };
 //! let (_end, mut stop) = Stop::new();
-//! if let Some(recording) = record::record(&settings, &|_, _| {}, &mut stop).await? {
+//! if let Some(recording) = record::record(&settings, &|_| {}, &mut stop).await? {
 //!     recording.write("recorded".as_ref())?;
 //! }
 //! # Ok(())
@@ -36,8 +36,9 @@ mod session;
 use whimbrel_units::Duration;
 
 pub use files::{Recording, prepare};
+pub use prober::Figures;
 pub use server::{RecordNotice, RecordObserver, RecordServer, serve};
-pub use session::{Settings, record};
+pub use session::{Progress, Settings, record};
 
 /// The port of servers, TCP and UDP.
 const PORT: u16 = 6512;

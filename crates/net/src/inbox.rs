@@ -28,6 +28,8 @@ pub struct Received {
     /// `true` if its data are known to be corrupt (RFC 4340, Section 9.3): only if the configuration
     /// requests such data.
     pub corrupt: bool,
+    /// `true` if the path had lost it, and [repair](crate::Setup::repaired) brought it.
+    pub repaired: bool,
 }
 
 /// The meaning of an event for a socket.

@@ -97,12 +97,22 @@ impl Kind for Connection {
     fn new_paths(&self, _: &Event, _: impl FnMut(SocketAddr)) {}
     fn meaning(_: &Endpoint<Self>, _: ConnectionHandle, event: Event, arrival: Instant) -> Meaning {
         let corrupt = matches!(event, Event::CorruptDatagram { .. });
+        let repaired = matches!(event, Event::Datagram { repaired: true, .. });
         match event {
             Event::DatagramSent { .. } | Event::Drained => Meaning::Nothing,
-            Event::Datagram { payload, sequence, ecn }
+            Event::Datagram { payload, sequence, ecn, .. }
             | Event::CorruptDatagram { payload, sequence, ecn } => {
                 let (payload, subflow, packet) = (bytes(payload), SubflowId(0), sequence);
-                Meaning::Datagram(Received { payload, sequence, subflow, packet, ecn, arrival, corrupt })
+                Meaning::Datagram(Received {
+                    payload,
+                    sequence,
+                    subflow,
+                    packet,
+                    ecn,
+                    arrival,
+                    corrupt,
+                    repaired,
+                })
             }
             Event::SendReady => Meaning::Room,
             Event::Connected { .. } => Meaning::Opened(event),
@@ -180,13 +190,31 @@ impl Kind for MultipathConnection {
     ) -> Meaning {
         match event {
             MultipathEvent::DatagramSent { .. } | MultipathEvent::Drained => Meaning::Nothing,
-            MultipathEvent::Datagram { payload, sequence, subflow, packet, ecn } => {
+            MultipathEvent::Datagram { payload, sequence, subflow, packet, ecn, repaired } => {
                 let (payload, corrupt) = (bytes(payload), false);
-                Meaning::Datagram(Received { payload, sequence, subflow, packet, ecn, arrival, corrupt })
+                Meaning::Datagram(Received {
+                    payload,
+                    sequence,
+                    subflow,
+                    packet,
+                    ecn,
+                    arrival,
+                    corrupt,
+                    repaired,
+                })
             }
             MultipathEvent::Subflow { subflow, event: Event::CorruptDatagram { payload, sequence, ecn } } => {
                 let (payload, packet, corrupt) = (bytes(payload), sequence, true);
-                Meaning::Datagram(Received { payload, sequence, subflow, packet, ecn, arrival, corrupt })
+                Meaning::Datagram(Received {
+                    payload,
+                    sequence,
+                    subflow,
+                    packet,
+                    ecn,
+                    arrival,
+                    corrupt,
+                    repaired: false,
+                })
             }
             MultipathEvent::SendReady => Meaning::Room,
             MultipathEvent::Established { .. } => {

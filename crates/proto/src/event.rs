@@ -79,6 +79,8 @@ pub enum Event {
         sequence: SeqNo,
         /// The ECN codepoint with which that packet arrived.
         ecn: Ecn,
+        /// The path had lost it: [repair](crate::repair) brought it.
+        repaired: bool,
     },
     /// A datagram arrived that is known to be corrupt: its Data Checksum is wrong (RFC 4340, Section 9.3).
     /// Only if [`crate::config::ReceiveConfig::deliver_corrupt`] is set.

@@ -46,15 +46,9 @@ pub trait Transport: sealed::Sealed {
     /// The meaning of an event for a layer.
     #[doc(hidden)]
     fn step(event: &mut Self::Event) -> Step<'_>;
-    /// The event of a datagram with `data`, as that of an arrival.
+    /// The event of a datagram with `data`, as that of an arrival. `is_repaired`: the path had lost it.
     #[doc(hidden)]
-    fn deliver(arrival: &Self::Event, data: Bytes) -> Self::Event {
-        let mut event = arrival.clone();
-        if let Step::Datagram(payload) = Self::step(&mut event) {
-            *payload = data.into();
-        }
-        event
-    }
+    fn deliver(arrival: &Self::Event, data: Bytes, is_repaired: bool) -> Self::Event;
     /// A datagram that will never be sent.
     #[doc(hidden)]
     fn dropped(id: DatagramId, reason: DropReason) -> Self::Event;
@@ -147,6 +141,13 @@ impl Transport for Connection {
     fn dropped(id: DatagramId, reason: DropReason) -> Event {
         Event::DatagramDropped { id, reason }
     }
+    fn deliver(arrival: &Event, data: Bytes, is_repaired: bool) -> Event {
+        let mut event = arrival.clone();
+        if let Event::Datagram { payload, repaired, .. } = &mut event {
+            (*payload, *repaired) = (data.into(), is_repaired);
+        }
+        event
+    }
     fn send_ready() -> Event {
         Event::SendReady
     }
@@ -202,6 +203,13 @@ impl Transport for MultipathConnection {
     }
     fn dropped(id: DatagramId, reason: DropReason) -> MultipathEvent {
         MultipathEvent::DatagramDropped { id, reason }
+    }
+    fn deliver(arrival: &MultipathEvent, data: Bytes, is_repaired: bool) -> MultipathEvent {
+        let mut event = arrival.clone();
+        if let MultipathEvent::Datagram { payload, repaired, .. } = &mut event {
+            (*payload, *repaired) = (data.into(), is_repaired);
+        }
+        event
     }
     fn send_ready() -> MultipathEvent {
         MultipathEvent::SendReady

@@ -434,10 +434,10 @@ impl<E: Clone> Ends<E> {
     }
 
     /// Passes what is due to the application.
-    fn deliver(&mut self, now: Instant, events: &mut VecDeque<E>, event: impl Fn(&E, Bytes) -> E) {
-        while self.receiver.poll_delivery(now, &mut self.buffer).is_some() {
+    fn deliver(&mut self, now: Instant, events: &mut VecDeque<E>, event: impl Fn(&E, Bytes, bool) -> E) {
+        while let Some(delivered) = self.receiver.poll_delivery(now, &mut self.buffer) {
             let Some(arrival) = &self.arrival else { continue };
-            events.push_back(event(arrival, Bytes::copy_from_slice(&self.buffer)));
+            events.push_back(event(arrival, Bytes::copy_from_slice(&self.buffer), delivered.is_repaired));
         }
     }
 

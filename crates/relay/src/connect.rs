@@ -73,7 +73,7 @@ pub async fn connect(near: Near, observer: Observer, mut stop: Stop) -> anyhow::
     small_buffers().map_or(Ok(()), |text| lines.notify(&Notice::Warning(&text)))?;
     lines.notify(&Notice::Taking { at: &addresses, host: &name })?;
     if let Some(at) = near.options.http {
-        lines.notify(&Notice::Http(live::serve(at, &status, &name.to_string()).await?))?;
+        lines.notify(&Notice::Http(&live::serve(at, &status, &name.to_string()).await?))?;
     }
     lines.notify(&Notice::Serving)?;
     let mut retry = FIRST_RETRY;

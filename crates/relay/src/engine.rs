@@ -3,11 +3,10 @@
 use std::net::SocketAddr;
 use std::time::Duration as StdDuration;
 
-use bytes::Bytes;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use whimbrel_net::multipath::MultipathEvent;
-use whimbrel_net::{Event, NetError, SendError};
+use whimbrel_net::{Event, NetError, Received, SendError};
 use whimbrel_rtp::Remb;
 use whimbrel_units::{DataRate, Duration, Instant};
 
@@ -20,7 +19,7 @@ use super::notices::{Lines, Measured, Notice};
 use super::pace::Pace;
 use super::paths::{self, PathChange, Paths};
 use super::ports::Ports;
-use super::status::{Connection, Entry, Status};
+use super::status::{Connection, Entry, FlowFrames, Status};
 use crate::edge::carriage::{Arrival, Carriage, Delivery, Handed};
 use crate::edge::flow::{Flow, HEADER};
 use crate::edge::flow_kind::Announcement;
@@ -192,9 +191,11 @@ impl<'a> Engine<'a> {
     }
 
     /// Passes a datagram of the peer to a local program.
-    fn deliver(&mut self, datagram: Bytes) {
+    fn deliver(&mut self, datagram: Received) {
         let now = self.link.now();
-        let Some(Arrival { flow, payload, is_rtp }) = self.carriage.receive(now, datagram) else { return };
+        let Received { payload, repaired, .. } = datagram;
+        let arrival = self.carriage.receive(now, payload, repaired);
+        let Some(Arrival { flow, payload, is_rtp }) = arrival else { return };
         let delivery = self.ports.deliver(now, flow, &payload);
         self.carriage.on_delivery(delivery);
         if let Some(feedback) = self.feedback.as_mut().filter(|_| is_rtp && delivery == Delivery::Passed) {
@@ -318,6 +319,7 @@ impl<'a> Engine<'a> {
             queued_datagrams: queue.len() + view.queued_datagrams,
             queued_bytes: queue.bytes() + view.queued_bytes,
             queue_age_s: queue.age(self.link.now()).as_secs_f64(),
+            frames: self.carriage.frames().map(FlowFrames::from).collect(),
             flows: self.ports.flows(),
             paths: view.paths,
             repair: view.repair,

@@ -114,11 +114,8 @@ impl Link {
         self.socket.try_send_part(payload, deadline, mark).map(drop)
     }
     /// Waits for datagrams, and appends up to `limit` to `out`. Cancel safe.
-    pub(crate) async fn recv_many(&self, out: &mut Vec<Bytes>, limit: usize) -> Result<(), NetError> {
-        let mut received: Vec<Received> = Vec::new();
-        self.socket.recv_many(&mut received, limit).await?;
-        out.extend(received.into_iter().map(|datagram| datagram.payload));
-        Ok(())
+    pub(crate) async fn recv_many(&self, out: &mut Vec<Received>, limit: usize) -> Result<(), NetError> {
+        self.socket.recv_many(out, limit).await.map(drop)
     }
     pub(crate) async fn close(&self) -> Result<(), NetError> {
         self.socket.close().await

@@ -109,7 +109,7 @@ pub async fn listen(mut far: Far, observer: Observer, mut stop: Stop) -> anyhow:
     small_buffers().map_or(Ok(()), |text| lines.notify(&Notice::Warning(&text)))?;
     lines.notify(&Notice::Listening { at: listener.local(), to: far.to.places(), key, local_only })?;
     if let Some(at) = far.options.http {
-        lines.notify(&Notice::Http(live::serve(at, &status, &listener.local().to_string()).await?))?;
+        lines.notify(&Notice::Http(&live::serve(at, &status, &listener.local().to_string()).await?))?;
     }
     let options = Arc::new(far.options.clone());
     lines.notify(&Notice::Serving)?;

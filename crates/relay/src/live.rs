@@ -10,22 +10,24 @@ use whimbrel_live::{Feed, Panel, Recording, TrackId, server};
 use whimbrel_net::Clock;
 
 use super::link::{PathState, PathView};
-use super::status::{Connection, Status};
+use super::status::{Connection, FlowFrames, Status};
+use crate::edge::frames::FrameCounts;
 use crate::edge::ledger::{Account, Reason, Sums};
 
 /// Time between two samples.
 const INTERVAL: Duration = Duration::from_millis(500);
 /// The other end says once a second what has arrived. If it has not for longer, nothing arrives.
 const REPORT_TIME: f64 = 2.0;
-/// The most paths of a connection that are shown.
+/// The most paths of a connection that are shown, and flows with frames.
 const MAX_PATHS: usize = 8;
+const MAX_FRAMED: usize = 4;
 
-/// Serves the page and the state from now on. Returns the address.
-pub(super) async fn serve(at: SocketAddr, status: &Status, name: &str) -> anyhow::Result<SocketAddr> {
+/// Serves the page and the state from now on. Returns the URL.
+pub(super) async fn serve(at: SocketAddr, status: &Status, name: &str) -> anyhow::Result<String> {
     let feed = Feed::new(Recording::new(format!("relay {name}")));
-    let address = server::serve(at, feed.clone(), status.clone()).await?;
+    let served = server::serve(at, feed.clone(), status.clone()).await?;
     tokio::spawn(sample(feed, status.clone(), name.to_owned()));
-    Ok(address)
+    Ok(served.to_string())
 }
 
 /// Samples the connections without an end.
@@ -80,6 +82,7 @@ struct Shown {
     given_up: u64,
     key_frames: u64,
     paths: Vec<(SocketAddr, SocketAddr, PathState, u64)>,
+    frames: Vec<FlowFrames>,
     is_connected: bool,
     is_frozen: bool,
     /// Time of the last report that something arrived.
@@ -96,6 +99,7 @@ impl Shown {
             given_up: 0,
             key_frames: 0,
             paths: Vec::new(),
+            frames: Vec::new(),
             is_connected: false,
             is_frozen: false,
             reported: 0.0,
@@ -142,7 +146,10 @@ impl Shown {
         for cause in [Cause::Path, Cause::Queue, Cause::Choice, Cause::Down, Cause::Other] {
             add(recording, Panel::Loss, cause.name(), lost[cause as usize] / length);
         }
-        add(recording, Panel::Frames, "frames dropped", rate(sums.dropped_frames, before.dropped_frames));
+        let frames_dropped = rate(sums.dropped_frames, before.dropped_frames);
+        if frames_dropped > 0.0 || connection.is_some_and(|each| !each.frames.is_empty()) {
+            add(recording, Panel::Frames, "frames dropped", frames_dropped);
+        }
         if let Some(connection) = connection {
             let mut known = |recording: &mut Recording, panel, name: &str, value: Option<f64>| {
                 if let Some(value) = value {
@@ -154,6 +161,7 @@ impl Shown {
             known(recording, Panel::Delay, "in this end's queue", Some(connection.queue_age_s));
             known(recording, Panel::Delay, "half the round trip", connection.rtt_s.map(|rtt| rtt / 2.0));
             known(recording, Panel::Queue, "waiting here", Some(connection.queued_datagrams as f64));
+            self.follow_frames(recording, row, length, &connection.frames);
             self.follow_paths(recording, row, now, length, &connection.paths);
         }
         let halt = self.follow_events(recording, now, connection);
@@ -223,6 +231,39 @@ impl Shown {
             (false, _) => Some(Halt::Unconnected),
             (true, true) => Some(Halt::Frozen),
             (true, false) => None,
+        }
+    }
+
+    /// Adds the frames of the flows of RTP per second, by what became of them.
+    fn follow_frames(
+        &mut self,
+        recording: &mut Recording,
+        row: &mut Vec<(whimbrel_live::SeriesId, f64)>,
+        length: f64,
+        frames: &[FlowFrames],
+    ) {
+        let old = std::mem::replace(&mut self.frames, frames.to_vec());
+        for flow in frames.iter().take(MAX_FRAMED) {
+            let before = old.iter().find(|old| (old.port, old.flow) == (flow.port, flow.flow));
+            let before = before.map_or_else(FrameCounts::default, |before| before.counts);
+            let FrameCounts { sent, whole, repaired, given_up } = flow.counts;
+            let sends = [("frames sent", sent, before.sent)];
+            let receives = [
+                ("whole", whole, before.whole),
+                ("repaired", repaired, before.repaired),
+                ("given up", given_up, before.given_up),
+            ];
+            let shown = sends.iter().filter(|_| sent > 0);
+            let shown = shown.chain(receives.iter().filter(|_| whole + repaired + given_up > 0));
+            for (name, now, before) in shown {
+                let name = match (flow.port, flow.flow) {
+                    (0, 0) => (*name).to_owned(),
+                    (port, 0) => format!("{name}, port {port}"),
+                    (port, flow) => format!("{name}, port {port} flow {flow}"),
+                };
+                let rate = now.saturating_sub(*before) as f64 / length;
+                row.push((recording.series(self.track, Panel::Frames, &name), rate));
+            }
         }
     }
 

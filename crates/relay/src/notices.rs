@@ -33,8 +33,8 @@ pub enum Notice<'a> {
         /// Only relays of this host are served.
         local_only: bool,
     },
-    /// The state is served by HTTP at this address.
-    Http(SocketAddr),
+    /// The state is served by HTTP at this URL, which has the token if other hosts can reach it.
+    Http(&'a str),
     /// The end is ready.
     Serving,
     /// A connection has begun.

@@ -10,8 +10,8 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use whimbrel_net::multipath::SchedulerKind;
 use whimbrel_net::{
-    Ccid, Config, ConnectionError, DCCP_UDP_PORT, HostOptions, HostPort, Listener, Mark, NetError, SendError,
-    SendQueueConfig, Setup, Socket, connect_any,
+    Ccid, Config, ConnectionError, DCCP_UDP_PORT, HostOptions, HostPort, Listener, Mark, NetError, Received,
+    SendError, SendQueueConfig, Setup, Socket, connect_any,
 };
 use whimbrel_units::Duration;
 
@@ -262,12 +262,12 @@ async fn forward(
 
 /// Passes datagrams to the program. Returns `false` if it has ended.
 async fn write(
-    arrived: &mut Vec<Bytes>,
+    arrived: &mut Vec<Received>,
     output: &mpsc::Sender<Bytes>,
     count: &mut Count,
     ledger: &Ledger,
 ) -> bool {
-    for data in arrived.drain(..) {
+    for Received { payload: data, .. } in arrived.drain(..) {
         count.add(&data);
         ledger.on_arrived();
         if output.send(data).await.is_err() {

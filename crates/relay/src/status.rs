@@ -11,6 +11,8 @@ use whimbrel_net::Fingerprint;
 
 use super::link::{PathState, PathView};
 use super::repair::RepairView;
+use crate::edge::flow::Flow;
+use crate::edge::frames::FrameCounts;
 use crate::edge::ledger::{Account, Ledger, Sums};
 
 /// The state of a relay, shared by its connections and its HTTP server.
@@ -63,12 +65,30 @@ pub(super) struct Connection {
     /// Age of the oldest datagram that waits.
     pub(super) queue_age_s: f64,
     pub(super) flows: usize,
+    /// The frames of the flows of RTP.
+    pub(super) frames: Vec<FlowFrames>,
     /// The paths of a multipath connection.
     pub(super) paths: Vec<PathView>,
     /// Counters of repair; `None` if the ends have not agreed on it.
     pub(super) repair: Option<RepairView>,
     #[serde(flatten)]
     pub(super) sums: Sums,
+}
+
+/// The frames of a flow.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct FlowFrames {
+    /// Number of the port, and of the flow there.
+    pub(super) port: u8,
+    pub(super) flow: u8,
+    #[serde(flatten)]
+    pub(super) counts: FrameCounts,
+}
+
+impl From<(Flow, FrameCounts)> for FlowFrames {
+    fn from((Flow { port, number }, counts): (Flow, FrameCounts)) -> Self {
+        Self { port, flow: number, counts }
+    }
 }
 
 fn as_text<S: Serializer>(key: &Option<Fingerprint>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -234,6 +254,23 @@ impl Status {
             "gauge",
             "1 while a handover stops the sender.",
             &of_each(&|each| Some(f64::from(u8::from(each.is_frozen)))),
+        );
+        let of_frames = |(peer, of): (SocketAddr, &FlowFrames)| {
+            let FrameCounts { sent, whole, repaired, given_up } = of.counts;
+            let each = [("sent", sent), ("whole", whole), ("repaired", repaired), ("given_up", given_up)];
+            each.map(|(kind, count)| {
+                let labels =
+                    format!("{{peer=\"{peer}\",port=\"{}\",flow=\"{}\",kind=\"{kind}\"}}", of.port, of.flow);
+                (labels, count as f64)
+            })
+        };
+        let frames = parts.connections.values();
+        let frames = frames.flat_map(|each| each.frames.iter().map(move |frames| (each.peer, frames)));
+        one(
+            "frames_total",
+            "counter",
+            "Frames of RTP: sent by local programs; of the peer's whole, repaired and given up.",
+            &frames.flat_map(of_frames).collect::<Vec<_>>(),
         );
         let of_paths = |value: &dyn Fn(&PathView) -> Option<f64>| -> Vec<_> {
             let paths = parts

@@ -71,6 +71,8 @@ pub struct Delivered {
     pub role: Role,
     /// The last of its frame.
     pub ends_frame: bool,
+    /// The path had lost it: a repeat brought it, or the code restored it.
+    pub is_repaired: bool,
 }
 
 /// What arrived, and what became of it.
@@ -111,6 +113,8 @@ pub struct Receiver {
     feedback: Feedback,
     /// The next symbol to be delivered or given up.
     next: Esi,
+    /// Symbols that were repaired, and wait.
+    repaired: Vec<Esi>,
     /// The newest frame that was given up, and the number of those right before it that were given up with it.
     newest_lost: Option<(u16, u8)>,
     /// The frame of the newest datagram that was delivered, and whether that was the last of it.
@@ -134,6 +138,7 @@ impl Receiver {
             playout: Playout::new(config.latency),
             feedback: Feedback::new(config.round_trip, config.latency, first),
             next: first,
+            repaired: Vec::new(),
             newest_lost: None,
             newest_delivered: None,
             counts: ReceiverCounts::default(),
@@ -199,8 +204,12 @@ impl Receiver {
         }
         while let Some(solved) = self.decoder.poll_solved() {
             let is_late = solved.since(self.next) < 0;
-            self.counts.late += u64::from(is_late);
-            self.counts.restored += u64::from(!is_late);
+            if is_late {
+                self.counts.late += 1;
+            } else {
+                self.counts.restored += 1;
+                self.repaired.push(solved);
+            }
         }
         Ok(())
     }
@@ -231,7 +240,10 @@ impl Receiver {
                 self.feedback.on_original(now, esi, is_whole, header, before, oldest, newest);
             }
             Some(answer) => {
-                self.counts.repeated += u64::from(is_new && !is_late);
+                if is_new && !is_late {
+                    self.counts.repeated += 1;
+                    self.repaired.push(esi);
+                }
                 self.feedback.on_answer(now, answer);
             }
         }
@@ -287,7 +299,11 @@ impl Receiver {
         let window = self.decoder.next().since(self.next).max(0) as u32 + MORE_SYMBOLS;
         self.decoder.forget_before(self.next.plus(window.wrapping_neg()));
         self.counts.delivered += 1;
-        Some(Delivered { esi, frame: header.frame, role: header.role, ends_frame: header.is_last })
+        let is_repaired = self.repaired.contains(&esi);
+        let next = self.next;
+        self.repaired.retain(|symbol| symbol.since(next) >= 0);
+        let AduHeader { frame, role, is_last, .. } = header;
+        Some(Delivered { esi, frame, role, ends_frame: is_last, is_repaired })
     }
 
     /// What is unknown before a datagram that is due is lost.

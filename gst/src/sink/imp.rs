@@ -1,6 +1,7 @@
 //! The sink: a bin with an element for each stream, and the connection.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -11,13 +12,14 @@ use gst::subclass::prelude::*;
 use whimbrel_net::Role;
 use whimbrel_net::multipath::SchedulerKind;
 use whimbrel_relay::address::parse_server;
-use whimbrel_relay::{Embedded, MAX_PORTS, Near, Notice, PathSpec, Programs, mechanisms};
+use whimbrel_relay::{Embedded, Near, Notice, PathSpec, Programs, mechanisms};
 use whimbrel_units::Duration;
 
 use super::own::{self, Own};
 use super::port::Port;
 use super::rate::{Estimate, Others};
 use crate::connection::{Connection, now};
+use crate::pads::Pads;
 use crate::settings::Settings;
 use crate::stats::Measured;
 use crate::{encoders, key_frames, uri};
@@ -28,10 +30,8 @@ pub(crate) static CATEGORY: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
 
 const ADDRESS: &str =
     "The listening end, whimbrelsrc or whimbrel relay listen, with or without its port (6511): HOST[:PORT]";
-/// The name of the pad of the first port.
-const FIRST: &str = "sink";
-/// The names of the others.
-const OTHERS: &str = "sink_%u";
+/// Its pads.
+const PADS: Pads = Pads::SINK;
 
 /// The state of the connection, for all streams.
 #[derive(Debug, Default)]
@@ -187,10 +187,8 @@ impl ObjectImpl for Sink {
     }
     fn constructed(&self) {
         self.parent_constructed();
-        let obj = self.obj();
-        obj.set_suppressed_flags(gst::ElementFlags::SINK | gst::ElementFlags::SOURCE);
-        obj.set_element_flags(gst::ElementFlags::SINK);
-        if self.add_port(0, FIRST).is_none() {
+        PADS.mark(&*self.obj());
+        if self.add_port(0).is_none() {
             gst::error!(CATEGORY, imp = self, "the first pad cannot be made");
         }
     }
@@ -211,14 +209,7 @@ impl ElementImpl for Sink {
         Some(&METADATA)
     }
     fn pad_templates() -> &'static [gst::PadTemplate] {
-        static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
-            // With application/x-rtp, the relay knows more of the stream.
-            let caps = gst::Caps::new_any();
-            let sink = gst::PadDirection::Sink;
-            let first = gst::PadTemplate::new(FIRST, sink, gst::PadPresence::Always, &caps);
-            let others = gst::PadTemplate::new(OTHERS, sink, gst::PadPresence::Request, &caps);
-            [first, others].into_iter().flatten().collect()
-        });
+        static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| PADS.templates());
         &TEMPLATES
     }
 
@@ -228,22 +219,14 @@ impl ElementImpl for Sink {
         name: Option<&str>,
         _caps: Option<&gst::Caps>,
     ) -> Option<gst::Pad> {
-        let number = match name.and_then(|name| name.strip_prefix("sink_")) {
-            Some(number) => number.parse().ok().filter(|number| usize::from(*number) < MAX_PORTS)?,
-            None => {
-                let ports = lock(&self.ports);
-                (0..MAX_PORTS as u8).find(|number| !ports.contains_key(number))?
-            }
-        };
-        self.add_port(number, &format!("sink_{number}"))
+        let number = PADS.requested(name, &lock(&self.ports))?;
+        self.add_port(number)
     }
     fn release_pad(&self, pad: &gst::Pad) {
-        let number = pad.name().strip_prefix("sink_").and_then(|number| number.parse().ok());
-        let Some(port) = number.and_then(|number: u8| lock(&self.ports).remove(&number)) else { return };
-        let _ = pad.set_active(false);
-        let _ = self.obj().remove_pad(pad);
-        let _ = self.obj().remove(&port);
-        let _ = port.set_state(gst::State::Null);
+        let port = PADS.number_of(pad).and_then(|number| lock(&self.ports).remove(&number));
+        if let Some(port) = port {
+            PADS.remove(&*self.obj(), &port, pad);
+        }
     }
 
     fn change_state(
@@ -285,27 +268,16 @@ impl URIHandlerImpl for Sink {
 }
 
 impl Sink {
-    /// Adds the pad of a port, and its element; `None` if there is one.
-    fn add_port(&self, number: u8, name: &str) -> Option<gst::Pad> {
-        let obj = self.obj();
+    /// Adds a port with its pad; `None` if there is one.
+    fn add_port(&self, number: u8) -> Option<gst::Pad> {
         let sync = lock(&self.settings).1.sync;
         let port = Port::new(self.program.clone(), self.shared.clone(), number, sync);
-        {
-            let mut ports = lock(&self.ports);
-            if ports.contains_key(&number) {
-                return None;
-            }
-            ports.insert(number, port.clone());
+        if let Entry::Vacant(place) = lock(&self.ports).entry(number) {
+            place.insert(port.clone());
+        } else {
+            return None;
         }
-        let template = if name == FIRST { FIRST } else { OTHERS };
-        let template = obj.pad_template(template)?;
-        obj.add(&port).ok()?;
-        let pad = gst::GhostPad::builder_from_template_with_target(&template, &port.pad()?).ok()?;
-        let pad = pad.name(name).build();
-        let _ = pad.set_active(true);
-        obj.add_pad(&pad).ok()?;
-        let _ = port.sync_state_with_parent();
-        Some(pad.upcast())
+        PADS.add(&*self.obj(), &port, &port.pad()?, number)
     }
 
     /// Opens the connection, and opens it again whenever it is lost.

@@ -1,6 +1,7 @@
 //! The source: a bin with an element for each stream, and the end that listens.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use anyhow::anyhow;
@@ -9,10 +10,11 @@ use gst::prelude::*;
 use gst::subclass::prelude::*;
 use whimbrel_net::{Role, Scheme};
 use whimbrel_relay::address::parse_own;
-use whimbrel_relay::{Embedded, Far, MAX_PORTS, Notice, Programs};
+use whimbrel_relay::{Embedded, Far, Notice, Programs};
 
 use super::port::Port;
 use crate::connection::Connection;
+use crate::pads::Pads;
 use crate::settings::Settings;
 use crate::stats::Measured;
 use crate::uri;
@@ -23,10 +25,8 @@ static CATEGORY: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
 
 const ADDRESS: &str = "Address and port to listen at; port 0: any free one, which stats has. Without one: port 6511 of all addresses, and \
                        without keys of this host alone";
-/// The name of the pad of the first port.
-const FIRST: &str = "src";
-/// The names of the others.
-const OTHERS: &str = "src_%u";
+/// Its pads.
+const PADS: Pads = Pads::SOURCE;
 
 /// The properties of this end alone.
 #[derive(Clone, Debug, Default)]
@@ -128,10 +128,8 @@ impl ObjectImpl for Source {
     }
     fn constructed(&self) {
         self.parent_constructed();
-        let obj = self.obj();
-        obj.set_suppressed_flags(gst::ElementFlags::SINK | gst::ElementFlags::SOURCE);
-        obj.set_element_flags(gst::ElementFlags::SOURCE);
-        if self.add_port(0, FIRST).is_none() {
+        PADS.mark(&*self.obj());
+        if self.add_port(0).is_none() {
             gst::error!(CATEGORY, imp = self, "the first pad cannot be made");
         }
     }
@@ -152,13 +150,7 @@ impl ElementImpl for Source {
         Some(&METADATA)
     }
     fn pad_templates() -> &'static [gst::PadTemplate] {
-        static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
-            let any = gst::Caps::new_any();
-            let source = gst::PadDirection::Src;
-            let first = gst::PadTemplate::new(FIRST, source, gst::PadPresence::Always, &any);
-            let others = gst::PadTemplate::new(OTHERS, source, gst::PadPresence::Request, &any);
-            [first, others].into_iter().flatten().collect()
-        });
+        static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| PADS.templates());
         &TEMPLATES
     }
 
@@ -168,22 +160,14 @@ impl ElementImpl for Source {
         name: Option<&str>,
         _caps: Option<&gst::Caps>,
     ) -> Option<gst::Pad> {
-        let number = match name.and_then(|name| name.strip_prefix("src_")) {
-            Some(number) => number.parse().ok().filter(|number| usize::from(*number) < MAX_PORTS)?,
-            None => {
-                let ports = lock(&self.ports);
-                (0..MAX_PORTS as u8).find(|number| !ports.contains_key(number))?
-            }
-        };
-        self.add_port(number, &format!("src_{number}"))
+        let number = PADS.requested(name, &lock(&self.ports))?;
+        self.add_port(number)
     }
     fn release_pad(&self, pad: &gst::Pad) {
-        let number = pad.name().strip_prefix("src_").and_then(|number| number.parse().ok());
-        let Some(port) = number.and_then(|number: u8| lock(&self.ports).remove(&number)) else { return };
-        let _ = port.set_state(gst::State::Null);
-        let _ = pad.set_active(false);
-        let _ = self.obj().remove_pad(pad);
-        let _ = self.obj().remove(&port);
+        let port = PADS.number_of(pad).and_then(|number| lock(&self.ports).remove(&number));
+        if let Some(port) = port {
+            PADS.remove(&*self.obj(), &port, pad);
+        }
     }
 
     fn change_state(
@@ -229,27 +213,16 @@ impl Source {
     fn ports(&self) -> Vec<Port> {
         lock(&self.ports).values().cloned().collect()
     }
-    /// Adds the pad of a port, and its element; `None` if there is one.
-    fn add_port(&self, number: u8, name: &str) -> Option<gst::Pad> {
-        let obj = self.obj();
+    /// Adds a port with its pad; `None` if there is one.
+    fn add_port(&self, number: u8) -> Option<gst::Pad> {
         let port = Port::new(self.program.clone(), number);
-        {
-            let mut ports = lock(&self.ports);
-            if ports.contains_key(&number) {
-                return None;
-            }
-            ports.insert(number, port.clone());
+        if let Entry::Vacant(place) = lock(&self.ports).entry(number) {
+            place.insert(port.clone());
+        } else {
+            return None;
         }
         self.configure_ports();
-        let template = if name == FIRST { FIRST } else { OTHERS };
-        let template = obj.pad_template(template)?;
-        obj.add(&port).ok()?;
-        let pad = gst::GhostPad::builder_from_template_with_target(&template, &port.pad()?).ok()?;
-        let pad = pad.name(name).build();
-        let _ = pad.set_active(true);
-        obj.add_pad(&pad).ok()?;
-        let _ = port.sync_state_with_parent();
-        Some(pad.upcast())
+        PADS.add(&*self.obj(), &port, &port.pad()?, number)
     }
     /// Tells the elements of the pads what the properties say.
     fn configure_ports(&self) {

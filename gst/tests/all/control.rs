@@ -214,3 +214,68 @@ fn elements_are_made_from_uris() {
         assert!(handler.set_uri("whimbrel://host:1?secret-file=x").is_err());
     }
 }
+
+/// What gst-validate checks of a pad: the order of events, no data after the end or before a segment, time stamps in the segment.
+#[derive(Default)]
+struct Order {
+    seen: Vec<&'static str>,
+    offences: Vec<String>,
+    buffers: usize,
+}
+
+impl Order {
+    fn on_event(&mut self, event: &gst::EventRef) {
+        let (name, before) = match event.type_() {
+            gst::EventType::StreamStart => ("stream-start", None),
+            gst::EventType::Caps => ("caps", Some("stream-start")),
+            gst::EventType::Segment => ("segment", Some("stream-start")),
+            gst::EventType::Eos => ("eos", Some("stream-start")),
+            _ => return,
+        };
+        let is_ordered = before.is_none_or(|before| self.seen.contains(&before));
+        if !is_ordered || self.seen.contains(&"eos") || (name == "caps" && self.seen.contains(&"segment")) {
+            self.offences.push(format!("{name} after {:?}", self.seen));
+        }
+        self.seen.push(name);
+    }
+    fn on_buffer(&mut self, buffer: &gst::BufferRef) {
+        self.buffers += 1;
+        let is_ordered = self.seen.contains(&"segment") && !self.seen.contains(&"eos");
+        if !is_ordered || buffer.pts().is_none() || buffer.size() == 0 {
+            self.offences.push(format!("a buffer at {:?} after {:?}", buffer.pts(), self.seen));
+        }
+    }
+}
+
+#[test]
+fn a_source_sends_events_and_data_in_the_order_of_gst_validate() {
+    if !has(&["x264enc", "rtph264pay", "rtph264depay"]) {
+        return;
+    }
+    let rest =
+        "! application/x-rtp,media=video,clock-rate=90000,encoding-name=H264 ! rtph264depay ! fakesink";
+    let (to, address) = receiver("one-off=true", rest);
+    let order = Arc::new(std::sync::Mutex::new(Order::default()));
+    let observed = order.clone();
+    let pad = to.named("w").static_pad("src").expect("a pad");
+    let types = gst::PadProbeType::BUFFER | gst::PadProbeType::EVENT_DOWNSTREAM;
+    pad.add_probe(types, move |_, info| {
+        let mut order = observed.lock().expect("sound");
+        match &info.data {
+            Some(gst::PadProbeData::Buffer(buffer)) => order.on_buffer(buffer),
+            Some(gst::PadProbeData::Event(event)) => order.on_event(event),
+            _ => {}
+        }
+        gst::PadProbeReturn::Ok
+    });
+    // Of a live source no data, and hence no event, has passed before.
+    let before = format!("videotestsrc num-buffers=40 ! {} ! {PAYLOADER}", ENCODER);
+    let from = sender(&address, "", &before, "");
+    from.set(gst::State::Playing);
+    from.wait();
+    drop(from);
+    to.wait();
+    let order = order.lock().expect("sound");
+    assert!(order.offences.is_empty(), "{:#?}", order.offences);
+    assert!(order.buffers >= 40 && order.seen.last() == Some(&"eos"), "{} {:?}", order.buffers, order.seen);
+}

@@ -22,11 +22,15 @@ pub(crate) fn plugin_folder() -> TempDir {
     folder
 }
 
-/// The commands of the page, with continued lines joined.
+/// The commands of the page, and those with elements of the recipe for a camera, with continued lines joined.
 fn commands() -> Vec<String> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/gstreamer.md");
-    let page = fs::read_to_string(page).expect("a page").replace("\\\n", " ");
-    let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let page = |name: &str| fs::read_to_string(docs.join(name)).expect("a page").replace("\\\n", " ");
+    let carry = page("carry.md");
+    let recipe =
+        carry.split("### In a GStreamer pipeline").nth(1).and_then(|rest| rest.split("\n### ").next());
+    let pages = page("gstreamer.md") + recipe.expect("a recipe");
+    let blocks = pages.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
     blocks.flat_map(str::lines).map(str::to_owned).filter(|line| line.starts_with("gst-")).collect()
 }
 
@@ -48,6 +52,7 @@ fn the_pages_pipelines_carry_a_video() {
             .replace("autovideosink", "filesink location=pictures")
             .replace("autoaudiosink", "fakesink")
             .replace("VIEWER", "127.0.0.1:6519")
+            .replace("wlan0;wwan0", "127.0.0.2;127.0.0.3")
             .replace("whimbrelsrc ", "whimbrelsrc one-off=true address=127.0.0.1:6519 ")
     };
     let run = |command: &str| {
@@ -59,7 +64,7 @@ fn the_pages_pipelines_carry_a_video() {
     let commands = commands();
     let pipelines: Vec<&String> = commands.iter().filter(|line| line.starts_with("gst-launch")).collect();
     assert!(
-        pipelines.len() >= 4 && pipelines.len().is_multiple_of(2),
+        pipelines.len() >= 10 && pipelines.len().is_multiple_of(2),
         "viewer and camera in turns: {pipelines:#?}"
     );
     for pair in pipelines.chunks(2) {

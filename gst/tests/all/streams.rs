@@ -50,6 +50,22 @@ fn pictures_of_vp8_arrive() {
     }
 }
 
+/// With the payload format of AV1 where it is installed, of gst-plugins-rs; otherwise with GStreamer's own, which takes any stream.
+#[test]
+fn pictures_of_av1_arrive() {
+    if !has(&["av1enc", "av1dec", "rtpgstpay", "rtpgstdepay"]) {
+        return;
+    }
+    let is_installed = |name| gst::ElementFactory::find(name).is_some();
+    let encoder = "av1enc usage-profile=realtime cpu-used=8 keyframe-max-dist=10 ! av1parse";
+    let [payloader, depayloader] = if is_installed("rtpav1pay") && is_installed("rtpav1depay") {
+        ["rtpav1pay mtu=1200", "rtpav1depay ! av1parse ! av1dec"]
+    } else {
+        ["rtpgstpay mtu=1200 config-interval=1", "rtpgstdepay ! av1parse ! av1dec"]
+    };
+    assert_eq!(decoded(encoder, payloader, depayloader), 40);
+}
+
 #[test]
 fn video_and_speech_share_a_connection() {
     if !has(&["vp8enc", "rtpvp8pay", "vp8dec", "opusenc", "rtpopuspay", "opusdec"]) {

@@ -1,5 +1,7 @@
 //! `whimbrel record`: measures a path in both directions and writes traces that scenarios replay.
 
+mod live;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,7 +9,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 use whimbrel_measure::record::{
-    self, LONGEST, Mode, RecordNotice, RecordObserver, RecordServer, Settings, prepare,
+    self, LONGEST, Mode, Progress, RecordNotice, RecordObserver, RecordServer, Settings, prepare,
 };
 use whimbrel_net::HostPort;
 use whimbrel_relay::address::{parse_own, parse_server};
@@ -45,6 +47,9 @@ pub(crate) struct RecordArgs {
     /// The directory to write.
     #[arg(long, value_name = "DIR", default_value = "recorded")]
     out: PathBuf,
+    /// Serve a page with the rates, losses and delays so far, by HTTP.
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
+    http: Option<SocketAddr>,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
@@ -126,12 +131,19 @@ async fn record(args: &RecordArgs, host: &HostPort) -> Result<(), Failure> {
     prepare(&args.out)?;
     let settings =
         Settings { host: host.clone(), mode: args.mode.into(), time: args.time, rate: args.rate() };
+    let page = match args.http {
+        Some(at) => Some(live::Page::open(at, format!("recording of {host}")).await?),
+        None => None,
+    };
     let mut stop = interrupt::listen();
     let milliseconds = |time: Duration| time.as_nanos() / 1_000_000;
     let bar = progress::bar(milliseconds(args.time), "the recording");
-    let show = |passed, whole| {
-        bar.set_length(milliseconds(whole));
-        bar.set_position(milliseconds(passed));
+    let show = |progress: &Progress| {
+        bar.set_length(milliseconds(progress.whole));
+        bar.set_position(milliseconds(progress.passed));
+        if let Some(page) = &page {
+            page.update(progress);
+        }
     };
     let recorded = record::record(&settings, &show, &mut stop).await;
     bar.finish_and_clear();

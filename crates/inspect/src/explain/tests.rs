@@ -51,18 +51,18 @@ fn losses_have_their_cause_and_what_repair_made_of_them() {
     };
     let rate = "1.20 Mbit/s delivered of 2.31 Mbit/s allowed";
     let text = after(&mut Explainer::default(), [0.0, 5.0], one_of_25(1.0));
-    assert_eq!(text, format!("the radio loses 4.0 %, all repaired, 9.0 % overhead; {rate}"));
+    assert_eq!(text, format!("the radio loses 4 %, all repaired, 9 % overhead; {rate}"));
     let text = after(&mut Explainer::default(), [0.0, 5.0], one_of_25(0.0));
-    assert_eq!(text, format!("the radio loses 4.0 %; {rate}"));
+    assert_eq!(text, format!("the radio loses 4 %; {rate}"));
     let text = after(&mut Explainer::default(), [0.0, 5.0], one_of_25(0.5));
-    assert_eq!(text, format!("the radio loses 4.0 %, 50 % of it repaired, 9.0 % overhead; {rate}"));
+    assert_eq!(text, format!("the radio loses 4 %, 50 % of it repaired, 9 % overhead; {rate}"));
     let text = after(&mut Explainer::default(), [0.0, 5.0], |interval| {
         interval.delivered = 20.0;
         interval.lost[Cause::Queue as usize] = 1.0;
         interval.lost[Cause::Choice as usize] = 4.0;
         interval.capacity_bps = Some(1.25e6);
     });
-    let expected = "the sender drops 16 % to stay in time, a full queue drops 4.0 %; 1.20 Mbit/s delivered: the path of 1.25 Mbit/s is full";
+    let expected = "the sender drops 16 % to stay in time, a full queue drops 4 %; 1.20 Mbit/s delivered: the path of 1.25 Mbit/s is full";
     assert_eq!(text, expected);
 }
 
@@ -92,6 +92,33 @@ fn an_interruption_is_stated_while_it_lasts_and_for_a_while_after() {
     assert!(text.starts_with("everything arrives"), "{text}");
 }
 
+/// A freeze of the sender: nothing is lost in it. Intervals of a tenth of a second, and a rate that comes back 1.5 s after the data.
+#[test]
+fn an_interruption_without_losses_states_its_times_and_the_return_of_the_rate() {
+    let mut explainer = Explainer::default();
+    let mut text = String::new();
+    for tenth in 1..=150 {
+        let at_s = f64::from(tenth) / 10.0;
+        let is_silent = tenth > 80 && tenth <= 126;
+        let rate = if is_silent {
+            0.0
+        } else if tenth > 126 && tenth <= 141 {
+            0.6e6
+        } else {
+            1.2e6
+        };
+        text = explainer.push(&Interval {
+            at_s,
+            length_s: 0.1,
+            delivered: if is_silent { 0.0 } else { 10.0 },
+            delivered_bps: Some(rate),
+            halt: is_silent.then_some(Halt::Down),
+            ..usual(at_s)
+        });
+    }
+    assert_eq!(text, "no data from 8.00 to 12.60 s: the link was down; full rate since 14.1 s");
+}
+
 #[test]
 fn a_stream_that_sends_nothing_is_not_interrupted() {
     let mut explainer = Explainer::default();
@@ -119,7 +146,7 @@ fn one_packet_per_interval_may_miss_some() {
 #[test]
 fn numbers_have_two_or_three_digits() {
     let shares = [0.0023, 0.00995, 0.04, 0.0994, 0.0996, 1.0].map(percent);
-    assert_eq!(shares, ["0.23 %", "1.0 %", "4.0 %", "9.9 %", "10 %", "100 %"]);
+    assert_eq!(shares, ["0.23 %", "1 %", "4 %", "9.9 %", "10 %", "100 %"]);
     let rates = [0.0, 999.6, 64_000.0, 999_600.0, 1.313e6, 12.5e6, 2e9].map(rate_text);
     let expected = [
         "0.00 bit/s",

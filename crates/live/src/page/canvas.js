@@ -45,6 +45,8 @@ const readTheme = () => {
   const value = (name) => style.getPropertyValue(`--${name}`).trim();
   const theme = { flows: value("flows").split(/\s+/), kinds: value("kinds").split(/\s+/) };
   for (const name of ["page", "panel", "ink", "soft", "faint", "line", "accent", "lost", "node", "off"]) theme[name] = value(name);
+  const lines = ["sent", "good", "received", "allowed", "capacity", "queue", "radio", "down", "late", "choice"];
+  theme.lines = Object.fromEntries(lines.map((name) => [name, value(`line-${name}`)]));
   theme.hatch = hatch(theme.panel, 2.2);
   theme.nothing = hatch(theme.line, 1.2);
   return theme;

@@ -5,11 +5,15 @@ const LINES = {
   sent: "sent", "frames sent": "sent", delivered: "good", "whole in time": "good", received: "received", allowed: "allowed", capacity: "capacity",
   queue: "queue", "all queues": "queue", radio: "radio", path: "radio", "link down": "down", late: "late", "dropped by choice": "choice",
   "frames dropped": "choice", other: "down", repaired: "good", "given up": "late", delay: "sent", "least so far": "capacity", "round trip": "received",
-  "in this end's queue": "queue", "half the round trip": "received", "waiting here": "queue",
+  "in this end's queue": "queue", "half the round trip": "received", "waiting here": "queue", whole: "good", "queueing delay": "queue",
 };
+// What the same name means among frames.
+const FRAME_LINES = { repaired: "received", "given up": "radio" };
 const DASHED = new Set(["allowed", "capacity", "least so far"]);
-const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-const lineColour = (name, n, theme) => (LINES[name] ? style(`line-${LINES[name]}`) : flowColour(n, theme));
+const lineColour = (panel, name, n, theme) => {
+  const line = (panel === "frames" && FRAME_LINES[name]) || LINES[name];
+  return line ? theme.lines[line] : flowColour(n, theme);
+};
 
 const axisText = (panel, value) => {
   if (panel === "air") return `${Math.round(value * 100)} %`;
@@ -67,22 +71,38 @@ const makeChart = (holder, recording, { panel, shown }, marks, state) => {
   };
   const series = shown.map(({ name }, n) => ({
     label: name,
-    stroke: () => lineColour(name, n, state.theme),
+    stroke: () => lineColour(panel, name, n, state.theme),
     width: DASHED.has(name) ? 1.5 : 2,
     dash: DASHED.has(name) ? [6, 4] : undefined,
     points: { show: false },
     spanGaps: true, // streams of a capture have intervals of their own
-    fill: panel === "loss" || panel === "queue" ? () => `${lineColour(name, n, state.theme)}33` : undefined,
+    fill: panel === "loss" || panel === "queue" ? () => `${lineColour(panel, name, n, state.theme)}33` : undefined,
     paths: panel === "loss" ? uPlot.paths.stepped({ align: -1 }) : undefined,
   }));
-  // A rate allowed, or a capacity, far above what is sent does not flatten the rest.
-  const highest = (u, high) => {
-    if (panel !== "rate") return high ?? 0;
-    const [from, to] = u.series[0].idxs ?? [0, recording.times.length - 1];
-    const used = shown.filter(({ name }) => !DASHED.has(name)).map(({ values }) => values.slice(from ?? 0, (to ?? 0) + 1).reduce((a, b) => Math.max(a, b ?? 0), 0));
-    return Math.min(high ?? 0, 3 * Math.max(...used) || Infinity);
+  const isOn = shown.map(() => true);
+  const least = { air: 0.1, loss: 1, queue: 2, frames: 1 }[panel] ?? 0;
+  const highest = (some, from, to) => {
+    let high = 0;
+    for (const { values } of some) for (let i = from; i < to; i++) if (values[i] > high) high = values[i];
+    return high;
   };
-  const most = { air: 1, loss: 1, queue: 2, frames: 1 }[panel] ?? 0;
+  // The end of the scale: above all that is seen. A rate allowed, or a capacity, far above what is sent does not flatten the rest.
+  const top = () => {
+    const [start, end] = state.span();
+    const [from, to] = [Math.max(0, firstAfter(recording.times, start) - 1), firstAfter(recording.times, end)];
+    const seen = shown.filter((_, n) => isOn[n]);
+    let high = highest(seen, from, to);
+    if (panel === "rate") high = Math.min(high, 3 * highest(seen.filter(({ name }) => !DASHED.has(name)), from, to) || Infinity);
+    return Math.max(least, high * (panel === "rate" && marks().length ? 1.25 : 1.08)) || 1;
+  };
+  state.tops.set(panel, (state.tops.get(panel) ?? new Set()).add(top));
+  // With several samples for a pixel, thin lines are clearer, and much faster to draw.
+  const thin = (u) => {
+    const [start, end] = state.span();
+    const count = firstAfter(recording.times, end) - firstAfter(recording.times, start);
+    const width = count > u.bbox.width ? 1 : 0;
+    u.series.forEach((each, n) => n && (each.width = width || (DASHED.has(each.label) ? 1.5 : 2)));
+  };
   const plot = new uPlot({
     width: Math.max(200, place.clientWidth),
     height: 190,
@@ -90,14 +110,15 @@ const makeChart = (holder, recording, { panel, shown }, marks, state) => {
     cursor: { drag: { setScale: false, x: false, y: false }, points: { show: false }, y: false },
     scales: {
       x: { time: false, range: () => state.span() },
-      y: { range: (u, low, high) => [0, Math.max(panel === "air" ? 0.1 : most, highest(u, high) * (panel === "rate" && marks().length ? 1.25 : 1.08)) || 1] },
+      // Charts side by side have equal scales.
+      y: { range: () => [0, Math.max(...[...state.tops.get(panel)].map((each) => each()))] },
     },
     axes: [
       axis({ space: 70, size: 26, values: (u, times) => times.map((time) => `${Number(time.toFixed(6))} s`) }),
       axis({ space: 36, size: 84, values: (u, values) => values.map((value) => axisText(panel, value)) }),
     ],
     series: [{}, ...series],
-    hooks: { draw: [drawMarks], setScale: [state.invalidate], setSize: [state.invalidate] },
+    hooks: { drawClear: [thin], draw: [drawMarks], setScale: [state.invalidate], setSize: [state.invalidate] },
   }, [recording.times, ...shown.map(({ values }) => values)], place);
   plot.over.append(head);
   plot.root.querySelector("canvas").setAttribute("role", "img");
@@ -111,7 +132,11 @@ const makeChart = (holder, recording, { panel, shown }, marks, state) => {
   plot.over.addEventListener("pointermove", (event) => event.buttons === 1 && seek(event));
   const outputs = shown.map(({ name }, n) => {
     const input = make("input", { type: "checkbox", checked: true });
-    input.addEventListener("change", () => plot.setSeries(n + 1, { show: input.checked }));
+    input.addEventListener("change", () => {
+      isOn[n] = input.checked;
+      plot.setSeries(n + 1, { show: input.checked });
+      state.refresh();
+    });
     const swatch = make("span", { className: DASHED.has(name) ? "swatch dashed" : "swatch" });
     const output = make("output");
     legend.append(make("li", {}, make("label", {}, input, swatch, make("span", { className: "name" }, name), output)));
@@ -124,9 +149,11 @@ const makeChart = (holder, recording, { panel, shown }, marks, state) => {
     const index = recording.at(state.time);
     return shown.map((each) => valueText(panel, each.values.slice(Math.max(0, index - 3), index + 1).findLast((value) => value !== null)));
   };
-  const paint = () => outputs.forEach(({ swatch }, n) => swatch.style.setProperty("--colour", lineColour(shown[n].name, n, state.theme)));
+  const paint = () => outputs.forEach(({ swatch }, n) => swatch.style.setProperty("--colour", lineColour(panel, shown[n].name, n, state.theme)));
   paint();
   return {
+    // Its width in pixels.
+    width: () => plot.bbox.width,
     // New samples, another span or other colours.
     redraw: () => plot.setData([recording.times, ...shown.map((each) => each.values)]),
     repaint: () => {
@@ -135,8 +162,9 @@ const makeChart = (holder, recording, { panel, shown }, marks, state) => {
     },
     // Another time.
     move: () => {
+      // Nothing is read from the document here: each chart's change of it would make the next one wait for the layout.
       const x = plot.valToPos(state.time, "x");
-      head.hidden = !(x >= 0 && x <= plot.over.clientWidth);
+      head.hidden = !(x >= 0 && x <= plot.bbox.width / devicePixelRatio);
       head.style.transform = `translateX(${x}px)`;
       const texts = values();
       outputs.forEach(({ output }, n) => output.textContent !== texts[n] && (output.textContent = texts[n]));
@@ -147,6 +175,7 @@ const makeChart = (holder, recording, { panel, shown }, marks, state) => {
     },
     remove: () => {
       resize.disconnect();
+      state.tops.get(panel).delete(top);
       plot.destroy();
     },
   };
@@ -169,18 +198,26 @@ const makeView = (recording, first, name, state, changed) => {
   choice.hidden = recording.tracks.length < 2;
   let drawn = [];
   let panels = "";
-  view.fill = () => {
+  view.has = (panel) => recording.panels(view.track).some((each) => each.panel === panel);
+  // Charts of the same kind are at the same height, also if another view has one that this one has not.
+  view.fill = (others) => {
     const found = recording.panels(view.track);
-    const key = found.map(({ panel, shown }) => `${panel}:${shown.map((each) => each.name).join()}`).join("|");
+    const places = Object.keys(PANELS).filter((panel) => others.some((other) => other.has(panel)));
+    const key = [places, ...found.map(({ panel, shown }) => `${panel}:${shown.map((each) => each.name).join()}`)].join("|");
     if (key === panels) return;
     panels = key;
     drawn.forEach((chart) => chart.remove());
     charts.replaceChildren();
     const marks = () => recording.marksOf(view.track);
-    drawn = found.map((each) => makeChart(charts, recording, each, marks, state));
+    drawn = places.flatMap((panel) => {
+      const own = found.find((each) => each.panel === panel);
+      if (own) return [makeChart(charts, recording, own, marks, state)];
+      charts.append(make("section", { className: "chart-box" }, make("h3", {}, PANELS[panel].title), make("p", { className: "note" }, "Nothing of this kind is recorded here.")));
+      return [];
+    });
   };
-  view.redraw = () => {
-    view.fill();
+  view.redraw = (others) => {
+    view.fill(others);
     drawn.forEach((chart) => chart.redraw());
   };
   view.repaint = () => drawn.forEach((chart) => chart.repaint());
@@ -193,6 +230,7 @@ const makeView = (recording, first, name, state, changed) => {
     const shown = last.map((mark) => `${mark.t.toFixed(2)} s ${mark.text}`).join(" · ");
     if (events.textContent !== shown) events.textContent = shown;
   };
+  view.width = () => drawn[0]?.width() || 600;
   view.describe = () => drawn.forEach((chart) => chart.describe());
   view.remove = () => drawn.forEach((chart) => chart.remove());
   return view;

@@ -13,6 +13,7 @@ const follow = (query, changed) => {
 const startPage = (recording, isLive) => {
   let pending = false; // a drawing is due
   let dirty = false; // the charts have other data or another span
+  let drawnFrom = 0; // the beginning of the time that they show
   let before = null; // the time on the wall of the last drawing while playing
   let writing = 0;
   let beside = null; // a second recording
@@ -20,12 +21,15 @@ const startPage = (recording, isLive) => {
     if (!pending) requestAnimationFrame(tick);
     pending = true;
   });
-  Object.assign(state, { following: isLive, length: isLive ? 120 : Infinity, first: 0, second: -1 });
+  // `tops`: the ends of the scales of the charts that are shown, by panel.
+  Object.assign(state, { following: isLive, length: isLive ? 120 : Infinity, first: 0, second: -1, pixels: 600, tops: new Map() });
   state.bounds = () => [Math.min(recording.start(), beside?.start() ?? Infinity), Math.max(recording.end(), beside?.end() ?? 0, 1e-3)];
   state.span = () => {
     const [start, end] = state.bounds();
     if (end - start <= state.length) return [start, Math.max(end, start + 1e-3)];
-    const from = limit(state.following ? end - state.length : state.time - state.length / 2, start, end - state.length);
+    // It moves by whole pixels: what is drawn would be the same.
+    const pixel = state.length / state.pixels;
+    const from = limit(Math.floor((state.following ? end - state.length : state.time - state.length / 2) / pixel) * pixel, start, end - state.length);
     return [from, from + state.length];
   };
   state.refresh = () => {
@@ -35,7 +39,6 @@ const startPage = (recording, isLive) => {
   state.scrubTo = (time) => {
     state.following = isLive && time >= recording.end();
     state.setTime(time);
-    if (Number.isFinite(state.length)) dirty = true;
   };
 
   // The scene of a simulated run with stations.
@@ -74,12 +77,16 @@ const startPage = (recording, isLive) => {
     element("views").classList.toggle("two", views.length > 1);
     // The sentence is above the map.
     if (scene && views.length === 1) views[0].below.after(element("scene"));
-    views.forEach((view) => view.fill());
+    views.forEach((view) => view.fill(views));
     const chosen = element("beside");
     chosen.replaceChildren(new Option("nothing", "none"), ...recording.tracks.map((track, n) => new Option(`${track.kind} ${track.name}`, n)), new Option("a saved recording…", "file"));
     if (beside) chosen.add(new Option(beside.title, "beside"));
     chosen.value = beside ? "beside" : state.second >= 0 ? state.second : "none";
     state.refresh();
+  };
+  const redraw = () => {
+    state.pixels = views[0].width();
+    views.forEach((view) => view.redraw(views));
   };
   const showTables = () => element("tables").replaceChildren(...recording.tables.map(({ title, columns, rows }) => {
     const row = (tag) => (texts) => make("tr", {}, ...texts.map((text) => make(tag, {}, text)));
@@ -90,17 +97,44 @@ const startPage = (recording, isLive) => {
     element("title").textContent = recording.title;
     element("facts").textContent = [...recording.facts, recording.tracks.length > 1 ? counted(recording.tracks.length, "track") : ""].filter(Boolean).join(", ");
     element("save").hidden = element("follow").hidden = !isLive;
+    element("save").href = `recording.html${location.search}`; // with the token, if one is needed
   };
 
+  // The time below the slider, with a tick for each event.
+  let scaled = "";
+  const drawScale = ([start, end]) => {
+    const scale = element("scale");
+    const marks = recording.marksOf(state.first);
+    const key = [start, end, scale.clientWidth, state.first, marks.length].join();
+    if (key === scaled || !scale.clientWidth) return;
+    scaled = key;
+    const step = niceStep(((end - start) * 80) / scale.clientWidth);
+    const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+    const at = (time) => `left: ${(((time - start) / (end - start)) * 100).toFixed(2)}%`;
+    const labels = [];
+    for (let k = Math.ceil(start / step - 1e-9); k * step <= end + step * 1e-6; k++) labels.push(make("span", { style: at(k * step) }, `${(k * step).toFixed(digits)} s`));
+    const ticks = [...new Set(marks.filter(({ t }) => t >= start && t <= end).map(({ t }) => at(t)))].slice(-200);
+    scale.replaceChildren(...labels, ...ticks.map((style) => make("i", { style })));
+  };
+  let controlled = "";
+  new ResizeObserver(() => {
+    controlled = "";
+    state.invalidate();
+  }).observe(element("scale"));
   const updateControls = () => {
     const [start, end] = state.bounds();
+    if (document.activeElement !== element("clock")) element("clock").value = state.time.toFixed(scene ? 6 : 2);
+    element("scrub").value = state.time;
+    // The rest stays while the time passes.
+    const key = [state.playing, state.following, state.speed, state.window, state.first, start, end, recording.marks.length].join();
+    if (key === controlled) return;
+    controlled = key;
+    drawScale([start, end]);
     element("play").setAttribute("aria-label", state.playing ? "Pause" : "Play");
     element("play-icon").setAttribute("d", state.playing ? "M3 1h4v14H3zM9 1h4v14H9z" : "M3 1l11 7-11 7z");
     element("follow").setAttribute("aria-pressed", state.following);
-    if (document.activeElement !== element("clock")) element("clock").value = state.time.toFixed(scene ? 6 : 2);
     Object.assign(element("scrub"), { min: start, max: end });
     element("scrub").value = state.time;
-    element("scrub").setAttribute("aria-valuetext", `${state.time.toFixed(2)} seconds`);
     element("speed").value = SPEEDS_LISTED.find((each) => Math.abs(each - state.speed) < each * 1e-3) ?? "";
     if (!scene) return;
     const select = element("window");
@@ -109,6 +143,11 @@ const startPage = (recording, isLive) => {
     select.value = listed ?? "";
     element("air").setAttribute("aria-valuemin", 0);
     element("air").setAttribute("aria-valuemax", end);
+  };
+  // What is read aloud, once the time rests.
+  const describe = () => {
+    views.forEach((view) => view.describe());
+    element("scrub").setAttribute("aria-valuetext", `${state.time.toFixed(2)} seconds`);
     element("air").setAttribute("aria-valuenow", state.time.toFixed(6));
   };
   const connectControls = () => {
@@ -152,7 +191,7 @@ const startPage = (recording, isLive) => {
     });
     on("clock", "keydown", (event) => event.key === "Enter" && element("clock").blur());
     window.addEventListener("hashchange", () => readAddress(state));
-    window.addEventListener("beforeprint", () => views.forEach((view) => view.redraw()));
+    window.addEventListener("beforeprint", redraw);
     if (!scene) return;
     on("previous", "click", () => state.stepFrame(-1));
     on("next", "click", () => state.stepFrame(1));
@@ -214,7 +253,7 @@ const startPage = (recording, isLive) => {
   const keepAddress = () => {
     clearTimeout(writing);
     writing = setTimeout(() => {
-      views.forEach((view) => view.describe());
+      describe();
       if (!state.playing && !state.following && location.hash !== addressOf(state)) history.replaceState(null, "", addressOf(state));
     }, 250);
   };
@@ -224,7 +263,6 @@ const startPage = (recording, isLive) => {
     else if (state.playing && before !== null) {
       const [, end] = state.bounds();
       state.setTime(state.time + (Math.min(now - before, 250) / 1000) * state.speed);
-      if (Number.isFinite(state.length)) dirty = true;
       if (state.time >= end) {
         state.setPlaying(false);
         state.following = isLive;
@@ -235,8 +273,9 @@ const startPage = (recording, isLive) => {
   const tick = (now) => {
     advance(now);
     pending = false;
-    if (dirty) views.forEach((view) => view.redraw());
-    dirty = false;
+    const [from] = state.span();
+    if (dirty || from !== drawnFrom) redraw();
+    [dirty, drawnFrom] = [false, state.span()[0]];
     for (const part of parts) part.draw();
     views.forEach((view) => view.move());
     tables?.update();
@@ -292,7 +331,7 @@ const refuse = (text) => {
 // Takes the recording from the server that sent this page.
 const listen = () => {
   let page = null;
-  const source = new EventSource("events");
+  const source = new EventSource(`events${location.search}`);
   source.addEventListener("all", (event) => {
     const whole = makeRecording(JSON.parse(event.data));
     element("empty").hidden = true;

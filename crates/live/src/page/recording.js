@@ -14,7 +14,9 @@ const makeRecording = (given) => {
   const recording = { title: "", facts: [], tracks: [], series: [], times: [], marks: [], sentences: [], tables: [], scene: null, ...given };
   recording.end = () => recording.times.at(-1) ?? 0;
   recording.start = () => recording.times[0] ?? 0;
+  const found = new Map(); // the panels of the tracks, until more is known
   recording.add = (more) => {
+    found.clear();
     for (const [time, ...values] of more.rows) {
       recording.times.push(time);
       recording.series.forEach((series, n) => series.values.push(values[n] ?? null));
@@ -35,6 +37,10 @@ const makeRecording = (given) => {
   recording.sentence = (track, time) => recording.sentences.findLast((each) => each.track === track && each.t <= time + 1e-6)?.text ?? "";
   // Series of a track by panel, and those of the network, which belong to every flow.
   recording.panels = (track) => {
+    if (!found.has(track)) found.set(track, findPanels(track));
+    return found.get(track);
+  };
+  const findPanels = (track) => {
     const network = recording.tracks.findIndex((each) => each.kind === "network");
     return Object.keys(PANELS).flatMap((panel) => {
       const own = recording.series.filter((series) => series.track === track && series.panel === panel);

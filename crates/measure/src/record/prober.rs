@@ -31,6 +31,25 @@ const LEAST_ECHOED: f64 = 0.85;
 const LEAST_WINDOW: f64 = 10.0;
 const OUTAGE_PROBE: Duration = Duration::from_millis(50);
 
+/// What an end has sent and received so far.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Figures {
+    /// Probes sent.
+    pub sent: u64,
+    /// Their bytes, with the headers of UDP and IP.
+    pub sent_bytes: u64,
+    /// Probes received.
+    pub received: u64,
+    /// Their bytes.
+    pub received_bytes: u64,
+    /// Probes that are missing among those received, by their numbers: lost, or overtaken.
+    pub missing: u64,
+    /// The round-trip time of the last probe whose echo came; only a saturated path is probed with echoes.
+    pub rtt: Option<Duration>,
+    /// How much longer the last probe took than the fastest one.
+    pub queueing: Option<Duration>,
+}
+
 /// One end.
 pub(super) struct Prober<'a> {
     socket: &'a UdpSocket,
@@ -40,6 +59,11 @@ pub(super) struct Prober<'a> {
     start: Instant,
     /// Its load may become shorter.
     plan: &'a Cell<Plan>,
+    figures: &'a Cell<Figures>,
+    /// Of the probes received: the numbers below which they are, and how many have come, by class.
+    arrived: [(u64, u64); 3],
+    /// The least difference of the two ends' clocks at a probe's arrival, in microseconds.
+    least_us: i64,
     from_server: bool,
     /// Bytes of the headers of UDP and IP.
     headers: usize,
@@ -97,6 +121,7 @@ impl<'a> Prober<'a> {
         peer: SocketAddr,
         (token, from_server): (u64, bool),
         plan: &'a Cell<Plan>,
+        figures: &'a Cell<Figures>,
         clock: Clock,
     ) -> Self {
         let start = clock.now();
@@ -108,6 +133,9 @@ impl<'a> Prober<'a> {
             clock,
             start,
             plan,
+            figures,
+            arrived: [(0, 0); 3],
+            least_us: i64::MAX,
             from_server,
             headers: if peer.is_ipv4() || mapped { 28 } else { 48 },
             log: Vec::new(),
@@ -169,6 +197,7 @@ impl<'a> Prober<'a> {
                     if header.number < self.sent[Class::Load.index()] && sent <= now {
                         let most = self.plan.get().rate_bps / 8.0 / FULL as f64;
                         self.window.on_echo(header.number, now - sent, most.max(LEAST_WINDOW));
+                        self.figures.set(Figures { rtt: Some(now - sent), ..self.figures.get() });
                     }
                 }
                 Kind::Echo(Class::Ping | Class::Train) => {}
@@ -191,6 +220,7 @@ impl<'a> Prober<'a> {
         if !arrival.is_plausible(self.numbers) {
             return;
         }
+        self.count(&arrival);
         self.log.push(arrival);
         // The load of a constant rate needs no echoes.
         if class == Class::Load && self.plan.get().mode == Mode::Saturate {
@@ -198,6 +228,22 @@ impl<'a> Prober<'a> {
             Header { kind: Kind::Echo(class), ..*header }.write(&mut echo);
             let _ = self.socket.try_send_to(&echo, self.peer);
         }
+    }
+
+    fn count(&mut self, arrival: &Arrival) {
+        let (below, count) = &mut self.arrived[arrival.class.index()];
+        (*below, *count) = ((*below).max(arrival.number + 1), *count + 1);
+        let took_us = arrival.arrived_us.saturating_sub(arrival.sent_us);
+        self.least_us = self.least_us.min(took_us);
+        let queueing_us = u64::try_from(took_us.saturating_sub(self.least_us)).unwrap_or_default();
+        let old = self.figures.get();
+        self.figures.set(Figures {
+            received: old.received + 1,
+            received_bytes: old.received_bytes + u64::from(arrival.bytes),
+            missing: self.arrived.iter().map(|(below, count)| below.saturating_sub(*count)).sum(),
+            queueing: Some(Duration::from_micros(queueing_us)),
+            ..old
+        });
     }
 
     fn send_due(&mut self, now: Instant) -> io::Result<()> {
@@ -263,6 +309,9 @@ impl<'a> Prober<'a> {
         match self.socket.try_send_to(&bytes[..length], self.peer) {
             Ok(_) => {
                 self.sent[class.index()] += 1;
+                let old = self.figures.get();
+                let sent_bytes = old.sent_bytes + (length + self.headers) as u64;
+                self.figures.set(Figures { sent: old.sent + 1, sent_bytes, ..old });
                 Ok(())
             }
             // A full socket buffer is not a loss of the path: the number is used for the next probe.

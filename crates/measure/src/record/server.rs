@@ -188,7 +188,8 @@ async fn serve_one(client: Client, udp: &UdpSocket) -> anyhow::Result<(usize, u6
         .context("no datagram from the client: UDP may be blocked")??;
     lines.send(&Message::Start).await?;
     let plan = Cell::new(plan);
-    let mut probing = pin!(Prober::new(udp, address, (token, true), &plan, Clock::start()).run());
+    let figures = Cell::default();
+    let mut probing = pin!(Prober::new(udp, address, (token, true), &plan, &figures, Clock::start()).run());
     let (log, sent) = loop {
         tokio::select! {
             probed = &mut probing => break probed?,

@@ -17,7 +17,7 @@ use super::analysis::Direction;
 use super::clocks::ClockFit;
 use super::files::Recording;
 use super::probe::{Arrival, Class, Header, Kind, PING};
-use super::prober::{DRAIN, Prober};
+use super::prober::{DRAIN, Figures, Prober};
 use super::protocol::{Lines, MAX_PROBES, Message, Plan, VERSION};
 use super::server::patience;
 use super::{Mode, PORT};
@@ -42,6 +42,17 @@ pub struct Settings {
     pub rate: DataRate,
 }
 
+/// How far a recording is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Progress {
+    /// The time that has passed.
+    pub passed: Duration,
+    /// The whole.
+    pub whole: Duration,
+    /// What this end has sent and received so far.
+    pub figures: Figures,
+}
+
 /// The token of a recording, its plan, its control connection, its socket and the server's address.
 struct Agreed {
     name: String,
@@ -53,13 +64,13 @@ struct Agreed {
 }
 
 /// Records a path. If it is stopped before both directions were probed, a recording at a constant rate has what there is, and there is none
-/// of another kind. `progress` is told the time that has passed, and the whole.
+/// of another kind. `progress` is told several times a second.
 ///
 /// # Errors
 /// The server is not reached, refuses the plan, or is lost.
 pub async fn record(
     settings: &Settings,
-    progress: &(dyn Fn(Duration, Duration) + Sync),
+    progress: &(dyn Fn(&Progress) + Sync),
     stop: &mut Stop,
 ) -> anyhow::Result<Option<Recording>> {
     let mut agreed = tokio::select! {
@@ -117,13 +128,13 @@ async fn agree(Settings { host, mode, time, rate }: &Settings) -> anyhow::Result
 /// Sends and receives probes. A stop ends a load of both directions early; the plan then has its length.
 async fn probe(
     agreed: &mut Agreed,
-    progress: &(dyn Fn(Duration, Duration) + Sync),
+    progress: &(dyn Fn(&Progress) + Sync),
     stop: &mut Stop,
 ) -> anyhow::Result<Option<Log>> {
     let Agreed { token, lines, udp, peer, .. } = agreed;
-    let (clock, plan) = (Clock::start(), Cell::new(agreed.plan));
+    let (clock, plan, figures) = (Clock::start(), Cell::new(agreed.plan), Cell::default());
     let start = clock.now();
-    let probing = Prober::new(udp, *peer, (*token, false), &plan, clock).run();
+    let probing = Prober::new(udp, *peer, (*token, false), &plan, &figures, clock).run();
     let stopping = async {
         stop.raised().await;
         let Some(shorter) = plan.get().shortened(clock.now() - start) else { return Ok(None) };
@@ -135,8 +146,8 @@ async fn probe(
     };
     let showing = async {
         loop {
-            let length = plan.get().length() + DRAIN;
-            progress(clock.now() - start, length);
+            let (passed, whole) = (clock.now() - start, plan.get().length() + DRAIN);
+            progress(&Progress { passed, whole, figures: figures.get() });
             tokio::time::sleep(PROGRESS_INTERVAL).await;
         }
     };

@@ -10,7 +10,7 @@ use crate::waiters::Wake;
 
 fn datagram(n: u64) -> Event {
     let payload = Payload::Bytes(Bytes::copy_from_slice(&n.to_be_bytes()));
-    Event::Datagram { payload, sequence: SeqNo::new(n), ecn: Ecn::NotEct }
+    Event::Datagram { payload, sequence: SeqNo::new(n), ecn: Ecn::NotEct, repaired: false }
 }
 
 fn claimed(limit: usize) -> Inbox {

@@ -10,7 +10,7 @@ use crate::{Event, Received};
 fn datagram(number: u64) -> Received {
     let (sequence, subflow) = (SeqNo::new(number), SubflowId(0));
     let (payload, ecn, arrival) = (Bytes::new(), Ecn::NotEct, Instant::ZERO);
-    Received { payload, sequence, subflow, packet: sequence, ecn, arrival, corrupt: false }
+    Received { payload, sequence, subflow, packet: sequence, ecn, arrival, corrupt: false, repaired: false }
 }
 
 fn event(number: usize) -> Event {

@@ -154,7 +154,7 @@ pub(super) fn datagram_event(meta: ReceiveMeta, packet: &mut Packet, is_corrupt:
     if is_corrupt {
         Event::CorruptDatagram { payload, sequence, ecn }
     } else {
-        Event::Datagram { payload, sequence, ecn }
+        Event::Datagram { payload, sequence, ecn, repaired: false }
     }
 }
 

@@ -29,6 +29,8 @@ pub enum MultipathEvent {
         packet: SeqNo,
         /// The ECN codepoint with which it arrived.
         ecn: Ecn,
+        /// The paths had lost it: [repair](crate::repair) brought it.
+        repaired: bool,
     },
     /// A datagram passed to `send` left. With copies on several subflows, reported for each.
     DatagramSent {

@@ -7,6 +7,7 @@ use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::flow::Flow;
 use super::flow_kind::{Announcement, FlowKinds, Kind};
+use super::frames::FrameCounts;
 use super::ledger::{Ledger, Observed, Reason};
 use super::parts::{Divider, Joiner, Room, is_part};
 use super::queue::{Queue, Waiting};
@@ -90,6 +91,10 @@ impl Carriage {
     }
     pub(crate) fn kinds(&mut self) -> &mut FlowKinds {
         &mut self.kinds
+    }
+    /// The frames of the flows that have some.
+    pub(crate) fn frames(&self) -> impl Iterator<Item = (Flow, FrameCounts)> {
+        self.kinds.frames()
     }
     /// Average size of the datagrams that local programs send.
     pub(crate) fn average_size(&self) -> f64 {
@@ -182,8 +187,8 @@ impl Carriage {
         Ok(())
     }
 
-    /// A datagram of the connection has arrived. Returns that of a program; a report is for this end.
-    pub(crate) fn receive(&mut self, now: Instant, datagram: Bytes) -> Option<Arrival> {
+    /// A datagram of the connection has arrived; `is_repaired`: the path had lost it. Returns that of a program; a report is for this end.
+    pub(crate) fn receive(&mut self, now: Instant, datagram: Bytes, is_repaired: bool) -> Option<Arrival> {
         let datagram = if is_part(&datagram) { self.joiner.accept(now, &datagram)? } else { datagram };
         let size = datagram.len();
         let Some((flow, payload)) = Flow::unwrap(datagram) else {
@@ -200,7 +205,7 @@ impl Carriage {
             return None;
         }
         self.ledger.on_arrived();
-        let is_rtp = self.kinds.on_received(now, flow, &payload);
+        let is_rtp = self.kinds.on_received(now, flow, &payload, is_repaired);
         Some(Arrival { flow, payload, is_rtp })
     }
     /// The result of passing a datagram to a local program.

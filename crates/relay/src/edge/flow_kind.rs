@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use whimbrel_net::{FrameRole, Mark, StreamFrame};
-use whimbrel_rtp::{Codec, Content, ControlPacket, FrameId, Media, Recognizer};
+use whimbrel_rtp::{Codec, Content, ControlPacket, FrameId, Media, Recognizer, RtpPacket};
 use whimbrel_units::Instant;
 
 use super::flow::{Flow, MAX_PORTS};
+use super::frames::{FrameCounts, Frames};
 use super::key_frames::Video;
 use crate::embedded::Payload;
 
@@ -140,6 +141,7 @@ struct State {
     used: Instant,
     /// The streams that have shown key frames, and when the last one began that was sent. The one without a new one for longest makes room.
     starts: Vec<(u32, Instant)>,
+    frames: Frames,
 }
 
 impl State {
@@ -174,6 +176,7 @@ impl FlowKinds {
             whimbrel_rtp::Kind::Other => Kind::Other,
             whimbrel_rtp::Kind::Media(media) => {
                 let mark = mark(now, flow, &media);
+                state.frames.on_sent(media.frame);
                 if mark.role == FrameRole::Start {
                     state.starts.retain(|(source, _)| *source != media.frame.source);
                     if state.starts.len() == MAX_VIDEOS {
@@ -192,10 +195,28 @@ impl FlowKinds {
         (kind, single)
     }
 
-    /// A datagram of the peer's program. Returns `true` if it is RTP.
-    pub(crate) fn on_received(&mut self, now: Instant, flow: Flow, datagram: &[u8]) -> bool {
+    /// A datagram of the peer's program; `is_repaired`: the path had lost it. Returns `true` if it is RTP.
+    pub(crate) fn on_received(
+        &mut self,
+        now: Instant,
+        flow: Flow,
+        datagram: &[u8],
+        is_repaired: bool,
+    ) -> bool {
         let Some(state) = self.state(now, flow, datagram) else { return false };
-        matches!(state.received.classify(now, datagram, None), whimbrel_rtp::Kind::Media(_))
+        let whimbrel_rtp::Kind::Media(media) = state.received.classify(now, datagram, None) else {
+            return false;
+        };
+        if let Some(packet) = RtpPacket::parse(datagram) {
+            state.frames.on_received(&media, &packet, is_repaired);
+        }
+        true
+    }
+
+    /// The frames of the flows that have some.
+    pub(crate) fn frames(&self) -> impl Iterator<Item = (Flow, FrameCounts)> {
+        let counts = self.flows.iter().map(|(flow, state)| (*flow, state.frames.counts()));
+        counts.filter(|(_, counts)| *counts != FrameCounts::default())
     }
 
     /// The flows whose local programs have sent RTP since then, with the SSRCs.
@@ -245,6 +266,7 @@ impl FlowKinds {
             control: (0, 0),
             used: now,
             starts: Vec::new(),
+            frames: Frames::default(),
         });
         state.used = now;
         Some(state)

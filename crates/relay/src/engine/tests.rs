@@ -1,5 +1,6 @@
 //! Which events of a connection are kept.
 
+use bytes::Bytes;
 use whimbrel_net::{Config, Listener, Socket};
 
 use super::*;

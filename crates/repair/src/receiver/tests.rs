@@ -92,6 +92,36 @@ fn a_report_names_all_frames_that_were_given_up_together() {
 }
 
 #[test]
+fn what_a_repeat_brought_is_marked() {
+    let round_trip = Duration::from_millis(10);
+    let mut sender = Sender::new(SenderConfig { round_trip, ..SenderConfig::new(160, LATENCY) });
+    let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));
+    let (mut out, mut lost) = (vec![], Some(1));
+    let mut marked = vec![];
+    for time in 0..300 {
+        if time % 20 == 0 && time < 60 {
+            sender.send(at(time), &[time as u8], Mark::SINGLE).unwrap();
+        }
+        while let Some(sent) = sender.poll_transmit(at(time), &mut out) {
+            if lost.is_some_and(|esi| sent == Sent::Source(Esi(esi))) {
+                lost = None;
+            } else {
+                receiver.handle_packet(at(time), &out).unwrap();
+            }
+        }
+        receiver.handle_timeout(at(time));
+        while let Some(one) = receiver.poll_delivery(at(time), &mut out) {
+            marked.push((one.esi.0, one.is_repaired));
+        }
+        while receiver.poll_transmit(at(time), &mut out).is_some() {
+            sender.handle_packet(at(time), &out).unwrap();
+        }
+    }
+    assert_eq!(marked, [(0, false), (1, true), (2, false)]);
+    assert_eq!((receiver.counts().repeated + receiver.counts().restored, receiver.repaired.len()), (1, 0));
+}
+
+#[test]
 fn a_gap_is_reported_at_the_end_of_its_frame_and_again_after_a_round_trip() {
     let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));
     receiver.set_round_trip(Duration::from_millis(30));

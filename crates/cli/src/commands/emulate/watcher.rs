@@ -42,8 +42,7 @@ impl Page {
     fn open(at: SocketAddr, plan: &Plan) -> anyhow::Result<Self> {
         let title = if plan.title.is_empty() { "an emulation" } else { &plan.title };
         let feed = Feed::new(Recording::new(title));
-        let at = server::spawn(at, feed.clone(), feed.clone())?;
-        print::live_page(at);
+        print::live_page(&server::spawn(at, feed.clone(), feed.clone())?);
         Ok(Self { feed, network: None })
     }
 

@@ -36,10 +36,7 @@ impl Lines {
                     None => ready("not encrypted"),
                 }
             }
-            Notice::Http(at) => {
-                print::who_reads(at);
-                ready(&format!("state at http://{at}/"))
-            }
+            Notice::Http(url) => ready(&format!("state at {url}")),
             Notice::Serving => {
                 service::ready();
                 Ok(())

@@ -17,7 +17,7 @@ impl MultipathConnection {
         while let Some(event) = self.subflows[index].connection.poll_event() {
             let id = self.subflows[index].id;
             match event {
-                Event::Datagram { payload, sequence: packet, ecn } => {
+                Event::Datagram { payload, sequence: packet, ecn, .. } => {
                     let arrived = Arrived { payload, subflow: id, ecn, packet };
                     self.on_datagram(now, index, sequence, arrived);
                 }

@@ -62,6 +62,7 @@ impl Events {
             subflow: arrived.subflow,
             packet: arrived.packet,
             ecn: arrived.ecn,
+            repaired: false,
         });
         Ok(())
     }

@@ -75,7 +75,7 @@ fn rtcp_is_essential_in_flows_of_rtp_alone() {
     // The viewer answers the stream of the peer.
     let mut flows = kinds(None, &[]);
     talk(|now, packet| {
-        flows.on_received(now, AUDIO, packet);
+        flows.on_received(now, AUDIO, packet, false);
     });
     assert_eq!(flows.of_sent(later, AUDIO, &REPORT).0, Kind::Essential);
 }
@@ -115,7 +115,8 @@ fn the_state_is_bounded_and_other_datagrams_have_none() {
     for n in 0..=u16::MAX {
         let [port, number] = n.to_be_bytes();
         let now = Instant::from_millis(n.into());
-        flows.on_received(now, Flow { port, number }, if n % 2 == 0 { &[0x80; 20] } else { b"text" });
+        let datagram = if n % 2 == 0 { &[0x80; 20][..] } else { b"text" };
+        flows.on_received(now, Flow { port, number }, datagram, false);
         assert!(flows.flows.len() <= MAX_FOLLOWED);
     }
     assert!(flows.flows.keys().all(|flow| flow.number % 2 == 0));

@@ -261,7 +261,7 @@ impl World {
         // The far end takes a few at a time.
         for _ in 0..8 {
             let Some(bytes) = self.ways[0].inbox.pop_front() else { break };
-            let Some(arrival) = self.far.receive(now, bytes) else { continue };
+            let Some(arrival) = self.far.receive(now, bytes, false) else { continue };
             assert_eq!(arrival.flow, FLOW);
             let (count, delivery) = match self.fault {
                 (true, _) => (&mut self.truth.unknown, Delivery::UnknownFlow),
@@ -282,7 +282,7 @@ impl World {
             }
         }
         while let Some(bytes) = self.ways[1].inbox.pop_front() {
-            if self.near.receive(now, bytes).is_none() {
+            if self.near.receive(now, bytes, false).is_none() {
                 continue;
             }
             self.near.on_delivery(Delivery::Passed);

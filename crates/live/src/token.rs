@@ -1,0 +1,79 @@
+//! The token without which a page that other hosts can reach shows nothing.
+
+use std::fmt::{self, Write as _};
+
+use anyhow::Context;
+use hyper::header::AUTHORIZATION;
+use hyper::{HeaderMap, Uri};
+use subtle::ConstantTimeEq;
+
+/// The name in the query of a URL.
+const NAME: &str = "token";
+/// Random bytes.
+const SIZE: usize = 16;
+
+/// A token, in hexadecimal digits.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Token(String);
+
+impl Token {
+    /// A new one.
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub(crate) fn new() -> anyhow::Result<Self> {
+        let mut bytes = [0; SIZE];
+        getrandom::fill(&mut bytes).context("random numbers for the token of the page")?;
+        let mut text = String::with_capacity(2 * SIZE);
+        for byte in bytes {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{byte:02x}");
+        }
+        Ok(Self(text))
+    }
+
+    /// The query of a URL that shows it.
+    pub(crate) fn query(&self) -> String {
+        format!("?{NAME}={}", self.0)
+    }
+
+    /// `true` if a request shows it: in the query, or as a bearer token (RFC 6750). The comparison takes the same time wherever they differ.
+    pub(crate) fn is_shown(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        let query = uri.query().unwrap_or_default().split('&');
+        let query = query.filter_map(|part| part.strip_prefix(NAME)?.strip_prefix('='));
+        let bearer = headers.get(AUTHORIZATION).and_then(|header| header.to_str().ok());
+        let bearer = bearer.and_then(|header| header.strip_prefix("Bearer "));
+        query.chain(bearer).any(|shown| shown.as_bytes().ct_eq(self.0.as_bytes()).into())
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_shown_in_the_query_or_the_header() {
+        let token = Token::new().expect("random numbers");
+        assert_ne!(token, Token::new().expect("random numbers"));
+        assert_eq!(token.0.len(), 32);
+        let shows = |uri: &str, bearer: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            headers.extend(bearer.map(|text| (AUTHORIZATION, text.parse().expect("a value"))));
+            token.is_shown(&uri.parse().expect("a path"), &headers)
+        };
+        assert!(shows(&format!("/events{}", token.query()), None));
+        assert!(shows(&format!("/?a=b&{}", &token.query()[1..]), None));
+        assert!(shows("/rate", Some(&format!("Bearer {}", token.0))));
+        for uri in ["/", "/?token", "/?token=", "/?token=0", &format!("/?token={}0", token.0)] {
+            assert!(!shows(uri, None), "{uri}");
+        }
+        assert!(!shows("/", Some(&token.0)) && !shows("/", Some("Bearer ")));
+        assert!(!format!("{token:?}").contains(&token.0));
+    }
+}
