@@ -47,18 +47,20 @@ const makeChart = (holder, recording, { panel, shown }, marks, state) => {
     Object.assign(ctx, { strokeStyle: state.theme.accent, fillStyle: state.theme.ink, lineWidth: ratio, font: `${11 * ratio}px system-ui, sans-serif`, textBaseline: "top", textAlign: "left" });
     ctx.setLineDash([4 * ratio, 3 * ratio]);
     const free = []; // the right end of the last label in each row
-    for (const { t, text } of marks()) {
-      if (t < u.scales.x.min || t > u.scales.x.max) continue;
+    const seen = marks().filter(({ t }) => t >= u.scales.x.min && t <= u.scales.x.max);
+    // Many of them are ticks at the top, which do not cover what is drawn.
+    const isDense = seen.length > u.bbox.width / (24 * ratio);
+    for (const { t, text } of seen) {
       const x = Math.round(u.valToPos(t, "x", true)) + 0.5;
       ctx.beginPath();
       ctx.moveTo(x, u.bbox.top);
-      ctx.lineTo(x, u.bbox.top + u.bbox.height);
+      ctx.lineTo(x, u.bbox.top + (isDense ? 7 * ratio : u.bbox.height));
       ctx.stroke();
-      if (panel !== "rate") continue;
-      const row = [0, 1, 2].find((each) => (free[each] ?? -Infinity) < x);
-      if (row === undefined) continue;
+      if (panel !== "rate" || isDense) continue;
       const wide = ctx.measureText(text).width;
       const left = x + 4 * ratio + wide > u.bbox.left + u.bbox.width ? x - 4 * ratio - wide : x + 4 * ratio;
+      const row = [0, 1, 2].find((each) => (free[each] ?? -Infinity) < left);
+      if (row === undefined) continue;
       ctx.globalAlpha = 0.85;
       ctx.fillStyle = state.theme.panel;
       ctx.fillRect(left - ratio, u.bbox.top + (2 + row * 14) * ratio, wide + 2 * ratio, 13 * ratio);

@@ -105,7 +105,7 @@ def _extremes(table: ShownTable) -> str:
 def _room(chart: Mapping[str, Any]) -> int:
     """The height that a chart takes, in pixels: what is below it does not move while it is drawn."""
     height = chart.get("height")
-    return int(height) + (135 if chart.get("params") else 60) if isinstance(height, int) else 120
+    return int(height) + (125 if chart.get("params") else 60) if isinstance(height, int) else 120
 
 
 def _chart(folder: str, name: str, table: ShownTable) -> str:
