@@ -237,6 +237,8 @@ impl Sender {
             }
         }
         self.answer(now, report);
+        // The round-trip time has become shorter, so that a start may be due.
+        self.ask_for_starts(now);
     }
 
     fn on_lost(&mut self, now: Instant, frame: u16) {

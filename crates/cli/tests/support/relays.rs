@@ -37,10 +37,15 @@ impl Relay {
     pub(crate) fn event(&mut self, kind: &str) -> String {
         self.next(kind)["text"].as_str().unwrap_or_default().to_owned()
     }
-    /// The address after `word` in the next line about being ready.
+    /// The address after `word` in the next line about being ready that has it.
     pub(crate) fn address(&mut self, word: &str) -> SocketAddr {
-        let text = self.event("ready");
-        let after = text.split(word).nth(1).unwrap_or_else(|| panic!("no {word:?} in {text:?}"));
+        let text = loop {
+            let text = self.event("ready");
+            if text.contains(word) {
+                break text;
+            }
+        };
+        let after = text.split(word).nth(1).unwrap_or_default();
         let end = after.find([';', ',', ' ', '/']).unwrap_or(after.len());
         after[..end].parse().unwrap_or_else(|_| panic!("no address in {text:?}"))
     }
