@@ -460,6 +460,7 @@ impl Connection {
         Wait { timer: self.next_timer(), transmit: self.next_transmission() }.deadline()
     }
     /// Returns the next event for the application.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         if let Some(verdict) = self.congestion.take_verdict() {
             return Some(Event::LossClassified(verdict));

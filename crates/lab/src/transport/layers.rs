@@ -87,6 +87,7 @@ impl Secures for Connection {
     fn close(&mut self, now: Instant) {
         Connection::close(self, now);
     }
+    #[inline]
     fn note(event: &Event) -> Note<'_> {
         match event {
             Event::Connected { .. } | Event::Closed(_) => Note::Open,

@@ -9,7 +9,9 @@ use whimbrel_control::reordering::LatenessSummary;
 use whimbrel_netsim::medium::Observation;
 use whimbrel_netsim::{Ecn, FlowId, LinkId, LossCause, NodeId, Packet, PacketId};
 use whimbrel_proto::layer::Transport;
-use whimbrel_proto::{Connection, Datagram, DatagramId, DropReason, LossVerdict, ReceiveMeta, SendError};
+use whimbrel_proto::{
+    Connection, Datagram, DatagramId, DropReason, LossVerdict, ReceiveMeta, SendError, Transmit,
+};
 use whimbrel_scenario::signals::{Command, Scope};
 use whimbrel_units::Instant;
 use whimbrel_wire::{Payload, SeqNo};
@@ -320,7 +322,7 @@ impl<L: Line> FlowEnd for DccpAgent<L> {
         {
             connection.set_link_estimate(local, estimate);
         }
-        let (packet, ecn, path) = self.line.poll(local)?;
+        let (Transmit { packet, ecn }, path) = self.line.poll(local)?;
         self.handle_events(now);
         let size = packet.encoded_len() as u32 + self.attachment.lower_headers;
         let hidden = self.layers.as_mut().map(|layers| layers.take_left());

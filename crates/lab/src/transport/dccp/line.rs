@@ -4,9 +4,9 @@ use std::fmt;
 
 use whimbrel_netsim::{Ecn, FlowId};
 use whimbrel_proto::layer::Transport;
-use whimbrel_proto::{Config, Connection, Poll, ReceiveMeta, SenderSnapshot, Wait};
+use whimbrel_proto::{Config, Connection, Poll, ReceiveMeta, SenderSnapshot, Transmit, Wait};
 use whimbrel_units::Instant;
-use whimbrel_wire::{Packet, PacketType};
+use whimbrel_wire::PacketType;
 
 use super::packet::packet_in;
 use crate::metrics::seconds;
@@ -18,7 +18,7 @@ use crate::transport::layers::Secures;
 pub(in crate::transport) const SERVER_PORT: u16 = 9;
 
 /// A packet that leaves, with the number of its path if there are several.
-pub(in crate::transport) type Leaving = (Packet, Ecn, Option<usize>);
+pub(in crate::transport) type Leaving = (Transmit, Option<usize>);
 
 /// The connection of an end, over one path or over several. Times are those of the end's clock.
 pub(in crate::transport) trait Line: fmt::Debug + Send + 'static {
@@ -88,6 +88,7 @@ impl Single {
 impl Line for Single {
     type Connection = Connection;
 
+    #[inline]
     fn config(&self) -> &Config {
         &self.config
     }
@@ -96,18 +97,23 @@ impl Line for Single {
         self.connection = Connection::client(now, self.config.clone(), port, SERVER_PORT, self.seed).ok();
         self.with(|connection| connection.connect(now));
     }
+    #[inline]
     fn connection(&self) -> Option<&Connection> {
         self.connection.as_ref()
     }
+    #[inline]
     fn with<T>(&mut self, act: impl FnOnce(&mut Connection) -> T) -> Option<T> {
         self.connection.as_mut().map(act)
     }
+    #[inline]
     fn single(&self) -> Option<&Connection> {
         self.connection.as_ref()
     }
+    #[inline]
     fn single_mut(&mut self) -> Option<&mut Connection> {
         self.connection.as_mut()
     }
+    #[inline]
     fn handle_packet(&mut self, now: Instant, ecn: Ecn, content: &mut SimPayload) {
         let Some(packet) = packet_in(content) else { return };
         if self.connection.is_none() && !self.is_client && packet.packet_type() == PacketType::Request {
@@ -117,6 +123,7 @@ impl Line for Single {
             connection.handle_packet_in_place(now, ReceiveMeta { ecn, ..ReceiveMeta::default() }, packet);
         }
     }
+    #[inline]
     fn handle_timeout(&mut self, now: Instant) -> bool {
         let Some(connection) = &mut self.connection else { return false };
         // Most wake-ups are for a packet that congestion control has held back, not for a timer.
@@ -126,24 +133,28 @@ impl Line for Single {
         }
         is_due || connection.has_events()
     }
+    #[inline]
     fn poll(&mut self, now: Instant) -> Option<Leaving> {
         match self.connection.as_mut()?.poll(now) {
-            Poll::Transmit(transmit) => Some((transmit.packet, transmit.ecn, None)),
+            Poll::Transmit(transmit) => Some((transmit, None)),
             Poll::Wait(wait) => {
                 self.wait = wait;
                 None
             }
         }
     }
+    #[inline]
     fn poll_timeout(&self) -> Option<Instant> {
         self.connection.as_ref().and_then(|_| self.wait.deadline())
     }
+    #[inline]
     fn poll_event(&mut self, _: Instant) -> Option<whimbrel_proto::Event> {
         self.connection.as_mut()?.poll_event()
     }
     fn held(&self) -> u64 {
         self.connection.as_ref().map_or(0, |connection| connection.snapshot().holdings.datagrams as u64)
     }
+    #[inline]
     fn reordering(&self) -> Option<[u64; 2]> {
         let reordering = self.connection.as_ref()?.reordering()?;
         Some([reordering.reordered, reordering.expired + reordering.overflowed])

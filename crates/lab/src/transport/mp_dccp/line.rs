@@ -94,7 +94,7 @@ impl Line for Several {
     }
     fn poll(&mut self, now: Instant) -> Option<Leaving> {
         let (path, transmit) = self.endpoint.poll_transmit(now)?;
-        Some((transmit.packet, transmit.ecn, Some(number(path, self.is_client()))))
+        Some((transmit, Some(number(path, self.is_client()))))
     }
     fn poll_timeout(&self) -> Option<Instant> {
         self.endpoint.poll_timeout()
