@@ -67,6 +67,19 @@ impl Camera {
         self.frames(LONGER, answers);
         path.obey(all);
     }
+    /// Sends frames until some in a row bring no message: an outage makes the allowed rate fall, and a busy machine loses more.
+    fn rest(&mut self, answers: bool) {
+        let (mut asked, mut quiet) = (self.asked(), 0);
+        for _ in 0..500 {
+            self.frame(answers);
+            quiet = if self.asked() == asked { quiet + 1 } else { 0 };
+            asked = self.asked();
+            if quiet == 15 {
+                return;
+            }
+        }
+        panic!("no rest: {} losses, {:?}", self.losses, self.requests);
+    }
     /// Messages so far.
     fn asked(&self) -> usize {
         self.losses + self.requests.len()
@@ -124,17 +137,16 @@ fn an_encoder_is_asked_for_a_key_frame_whenever_frames_cannot_be_repaired() {
     // Some frames cannot be repaired. The encoder answers, and is left alone.
     camera.outage(&path, true);
     camera.until(true, "a request", |camera| camera.losses > 0);
-    camera.frames(10, true);
-    let asked = camera.asked();
-    camera.frames(20, true);
-    assert_eq!(camera.asked(), asked, "it has answered: {:?}", camera.requests);
-    // An encoder that does not answer is asked by the other message as well, a few times.
+    camera.rest(true);
+    // An encoder that does not answer is asked by the other message as well, a few times for each loss.
     let (losses, requests) = (camera.losses, camera.requests.len());
     camera.outage(&path, false);
-    camera.until(false, "requests", |camera| camera.losses > losses && camera.requests.len() == requests + 2);
-    camera.frames(20, false);
-    assert_eq!(camera.requests[requests..].len(), 2, "no more");
-    assert_eq!(camera.requests[requests], camera.requests[requests + 1], "a repetition");
+    camera.until(false, "requests", |camera| camera.losses > losses && camera.requests.len() >= requests + 2);
+    camera.rest(false);
+    let numbers = &camera.requests[requests..];
+    let repetitions = |number| numbers.iter().filter(|other| **other == number).count();
+    assert!(numbers.iter().all(|number| repetitions(*number) <= 2), "{numbers:?}");
+    assert!(numbers.iter().any(|number| repetitions(*number) == 2), "{numbers:?}");
     // What is lost later is another reason, though no key frame came.
     let losses = camera.losses;
     camera.outage(&path, false);
