@@ -1,6 +1,7 @@
 //! Which datagrams an ideal code restores: equations in consecutive datagrams, of which any set has the greatest rank possible.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::Datagram;
@@ -29,7 +30,7 @@ impl Solver {
             return false;
         }
         self.add(datagram.number);
-        self.solve(restored);
+        self.solve(datagram.number, restored);
         true
     }
 
@@ -37,7 +38,7 @@ impl Solver {
     pub fn equation(&mut self, members: &Arc<[Datagram]>, restored: &mut Vec<Datagram>) {
         if members.first().is_some_and(|first| first.number >= self.floor) {
             self.equations.push(Arc::clone(members));
-            self.solve(restored);
+            self.solve(members[0].number, restored);
         }
     }
 
@@ -51,27 +52,36 @@ impl Solver {
         }
     }
 
-    /// Solves what can be solved: a range that has as many independent equations as unknown datagrams.
-    fn solve(&mut self, restored: &mut Vec<Datagram>) {
-        let known = &self.known;
-        self.equations.retain(|members| members.iter().any(|member| !known.contains(&member.number)));
-        while let Some(unknown) = self.solvable() {
+    /// Solves what can be solved: a range that has as many independent equations as unknown datagrams. What has changed is about the datagram
+    /// `number`; only ranges around it can be solved that could not before.
+    fn solve(&mut self, number: u64, restored: &mut Vec<Datagram>) {
+        if !self.equations.iter().any(|members| range(members).contains(&number)) {
+            return;
+        }
+        self.forget_solved();
+        let mut found = self.solvable(|start, end| (start..end).contains(&number));
+        while let Some(unknown) = found {
             for (number, datagram) in unknown {
                 self.add(number);
                 restored.push(datagram);
             }
-            let known = &self.known;
-            self.equations.retain(|members| members.iter().any(|member| !known.contains(&member.number)));
+            self.forget_solved();
+            found = self.solvable(|_, _| true);
         }
     }
 
-    /// The unknown datagrams of a range that can be solved, the shortest first.
-    fn solvable(&self) -> Option<BTreeMap<u64, Datagram>> {
-        let starts: BTreeSet<u64> = self.equations.iter().map(|members| members[0].number).collect();
-        let end = |members: &Arc<[Datagram]>| members[0].number + members.len() as u64;
+    fn forget_solved(&mut self) {
+        let known = &self.known;
+        self.equations.retain(|members| members.iter().any(|member| !known.contains(&member.number)));
+    }
+
+    /// The unknown datagrams of a range that can be solved, the shortest first, of those that are asked for.
+    fn solvable(&self, is_asked: impl Fn(u64, u64) -> bool) -> Option<BTreeMap<u64, Datagram>> {
+        let starts: BTreeSet<u64> = self.equations.iter().map(|members| range(members).start).collect();
+        let end = |members: &Arc<[Datagram]>| range(members).end;
         let ends: BTreeSet<u64> = self.equations.iter().map(end).collect();
         for start in starts.iter().rev() {
-            for stop in ends.iter().filter(|stop| *stop > start) {
+            for stop in ends.iter().filter(|stop| *stop > start && is_asked(*start, **stop)) {
                 let inside =
                     |members: &&Arc<[Datagram]>| members[0].number >= *start && end(members) <= *stop;
                 let equations: Vec<_> = self.equations.iter().filter(inside).collect();
@@ -98,6 +108,11 @@ impl Solver {
         }
         None
     }
+}
+
+/// The numbers from the first member to the last.
+fn range(members: &Arc<[Datagram]>) -> Range<u64> {
+    members[0].number..members[0].number + members.len() as u64
 }
 
 #[cfg(test)]
