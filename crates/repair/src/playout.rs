@@ -59,8 +59,9 @@ impl Playout {
         Some(((self.newest / 32_000 * 32_000).saturating_add(AduHeader::difference(time, newest_stamp)), at))
     }
 
-    /// A datagram arrived for the first time and was sent once.
-    pub fn on_arrival(&mut self, now: Instant, time: u32) {
+    /// A datagram arrived for the first time and was sent once, at its capture or (`has_waited`) later. Those that were held at the sender tell
+    /// nothing of the path, so that delivery is not delayed where all of them are.
+    pub fn on_arrival(&mut self, now: Instant, time: u32, has_waited: bool) {
         // After a pause, all that was seen is forgotten: time stamps may have wrapped unnoticed.
         let is_pause = now.saturating_since(self.bin_ends) > Self::MEMORY;
         if self.origin.is_none() || is_pause {
@@ -76,13 +77,16 @@ impl Playout {
             self.bins[self.bin] = i64::MAX;
             self.bin_ends += BIN;
         }
-        let bin = &mut self.bins[self.bin];
-        *bin = difference.min(*bin);
-        let least = self.bins.iter().copied().min().unwrap_or(difference);
+        // What arrives sooner than all others shows the path nevertheless.
+        if !has_waited || difference < self.base {
+            let bin = &mut self.bins[self.bin];
+            *bin = difference.min(*bin);
+        }
+        let least = self.bins.iter().copied().min().filter(|&least| least < i64::MAX);
         // Upwards by at most a tenth of a millisecond per datagram.
-        self.base = least.min(self.base.saturating_add(100_000));
+        self.base = least.map_or(self.base, |least| least.min(self.base.saturating_add(100_000)));
         if self.newest == 0 && sent == 0 {
-            self.base = least;
+            self.base = difference;
         }
     }
 

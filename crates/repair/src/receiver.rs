@@ -231,7 +231,7 @@ impl Receiver {
         match answer {
             None => {
                 if is_new || !is_whole {
-                    self.playout.on_arrival(now, header.time);
+                    self.playout.on_arrival(now, header.time, header.has_waited);
                 }
                 let first = esi.plus(u32::from(header.index).wrapping_neg());
                 let misses = |from: Esi, to: Esi| self.misses(from, to);

@@ -36,6 +36,8 @@ use rate::{Grant, Pace, Share};
 
 /// Time that an encoder has for a key frame: two frames of a camera at 20 frames a second.
 const FRAME_TIME: Duration = Duration::from_millis(100);
+/// From its capture, a datagram that was sent later was held: by the application, or by the granted rate.
+const HELD: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
 struct Queued {
@@ -192,6 +194,7 @@ impl Sender {
             is_last: mark.ends_frame,
             role: mark.role,
             has_parity: false,
+            has_waited: false,
         };
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.clear();
@@ -373,7 +376,8 @@ impl Sender {
         self.flight.on_source(now, esi, &queued.header, queued.captured, deadline);
         let has_parity = queued.header.is_last && self.end_frame(now, esi.plus(1));
         self.scratch.clear();
-        AduHeader { has_parity, ..queued.header }.encode(&mut self.scratch);
+        let has_waited = now > queued.captured + HELD;
+        AduHeader { has_parity, has_waited, ..queued.header }.encode(&mut self.scratch);
         self.scratch.extend_from_slice(&queued.bytes);
         // The length was checked when the datagram was accepted.
         self.encoder.push(0, &self.scratch).ok()?;

@@ -19,7 +19,7 @@
 //!
 //! | ADU | bytes | |
 //! |---|---|---|
-//! | marks | 1 | 1: last datagram of its frame; 2: begins a group (key frame); 4: no other frame refers to it; 8: parity follows |
+//! | marks | 1 | 1: last datagram of its frame; 2: begins a group (key frame); 4: no other frame refers to it; 8: parity follows; 16: it was held at the sender after its capture |
 //! | frame | 2 | number of the frame |
 //! | time | 3 | when the frame was captured, in units of 32 us |
 //! | index | 1 | datagrams of the frame before this one, 255 for 255 or more |
@@ -99,6 +99,8 @@ pub struct AduHeader {
     pub role: Role,
     /// Parity follows this datagram.
     pub has_parity: bool,
+    /// It was held at the sender after its capture, so that its time until its arrival is not that of the path.
+    pub has_waited: bool,
 }
 
 impl AduHeader {
@@ -124,7 +126,8 @@ impl AduHeader {
         let [frame0, frame1] = self.frame.to_be_bytes();
         let [_, t0, t1, t2] = self.time.to_be_bytes();
         let count = self.count.unwrap_or(0);
-        let marks = role | u8::from(self.is_last) | u8::from(self.has_parity) << 3;
+        let marks =
+            role | u8::from(self.is_last) | u8::from(self.has_parity) << 3 | u8::from(self.has_waited) << 4;
         out.extend_from_slice(&[marks, frame0, frame1, t0, t1, t2, self.index, count]);
     }
     /// Splits an ADU into the header and the datagram of the application.
@@ -144,6 +147,7 @@ impl AduHeader {
             is_last: marks & 1 == 1,
             role,
             has_parity: marks & 8 != 0,
+            has_waited: marks & 16 != 0,
         };
         Some((header, payload))
     }

@@ -13,7 +13,7 @@ fn run(playout: &mut Playout, start: u64, seconds: u64, drift: i64, delay: impl 
         let stamp = sent as i64 + (sent as i64 * drift) / 1_000_000;
         let time = AduHeader::time_of(Instant::from_nanos(stamp as u64 * 1_000));
         let arrival = Instant::from_nanos((sent + delay(sent)) * 1_000);
-        playout.on_arrival(arrival, time);
+        playout.on_arrival(arrival, time, false);
         let due = playout.due(time).expect("a datagram arrived");
         last = (due.as_nanos() / 1_000) as i64 - sent as i64;
     }
@@ -34,6 +34,19 @@ fn a_queue_is_no_drift() {
     // A queue grows for eight seconds.
     let after = run(&mut playout, 13, 8, 0, |at| 25_000 + (at - 13_000_000) / 100);
     assert!((after - 125_000).abs() < 100, "{after}");
+}
+
+#[test]
+fn datagrams_that_were_held_at_the_sender_are_no_longer_route() {
+    let mut playout = Playout::new(LATENCY);
+    run(&mut playout, 1, 2, 0, |_| 25_000);
+    for n in 0..1_000 {
+        let sent = Instant::from_millis(3_000 + n * 20);
+        playout.on_arrival(sent + Duration::from_millis(65), AduHeader::time_of(sent), true);
+    }
+    let sent = Instant::from_secs(23);
+    let due = playout.due(AduHeader::time_of(sent)).expect("a datagram arrived");
+    assert!((due - sent).saturating_sub(Duration::from_millis(125)) < Duration::from_micros(100));
 }
 
 #[test]
@@ -73,7 +86,7 @@ proptest! {
         let mut now = 0_u64;
         for (time, step) in stamps {
             now = now.saturating_add(step >> 20);
-            playout.on_arrival(Instant::from_nanos(now), time & 0xff_ffff);
+            playout.on_arrival(Instant::from_nanos(now), time & 0xff_ffff, false);
             prop_assert!(playout.due(time & 0xff_ffff).is_some());
         }
     }

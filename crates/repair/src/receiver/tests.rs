@@ -311,6 +311,7 @@ fn announced_symbols_cost_no_time() {
             is_last: n % 3 == 0,
             role: Role::Inner,
             has_parity: n % 2 == 0,
+            has_waited: false,
         };
         bytes.clear();
         crate::wire::begin_source(None, &mut bytes);

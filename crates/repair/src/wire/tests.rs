@@ -17,11 +17,12 @@ fn datagrams_are_the_bytes_of_the_tables() {
         is_last: true,
         role: Role::Start,
         has_parity: true,
+        has_waited: true,
     }
     .encode(&mut out);
     out.extend_from_slice(b"payload");
     Esi(0x0809_0a0b).encode(&mut out);
-    assert_eq!(out, b"\x01\x0b\x01\x02\x03\x04\x05\x06\x07payload\x08\x09\x0a\x0b");
+    assert_eq!(out, b"\x01\x1b\x01\x02\x03\x04\x05\x06\x07payload\x08\x09\x0a\x0b");
     assert_eq!(out.len(), SOURCE_OVERHEAD + 7);
     let mut out = vec![];
     begin_repair(Some(Answer { number: 9, report: 4, is_last: true }), false, &mut out);
