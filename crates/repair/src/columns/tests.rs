@@ -24,7 +24,16 @@ fn payload(random: &mut Random) -> Vec<u8> {
 
 fn header() -> AduHeader {
     let (frame, time, index, count) = (0, 0, 0, None);
-    AduHeader { frame, time, index, count, is_last: false, role: Role::Inner, has_parity: false }
+    AduHeader {
+        frame,
+        time,
+        index,
+        count,
+        is_last: false,
+        role: Role::Inner,
+        has_parity: false,
+        has_waited: false,
+    }
 }
 
 /// The packets of a frame in parts, and its payloads.

@@ -12,7 +12,16 @@ const ANSWER: Answer = Answer { number: 9, report: 4, is_last: true };
 
 fn header() -> AduHeader {
     let (frame, time, index, count) = (0x0102, 0x03_0405, 6, Some(7));
-    AduHeader { frame, time, index, count, is_last: true, role: Role::Inner, has_parity: false }
+    AduHeader {
+        frame,
+        time,
+        index,
+        count,
+        is_last: true,
+        role: Role::Inner,
+        has_parity: false,
+        has_waited: false,
+    }
 }
 
 /// A repeat of a datagram.
