@@ -30,7 +30,7 @@ impl Pads {
     }
 
     /// Marks a bin as a sink or a source, whatever its pads' elements are.
-    pub(crate) fn mark(self, bin: &impl IsA<gst::Bin>) {
+    pub(crate) fn mark(self, bin: &(impl IsA<gst::Bin> + IsA<gst::Element>)) {
         let is_sink = self.direction == gst::PadDirection::Sink;
         bin.set_suppressed_flags(gst::ElementFlags::SINK | gst::ElementFlags::SOURCE);
         bin.set_element_flags(if is_sink { gst::ElementFlags::SINK } else { gst::ElementFlags::SOURCE });
@@ -58,7 +58,7 @@ impl Pads {
     /// Adds the element of a port, whose pad is `inner`, to a bin, and its pad.
     pub(crate) fn add(
         self,
-        bin: &impl IsA<gst::Bin>,
+        bin: &(impl IsA<gst::Bin> + IsA<gst::Element>),
         port: &impl IsA<gst::Element>,
         inner: &gst::Pad,
         number: u8,
@@ -73,7 +73,12 @@ impl Pads {
         Some(pad.upcast())
     }
     /// Removes the pad and the element of a port from a bin.
-    pub(crate) fn remove(self, bin: &impl IsA<gst::Bin>, port: &impl IsA<gst::Element>, pad: &gst::Pad) {
+    pub(crate) fn remove(
+        self,
+        bin: &(impl IsA<gst::Bin> + IsA<gst::Element>),
+        port: &impl IsA<gst::Element>,
+        pad: &gst::Pad,
+    ) {
         // It waits for nothing any more.
         let _ = port.set_state(gst::State::Null);
         let _ = pad.set_active(false);

@@ -123,7 +123,9 @@ const makeChart = (holder, recording, { panel, shown }, marks, state) => {
     hooks: { drawClear: [thin], draw: [drawMarks], setScale: [state.invalidate], setSize: [state.invalidate] },
   }, [recording.times, ...shown.map(({ values }) => values)], place);
   plot.over.append(head);
-  plot.root.querySelector("canvas").setAttribute("role", "img");
+  const canvas = plot.root.querySelector("canvas");
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", `${title} in ${unit} over time`);
   // A press moves the time, and so does a drag.
   const seek = (event) => state.scrubTo(plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, "x"));
   plot.over.addEventListener("pointerdown", (event) => {
@@ -173,7 +175,7 @@ const makeChart = (holder, recording, { panel, shown }, marks, state) => {
     },
     describe: () => {
       const texts = values().map((text, n) => `${shown[n].name} ${text}`);
-      plot.root.querySelector("canvas").setAttribute("aria-label", `${title} in ${unit} over time; at ${state.time.toFixed(1)} s: ${texts.join(", ")}`);
+      canvas.setAttribute("aria-label", `${title} in ${unit} over time; at ${state.time.toFixed(1)} s: ${texts.join(", ")}`);
     },
     remove: () => {
       resize.disconnect();
