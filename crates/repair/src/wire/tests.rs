@@ -31,14 +31,14 @@ fn datagrams_are_the_bytes_of_the_tables() {
     let mut report = Report::new(7, Esi(0x100));
     (report.echo, report.hold, report.answer) = (Some(Esi(0xff)), Duration::from_micros(640), 3);
     (report.lost, report.arrivals, report.first) = (Some(0x55), 0b101, Esi(0xf0));
-    (report.lead, report.cause, report.lost_before) = (-128_000, Cause::Radio, 2);
+    (report.lead, report.cause, report.lost_before, report.is_overdue) = (-128_000, Cause::Radio, 2, true);
     assert!(report.want(Esi(0xf1)) && report.want(Esi(0xf9)));
     assert!(!report.want(Esi(0xef)) && !report.want(Esi(0xf0 + 512)));
     let mut out = vec![];
     report.encode(&mut out);
     assert_eq!(
         out,
-        b"\x05\x07\x00\x00\x01\x00\x00\x01\x00\x0a\xff\xfe\x03\x13\x00\x55\x01\x05\x00\x10\x02\x02\x02"
+        b"\x05\x07\x00\x00\x01\x00\x00\x01\x00\x0a\xff\xfe\x03\x2b\x00\x55\x01\x05\x00\x10\x02\x02\x02"
     );
     assert_eq!((report.arrived(Esi(0xff)), report.arrived(Esi(0xfe))), (Some(true), Some(false)));
     assert_eq!((report.arrived(Esi(0x100)), report.arrived(Esi(0x7f))), (None, None));
