@@ -112,7 +112,9 @@ def build_peer(name: str, program: Path) -> Path:
 
 def _build(what: list[str], built: Path, program: Path) -> Path:
     CACHE.mkdir(parents=True, exist_ok=True)
-    run([os.environ.get("CARGO", "cargo"), "build", "--quiet", "--release", *what], cwd=ROOT)
+    # With the features of the Python extension, so that nothing is compiled again.
+    cargo = [os.environ.get("CARGO", "cargo"), "build", "--quiet", "--release", "-p", "whimbrel-python"]
+    run([*cargo, *what], cwd=ROOT)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     shutil.copy2(target / "release" / built, program)
     run(["strip", program])
