@@ -75,20 +75,11 @@ const EXTENDED_ONCE_BROKEN: &[(u64, &str)] = &[
     (294_409, "a size that was confirmed less than four round-trip times ago was expected to be probed"),
 ];
 
-/// Of multipath connections.
-const MULTIPATH_ONCE_BROKEN: &[(u64, &str)] = &[
-    (990_001_884, "the limit for closing was shorter than four MSL of closing and two of TIMEWAIT"),
-    (
-        2_755,
-        "a subflow that the peer used, and whose last confirmation had been lost, was aborted by a close",
-    ),
-    (730_004_548, "the same"),
-    (
-        1_700_009_998,
-        "a Close on a subflow that only the peer knew to be complete overtook the data on the other one",
-    ),
-    (1_700_038_718, "the same"),
-];
+/// Of multipath connections. Numbers from before the paths had draws of their own name other trials now.
+const MULTIPATH_ONCE_BROKEN: &[(u64, &str)] = &[(
+    5_018_463,
+    "a Close on a subflow that only the peer knew to be complete overtook the data on the other one",
+)];
 
 /// Of connections that repair losses.
 const REPAIR_ONCE_BROKEN: &[(u64, &str)] = &[
