@@ -52,7 +52,7 @@ pub use client::{Client, Observer, Progress, measure};
 pub use handover::{HandoverReport, Handovers};
 pub use limits::Limits;
 pub use meter::ReceiverFigures;
-pub use native::{Native, Tun, parse_tun};
+pub use native::{Native, ParseTunError, Tun};
 pub use outcome::{Outcome, Row, Span};
 pub use plan::{DccpUse, Detection, Direction, Load, MAX_SIZE, MIN_SIZE, Plan, Reception, Times, Transport};
 pub use sender::SenderFigures;

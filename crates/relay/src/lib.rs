@@ -82,7 +82,7 @@ pub use follow::{Outage, Outages, next_outage};
 pub use link::{PathState, PathView};
 pub use listen::{Far, listen};
 pub use notices::{Figures, Notice, Observer};
-pub use paths::PathSpec;
+pub use paths::{PathSpec, PathSpecError};
 pub use repair::RepairView;
 pub use stop::Stop;
 

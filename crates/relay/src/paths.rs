@@ -83,10 +83,35 @@ impl fmt::Display for Place {
     }
 }
 
-impl FromStr for PathSpec {
-    type Err = String;
+/// The reason why a text is no path.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PathSpecError {
+    /// Neither an interface's name nor an address.
+    #[error("{0:?} is neither a network interface's name nor an address")]
+    Place(String),
+    /// A number that no interface has.
+    #[error("no network interface has the number {0}")]
+    Interface(u32),
+    /// A value out of its range.
+    #[error("{key}={value}: expected a number from 0 to {most}")]
+    Value {
+        /// The key.
+        key: String,
+        /// The value.
+        value: String,
+        /// The greatest one.
+        most: u32,
+    },
+    /// Another key.
+    #[error("{0:?}: expected priority=, weight= or cost=")]
+    Key(String),
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for PathSpec {
+    type Err = PathSpecError;
+
+    fn from_str(text: &str) -> Result<Self, PathSpecError> {
         let mut parts = text.split(',');
         let name = parts.next().unwrap_or_default();
         let zoned = name.split_once('%').and_then(|(number, zone)| Some((number.parse().ok()?, zone)));
@@ -98,7 +123,7 @@ impl FromStr for PathSpec {
                 Place::Interface(name.to_owned())
             }
             _ => {
-                return Err(format!("{name:?} is neither a network interface's name nor an address"));
+                return Err(PathSpecError::Place(name.to_owned()));
             }
         };
         let mut spec = Self { place, priority: None, weight: None, cost: None };
@@ -106,13 +131,13 @@ impl FromStr for PathSpec {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
             let number = |most: u32| match value.parse::<u32>() {
                 Ok(number) if number <= most => Ok(number),
-                _ => Err(format!("{key}={value}: expected a number from 0 to {most}")),
+                _ => Err(PathSpecError::Value { key: key.to_owned(), value: value.to_owned(), most }),
             };
             match key {
                 "priority" => spec.priority = Some(number(15)? as u8),
                 "weight" => spec.weight = Some(number(1_000_000)?),
                 "cost" => spec.cost = Some(number(1_000_000)?),
-                _ => return Err(format!("{part:?}: expected priority=, weight= or cost=")),
+                _ => return Err(PathSpecError::Key(part.to_owned())),
             }
         }
         Ok(spec)
@@ -151,11 +176,9 @@ fn is_every_hosts(address: IpAddr) -> bool {
 }
 
 /// The interface that a zone names, by its name or its number.
-fn interface_named(zone: &str) -> Result<String, String> {
+fn interface_named(zone: &str) -> Result<String, PathSpecError> {
     match zone.parse() {
-        Ok(number) => {
-            interface_of(number).ok_or_else(|| format!("no network interface has the number {number}"))
-        }
+        Ok(number) => interface_of(number).ok_or(PathSpecError::Interface(number)),
         Err(_) => Ok(zone.to_owned()),
     }
 }
@@ -174,10 +197,10 @@ fn any_port(address: IpAddr, interface: Option<&str>) -> std::io::Result<SocketA
 /// An interface does not exist, an address is not this host's, or two paths are one.
 pub(crate) fn check(specs: &[PathSpec]) -> Result<(), Refused> {
     let addresses = interface_addresses().map_err(|error| Refused(format!("--path: {}", error.chain())))?;
-    check_among(specs, &addresses).map_err(Refused)
+    check_among(specs, &addresses)
 }
 
-fn check_among(specs: &[PathSpec], addresses: &[InterfaceAddress]) -> Result<(), String> {
+fn check_among(specs: &[PathSpec], addresses: &[InterfaceAddress]) -> Result<(), Refused> {
     let mut names: Vec<_> = addresses.iter().map(|each| each.interface.as_str()).collect();
     names.sort_unstable();
     names.dedup();
@@ -185,23 +208,23 @@ fn check_among(specs: &[PathSpec], addresses: &[InterfaceAddress]) -> Result<(),
         let place = &spec.place;
         match place {
             Place::Interface(name) | Place::Zoned(_, name) if !names.contains(&name.as_str()) => {
-                return Err(format!(
+                return Err(Refused(format!(
                     "--path {place}: there is no such network interface; there are {}",
                     names.join(", ")
-                ));
+                )));
             }
             Place::Address(address)
                 if !is_every_hosts(*address)
                     && !addresses.iter().any(|each| each.address == Some(*address)) =>
             {
-                return Err(format!("--path {place}: no network interface has this address"));
+                return Err(Refused(format!("--path {place}: no network interface has this address")));
             }
             Place::Zoned(address, name)
                 if !addresses
                     .iter()
                     .any(|each| each.address == Some((*address).into()) && each.interface == *name) =>
             {
-                return Err(format!("--path {place}: {name} does not have this address"));
+                return Err(Refused(format!("--path {place}: {name} does not have this address")));
             }
             _ => {}
         }
@@ -212,7 +235,10 @@ fn check_among(specs: &[PathSpec], addresses: &[InterfaceAddress]) -> Result<(),
             });
             if *place == other.place || shared.is_some() {
                 let address = shared.map_or(String::new(), |address| format!(", {address}"));
-                return Err(format!("--path {} and --path {place} have one address{address}", other.place));
+                return Err(Refused(format!(
+                    "--path {} and --path {place} have one address{address}",
+                    other.place
+                )));
             }
         }
     }

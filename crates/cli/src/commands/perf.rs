@@ -10,7 +10,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use whimbrel_lab::traffic::Schedule;
 use whimbrel_measure::perf::{
     self, Client, DccpUse, Detection, Direction, LARGEST_WRITE, Limits, Load, MAX_SIZE, MIN_SIZE, Native,
-    Plan, Reception, SERVICE_CODE, Server, Times, Transport, Tun, parse_tun, service_code, write_size,
+    Plan, Reception, SERVICE_CODE, Server, Times, Transport, Tun, service_code, write_size,
 };
 use whimbrel_net::{Dscp, HostPort, Scheme, ServiceCode};
 use whimbrel_relay::Protection;
@@ -266,7 +266,7 @@ struct NativeArgs {
     native: bool,
     /// The same as a host of its own behind a TUN device, which is created unless it exists; the system needs
     /// a route to the addresses through it (Linux; needs root or CAP_NET_ADMIN, or a device made for the user)
-    #[arg(long, value_name = "NAME,ADDRESS[,ADDRESS]", value_parser = parse_tun)]
+    #[arg(long, value_name = "NAME,ADDRESS[,ADDRESS]")]
     tun: Option<Tun>,
 }
 

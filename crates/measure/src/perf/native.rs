@@ -1,6 +1,7 @@
 //! DCCP as IP protocol 33 instead of inside UDP, for either end.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
 
 use anyhow::{Context, bail};
 use whimbrel_net::{Dscp, Host, HostOptions, Listener, Setup};
@@ -25,19 +26,25 @@ pub struct Tun {
     pub addresses: Vec<IpAddr>,
 }
 
-/// Reads `tun0,10.0.0.2` or `tun0,10.0.0.2,fd00::2`.
-///
-/// # Errors
-/// The text is neither; the message says what was expected.
-pub fn parse_tun(text: &str) -> Result<Tun, String> {
-    let mut parts = text.split(',');
-    let name = parts.next().filter(|name| !name.is_empty() && name.len() < 16);
-    let addresses: Result<Vec<IpAddr>, _> = parts.map(str::parse).collect();
-    match (name, addresses) {
-        (Some(name), Ok(addresses)) if !addresses.is_empty() => Ok(Tun { name: name.into(), addresses }),
-        _ => Err(format!(
-            "{text:?} is not a device and its addresses: expected for example tun0,10.0.0.2 or tun0,10.0.0.2,fd00::2"
-        )),
+/// A text that is not a device and its addresses.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "{0:?} is not a device and its addresses: expected for example tun0,10.0.0.2 or tun0,10.0.0.2,fd00::2"
+)]
+pub struct ParseTunError(String);
+
+/// `tun0,10.0.0.2` or `tun0,10.0.0.2,fd00::2`.
+impl FromStr for Tun {
+    type Err = ParseTunError;
+
+    fn from_str(text: &str) -> Result<Self, ParseTunError> {
+        let mut parts = text.split(',');
+        let name = parts.next().filter(|name| !name.is_empty() && name.len() < 16);
+        let addresses: Result<Vec<IpAddr>, _> = parts.map(str::parse).collect();
+        match (name, addresses) {
+            (Some(name), Ok(addresses)) if !addresses.is_empty() => Ok(Self { name: name.into(), addresses }),
+            _ => Err(ParseTunError(text.to_owned())),
+        }
     }
 }
 
@@ -124,10 +131,10 @@ mod tests {
 
     #[test]
     fn a_device_has_a_name_and_addresses() {
-        let tun = parse_tun("tun0,10.0.0.2,fd00::2").expect("a device");
+        let tun = "tun0,10.0.0.2,fd00::2".parse::<Tun>().expect("a device");
         assert_eq!((tun.name.as_str(), tun.addresses.len()), ("tun0", 2));
         for wrong in ["tun0", "", ",10.0.0.2", "tun0,host", "a-name-that-is-too-long,10.0.0.2"] {
-            assert!(parse_tun(wrong).is_err(), "{wrong}");
+            assert!(wrong.parse::<Tun>().is_err(), "{wrong}");
         }
     }
 
@@ -138,7 +145,7 @@ mod tests {
         assert_eq!(raw.destination(&[], ip("192.0.2.1")).expect("there"), ip("192.0.2.1"));
         let both = [ip("10.0.0.2"), ip("fd00::2")];
         assert_eq!(raw.destination(&both, ip("2001:db8::1")).expect("there"), ip("fd00::2"));
-        let v6 = Native { raw: false, tun: parse_tun("tun0,fd00::3").ok() };
+        let v6 = Native { raw: false, tun: "tun0,fd00::3".parse().ok() };
         assert_eq!(v6.destination(&both, ip("192.0.2.1")).expect("there"), ip("fd00::2"));
         let error = v6.destination(&[], ip("192.0.2.1")).expect_err("no IPv6");
         assert!(error.to_string().contains("192.0.2.1"), "{error}");

@@ -6,16 +6,88 @@ use std::str::FromStr;
 
 use anyhow::{Context, anyhow};
 use tokio::net::TcpStream;
-use whimbrel_net::{HostPort, NetError, connect_any, interface_addresses};
+use whimbrel_net::{HostPort, NetError, ParseHostPortError, connect_any, interface_addresses};
+
+/// The reason why a text is not the address that was expected.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddressError {
+    /// Neither a name nor an address.
+    #[error(transparent)]
+    Host(#[from] ParseHostPortError),
+    /// A name that is not known here.
+    #[error("{}", .0.chain())]
+    Unknown(NetError),
+    /// A name without addresses.
+    #[error("{0} has no address")]
+    Empty(HostPort),
+    /// The port is missing, as the example has one.
+    #[error("{host}: expected a port, as in {example}")]
+    NoPort {
+        /// The text without it.
+        host: HostPort,
+        /// The same with one.
+        example: HostPort,
+    },
+    /// Port 0, at which nothing listens.
+    #[error("no {0} port 0")]
+    PortZero(&'static str),
+    /// The datagrams of a multicast group, at any port.
+    #[error("the datagrams of a group have a certain port: expected another one than 0")]
+    GroupPort,
+    /// The unspecified address.
+    #[error("{address} is no {whose} address: expected that of one, such as 127.0.0.1 for {here}")]
+    Unspecified {
+        /// The address.
+        address: IpAddr,
+        /// Whose address was expected.
+        whose: &'static str,
+        /// One that 127.0.0.1 is the address of.
+        here: &'static str,
+    },
+    /// The address of several hosts.
+    #[error("{0} is the address of several hosts, expected that of one")]
+    Group(IpAddr),
+    /// An option that an address of this kind does not have.
+    #[error("{option:?}: expected {}", .keys.join("= or ") + "=")]
+    Option {
+        /// The option.
+        option: String,
+        /// The keys of the options that it has.
+        keys: &'static [&'static str],
+    },
+    /// An option without its value.
+    #[error("{0:?}: expected a value")]
+    NoValue(String),
+    /// An option with another value than that expected.
+    #[error("{option}: expected {expected}")]
+    Value {
+        /// The option with its value.
+        option: String,
+        /// What was expected.
+        expected: &'static str,
+    },
+    /// An option of multicast groups.
+    #[error("{option} is for multicast groups, and {address} is none")]
+    NoGroup {
+        /// The option.
+        option: &'static str,
+        /// The address.
+        address: IpAddr,
+    },
+    /// The source of a group of IPv6.
+    #[error("source= needs a group of IPv4")]
+    Source,
+}
 
 /// Reads the name or address of a server, with or without its port.
 ///
 /// # Errors
-/// The text is none; the message says what was expected.
-pub fn parse_server(text: &str) -> Result<HostPort, String> {
-    let host: HostPort = text.parse().map_err(|error| format!("{error}"))?;
+/// The text is none.
+pub fn parse_server(text: &str) -> Result<HostPort, AddressError> {
+    let host: HostPort = text.parse()?;
     if host.port() == Some(0) {
-        return Err("no server listens at port 0".into());
+        return Err(AddressError::PortZero("server listens at"));
     }
     if let Ok(address) = host.host().parse() {
         destination(address)?;
@@ -24,14 +96,12 @@ pub fn parse_server(text: &str) -> Result<HostPort, String> {
 }
 
 /// Checks that a connection can be opened to an address.
-pub(crate) fn destination(address: IpAddr) -> Result<(), String> {
+pub(crate) fn destination(address: IpAddr) -> Result<(), AddressError> {
     match address.to_canonical() {
-        address if address.is_unspecified() => Err(format!(
-            "{address} is no host's address, expected that of one host, such as 127.0.0.1 for this one"
-        )),
-        address if is_group(address) => {
-            Err(format!("{address} is the address of several hosts, expected that of one"))
+        address if address.is_unspecified() => {
+            Err(AddressError::Unspecified { address, whose: "host's", here: "this host" })
         }
+        address if is_group(address) => Err(AddressError::Group(address)),
         _ => Ok(()),
     }
 }
@@ -49,15 +119,20 @@ fn is_group(address: IpAddr) -> bool {
 /// Reads an address of this host with a port, at which a server listens. Of a name, it is the first address that this host has.
 ///
 /// # Errors
-/// The text is none; the message says what was expected.
-pub fn parse_own(text: &str) -> Result<SocketAddr, String> {
-    let host: HostPort = text.parse().map_err(|error| format!("{error}"))?;
-    let Some(port) = host.port() else { return Err(format!("{text}: expected a port, as in {text}:6511")) };
+/// The text is none.
+pub fn parse_own(text: &str) -> Result<SocketAddr, AddressError> {
+    let host: HostPort = text.parse()?;
+    let Some(port) = host.port() else {
+        return Err(AddressError::NoPort { example: host.or_port(6511), host });
+    };
     // The command line is read before there is a runtime.
-    let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(|error| error.to_string())?;
-    let found = runtime.block_on(host.resolve_local(port)).map_err(|error| error.chain())?;
+    let found = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .map_err(|source| NetError::Io { action: "no runtime", source })
+        .and_then(|runtime| runtime.block_on(host.resolve_local(port)))
+        .map_err(AddressError::Unknown)?;
     if let Some(group) = found.iter().find(|address| is_group(address.ip())) {
-        return Err(format!("{} is the address of several hosts, expected one of this host", group.ip()));
+        return Err(AddressError::Group(group.ip()));
     }
     let is_ours = |address: &&SocketAddr| {
         let mut any_port = **address;
@@ -65,7 +140,7 @@ pub fn parse_own(text: &str) -> Result<SocketAddr, String> {
         UdpSocket::bind(any_port).is_ok()
     };
     let ours = found.iter().find(is_ours).or(found.first());
-    ours.copied().ok_or_else(|| format!("{text} has no address"))
+    ours.copied().ok_or(AddressError::Empty(host))
 }
 
 /// Resolves a server's name.
@@ -139,8 +214,8 @@ impl From<SocketAddr> for ProgramAddress {
 /// Reads a place at which datagrams arrive.
 ///
 /// # Errors
-/// The text is none; the message says what was expected.
-pub fn parse_from(text: &str) -> Result<ProgramAddress, String> {
+/// The text is none.
+pub fn parse_from(text: &str) -> Result<ProgramAddress, AddressError> {
     let place = parse_place(text, &["interface", "source"])?;
     if let Ok(address) = place.at.host().parse() {
         place.check_from(address)?;
@@ -151,11 +226,11 @@ pub fn parse_from(text: &str) -> Result<ProgramAddress, String> {
 /// Reads a place to which datagrams go.
 ///
 /// # Errors
-/// The text is none; the message says what was expected.
-pub fn parse_to(text: &str) -> Result<ProgramAddress, String> {
+/// The text is none.
+pub fn parse_to(text: &str) -> Result<ProgramAddress, AddressError> {
     let place = parse_place(text, &["interface", "ttl"])?;
     if place.at.port() == Some(0) {
-        return Err("no program takes datagrams at port 0".into());
+        return Err(AddressError::PortZero("program takes datagrams at"));
     }
     if let Ok(address) = place.at.host().parse() {
         place.check_to(address)?;
@@ -163,19 +238,19 @@ pub fn parse_to(text: &str) -> Result<ProgramAddress, String> {
     Ok(place)
 }
 
-fn parse_place(text: &str, keys: &[&str]) -> Result<ProgramAddress, String> {
+fn parse_place(text: &str, keys: &'static [&'static str]) -> Result<ProgramAddress, AddressError> {
     let mut parts = text.split(',');
-    let at: HostPort =
-        HostPort::from_str(parts.next().unwrap_or_default()).map_err(|error| format!("{error}"))?;
+    let at = HostPort::from_str(parts.next().unwrap_or_default())?;
     if at.port().is_none() {
-        return Err(format!("{at}: expected a port, as in {}", at.or_port(5004)));
+        return Err(AddressError::NoPort { example: at.or_port(5004), host: at });
     }
     let mut place = ProgramAddress { at, interface: None, source: None, ttl: None };
     for part in parts {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        let wrong = |expected| AddressError::Value { option: part.to_owned(), expected };
         match key {
             _ if !keys.contains(&key) => {
-                return Err(format!("{part:?}: expected {}=", keys.join("= or ")));
+                return Err(AddressError::Option { option: part.to_owned(), keys });
             }
             "interface" if !value.is_empty() => place.interface = Some(value.to_owned()),
             "source" => {
@@ -183,14 +258,13 @@ fn parse_place(text: &str, keys: &[&str]) -> Result<ProgramAddress, String> {
                     .parse()
                     .ok()
                     .filter(|it: &Ipv4Addr| !is_group((*it).into()) && !it.is_unspecified());
-                place.source =
-                    Some(source.ok_or_else(|| format!("{part}: expected the IPv4 address of a host"))?);
+                place.source = Some(source.ok_or_else(|| wrong("the IPv4 address of a host"))?);
             }
             "ttl" => {
                 let ttl = value.parse().ok().filter(|ttl| *ttl > 0);
-                place.ttl = Some(ttl.ok_or_else(|| format!("{part}: expected a number from 1 to 255"))?);
+                place.ttl = Some(ttl.ok_or_else(|| wrong("a number from 1 to 255"))?);
             }
-            _ => return Err(format!("{part:?}: expected a value")),
+            _ => return Err(AddressError::NoValue(part.to_owned())),
         }
     }
     Ok(place)
@@ -198,38 +272,34 @@ fn parse_place(text: &str, keys: &[&str]) -> Result<ProgramAddress, String> {
 
 impl ProgramAddress {
     /// Checks an address at which datagrams are to arrive.
-    fn check_from(&self, address: IpAddr) -> Result<(), String> {
+    fn check_from(&self, address: IpAddr) -> Result<(), AddressError> {
         self.check_group_options(address)?;
         match self.source {
-            Some(_) if address.is_ipv6() => Err("source= needs a group of IPv4".into()),
-            _ if is_group(address) && self.at.port() == Some(0) => {
-                Err("the datagrams of a group have a certain port: expected another one than 0".into())
-            }
+            Some(_) if address.is_ipv6() => Err(AddressError::Source),
+            _ if is_group(address) && self.at.port() == Some(0) => Err(AddressError::GroupPort),
             _ => Ok(()),
         }
     }
 
     /// Checks an address to which datagrams are to go.
-    fn check_to(&self, address: IpAddr) -> Result<(), String> {
+    fn check_to(&self, address: IpAddr) -> Result<(), AddressError> {
         self.check_group_options(address)?;
         match address {
-            address if address.is_unspecified() => Err(format!(
-                "{address} is no program's address: expected that of one, such as 127.0.0.1 for a program of this host"
-            )),
+            address if address.is_unspecified() => {
+                Err(AddressError::Unspecified { address, whose: "program's", here: "a program of this host" })
+            }
             _ => Ok(()),
         }
     }
 
-    fn check_group_options(&self, address: IpAddr) -> Result<(), String> {
+    fn check_group_options(&self, address: IpAddr) -> Result<(), AddressError> {
         let option = [
             self.interface.as_ref().map(|_| "interface="),
             self.source.map(|_| "source="),
             self.ttl.map(|_| "ttl="),
         ];
         match option.into_iter().flatten().next() {
-            Some(option) if !address.is_multicast() => {
-                Err(format!("{option} is for multicast groups, and {address} is none"))
-            }
+            Some(option) if !address.is_multicast() => Err(AddressError::NoGroup { option, address }),
             _ => Ok(()),
         }
     }

@@ -23,7 +23,7 @@ fn spec(text: &str) -> PathSpec {
 
 fn refusal(texts: &[&str]) -> String {
     let specs: Vec<_> = texts.iter().map(|text| spec(text)).collect();
-    check_among(&specs, &addresses()).expect_err("refused")
+    check_among(&specs, &addresses()).expect_err("refused").0
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn a_path_is_an_interface_or_an_address_with_properties() {
         ("wlan0,speed=3", "speed=3"),
     ] {
         let error = text.parse::<PathSpec>().expect_err("refused");
-        assert!(error.contains(named), "{text}: {error}");
+        assert!(error.to_string().contains(named), "{text}: {error}");
     }
 }
 
@@ -72,7 +72,7 @@ fn a_neighbour_is_reached_from_a_link_local_address_of_the_named_interface() {
     assert_eq!(link("2001:db8::10"), None);
     // A number is that of an interface of this host.
     let error = "fe80::1%999999".parse::<PathSpec>().expect_err("refused");
-    assert!(error.contains("no network interface has the number 999999"), "{error}");
+    assert_eq!(error, PathSpecError::Interface(999_999));
     let unknown = refusal(&["fe80::1%wlan9"]);
     assert!(unknown.contains("there is no such network interface"), "{unknown}");
     let foreign = refusal(&["fe80::1%wwan0"]);
@@ -90,5 +90,5 @@ fn what_is_wrong_with_paths_is_named() {
     assert!(refusal(&["wwan1", "wwan1"]).contains("one address"));
     // One that is down now may come.
     let paths = [spec("wlan0"), spec("wwan0"), spec("wwan1")];
-    assert_eq!(check_among(&paths, &addresses()), Ok(()));
+    assert!(check_among(&paths, &addresses()).is_ok());
 }
