@@ -154,8 +154,8 @@ async fn what_of_damaged_packets_is_whole_is_used() {
 }
 
 #[tokio::test]
-async fn an_end_that_knows_no_parts_gets_whole_datagrams() {
-    let (client, server, _path) = connected(in_parts, repaired).await;
+async fn an_end_that_knows_no_parts_repairs_as_usual() {
+    let (client, server, _) = connected(in_parts, repaired).await;
     assert_eq!(stream(&client, &server).await, (0..COUNT).collect::<Vec<_>>());
     assert_eq!(server.repair().expect("agreed").received.damaged, 0);
 }
