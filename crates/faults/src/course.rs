@@ -23,6 +23,8 @@ pub(crate) struct Course {
     /// Packets that were tampered with, and those with changed data that the receiver cannot detect.
     pub(crate) forged: u64,
     pub(crate) corrupted: u64,
+    /// The ends find data that a path has changed, by checksums of their own.
+    pub(crate) finds_damage: bool,
     /// The ends to which something has happened since they were drained.
     pub(crate) awake: [bool; 2],
     /// Events so far.
@@ -44,6 +46,7 @@ impl Course {
             digest: 0,
             forged: 0,
             corrupted: 0,
+            finds_damage: false,
             awake: [true; 2],
             steps: 0,
             bursts: [(Instant::ZERO, 0); 2],
@@ -95,7 +98,7 @@ impl Course {
         let treatment =
             self.paths[path][from as usize].offer(self.now, source, destination, transmit, &mut self.tally);
         self.forged += u64::from(treatment.is_hostile);
-        self.corrupted += u64::from(treatment.is_corrupt);
+        self.corrupted += u64::from(treatment.is_corrupt && (treatment.is_hostile || !self.finds_damage));
         let remark = treatment.remark;
         self.log(|| format!("from {from:?} to {destination} on path {path}, {remark:?}: {packet:?}"));
         if let Some((capture, _)) = &mut self.record {

@@ -18,7 +18,7 @@ use core::net::SocketAddr;
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use whimbrel_proto::config::TimerConfig;
+use whimbrel_proto::config::{IntegrityConfig, TimerConfig};
 use whimbrel_proto::repair::{Delivery, Mark, RepairConfig, RepairLayer, Role};
 use whimbrel_proto::{Ccid, Config, Connection, Datagram, DatagramId, Event};
 use whimbrel_units::{Duration, Instant};
@@ -37,6 +37,9 @@ const ORIGINAL: u8 = 1;
 /// Bytes before and after the data in it.
 const ADU_HEADER: usize = 8;
 const ESI: usize = 4;
+/// First byte of a datagram in parts. Its head is covered by DCCP's checksum.
+const IN_PARTS: u8 = 6;
+const HEAD_COVERAGE: u8 = 9;
 
 /// A trial of repair.
 #[derive(Clone, Debug)]
@@ -93,13 +96,23 @@ impl RepairPlan {
             duration,
         }
     }
+    /// Both ends send in parts.
+    fn is_in_parts(&self) -> bool {
+        self.layers.iter().all(|layer| layer.is_some_and(|layer| layer.in_parts))
+    }
     /// The configuration of an end.
     fn config(&self, side: Side) -> Config {
+        let layer = self.layers[side as usize];
+        let in_parts = layer.is_some_and(|layer| layer.in_parts);
+        let coverage = if in_parts { HEAD_COVERAGE } else { 0 };
+        let integrity = IntegrityConfig::default().checksum_coverage(coverage).minimum_coverage(coverage);
         Config::default()
+            .integrity(integrity)
+            .repair_in_parts(in_parts)
             .sender_ccids([self.ccid])
             .receiver_ccids([self.ccid])
             .timers(TimerConfig::rfc4340().msl(Duration::from_secs(5)))
-            .repair(self.layers[side as usize].is_some())
+            .repair(layer.is_some())
     }
 }
 
@@ -107,6 +120,7 @@ fn layer(dice: &mut Dice) -> RepairConfig {
     let mut config = RepairConfig::new(dice.time(Duration::ZERO, Duration::from_millis(600)));
     config.delivery = *dice.pick(&[Delivery::Constant, Delivery::Early]);
     config.queue = *dice.pick(&[4, 1024]);
+    config.in_parts = dice.chance(0.3);
     config
 }
 
@@ -260,8 +274,10 @@ impl World {
             Path::new(plan.paths[0], None, dice("path from the client")),
             Path::new(plan.paths[1], None, dice("path from the server")),
         ];
+        // The checksums of parts find what is changed in the data.
+        let finds_damage = plan.is_in_parts();
         Self {
-            course: Course::new(START, record, vec![paths]),
+            course: Course { finds_damage, ..Course::new(START, record, vec![paths]) },
             ends,
             dice: dice("applications"),
             next_frame: START,
@@ -422,6 +438,10 @@ fn number(side: Side, bytes: &[u8]) -> Option<u64> {
 
 /// The number in a packet of the layer that carries a datagram of `side` for the first time.
 fn original(side: Side, bytes: &[u8]) -> Option<u64> {
+    if let Some(parts) = bytes.strip_prefix(&[IN_PARTS, ORIGINAL]) {
+        let (count, rest) = parts.get(ESI + ADU_HEADER..)?.split_first()?;
+        return number(side, rest.get(2 * (usize::from(*count) + 1)..)?);
+    }
     let bytes = bytes.strip_prefix(&[ORIGINAL])?;
     number(side, bytes.get(ADU_HEADER..bytes.len().checked_sub(ESI)?)?)
 }
