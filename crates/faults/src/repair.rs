@@ -275,15 +275,9 @@ impl World {
             Path::new(plan.paths[1], None, dice("path from the server")),
         ];
         // The checksums of parts find what is changed in the data.
-        let finds_damage = plan.is_in_parts();
-        Self {
-            course: Course { finds_damage, ..Course::new(START, record, vec![paths]) },
-            ends,
-            dice: dice("applications"),
-            next_frame: START,
-            is_closing: false,
-            plan,
-        }
+        let mut course = Course::new(START, record, vec![paths]);
+        course.finds_damage = plan.is_in_parts();
+        Self { course, ends, dice: dice("applications"), next_frame: START, is_closing: false, plan }
     }
     /// Time at which the applications close.
     fn stop(&self) -> Instant {
