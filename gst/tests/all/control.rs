@@ -254,7 +254,7 @@ fn a_source_sends_events_and_data_in_the_order_of_gst_validate() {
     }
     let rest =
         "! application/x-rtp,media=video,clock-rate=90000,encoding-name=H264 ! rtph264depay ! fakesink";
-    let (to, address) = receiver("one-off=true", rest);
+    let to = Running::new(&format!("whimbrelsrc name=w address=127.0.0.1:0 one-off=true {rest}"));
     let order = Arc::new(std::sync::Mutex::new(Order::default()));
     let observed = order.clone();
     let pad = to.named("w").static_pad("src").expect("a pad");
@@ -268,7 +268,9 @@ fn a_source_sends_events_and_data_in_the_order_of_gst_validate() {
         }
         gst::PadProbeReturn::Ok
     });
-    // Of a live source no data, and hence no event, has passed before.
+    to.set(gst::State::Playing);
+    until("a port", || to.stat::<String>("listening").is_some());
+    let address = to.stat::<String>("listening").expect("a port");
     let before = format!("videotestsrc num-buffers=40 ! {} ! {PAYLOADER}", ENCODER);
     let from = sender(&address, "", &before, "");
     from.set(gst::State::Playing);
