@@ -294,7 +294,6 @@ impl<C: Transport> RepairLayer<C> {
     pub fn handle_timeout(&mut self, now: Instant, below: &mut impl Below<C>) {
         if let Phase::Repairing(ends) = &mut self.phase {
             ends.receiver.handle_timeout(now);
-            ends.sender.handle_timeout(now);
             self.pump(now, below);
         }
     }
@@ -338,6 +337,8 @@ impl<C: Transport> RepairLayer<C> {
     fn pump(&mut self, now: Instant, below: &mut impl Below<C>) {
         let Phase::Repairing(ends) = &mut self.phase else { return };
         ends.deliver(now, &mut self.events, C::deliver);
+        // Its timers wait while the connection's queue is full.
+        ends.sender.handle_timeout(now);
         ends.transmit(now, below, DEPTH, &mut self.events);
         if ends.is_refused && ends.sender.queued() < ends.most_queued {
             ends.is_refused = false;
