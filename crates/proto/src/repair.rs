@@ -223,8 +223,13 @@ impl<C: Transport> RepairLayer<C> {
             if held.len() < MOST_HELD || !matches!(C::step(&mut event), Step::Datagram(_)) {
                 held.push(event);
             }
-            if is_over || below.connection().repairs().is_some() {
-                let held = core::mem::take(held);
+            let is_agreed = below.connection().repairs().is_some();
+            if is_over || is_agreed {
+                let mut held = core::mem::take(held);
+                if !is_agreed {
+                    // Data of the application or of a layer that repairs: nobody will ever know.
+                    held.retain_mut(|event| !matches!(C::step(event), Step::Datagram(_)));
+                }
                 self.open(below);
                 held.into_iter().for_each(|event| self.handle_event(now, below, event));
             }

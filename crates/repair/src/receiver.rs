@@ -230,7 +230,8 @@ impl Receiver {
         self.counts.late += u64::from((is_new && is_late) || is_forgotten);
         match answer {
             None => {
-                if is_new || !is_whole {
+                // A coded packet may have been faster than the first original of all.
+                if is_new || !is_whole || self.playout.due(header.time).is_none() {
                     self.playout.on_arrival(now, header.time, header.has_waited);
                 }
                 let first = esi.plus(u32::from(header.index).wrapping_neg());

@@ -426,7 +426,7 @@ impl Feedback {
         } else if repeats {
             self.say_again(now, self.again_left);
         }
-        self.is_overdue |= tail || answer || frame || again || repeats;
+        self.is_overdue |= tail || frame;
         if answer || rare || again || repeats {
             self.report_at(now);
         }

@@ -2,8 +2,9 @@ use std::vec;
 use std::vec::Vec;
 
 use super::*;
-use crate::sender::{Mark, Sender, Sent};
-use crate::wire::Report;
+use crate::encoder::Encoder;
+use crate::sender::{Mark, Sender, SenderConfig, Sent};
+use crate::wire::{self, Report};
 
 const LATENCY: Duration = Duration::from_millis(100);
 
@@ -214,6 +215,24 @@ fn no_frame_is_missed_while_the_one_before_arrives() {
     }
     let overdue = (0..10).find_map(|n| reported(&mut receiver, at(time + n)));
     assert!(overdue.is_some_and(|report| report.is_overdue), "the next frame follows it");
+}
+
+/// Coded packets tell nothing of the sender's clock.
+#[test]
+fn what_a_coded_packet_restored_before_any_original_is_delivered() {
+    let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));
+    let (_, original) = packets(1).swap_remove(0);
+    let mut encoder = Encoder::new(SenderConfig::new(160, LATENCY).code(), Esi(0));
+    encoder.push(0, &original[1..original.len() - 4]).expect("a symbol");
+    let (mut symbol, mut coded) = (vec![], vec![]);
+    let id = encoder.combine(Esi(0), Esi(1), &mut symbol).expect("a window");
+    wire::begin_repair(None, true, &mut coded);
+    id.encode(&mut coded);
+    coded.extend_from_slice(&symbol);
+    receiver.handle_packet(at(5), &coded).unwrap();
+    assert_eq!(receiver.counts().restored, 1);
+    receiver.handle_packet(at(6), &original).unwrap();
+    assert_eq!(delivered(&mut receiver, at(106)), [0]);
 }
 
 #[test]

@@ -95,6 +95,8 @@ pub(super) struct Flight {
     interval: Duration,
     /// What was sent until then is known or lost, by the newest report.
     horizon: Option<Instant>,
+    /// The same of repeats, for which the receiver has a time.
+    repeat_horizon: Option<Instant>,
     report: Option<Report>,
     lateness: Lateness,
     /// The first symbol that the estimator has not seen.
@@ -124,6 +126,7 @@ impl Flight {
             budget: None,
             interval: Duration::ZERO,
             horizon: None,
+            repeat_horizon: None,
             report: None,
             lateness: Lateness::default(),
             recorded: first,
@@ -309,11 +312,15 @@ impl Flight {
         let waited = echoed.sent.saturating_since(echoed.captured).as_nanos() as i64;
         let budget = Duration::from_nanos(u64::try_from(waited.saturating_add(report.lead)).unwrap_or(0));
         self.budget = Some(self.budget.map_or(budget, |before| (before * 3 + budget) / 4));
-        // Otherwise the next arrivals may still be spread by a queue of the path.
-        let hold = if report.is_overdue { report.hold } else { Duration::ZERO };
-        let horizon = echoed.sent + hold;
-        self.horizon = Some(self.horizon.map_or(horizon, |before| before.max(horizon)));
-        self.note_lateness(report, horizon);
+        // The receiver of an overdue report has waited for what a queue of the path may spread, and for what others overtake.
+        let horizon = if report.is_overdue {
+            echoed.sent + report.hold
+        } else {
+            echoed.sent.saturating_sub(self.lateness.wait())
+        };
+        self.horizon = self.horizon.max(Some(horizon));
+        self.repeat_horizon = self.repeat_horizon.max(Some(echoed.sent + report.hold));
+        self.note_lateness(report, echoed.sent);
         true
     }
 
@@ -408,11 +415,11 @@ impl Flight {
     /// The receiver awaits an original for as long as its arrivals vary before it reports: its report counts at once, where packets do
     /// not overtake each other.
     fn must_have_arrived(&self, sent: Instant) -> bool {
-        self.horizon.is_some_and(|horizon| sent + TOLERANCE + self.lateness.wait() <= horizon)
+        self.horizon.is_some_and(|horizon| sent + TOLERANCE <= horizon)
     }
     /// It awaits no repeat: one may be on its way.
     fn repeat_must_have_arrived(&self, sent: Instant) -> bool {
-        self.horizon.is_some_and(|horizon| sent + self.tolerance() <= horizon)
+        self.repeat_horizon.is_some_and(|horizon| sent + self.tolerance() <= horizon)
     }
     fn is_lost(&self, esi: Esi, packet: &Packet, report: &Report) -> bool {
         if report.next.since(esi) > 0 { report.wants(esi) } else { self.must_have_arrived(packet.sent) }
