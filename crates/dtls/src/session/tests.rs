@@ -136,10 +136,12 @@ fn a_flight_is_sent_again_twice_per_second_at_least() {
     }
     assert_eq!(now, NOW + HANDSHAKE_LIMIT);
     assert_eq!(events(&mut client), [SessionEvent::Failed(SecurityError::TimedOut)]);
-    let waits = sent.windows(2).map(|pair| pair[1] - pair[0]);
-    assert!(waits.clone().all(|wait| wait <= REPEAT_INTERVAL), "{sent:?}");
-    assert!(waits.clone().all(|wait| wait >= Duration::from_millis(100)), "{sent:?}");
-    assert!(sent.len() >= 60 && now - *sent.last().expect("some") <= REPEAT_INTERVAL, "{sent:?}");
+    let mut waits = sent.windows(2).map(|pair| pair[1] - pair[0]);
+    assert!(waits.all(|wait| wait <= REPEAT_INTERVAL), "{sent:?}");
+    assert!(
+        (60..90).contains(&sent.len()) && now - *sent.last().expect("some") <= REPEAT_INTERVAL,
+        "{sent:?}"
+    );
 }
 
 #[test]
