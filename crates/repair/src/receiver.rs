@@ -17,7 +17,7 @@ use crate::wire::{self, AduHeader, Answer, Datagram, Report, Role, WireError};
 
 mod feedback;
 
-use feedback::Feedback;
+use feedback::{Feedback, Original};
 
 /// Symbols that the decoder remembers at least after their delivery.
 const MORE_SYMBOLS: u32 = 40;
@@ -238,7 +238,8 @@ impl Receiver {
                 let misses = |from: Esi, to: Esi| self.misses(from, to);
                 let in_frame = if is_whole { esi } else { esi.plus(1) };
                 let (oldest, newest) = (misses(self.next, first), misses(first, in_frame));
-                self.feedback.on_original(now, esi, is_whole, header, before, oldest, newest);
+                let original = Original { esi, is_whole, header, before };
+                self.feedback.on_original(now, original, oldest, newest);
             }
             Some(answer) => {
                 if is_new && !is_late {

@@ -26,17 +26,24 @@ fn payload(number: u64, in_parts: bool) -> Vec<u8> {
     bytes
 }
 
-/// A network of probabilities, in steps of a millisecond. Returns the datagrams delivered, in order, and how many were sent.
-fn run(
-    seed: u64,
+/// The probabilities of a path, whose jitter is in milliseconds.
+#[derive(Clone, Copy, Debug)]
+struct Treatment {
     loss: f64,
     duplication: f64,
     jitter: u64,
     damage: f64,
+}
+
+/// A network in steps of a millisecond. Returns the datagrams delivered, in order, and how many were sent.
+fn run(
+    seed: u64,
+    treatment: Treatment,
     delivery: Delivery,
     verdict: Cause,
     in_parts: bool,
 ) -> (Vec<u64>, u64) {
+    let Treatment { loss, duplication, jitter, damage } = treatment;
     let (mut random, size) = (Random(seed), packet_size(in_parts));
     let mut sender = Sender::new(SenderConfig { in_parts, ..SenderConfig::new(size, LATENCY) });
     let mut receiver =
@@ -108,7 +115,7 @@ proptest! {
     ) {
         let delivery = if early { Delivery::Early } else { Delivery::Constant };
         let verdict = if radio { Cause::Radio } else { Cause::Congestion };
-        let (delivered, sent) = run(seed, loss, duplication, jitter, damage, delivery, verdict, in_parts);
+        let (delivered, sent) = run(seed, Treatment { loss, duplication, jitter, damage }, delivery, verdict, in_parts);
         prop_assert!(delivered.windows(2).all(|pair| pair[0] < pair[1]));
         prop_assert!(delivered.iter().all(|&number| number < sent));
         // What arrives in time is delivered: at least the share that no repair would bring.

@@ -15,6 +15,11 @@ use crate::fecframe::Esi;
 use crate::lateness::Lateness;
 use crate::wire::{AduHeader, Answer, Report};
 
+mod symbols;
+
+pub(super) use symbols::Original;
+use symbols::{Arriving, Asking, Awaited, Gap};
+
 /// What expected packets may be late without a report, besides the jitter.
 const MARGIN: Duration = Duration::from_millis(1);
 /// From a report that asks for something to the same again: a lost report costs a round trip, of which there are few.
@@ -37,44 +42,6 @@ const MOST_TAIL: i32 = 255;
 const MOST_AWAITED: usize = 32;
 /// Gaps that are remembered.
 const MOST_GAPS: usize = 32;
-
-/// Symbols that were asked for.
-#[derive(Clone, Copy, Debug)]
-struct Awaited {
-    /// When the answer should be complete.
-    due: Instant,
-    reported: Instant,
-    first: Esi,
-    last: Esi,
-}
-
-/// Symbols to be asked for.
-#[derive(Clone, Copy, Debug)]
-struct Asking {
-    at: Instant,
-    first: Esi,
-    last: Esi,
-}
-
-/// Originals that were missing when a later one arrived.
-#[derive(Clone, Copy, Debug)]
-struct Gap {
-    first: Esi,
-    /// The one that arrived.
-    end: Esi,
-    noticed: Instant,
-}
-
-/// The frame that arrives.
-#[derive(Clone, Copy, Debug)]
-struct Arriving {
-    number: u16,
-    time: u32,
-    /// Estimated arrival of its first packet.
-    begun: Instant,
-    newest: Esi,
-    newest_at: Instant,
-}
 
 /// The scheduler of reports.
 #[derive(Debug)]
@@ -181,18 +148,15 @@ impl Feedback {
         MARGIN + self.jitter * 2 + self.lateness.wait()
     }
 
-    /// An original arrived, or (not `is_whole`) a damaged one. `before` is the end of the window before it; `misses_older` and `misses_in_frame` tell whether symbols of older
-    /// frames and of this one are unknown.
+    /// An original arrived. `misses_older` and `misses_in_frame` tell whether symbols of older frames and of this one are unknown.
     pub(super) fn on_original(
         &mut self,
         now: Instant,
-        esi: Esi,
-        is_whole: bool,
-        header: &AduHeader,
-        before: Esi,
+        original: Original<'_>,
         misses_older: bool,
         misses_in_frame: bool,
     ) {
+        let Original { esi, is_whole, header, before } = original;
         self.note_arrival(now, esi, is_whole, before);
         if self.newest == Some((esi, now)) {
             self.newest_time = header.time;
