@@ -16,7 +16,7 @@ pub(crate) use classified_loss::{CorruptionNotice, cause_of};
 pub use counters::Counters;
 pub use delay::DelayStatistics;
 pub use event_log::{PacketEvent, PacketEventKind};
-pub use frames::{FOLLOWING, FrameMeter, FramePart, FrameSummary, TOLERANCE};
+pub use frames::{FrameMeter, FramePart, FrameSummary};
 pub use jitter::Jitter;
 pub(crate) use meter::cause_name;
 pub use meter::{LossRow, Meter, PacketInfo, PacketOutcome, PacketRow, Recording};

@@ -56,7 +56,6 @@ pub struct FrameMeter {
     until: Instant,
     /// A frame is in time if it is whole so long after the fastest datagram of its capture time could arrive.
     latency: Duration,
-    tolerance: Duration,
     /// The least time from capture to arrival.
     fastest: Option<Duration>,
     /// Datagrams of frames that are not whole.
@@ -70,22 +69,20 @@ pub struct FrameMeter {
     freezes: Vec<Duration>,
 }
 
-/// Beyond the latency, for times on the wire in units of 32 us.
-pub const TOLERANCE: Duration = Duration::from_micros(100);
-/// The same where delivery follows the sender's clock and the fastest datagram of the last ten seconds, as that of `whimbrel-repair` does: the fastest of all may have been a shorter one, and clocks drift by 5 ms in that time.
-pub const FOLLOWING: Duration = Duration::from_millis(10);
+/// A frame may be later than the latency by this. A receiver that follows the sender's clock and the fastest datagram of the last ten
+/// seconds, as `whimbrel-repair` does, delivers later than the fastest datagram of all tells, which may have been a shorter one, and
+/// clocks drift by 5 ms in that time.
+const TOLERANCE: Duration = Duration::from_millis(10);
 /// Frames that may be incomplete at one time.
 const MOST_PARTIAL: usize = 4096;
 
 impl FrameMeter {
     /// Counts frames captured from `from` until before `until`.
-    /// A frame may be later than the latency by `tolerance`.
-    pub fn new(from: Instant, until: Instant, latency: Duration, tolerance: Duration) -> Self {
+    pub fn new(from: Instant, until: Instant, latency: Duration) -> Self {
         Self {
             from,
             until,
             latency,
-            tolerance,
             fastest: None,
             parts: BTreeMap::new(),
             newest: None,
@@ -120,7 +117,7 @@ impl FrameMeter {
             return;
         }
         self.parts.remove(&part.frame);
-        let limit = self.due(captured) + self.tolerance;
+        let limit = self.due(captured) + TOLERANCE;
         if now > limit {
             return;
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use whimbrel_units::Instant;
 
 use super::{Repair, RepairKind};
-use crate::metrics::{FOLLOWING, FrameMeter, FramePart, FrameSummary, Meter, TOLERANCE};
+use crate::metrics::{FrameMeter, FramePart, FrameSummary, Meter};
 use crate::repair_models::{Datagram, Message};
 use crate::transport::FlowSetup;
 
@@ -23,12 +23,11 @@ pub(in crate::transport) struct Viewer {
 impl Viewer {
     pub(in crate::transport) fn new(flow: &FlowSetup<'_>, repair: &Repair) -> Self {
         let counted = flow.counted_frames();
-        let tolerance = if repair.kind == RepairKind::Whimbrel { FOLLOWING } else { TOLERANCE };
         Self {
             arrived: BTreeSet::new(),
             waiting: BTreeMap::new(),
             repaired: 0,
-            frames: FrameMeter::new(counted.start, counted.end, repair.latency.0, tolerance),
+            frames: FrameMeter::new(counted.start, counted.end, repair.latency.0),
         }
     }
 
