@@ -23,8 +23,8 @@ fn frames_count_when_they_are_whole_in_time_and_a_gap_is_a_freeze() {
     deliver(1, &[0], 70);
     // Late by more than the latency and the tolerance of 10 ms.
     deliver(2, &[0, 1], 81);
-    deliver(3, &[0, 1], 80);
-    deliver(4, &[0, 1], 70);
+    deliver(3, &[0, 1], 70);
+    deliver(4, &[0, 1], 80);
     // Outside the time that counts.
     deliver(30, &[0, 1], 70);
     let summary = meter.summary();
