@@ -47,7 +47,7 @@ pub struct ReceiverConfig {
     pub round_trip: Duration,
     /// Equations that the decoder keeps.
     pub rows: usize,
-    /// Datagrams go in [parts](crate::wire::parts), in both directions: the transport may deliver damaged ones.
+    /// Datagrams go in [parts of 256 bytes](crate::wire::parts), in both directions: the transport may deliver damaged ones.
     pub in_parts: bool,
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use whimbrel_units::Instant;
 
-use super::{Repair, RepairKind};
+use super::Repair;
 use crate::metrics::{FrameMeter, FramePart, FrameSummary, Meter};
 use crate::repair_models::{Datagram, Message};
 use crate::transport::FlowSetup;
