@@ -231,10 +231,12 @@ impl Connection {
     /// Step 11: every Request in RESPOND elicits a Response; anything else completes the handshake.
     fn step11_process_respond(&mut self, now: Instant, packet: &Packet) {
         if self.cx.state == State::Respond {
-            if packet.packet_type() == PacketType::Request {
-                self.fx.outbound.owe_response();
-            } else {
-                self.enter_open(now, packet.sequence);
+            match packet.packet_type() {
+                PacketType::Request => self.fx.outbound.owe_response(),
+                // RFC 9897, Section 3.3: the client's key or code comes with the acknowledgement of the Response, which
+                // is repeated until this end leaves RESPOND. A SyncAck that overtakes it carries neither.
+                PacketType::Sync | PacketType::SyncAck if self.subflow.is_enabled() => {}
+                _ => self.enter_open(now, packet.sequence),
             }
         } else {
             self.handshake.answer_partopen(&mut self.fx, packet);

@@ -314,3 +314,33 @@ fn a_lost_acknowledgement_of_the_code_is_repeated_with_the_code() {
     let count = |end| world.sent_by(end, 1).filter(|it| it.packet.packet_type() == PacketType::Ack).count();
     assert!(count(End::Client) >= 2 && count(End::Server) == 2);
 }
+
+#[test]
+fn a_sync_ack_without_the_code_completes_no_join() {
+    let config = config().sender_ccids([Ccid(2)]).receiver_ccids([Ccid(2)]);
+    let mut world = World::connected(&LINES, config, MultipathConfig::default());
+    world.forget();
+    // The first Request is late, and the path loses the code for some time.
+    let (delayed, receiver) = std::sync::mpsc::channel();
+    let (mut is_first, heals_at) = (true, world.now + Duration::from_secs(2));
+    world.script = Box::new(move |sent| match (sent.from, sent.line, sent.packet.packet_type()) {
+        (End::Client, 1, PacketType::Request) if std::mem::take(&mut is_first) => {
+            delayed.send(sent.packet).expect("the test runs");
+            None
+        }
+        (End::Client, 1, PacketType::Ack) => (sent.at > heals_at).then_some(sent.packet),
+        _ => Some(sent.packet),
+    });
+    world.join(1);
+    while world.sent_by(End::Server, 1).next().is_none() {
+        world.run_for(Duration::from_millis(10));
+    }
+    // The server, in RESPOND, asks about the older Request by a Sync.
+    world.deliver(End::Server, reversed(path(1)), receiver.recv().expect("a Request"));
+    world.run_for(Duration::from_millis(300));
+    assert!(world.sent_by(End::Client, 1).any(|sent| sent.packet.packet_type() == PacketType::SyncAck));
+    assert_eq!((&world.client_events[..], &world.server_events[..]), (&[][..], &[][..]));
+    world.run_for(Duration::from_secs(3));
+    let is_up = |events: &[MultipathEvent]| events.contains(&MultipathEvent::SubflowUp(SubflowId(1)));
+    assert!(is_up(&world.client_events) && is_up(&world.server_events));
+}
