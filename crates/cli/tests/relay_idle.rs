@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use whimbrel_net::{
     Ccid, Config, Fingerprint, Host, Identity, Security, ServiceCode, Setup, Socket, TimerConfig, Trust,
 };
-use whimbrel_units::Duration as Span;
+use whimbrel_units::Duration as UnitsDuration;
 
 use crate::processes;
 use processes::whimbrel;
@@ -99,7 +99,7 @@ fn config() -> Config {
         .service_code(code)
         .sender_ccids([Ccid::TFRC])
         .receiver_ccids([Ccid::TFRC])
-        .timers(TimerConfig::default().idle(Some(Span::from_secs(30))))
+        .timers(TimerConfig::default().idle(Some(UnitsDuration::from_secs(30))))
 }
 
 async fn connect(host: &Host, relay: &Relay, identity: Identity) -> Socket {

@@ -5,7 +5,7 @@
 //! last of them.
 
 use std::net::SocketAddr;
-use std::time::Duration as SystemTime;
+use std::time::Duration as StdDuration;
 
 use rustc_hash::FxHashMap;
 use whimbrel_units::{Duration, Instant};
@@ -41,7 +41,7 @@ impl ArrivalTimes {
     pub(crate) fn of(
         &mut self,
         remote: SocketAddr,
-        stamp: Option<SystemTime>,
+        stamp: Option<StdDuration>,
         length: usize,
         stride: usize,
     ) -> Option<Batch> {
@@ -97,7 +97,7 @@ impl KernelTime {
     const UNCERTAINTY: i64 = 100_000;
 
     /// Arrival time of a packet that the kernel stamped with `stamp`. `offset` is the present lead of the system's clock.
-    fn place(&mut self, stamp: SystemTime, offset: i64, now: Instant) -> Instant {
+    fn place(&mut self, stamp: StdDuration, offset: i64, now: Instant) -> Instant {
         if let Some(known) = self.offset.replace(offset)
             && (offset - known).abs() > Self::STEP
         {

@@ -25,7 +25,7 @@ mod tun;
 
 use std::io;
 use std::net::SocketAddr;
-use std::time::Duration as SystemTime;
+use std::time::Duration as StdDuration;
 
 use bytes::Bytes;
 use tokio::io::Interest;
@@ -81,7 +81,7 @@ enum Medium {
 pub(crate) enum Arrival {
     /// Datagrams from one host, one after the other, each `stride` bytes but for the last. `stamp` is the kernel's receive
     /// time of the last of them, since 1970, if there is one.
-    Datagrams { remote: SocketAddr, ecn: Ecn, stamp: Option<SystemTime>, bytes: Bytes, stride: usize },
+    Datagrams { remote: SocketAddr, ecn: Ecn, stamp: Option<StdDuration>, bytes: Bytes, stride: usize },
     /// An error of earlier packets to that host (only on connected sockets).
     PathError(SocketAddr, PathError),
     /// An error of one packet to that host, which the message quotes. The message may be forged.

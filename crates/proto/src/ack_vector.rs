@@ -20,7 +20,7 @@ pub use recorder::{Recorded, Recorder};
 
 /// Outcome of one packet, as reported by an Ack Vector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PacketOutcome {
+pub enum PacketArrival {
     /// Received, not marked.
     Received,
     /// Received with a congestion mark.
@@ -33,7 +33,7 @@ pub struct AckedPacket {
     /// Its sequence number.
     pub sequence: SeqNo,
     /// Its outcome.
-    pub outcome: PacketOutcome,
+    pub outcome: PacketArrival,
 }
 
 #[cfg(test)]

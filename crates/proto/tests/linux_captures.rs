@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use whimbrel_proto::Config;
-use whimbrel_proto::ack_vector::{AckedPacket, PacketOutcome, Reader};
+use whimbrel_proto::ack_vector::{AckedPacket, PacketArrival, Reader};
 use whimbrel_proto::ccid::ccid2::{Ccid2, Sender};
 use whimbrel_proto::ccid::{Feedback, HcSender, ReceivedPacket, SenderMarks, SentPacket};
 use whimbrel_units::{Duration, Instant};
@@ -123,7 +123,7 @@ fn play(packets: &[(Instant, Packet)]) -> Played {
 fn check(played: &Played) {
     let reported: BTreeSet<u64> = played.news.iter().map(|packet| packet.sequence.value()).collect();
     assert_eq!(reported.len(), played.news.len(), "each packet is news once");
-    assert!(played.news.iter().all(|packet| packet.outcome == PacketOutcome::Received), "without ECN");
+    assert!(played.news.iter().all(|packet| packet.outcome == PacketArrival::Received), "without ECN");
     assert!(reported.is_disjoint(&played.lost));
     let unreported: Vec<_> = played.arrived.difference(&reported).collect();
     assert_eq!(unreported, Vec::<&u64>::new());

@@ -18,13 +18,13 @@ struct Sent {
     /// Capture time; `None` if it was not captured.
     at: Option<Instant>,
     payload: u32,
-    outcome: PacketOutcome,
+    outcome: Acknowledged,
     /// `true` once a packet with its Acknowledgement Number was captured.
     is_acknowledged: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum PacketOutcome {
+enum Acknowledged {
     Unknown,
     Received,
     Lost,
@@ -63,7 +63,7 @@ impl SentPackets {
                 self.packets.push_back(Sent {
                     at: None,
                     payload: 0,
-                    outcome: PacketOutcome::Unknown,
+                    outcome: Acknowledged::Unknown,
                     is_acknowledged: false,
                 });
             }
@@ -73,7 +73,7 @@ impl SentPackets {
         self.packets.push_back(Sent {
             at: Some(at),
             payload,
-            outcome: PacketOutcome::Unknown,
+            outcome: Acknowledged::Unknown,
             is_acknowledged: false,
         });
         self.oldest = sequence.sub(self.packets.len() as u64 - 1);
@@ -117,7 +117,7 @@ impl SentPackets {
         while self
             .packets
             .front()
-            .is_some_and(|sent| sent.outcome == PacketOutcome::Received && sent.is_acknowledged)
+            .is_some_and(|sent| sent.outcome == Acknowledged::Received && sent.is_acknowledged)
         {
             self.packets.pop_front();
             self.oldest = self.oldest.next();
@@ -140,17 +140,17 @@ impl SentPackets {
 impl AckVectorUpdate {
     fn record(&mut self, sent: &mut Sent, state: AckState) {
         match (sent.outcome, state) {
-            (PacketOutcome::Received, _)
-            | (PacketOutcome::Lost, AckState::NotReceived)
+            (Acknowledged::Received, _)
+            | (Acknowledged::Lost, AckState::NotReceived)
             | (_, AckState::Reserved) => {}
-            (PacketOutcome::Unknown, AckState::NotReceived) => {
-                sent.outcome = PacketOutcome::Lost;
+            (Acknowledged::Unknown, AckState::NotReceived) => {
+                sent.outcome = Acknowledged::Lost;
                 self.lost += 1;
             }
             (before, AckState::Received | AckState::ReceivedEcnMarked) => {
-                sent.outcome = PacketOutcome::Received;
+                sent.outcome = Acknowledged::Received;
                 self.bytes += u64::from(sent.payload);
-                self.recovered += u64::from(before == PacketOutcome::Lost);
+                self.recovered += u64::from(before == Acknowledged::Lost);
                 self.marked += u64::from(state == AckState::ReceivedEcnMarked);
                 self.unseen += u64::from(sent.at.is_none());
             }

@@ -1,7 +1,7 @@
 //! Classification of losses by a flow's receiver, compared with their true causes.
 
 use rustc_hash::FxHashMap;
-use whimbrel_control::loss_differentiation::{Evidence, LossClass as Cause, Overruled};
+use whimbrel_control::loss_differentiation::{Evidence, LossClass, Overruled};
 use whimbrel_netsim::LossCause;
 use whimbrel_proto::Config;
 use whimbrel_proto::config::DataChecksumUse;
@@ -12,7 +12,7 @@ use super::Counters;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ClassifiedLoss {
     /// The class of the loss.
-    pub cause: Cause,
+    pub cause: LossClass,
     /// The evidence for it.
     pub evidence: Evidence,
     /// The reason for which a guard changed the class to congestion, if one did.
@@ -22,11 +22,11 @@ pub struct ClassifiedLoss {
 impl ClassifiedLoss {
     /// The classification of every loss by a receiver without a classifier.
     pub const UNCLASSIFIED: Self =
-        Self { cause: Cause::Congestion, evidence: Evidence::None, overruled: None };
+        Self { cause: LossClass::Congestion, evidence: Evidence::None, overruled: None };
 
     /// The classification of a packet whose data fail the Data Checksum.
     pub const REPORTED_CORRUPT: Self =
-        Self { cause: Cause::Wireless, evidence: Evidence::None, overruled: None };
+        Self { cause: LossClass::Wireless, evidence: Evidence::None, overruled: None };
 
     /// Counts the classification as right or wrong by the true cause.
     pub(super) fn count(&self, truth: LossCause, counters: &mut Counters) {
@@ -42,8 +42,8 @@ impl ClassifiedLoss {
 }
 
 /// The right class of a loss with this true cause.
-pub(crate) fn cause_of(truth: LossCause) -> Cause {
-    Cause::wireless_if(!truth.is_congestion())
+pub(crate) fn cause_of(truth: LossCause) -> LossClass {
+    LossClass::wireless_if(!truth.is_congestion())
 }
 
 /// The means by which a receiver detects damaged data.

@@ -1,4 +1,4 @@
-use whimbrel_control::loss_differentiation::{Evidence, LossClass as Cause};
+use whimbrel_control::loss_differentiation::{Evidence, LossClass};
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{Agent, Ecn, LinkConfig, LossCause, SimulationConfig, Simulator};
 use whimbrel_units::{DataRate, Duration, Instant};
@@ -114,7 +114,7 @@ fn verdicts_are_compared_with_the_true_cause_on_arrival() {
     let mut meter = losses_on_record().with_verdicts();
     three_losses(&mut meter);
     assert_eq!(classified(&meter), [(0, 0), (0, 0)]);
-    let [right, wrong] = [Cause::Wireless, Cause::Congestion].map(|cause| ClassifiedLoss {
+    let [right, wrong] = [LossClass::Wireless, LossClass::Congestion].map(|cause| ClassifiedLoss {
         cause,
         evidence: Evidence::InterArrival {
             interval: Duration::from_millis(20),

@@ -4,7 +4,7 @@ use whimbrel_control::capacity::RtWinfConfig;
 use whimbrel_netsim::medium::WifiMedium;
 use whimbrel_netsim::{AgentId, Command, Egress, FlowId, LinkId, NodeId, Simulator, StationId, StationIndex};
 use whimbrel_scenario::Network;
-use whimbrel_scenario::signals::FlowEnd as End;
+use whimbrel_scenario::signals::FlowEnd;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::MacAddress;
 use whimbrel_wifi::dcf::MacConfig;
@@ -99,7 +99,7 @@ pub(super) fn emulated(
     let routers = routing(&mut simulator, plan, stations);
     for event in flow_events {
         let [sender, receiver] = flows[event.flow];
-        let agent = if event.end == End::Sender { sender } else { receiver };
+        let agent = if event.end == FlowEnd::Sender { sender } else { receiver };
         let (command, scope) = (event.command, event.scope);
         let call = move |agent: &mut FlowAgent, now: Instant| {
             agent.end_mut().handle_command(now, command, scope);

@@ -7,8 +7,8 @@ fn ms(n: u64) -> Instant {
     Instant::from_millis(n)
 }
 /// The kernel's time at an instant, when the system's clock is `ahead` milliseconds ahead of its first offset.
-fn stamp(at: Instant, ahead: i64) -> SystemTime {
-    SystemTime::from_nanos((EPOCH + ahead * 1_000_000 + at.as_nanos() as i64) as u64)
+fn stamp(at: Instant, ahead: i64) -> StdDuration {
+    StdDuration::from_nanos((EPOCH + ahead * 1_000_000 + at.as_nanos() as i64) as u64)
 }
 fn offset(ahead: i64) -> i64 {
     EPOCH + ahead * 1_000_000
@@ -21,7 +21,7 @@ fn the_arrival_time_is_the_kernels_timestamp() {
         assert_eq!(time.place(stamp(ms(arrived), 0), offset(0), ms(taken)), ms(arrived));
     }
     // The clocks cannot be read at the same time: nothing arrives in the future.
-    let early = SystemTime::from_nanos(stamp(ms(950), 0).as_nanos() as u64 + 50_000);
+    let early = StdDuration::from_nanos(stamp(ms(950), 0).as_nanos() as u64 + 50_000);
     assert_eq!(time.place(early, offset(0), ms(950)), ms(950));
 }
 
@@ -63,7 +63,7 @@ fn an_implausible_timestamp_counts_as_now() {
     let mut time = KernelTime::default();
     assert_eq!(time.place(stamp(ms(100), 0), offset(0), ms(100)), ms(100));
     assert_eq!(time.place(stamp(ms(50), 0), offset(0), ms(200)), ms(200), "before the packet in front of it");
-    assert_eq!(time.place(SystemTime::ZERO, offset(0), ms(210)), ms(210));
+    assert_eq!(time.place(StdDuration::ZERO, offset(0), ms(210)), ms(210));
     assert_eq!(time.place(stamp(ms(900), 0), offset(0), ms(220)), ms(220), "in the future");
     assert_eq!(time.place(stamp(ms(230), 0), offset(0), ms(240)), ms(230));
 }
@@ -108,7 +108,7 @@ fn the_last_of_a_batch_has_the_kernels_timestamp_and_none_precedes_the_batch_bef
     for _ in 0..20 {
         let nanos = clock.behind_system() + clock.now().as_nanos() as i64;
         let batch =
-            times.of(remote, Some(SystemTime::from_nanos(nanos as u64)), 3_500, 1_000).expect("stamped");
+            times.of(remote, Some(StdDuration::from_nanos(nanos as u64)), 3_500, 1_000).expect("stamped");
         let at: Vec<Instant> = batch.take(4).collect();
         assert!(at[0] >= last && at.is_sorted(), "{last} {at:?}");
         assert!(at[3] <= clock.now());
@@ -117,7 +117,7 @@ fn the_last_of_a_batch_has_the_kernels_timestamp_and_none_precedes_the_batch_bef
     assert!(times.of(remote, None, 3_500, 1_000).is_none());
     // Many peers take little memory.
     for n in 0..10_000u32 {
-        times.of(SocketAddr::from((n.to_be_bytes(), 1)), Some(SystemTime::from_secs(1)), 10, 10);
+        times.of(SocketAddr::from((n.to_be_bytes(), 1)), Some(StdDuration::from_secs(1)), 10, 10);
     }
     assert!(times.peers.len() <= MAX_PEERS);
 }

@@ -12,7 +12,7 @@ mod receive;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration as SystemTime;
+use std::time::Duration as StdDuration;
 
 use noq_udp::{EcnCodepoint, UdpSocketState};
 use rustc_hash::FxHashMap;
@@ -260,7 +260,7 @@ struct Received {
     /// The address of this host that they were sent to.
     to: Option<IpAddr>,
     /// Receive time of the kernel, since 1970.
-    stamp: Option<SystemTime>,
+    stamp: Option<StdDuration>,
 }
 
 /// A dual-stack socket expects IPv4 destinations as mapped addresses.

@@ -5,7 +5,7 @@ use whimbrel_wire::option::ack_vector::{self, AckState};
 use whimbrel_wire::{DccpOption, SeqNo};
 
 use super::known::Known;
-use super::{AckedPacket, PacketOutcome};
+use super::{AckedPacket, PacketArrival};
 
 /// The sender's reading of Ack Vectors: detects which of its packets are newly reported as received.
 ///
@@ -51,8 +51,8 @@ impl Reader {
                 break;
             }
             let outcome = match run.state {
-                AckState::Received => PacketOutcome::Received,
-                AckState::ReceivedEcnMarked => PacketOutcome::Marked,
+                AckState::Received => PacketArrival::Received,
+                AckState::ReceivedEcnMarked => PacketArrival::Marked,
                 AckState::Reserved | AckState::NotReceived => continue,
             };
             self.arrived

@@ -177,8 +177,8 @@ fn each_packet_is_reported_once() {
     reader.read(seq(100), &[vector(&[0, 192, 3, 64, 5])], &mut news).unwrap();
     let learned: Vec<_> = news.iter().map(|packet| packet.sequence.value()).collect();
     assert_eq!(learned, [88, 89, 90, 91, 92, 93, 94, 95, 96, 97, 98, 100]);
-    let marked: Vec<_> = news.iter().filter(|packet| packet.outcome == PacketOutcome::Marked).collect();
-    assert_eq!(marked, [&AckedPacket { sequence: seq(94), outcome: PacketOutcome::Marked }]);
+    let marked: Vec<_> = news.iter().filter(|packet| packet.outcome == PacketArrival::Marked).collect();
+    assert_eq!(marked, [&AckedPacket { sequence: seq(94), outcome: PacketArrival::Marked }]);
 
     // The same again, one packet more, and contradictions: 94 unmarked, 98 missing, 97 marked.
     news.clear();
@@ -186,10 +186,10 @@ fn each_packet_is_reported_once() {
     assert_eq!(
         news,
         [
-            AckedPacket { sequence: seq(85), outcome: PacketOutcome::Received },
-            AckedPacket { sequence: seq(86), outcome: PacketOutcome::Received },
-            AckedPacket { sequence: seq(87), outcome: PacketOutcome::Received },
-            AckedPacket { sequence: seq(101), outcome: PacketOutcome::Received },
+            AckedPacket { sequence: seq(85), outcome: PacketArrival::Received },
+            AckedPacket { sequence: seq(86), outcome: PacketArrival::Received },
+            AckedPacket { sequence: seq(87), outcome: PacketArrival::Received },
+            AckedPacket { sequence: seq(101), outcome: PacketArrival::Received },
         ]
     );
     // State 2 means nothing.
@@ -361,7 +361,7 @@ proptest! {
                     let before = learned.insert(number, packet.outcome);
                     prop_assert_eq!(before, None, "packet {} is reported twice", number);
                     let is_marked = model.arrived[&number] == AckState::ReceivedEcnMarked;
-                    prop_assert_eq!(packet.outcome == PacketOutcome::Marked, is_marked);
+                    prop_assert_eq!(packet.outcome == PacketArrival::Marked, is_marked);
                 }
                 for packet in reported {
                     prop_assert!(learned.contains_key(&packet));

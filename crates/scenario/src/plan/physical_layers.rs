@@ -6,9 +6,9 @@ use whimbrel_wifi::phy::{Modulation, Rate, RateSet};
 
 use super::mac::{mac, own_mac};
 use super::stations;
+use crate::Scenario;
 use crate::error::ScenarioError;
 use crate::wifi::{MacRules, Standard, Wifi};
-use crate::{Scenario, ScenarioError as Error};
 
 /// The MACs of a medium: that of its stations, and those of stations that differ.
 pub(super) struct Macs {
@@ -88,7 +88,7 @@ pub(super) fn macs(scenario: &Scenario, key: &str, wifi: &Wifi) -> Result<Macs, 
         let is_known = |rate: &Rate| config.phy.supported.contains(*rate);
         for (name, rate) in [("group_rate", Some(common.group_rate)), ("control_rate", common.control_rate)] {
             if let Some(rate) = rate.filter(|rate| !is_known(rate)) {
-                return Err(Error::invalid(
+                return Err(ScenarioError::invalid(
                     format!("{key}.{name}"),
                     format!("\"{} Mbit/s\"", rate.bits_per_second() as f64 / 1e6),
                     format!(
@@ -136,7 +136,7 @@ fn check(key: &str, standard: Standard, wifi: &Wifi) -> Result<(), ScenarioError
     let found = || super::quoted(name(standard));
     if standard != wifi.standard && wifi.mac == MacRules::Ns2 {
         let expected = "the physical layer of the medium, as with all stations under the rules of ns-2";
-        return Err(Error::invalid(key, found(), expected));
+        return Err(ScenarioError::invalid(key, found(), expected));
     }
     let companions = companions(wifi.standard);
     if companions.contains(&standard) {
@@ -144,5 +144,5 @@ fn check(key: &str, standard: Standard, wifi: &Wifi) -> Result<(), ScenarioError
     }
     let names: Vec<&str> = companions.iter().map(|&standard| name(standard)).collect();
     let expected = format!("a physical layer beside that of the medium: {}", names.join(", "));
-    Err(Error::invalid(key, found(), expected))
+    Err(ScenarioError::invalid(key, found(), expected))
 }

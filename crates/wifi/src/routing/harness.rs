@@ -19,7 +19,7 @@ enum Event<M> {
 
 /// The state of a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum PacketOutcome {
+pub(crate) enum DataOutcome {
     Travelling,
     Delivered {
         at: Instant,
@@ -36,7 +36,7 @@ pub(crate) struct Packet {
     source: u32,
     destination: u32,
     hops: u32,
-    pub(crate) outcome: PacketOutcome,
+    pub(crate) outcome: DataOutcome,
     holder: u32,
 }
 
@@ -141,14 +141,14 @@ impl<A: RoutingAgent> Network<A> {
             source,
             destination,
             hops: 0,
-            outcome: PacketOutcome::Travelling,
+            outcome: DataOutcome::Travelling,
             holder: source,
         });
         self.schedule(at, Event::Send { packet });
         packet
     }
 
-    pub(crate) fn outcome(&self, packet: u64) -> PacketOutcome {
+    pub(crate) fn outcome(&self, packet: u64) -> DataOutcome {
         self.packets[packet as usize].outcome
     }
 
@@ -204,7 +204,7 @@ impl<A: RoutingAgent> Network<A> {
                 if let Some(packet) = packet.filter(|_| self.salvages)
                     && agent.salvages(packet)
                 {
-                    self.packets[packet.packet.0 as usize].outcome = PacketOutcome::Travelling;
+                    self.packets[packet.packet.0 as usize].outcome = DataOutcome::Travelling;
                     agent.handle_unrouted(self.now, packet);
                 }
                 self.drain(at);
@@ -222,7 +222,7 @@ impl<A: RoutingAgent> Network<A> {
                 state.holder = at;
                 state.hops += 1;
                 if state.hops > 4 * self.agents.len() as u32 {
-                    state.outcome = PacketOutcome::Looped;
+                    state.outcome = DataOutcome::Looped;
                 } else {
                     self.forward(packet, from);
                 }
@@ -241,7 +241,7 @@ impl<A: RoutingAgent> Network<A> {
         let agent = &mut self.agents[holder as usize];
         if holder == destination {
             agent.handle_forwarded(self.now, forwarded);
-            self.packets[packet as usize].outcome = PacketOutcome::Delivered { at: self.now, hops };
+            self.packets[packet as usize].outcome = DataOutcome::Delivered { at: self.now, hops };
             return self.drain(holder);
         }
         match self.tables[holder as usize].get(&Address(destination)) {
@@ -258,7 +258,7 @@ impl<A: RoutingAgent> Network<A> {
                 if self.is_up(holder, next) {
                     self.schedule(at, Event::Data { at: next, from: Some(holder), packet });
                 } else {
-                    self.packets[packet as usize].outcome = PacketOutcome::Lost;
+                    self.packets[packet as usize].outcome = DataOutcome::Lost;
                     if self.feedback {
                         let (source, destination) = (Address(source), Address(destination));
                         let packet = Some(DataPacket {
@@ -291,7 +291,7 @@ impl<A: RoutingAgent> Network<A> {
                 }
                 RouteEvent::Forward { packet } => leaving.push(packet),
                 RouteEvent::Discard { packet, cause } => {
-                    self.packets[packet.0 as usize].outcome = PacketOutcome::Discarded(cause);
+                    self.packets[packet.0 as usize].outcome = DataOutcome::Discarded(cause);
                 }
                 // The links of this network have no queues.
                 RouteEvent::Flush { .. } => {}

@@ -6,7 +6,7 @@
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsFd, AsRawFd};
-use std::time::Duration as SystemTime;
+use std::time::Duration as StdDuration;
 
 use nix::cmsg_space;
 use nix::errno::Errno;
@@ -62,7 +62,7 @@ impl Receiver {
         for message in message.cmsgs()? {
             match message {
                 ControlMessageOwned::ScmTimestampns(time) => {
-                    received.stamp = Some(SystemTime::new(
+                    received.stamp = Some(StdDuration::new(
                         u64::try_from(time.tv_sec()).unwrap_or(0),
                         u32::try_from(time.tv_nsec()).unwrap_or(0),
                     ));

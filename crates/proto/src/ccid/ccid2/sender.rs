@@ -11,7 +11,7 @@ use super::flight::{AckOutcome, Flight};
 use super::reordering::{Reduction, Reordering};
 use super::window::CongestionWindow;
 use super::{Ccid2, DEFAULT_RTT, DELAYED_ACK};
-use crate::ack_vector::PacketOutcome;
+use crate::ack_vector::PacketArrival;
 use crate::ccid::drop_reaction::{DropPolicy, DropReaction};
 use crate::ccid::{
     FeatureRequest, Feedback, HalfConnection, HcSender, PathFollower, ReceivedPacket, Resume, SenderMarks,
@@ -158,7 +158,7 @@ impl Sender {
         &mut self,
         now: Instant,
         sequence: SeqNo,
-        outcome: PacketOutcome,
+        outcome: PacketArrival,
         feedback: &Feedback<'_>,
         summary: &mut AckSummary,
     ) {
@@ -188,13 +188,13 @@ impl Sender {
             }
         };
         match outcome {
-            PacketOutcome::Marked => {
+            PacketArrival::Marked => {
                 self.marked += 1;
                 summary.marked += 1;
                 self.reordering.on_mark();
                 self.congested(sequence, CongestionCause::Mark, summary);
             }
-            PacketOutcome::Received => {
+            PacketArrival::Received => {
                 // The window grows only if it was full and without congestion (Sections 5 and 5.1).
                 let was_full = self.full.is_some_and(|full| !sequence.is_after(full));
                 summary.growth += u32::from(is_first && was_full && self.is_fresh(sequence));
@@ -385,7 +385,7 @@ impl HcSender for Sender {
             self.owes_ack = true;
         } else if matches!(feedback.packet_type, PacketType::Ack | PacketType::DataAck) {
             // A conforming receiver does not send this, but the number acknowledges that packet.
-            self.on_arrival(now, feedback.ack, PacketOutcome::Received, feedback, &mut summary);
+            self.on_arrival(now, feedback.ack, PacketArrival::Received, feedback, &mut summary);
         }
         self.undo();
         self.read_data_dropped(feedback, &mut summary);

@@ -6,7 +6,7 @@ use whimbrel_wire::{DccpOption, Ecn, OptionBytes, Options, PacketType, SeqNo};
 
 use super::*;
 use crate::SendVerdict;
-use crate::ack_vector::{AckedPacket, PacketOutcome};
+use crate::ack_vector::{AckedPacket, PacketArrival};
 use crate::ccid::{Feedback, ReceivedPacket, SenderMarks, SentPacket};
 
 mod closed_loop;

@@ -17,7 +17,7 @@ use super::loss_record::LossRecord;
 use super::sent_packets::{SentPackets, SentRecord};
 use super::small_packets::{drop_counts, header_size, nominal_segment_size};
 use super::{TfrcConfig, Variant};
-use crate::ack_vector::PacketOutcome;
+use crate::ack_vector::PacketArrival;
 use crate::ccid::drop_reaction::{DropPolicy, DropReaction};
 use crate::ccid::{
     Feedback, Freezing, HalfConnection, HcSender, PathFollower, Resume, SenderMarks, SentPacket,
@@ -359,7 +359,7 @@ impl HcSender for Sender {
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         self.marked +=
-            feedback.ack_vector.iter().filter(|packet| packet.outcome == PacketOutcome::Marked).count()
+            feedback.ack_vector.iter().filter(|packet| packet.outcome == PacketArrival::Marked).count()
                 as u64;
         let (slow_downs, dropped_event) = self.read_data_dropped(now, feedback);
         self.read_feedback(now, feedback, dropped_event);

@@ -1,4 +1,4 @@
-use std::net::UdpSocket as Plain;
+use std::net::UdpSocket;
 use std::time::Duration;
 
 use super::super::address::{parse_from, parse_to};
@@ -24,8 +24,8 @@ async fn opened(place: &str) -> Vec<LocalSocket> {
     LocalSocket::open_from(&parse_from(place).expect(place), &reader).await.expect(place)
 }
 
-fn plain() -> Plain {
-    let socket = Plain::bind("127.0.0.1:0").expect("loopback");
+fn plain() -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");
     socket.set_read_timeout(Some(Duration::from_secs(10))).expect("a time");
     socket
 }
@@ -37,7 +37,7 @@ async fn every_address_of_a_name_is_listened_at_with_one_port() {
     assert!(addresses.iter().any(SocketAddr::is_ipv4), "{addresses:?}");
     assert!(addresses.iter().all(|address| address.port() == addresses[0].port()), "{addresses:?}");
     for (socket, address) in sockets.iter().zip(&addresses) {
-        let program = Plain::bind((address.ip(), 0)).expect("loopback");
+        let program = UdpSocket::bind((address.ip(), 0)).expect("loopback");
         program.send_to(b"frame", address).expect("loopback");
         let (data, source) = received(socket).await;
         assert_eq!((&data[..], source), (&b"frame"[..], program.local_addr().expect("bound")));
@@ -69,7 +69,7 @@ async fn a_program_is_found_at_whichever_address_of_its_name_it_listens() {
     let program = plain();
     let port = program.local_addr().expect("bound").port();
     let mut addresses = vec![SocketAddr::from(([127, 0, 0, 1], port))];
-    if Plain::bind("[::1]:0").is_ok() {
+    if UdpSocket::bind("[::1]:0").is_ok() {
         addresses.insert(0, (Ipv6Addr::LOCALHOST, port).into());
     }
     let known = Program { addresses, interface: None, ttl: None };

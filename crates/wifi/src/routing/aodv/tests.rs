@@ -1,5 +1,5 @@
 use super::*;
-use crate::routing::harness::{Network, PacketOutcome, at, connected_graphs, grid_links};
+use crate::routing::harness::{DataOutcome, Network, at, connected_graphs, grid_links};
 use crate::routing::{DataPacket, DiscardCause, RoutingAgent, Transmit};
 use crate::{PacketId, SplitMix64};
 use proptest::prelude::*;
@@ -43,8 +43,8 @@ fn chain(nodes: u32) -> Vec<(u32, u32)> {
     (1..nodes).map(|node| (node - 1, node)).collect()
 }
 
-fn hops(outcome: PacketOutcome) -> Option<u32> {
-    if let PacketOutcome::Delivered { hops, .. } = outcome { Some(hops) } else { None }
+fn hops(outcome: DataOutcome) -> Option<u32> {
+    if let DataOutcome::Delivered { hops, .. } = outcome { Some(hops) } else { None }
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_broken_link_is_reported_to_the_source_which_searches_again() {
     network.set_link_at(at(2.0), 3, 4, false);
     let lost = network.send_at(at(2.1), 0, 4);
     network.run_until(at(2.5));
-    assert_eq!(network.outcome(lost), PacketOutcome::Lost);
+    assert_eq!(network.outcome(lost), DataOutcome::Lost);
     assert_eq!(network.next(0, 4), None, "the error has reached the source");
     assert!(network.agents[1].stats().errors == 1 && network.agents[3].stats().errors == 1);
     let found = network.send_at(at(2.6), 0, 4);
@@ -206,7 +206,7 @@ fn a_local_repair_spares_the_source_the_search() {
     let lost = network.send_at(at(4.1), 0, 3);
     let later = network.send_at(at(4.5), 0, 3);
     network.run_until(at(6.0));
-    assert_eq!(network.outcome(lost), PacketOutcome::Lost);
+    assert_eq!(network.outcome(lost), DataOutcome::Lost);
     assert_eq!(hops(network.outcome(later)), Some(3));
     assert_eq!(network.agents[0].stats().requests, requests, "the source did not search");
     // One for the destination, one for the neighbour, which has become a destination as well.
@@ -223,7 +223,7 @@ fn a_local_repair_that_fails_is_reported() {
     network.send_at(at(2.1), 0, 3);
     let waiting = network.send_at(at(2.2), 0, 3);
     network.run_until(at(4.0));
-    assert_eq!(network.outcome(waiting), PacketOutcome::Discarded(DiscardCause::NoRoute));
+    assert_eq!(network.outcome(waiting), DataOutcome::Discarded(DiscardCause::NoRoute));
     assert_eq!(network.next(0, 3), None);
     assert_eq!(network.agents[2].stats().errors, 1);
 }
@@ -241,7 +241,7 @@ fn a_node_searches_for_its_own_packets_after_its_repair_has_failed() {
     network.send_at(at(2.1), 0, 2);
     let (forwarded, own) = (network.send_at(at(2.12), 0, 2), network.send_at(at(2.12), 1, 2));
     network.run_until(at(12.0));
-    assert_eq!(network.outcome(forwarded), PacketOutcome::Discarded(DiscardCause::NoRoute));
+    assert_eq!(network.outcome(forwarded), DataOutcome::Discarded(DiscardCause::NoRoute));
     assert_eq!(hops(network.outcome(own)), Some(7));
     assert_eq!(network.agents[1].stats().errors, 1);
 }
@@ -273,7 +273,7 @@ fn exhaustive_small_topologies_carry_packets_before_and_after_every_link_failure
                 let pairs: Vec<(u32, u32)> = (0..nodes)
                     .flat_map(|from| (0..nodes).filter(move |&to| to != from).map(move |to| (from, to)))
                     .collect();
-                let send = |network: &mut Network<Agent>, start: f64| -> Vec<PacketOutcome> {
+                let send = |network: &mut Network<Agent>, start: f64| -> Vec<DataOutcome> {
                     let packets: Vec<u64> =
                         pairs.iter().map(|&(from, to)| network.send_at(at(start), from, to)).collect();
                     network.run_until(at(start + 30.0));
@@ -315,7 +315,7 @@ fn a_route_is_found_in_the_time_of_its_rings() {
         let mut network = network(AodvConfig::default(), 16, &grid_links(4, 4), seed);
         let packet = network.send_at(at(1.0), 0, 15);
         network.run_until(at(5.0));
-        let PacketOutcome::Delivered { at: delivered, hops } = network.outcome(packet) else {
+        let DataOutcome::Delivered { at: delivered, hops } = network.outcome(packet) else {
             panic!("not delivered")
         };
         let time = delivered.as_secs_f64() - 1.0;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::routing::harness::{Network, PacketOutcome, at, connected_graphs, grid_links};
+use crate::routing::harness::{DataOutcome, Network, at, connected_graphs, grid_links};
 use crate::routing::{DataPacket, DiscardCause};
 use crate::{PacketId, SplitMix64};
 use proptest::prelude::*;
@@ -297,13 +297,9 @@ fn data_reaches_its_destination_over_the_shortest_route() {
     let early = network.send_at(at(0.0), 0, 15);
     let late = network.send_at(at(40.0), 0, 15);
     network.run_until(at(41.0));
+    assert!(matches!(network.outcome(early), DataOutcome::Delivered { .. }), "{:?}", network.outcome(early));
     assert!(
-        matches!(network.outcome(early), PacketOutcome::Delivered { .. }),
-        "{:?}",
-        network.outcome(early)
-    );
-    assert!(
-        matches!(network.outcome(late), PacketOutcome::Delivered { hops: 6, .. }),
+        matches!(network.outcome(late), DataOutcome::Delivered { hops: 6, .. }),
         "{:?}",
         network.outcome(late)
     );
@@ -320,11 +316,11 @@ fn with_the_link_layers_report_a_broken_route_is_replaced_within_seconds() {
         network.set_link_at(at(60.0), 0, 1, false);
         let lost = network.send_at(at(60.1), 0, 1);
         network.run_until(at(75.0));
-        assert_eq!(network.outcome(lost), PacketOutcome::Lost);
+        assert_eq!(network.outcome(lost), DataOutcome::Lost);
         let found = network.send_at(at(75.0), 0, 1);
         network.run_until(at(76.0));
         assert!(
-            matches!(network.outcome(found), PacketOutcome::Delivered { hops: 5, .. }),
+            matches!(network.outcome(found), DataOutcome::Delivered { hops: 5, .. }),
             "{:?}",
             network.outcome(found)
         );

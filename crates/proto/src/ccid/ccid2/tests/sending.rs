@@ -50,7 +50,7 @@ impl Script {
         self.next - first
     }
     /// An acknowledgement of `ack` that reports these outcomes.
-    fn acknowledge(&mut self, now: u64, ack: u64, outcomes: &[(u64, PacketOutcome)], options: &[DccpOption]) {
+    fn acknowledge(&mut self, now: u64, ack: u64, outcomes: &[(u64, PacketArrival)], options: &[DccpOption]) {
         self.acknowledge_but(now, ack, outcomes, options, &[]);
     }
     /// The same of packets of which some were dropped.
@@ -58,7 +58,7 @@ impl Script {
         &mut self,
         now: u64,
         ack: u64,
-        outcomes: &[(u64, PacketOutcome)],
+        outcomes: &[(u64, PacketArrival)],
         options: &[DccpOption],
         dropped: &[(u64, DropCode)],
     ) {
@@ -85,7 +85,7 @@ impl Script {
     }
     /// These packets, ascending, have arrived.
     fn arrived(&mut self, now: u64, numbers: impl IntoIterator<Item = u64>) {
-        let outcomes: Vec<_> = numbers.into_iter().map(|number| (number, PacketOutcome::Received)).collect();
+        let outcomes: Vec<_> = numbers.into_iter().map(|number| (number, PacketArrival::Received)).collect();
         self.acknowledge(now, outcomes.last().unwrap().0, &outcomes, &[]);
     }
     fn cwnd(&self) -> u32 {
@@ -219,7 +219,7 @@ fn a_window_is_halved_once() {
 fn a_mark_has_the_effect_of_a_loss() {
     let mut script = Script::new();
     let (now, first) = script.grow_to(16);
-    let mark = |number| (number, PacketOutcome::Marked);
+    let mark = |number| (number, PacketArrival::Marked);
     script.acknowledge(now + 100, first + 1, &[mark(first), mark(first + 1)], &[]);
     assert_eq!((script.cwnd(), script.ssthresh(), script.pipe()), (8, Some(8), 14));
     script.acknowledge(now + 101, first + 2, &[mark(first + 2)], &[]);
@@ -239,7 +239,7 @@ fn the_window_is_never_less_than_a_packet() {
         let now = round as u64 * 100;
         script.fill(now);
         let number = script.next - 1;
-        script.acknowledge(now + 90, number, &[(number, PacketOutcome::Marked)], &[]);
+        script.acknowledge(now + 90, number, &[(number, PacketArrival::Marked)], &[]);
         assert_eq!((script.cwnd(), script.ssthresh()), (cwnd, Some(2)));
         if script.pipe() > 0 {
             script.arrived(now + 95, number - u64::from(script.pipe())..number);
@@ -407,7 +407,7 @@ proptest! {
                     let number = |back: u64| (script.next - 1).saturating_sub(back);
                     let mut outcomes: Vec<_> = outcomes
                         .iter()
-                        .map(|(back, marked)| (number(*back), if *marked { PacketOutcome::Marked } else { PacketOutcome::Received }))
+                        .map(|(back, marked)| (number(*back), if *marked { PacketArrival::Marked } else { PacketArrival::Received }))
                         .collect();
                     outcomes.sort_by_key(|(number, _)| *number);
                     if slow {

@@ -4,7 +4,7 @@ use whimbrel_units::Instant;
 
 use crate::SplitMix64;
 use crate::routing::aodv::{Aodv, AodvConfig, AodvMessage, RouteRequest};
-use crate::routing::harness::{Network, PacketOutcome, at};
+use crate::routing::harness::{DataOutcome, Network, at};
 use crate::routing::{Address, Receiver, RoutingAgent};
 
 const CONFIG: AodvConfig = AodvConfig { unidirectional_links: true, ..AodvConfig::NS2 };
@@ -79,6 +79,6 @@ fn routes_are_found_with_acknowledged_replies() {
     let mut network = Network::of(4, &links, 1, new);
     let packet = network.send_at(at(1.0), 0, 3);
     network.run_until(at(5.0));
-    assert!(matches!(network.outcome(packet), PacketOutcome::Delivered { hops: 3, .. }));
+    assert!(matches!(network.outcome(packet), DataOutcome::Delivered { hops: 3, .. }));
     assert!(network.agents.iter().all(|agent| agent.replies.blacklist.is_empty()));
 }

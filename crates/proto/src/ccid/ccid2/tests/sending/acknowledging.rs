@@ -12,16 +12,16 @@ fn the_elapsed_time_of_an_acknowledgement_is_not_in_the_round_trip_time() {
     script.acknowledge(
         150,
         2,
-        &[(1, PacketOutcome::Received), (2, PacketOutcome::Received)],
+        &[(1, PacketArrival::Received), (2, PacketArrival::Received)],
         &[elapsed(12_000)],
     );
     assert_eq!(script.sender.snapshot().rtt, Some(millis(30)));
     // Once per window of data, which ends with packet 4.
-    script.acknowledge(900, 4, &[(3, PacketOutcome::Received), (4, PacketOutcome::Received)], &[]);
+    script.acknowledge(900, 4, &[(3, PacketArrival::Received), (4, PacketArrival::Received)], &[]);
     assert_eq!(script.sender.snapshot().rtt, Some(millis(30)));
     // An impossible time is ignored.
     script.fill(1_000);
-    script.acknowledge(1_030, 5, &[(5, PacketOutcome::Received)], &[elapsed(1_000_000)]);
+    script.acknowledge(1_030, 5, &[(5, PacketArrival::Received)], &[elapsed(1_000_000)]);
     assert_eq!(script.sender.snapshot().rtt, Some(millis(30)));
 }
 
@@ -32,7 +32,7 @@ fn the_wait_for_an_acknowledgement_of_an_acknowledgement_is_no_round_trip_time()
     let data = script.fill(0);
     script.send_packet(10, PacketType::Ack, false);
     // The data were lost; the peer sends again after a while.
-    script.acknowledge(5_000, data + 1, &[(data + 1, PacketOutcome::Received)], &[]);
+    script.acknowledge(5_000, data + 1, &[(data + 1, PacketArrival::Received)], &[]);
     assert_eq!(script.sender.snapshot().rtt, None);
 }
 
@@ -116,7 +116,7 @@ fn an_acknowledgement_without_a_vector_acknowledges_its_number() {
     script.sender.on_feedback(at(100), &feedback);
     assert_eq!(script.pipe(), 3);
     // When the vector comes, a mark still counts, and the packet is not taken from the pipe again.
-    script.acknowledge(101, 2, &[(1, PacketOutcome::Received), (2, PacketOutcome::Marked)], &[]);
+    script.acknowledge(101, 2, &[(1, PacketArrival::Received), (2, PacketArrival::Marked)], &[]);
     assert_eq!((script.pipe(), script.cwnd(), script.sender.snapshot().marked), (2, 2, 1));
 }
 

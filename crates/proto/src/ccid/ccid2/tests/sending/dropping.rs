@@ -9,7 +9,7 @@ fn packets_dropped_by_the_receiving_host_shrink_the_window() {
         let mut script = Script::new();
         let (now, first) = script.grow_to(12);
         let ack = first + 3;
-        let outcomes: Vec<_> = (first..=ack).map(|number| (number, PacketOutcome::Received)).collect();
+        let outcomes: Vec<_> = (first..=ack).map(|number| (number, PacketArrival::Received)).collect();
         let dropped: Vec<_> = (first..first + run).map(|number| (number, code)).collect();
         script.acknowledge_but(now + 100, ack, &outcomes, &[], &dropped);
         let after = script.cwnd();
@@ -17,7 +17,7 @@ fn packets_dropped_by_the_receiving_host_shrink_the_window() {
         script.acknowledge_but(
             now + 101,
             ack + 1,
-            &[(ack + 1, PacketOutcome::Received)],
+            &[(ack + 1, PacketArrival::Received)],
             &[],
             &[(first + run, code)],
         );
@@ -39,13 +39,13 @@ fn packets_dropped_by_the_receiving_host_shrink_the_window() {
 fn drops_and_losses_together_leave_the_least() {
     let mut script = Script::new();
     let (now, first) = script.grow_to(12);
-    let outcomes: Vec<_> = (first + 1..=first + 4).map(|number| (number, PacketOutcome::Received)).collect();
+    let outcomes: Vec<_> = (first + 1..=first + 4).map(|number| (number, PacketArrival::Received)).collect();
     let dropped: Vec<_> = (first + 1..=first + 4).map(|number| (number, DropCode::ReceiveBuffer)).collect();
     script.acknowledge_but(now + 100, first + 4, &outcomes, &[], &dropped);
     // 12 - 4 = 8, halved.
     assert_eq!(script.cwnd(), 4);
     let more: Vec<_> = (0..9).map(|step| (first + 5 + step, DropCode::ReceiveBuffer)).collect();
-    let outcomes: Vec<_> = more.iter().map(|(number, _)| (*number, PacketOutcome::Received)).collect();
+    let outcomes: Vec<_> = more.iter().map(|(number, _)| (*number, PacketArrival::Received)).collect();
     script.acknowledge_but(now + 110, first + 11, &outcomes, &[], &more);
     assert_eq!(script.cwnd(), 1);
 }
@@ -60,7 +60,7 @@ fn an_experimental_reading_of_drop_codes_can_spare_the_window() {
     let sender = sender_of(1000, Some(millis(100)), &Ccid2 { drop_policy, ..Ccid2::default() });
     let mut script = Script { sender, ..Script::new() };
     let (now, first) = script.grow_to(12);
-    let outcomes = [(first, PacketOutcome::Received)];
+    let outcomes = [(first, PacketArrival::Received)];
     script.acknowledge_but(now + 100, first, &outcomes, &[], &[(first, DropCode::Corrupt)]);
     assert_eq!(script.cwnd(), 12);
     script.acknowledge_but(now + 101, first + 1, &[], &[], &[(first, DropCode::DeliveredCorrupt)]);
@@ -71,7 +71,7 @@ fn an_experimental_reading_of_drop_codes_can_spare_the_window() {
 fn a_slow_receiver_holds_the_window_for_a_round_trip() {
     let mut script = Script::new();
     let (now, first) = script.grow_to(8);
-    let both = |number| [(number, PacketOutcome::Received), (number + 1, PacketOutcome::Received)];
+    let both = |number| [(number, PacketArrival::Received), (number + 1, PacketArrival::Received)];
     script.sender.on_slow_receiver(at(now + 50));
     script.acknowledge(now + 50, first + 1, &both(first), &[]);
     assert_eq!((script.cwnd(), script.ssthresh()), (8, Some(8)));
@@ -98,7 +98,7 @@ fn a_slow_receiver_holds_the_window_for_a_round_trip() {
 fn a_window_shrunk_by_the_receive_buffer_grows_back_slowly() {
     let mut script = Script::new();
     let (now, first) = script.grow_to(16);
-    let outcomes = [(first, PacketOutcome::Received), (first + 1, PacketOutcome::Received)];
+    let outcomes = [(first, PacketArrival::Received), (first + 1, PacketArrival::Received)];
     let dropped = [(first, DropCode::ReceiveBuffer), (first + 1, DropCode::ReceiveBuffer)];
     script.acknowledge_but(now + 100, first + 1, &outcomes, &[], &dropped);
     assert_eq!((script.cwnd(), script.ssthresh()), (14, Some(14)));
@@ -106,13 +106,13 @@ fn a_window_shrunk_by_the_receive_buffer_grows_back_slowly() {
     for step in 0..13 {
         script.fill(now + 101 + step);
         let oldest = script.next - u64::from(script.pipe());
-        script.acknowledge(now + 101 + step, oldest, &[(oldest, PacketOutcome::Received)], &[]);
+        script.acknowledge(now + 101 + step, oldest, &[(oldest, PacketArrival::Received)], &[]);
         assert!(script.cwnd() <= 14, "after {step}: {}", script.cwnd());
     }
     for step in 0..16 {
         script.fill(now + 120 + step);
         let oldest = script.next - u64::from(script.pipe());
-        script.acknowledge(now + 120 + step, oldest, &[(oldest, PacketOutcome::Received)], &[]);
+        script.acknowledge(now + 120 + step, oldest, &[(oldest, PacketArrival::Received)], &[]);
     }
     assert!((15..=16).contains(&script.cwnd()), "{}", script.cwnd());
 }

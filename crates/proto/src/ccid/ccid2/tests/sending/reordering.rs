@@ -33,7 +33,7 @@ fn a_mark_of_the_same_window_keeps_the_reduction() {
     let (now, first) = window_at_once(&mut script, 16);
     let before = script.cwnd();
     script.arrived(now + 100, [first + 1, first + 2, first + 3]);
-    script.acknowledge(now + 101, first + 4, &[(first + 4, PacketOutcome::Marked)], &[]);
+    script.acknowledge(now + 101, first + 4, &[(first + 4, PacketArrival::Marked)], &[]);
     script.arrived(now + 102, [first]);
     assert_eq!((script.cwnd(), script.sender.snapshot().lost), (before / 2, 0));
 }
