@@ -3,6 +3,7 @@
 The tests name the commands that are left out, and shorten those that would run for long.
 """
 
+import os
 import re
 import shlex
 import subprocess
@@ -37,12 +38,14 @@ class Shell:
         left_out: regular expressions of commands that are not run.
         shortened: replacements that keep a command's form and shorten its run.
         run: the commands that were run.
+        printed: the output of each.
     """
 
     folder: Path
     left_out: tuple[str, ...] = ()
     shortened: dict[str, str] = field(default_factory=dict)
     run: list[str] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         programs = self.folder / "bin"
@@ -60,16 +63,18 @@ class Shell:
                 continue
             for long, short in self.shortened.items():
                 command = re.sub(long, short, command)
-            self._bash(command)
+            self.printed.append(self._bash(command))
             self.run.append(command)
 
-    def _bash(self, command: str) -> None:
+    def _bash(self, command: str) -> str:
         done = subprocess.run(
             ["/bin/bash", "-euc", f'PATH="$PWD/bin:$PATH"\n{command}'],
             cwd=self.folder,
             capture_output=True,
             text=True,
+            env={**os.environ, "COLUMNS": "100"},
             timeout=LIMIT_S,
             check=False,
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        return done.stdout

@@ -34,11 +34,6 @@ def _whimbrel(*arguments: str, cwd: Path) -> str:
     return _run([sys.executable, "-m", "whimbrel", *arguments], cwd)
 
 
-def test_the_readmes_python_runs() -> None:
-    (block,) = _blocks(ROOT / "README.md", "python")
-    assert "packets lost on the radio" in _run([sys.executable, "-c", block], ROOT)
-
-
 def test_the_guide_to_scenarios_runs(tmp_path: Path) -> None:
     guide = ROOT / "docs" / "scenarios.md"
     scenario, *additions = _blocks(guide, "toml")
