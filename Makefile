@@ -235,7 +235,7 @@ fuzz: tools
 docs: extension
 	echo "== documents"
 	$(CARGO) doc --quiet --workspace --no-deps --exclude whimbrel-python
-	$(PYTHON) scripts/check_links.py README.md docs papers
+	$(PYTHON) scripts/check_links.py README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs papers
 	$(BIN)/python scripts/build_site.py $(OUT)/docs --rust target/doc
 
 tools:

@@ -34,6 +34,25 @@ def _whimbrel(*arguments: str, cwd: Path) -> str:
     return _run([sys.executable, "-m", "whimbrel", *arguments], cwd)
 
 
+def test_the_places_that_contributors_are_sent_to_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    named = {word for word in re.findall(r"`([\w./-]+)`", text) if "/" in word and "NAME" not in word}
+    # The key of a paper that does not exist yet.
+    named -= {"papers/KEY"}
+    assert len(named) > 10
+    assert [word for word in sorted(named) if not (ROOT / word).exists()] == []
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"`?make ([a-z-]+)", text)) <= targets
+    crates = {path.name for path in (ROOT / "crates").iterdir()}
+    assert set(re.findall(r"-p whimbrel-([a-z-]+)", text)) <= crates
+
+
+def test_the_hosted_workflow_runs_the_whole_suite() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    assert "run: .ci/run" in workflow
+    assert (ROOT / ".ci" / "run").is_file()
+
+
 def test_the_guide_to_scenarios_runs(tmp_path: Path) -> None:
     guide = ROOT / "docs" / "scenarios.md"
     scenario, *additions = _blocks(guide, "toml")
