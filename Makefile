@@ -86,6 +86,10 @@ deny: tools
 	echo "== licences and sources"
 	# The dependencies of other systems are checked, too.
 	$(CARGO) fetch --quiet --locked
+	# The workspaces of their own follow the crates that they depend on.
+	for folder in gst fuzz benches/quic_carry benches/sockets; do
+	  $(CARGO) metadata --quiet --locked --format-version 1 --manifest-path $$folder/Cargo.toml >/dev/null
+	done
 	scripts/optional_tool.sh cargo-deny "cargo install cargo-deny --locked" -- \
 	  $(CARGO) deny --offline --log-level error check bans licenses sources
 	# Known vulnerabilities, where the database is to be had.
