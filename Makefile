@@ -23,7 +23,7 @@
 #   make c-library  the C library with its header and whimbrel.pc, into PREFIX (docs/embed.md)
 #   make publish-check  packs the library crates as for crates.io and checks them; BUILD=--build also compiles the packages
 #   make docs    the documentation site, into out/docs: pages, papers, notebooks, references
-#   make validation   compute docs/validation-80211.md, 802.11 against theory and ns-2, in minutes
+#   make validation   compute tests/golden/validation-80211.md, 802.11 against theory and ns-2, in minutes
 #   make compliance   the RFCs' requirements: checks compliance/*.toml against the source and counts them
 
 SHELL := /bin/bash
@@ -106,7 +106,7 @@ compliance:
 	echo "== RFC requirements"
 	$(PYTHON) scripts/compliance.py
 
-# Computes all tables of docs/validation-80211.md.
+# Computes all tables of tests/golden/validation-80211.md.
 validation: tools
 	$(PYTHON) scripts/validation.py --write
 

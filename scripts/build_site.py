@@ -21,6 +21,7 @@ from urllib.parse import unquote, urlsplit
 
 import compliance
 import nbformat
+import validation
 from site_reference import write_reference
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,6 +41,7 @@ def pages() -> dict[Path, str]:
     for path in sorted((ROOT / "examples" / "notebooks").glob("*.ipynb")):
         found[path] = f"notebooks/{path.name}"
     found[ROOT / "compliance"] = "compliance.md"
+    found[ROOT / validation.PAGE] = "validation-80211.md"
     return found
 
 

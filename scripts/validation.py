@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes docs/validation-80211.md, or checks that it fits the code.
+"""Makes tests/golden/validation-80211.md, or checks that it fits the code.
 
 Usage: scripts/validation.py [--write]
 
@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from rust_paths import Source
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = "docs/validation-80211.md"
+PAGE = "tests/golden/validation-80211.md"
 PROGRAM = "whimbrel-wifi-validation"
 SEPARATOR = "<!-- The rest is printed by the crate whimbrel-wifi-validation. -->"
 # Rows of the long tables, which the quick form lacks, and the line after them.

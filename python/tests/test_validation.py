@@ -59,7 +59,7 @@ def test_a_page_with_another_line_does_not_fit(validation: ModuleType, old: str,
 
 
 def test_the_page_of_the_repository_begins_with_facts_whose_tests_exist(validation: ModuleType) -> None:
-    page = (ROOT / "docs" / "validation-80211.md").read_text(encoding="utf-8")
+    page = (ROOT / "tests" / "golden" / "validation-80211.md").read_text(encoding="utf-8")
     assert page.startswith(validation.head())
     assert list(validation.missing_tests(validation.Source(ROOT))) == []
 

@@ -15,7 +15,7 @@ from whimbrel.result import Result
 
 
 def test_equation_3_has_the_values_of_the_validation_page() -> None:
-    # docs/validation-80211.md, "Maximum throughput of one sender".
+    # tests/golden/validation-80211.md, "Maximum throughput of one sender".
     assert Times(1500).maximum == pytest.approx(4.5153, abs=1e-4)
     # The exchange leaves DIFS, backoff, RTS, CTS and three SIFS out.
     missing = 50 + 310 + 3 * 10 + 2 * 192 + (20 + 14) * 8
