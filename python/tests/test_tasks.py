@@ -214,7 +214,7 @@ def test_a_video_is_carried_without_a_camera(tmp_path: Path) -> None:
 
 
 def test_the_pages_by_task_begin_with_a_command_and_are_linked() -> None:
-    for name in ("getting-started", "compare", "papers", "paper", "teach", "carry", "sockets"):
+    for name in ("getting-started", "compare", "papers", "paper", "teach", "carry", "embed"):
         text = (DOCS / f"{name}.md").read_text()
         assert re.match(r"# [^\n]+\n\n```(sh|rust|toml)", text), name
         assert f"]({name}.md" in (DOCS / "index.md").read_text(), name

@@ -1,4 +1,4 @@
-//! A camera that sends datagrams with deadlines, and a viewer: the program of `docs/sockets.md`.
+//! A camera that sends datagrams with deadlines, and a viewer: the program of `docs/embed.md`.
 //!
 //! ```sh
 //! cargo run -p whimbrel-net --example camera

@@ -154,11 +154,6 @@ pub mod multipath {
 /// The UDP port registered for DCCP over UDP (RFC 6773, Section 3.8).
 pub const DCCP_UDP_PORT: u16 = 6511;
 
-/// The guide's example compiles.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/sockets.md")]
-struct Guide;
-
 /// The guide to security compiles.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/security.md")]

@@ -24,5 +24,5 @@ fn the_examples_run_to_their_ends() {
 #[test]
 fn the_page_shows_the_program_of_the_camera() {
     let (_, program) = include_str!("../examples/camera.rs").split_once("\n\n").expect("a comment first");
-    assert!(include_str!("../../../docs/sockets.md").contains(&program.replace("pub(crate) ", "")));
+    assert!(include_str!("../../../docs/embed.md").contains(&program.replace("pub(crate) ", "")));
 }

@@ -81,5 +81,5 @@ pub use whimbrel_control::reordering::LatenessSummary;
 
 /// The examples of the guide.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/freezing.md")]
+#[doc = include_str!("../../../docs/handover.md")]
 struct Freezing;
