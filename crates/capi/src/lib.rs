@@ -2,6 +2,11 @@
 //!
 //! Conversion and checks of pointers, no logic: the sockets are those of [`whimbrel_net::polled`]. No panic crosses the
 //! boundary ([`failure`]), and each pointer is checked for null before it is used ([`pointers`]).
+//!
+//! # Design
+//!
+//! - `whimbrel.h` is generated (cbindgen) and checked in; a test compares them. The C library has no default
+//!   of security: a configuration without a secret, keys or an explicit choice of plaintext is refused.
 #![allow(non_camel_case_types, reason = "the types have the names that C uses")]
 
 mod config;

@@ -19,6 +19,24 @@
 //!
 //! DCCP's own handshake has already proved the client's address, so the cookie exchange of DTLS, which serves the same
 //! purpose, is left out: the handshake takes one round trip and a half.
+//!
+//! # Design
+//!
+//! - `dtls` is a layer between a `Connection` and its application: events in, events out, and a `send` that
+//!   encrypts. In `net` it sits between the endpoint and the mailboxes, below the sockets' methods, so that
+//!   everything that a socket can do works on a secured connection as well, also if the application does not
+//!   receive. DTLS 1.3 is that of a library (dimpl), whose instants are made from ours in `clock.rs`.
+//!   Cryptography is AWS-LC's, as a record costs half of what it costs with the RustCrypto crates and a
+//!   handshake a fifth, at a similar build time. The library's interface to it is implemented in `provider`:
+//!   it passes the key of record numbers as bytes with each record, for which the AES of RustCrypto is
+//!   cheaper, and keys of ciphers are expanded for good only after some use, as an idle connection has four.
+//!   Sessions share a private key (`identity_key`) and configurations, as the library tests all cryptography
+//!   with each new one.
+//! - DTLS 1.2 and its pre-shared keys are left out: they have no forward secrecy, and its cipher costs ten
+//!   times as much. A shared secret derives the key pairs of both ends instead. A client's `connect` waits
+//!   until the server has acknowledged its last flight: a server acknowledges it after it has checked the
+//!   client's certificate, so that a refused client gets an error, not a connection that ends at once.
+//! - A session's clock stands still while one of its records waits in the send queue (RFC 5238, Section 3.3).
 
 mod clock;
 mod error;

@@ -25,6 +25,11 @@
 //!
 //! This crate uses only the public interface of `proto`. The laws are written from the RFCs, not from the code
 //! under test: a broken law panics, and the campaign prints the command that reproduces it.
+//!
+//! # Design
+//!
+//! - The fault campaign is a crate, `faults`, on top of `proto` and netsim's capture writer: a trial that
+//!   breaks a law is replayed by its number.
 
 pub mod campaign;
 mod capture;

@@ -19,6 +19,24 @@
 //! assert!(report.connections.is_empty());
 //! # Ok::<(), whimbrel_inspect::capture::CaptureError>(())
 //! ```
+//!
+//! # Design
+//!
+//! - Explaining captures is a crate of its own, `inspect`, on top of `wire`, of `wifi` (frames on the air)
+//!   and of the algorithms in `control` (lateness, and the estimators of capacity that `whimbrel capacity`
+//!   feeds with a capture) alone: its fuzz target then needs no sockets and no simulator, and the reader of
+//!   captures cannot print or open anything. It reads pcap and pcapng itself, because a reader that rejects a
+//!   file for one odd packet is useless for finding the odd packet: the library that the tests compare it
+//!   with rejects packets longer than the snap length and options without an end mark, and reports no
+//!   offsets.
+//! - All readers of captures share one `Segment`, which knows what of a packet was captured and which copy of
+//!   it this is. Before a segment counts it waits for a second of the capture: the order of the points is
+//!   known by then, so that reports need one pass and bounded memory. Copies are recognized by content and
+//!   not by interface, as merged captures have lost their interfaces.
+//! - Loss models are fitted in `inspect` (`loss_fit`), where the losses are found. The expectation step of
+//!   Baum and Welch's algorithm goes over runs of equal packets, whose sums are powers of a matrix: its cost
+//!   does not depend on the number of packets, and one implementation serves the two-state and the four-state
+//!   chains.
 
 pub mod air;
 pub mod capacity;

@@ -38,6 +38,70 @@
 //! // 10 000 bits at 1 Mbit/s, then 20 ms on the way.
 //! assert_eq!(simulator.agent(sink).received, Some(Instant::from_millis(30)));
 //! ```
+//!
+//! # Design
+//!
+//! - `netsim::medium::WifiMedium` gives these machines time, nodes and queues. A packet is delivered when its
+//!   receiver's MAC delivers it, and the report to its sender follows when the sender's MAC is done: where
+//!   only acknowledgements were lost, a delivered packet counts as failed there. A packet that was not
+//!   delivered has the cause of the loss of its last transmission. With roles (`InfrastructureConfig`),
+//!   clients associate with access points through management frames that contend like all others; routes lead
+//!   from a client to its access point and, by the distribution system, from that to the client, and are
+//!   computed again after each association. A client's packets wait while it has no access point; an access
+//!   point loses those of a client that has left (`MediumLoss::NotAssociated`). With `WifiConfig::arp`, ad
+//!   hoc stations resolve addresses (RFC 826) through the same MAC: when a packet leaves the queue, in ns-2
+//!   before it comes to it.
+//! - `netsim` has four rooms, each of which owns its state: `network` (nodes, egresses, media, routes),
+//!   `agents`, `events` (clock, event queue, agenda) and `packets`. `simulator` holds one of each. Its rooms
+//!   return what comes next for a packet (`Next`: forward, offer, lose, deliver, ...), and
+//!   `simulator/forward` dispatches it, so that no room calls another one back.
+//! - Packets leave a node through an *egress*: a link, or a station on a shared medium (`netsim::medium`). A
+//!   route is one word, the number of a link or something else; forwarding over a link tests it once, and all
+//!   other cases (stations, spreads, broadcasts, no route) are behind that test. A medium is a sans-IO
+//!   machine: it takes packets from its stations' queue disciplines, and its effects (deliveries, losses,
+//!   observations) are applied after each call, in order, so that an agent's response cannot overtake them.
+//!   The ideal medium is a reference for others.
+//! - Routes come from a policy (`Routing`: shortest path, or fixed), from commands, or from routing agents: a
+//!   node's routing agent is offered the packets without a route, which wait in the packet store, and
+//!   requests changes of its node's routes. `AdHocRouter` makes such an agent of a protocol of
+//!   `wifi::routing`. Its messages have `FlowId::ROUTING`: the sender's station sends them to the neighbour
+//!   without a route. A station that has given a frame up takes its next packet only when the agent has
+//!   processed the failure, and may have flushed the queue of what waits for the lost neighbour; the frame's
+//!   packet may wait for another route (`Agent::handle_undelivered`).
+//! - A medium handles its timeouts in one call as long as nothing else in the network comes first and no
+//!   effect waits (`MediumIo::advance`), and the air reports all arrivals of a frame in one loop
+//!   (`Listener::advances`), with the same results as one event per arrival.
+//! - Further event sources are a `Medium` and a `Controller` at an egress (a control interval; each arrival
+//!   and departure). A header that routers write (`Shim`) is part of the payload of the packets that have one
+//!   (`Agent::shim`), so that other packets have no field for it. A `Port` exchanges packets of any payload
+//!   with a driver that runs the network against another clock.
+//! - `netsim` does not depend on `control`: media hand out observations as data. Radio losses are drawn when
+//!   a packet reaches the link's end, in FIFO order, so that a change of the link's rate cannot distort a
+//!   model defined in time.
+//! - `netsim` has its own event queue: one entry per *source* (a link's next arrival, the next release of its
+//!   delay stage, the next service of its queue discipline, the timer of a medium, controller or agent) in a
+//!   calendar whose days follow the events' distance. It takes two thirds of the instructions of a 4-ary heap
+//!   with stale entries, which was a tenth faster than a general heap. The calendar affects the search time
+//!   of an event, never the order, which is that of (time, insertion number).
+//! - A host (`network/host`) is a FIFO with one server between the agents of a node and the network. Its
+//!   packets' times are known when they arrive, as on a link, so it needs one event per packet; the agents of
+//!   other nodes pay one comparison per packet.
+//! - A delay stage at a link's end (`link/delay_stage`) takes its delays from NetEm, where packets overtake,
+//!   or from RFC 8868's variation, which keeps the order of each flow. A link has one or the other.
+//! - A link without a queue discipline plans departures when packets arrive, and needs no event for its
+//!   transmitter. Every other discipline (`netsim::queue`) precedes that plan and passes it one packet at a
+//!   time (`link/managed`, `simulator/service`), so that rate changes, outages and traces have one
+//!   implementation, and drop-tail costs nothing. A property test compares drop-tail as a discipline with the
+//!   built-in drop-tail. Periodic updates (PIE, DualPI2) run when the next packet arrives, with the times at
+//!   which they were due: between calls only time passes.
+//! - A link's queue stays FIFO. Reordering happens behind it: packets that have reached a link's end may be
+//!   delayed there individually (`netsim::netem`, `link/delay_stage`), or take different links
+//!   (`routing/spread`). NetEm's arithmetic is reimplemented in integers and checked against iproute2's
+//!   tables, because results are compared with test beds that use it.
+//! - A paper's radio is a physical model in `netsim` (`impairment/rayleigh`), calibrated by one number on one
+//!   line of its table, so that the other lines are results.
+//! - In the simulator, a route may be spread by the sender (`SpreadBy::Sender`): a packet's content names its
+//!   path, asked for only at nodes with such routes, so that other packets cost nothing.
 
 mod agents;
 pub mod capture;

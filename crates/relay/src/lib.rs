@@ -36,6 +36,29 @@
 //! whimbrel_relay::connect(near, observer, stop).await
 //! # }
 //! ```
+//!
+//! # Design
+//!
+//! - `relay` and `measure` print nothing and listen to no signals: an observer takes what they say, `Stop`
+//!   ends them, and the command turns both into lines, exit codes and Ctrl-C. `measure` uses the addresses
+//!   and the settings for handovers of `relay`, and the places for clients of `live`.
+//! - `relay` needs no agreement over TCP, unlike `perf`, and runs as a service. All flows share a connection:
+//!   one handshake, one estimate of the path, and one queue. That queue is the relay's; DCCP's own holds four
+//!   datagrams, so that the decision on what to send next is made late (`Socket::writable`). A peer with the
+//!   key of a connected one replaces it, because a camera that lost its power does not close its connection.
+//!   Inside, `ports` and `arrivals` read local datagrams, `link` is the connection over one path or several
+//!   (`paths` follows the interfaces), `engine` forwards between them, and `pace` times the updates that
+//!   `status` shows and `feedback` sends to encoders. What local programs are is the matter of `relay::edge`:
+//!   `carriage` is one connection sans I/O, so that a campaign of both ends runs without sockets. It holds
+//!   the `queue` that drops stale frames, `flow_kind`, which asks `rtp::Recognizer` for evidence, and the
+//!   `ledger`. The ledger keeps counts only: what is under way is the difference, so that no datagram needs
+//!   an entry. What has left is settled by the other end's `report`, which states the number that had arrived
+//!   when a number sent came with a report of this end; both count from the start, so a lost or overtaken
+//!   report costs time alone. A report is a datagram for a port that no end has, as earlier versions discard
+//!   those. `carry` is a relay of one flow. A program of the same process (`embedded`) has ports without
+//!   sockets: the elements of `gst` are such programs, each a bin with an element of GStreamer's base classes
+//!   for each stream. The state is served by `live` with hyper, whose parser faces other programs, without a
+//!   framework on top.
 
 mod arrivals;
 mod connect;

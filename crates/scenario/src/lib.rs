@@ -30,6 +30,12 @@
 //! expected ([`ScenarioError`]). A [`Document`] is the text with overrides applied; decoded it is a
 //! [`Scenario`]; with its names resolved, its copies made and its files read it is a [`Plan`], which
 //! any number of runs may share, and from which a [`Network`] is built. Transports are the caller's ([`transport`]).
+//!
+//! # Design
+//!
+//! - The `scenario` crate contains no transport: its types are generic over `Transports`, which supplies
+//!   names, keys, checks and configurations. The laboratory's transports are a table of one line each (Add a
+//!   transport), from which a macro generates the enums of ends and contents, so that calls are static.
 
 pub mod controller;
 mod decode;

@@ -15,6 +15,12 @@
 //! let later = Instant::ZERO + packet / link;
 //! assert_eq!(later.as_nanos(), 80_000_000);
 //! ```
+//!
+//! # Design
+//!
+//! - `units::Duration` is our own type, one machine word of nanoseconds, instead of the standard library's
+//!   two, because the simulator does arithmetic on it for every packet and hop. It converts both ways.
+//! - Quantities on command lines, in scenarios and in Python commands have one parser, `units::quantity`.
 #![no_std]
 
 mod byte_count;
