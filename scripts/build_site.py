@@ -45,6 +45,11 @@ def pages() -> dict[Path, str]:
     return found
 
 
+def pictures() -> dict[Path, str]:
+    """Each picture and its place in the site."""
+    return {path: f"images/{path.name}" for path in sorted((ROOT / "docs" / "images").iterdir())}
+
+
 def relinked(text: str, source: Path, places: dict[Path, str]) -> str:
     """The text with links to other pages changed to their places in the site; other files are only named.
 
@@ -90,15 +95,18 @@ def groups(index: str) -> list[tuple[str, list[str]]]:
 def stage(source: Path) -> None:
     """Writes the pages as the site has them."""
     places = pages()
-    for path, place in places.items():
+    links = places | pictures()
+    for path, place in links.items():
         target = source / place
         target.parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == ".ipynb":
-            target.write_text(staged_notebook(path, places), encoding="utf-8")
+        if path not in places:
+            shutil.copy2(path, target)
+        elif path.suffix == ".ipynb":
+            target.write_text(staged_notebook(path, links), encoding="utf-8")
         elif path.is_dir():
             target.write_text(compliance.page(compliance.read(ROOT)), encoding="utf-8")
         else:
-            target.write_text(relinked(path.read_text(encoding="utf-8"), path, places), encoding="utf-8")
+            target.write_text(relinked(path.read_text(encoding="utf-8"), path, links), encoding="utf-8")
     reference = write_reference(ROOT / "python", source / "reference")
     index = source / "index.md"
     text = index.read_text(encoding="utf-8")

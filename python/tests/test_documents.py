@@ -1,5 +1,7 @@
 """The examples in README.md and docs/ work as described."""
 
+import itertools
+import math
 import re
 import shlex
 import subprocess
@@ -7,6 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import choose_figures
 import pytest
 from shell_blocks import commands
 
@@ -45,6 +48,27 @@ def test_the_places_that_contributors_are_sent_to_exist() -> None:
     assert set(re.findall(r"`?make ([a-z-]+)", text)) <= targets
     crates = {path.name for path in (ROOT / "crates").iterdir()}
     assert set(re.findall(r"-p whimbrel-([a-z-]+)", text)) <= crates
+
+
+def test_each_network_has_its_figure() -> None:
+    page = (ROOT / "docs" / "choose.md").read_text()
+    assert [f"images/choose-{key}.svg" for key in choose_figures.NETWORKS] == re.findall(
+        r"images/choose-[a-z0-9-]+\.svg", page
+    )
+    for key in choose_figures.NETWORKS:
+        drawn = (ROOT / "docs" / "images" / f"choose-{key}.svg").read_text()
+        assert all(title in drawn for title in choose_figures.KEYS), key
+
+
+def test_labels_keep_the_order_of_the_delays_and_do_not_overlap() -> None:
+    values = [{"delay": delay, "rate": 1.0} for delay in (258.0, 22.0, 258.0, 40.0, 257.0)]
+    choose_figures.spread(values, 18.0, 300.0)
+    ordered = sorted(values, key=lambda point: point["delay"])
+    labels = [math.log(point["label_delay"]) for point in ordered]
+    step = math.log(300 / 18) / len(values)
+    assert all(after - before > 0.999 * step for before, after in itertools.pairwise(labels))
+    assert math.log(18) < labels[0]
+    assert labels[-1] < math.log(300)
 
 
 def test_the_hosted_workflow_runs_the_whole_suite() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from browser import dom, needs_chromium
-from build_site import broken, groups, pages, relinked
+from build_site import broken, groups, pages, pictures, relinked
 from pygments.styles import get_style_by_name
 from site_reference import write_reference
 
@@ -19,6 +19,13 @@ def test_the_navigation_is_that_of_the_index() -> None:
     assert groups(text) == [("Use it", ["a.md", "e.md", "b.md"]), ("Then", ["c.md"])]
     named = {entry for _, entries in groups((ROOT / "docs" / "index.md").read_text()) for entry in entries}
     assert {path.name for path in (ROOT / "docs").glob("*.md")} - named == {"index.md"}
+
+
+def test_pictures_are_shown_where_pages_have_them() -> None:
+    places = pages() | pictures()
+    text = "![A chart](../../docs/images/lda-table3-throughput.svg)\n"
+    changed = relinked(text, ROOT / "papers" / "lda" / "README.md", places)
+    assert changed == "![A chart](../images/lda-table3-throughput.svg)\n"
 
 
 def test_links_follow_the_pages_to_their_places() -> None:
