@@ -24,6 +24,8 @@ import nbformat
 import validation
 from site_reference import write_reference
 
+from whimbrel._reproduce import reasons
+
 ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^(```|~~~)")
@@ -106,7 +108,10 @@ def stage(source: Path) -> None:
         elif path.is_dir():
             target.write_text(compliance.page(compliance.read(ROOT)), encoding="utf-8")
         else:
-            target.write_text(relinked(path.read_text(encoding="utf-8"), path, links), encoding="utf-8")
+            text = relinked(path.read_text(encoding="utf-8"), path, links)
+            if path.is_relative_to(ROOT / "papers"):
+                text = text.replace(reasons.MARK, reasons.table(reasons.read(path.parent)))
+            target.write_text(text, encoding="utf-8")
     reference = write_reference(ROOT / "python", source / "reference")
     index = source / "index.md"
     text = index.read_text(encoding="utf-8")

@@ -3,7 +3,7 @@
 A paper is a folder `papers/KEY` with
 
 - `scenarios.py`, which defines `PAPER`, a `Paper`; - `expected.csv`, the numbers that the paper prints:
-`item,row,column,metric,value`; - `reasons.toml`, reasons for claims that do not hold: see `whimbrel.reasons`;
+`item,row,column,metric,value`; - `reasons.toml`, reasons for claims that do not hold;
 - `README.md`, its claims in words and every departure from it, with the reason.
 
 The folders are found next to the package, in the source tree through a link, in a wheel as files; and

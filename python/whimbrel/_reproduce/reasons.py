@@ -1,7 +1,7 @@
-"""Reasons for claims that do not hold: `papers/KEY/reasons.toml`, shown in reports and README.md.
+"""Reasons for claims that do not hold: `papers/KEY/reasons.toml`, shown in reports and on the site.
 
-The file has a table `[reason]` that maps a claim's key to a sentence. `python -m whimbrel.reasons` writes the
-table of README.md from it, between two marks.
+The file has a table `[reason]` that maps a claim's key to a sentence. README.md has a mark, which
+`scripts/build_site.py` replaces by the table.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from whimbrel._base import paper_folders
 from whimbrel.errors import PaperError
 
 FILE = "reasons.toml"
-BEGIN, END = "<!-- reasons.toml -->", "<!-- end of reasons.toml -->"
-"""Around the table in README.md."""
+MARK = "<!-- reasons.toml -->"
+"""The place of the table in README.md."""
 
 
 def read(directory: Path) -> Mapping[str, str]:
@@ -41,23 +40,9 @@ def read(directory: Path) -> Mapping[str, str]:
 
 
 def table(reasons: Mapping[str, str]) -> str:
-    """The table of README.md, with the marks around it."""
-    rows = [f"| `{claim}` | {reason} |" for claim, reason in reasons.items()]
-    return "\n".join([BEGIN, "| claim | reason |", "|---|---|", *rows, END])
-
-
-def in_readme(text: str) -> str:
-    """The text between the marks in a README.md, marks included; empty without them."""
-    begin, end = text.find(BEGIN), text.find(END)
-    return text[begin : end + len(END)] if 0 <= begin < end else ""
-
-
-def main() -> int:
-    """Writes the tables of all papers."""
-    for key in paper_folders.located():
-        readme = paper_folders.own() / key / "README.md"
-        text = readme.read_text(encoding="utf-8")
-        found = in_readme(text)
-        if found:
-            readme.write_text(text.replace(found, table(read(readme.parent))), encoding="utf-8", newline="\n")
-    return 0
+    """The reasons in Markdown; claims with the same one share a row."""
+    claims: dict[str, list[str]] = {}
+    for claim, reason in reasons.items():
+        claims.setdefault(reason, []).append(f"`{claim}`")
+    rows = [f"| {', '.join(keys)} | {reason} |" for reason, keys in claims.items()]
+    return "\n".join(["| claim | reason |", "|---|---|", *rows])
