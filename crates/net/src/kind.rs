@@ -8,8 +8,8 @@ use whimbrel_proto::layer::Transport;
 use whimbrel_proto::multipath::{MultipathConnection, MultipathEvent, Path, SubflowId};
 use whimbrel_proto::{Ccid, Connection, ConnectionHandle, ConnectionSnapshot, Endpoint, Event};
 use whimbrel_units::Instant;
-use whimbrel_wire::Payload;
 use whimbrel_wire::option::data_dropped::DropCode;
+use whimbrel_wire::{Ecn, Payload};
 
 use crate::Received;
 use crate::carrier::Quoted;
@@ -67,11 +67,13 @@ pub(crate) trait Kind: Transport<Event = <Self as Held>::Event> + Held {
     fn release_memory(&mut self);
 }
 
-fn bytes(payload: Payload) -> Bytes {
-    match payload {
+/// An intact datagram that no repair brought, with the number of its packet.
+fn received(payload: Payload, (subflow, packet): PacketName, ecn: Ecn, arrival: Instant) -> Received {
+    let payload = match payload {
         Payload::Bytes(bytes) => bytes,
         Payload::Opaque { .. } => Bytes::new(),
-    }
+    };
+    Received { payload, sequence: packet, subflow, packet, ecn, arrival, corrupt: false, repaired: false }
 }
 
 /// `true` if a packet was sent by a connection, as far as what is quoted of it shows.
@@ -96,23 +98,14 @@ impl Kind for Connection {
     }
     fn new_paths(&self, _: &Event, _: impl FnMut(SocketAddr)) {}
     fn meaning(_: &Endpoint<Self>, _: ConnectionHandle, event: Event, arrival: Instant) -> Meaning {
-        let corrupt = matches!(event, Event::CorruptDatagram { .. });
-        let repaired = matches!(event, Event::Datagram { repaired: true, .. });
+        let received = |payload, sequence, ecn| received(payload, (SubflowId(0), sequence), ecn, arrival);
         match event {
             Event::DatagramSent { .. } | Event::Drained => Meaning::Nothing,
-            Event::Datagram { payload, sequence, ecn, .. }
-            | Event::CorruptDatagram { payload, sequence, ecn } => {
-                let (payload, subflow, packet) = (bytes(payload), SubflowId(0), sequence);
-                Meaning::Datagram(Received {
-                    payload,
-                    sequence,
-                    subflow,
-                    packet,
-                    ecn,
-                    arrival,
-                    corrupt,
-                    repaired,
-                })
+            Event::Datagram { payload, sequence, ecn, repaired, .. } => {
+                Meaning::Datagram(Received { repaired, ..received(payload, sequence, ecn) })
+            }
+            Event::CorruptDatagram { payload, sequence, ecn } => {
+                Meaning::Datagram(Received { corrupt: true, ..received(payload, sequence, ecn) })
             }
             Event::SendReady => Meaning::Room,
             Event::Connected { .. } => Meaning::Opened(event),
@@ -191,30 +184,12 @@ impl Kind for MultipathConnection {
         match event {
             MultipathEvent::DatagramSent { .. } | MultipathEvent::Drained => Meaning::Nothing,
             MultipathEvent::Datagram { payload, sequence, subflow, packet, ecn, repaired } => {
-                let (payload, corrupt) = (bytes(payload), false);
-                Meaning::Datagram(Received {
-                    payload,
-                    sequence,
-                    subflow,
-                    packet,
-                    ecn,
-                    arrival,
-                    corrupt,
-                    repaired,
-                })
+                let received = received(payload, (subflow, packet), ecn, arrival);
+                Meaning::Datagram(Received { sequence, repaired, ..received })
             }
             MultipathEvent::Subflow { subflow, event: Event::CorruptDatagram { payload, sequence, ecn } } => {
-                let (payload, packet, corrupt) = (bytes(payload), sequence, true);
-                Meaning::Datagram(Received {
-                    payload,
-                    sequence,
-                    subflow,
-                    packet,
-                    ecn,
-                    arrival,
-                    corrupt,
-                    repaired: false,
-                })
+                let received = received(payload, (subflow, sequence), ecn, arrival);
+                Meaning::Datagram(Received { corrupt: true, ..received })
             }
             MultipathEvent::SendReady => Meaning::Room,
             MultipathEvent::Established { .. } => {
