@@ -164,6 +164,17 @@ pub struct Answer {
     pub is_last: bool,
 }
 
+impl Answer {
+    /// Takes the answer from the bytes behind the first byte of a datagram, if one with that first byte has any. `None` if they end before.
+    fn take(first: u8, rest: &[u8]) -> Option<(Option<Self>, &[u8])> {
+        if !matches!(first & !LAST, 2 | 4) {
+            return Some((None, rest));
+        }
+        let (&[number, report], rest) = rest.split_first_chunk()?;
+        Some((Some(Self { number, report, is_last: first & LAST != 0 }), rest))
+    }
+}
+
 /// A datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Datagram<'a> {
@@ -234,13 +245,7 @@ impl<'a> Datagram<'a> {
         let short = WireError::TooShort { bytes: bytes.len() };
         let (&first, rest) = bytes.split_first().ok_or(short)?;
         let kind = first & !LAST;
-        let (answer, rest) = match kind {
-            2 | 4 => {
-                let (&[number, report], rest) = rest.split_first_chunk().ok_or(short)?;
-                (Some(Answer { number, report, is_last: first & LAST != 0 }), rest)
-            }
-            _ => (None, rest),
-        };
+        let (answer, rest) = Answer::take(first, rest).ok_or(short)?;
         match kind {
             1 | 2 => {
                 let (adu, esi) = Esi::decode(rest).ok_or(short)?;
@@ -248,7 +253,7 @@ impl<'a> Datagram<'a> {
             }
             3 | 4 => {
                 let (id, symbol) = RepairId::decode(rest).ok_or(short)?;
-                Ok(Self::Repair { answer, ends_parity: kind == 3 && first & LAST != 0, id, symbol })
+                Ok(Self::Repair { answer, ends_parity: ends_parity(first), id, symbol })
             }
             REPORT => Report::decode(rest, short).map(Self::Report),
             parts::KIND if rest.first() == Some(&REPORT) => match Self::decode(parts::open_report(bytes)?)? {
@@ -445,6 +450,11 @@ impl Report {
         }
         Ok(report)
     }
+}
+
+/// `true` if the first byte of a datagram is that of a frame's last parity.
+fn ends_parity(first: u8) -> bool {
+    first == LAST | 3
 }
 
 /// Appends the number of the bytes up to the last that is not zero, and these.

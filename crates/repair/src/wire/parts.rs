@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 
 use crc::{CRC_16_IBM_SDLC, Crc, Table};
 
-use super::{ADU_HEADER, AduHeader, Answer, Datagram, LAST, WireError};
+use super::{ADU_HEADER, AduHeader, Answer, Datagram, LAST, WireError, ends_parity};
 use crate::fecframe::{ADUI_HEADER, Esi, RepairId};
 
 /// First byte of a datagram in parts.
@@ -102,15 +102,8 @@ impl<'a> Parts<'a> {
     pub(super) fn decode(bytes: &'a [u8]) -> Result<Self, WireError> {
         let short = WireError::TooShort { bytes: bytes.len() };
         let (&[_, first], rest) = bytes.split_first_chunk().ok_or(short)?;
-        let kind = first & !LAST;
-        let (answer, rest) = match kind {
-            2 | 4 => {
-                let (&[number, report], rest) = rest.split_first_chunk().ok_or(short)?;
-                (Some(Answer { number, report, is_last: first & LAST != 0 }), rest)
-            }
-            _ => (None, rest),
-        };
-        let (head, rest) = match kind {
+        let (answer, rest) = Answer::take(first, rest).ok_or(short)?;
+        let (head, rest) = match first & !LAST {
             1 | 2 => {
                 let (&esi, rest) = rest.split_first_chunk().ok_or(short)?;
                 let (adu, rest) = rest.split_at_checked(ADU_HEADER).ok_or(short)?;
@@ -119,7 +112,7 @@ impl<'a> Parts<'a> {
             }
             3 | 4 => {
                 let (id, rest) = RepairId::decode(rest).ok_or(short)?;
-                (Head::Repair { ends_parity: kind == 3 && first & LAST != 0, id }, rest)
+                (Head::Repair { ends_parity: ends_parity(first), id }, rest)
             }
             _ => return Err(WireError::UnknownKind(first)),
         };
