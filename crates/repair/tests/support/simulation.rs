@@ -7,21 +7,10 @@ use whimbrel_repair::receiver::{Receiver, ReceiverConfig};
 use whimbrel_repair::sender::{Mark, Sender, SenderConfig, SenderCounts};
 use whimbrel_units::{Duration, Instant};
 
-/// SplitMix64.
-pub(crate) struct Random(pub u64);
+#[path = "random.rs"]
+mod random;
 
-impl Random {
-    pub(crate) fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-    pub(crate) fn unit(&mut self) -> f64 {
-        (self.word() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-}
+pub(crate) use random::Random;
 
 /// What loses packets.
 #[derive(Clone, Copy, Debug)]
