@@ -63,8 +63,16 @@ fn a_stream_that_begins_on_a_dead_path_is_in_time_once_the_path_is_back() {
 /// the frames that wait too long for what is lost.
 #[test]
 fn what_is_overtaken_is_hardly_repeated() {
-    // The shorter the budget, the sooner a missing packet has to be repeated, whether it is lost or only late.
-    for (budget, lost, most) in [(420, 0.0, 0.03), (420, 0.01, 0.06), (220, 0.0, 0.25), (140, 0.0, 0.6)] {
+    const RUNS: u64 = 3;
+    // The shorter the budget, the sooner a missing packet has to be repeated, whether it is lost or only late. The shares are means of
+    // 30 runs, followed by the standard deviations of one: the mean of three is within five of its own.
+    let rows = [
+        (420, 0.0, 0.007, 0.001),
+        (420, 0.01, 0.028, 0.003),
+        (220, 0.0, 0.083, 0.0065),
+        (140, 0.0, 0.25, 0.05),
+    ];
+    for (budget, lost, share, deviation) in rows {
         let row = simulation::Row {
             loss: simulation::Loss::Packets(Channel::independent(lost)),
             is_video: true,
@@ -72,7 +80,13 @@ fn what_is_overtaken_is_hardly_repeated() {
             budget: Duration::from_millis(budget),
             jitter: Duration::from_millis(60),
         };
-        let outcome = simulation::run(row, 300, 500, 1);
-        assert!(outcome.overhead < most && outcome.missed == 0, "{budget} {lost}: {outcome:?}");
+        let mut mean = 0.0;
+        for seed in 1..=RUNS {
+            let outcome = simulation::run(row, 300, 500, seed);
+            assert!(outcome.missed == 0, "{budget} {lost} {seed}: {outcome:?}");
+            mean += outcome.overhead / RUNS as f64;
+        }
+        let most = share + 5.0 * deviation / (RUNS as f64).sqrt();
+        assert!(mean <= most, "{budget} {lost}: {mean}");
     }
 }
