@@ -20,6 +20,8 @@ pub enum PacketOutcome {
     Refused,
     /// It was lost in the network.
     Lost(LossCause),
+    /// Its data were delivered by repair, at this time. The row of its packet, which was lost, stays.
+    Repaired,
     /// It expired in the send queue.
     Expired,
     /// The send queue was full.
@@ -35,6 +37,7 @@ impl PacketOutcome {
             Self::Late => "late",
             Self::Refused => "refused",
             Self::Lost(cause) => cause_name(cause),
+            Self::Repaired => "repaired",
             Self::Expired => "expired",
             Self::Overflowed => "send-queue",
         }
@@ -64,11 +67,11 @@ pub struct PacketRow {
     pub sequence: u64,
     /// The datagram's number at its source.
     pub tag: u64,
-    /// Bytes on the link; bytes of application data if it was never sent.
+    /// Bytes on the link; bytes of application data without a packet.
     pub size: u32,
-    /// Time at which it was sent.
+    /// Time at which its packet was sent, if it has one.
     pub sent: Option<Instant>,
-    /// Time at which it arrived, was lost or was given up.
+    /// Time at which it arrived, was lost, repaired or given up.
     pub ended: Instant,
     /// Its outcome.
     pub outcome: PacketOutcome,
@@ -260,9 +263,13 @@ impl Meter {
         }
     }
 
-    /// Data were delivered that no first transmission brought.
-    pub(crate) fn on_repaired(&mut self, payload: u64) {
-        self.counters.delivered_bytes += payload;
+    /// A datagram of `size` bytes was delivered that no first transmission brought.
+    pub(crate) fn on_repaired(&mut self, now: Instant, tag: u64, size: u32) {
+        self.counters.delivered_bytes += u64::from(size);
+        if self.recording.packets {
+            let outcome = PacketOutcome::Repaired;
+            self.packets.push(PacketRow { sequence: 0, tag, size, sent: None, ended: now, outcome });
+        }
     }
 
     /// A packet that had arrived by `now` was too late for the application.

@@ -430,7 +430,9 @@ fn packets(run: &Run<'_>) -> Table {
     table.integers("size_bytes", rows.iter().map(|(_, row)| u64::from(row.size)));
     table.floats("sent_s", rows.iter().map(|(_, row)| at(row.sent)));
     let received = |row: &PacketRow| {
-        matches!(row.outcome, PacketOutcome::Received | PacketOutcome::Damaged).then_some(row.ended)
+        let has_data =
+            matches!(row.outcome, PacketOutcome::Received | PacketOutcome::Damaged | PacketOutcome::Repaired);
+        has_data.then_some(row.ended)
     };
     table.floats("received_s", rows.iter().map(|(_, row)| at(received(row))));
     table.words("fate", rows.iter().map(|(_, row)| row.outcome.name()));

@@ -8,7 +8,8 @@ use whimbrel_inspect::loss_fit::LossRuns;
 
 /// Fates of packets that arrived, and of datagrams that were never sent.
 const ARRIVED: [&str; 4] = ["received", "damaged", "late", "refused"];
-const NEVER_SENT: [&str; 2] = ["expired", "send-queue"];
+/// Rows of datagrams without a packet of their own.
+const WITHOUT_PACKET: [&str; 3] = ["expired", "send-queue", "repaired"];
 
 /// The packets of a flow in the order of their sending: that named, or the one with the most. Returns its name, too.
 pub(super) fn read(file: &Path, wanted: Option<&str>) -> anyhow::Result<(String, LossRuns)> {
@@ -25,7 +26,7 @@ pub(super) fn read(file: &Path, wanted: Option<&str>) -> anyhow::Result<(String,
         let row = row?;
         let line = row.position().map_or(0, csv::Position::line);
         let cell = |index: usize| row.get(index).unwrap_or("");
-        if NEVER_SENT.contains(&cell(fate)) {
+        if WITHOUT_PACKET.contains(&cell(fate)) {
             continue;
         }
         let (Ok(sent), Ok(number)) = (cell(sent).parse(), cell(sequence).parse()) else {

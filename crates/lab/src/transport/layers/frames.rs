@@ -100,7 +100,7 @@ impl FramedFlow {
     /// A datagram was delivered.
     pub(in crate::transport) fn on_delivery(&mut self, now: Instant, payload: &Payload, meter: &mut Meter) {
         let Some(Hidden { tag, length, captured }) = Hidden::read(&payload.to_bytes()) else { return };
-        self.viewer.count(tag, length, meter);
+        self.viewer.count(now, tag, length, meter);
         self.viewer.show(now, captured, self.parts.part(tag));
     }
     /// The frames, and the cost of repair.

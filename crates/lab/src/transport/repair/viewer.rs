@@ -50,16 +50,16 @@ impl Viewer {
 
     /// The model delivers a datagram.
     pub(in crate::transport) fn take(&mut self, now: Instant, datagram: Datagram, meter: &mut Meter) {
-        self.count(datagram.number, datagram.size, meter);
+        self.count(now, datagram.number, datagram.size, meter);
         let due = self.frames.due(datagram.captured).max(now);
         self.waiting.insert((due, datagram.number), datagram);
     }
 
     /// Counts a datagram that is delivered, and that repair may have brought.
-    pub(in crate::transport) fn count(&mut self, number: u64, size: u32, meter: &mut Meter) {
+    pub(in crate::transport) fn count(&mut self, now: Instant, number: u64, size: u32, meter: &mut Meter) {
         if !self.arrived.remove(&number) {
             self.repaired += 1;
-            meter.on_repaired(u64::from(size));
+            meter.on_repaired(now, number, size);
         }
     }
     /// The application receives a datagram.
