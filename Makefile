@@ -130,8 +130,8 @@ python-tests: extension
 	$(BIN)/ruff check python papers examples scripts benches interop site
 	$(BIN)/mypy
 	$(BIN)/pytest
-	echo "== the overview, quick form"
-	$(BIN)/python examples/first_look.py --quick --seconds 1 --out $(OUT)/test
+	echo "== the tour"
+	$(BIN)/python examples/first_look.py --seconds 1 --out $(OUT)/test
 
 # Without the required packages it prints their names and is skipped; under REQUIRE_ALL=1 it fails.
 interop: tools

@@ -30,7 +30,13 @@ BIT_RATE = 500_000
 PLAYOUT_S = 0.4
 """Playout delay of a frame: a delay acceptable for conversation (ITU-T G.114)."""
 
-LABELS = {"udp": "UDP", "tcp": "TCP", "tfrc": "CCID 3", "omniscient": "CCID 3, omniscient"}
+LABELS = {
+    "udp": "UDP",
+    "tcp": "TCP",
+    "tfrc": "CCID 3",
+    "omniscient": "CCID 3, omniscient",
+    "repair": "Whimbrel with repair",
+}
 
 METRICS = [
     Metric("on_time", "%", "Frames on time"),
@@ -65,7 +71,7 @@ def stream() -> tuple[Stream, Path]:
 
 def scenario(_row: str, column: str) -> Scenario:
     """The paper's wireless backbone with one video instead of a bulk flow."""
-    scheme = "tfrc" if column == "udp" else column
+    scheme = "tfrc" if column in ("udp", "repair") else column
     document = dict(topology.scenario("WB", scheme).document)
     video = dict(document["flow"][0])
     for key in ("count", "packet_size", "start_jitter"):
@@ -75,6 +81,9 @@ def scenario(_row: str, column: str) -> Scenario:
         for key in ("ccid", "classifier", "dccp"):
             video.pop(key)
         video["transport"] = "udp"
+    elif column == "repair":
+        video |= {"classifier": "standing", "repair": {"latency": f"{PLAYOUT_S} s"}}
+        video.pop("dccp")
     elif column == "tcp":
         video["tcp"] = {"variant": "sack", "timestamps": False}
     document["flow"] = [video, *document["flow"][1:]]
