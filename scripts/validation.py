@@ -193,7 +193,10 @@ def compute(root: Path, quick: bool) -> str:
     if subprocess.run(build, cwd=root, check=False).returncode != 0:
         sys.exit("validation: the program cannot be built")
     target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target"))
-    command = [target / ("debug" if quick else "release") / PROGRAM, *(["--quick"] if quick else [])]
+    command: list[str | Path] = [
+        target / ("debug" if quick else "release") / PROGRAM,
+        *(["--quick"] if quick else []),
+    ]
     done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=False)
     if done.returncode != 0:
         sys.exit(f"validation: the program failed with status {done.returncode}")

@@ -30,13 +30,7 @@ BIT_RATE = 500_000
 PLAYOUT_S = 0.4
 """Playout delay of a frame: a delay acceptable for conversation (ITU-T G.114)."""
 
-LABELS = {
-    "udp": "UDP",
-    "tcp": "TCP",
-    "tfrc": "CCID 3",
-    "omniscient": "CCID 3, omniscient",
-    "repair": "Whimbrel with repair",
-}
+LABELS = {"udp": "UDP", "tcp": "TCP", "tfrc": "CCID 3", "omniscient": "CCID 3, omniscient"}
 
 METRICS = [
     Metric("on_time", "%", "Frames on time"),
@@ -71,7 +65,7 @@ def stream() -> tuple[Stream, Path]:
 
 def scenario(_row: str, column: str) -> Scenario:
     """The paper's wireless backbone with one video instead of a bulk flow."""
-    scheme = "tfrc" if column in ("udp", "repair") else column
+    scheme = "tfrc" if column == "udp" else column
     document = dict(topology.scenario("WB", scheme).document)
     video = dict(document["flow"][0])
     for key in ("count", "packet_size", "start_jitter"):
@@ -81,9 +75,6 @@ def scenario(_row: str, column: str) -> Scenario:
         for key in ("ccid", "classifier", "dccp"):
             video.pop(key)
         video["transport"] = "udp"
-    elif column == "repair":
-        video |= {"classifier": "standing", "repair": {"latency": f"{PLAYOUT_S} s"}}
-        video.pop("dccp")
     elif column == "tcp":
         video["tcp"] = {"variant": "sack", "timestamps": False}
     document["flow"] = [video, *document["flow"][1:]]
@@ -129,16 +120,18 @@ def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
     }
 
 
-def pictures(first: Callable[[str, str], Result], directory: Path) -> Sequence[Picture]:
+def pictures(
+    first: Callable[[str, str], Result], directory: Path, labels: Mapping[str, str] = LABELS
+) -> Sequence[Picture]:
     """A strip of frames side by side, at the moments at which the schemes differ most."""
     sent, _ = stream()
-    results = {column: first("1", column) for column in LABELS}
+    results = {column: first("1", column) for column in labels}
     moments = telling_frames(
         {column: list(result["frames"]["psnr_db"]) for column, result in results.items()}
     )
     with tempfile.TemporaryDirectory(dir=_workspace().name) as temporary:
         shown = {
-            LABELS[column]: sent.receive(
+            labels[column]: sent.receive(
                 np.asarray(result["datagrams"]["arrival_s"]),
                 Path(temporary) / f"{column}.y4m",
                 playout_delay_s=PLAYOUT_S,

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use whimbrel_control::loss_differentiation::Scheme;
 use whimbrel_proto::ccid::Mechanism;
-use whimbrel_proto::config::{DataChecksumUse, FreezeConfig, Restart};
+use whimbrel_proto::config::{DataChecksumUse, FreezeConfig, RequestSchedule, Restart};
 use whimbrel_proto::{Ccid, Config};
 use whimbrel_scenario::transport::Settings;
 use whimbrel_scenario::{Note, ScenarioError, idle};
@@ -77,14 +77,14 @@ impl Transport for Dccp {
         }
         let details = keys.dccp.unwrap_or_default();
         configuration::check(key, classifier, &details)?;
+        let mut flow = configuration::configured(ccid, classifier, &details);
         if let Some(repair) = &keys.repair {
             repair.expect(key, &[RepairKind::Whimbrel, RepairKind::None])?;
             configuration::check_repaired(key, &details)?;
+            // Frames with a deadline do not wait a second for the second Request: the sockets' schedule.
+            flow.config.timers.requests = RequestSchedule::MEDIA;
         }
-        Ok(Box::new(DccpFlow {
-            repair: keys.repair,
-            ..configuration::configured(ccid, classifier, &details)
-        }))
+        Ok(Box::new(DccpFlow { repair: keys.repair, ..flow }))
     }
 
     fn notes(&self, key: &str, flow: &Settings) -> Vec<Note> {
