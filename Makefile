@@ -55,7 +55,10 @@ SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-pr
 
 .PHONY: run test check bench instructions faults mutants properties fuzz docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick live live-quick gst-check c-library publish-check
 
-run: extension
+# The first build is a quick one, with the packages that the tour needs. Where `make extension` has built, that is used.
+run: PROFILE = $(if $(wildcard target/release/lib_core.*),release,first)
+run: $(VENV)/.run
+	$(build_extension)
 	$(BIN)/python examples/first_look.py --out $(OUT)
 
 test: tools lint compliance deny publish-check wasm rust-tests validation-check docs python-tests instructions interop-quick handover-quick reorder-real-quick emulation-quick netem-quick bonded-quick live-quick gst-check
@@ -247,16 +250,24 @@ tools:
 
 setup: $(VENV)/.ready
 
+# $(VENV)/.run has what `make run` needs, $(VENV)/.ready also what the tests and documents need.
+$(VENV)/.run: requirements-run.lock | tools
 $(VENV)/.ready: requirements.lock | tools
+$(VENV)/.run $(VENV)/.ready:
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	scripts/step.sh "Python environment in $(VENV)" $(OUT)/log/environment.log \
-	  $(BIN)/python -m pip install --disable-pip-version-check -r requirements.lock
+	  $(BIN)/python -m pip install --disable-pip-version-check -r $<
 	touch $@
 
 # maturin and cargo decide what must be rebuilt.
+extension: PROFILE = release
 extension: setup
-	scripts/step.sh "building (the first time takes minutes)" $(OUT)/log/build.log \
-	  env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release
+	$(build_extension)
+
+define build_extension
+scripts/step.sh "building (the first time takes minutes)" $(OUT)/log/build.log \
+  env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile $(PROFILE)
+endef
 
 wheel: setup
 	rm -rf $(OUT)/wheels

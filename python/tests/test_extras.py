@@ -116,3 +116,13 @@ def test_a_broken_dependency_is_not_reported_as_missing(
     with pytest.raises(ModuleNotFoundError) as raised:
         extras.load("broken_extra", "charts", "a figure")
     assert not isinstance(raised.value, MissingExtra)
+
+
+def test_the_packages_of_the_tour_are_those_of_the_tests() -> None:
+    """`make run` installs requirements-run.lock, `make test` requirements.lock: the same versions."""
+    short, full = (
+        set(re.split(r"\n(?=\S)", (ROOT / name).read_text(encoding="utf-8").split("\n", 2)[2].strip()))
+        for name in ("requirements-run.lock", "requirements.lock")
+    )
+    assert short <= full, sorted(short - full)
+    assert {re.split(r"[=\s]", pin)[0] for pin in short} >= {"maturin", "numpy", "scipy", "vl-convert-python"}
