@@ -18,3 +18,4 @@ pub(crate) mod relay;
 pub(crate) mod run_scenario;
 pub(crate) mod schedule;
 pub(crate) mod schema;
+mod transport;

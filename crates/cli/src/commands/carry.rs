@@ -1,17 +1,14 @@
 //! `whimbrel carry`: a relay of one flow, for a camera and a viewer.
 
-use std::net::SocketAddr;
-
 use clap::{Args, Subcommand};
-use whimbrel_net::{Ccid, HostPort, Scheme};
-use whimbrel_relay::address::{ProgramAddress, parse_from, parse_own, parse_server, parse_to};
+use whimbrel_net::HostPort;
+use whimbrel_relay::address::{ProgramAddress, parse_from, parse_server, parse_to};
 use whimbrel_relay::{Far, Near, Options};
-use whimbrel_units::Duration;
 
 use super::relay::{BasicArgs, LinkArgs, connect, listen};
+use super::transport::{CongestionControl, LossDifferentiation, OwnAddress, Reordering};
 use crate::exit::Failure;
 use crate::interrupt::outages;
-use crate::quantity::{parse_ccid, parse_delay};
 use crate::security::{ClientSecurityArgs, SecurityArgs};
 
 /// The most flows: programs that send to the port.
@@ -51,9 +48,8 @@ struct SendArgs {
     /// The address and port at which the program's datagrams arrive.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_from)]
     from: ProgramAddress,
-    /// Congestion control: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets), or an experiment: cubic, veno, westwood, prague, delay-aware.
-    #[arg(long, default_value_t = 3, value_parser = parse_ccid)]
-    ccid: u8,
+    #[command(flatten)]
+    congestion: CongestionControl<3>,
     #[command(flatten)]
     link: LinkArgs,
     #[command(flatten)]
@@ -72,16 +68,12 @@ struct ReceiveArgs {
     /// The address and port of the program that takes the datagrams.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_to)]
     to: ProgramAddress,
-    /// Address and port for UDP; port 0: any free one [default: port 6511 of all addresses]
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
-    bind: Option<SocketAddr>,
-    /// Distinguish losses on a radio from congestion losses, and slow down for the latter only (CCIDs 3 and 4):
-    /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3, inherent or standing. A guard limits its effect.
-    #[arg(long, value_name = "SCHEME")]
-    lda: Option<Scheme>,
-    /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this time.
-    #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
-    reorder: Option<Duration>,
+    #[command(flatten)]
+    own: OwnAddress,
+    #[command(flatten)]
+    losses: LossDifferentiation,
+    #[command(flatten)]
+    order: Reordering,
     /// End when the first sender has ended.
     #[arg(long)]
     one_off: bool,
@@ -101,7 +93,7 @@ pub(crate) fn run(args: CarryArgs) -> Result<(), Failure> {
                 protection: args.security.protection(&args.host).await?,
                 host: args.host,
                 from: vec![args.from].into(),
-                ccid: Ccid(args.ccid),
+                ccid: args.congestion.ccid(),
                 freezes: args.link.freeze_on_link_loss,
                 follows: args.link.follow_link,
                 paths: Vec::new(),
@@ -113,10 +105,10 @@ pub(crate) fn run(args: CarryArgs) -> Result<(), Failure> {
             let far = Far {
                 options: Options { flows: FLOWS, ..args.common.options() },
                 to: vec![args.to].into(),
-                bind: args.bind,
+                bind: args.own.bind,
                 socket: None,
-                lda: args.lda,
-                reorder: args.reorder,
+                lda: args.losses.lda,
+                reorder: args.order.reorder,
                 max_peers: 1,
                 one_off: args.one_off,
                 protection: args.security.protection()?,

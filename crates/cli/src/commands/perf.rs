@@ -12,17 +12,17 @@ use whimbrel_measure::perf::{
     self, Client, DccpUse, Detection, Direction, LARGEST_WRITE, Limits, Load, MAX_SIZE, MIN_SIZE, Native,
     Plan, Reception, SERVICE_CODE, Server, Times, Transport, Tun, service_code, write_size,
 };
-use whimbrel_net::{Dscp, HostPort, Scheme, ServiceCode};
+use whimbrel_net::{HostPort, ServiceCode};
 use whimbrel_relay::Protection;
 use whimbrel_relay::address::{is_loopback, parse_own, parse_server};
 use whimbrel_units::{DataRate, Duration};
 
+use super::transport::{CongestionControl, LossDifferentiation, Marking, OwnAddress, Reordering};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::print;
 use crate::quantity::{
-    parse_bytes, parse_ccid, parse_delay, parse_rate, parse_seconds, parse_seconds_or_none,
-    parse_service_code,
+    parse_bytes, parse_delay, parse_rate, parse_seconds, parse_seconds_or_none, parse_service_code,
 };
 use crate::security::{ClientSecurityArgs, SecurityArgs};
 use crate::service::allow_descriptors;
@@ -33,6 +33,8 @@ const DEFAULT_SIZE: u32 = 1200;
 /// Default duration of a test, and the duration of a test that ends with its data.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
 const LONGEST_TEST: Duration = Duration::from_secs(1_000_000);
+/// Options that `-h` leaves out.
+const ADVANCED: &str = "Advanced";
 
 #[derive(Debug, Args)]
 #[command(
@@ -61,17 +63,15 @@ enum Role {
                   whimbrel perf server --native                       # as root, also without UDP"
 )]
 pub(crate) struct ServerArgs {
-    /// Address and port for UDP and TCP; port 0: any free one [default: port 6511 of all addresses]
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
-    bind: Option<SocketAddr>,
+    #[command(flatten)]
+    own: OwnAddress,
     /// The DCCP Service Code to serve: a number, up to four letters, or as SC:RTPV.
     #[arg(long, default_value = SERVICE_CODE, value_parser = parse_service_code)]
     service_code: ServiceCode,
     #[command(flatten)]
     native: NativeArgs,
-    /// DSCP of the packets that this end sends: 0 to 63, or a name such as EF, AF41, CS5 or LE (Linux).
-    #[arg(long, value_name = "CODEPOINT", default_value_t = Dscp::DEFAULT, hide_default_value = true)]
-    dscp: Dscp,
+    #[command(flatten)]
+    marking: Marking,
     #[command(flatten)]
     security: SecurityArgs,
     #[command(flatten)]
@@ -105,34 +105,32 @@ pub(crate) struct ClientArgs {
     /// The server's port [default: 6511]
     #[arg(long, short = 'p')]
     port: Option<u16>,
-    /// Congestion control of the DCCP data: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets, 100
-    /// of them per second at most), or an experiment: cubic (248), veno (249), delay-aware (252), westwood (253), prague (254).
-    #[arg(long, default_value_t = 3, value_parser = parse_ccid)]
-    ccid: u8,
-    /// The DCCP Service Code to request: a number, up to four letters, or as SC:RTPV.
-    #[arg(long, default_value = SERVICE_CODE, value_parser = parse_service_code)]
-    service_code: ServiceCode,
     #[command(flatten)]
+    congestion_control: CongestionControl<3>,
+    /// The DCCP Service Code to request: a number, up to four letters, or as SC:RTPV.
+    #[arg(long, default_value = SERVICE_CODE, value_parser = parse_service_code, help_heading = ADVANCED, hide_short_help = true)]
+    service_code: ServiceCode,
+    #[command(flatten, next_help_heading = ADVANCED)]
     native: NativeArgs,
     /// Show the intervals on the live page by HTTP at this address, until the test ends.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
     http: Option<SocketAddr>,
     /// Send plain UDP instead (1 Mbit/s unless --rate is given).
-    #[arg(long, conflicts_with_all = ["tcp", "native", "tun"])]
+    #[arg(long, conflicts_with_all = ["tcp", "native", "tun", "lda", "reorder"])]
     udp: bool,
     /// Use the kernel's TCP instead.
-    #[arg(long, conflicts_with_all = ["native", "tun"])]
+    #[arg(long, conflicts_with_all = ["native", "tun", "lda", "reorder"])]
     tcp: bool,
     /// Congestion control of the kernel's TCP at the ends that send: reno, cubic, bbr, as far as the kernel has them and
     /// allows them (Linux).
-    #[arg(long, value_name = "NAME", requires = "tcp")]
+    #[arg(long, value_name = "NAME", requires = "tcp", help_heading = ADVANCED, hide_short_help = true)]
     congestion: Option<String>,
     /// Rate of the application data per stream, such as 2Mbit/s or 2M; 0: as fast as allowed.
     #[arg(long, short = 'b', value_parser = parse_rate)]
     rate: Option<DataRate>,
     /// Send the schedule in this file repeatedly, instead of datagrams of one size: CSV with the header
     /// time_s,size_bytes or time_s,size_bytes,frame,type, one line per datagram.
-    #[arg(long, value_name = "FILE", value_parser = parse_schedule, conflicts_with_all = ["rate", "size", "reverse", "bidir", "tcp"])]
+    #[arg(long, value_name = "FILE", value_parser = parse_schedule, conflicts_with_all = ["rate", "size", "reverse", "bidir", "tcp"], help_heading = ADVANCED, hide_short_help = true)]
     schedule: Option<Schedule>,
     /// Application data per datagram, in bytes; with --tcp, bytes per write [default: 1200; with --tcp 128 kB, or what arises
     /// in 10 ms at the rate]
@@ -142,16 +140,16 @@ pub(crate) struct ClientArgs {
     #[arg(long, short = 't', value_parser = parse_seconds)]
     time: Option<Duration>,
     /// End after that much application data per stream, such as 10MB, instead of after a time.
-    #[arg(long, short = 'n', value_parser = parse_bytes, conflicts_with_all = ["time", "bidir"])]
+    #[arg(long, short = 'n', value_parser = parse_bytes, conflicts_with_all = ["time", "bidir"], help_heading = ADVANCED, hide_short_help = true)]
     bytes: Option<u64>,
     /// Leave that time at the start out of the summary, in which congestion control probes the path. The test is longer by it.
-    #[arg(long, short = 'O', value_name = "TIME", default_value = "0", value_parser = parse_seconds_or_none, conflicts_with = "bytes")]
+    #[arg(long, short = 'O', value_name = "TIME", default_value = "0", value_parser = parse_seconds_or_none, conflicts_with = "bytes", help_heading = ADVANCED, hide_short_help = true)]
     omit: Duration,
     /// Time between two report lines.
     #[arg(long, short = 'i', default_value = "1", value_parser = parse_seconds)]
     interval: Duration,
     /// Number of parallel streams.
-    #[arg(long, short = 'P', default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, short = 'P', default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000), help_heading = ADVANCED, hide_short_help = true)]
     parallel: u16,
     /// The server sends, the client receives.
     #[arg(long, short = 'R', conflicts_with = "bidir")]
@@ -161,34 +159,29 @@ pub(crate) struct ClientArgs {
     bidir: bool,
     /// Time for which the link may be down before the test is given up.
     /// 60 s if the link is followed [default: 0]
-    #[arg(long, value_name = "TIME", value_parser = parse_seconds_or_none, conflicts_with = "tcp")]
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds_or_none, conflicts_with = "tcp", help_heading = ADVANCED, hide_short_help = true)]
     patience: Option<Duration>,
     /// Do not request ECN.
-    #[arg(long)]
+    #[arg(long, help_heading = ADVANCED, hide_short_help = true)]
     no_ecn: bool,
-    /// DSCP of the packets that this end sends: 0 to 63, or a name such as EF, AF41, CS5 or LE (Linux).
-    #[arg(long, value_name = "CODEPOINT", default_value_t = Dscp::DEFAULT, hide_default_value = true)]
-    dscp: Dscp,
-    /// Distinguish losses on a radio from congestion losses, and slow down for the latter only (CCIDs 3 and 4):
-    /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3, inherent or standing. A guard limits its effect.
-    #[arg(long, value_name = "SCHEME", conflicts_with_all = ["udp", "tcp"])]
-    lda: Option<Scheme>,
-    /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this time, such as
-    /// 50ms. CCIDs 3 and 4 declare no datagram lost before then.
-    #[arg(long, value_name = "DELAY", value_parser = parse_delay, conflicts_with_all = ["udp", "tcp"])]
-    reorder: Option<Duration>,
+    #[command(flatten, next_help_heading = ADVANCED)]
+    marking: Marking,
+    #[command(flatten)]
+    losses: LossDifferentiation,
+    #[command(flatten)]
+    order: Reordering,
     /// Treat the delay of --reorder as an upper bound: wait no longer than the lateness of packets in the last seconds.
-    #[arg(long, requires = "reorder")]
+    #[arg(long, requires = "reorder", help_heading = ADVANCED, hide_short_help = true)]
     reorder_adaptive: bool,
     /// Deliver datagrams that arrive later than --reorder allows, out of order, rather than discard them.
-    #[arg(long, requires = "reorder")]
+    #[arg(long, requires = "reorder", help_heading = ADVANCED, hide_short_help = true)]
     deliver_late: bool,
     /// Repair lost datagrams in order, as long as they arrive within this time after the fastest ones, such as 150ms. Without --rate or
     /// --schedule, datagrams wait at the sender as well.
     #[arg(long, value_name = "DELAY", value_parser = parse_delay, conflicts_with_all = ["udp", "tcp", "reorder"])]
     latency: Option<Duration>,
     /// Loss detection of receivers (CCIDs 3 and 4).
-    #[arg(long, value_name = "RULE", default_value = "automatic", conflicts_with_all = ["udp", "tcp"])]
+    #[arg(long, value_name = "RULE", default_value = "automatic", conflicts_with_all = ["udp", "tcp"], help_heading = ADVANCED, hide_short_help = true)]
     loss_detection: DetectionRule,
     #[command(flatten)]
     handover: handover::HandoverArgs,
@@ -198,7 +191,7 @@ pub(crate) struct ClientArgs {
     #[arg(long)]
     json: bool,
     /// Print a JSON object per line as the test goes on: start, each interval, end.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "json", help_heading = ADVANCED, hide_short_help = true)]
     json_stream: bool,
 }
 
@@ -309,10 +302,10 @@ async fn serve(args: ServerArgs) -> Result<(), Failure> {
     let observer = output::server(args.json, service_code, protection.is_plaintext_allowed);
     let LimitArgs { max_rate, max_time, max_tests, allow_kernel_transports } = args.limits;
     let server = Server {
-        bind: args.bind,
+        bind: args.own.bind,
         service_code,
         native: args.native.into(),
-        dscp: args.dscp,
+        dscp: args.marking.dscp,
         protection,
         limits: Limits { max_rate, max_time, max_tests, allow_kernel_transports },
         one_off: args.one_off,
@@ -331,7 +324,7 @@ async fn measure(args: ClientArgs) -> Result<(), Failure> {
         server,
         plan,
         native: args.native.into(),
-        dscp: args.dscp,
+        dscp: args.marking.dscp,
         handover: args.handover.handovers(),
         outages: interrupt::outages()?,
         protection,
@@ -395,15 +388,15 @@ fn plan(args: &ClientArgs, is_secured: bool) -> Result<Plan, Failure> {
         streams: args.parallel,
         congestion: args.congestion.clone(),
         dccp: DccpUse {
-            ccid: args.ccid,
+            ccid: args.congestion_control.ccid().0,
             service_code: service_code(args.service_code, is_secured).0,
             ecn: !args.no_ecn,
             native: Native::from(args.native.clone()).is_wanted(),
             secured: is_secured,
         },
         reception: Reception {
-            lda: args.lda.map(|scheme| scheme.name().to_owned()),
-            reorder_s: args.reorder.map(|delay| delay.as_secs_f64()),
+            lda: args.losses.lda.map(|scheme| scheme.name().to_owned()),
+            reorder_s: args.order.reorder.map(|delay| delay.as_secs_f64()),
             reorder_adapts: args.reorder_adaptive,
             deliver_late: args.deliver_late,
             loss_detection: args.loss_detection.into(),

@@ -1,7 +1,6 @@
 //! `whimbrel pipe`: standard input to standard output of another host, as encrypted datagrams.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -9,16 +8,15 @@ use bytes::Bytes;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use tokio::sync::mpsc;
+use whimbrel_net::HostPort;
 use whimbrel_net::multipath::SchedulerKind;
-use whimbrel_net::{Ccid, HostPort};
-use whimbrel_relay::address::{is_loopback, parse_own, parse_server};
+use whimbrel_relay::address::{is_loopback, parse_server};
 use whimbrel_relay::pipe::{Carried, PipeFar, PipeNear, Streams};
 use whimbrel_relay::{Notice, Observer, PathSpec};
-use whimbrel_units::Duration;
 
 use super::relay::parse_scheduler;
+use super::transport::{CongestionControl, OwnAddress, Reordering};
 use crate::exit::Failure;
-use crate::quantity::{parse_ccid, parse_delay};
 use crate::security::{ClientSecurityArgs, SecurityArgs, required};
 use crate::{interrupt, print};
 
@@ -54,9 +52,8 @@ struct ConnectArgs {
     /// priority=, weight= and cost=, as for whimbrel relay (Linux).
     #[arg(long, value_name = "INTERFACE|ADDRESS")]
     path: Vec<PathSpec>,
-    /// Congestion control: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets), or an experiment: cubic, veno, westwood, prague, delay-aware.
-    #[arg(long, default_value_t = 2, value_parser = parse_ccid)]
-    ccid: u8,
+    #[command(flatten)]
+    congestion: CongestionControl<2>,
     #[command(flatten)]
     common: CommonArgs,
     #[command(flatten)]
@@ -68,13 +65,10 @@ struct ConnectArgs {
     after_help = "Example:\n  whimbrel pipe listen --reorder 100ms --secret-file pipe.secret > received.log"
 )]
 struct ListenArgs {
-    /// Address and port for UDP; port 0: any free one [default: port 6511 of all IPv4 addresses]
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
-    bind: Option<SocketAddr>,
-    /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this time
-    /// [default: 150ms if the other end has several paths, otherwise no order]
-    #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
-    reorder: Option<Duration>,
+    #[command(flatten)]
+    own: OwnAddress,
+    #[command(flatten)]
+    order: Reordering,
     #[command(flatten)]
     common: CommonArgs,
     #[command(flatten)]
@@ -115,7 +109,7 @@ async fn connect(args: ConnectArgs) -> Result<(), Failure> {
         host: args.host,
         paths: args.path,
         scheduler: args.common.scheduler,
-        ccid: Ccid(args.ccid),
+        ccid: args.congestion.ccid(),
     };
     let _lines = print::in_background();
     let stop = interrupt::listen_as_service()?;
@@ -128,11 +122,15 @@ async fn connect(args: ConnectArgs) -> Result<(), Failure> {
 async fn listen(args: ListenArgs) -> Result<(), Failure> {
     let protection = args.security.protection()?;
     let is_open = protection.security.is_some() || protection.is_plaintext_allowed;
-    if let Some(at) = args.bind.filter(|at| !is_open && !is_loopback(at.ip())) {
+    if let Some(at) = args.own.bind.filter(|at| !is_open && !is_loopback(at.ip())) {
         return Err(Failure::Usage(required(&at.to_string())));
     }
-    let far =
-        PipeFar { bind: args.bind, reorder: args.reorder, scheduler: args.common.scheduler, protection };
+    let far = PipeFar {
+        bind: args.own.bind,
+        reorder: args.order.reorder,
+        scheduler: args.common.scheduler,
+        protection,
+    };
     let _lines = print::in_background();
     let stop = interrupt::listen_as_service()?;
     let run = |program| whimbrel_relay::pipe::listen(far, program, observer(), stop.clone());

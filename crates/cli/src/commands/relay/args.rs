@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use clap::Args;
+use whimbrel_net::HostPort;
 use whimbrel_net::multipath::SchedulerKind;
-use whimbrel_net::{Ccid, Dscp, HostPort, Scheme};
 use whimbrel_relay::address::{ProgramAddress, parse_from, parse_own, parse_server, parse_to};
 use whimbrel_relay::{Far, MAX_FLOWS, Near, Options, PathSpec};
 use whimbrel_rtp::Codec;
@@ -12,9 +12,10 @@ use whimbrel_units::Duration;
 
 use super::{connect, listen, parse_codec, parse_scheduler};
 use crate::commands::perf::handover::RestartRule;
+use crate::commands::transport::{CongestionControl, LossDifferentiation, Marking, OwnAddress, Reordering};
 use crate::exit::Failure;
 use crate::interrupt::outages;
-use crate::quantity::{parse_ccid, parse_delay, parse_latency, parse_seconds};
+use crate::quantity::{parse_delay, parse_latency, parse_seconds};
 use crate::security::{ClientSecurityArgs, SecurityArgs};
 
 #[derive(Debug, Args)]
@@ -35,9 +36,8 @@ pub(super) struct ConnectArgs {
     /// 239.1.2.3:5004,interface=eth0,source=192.0.2.9.
     #[arg(long, value_name = "ADDRESS:PORT", required = true, value_parser = parse_from)]
     from: Vec<ProgramAddress>,
-    /// Congestion control: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets), or an experiment: cubic, veno, westwood, prague, delay-aware.
-    #[arg(long, default_value_t = 3, value_parser = parse_ccid)]
-    ccid: u8,
+    #[command(flatten)]
+    congestion: CongestionControl<3>,
     /// Use several paths at a time (MP-DCCP): the name or an address of a network interface; may be repeated, and may have
     /// priority= (0 to 15), weight= and cost= for the scheduler: wlan0 or wwan0,cost=10. Paths come and go with their
     /// interfaces (Linux).
@@ -62,18 +62,12 @@ pub(super) struct ListenArgs {
     /// ttl=: 239.1.2.3:5004,interface=eth0,ttl=4.
     #[arg(long, value_name = "ADDRESS:PORT", required = true, value_parser = parse_to)]
     to: Vec<ProgramAddress>,
-    /// Address and port for UDP; port 0: any free one [default: port 6511 of all addresses]
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
-    bind: Option<SocketAddr>,
-    /// Distinguish losses on a radio from congestion losses, and slow down for the latter only (CCIDs 3 and 4):
-    /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3, inherent or standing. A guard limits its effect [default:
-    /// standing with repair, none without]
-    #[arg(long, value_name = "SCHEME")]
-    lda: Option<Scheme>,
-    /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this time
-    /// [default: 150ms if the other end has several paths, otherwise no order]
-    #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
-    reorder: Option<Duration>,
+    #[command(flatten)]
+    own: OwnAddress,
+    #[command(flatten)]
+    losses: LossDifferentiation,
+    #[command(flatten)]
+    order: Reordering,
     /// Connecting relays at a time; a further one takes the place of the oldest.
     #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     max_peers: u16,
@@ -156,9 +150,8 @@ struct CommonArgs {
     /// The most flows of a connection: programs at the --from ports. Beyond, the one that is silent for longest ends.
     #[arg(long, value_name = "NUMBER", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=MAX_FLOWS as i64))]
     flows: u16,
-    /// DSCP of the packets that this end sends: 0 to 63, or a name such as EF, AF41, CS5 or LE (Linux).
-    #[arg(long, value_name = "CODEPOINT", default_value_t = Dscp::DEFAULT, hide_default_value = true)]
-    dscp: Dscp,
+    #[command(flatten)]
+    marking: Marking,
 }
 
 impl CommonArgs {
@@ -169,7 +162,7 @@ impl CommonArgs {
             transport_cc: self.transport_cc,
             flows: usize::from(self.flows),
             http: self.http,
-            dscp: self.dscp,
+            dscp: self.marking.dscp,
             scheduler: self.scheduler,
             ..self.basic.options()
         }
@@ -183,7 +176,7 @@ impl ConnectArgs {
             protection: self.security.protection(&self.host).await?,
             host: self.host,
             from: self.from.into(),
-            ccid: Ccid(self.ccid),
+            ccid: self.congestion.ccid(),
             freezes: self.link.freeze_on_link_loss,
             follows: self.link.follow_link,
             paths: self.path,
@@ -198,10 +191,10 @@ impl ListenArgs {
         let far = Far {
             options: self.common.options(),
             to: self.to.into(),
-            bind: self.bind,
+            bind: self.own.bind,
             socket: None,
-            lda: self.lda,
-            reorder: self.reorder,
+            lda: self.losses.lda,
+            reorder: self.order.reorder,
             max_peers: usize::from(self.max_peers),
             one_off: self.one_off,
             protection: self.security.protection()?,
