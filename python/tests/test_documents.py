@@ -13,10 +13,16 @@ import choose_figures
 import pytest
 from shell_blocks import commands
 
+from whimbrel.__main__ import main
 from whimbrel._command import verbs
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAPERS = sorted((ROOT / "papers").glob("*/README.md"))
+
+
+def _name(document: Path) -> str:
+    return document.parent.name if document in PAPERS else document.name
 
 
 def _blocks(document: Path, language: str) -> list[str]:
@@ -117,6 +123,34 @@ def test_every_command_shown_exists(document: Path) -> None:
     # That each of them answers `--help` is tested with the examples of its help.
     named = {words[1] for words in _shell_lines(document) if words[0] == "whimbrel"}
     assert named <= {*verbs.NAMES, "--help"}
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, *PAPERS], ids=_name)
+def test_every_command_shown_is_accepted(
+    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    # What a page makes by a command before.
+    (tmp_path / "camera.csv").write_text("time_s,size_bytes\n0,100\n")
+    monkeypatch.chdir(tmp_path)
+    for words in _shell_lines(document):
+        command = [word for word in words if not re.fullmatch(r"[A-Z_]+=.*", word)]
+        if command[:1] != ["whimbrel"]:
+            continue
+        ends = [command.index(word) for word in ("|", "&", "&&", ">", ">>", "--") if word in command]
+        # Options and their values are checked before the help is shown.
+        arguments = [*command[1 : min(ends, default=len(command))], "--help"]
+        try:
+            code = main(arguments)
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 1
+        assert code == 0, f"{shlex.join(command)}\n{capfd.readouterr().err}"
+
+
+@pytest.mark.parametrize("document", PAPERS, ids=_name)
+def test_findings_have_25_words_at_most(document: Path) -> None:
+    for found in re.findall(r"^- (.*(?:\n  .*)*)", document.read_text(), re.MULTILINE):
+        assert len(found.split()) <= 25, found
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
