@@ -81,6 +81,7 @@ lint: tools
 	$(PYTHON) scripts/check_rings.py
 	$(PYTHON) scripts/check_imports.py
 	$(PYTHON) scripts/authority.py
+	$(PYTHON) scripts/check_english.py
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --quiet -p whimbrel-net --no-default-features -- -D warnings
 

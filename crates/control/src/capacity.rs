@@ -76,7 +76,7 @@ pub struct Heard {
     pub kind: FrameKind,
     /// The station sends it.
     pub from_self: bool,
-    /// It is addressed to the station.
+    /// The frame is addressed to the station.
     pub to_self: bool,
     /// The time after the frame for which its Duration field reserves the medium (NAV).
     pub nav: Duration,

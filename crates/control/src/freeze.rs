@@ -16,7 +16,7 @@
 //!   repeats p is no evidence of loss, so that the text is followed: an increase; and where the lost packets
 //!   are known ([`Signs::loss`]), a loss of a packet sent after the restoration, with or without an effect on
 //!   p. The first loss after a long loss-free time leaves p unchanged.
-//! - *X_Bps in (9)* is the rate that is being doubled, not that of the equation: the latter would end any
+//! - *X_Bps in (9)* is the rate that is being doubled, not the equation's: the latter would end any
 //!   probing at the first report after the first doubling, which covers twice the packets.
 //! - *p in (9)* is the average of (4) without history discounting (RFC 5348, Section 5.5), which reduces p
 //!   faster than (9) assumes ([`Signs::plain_rate`]).
@@ -35,7 +35,7 @@
 //! - *The nofeedback timer* does not run while frozen, which is equivalent to saving and restoring the state
 //!   it changes. In Probing its expiration ends the phase; in Restoring it halves the rate as in RFC 5348.
 //! - *No burst.* Send times missed while frozen are dropped.
-//! - *R* is averaged across the handover, as in (10), and takes some thirty reports to converge to that of
+//! - *R* is averaged across the handover, as in (10), and takes some thirty reports to converge to the value of
 //!   the new path. With [`Restart::Following`] the first sample after the restoration replaces it: a
 //!   synthetic history computed with a wrong R represents another rate once R is right. For the same reason
 //!   the sender then has to signal R to the receiver: the receiver's own estimate converges as slowly, and an

@@ -18,7 +18,7 @@
 //! - Equation (7) sums the nofeedback intervals that have ended when the link returns: n_D is the least
 //!   number for which the intervals 0 to n_D cover t_D, and the sum ends at i_D = n_D - 1. All but one of the
 //!   losses of Table 4 agree with this.
-//! - The rate on reconnection is X_c = X^(n_D), that of the interval in progress.
+//! - The rate on reconnection is X_c = X^(n_D), the rate of the interval in progress.
 //! - n_ss is the root of (15) rounded up, and t_ss = n_ss R_new.
 //! - The sums of (14) and (23) are taken as printed: a round trip that exceeds the capacity reduces the loss.
 //! - (24) counts its round trips, and with them R_r^i, from the beginning of the growth.

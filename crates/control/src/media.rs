@@ -52,7 +52,7 @@ pub struct SentPacket {
     pub sequence: u64,
     /// Time of sending.
     pub sent_at: Instant,
-    /// Time at which its media were captured: that of the RTP timestamp. For padding the time of sending.
+    /// Time at which its media were captured, as in the RTP timestamp. For padding the time of sending.
     pub captured_at: Instant,
     /// Size on the wire as the law counts it: the same for sending and reports.
     pub size: ByteCount,

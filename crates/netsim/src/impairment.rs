@@ -37,7 +37,7 @@ pub enum Impairment {
         /// Probability of loss.
         loss: f64,
     },
-    /// Each packet is lost with probability `loss`, and the draws lean on each other as those of Linux's NetEm (`loss LOSS CORRELATION`):
+    /// Each packet is lost with probability `loss`, and the draws lean on each other as in Linux's NetEm (`loss LOSS CORRELATION`):
     /// each is the mean of a fresh number and the one before, weighted `1 - correlation` and `correlation`. Their spread is smaller, so
     /// that probabilities far from a half become rarer still.
     Correlated {
@@ -264,7 +264,7 @@ impl LossProcess {
     /// Starts the process at time 0 with draws from this stream.
     ///
     /// # Errors
-    /// As for [`Impairment::check`].
+    /// See [`Impairment::check`].
     pub fn new(impairment: &Impairment, mut random: RandomStream) -> Result<Self, ImpairmentError> {
         impairment.check()?;
         let model = match impairment {

@@ -48,7 +48,7 @@
 //!   clients associate with access points through management frames that contend like all others; routes lead
 //!   from a client to its access point and, by the distribution system, from that to the client, and are
 //!   computed again after each association. A client's packets wait while it has no access point; an access
-//!   point loses those of a client that has left (`MediumLoss::NotAssociated`). With `WifiConfig::arp`, ad
+//!   point loses the packets of a client that has left (`MediumLoss::NotAssociated`). With `WifiConfig::arp`, ad
 //!   hoc stations resolve addresses (RFC 826) through the same MAC: when a packet leaves the queue, in ns-2
 //!   before it comes to it.
 //! - `netsim` has four rooms, each of which owns its state: `network` (nodes, egresses, media, routes),
@@ -82,7 +82,7 @@
 //!   delay stage, the next service of its queue discipline, the timer of a medium, controller or agent) in a
 //!   calendar whose days follow the events' distance. It takes two thirds of the instructions of a 4-ary heap
 //!   with stale entries, which was a tenth faster than a general heap. The calendar affects the search time
-//!   of an event, never the order, which is that of (time, insertion number).
+//!   of an event, never the order by (time, insertion number).
 //! - A host (`network/host`) is a FIFO with one server between the agents of a node and the network. Its
 //!   packets' times are known when they arrive, as on a link, so it needs one event per packet; the agents of
 //!   other nodes pay one comparison per packet.

@@ -215,7 +215,7 @@ impl Netem {
     }
 }
 
-/// An event of a packet with a probability, and a correlation with that of the packet before.
+/// An event of a packet with a probability, and a correlation with the event of the packet before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CorrelatedEvent {
     probability: u32,

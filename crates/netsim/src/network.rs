@@ -139,7 +139,7 @@ impl Network {
         self.routes_current = true;
     }
 
-    /// Sets or removes a route, whatever the routing policy computes.
+    /// Sets or removes a route, independently of the routing policy.
     pub(crate) fn set_route(&mut self, node: NodeId, destination: NodeId, next: Option<NextHop>) {
         if self.route_overrides.len() <= node.index() {
             self.route_overrides.resize_with(node.index() + 1, BTreeMap::new);

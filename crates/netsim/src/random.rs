@@ -3,8 +3,8 @@
 //! A stream is named by (seed, run, component, purpose) and by nothing else: adding a node, or drawing
 //! more often somewhere, changes no other component's draws. The generator is PCG (a 128-bit
 //! multiplicative congruential generator with an XSL-RR output); its state is a hash of the name. The
-//! distributions are computed here, with `libm`, because those of other libraries may change their
-//! bits between versions and those of the platform differ between machines.
+//! distributions are computed here, with `libm`, because other libraries' may change their
+//! bits between versions and the platform's differ between machines.
 
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;

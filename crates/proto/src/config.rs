@@ -183,7 +183,7 @@ pub enum LatePolicy {
     /// the sender adapts to what the application receives.
     #[default]
     Discard,
-    /// It is delivered out of order, and its loss is revoked if [`TfrcConfig::forgive_late`] is set. For applications
+    /// The packet is delivered out of order, and its loss is revoked if [`TfrcConfig::forgive_late`] is set. For applications
     /// that can use late data, such as a decoder that repairs its reference frames.
     Deliver,
 }
@@ -243,7 +243,7 @@ pub struct TimerConfig {
     /// The idle limit: once connected, an end that receives no valid packet for this long resets the connection
     /// ([`ConnectionError::TimedOut`](crate::ConnectionError::TimedOut)). After half of that time it sends Syncs, which
     /// every DCCP end answers (RFC 4340, Section 7.5.4), so that a live peer with nothing to send is not disconnected,
-    /// whatever its own configuration. `None`: only the timers of RFC 4340 end a connection.
+    /// regardless of its own configuration. `None`: only the timers of RFC 4340 end a connection.
     pub idle: Option<Duration>,
     /// Time without sending after which a connected end sends an acknowledgement, to keep the mappings of NATs on the
     /// path. UDP mappings last two minutes and more where NATs follow RFC 4787, Section 4.3, some only 30 s; RFC 8085,

@@ -228,7 +228,7 @@ impl Connection {
     pub fn destination_port(&self) -> u16 {
         self.cx.ports.destination
     }
-    /// `true` once the connection is over and its last packet is sent: only [`Event`]s remain.
+    /// `true` once the connection has ended and its last packet is sent: only [`Event`]s remain.
     pub fn is_drained(&self) -> bool {
         self.closing.is_drained()
     }
@@ -313,7 +313,7 @@ impl Connection {
         self.reset_with(Reset::new(ResetCode::TooBusy));
     }
     /// Holds the probes of path MTU discovery, or releases them. A server that has not authenticated its client yet should not
-    /// send it large packets: the size of datagrams stays that of the configuration.
+    /// send it large packets: the size of datagrams stays the configured one.
     pub fn hold_path_probes(&mut self, now: Instant, holds: bool) {
         self.mtu.hold(now, holds, &mut self.fx);
     }

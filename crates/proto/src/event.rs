@@ -174,7 +174,7 @@ pub enum Event {
     /// An event of a connection over several paths that has no counterpart among the others. Sockets report it, which have both kinds
     /// of connections.
     Paths(Box<MultipathEvent>),
-    /// The connection is over. Only [`Event::Drained`] follows.
+    /// The connection has ended. Only [`Event::Drained`] follows.
     Closed(ConnectionError),
     /// The connection's last timer (TIMEWAIT) expired: its state may be discarded.
     Drained,

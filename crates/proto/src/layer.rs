@@ -46,7 +46,7 @@ pub trait Transport: sealed::Sealed {
     /// The meaning of an event for a layer.
     #[doc(hidden)]
     fn step(event: &mut Self::Event) -> Step<'_>;
-    /// The event of a datagram with `data`, as that of an arrival. `is_repaired`: the path had lost it.
+    /// The event of a datagram with `data`, like an arrival's. `is_repaired`: the path had lost it.
     #[doc(hidden)]
     fn deliver(arrival: &Self::Event, data: Bytes, is_repaired: bool) -> Self::Event;
     /// A datagram that will never be sent.
@@ -90,9 +90,9 @@ pub enum Step<'a> {
     Resized(&'a mut usize),
     /// Losses were classified.
     Classified(LossClass),
-    /// The connection is over.
+    /// The connection has ended.
     Closed(ConnectionError),
-    /// It concerns the application only.
+    /// The event concerns the application only.
     Other,
 }
 

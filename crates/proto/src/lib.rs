@@ -62,19 +62,19 @@
 //!   instead of a method that clears each of their fields.
 //! - While a sender restarts after a handover with the rule `following`, its marks carry its round-trip time.
 //!   The receiver measures X_recv and synthesizes its history over that, because its own estimate, by the
-//!   window counter, remains that of the old path for too long.
+//!   window counter, remains the old path's for too long.
 //! - *Addresses* belong to the endpoint: a connection does not see them. A moving client is identified by its
 //!   connection (`proto::mobility`, `connection/mobility`), found, challenged and followed by the endpoint
 //!   (`endpoint/moves`), and given another socket by `net`. The key is derived by X25519 and HKDF, the
 //!   authenticator by HMAC-SHA-256, from well-maintained crates, not by the SipHash of the Init Cookie: a key
 //!   sent in the clear, or of 64 bits, would be the weakest part.
 //! - A `proto::multipath::MultipathConnection` owns one `Connection` per path and is driven by the same
-//!   verbs, with the path of each packet beside it. Congestion control per path follows from that. Existing
+//!   verbs, together with the path of each packet. Congestion control per path follows from that. Existing
 //!   code has one seam: the concern `connection/subflow` adds options to packets of their types and stores
-//!   those of valid packets, and `connection/joining` is the interface to it.
+//!   the options of valid packets, and `connection/joining` is the interface to it.
 //! - `proto::Endpoint` is generic in what it holds (`endpoint/held`): a `Connection` (`endpoint/single`) or a
 //!   `MultipathConnection` (`endpoint/paths`). Limits per source, Init Cookies, TIMEWAIT, turns and deadlines
-//!   are those of the endpoint, so that both kinds have them. All copies of a Request get the same keys and
+//!   belong to the endpoint, so that both kinds have them. All copies of a Request get the same keys and
 //!   Connection Identifier, because they are derived from it and the endpoint's secret: the answer with a
 //!   cookie needs no state.
 //! - Datagrams wait in one queue, and a subflow gets one when the scheduler has chosen it and its congestion
@@ -90,7 +90,7 @@
 //!   on losses. An HC-receiver then processes a packet twice: on arrival, for time-based state
 //!   (acknowledgements, X_recv), and in order, for order-based state (loss events, their differentiation).
 //!   Detection after RACK is the same with data that do not wait.
-//! - `proto::repair` is a layer above that of `dtls`, or directly above the connection: `RepairLayer` passes
+//! - `proto::repair` is a layer above `dtls`, or directly above the connection: `RepairLayer` passes
 //!   datagrams through the `Sender` and `Receiver` of `repair`. What a layer needs of a connection is the
 //!   trait `proto::layer::Transport`. `net::layers` holds both layers of each connection. In the lab,
 //!   `transport::dccp::repaired` runs the same layer, and `repair_models` has the rules of other programs

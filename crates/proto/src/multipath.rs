@@ -3,8 +3,8 @@
 //! A [`MultipathConnection`] owns one [`Connection`](crate::Connection) per path, a *subflow*, with congestion control
 //! of its own. It numbers the datagrams of all subflows (MP_SEQ), chooses their paths by a
 //! [scheduler](whimbrel_control::multipath), and restores their order at the receiver. It is driven like a connection,
-//! by the same five verbs, with the [`Path`] of each packet beside it. A [`MultipathEndpoint`] holds many of them, and
-//! finds that of a subflow that joins by its Connection Identifier.
+//! by the same five verbs, together with the [`Path`] of each packet. A [`MultipathEndpoint`] holds many of them, and
+//! finds the connection of a subflow that joins by its Connection Identifier.
 //!
 //! - *Handshake* (Section 3.3): the first subflow exchanges keys. With a peer that does not take part, or has no key
 //!   type in common, the connection is a regular one ([`MultipathEvent::Established`]).
@@ -51,7 +51,7 @@ pub(crate) use entropy::Entropy;
 /// Many connections over several paths, of one host.
 pub type MultipathEndpoint = crate::Endpoint<MultipathConnection>;
 
-/// The addresses of a path, as the driver sees them: those of the packets' carrier.
+/// The addresses of a path, as the driver sees them: the addresses of the packets' carrier.
 ///
 /// With UDP encapsulation (RFC 6773) they are UDP addresses, otherwise IP addresses with port 0. DCCP's own ports are
 /// in the packets.

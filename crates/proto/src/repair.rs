@@ -41,7 +41,7 @@ const DEPTH: usize = 2;
 /// Repair of a connection's datagrams.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RepairConfig {
-    /// Time that repair may use, from the arrival of the fastest datagrams on: the greatest latency is that of the path and this one.
+    /// Time that repair may use, from the arrival of the fastest datagrams on: the greatest latency is the sum of the path's and this one.
     pub latency: Duration,
     /// When datagrams are delivered.
     pub delivery: Delivery,
@@ -80,7 +80,7 @@ pub trait Below<C> {
     /// Queues a datagram.
     ///
     /// # Errors
-    /// Those of [`Connection::send`].
+    /// See [`Connection::send`].
     fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError>;
     /// Makes room for a datagram of that size.
     ///
@@ -122,13 +122,13 @@ pub struct RepairLayer<C: Transport = Connection> {
 enum Phase<E> {
     /// The connection is not open yet.
     Opening,
-    /// It is open, and the ends still negotiate: the events since.
+    /// The connection is open, and the ends still negotiate: the events since.
     Agreeing(Vec<E>),
     /// The peer does not repair.
     Plain,
     /// Both ends repair.
     Repairing(Box<Ends<E>>),
-    /// The connection is over: what the layer did.
+    /// The connection has ended: what the layer did.
     Over(Option<RepairCounts>),
 }
 
@@ -180,7 +180,7 @@ impl<C: Transport> RepairLayer<C> {
     /// Queues a datagram, as [`Connection::send`] does.
     ///
     /// # Errors
-    /// Those of [`Connection::send`]; [`SendError::Closed`] also before the connection is open.
+    /// See [`Connection::send`]; [`SendError::Closed`] also before the connection is open.
     pub fn send(
         &mut self,
         now: Instant,
@@ -270,7 +270,7 @@ impl<C: Transport> RepairLayer<C> {
                     self.events.push_back(event);
                     return self.pump(now, below);
                 }
-                // Room in the connection's queue is not that of the application.
+                // Room in the connection's queue is not the application's.
                 Step::SendReady => return self.pump(now, below),
                 Step::Resized(max_datagram) => {
                     ends.max_datagram = *max_datagram;
@@ -475,7 +475,7 @@ impl<E: Clone> Ends<E> {
             let datagram = Datagram::new(Bytes::copy_from_slice(&self.buffer)).with_purpose(purpose);
             match below.send(now, datagram) {
                 Ok(below) => self.in_flight.push(below, id, sent),
-                // It is lost, as on the path.
+                // The datagram is lost, as on the path.
                 Err(_) => events.extend(id.map(|id| C::dropped(id, DropReason::QueueFull))),
             }
         }

@@ -202,7 +202,7 @@ impl SendQueue {
         self.drop_where(DropReason::TooLarge, events, |queued| queued.payload.len() > limit);
         self.too_large += self.dropped - before;
     }
-    /// Drops all datagrams, because the connection is over.
+    /// Drops all datagrams, because the connection has ended.
     pub(crate) fn clear(&mut self, events: &mut VecDeque<Event>) {
         self.refused = false;
         self.drop_all(DropReason::ConnectionEnded, events);
@@ -246,7 +246,7 @@ impl SendQueue {
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }
-    /// Those of them that the path had become too narrow for.
+    /// Dropped datagrams that the path had become too narrow for.
     pub(crate) fn too_large(&self) -> u64 {
         self.too_large
     }

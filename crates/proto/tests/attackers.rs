@@ -255,7 +255,7 @@ fn in_request_only_an_acknowledgement_of_a_request_counts() {
             // Any Sequence Number counts, as the server's is not known yet.
             check(name, believed, requests, None);
         }
-        // Nothing else is, whatever its numbers.
+        // Nothing else is, regardless of its numbers.
         let ack = request.sequence;
         for kind in [
             Kind::Data,

@@ -88,7 +88,7 @@ fn late_and_duplicate_acknowledgements_of_forgotten_packets_are_harmless() {
     let after = duo.client.snapshot();
     assert!(after.sender.pipe <= pipe.max(Some(1)), "{:?} after {pipe:?}", after.sender.pipe);
     assert!(after.state.is_at_least_open());
-    // It still carries data.
+    // The connection still carries data.
     duo.client.send(duo.now, Datagram::new(Payload::Opaque { length: 100, tag: 1 })).expect("open");
     let now = duo.now + Duration::from_secs(3);
     duo.client.handle_timeout(now);
@@ -173,7 +173,7 @@ fn a_request_is_used_once_however_often_it_comes() {
 }
 
 /// CVE-2017-8824: a socket that was disconnected kept state of its connection, and a second connect used it after it
-/// was freed. Here a connection that is over stays over: commands and timers have no effect.
+/// was freed. Here a connection that has ended does not return: commands and timers have no effect.
 #[test]
 fn a_connection_that_is_over_cannot_be_revived() {
     let mut duo = Duo::connected(config(Ccid::TCP_LIKE));

@@ -49,7 +49,7 @@ fn possible(plan: &StreamPlan, max: usize) -> (DataRate, f64) {
     (DataRate::from_bytes_per_second(link.min(asked).min(small)), size)
 }
 
-/// A stream of large packets becomes one of small ones, and the path fades. While s is still that of the large ones, a
+/// A stream of large packets becomes one of small ones, and the path fades. While s is still the large packets' size, a
 /// sender that spaced packets by s/X would send only a part of X, and be limited to twice that with each report.
 #[test]
 fn a_stream_whose_packets_became_small_survives_a_fade() {
@@ -134,7 +134,7 @@ fn a_slow_stream_survives_an_outage() {
     }
 }
 
-/// Time in ms at which all impairments are over, and the application's last source has started.
+/// Time in ms at which all impairments have ended, and the application's last source has started.
 const QUIET: u64 = 30_000;
 
 fn source() -> impl Strategy<Value = (u32, u64)> {

@@ -39,7 +39,7 @@ impl Packet {
     ///
     /// # Errors
     ///
-    /// Those of [`Packet::decode`].
+    /// See [`Packet::decode`].
     pub fn decode_slice(bytes: &[u8]) -> Result<Self, DecodeError> {
         decode_with(bytes, |header_len| Bytes::copy_from_slice(&bytes[header_len..]))
     }

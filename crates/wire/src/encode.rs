@@ -16,7 +16,7 @@ mod tests;
 /// Maximum length of a header, limited by Data Offset, in bytes.
 pub const MAX_HEADER_LEN: usize = 1020;
 
-/// Maximum length of the fixed header, that of Reset and Response: generic, acknowledgement, and one word.
+/// Maximum length of the fixed header, for Reset and Response: generic, acknowledgement, and one word.
 const MAX_FIXED_LEN: usize = 28;
 
 impl Packet {
@@ -69,7 +69,7 @@ impl Packet {
     ///
     /// # Errors
     ///
-    /// Those of [`Packet::encode`].
+    /// See [`Packet::encode`].
     pub fn encode_with_checksum(
         &self,
         pseudo_header: &PseudoHeader,

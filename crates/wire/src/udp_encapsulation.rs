@@ -74,7 +74,7 @@ impl From<DecodeError> for DecapsulationError {
 ///
 /// # Errors
 ///
-/// Those of [`Packet::encode`], and if the datagram would be longer than UDP allows. `out` is then unchanged.
+/// See [`Packet::encode`], and if the datagram would be longer than UDP allows. `out` is then unchanged.
 pub fn encapsulate(
     packet: &Packet,
     ports: UdpPorts,

@@ -8,7 +8,7 @@ use super::{Estimate, FrameKind, Heard};
 /// 2007; paper `winf`, Section 2.1).
 ///
 /// The idle rate is the share of the elapsed time in which neither a frame nor a NAV occupies the medium; overlapping
-/// reservations count once. The capacity is assumed to be the `DataRate` of the header, that of the last data frame, without
+/// reservations count once. The capacity is assumed to be the `DataRate` of the header, taken from the last data frame, without
 /// preambles, headers, spacing and backoff: the estimate is above any rate that can be reached.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct IdleGap {

@@ -135,7 +135,7 @@ impl ProbeWinf {
     }
 
     /// The estimate in `state`, with the capacity of another state until there is an own one; `None` without a transfer. As a
-    /// sender, at most that of the receiver in the last ACK.
+    /// sender, at most the receiver's in the last ACK.
     pub fn estimate(&self, state: StationState) -> Option<Estimate> {
         let own = match state {
             StationState::Onlooker => self.onlooker,

@@ -34,7 +34,7 @@ pub struct RtWinfConfig {
     pub averaging: Averaging,
     /// Period of the busy time; `None` since the start.
     pub period: Option<Duration>,
-    /// Time per exchange that the formulae of Figure 1 leave out, and that is to be added to that of each exchange: DIFS,
+    /// Time per exchange that the formulae of Figure 1 leave out, and that is to be added to each exchange: DIFS,
     /// backoff, RTS, CTS and three SIFS for the denominator of equation 3. Zero as printed.
     pub overhead: Duration,
     /// `true` to correct the available bandwidth in the sender state for collisions (equation 9).
@@ -86,8 +86,8 @@ struct Exchange {
 /// - receiver: DATA time - RTS time - 3 SIFS, the times of CTS and DATA less one SIFS.
 ///
 /// The available bandwidth is the capacity times the share of the total elapsed time without NAV. Each exchange that the
-/// station takes part in or overhears adds one NAV: the sender that of the CTS, the receiver that of the RTS, an onlooker
-/// that of the RTS or, if it has not received the RTS (a hidden node), that of the CTS. The sum runs over all states, because
+/// station takes part in or overhears adds one NAV: the sender the CTS's, the receiver the RTS's, an onlooker
+/// the RTS's or, if it has not received the RTS (a hidden node), the CTS's. The sum runs over all states, because
 /// a station changes between them with each exchange and the medium is the same. RTS without CTS, DIFS and backoff count as
 /// idle, and so do frames without the handshake, such as broadcasts.
 #[derive(Clone, Debug)]

@@ -55,7 +55,7 @@ pub struct SenderPlan {
     pub interval: Duration,
 }
 
-/// Window and pacing of the sender (algorithm 6). `header_size` is the size of the RCP and IP headers. The rate is that of
+/// Window and pacing of the sender (algorithm 6). `header_size` is the size of the RCP and IP headers. The rate is the one of
 /// the routers until the sender has an estimate of the capacity.
 pub fn plan(
     rate: DataRate,

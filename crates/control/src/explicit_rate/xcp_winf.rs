@@ -11,7 +11,7 @@
 //! - C x RTT / MSS is a number of packets, byte/ms x ms / byte, as the divisor must be: the change is spread over the
 //!   packets of a round-trip time.
 //!
-//! The equation is therefore that of draft-falk-xcp-spec-03, Section 4.1.1, with C in place of the sender's throughput:
+//! The equation is therefore taken from draft-falk-xcp-spec-03, Section 4.1.1, with C in place of the sender's throughput:
 //! `(Desired - C) / (C RTT / MSS)` in any coherent units. This module computes in bit/s and seconds.
 //!
 //! # Readings
@@ -59,7 +59,7 @@ pub fn router(reading: WinfReading) -> XcpConfig {
     XcpConfig { spare, weight: PacketWeight::Capacity, caps_feedback: true, ..XcpConfig::draft() }
 }
 
-/// The header of a data packet (algorithm 1). `rate` is the sender's own, `demand` that of its application, infinite if it
+/// The header of a data packet (algorithm 1). `rate` is the sender's own, `demand` its application's, infinite if it
 /// has no limit. The request is at most the available bandwidth (Section 4.1), and zero without a round-trip time, an
 /// estimate or, in the sensible reading, a rate.
 pub fn header(

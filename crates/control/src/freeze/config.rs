@@ -66,7 +66,7 @@ impl Restart {
         }
     }
 
-    /// `true` if the restored rate is that of the local link.
+    /// `true` if the restored rate is the local link's.
     pub(super) fn uses_link(self) -> bool {
         matches!(self, Self::LinkCapacity | Self::LinkAvailable)
     }
@@ -105,7 +105,7 @@ impl RestoreLimit {
     }
 }
 
-/// Configuration of a [`FreezingSender`](super::FreezingSender). The default is that of the paper.
+/// Configuration of a [`FreezingSender`](super::FreezingSender). The default is the paper's.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct FreezeConfig {
     /// Behaviour after a freeze.

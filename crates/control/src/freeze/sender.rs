@@ -98,7 +98,7 @@ pub struct FreezingSender {
     restorations: u64,
     /// The estimate of the local link.
     link: Option<Estimate>,
-    /// `true` if the rate of this restoration is that of the local link.
+    /// `true` if the rate of this restoration is the local link's.
     is_at_link_rate: bool,
 }
 
@@ -457,7 +457,7 @@ impl FreezingSender {
         let mut limit = self.config.restore_at_most.of(old);
         if self.config.restart.is_by_receive_rate() {
             // The round-trip time of the old path is no estimate for the new one. The restored rate is
-            // kept, whatever the equation yields for another round-trip time.
+            // kept, regardless of what the equation yields for another round-trip time.
             self.tfrc.expect_other_path();
             limit = limit.min(old);
         }

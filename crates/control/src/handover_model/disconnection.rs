@@ -55,7 +55,7 @@ impl Disconnection {
     }
 
     /// Equation (7): n_lost, the packets sent during `t_d` seconds, rounded down: all of them if the timer
-    /// does not expire, else those of the intervals 0 to i_D = n_D - 1.
+    /// does not expire, otherwise the intervals 0 to i_D = n_D - 1.
     pub fn lost_packets(&self, t_d: f64) -> u64 {
         let sent = if t_d <= self.interval(0) {
             t_d * self.rate(0)

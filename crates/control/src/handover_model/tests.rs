@@ -236,7 +236,7 @@ proptest! {
             rtt: network.rtt.as_secs_f64(),
         };
         prop_assert!(gap.lost_packets(t_d + more) >= gap.lost_packets(t_d));
-        // At most the full rate, and at least that of the first interval.
+        // At most the full rate, and at least the first interval's.
         prop_assert!(gap.lost_packets(t_d) as f64 <= t_d * gap.x_d);
     }
 

@@ -32,7 +32,7 @@ const WINDOW_BACK: Duration = Duration::from_secs(2);
 /// Maximum number of windows kept, and minimum number required for an estimate.
 const MOST: usize = 12;
 const LEAST: usize = 10;
-/// Greatest skew accepted: that of crystal oscillators, with a margin.
+/// Greatest skew accepted: a crystal oscillator's, with a margin.
 const GREATEST_SKEW: f64 = 500e-6;
 /// Greatest distance from the line of three windows in four, as a fraction of the rise of the line. The queue
 /// of a busy link is never empty, and its minimum trip times scatter by some packet times; with a fraction of
@@ -44,7 +44,7 @@ const GREATEST_TOLERANCE: f64 = 1e-3;
 /// Distance from the line always accepted on the return path: a few units of the timestamps on the wire.
 const GRAIN_BACK: f64 = 50e-6;
 
-/// Seconds since the first arrival, and trip time in seconds relative to that of the first arrival.
+/// Seconds since the first arrival, and trip time in seconds relative to the first arrival's.
 type Point = (f64, f64);
 
 /// Estimates the clock skew and removes it from send times.
@@ -140,7 +140,7 @@ impl ClockSkew {
         let first = *self.first_back.get_or_insert(trip);
         let point = ((now - start).as_secs_f64(), trip.saturating_sub(first) as f64 * 1e-9);
         if let Some(slope) = self.back.note(point, WINDOW_BACK, GRAIN_BACK) {
-            // A fast sender clock lengthens return trip times and shortens those of the data.
+            // A fast sender clock lengthens return trip times and shortens the data's.
             self.set(point.0, -slope);
             self.is_from_back = true;
         }

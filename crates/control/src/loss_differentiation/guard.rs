@@ -36,9 +36,9 @@ impl GuardConfig {
 }
 
 impl GuardConfig {
-    /// The limits for `scheme`: those of [`Self::default`], but 0.2 s and 97 losses in 100 for [`Scheme::Standing`].
+    /// The limits for `scheme`: [`Self::default`]'s, but 0.2 s and 97 losses in 100 for [`Scheme::Standing`].
     ///
-    /// That scheme needs no full queue to compare with, and classifies no loss of active queue management as wireless. What
+    /// `standing` needs no full queue to compare with, and classifies no loss of active queue management as wireless. What
     /// its first losses cost lasts for eight loss intervals, and what counts later limits the rate: with a tenth of
     /// 3 % of losses, video of 4.6 Mbit/s does not fit into the rate at a round-trip time of 50 ms.
     pub fn of(scheme: Scheme) -> Self {
@@ -89,7 +89,7 @@ impl Overruled {
 ///
 /// A sender whose receiver mistakes congestion losses for wireless losses does not slow down when it must, so
 /// that a classifier has to bound its own error (RFC 8085, Section 3.1). The guard counts a loss as
-/// congestion, whatever its class, while the statistics are young, after a path change, and where the losses
+/// congestion, regardless of its class, while the statistics are young, after a path change, and where the losses
 /// discounted exceed a fraction of the losses, or of the recent packets. ECN marks do not pass through the
 /// guard: they always count.
 ///

@@ -1,4 +1,4 @@
-//! Inherent loss: classification by the loss rate beside the usual loss rate of the path.
+//! Inherent loss: classification by the loss rate compared with the path's usual one.
 
 use whimbrel_units::{DataRate, Instant};
 
@@ -38,7 +38,7 @@ const SIGNIFICANT: f64 = 1.92;
 /// replaces B in the bound). A limit is accepted if it raises the likelihood of the observations by a factor
 /// of e^1.92, the 5 % point of a likelihood-ratio test.
 ///
-/// **The classification.** Recent packets are those of the newest complete window, which the estimate does
+/// **The classification.** Recent packets belong to the newest complete window, which the estimate does
 /// not include yet, and of the current one: `n` packets, `l` of them lost. A loss is congestion if `l / n >
 /// p` and the recent packets are likelier by a factor of more than e^1.92 under their own loss rate than
 /// under p: `n D(l/n || p) > 1.92`, with D the Kullback-Leibler divergence. All losses at one time get the

@@ -10,7 +10,7 @@ const KEPT: usize = 21;
 const BLOCKS: usize = 16;
 /// Distance between the centre of samples spread by jitter and their 10th percentile, as a multiple of the
 /// distance between the 10th and the first percentile: 1.81 for the difference of two uniform delays, 1.23
-/// for that of two normal ones.
+/// for two normal ones.
 const TO_CENTRE: f64 = 1.7;
 /// Distance between the centre and the edge of the samples, likewise: 3.3 for two uniform delays; with two
 /// normal ones, one sample in 1700 lies beyond.

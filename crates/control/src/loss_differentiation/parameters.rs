@@ -4,7 +4,7 @@ use super::{Biaz, Spike, ZigZag};
 
 /// The packet whose trip time ZigZag compares with the mean. The paper (Section 3.3) writes rott_i, "using
 /// the same notation as in the Biaz scheme", where P_i is the packet before the gap; but when the loss is
-/// classified, the newest trip time is that of the packet after it.
+/// classified, the newest trip time belongs to the packet after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ComparedTrip {
     /// The packet that revealed the gap.

@@ -70,7 +70,7 @@ impl Scheme {
     pub fn build(self) -> Box<dyn LossDifferentiation> {
         self.build_with(&Parameters::PUBLISHED)
     }
-    /// Builds the algorithm, without statistics, with those of `parameters` that apply to it.
+    /// Builds the algorithm, without statistics, with the `parameters` that apply to it.
     pub fn build_with(self, parameters: &Parameters) -> Box<dyn LossDifferentiation> {
         match self {
             Self::Biaz => Box::new(parameters.biaz(Biaz::UPPER)),

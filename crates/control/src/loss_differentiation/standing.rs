@@ -10,9 +10,9 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 /// [`Spike`](super::Spike) compares the present queueing delay with the range of all trip times. Two kinds of
 /// path contradict that comparison:
 ///
-/// - Active queue management drops long before the queue is full. The range is that of slow start, and in
+/// - Active queue management drops long before the queue is full. The range comes from slow start, and in
 ///   comparison the queue of CoDel, PIE or RED is short whenever it drops.
-/// - Where nothing else fills the queue, the range is that of the stream's own bursts. The packets of a frame
+/// - Where nothing else fills the queue, the range comes from the stream's own bursts. The packets of a frame
 ///   leave together, and the later half of them is above the middle of the range.
 ///
 /// A *standing* queue persists over many packets (RFC 8289, Section 3). Its delay is measured here by the
@@ -29,7 +29,7 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 ///
 /// A sender on a path with wireless losses alone thus increases its rate until a queue begins to stand.
 /// The condition requires that trip times do not vary otherwise: with 5 ms of jitter on average, every loss is
-/// congestion. The minimum and `M` are those of the last one to two minutes, so that a longer route does not pass
+/// congestion. The minimum and `M` cover the last one to two minutes, so that a longer route does not pass
 /// for a queue for ever. Only packets of full size have a trip time. Without trip times, every loss is
 /// congestion.
 #[derive(Clone, Debug, Default)]

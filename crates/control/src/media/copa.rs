@@ -17,7 +17,7 @@
 //!   authors' code, venkatarun95/genericCC at commit 18299d6). It is set at the end of a round-trip time only, as in the
 //!   paper: resetting it when the rate crosses its target, as some implementations do, makes the window of a path with a
 //!   large product of bandwidth and delay oscillate (38 of 50 Mbit/s were used at 40 ms).
-//! - With the paper's rule, too, there is a second, large oscillation beside the small one of the equilibrium, and a path
+//! - With the paper's rule, too, there is a second, large oscillation in addition to the small one of the equilibrium, and a path
 //!   with reports that are late or rare can fall into it: the velocity doubles while the effect of the window is still
 //!   on its way. [`velocity_max`](CopaConfig::velocity_max) of 1 excludes it; the default is the paper's.
 //! - Losses are answered in competitive mode, and in both modes if they exceed
@@ -53,7 +53,7 @@ pub struct CopaConfig {
     pub steady_rounds: u32,
     /// Greatest velocity. The paper has no bound.
     pub velocity_max: f64,
-    /// `true` to change to competitive mode beside flows that fill buffers (Section 2.2).
+    /// `true` to change to competitive mode against flows that fill buffers (Section 2.2).
     pub mode_switching: bool,
     /// Share of the range of round-trip times below which the queue is nearly empty (Section 2.2).
     pub empty_share: f64,
@@ -172,7 +172,7 @@ pub struct Copa {
     /// Sending time from which packets belong to the present round of competitive mode, and `true` after a loss in it.
     round_since: Instant,
     lost_in_round: bool,
-    /// Packets reported since the share of losses was taken, and those of them that were lost.
+    /// Packets reported since the share of losses was taken, and how many of them were lost.
     reported: u64,
     lost: u64,
     losses_since: Instant,

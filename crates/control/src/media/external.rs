@@ -8,7 +8,7 @@ use super::{Allowance, Feedback, MediaController, PacketReport, RateLimits, Sent
 
 /// Most reports that are kept until they are taken.
 const KEPT: usize = 1 << 16;
-/// Rate of the pacer over that of the encoder: a frame leaves before the next one.
+/// Ratio of the pacer's rate to the encoder's: a frame leaves before the next one.
 const PACING: f64 = 1.5;
 
 /// Allows the rate that was set last, and keeps the reports for the program that sets it.

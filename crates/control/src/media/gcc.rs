@@ -16,7 +16,7 @@
 //!
 //! Differences from the reference:
 //! - Arrival times are not rounded to milliseconds.
-//! - The round-trip time is that of the packet reports; the reference takes it from RTCP.
+//! - The round-trip time comes from the packet reports; the reference takes it from RTCP.
 //! - Pushback lowers the target. The reference does so or drops frames, as configured, by the same ratio.
 //! - Parts that are off by default are left out: cap of the trend, separate detection for audio, estimates from the
 //!   network and repeated initial probes. The limits do not change, so that no probe follows a change of them.

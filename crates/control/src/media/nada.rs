@@ -30,7 +30,7 @@ mod tests;
 use observation::Observation;
 use signal::CongestionSignal;
 
-/// Parameters of NADA. The defaults are those of RFC 8698, Table 2, except where another source is given.
+/// Parameters of NADA. The defaults are taken from RFC 8698, Table 2, except where another source is given.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct NadaConfig {
     /// RMIN and RMAX, and the rate at the start. The RFC starts at RMIN.

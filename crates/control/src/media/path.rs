@@ -71,7 +71,7 @@ pub(super) enum ReportFate {
 }
 
 impl ReportFate {
-    /// Times after that of an undisturbed report at which it arrives.
+    /// Delays, relative to an undisturbed report, after which it arrives.
     fn delays(self) -> impl Iterator<Item = Duration> {
         let (first, second) = match self {
             Self::Arrives => (Some(Duration::ZERO), None),
@@ -100,7 +100,7 @@ pub(super) struct Flow<'a> {
     pub(super) controller: &'a mut dyn MediaController,
     /// Its encoder, reports, propagation delay and random losses.
     pub(super) path: &'a Path,
-    /// The link that its packets traverse. Rate, queue, marks and cross traffic are those of the path of the first
+    /// The link that its packets traverse. Rate, queue, marks and cross traffic belong to the path of the first
     /// flow with this link.
     pub(super) link: usize,
     /// The link whose queue the reports traverse; `None` if they meet no queue.
@@ -290,7 +290,7 @@ impl<'a, 'b> Running<'a, 'b> {
         }
     }
 
-    /// Size of the next packet: that of media, or the rest of a probe in the packets that it lacks.
+    /// Size of the next packet: a media packet's, or the rest of a probe in the packets that it lacks.
     fn next_size(&self) -> u64 {
         let size = self.flow.path.packet_size;
         let Some((_, _, left, packets)) = self.probe else { return size };

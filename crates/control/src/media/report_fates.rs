@@ -1,4 +1,4 @@
-//! Each law while reports are lost, overtaken or duplicated: its rate is that of undisturbed reports.
+//! Each law while reports are lost, overtaken or duplicated: its rate equals the rate with undisturbed reports.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -32,7 +32,7 @@ fn laws() -> Vec<Box<dyn MediaController>> {
     ]
 }
 
-/// Received rate in bit/s and queueing delay in ms from 20 to 40 s over 6 Mbit/s; `fate` is that of the report with a number.
+/// Received rate in bit/s and queueing delay in ms from 20 to 40 s over 6 Mbit/s; `fate` maps a report's number to its fate.
 fn steady(law: &dyn MediaController, fate: fn(u64) -> ReportFate) -> (f64, f64) {
     let number = |at: Instant| at.as_nanos() / REPORT_INTERVAL.as_nanos();
     let path = Path {

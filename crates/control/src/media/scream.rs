@@ -1,7 +1,7 @@
 //! SCReAM version 2: self-clocked rate adaptation for multimedia.
 //!
 //! The law of `code/ScreamV2Tx.cpp` in EricssonResearch/scream at commit c8f84c3 (2026-07-31), for one stream. Its frame is
-//! that of RFC 8298, its equations those of draft-johansson-ccwg-rfc8298bis-screamv2 with the changes of the code since. A
+//! RFC 8298's, its equations are from draft-johansson-ccwg-rfc8298bis-screamv2 with the changes of the code since. A
 //! *reference window* grows by one segment in each round-trip time, and shrinks
 //!
 //! - by half the smoothed share of marked packets when packets carry L4S marks,
@@ -56,7 +56,7 @@ pub enum MarkAverage {
     Mean,
 }
 
-/// Parameters of [`Scream`]. The defaults are those of `ScreamTx.h` and `ScreamV2Tx.cpp`, with L4S on.
+/// Parameters of [`Scream`]. The defaults are taken from `ScreamTx.h` and `ScreamV2Tx.cpp`, with L4S on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ScreamConfig {
     /// Limits of the rate. The reference has no default; those are of the evaluation in RFC 8867, Section 5.

@@ -8,7 +8,7 @@ use super::{PathView, Scheduler, Selection, ready};
 
 /// Least time between two probes of a path.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
-/// That time in round-trip times of the path.
+/// The same, in round-trip times of the path.
 const PROBE_INTERVAL_IN_RTT: u64 = 10;
 
 /// The path with the least round-trip time among those that may send; a path without a measurement comes first.

@@ -138,7 +138,7 @@ fn a_path_that_loses_gets_copies_so_that_it_can_win_again() {
     assert_eq!(probes, [0, 3_000, 6_000, 9_000]);
     let now = [with_rtt(1, 10), with_rtt(2, 20)];
     assert_eq!(scheduler.select(at(10_000), SIZE, &now).map(|it| it.path), Some(0));
-    // It is the other that is probed now, each second.
+    // The other path is probed now, each second.
     let probes = (1..=40)
         .filter(|step| {
             scheduler.select(at(10_000 + step * 100), SIZE, &now) == Some(Selection { path: 0, copies: 2 })

@@ -163,7 +163,7 @@ impl ReorderWindow {
         self.growth.saturating_add(1)
     }
 
-    /// Ends the round and the recovery if they are over at `now`.
+    /// Ends the round and the recovery if their time has passed at `now`.
     fn pass(&mut self, now: Instant) {
         let round_trip = self.rtt.map_or(Duration::ZERO, |rtts| rtts.smoothed);
         let is_over = |began: Instant| now.saturating_since(began) >= round_trip;

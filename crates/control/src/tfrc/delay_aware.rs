@@ -19,7 +19,7 @@
 //! a hundredth in a round-trip time and an interval, so that long paths are filled; more would overshoot the target on them. X never exceeds the ceiling: the throughput equation's rate
 //! and twice the receive rate (RFC 5348, Section 4.3).
 //!
-//! While packets are marked and the queueing delay is below Q/2, the marks are the signal, and the law is that of the
+//! While packets are marked and the queueing delay is below Q/2, the marks are the signal, and the law is the one of the
 //! scalable congestion controls (RFC 9331, Section 4.3; RFC 8257): X grows by one packet per round-trip time,
 //! `s / (X R_v^2)`, where `R_v` is the round-trip time R but at least 25 ms, and falls by half the smoothed share of marked
 //! packets at most once in a round-trip time.
@@ -27,9 +27,9 @@
 //! # Equilibrium
 //!
 //! - A single flow has the rate of the link C and the queueing delay Q/2 + min(n s / C, Q/2): between half the target and the
-//!   target, whatever C and the round-trip time are. With n = 2 packets of 1200 bytes it is 14.4 ms at 10 Mbit/s, and
+//!   target, for any C and round-trip time. With n = 2 packets of 1200 bytes it is 14.4 ms at 10 Mbit/s, and
 //!   the target, 25 ms, below 1.5 Mbit/s.
-//! - Flows of one bottleneck see the same q, therefore h(X) and X are equal, whatever their round-trip times: each holds n
+//! - Flows of one bottleneck see the same q, therefore h(X) and X are equal, for any round-trip times: each holds n
 //!   packets in the queue above Q/2, as in Vegas or FAST. Where the sum of these packets takes more than Q/2, h is at its bound and
 //!   the shares stay as they are.
 //! - With independent marks of probability p, X is near 2 s / (p R) for R above 25 ms: two marks in each round-trip time.
@@ -44,13 +44,13 @@
 //! # Smoothness
 //!
 //! In a T the rate grows at most by an eighth, outside slow start and unless marks are the signal, and falls at most by a quarter
-//! beside what marks ask for. If the queueing delay exceeds twice the target, the capacity has fallen: the rate is set to 0.9 of the receive rate, at most once in a T.
+//! in addition to what marks ask for. If the queueing delay exceeds twice the target, the capacity has fallen: the rate is set to 0.9 of the receive rate, at most once in a T.
 //!
 //! # Limits
 //!
 //! A flow that fills the queue takes the link from any law that keeps it short, and from this one. The queueing delay is
 //! relative to the least delay seen: each ten seconds the rate is reduced by a quarter until the queue is empty, or for 4 T, so
-//! that a flow that began beside others finds the true minimum.
+//! that a flow that began while others were active finds the true minimum.
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
@@ -68,7 +68,7 @@ pub struct DelayAwareConfig {
     pub proportional_gain: f64,
     /// n: packets in the queue above Q/2. More make the shares fair at higher rates and the queue longer.
     pub packets: f64,
-    /// R_v: round-trip time below which the increase beside marks is not faster (RFC 9331, Section 4.3).
+    /// R_v: round-trip time below which the increase under marks is not faster (RFC 9331, Section 4.3).
     pub virtual_rtt: Duration,
     /// Round-trip times without marks after which the queueing delay is the signal again.
     pub mark_memory: f64,
@@ -133,7 +133,7 @@ pub struct DelayReport {
     pub marked: f64,
     /// `true` if the report shows a new loss event.
     pub loss_event: bool,
-    /// Upper bound of the rate: that of the throughput equation, infinite before the first loss, and others of the caller.
+    /// Upper bound of the rate: the throughput equation's, infinite before the first loss, and others of the caller.
     pub ceiling: DataRate,
     /// s: packet size.
     pub packet_size: ByteCount,
@@ -277,7 +277,7 @@ impl DelayAware {
             return 0.0;
         }
         self.last_reaction = Some(report.now);
-        // A round-trip time ends with a report, up to an interval late: the reaction is that of the time that has passed.
+        // A round-trip time ends with a report, up to an interval late: the reaction corresponds to the time that has passed.
         let rounds = since.min(loop_delay) / rtt;
         rounds * libm::log(1.0 - self.mark_share.min(1.0) / 2.0)
     }

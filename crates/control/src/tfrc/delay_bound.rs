@@ -1,21 +1,21 @@
 //! The [delay-aware rate](DelayAware) as an upper bound of the rate of a [`TfrcSender`].
 //!
-//! The rate is the least of TFRC's X and that of the law, which is at most twice the receive rate. X varies with the loss
+//! The rate is the lesser of TFRC's X and the law's, which is at most twice the receive rate. X varies with the loss
 //! events; if it were the ceiling of the law, the rate would be near the least X of the last minute, since the law grows
 //! slowly while the queue is empty.
 //!
-//! In the law's slow start the rate is that of TFRC alone, be that in slow start or not. It ends when the queueing delay passes a
+//! In the law's slow start TFRC alone determines the rate, in slow start or not. It ends when the queueing delay passes a
 //! quarter of the target, or with a mark. A loss without a queue does not end it: it is TFRC's to answer.
 //!
 //! # Queueing delay
 //!
-//! A report gives one round-trip time sample, that of the newest packet. [`QueueingDelay`] estimates the queueing delay from these samples,
+//! A report gives one round-trip time sample, from the newest packet. [`QueueingDelay`] estimates the queueing delay from these samples,
 //! with a baseline of 30 s. This has limits:
 //!
 //! - A queue of the reverse path counts. If other traffic keeps more than the target in it, the rate falls to one packet per
 //!   round-trip time.
 //! - The transmission time of a packet is part of the sample: sizes that vary are jitter.
-//! - A medium that delays packets at random, such as 802.11 under contention, makes the mean that of more samples, each of which
+//! - A medium that delays packets at random, such as 802.11 under contention, makes the mean cover more samples, each of which
 //!   takes a round-trip time: the rate follows the path more slowly.
 //! - A receiver can conceal a queue by an Elapsed Time that is too long, as it can from TFRC.
 //!

@@ -181,7 +181,7 @@ impl LossHistory {
         let effect = self.events.intervals.on_late_arrival(arrival.sequence, arrival.carries_data);
         if effect == (LateArrivalEffect::Event { latest: true }) {
             // The previous event is the latest again, and another one was found after it, so that its
-            // round-trip time is over.
+            // round-trip time has passed.
             self.events.counter_passed = true;
         }
         matches!(effect, LateArrivalEffect::Event { .. })

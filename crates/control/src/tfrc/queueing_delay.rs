@@ -1,6 +1,6 @@
 //! The queueing delay of a path whose delay varies for other reasons as well.
 //!
-//! A delay consists of that of propagation, that of the queue, and jitter: contention for a radio, retransmissions of a link layer,
+//! A delay consists of propagation, queueing, and jitter: contention for a radio, retransmissions of a link layer,
 //! the schedule of a base station. A single delay less the least one of some time takes all jitter for a queue. The two differ in time: the queue
 //! changes with the rate of the sender, the jitter from sample to sample.
 //!

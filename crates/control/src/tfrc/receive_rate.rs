@@ -113,7 +113,7 @@ impl ReceiveRateMeter {
         rate
     }
 
-    /// Maximum of the rate so far in data packets per second, including that of the last `rtt`: half of the
+    /// Maximum of the rate so far in data packets per second, including the last `rtt`: half of the
     /// rate sent before a first loss (RFC 5348, Section 6.3.1).
     pub fn peak_packets_per_second(&self, now: Instant, rtt: Duration) -> f64 {
         self.peak_packets_per_second.max(self.measure(now, rtt).packets_per_second)

@@ -2,7 +2,7 @@
 //!
 //! The sender reports it (RFC 5348, Section 3.2.1; RFC 6323), or it is measured by the window counter, which advances by
 //! four per round-trip time: the time between the first packets of counters K and K + 4 is one (RFC 4342, Section 8.1).
-//! Until then that of another source is used, such as the handshake.
+//! Until then another source is used, such as the handshake.
 
 use whimbrel_units::{Duration, Instant};
 
@@ -60,7 +60,7 @@ impl ReceiverRtt {
     /// Changes the source.
     pub fn set_source(&mut self, source: RttSource) {
         if self.source != source {
-            // The average of one kind of sample does not start that of the other.
+            // The average of one kind of sample does not start the other's.
             self.hint = self.estimate.take().or(self.hint);
             self.source = source;
         }
@@ -114,7 +114,7 @@ impl ReceiverRtt {
         if let Some(rtt) = report {
             self.missing_since = None;
             // The sender reports an average. One that is so much lower is not noise, but another estimate: the first of data
-            // after that of a handshake in which a radio woke up, or that of another path.
+            // after a handshake in which a radio woke up, or after a change of path.
             if self.falls(rtt) {
                 (self.estimate, self.has_fallen) = (Some(rtt), true);
             } else {
@@ -141,7 +141,7 @@ impl ReceiverRtt {
     }
 
     /// The sender restarts on a new path, and reports its round-trip time. The receiver's own estimate may still be
-    /// that of the old path: it changes slowly, and lost packets invalidate its samples.
+    /// the old path's: it changes slowly, and lost packets invalidate its samples.
     pub(super) fn on_restart(&mut self, rtt: Duration) {
         self.estimate = Some(rtt);
         self.arrivals = CounterArrivals::default();

@@ -61,7 +61,7 @@ impl RoundTripEstimate {
         *self = Self { averages, stale: false, correcting: self.correcting.saturating_sub(1) };
     }
 
-    /// Processes a sample that was not taken from data, such as that of a handshake: the first samples of data correct it.
+    /// Processes a sample that was not taken from data, for example from a handshake: the first samples of data correct it.
     pub fn on_preliminary_sample(&mut self, sample: Duration) {
         self.on_sample(sample);
         self.correcting = CORRECTING_SAMPLES;

@@ -103,7 +103,7 @@ impl SegmentMeter {
         mean.max(ByteCount::new(1))
     }
 
-    /// The size that determines the initial window: that of the largest packet sent, or the given s (RFC
+    /// The size that determines the initial window: the largest packet sent, or the given s (RFC
     /// 5348, Section 4.2).
     pub fn largest(&self) -> ByteCount {
         match self.mode {

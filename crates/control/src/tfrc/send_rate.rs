@@ -3,7 +3,7 @@
 //! [`SendRate`] is the law of RFC 5348, Sections 4.2 to 4.4: it starts with an initial window per round-trip
 //! time, doubles each round-trip time until the first loss, then follows the throughput equation, and never
 //! exceeds twice the reported receive rate. Without feedback the rate is halved. Timers, pacing and
-//! measurements are those of [`TfrcSender`](super::TfrcSender).
+//! measurements come from [`TfrcSender`](super::TfrcSender).
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
@@ -72,7 +72,7 @@ pub struct SendRateConfig {
     pub faster_restart: Option<Duration>,
     /// Amount allowed in the first round-trip time. RFC 5348, Section 4.2 takes W_init from RFC 3390, the initial window of
     /// TCP at the time; [`Rfc6928`](InitialWindow::Rfc6928) is the present one. W_init as the least rate of slow start and as the
-    /// rate that an idle sender keeps remains that of RFC 3390: RFC 6928, Section 2 concerns the beginning of a connection only.
+    /// rate that an idle sender keeps remains RFC 3390's: RFC 6928, Section 2 concerns the beginning of a connection only.
     pub initial_window: InitialWindow,
     /// Minimum p for the throughput equation; zero for no floor. Implementations that use a lookup table for
     /// the equation have one, of 1e-5.
@@ -291,7 +291,7 @@ impl SendRate {
         self.raise_to_first_rate(path);
     }
 
-    /// Processes a sample that shows a round-trip time much shorter than that of the handshake, from which the initial rate
+    /// Processes a sample that shows a round-trip time much shorter than the handshake's, from which the initial rate
     /// was derived: the initial rate is W_init/R of the first R of data (RFC 5348, Section 4.2), and two round-trip times
     /// without a limit by X_recv begin (Section 4.3), as X_recv covered the time assumed before.
     pub(crate) fn on_corrected_round_trip(&mut self, now: Instant, path: &PathEstimate) {

@@ -214,7 +214,7 @@ impl TfrcSender {
         self.pace();
     }
 
-    /// Raises the initial window to that of the largest packet of the first round-trip time: a stream may
+    /// Raises the initial window to what the largest packet of the first round-trip time allows: a stream may
     /// start with small packets, such as the parameter sets of video.
     fn raise(&mut self) {
         if let Some(path) = self.path() {
@@ -381,7 +381,7 @@ impl TfrcSender {
     /// RFC 5348, Section 4.3, computes this before it updates X, its Section 4.4 and RFC 4342, Section 5,
     /// after it. The latter is implemented: with the old X, a rate that was just reduced by a large factor
     /// would be reduced again before its next packet is due. In TFRC-SP, s is the true packet size here: the
-    /// intended time is that of two packets (RFC 4342, Section 5). A packet larger than s takes longer than
+    /// intended time is two packets' (RFC 4342, Section 5). A packet larger than s takes longer than
     /// s/X; otherwise the timer would expire between any two of them.
     fn set_nofeedback_timer(&mut self, now: Instant) {
         let four_round_trips = self.rtt().unwrap_or(Duration::ZERO) * 4;
@@ -393,7 +393,7 @@ impl TfrcSender {
 
     /// Time of a packet at a rate: at most t_mbi, or s/X if that is longer because an external limit is lower
     /// than s/t_mbi. A sender waits no longer than t_mbi between packets (RFC 5348, Section 4.3), and at the
-    /// minimum rate, which is that of packets of s, a packet of 10 s would take ten times as long.
+    /// minimum rate, which is for packets of s, a packet of 10 s would take ten times as long.
     ///
     /// Without feedback, a packet takes at most as long as two of average size, the time in which X is halved
     /// again. X is then no measurement, but determines how often the path is probed: in a silence that was

@@ -11,8 +11,8 @@ pub use linux::LinuxHyStart;
 /// HyStart++ (RFC 9406) for a sender's first slow start.
 ///
 /// A round ends when all data outstanding at its beginning have been delivered. If the least round-trip time of a round
-/// exceeds that of the one before by an eighth, but at least 4 ms and at most 16 ms, the window grows by a quarter of the usual amount
-/// (conservative slow start) for five rounds, and then slow start ends; if the round-trip time falls below that of the round in which this
+/// exceeds the previous round's by an eighth, but at least 4 ms and at most 16 ms, the window grows by a quarter of the usual amount
+/// (conservative slow start) for five rounds, and then slow start ends; if the round-trip time falls below its value in the round in which this
 /// began, slow start resumes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HyStart {

@@ -15,7 +15,7 @@ use super::{Acknowledgement, CongestionCause, CongestionSignal, Delivery, Window
 /// reduction waits for the first mark that follows the round-trip time of the one before.)
 ///
 /// With [RTT independence](Self::with_rtt_independence), a flow with a short round-trip time has the rate of one with the reference time: averages,
-/// reductions and growth are those of a virtual round-trip time.
+/// reductions and growth follow a virtual round-trip time.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Prague {
     /// Least virtual round-trip time; zero for the real one.
@@ -27,7 +27,7 @@ pub struct Prague {
     rtt: Option<Duration>,
     /// End of the round whose data are being counted.
     round_end: Option<Instant>,
-    /// Data delivered in the round, and those of them that were marked, in segments.
+    /// Data delivered in the round, and how many of them were marked, in segments.
     delivered: f64,
     marked: f64,
     reduction: Option<Reduced>,

@@ -6,7 +6,7 @@
 //!
 //! The arithmetic is the usual integer one: `SRTT` scaled by 8 and `RTTVAR` by 4, so that the gains 1/8 and
 //! 1/4 are additions. It counts ticks of a clock. With a tick of a nanosecond the result is exact to the
-//! nanosecond; with a coarse tick ([`RtoConfig::NS2`]: 10 ms) it is that of BSD and of ns-2, where small
+//! nanosecond; with a coarse tick ([`RtoConfig::NS2`]: 10 ms) it is BSD's and ns-2's, where small
 //! round-trip times are a few ticks and timeouts are accordingly imprecise.
 
 use whimbrel_units::{Duration, Instant};

@@ -26,7 +26,7 @@ pub struct FourStateTransitions {
 impl FourStateTransitions {
     /// The long-term shares of the states 1 to 4.
     ///
-    /// They are not defined if neither `p13` nor `p31` is above zero, which [`super::Impairment::check`] refuses.
+    /// The probabilities are not defined if neither `p13` nor `p31` is above zero, which [`super::Impairment::check`] refuses.
     pub fn shares(&self) -> [f64; 4] {
         let Self { p13, p31, p32, p23, p14 } = *self;
         // Balance of flows: 1 and 3 by p13 and p31, 2 and 3 by p32 and p23, 1 and 4 by p14 and 1.
@@ -100,7 +100,7 @@ impl FourStateChain {
         Self { transitions, state }
     }
 
-    /// One draw per packet, whatever the state.
+    /// One draw per packet, regardless of the state.
     pub(super) fn loses(&mut self, random: &mut RandomStream) -> bool {
         let lost = matches!(self.state, State::BurstLoss | State::Isolated);
         let FourStateTransitions { p13, p31, p32, p23, p14 } = self.transitions;

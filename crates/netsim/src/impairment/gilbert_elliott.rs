@@ -21,7 +21,7 @@ impl PerPacketChain {
         Self { leave, loss, state: usize::from(random.bernoulli(bad_share)) }
     }
 
-    /// Two draws per packet whatever the state, so that changing a loss probability does not move the
+    /// Two draws per packet regardless of the state, so that changing a loss probability does not move the
     /// state changes.
     pub(super) fn loses(&mut self, random: &mut RandomStream) -> bool {
         let lost = random.bernoulli(self.loss[self.state]);

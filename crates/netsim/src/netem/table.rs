@@ -22,7 +22,7 @@ const STEPS: u32 = 401_000;
 pub(super) struct Table(Box<[i16]>);
 
 impl Table {
-    /// That of a distribution; the uniform one has none.
+    /// A distribution's table; the uniform one has none.
     pub(super) fn of(distribution: JitterDistribution) -> Option<Self> {
         let entry: fn(usize) -> i32 = match distribution {
             JitterDistribution::Uniform => return None,

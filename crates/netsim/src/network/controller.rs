@@ -6,9 +6,9 @@ use super::medium::Observation;
 use crate::Count;
 use crate::queue::FlowKey;
 
-/// A header between the network's and the transport's that routers read and write, as those of XCP and RCP.
+/// A header between the network's and the transport's that routers read and write, as in XCP and RCP.
 ///
-/// It lies in the payload of the packets that have one ([`Agent::shim`](crate::Agent::shim)); other packets carry
+/// The header lies in the payload of the packets that have one ([`Agent::shim`](crate::Agent::shim)); other packets carry
 /// nothing for it, and egresses without a [`Controller`] do not look for it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Shim {

@@ -62,9 +62,9 @@ pub(crate) enum Verdict {
 pub(crate) enum MediumEffect {
     /// Nothing.
     None,
-    /// It arrives with damaged content.
+    /// The packet arrives with damaged content.
     Damaged,
-    /// It is lost.
+    /// The packet is lost.
     Lost,
 }
 
@@ -77,7 +77,7 @@ enum State {
 pub(crate) struct Link {
     /// Of the first packet's arrival.
     pub(crate) source: EventSource,
-    /// In the order of acceptance, which is that of departure and of arrival.
+    /// In the order of acceptance, and so of departure and of arrival.
     packets: VecDeque<InTransit>,
     /// Number of them, from the front, that are known to have departed.
     departed: usize,

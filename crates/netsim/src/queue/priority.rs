@@ -6,7 +6,7 @@ use super::fifo::Fifo;
 use super::{DropReason, Drops, QueueDiscipline, QueuedPacket};
 use crate::{Count, FlowId, QueueLimit};
 
-/// A queue in which the packets of some flows, such as those of a routing protocol, precede all others.
+/// A queue in which the packets of some flows, such as a routing protocol's, precede all others.
 ///
 /// The limit applies to both together. In a full queue a packet with priority takes the place of the one without that
 /// would leave last, if the discipline of these can give one up ([`QueueDiscipline::evict`]). ns-2's `Queue/DropTail/PriQueue`

@@ -201,7 +201,7 @@ impl<A: Agent> Simulator<A> {
         self.network.links[link.index()].delay_stage = Some(Box::new(DelayStage::new(delays, source)));
     }
 
-    /// Lets an agent receive what is sent to its node and to no other agent there, whatever its flow.
+    /// Lets an agent receive what is sent to its node and to no other agent there, regardless of its flow.
     pub fn receive_all_flows(&mut self, agent: AgentId) {
         let node = self.agent_node(agent);
         self.agents.all_flows.insert(node, agent);

@@ -49,7 +49,7 @@ pub enum Command<A: Agent> {
         /// Its new impairment.
         impairment: Impairment,
     },
-    /// Packets for a destination leave a node by this link from now on, whatever the shortest path, until
+    /// Packets for a destination leave a node by this link from now on, regardless of the shortest path, until
     /// the same pair is set again.
     SetRoute {
         /// The node at which the route holds.

@@ -20,21 +20,21 @@ pub(super) const STALL_LIMIT: u32 = 1_000_000;
 #[derive(Debug)]
 pub(super) enum Next {
     Nothing,
-    /// It goes on from a node.
+    /// The packet goes on from a node.
     Forward(NodeId, PacketSlot),
-    /// It has come to a node.
+    /// The packet has come to a node.
     Arrive(NodeId, PacketSlot),
-    /// It goes to the agent it was sent to.
+    /// The packet goes to the agent it was sent to.
     Deliver(PacketSlot),
-    /// It goes to a link.
+    /// The packet goes to a link.
     Offer(LinkId, PacketSlot),
-    /// It goes to a station, for a neighbour or for all of them.
+    /// The packet goes to a station, for a neighbour or for all of them.
     OfferToStation(StationId, PacketSlot, Option<NodeId>),
-    /// It goes to all neighbours of a node, or has come to one.
+    /// The packet goes to all neighbours of a node, or has come to one.
     Broadcast(NodeId, PacketSlot),
-    /// It is lost.
+    /// The packet is lost.
     Lose(PacketSlot, LossCause),
-    /// It is neither delivered nor lost.
+    /// The packet is neither delivered nor lost.
     Discard(PacketSlot),
     /// A station has observed something.
     Observe(StationId, Observation),

@@ -24,7 +24,7 @@ impl<A: Agent> Simulator<A> {
         self.agents.slots[agent.index()].is_router = true;
     }
 
-    /// Sets or removes the route of packets at a node for a destination, whatever the routing policy computes.
+    /// Sets or removes the route of packets at a node for a destination, independently of the routing policy.
     ///
     /// # Panics
     /// If the next hop does not leave the node.

@@ -80,7 +80,7 @@ impl DelayTrace {
     /// From times and the delays from then on.
     ///
     /// # Errors
-    /// As for [`DelayTrace::parse`].
+    /// See [`DelayTrace::parse`].
     pub fn from_steps(steps: &[(Instant, Duration)], repeats: bool) -> Result<Self, TraceError> {
         let Some(least) = steps.iter().map(|(_, delay)| *delay).min() else {
             return Err(TraceError::Whole { expected: HEADER });

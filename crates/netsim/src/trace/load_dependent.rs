@@ -5,11 +5,11 @@
 //! one has, for short trains of packets sent after pauses, the base delay of a train's first packet and the opportunities of
 //! those behind it. In a replay each packet that finds the link idle starts a train: it arrives after the base delay of that
 //! time, interpolated between the recorded trains, and the packets behind it use the train's opportunities. When these are used
-//! up, packets use those of the heavy recording, until the link is idle again. A train lasts at least to the last of its own
+//! up, packets use the heavy recording's, until the link is idle again. A train lasts at least to the last of its own
 //! opportunities, so that a paced flow does not start one with each of its packets.
 //!
 //! Source: W. Sentosa, B. Chandrasekaran, P. B. Godfrey, H. Hassanieh, "CellReplay: Towards accurate record-and-replay for
-//! cellular networks", NSDI 2025. The text of the light recording is that of its tools: a line per train, with the
+//! cellular networks", NSDI 2025. The text of the light recording is its tools': a line per train, with the
 //! millisecond at which it was sent, the base delay in milliseconds, and the opportunities of 1500 bytes in milliseconds since
 //! the first packet's.
 
@@ -44,7 +44,7 @@ pub struct LoadDependentTrace {
 
 impl LoadDependentTrace {
     /// Reads the light recording, one train per line; blank lines are skipped. A train starts if nothing has arrived at the
-    /// link's end for longer than `idle`, and the one before is over.
+    /// link's end for longer than `idle`, and the one before has ended.
     ///
     /// # Errors
     /// If a line is not a time, a base delay and ascending opportunities, times do not ascend, or there are fewer than two lines.

@@ -81,7 +81,7 @@ impl LossTrace {
     /// From times, each of which takes a packet.
     ///
     /// # Errors
-    /// As for [`LossTrace::parse`].
+    /// See [`LossTrace::parse`].
     pub fn from_times(
         times: &[Instant],
         length: Option<Duration>,
@@ -99,7 +99,7 @@ impl LossTrace {
     /// From intervals `[from, to)`, in which all packets are lost.
     ///
     /// # Errors
-    /// As for [`LossTrace::parse`].
+    /// See [`LossTrace::parse`].
     pub fn from_spans(
         spans: &[(Instant, Instant)],
         length: Option<Duration>,

@@ -57,7 +57,7 @@ impl RateSteps {
     /// From (start, rate) pairs.
     ///
     /// # Errors
-    /// As for [`RateSteps::parse`].
+    /// See [`RateSteps::parse`].
     pub fn from_steps(steps: &[(Instant, DataRate)], at_end: AtEnd) -> Result<Self, TraceError> {
         if steps.is_empty() {
             return Err(TraceError::Whole { expected: "at least one step" });

@@ -17,7 +17,7 @@ const MAX_SENT: usize = 4096;
 
 /// The receiver's history of packets, as cells in wire format.
 ///
-/// It covers the Acknowledgement Window: all packets from the newest down to the oldest that may be unknown to the peer
+/// The history covers the Acknowledgement Window: all packets from the newest down to the oldest that may be unknown to the peer
 /// (RFC 4340, Section 11.4.2). In the usual case a new packet lengthens the newest cell.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {

@@ -7,12 +7,12 @@
 //! queue drops whole packets, so corruption is no sign of congestion. Everything else is as in CCID 3: losses and ECN
 //! marks count, and so do reserved Drop Codes.
 //!
-//! It needs a path that delivers damaged packets: DCCP over IP, not over UDP, whose checksum covers everything (RFC
+//! The mechanism needs a path that delivers damaged packets: DCCP over IP, not over UDP, whose checksum covers everything (RFC
 //! 6773, Section 3.3.1); a Checksum Coverage that excludes the data, and the Data Checksum option
 //! ([`IntegrityConfig`](crate::config::IntegrityConfig)). A receiver that misreports corruption gains no more than by
 //! misreporting losses, which CCID 3 has it report as well.
 //!
-//! It is in no registry by default, so no peer can negotiate it without the application's consent:
+//! No registry has it by default, so that no peer can negotiate it without the application's consent:
 //!
 //! ```
 //! use whimbrel_proto::ccid::{Registry, ccid250};
@@ -43,7 +43,7 @@ pub fn mechanism() -> Tfrc {
     Tfrc::new(VARIANT)
 }
 
-/// Named corruption causes no reaction; other codes that of RFC 4340.
+/// Named corruption causes no reaction; other codes RFC 4340's.
 fn corruption_is_no_congestion(code: DropCode) -> DropReaction {
     match code {
         DropCode::Corrupt | DropCode::DeliveredCorrupt => DropReaction::Ignore,

@@ -4,12 +4,12 @@
 //! queueing delay of the path between half of a target of 25 ms and the target.
 //! [`DelayBound`](whimbrel_control::tfrc::DelayBound) measures that delay by the round-trip time samples over their minimum, and states the
 //! limits of this. The nofeedback timer, Faster Restart, loss differentiation, freezing and the limit to the capacity of the local
-//! link are those of CCID 3.
+//! link are CCID 3's.
 //!
 //! # Marks
 //!
 //! Data packets carry ECT(1), as the response to marks is in proportion to their share (RFC 9331, Section 4.3). Each feedback packet
-//! therefore has an option of this CCID beside those of CCID 3, ECN Counts
+//! therefore has an option in addition to CCID 3's, ECN Counts
 //! ([`EcnCounts`](whimbrel_wire::option::tfrc::EcnCounts)): the number of packets with data that have arrived since the last feedback
 //! packet, and of those that were marked. A mark is no loss event, neither to the receiver nor to the sender. With a lost feedback packet its
 //! counts are lost; the share in the next one is still a sample of the same path.
@@ -20,7 +20,7 @@
 //! A router that applies RFC 3168 to ECT(1), and marks where it would drop, gets the answer in proportion as well: the
 //! sender takes more than its share there, as all L4S senders without a fallback do.
 //!
-//! It is in no registry by default, so no peer can negotiate it without the application's consent:
+//! No registry has it by default, so that no peer can negotiate it without the application's consent:
 //!
 //! ```
 //! use whimbrel_proto::ccid::Registry;

@@ -31,7 +31,7 @@
 //! - *The number of lost packets* cannot be determined from Loss Intervals, which give the lengths of lossy parts. The
 //!   sender counts those that are certain: the first and the last packet of each.
 //!
-//! The two ends are those of [`super::tfrc`] with the [`VARIANT`] of this module.
+//! The two ends are from [`super::tfrc`] with the [`VARIANT`] of this module.
 
 use super::tfrc::{self, Tfrc, Variant};
 use super::{Ccid, drop_reaction};

@@ -3,7 +3,7 @@
 //! The ends are [CCID 3](super::ccid3)'s with another rate law and another counting of losses:
 //! [`small_packets`](whimbrel_control::tfrc::small_packets) has both. The Dropped Packets option, by which the receiver
 //! reports the number of packets lost or marked in each loss interval, lets the sender count them as well. The two ends
-//! are those of [`tfrc`](super::tfrc) with the [`VARIANT`] of this module.
+//! are from [`tfrc`](super::tfrc) with the [`VARIANT`] of this module.
 //!
 //! Choices where the RFCs leave one or contradict each other:
 //!
@@ -15,7 +15,7 @@
 //! - *The segment size s.* RFC 5348 also uses s outside the equation: in bytes, as in the initial window and the least
 //!   rate of s/64 s, it is the nominal size; where s/X is the time of a packet (the first packets, one per second, and
 //!   the nofeedback timer, two packets), it is the true packet size.
-//! - *The initial window* is that of the nominal size, 4380 bytes, because RFC 5622, Section 5, leaves slow start to
+//! - *The initial window* is for the nominal size, 4380 bytes, because RFC 5622, Section 5, leaves slow start to
 //!   CCID 3. That is many small packets, limited only by the Min Interval.
 //! - *The nominal size* is smaller if the path is known to carry less: if it has lowered the largest datagram (RFC
 //!   4828, Section 3). A limit set by the application is not one of the path.
@@ -29,7 +29,7 @@
 //!   RFC does not specify how.
 //! - *The first interval* is never short: its length represents the rate before the first loss. It is computed for a
 //!   nominal segment, headers' share included (RFC 5348, Section 6.3.1).
-//! - *Data Length* is that of RFC 4342, Section 6.1.1, although RFC 5622, Section 6.1, mentions another length for
+//! - *Data Length* follows RFC 4342, Section 6.1.1, although RFC 5622, Section 6.1, mentions another length for
 //!   short intervals: the sender divides by the Drop Count itself.
 
 use whimbrel_control::tfrc::SmallPackets;

@@ -39,7 +39,7 @@ pub struct Variant {
     pub options: &'static [u8],
 }
 
-/// CCID 4's options: those of CCID 3, and before them Dropped Packets (RFC 5622, Section 8).
+/// CCID 4's options: CCID 3's, and before them Dropped Packets (RFC 5622, Section 8).
 pub(super) const SMALL_PACKETS_OPTIONS: &[u8] = &[
     tfrc::DROPPED_PACKETS,
     tfrc::RTT_ESTIMATE,
@@ -51,7 +51,7 @@ pub(super) const SMALL_PACKETS_OPTIONS: &[u8] = &[
     tfrc::UNFROZEN,
 ];
 
-/// CCID 252's options: those of CCID 3, and ECN Counts.
+/// CCID 252's options: CCID 3's, and ECN Counts.
 pub(super) const DELAY_AWARE_OPTIONS: &[u8] = &[
     tfrc::RTT_ESTIMATE,
     tfrc::RESTORING,
@@ -63,7 +63,7 @@ pub(super) const DELAY_AWARE_OPTIONS: &[u8] = &[
     tfrc::ECN_COUNTS,
 ];
 
-/// CCID 3's options (RFC 4342, Section 8; RFC 6323, Section 3.2; those of freezing).
+/// CCID 3's options (RFC 4342, Section 8; RFC 6323, Section 3.2; and freezing's).
 pub const OPTIONS: &[u8] = SMALL_PACKETS_OPTIONS.split_at(1).1;
 
 /// A mechanism based on TFRC, for the [`Registry`](super::Registry).

@@ -10,7 +10,7 @@
 //! | 253 | `westwood` | [`Westwood`]+ (Grieco and Mascolo, 2004) |
 //! | 254 | `prague` | [`Prague`]; data carry ECT(1), and each mark that an Ack Vector reports counts (RFC 9331) |
 //!
-//! They are in no registry by default, so no peer can negotiate one without the application's consent:
+//! No registry has them by default, so that no peer can negotiate one without the application's consent:
 //!
 //! ```
 //! use whimbrel_proto::ccid::Registry;

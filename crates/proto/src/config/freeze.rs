@@ -30,7 +30,7 @@ pub struct FreezeConfig {
 
 impl Default for FreezeConfig {
     /// No offer; [`Restart::Following`], the restart rule that did best over wider, equal and narrower paths
-    /// (`papers/freeze`, `restart-rules`); no limit to local freezes, and ten minutes for those of the peer.
+    /// (`papers/freeze`, `restart-rules`); no limit to local freezes, and ten minutes for the peer's.
     fn default() -> Self {
         Self {
             offer: false,

@@ -5,7 +5,7 @@ use whimbrel_units::Duration;
 use crate::ConfigError;
 use crate::error::check;
 
-/// Least interval between two Requests: at most ten per second leave, whatever the configuration.
+/// Least interval between two Requests: at most ten per second leave, regardless of the configuration.
 const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 /// RFC 4340, Section 8.1.1 backs off to not less than one packet every 64 seconds.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(64);

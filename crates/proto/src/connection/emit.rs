@@ -32,7 +32,7 @@ impl Connection {
             + self.subflow.encoded_len(self.cx.state, packet_type);
         Room::new(packet_type, self.mtu.max_datagram(), constants)
     }
-    /// `true` if a datagram fits beside the options that every packet carries now: Init Cookies in PARTOPEN, or an
+    /// `true` if a datagram fits together with the options that every packet carries now: Init Cookies in PARTOPEN, or an
     /// announcement of a new address. Without these, the largest always does.
     pub(super) fn fits_beside_constants(&self, now: Instant, size: usize) -> bool {
         let packet_type = match self.cx.state {

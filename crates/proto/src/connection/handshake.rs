@@ -181,7 +181,7 @@ impl Handshake {
         }
     }
 
-    /// Called for the application data of each Request or Response. Returns `true` if they may be accepted: those of
+    /// Called for the application data of each Request or Response. Returns `true` if they may be accepted: the data of
     /// one packet per connection, if the configuration permits it (RFC 4340, Section 8.1.3). `None`: the packet is a
     /// second copy of that packet and says nothing new about its data; to report them as dropped would be wrong.
     pub(super) fn claim_data(&mut self, cx: &Context, sequence: SeqNo) -> Option<bool> {

@@ -14,7 +14,7 @@ impl Connection {
     pub(crate) fn move_identifier(&self) -> Option<u64> {
         self.mobility.own_identifier(&self.cx)
     }
-    /// `true` if the client sent that packet, from whatever address. It may be the one that completes the handshake.
+    /// `true` if the client sent that packet, from any address. It may be the one that completes the handshake.
     pub(crate) fn is_genuine(&mut self, packet: &Packet, moved: &Move) -> bool {
         self.mobility.is_genuine(&self.cx, packet, moved)
     }

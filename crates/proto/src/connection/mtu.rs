@@ -13,7 +13,7 @@ use crate::{Config, Event};
 #[cfg(test)]
 mod tests;
 
-/// Number of bytes of options that fit beside the largest datagram. With the default of 1400 bytes, the longest fixed
+/// Number of bytes of options that fit together with the largest datagram. With the default of 1400 bytes, the longest fixed
 /// header of a DataAck (24), UDP (8) and IPv6 (40), this makes 1500.
 const OPTION_ROOM: usize = 28;
 /// Difference between the largest packet and the largest datagram.
@@ -60,7 +60,7 @@ impl Mtu {
     pub(super) fn max_datagram(&self) -> usize {
         self.max_datagram
     }
-    /// The expected size of datagrams: that of the next one, or the largest.
+    /// The expected size of datagrams: the next one's, or the largest.
     pub(super) fn expected_size(&self, queue: &SendQueue) -> usize {
         queue.front_len().unwrap_or(self.max_datagram)
     }

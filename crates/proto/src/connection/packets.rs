@@ -1,4 +1,4 @@
-//! The packets that carry no queued data: those of the handshake, of closing, of resynchronization and of path MTU
+//! The packets that carry no queued data: packets of the handshake, of closing, of resynchronization and of path MTU
 //! discovery.
 
 use whimbrel_units::Instant;

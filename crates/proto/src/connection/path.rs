@@ -41,7 +41,7 @@ impl Connection {
         self.announce_path(now);
     }
     /// As [`Connection::path_changed`], from one path to another. `Restore` stores the state of the first and restores
-    /// that of the second; at most four paths are stored.
+    /// the second's; at most four paths are stored.
     pub fn path_changed_between(&mut self, now: Instant, change: PathChange, from: PathId, to: PathId) {
         self.change_path(now, change, Some((from, to)));
         self.announce_path(now);

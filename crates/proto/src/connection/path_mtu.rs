@@ -423,7 +423,7 @@ impl PathMtu {
                 self.ceiling = if lasts { size } else { size - 1 }.max(self.base());
                 self.is_hopeful = lasts;
                 self.raise_at = Instant::FAR_FUTURE;
-                // In a lasting outage, one probe of the base size between those of the size in use.
+                // In a lasting outage, one probe of the base size between probes of the size in use.
                 self.lost = if lasts { MAX_PROBES - 1 } else { 0 };
                 self.suspected_at.get_or_insert(now);
             }

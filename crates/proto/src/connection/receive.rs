@@ -33,7 +33,7 @@ impl Connection {
             self.fx.statistics.packets_ignored += 1;
             return;
         }
-        // From Step 8 on the packet counts as received, whichever step ends its processing.
+        // From Step 8 on the packet counts as received, no matter which step ends its processing.
         let _ = self.process(now, meta, packet);
     }
     /// Steps 1 to 7: validates the packet.
@@ -68,7 +68,7 @@ impl Connection {
         if !has_valid_numbers(packet) || listen_ignored { Break(()) } else { Continue(()) }
     }
 
-    /// Step 2: a connection that is over answers as if it did not exist.
+    /// Step 2: a connection that has ended answers as if it did not exist.
     fn step2_check_ports_and_timewait(&mut self, now: Instant, packet: &Packet) -> Step {
         if packet.destination_port != self.cx.ports.source || packet.source_port != self.cx.ports.destination
         {
@@ -249,7 +249,7 @@ impl Connection {
             match packet.packet_type() {
                 PacketType::Response => {
                     self.fx.outbound.request_ack();
-                    // Section 8.1.4: the cookies must be those of the acknowledged Response.
+                    // Section 8.1.4: the cookies must be the acknowledged Response's.
                     if packet.sequence == self.cx.sequence.numbers.gsr() {
                         let refused = self.handshake.keep_cookies(packet).err();
                         self.reset_for(refused)?;

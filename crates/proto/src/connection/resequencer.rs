@@ -69,7 +69,7 @@ pub(super) enum Placement {
         /// `true` if loss detection processes the packet now.
         is_shown: bool,
     },
-    /// It waits at that place.
+    /// The packet waits at that place.
     Waits(u64),
 }
 

@@ -1,4 +1,4 @@
-//! Room for options beside a packet's data.
+//! Room for options in a packet with data.
 //!
 //! A packet gets options in two steps: first those that carry information of their own (features, feedback, reports),
 //! then those that every packet of the connection carries for some time (NDP Count, Data Checksum, the HC-sender's,
@@ -11,7 +11,7 @@ use super::mtu::OVERHEAD;
 use super::path_mtu::MIN;
 
 /// The most bytes of options on a packet with an Acknowledgement Number: a header has at most 1020 (RFC 4340, Section
-/// 5.1), and that of a Response, the longest, 28 without them.
+/// 5.1), and a Response's, the longest, 28 without them.
 const MAX_OPTIONS: usize = 1020 - 28;
 /// A Timestamp option, which may be added last to an Ack.
 const TIMESTAMP_LEN: usize = 6;
@@ -34,7 +34,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Room on a path that carries datagrams of `max_datagram` bytes, beside `constants` bytes of options that every
+    /// Room on a path that carries datagrams of `max_datagram` bytes, in addition to `constants` bytes of options that every
     /// packet of that type carries now.
     pub(super) fn new(packet_type: PacketType, max_datagram: usize, constants: usize) -> Self {
         Self { packet_type, limit: max_datagram + OVERHEAD, constants }
@@ -49,7 +49,7 @@ impl Room {
         let beside = self.limit.saturating_sub(self.packet_type.fixed_header_len(true) + size) & !3;
         options + self.constants <= beside
     }
-    /// Number of bytes of reports that fit beside `options` in the longest header, on a packet without data that the
+    /// Number of bytes of reports that fit in addition to `options` in the longest header, on a packet without data that the
     /// path carries. Every path is assumed to carry the least packet that IPv4 guarantees.
     pub(super) fn for_reports(&self, options: &Options) -> usize {
         let path = self.limit.max(MIN) - self.packet_type.fixed_header_len(true);

@@ -13,7 +13,7 @@ mod tests;
 pub(crate) const DEFAULT_RTT: Duration = Duration::from_millis(200);
 /// One unit of the timing options (RFC 4340, Section 13).
 const UNIT: Duration = Duration::from_micros(10);
-/// Handshake packets whose transmission times are kept: those of some seconds.
+/// Handshake packets whose transmission times are kept: some seconds of them.
 const HANDSHAKE_PACKETS: usize = 8;
 /// Interval, in round-trip times, at which an end that only acknowledges sends a Timestamp.
 const RTTS_PER_TIMESTAMP: u64 = 4;
@@ -24,7 +24,7 @@ pub(crate) struct RoundTripTime {
     /// The estimate: the HC-sender's, which uses every acknowledgement of data, or otherwise the smoothed samples taken
     /// here (the handshake and Timestamp Echoes).
     smoothed: Option<Duration>,
-    /// `true` if the estimate is that of the handshake, which is often longer (a radio wakes up): the next sample replaces it.
+    /// `true` if the estimate is the handshake's, which is often longer (a radio wakes up): the next sample replaces it.
     is_preliminary: bool,
     /// Time of its last update.
     measured: Option<Instant>,

@@ -18,7 +18,7 @@ pub struct Statistics {
     pub bytes_received: u64,
     /// Number of datagrams dropped from the send queue.
     pub datagrams_dropped: u64,
-    /// Those of them that were larger than the path carried by then.
+    /// Dropped datagrams that were larger than the path carried by then.
     pub datagrams_too_large: u64,
     /// Number of datagrams that arrived, but did not reach the application as sent (RFC 4340, Section 11.7).
     pub datagrams_discarded: u64,

@@ -1,7 +1,7 @@
 //! The options of RFC 9897 that a subflow of a multipath connection exchanges.
 //!
 //! The [multipath connection](crate::multipath) decides on them. This module holds those that wait for a packet of
-//! their type, and those of the last valid packet until the multipath connection takes them.
+//! their type, and the options of the last valid packet until the multipath connection takes them.
 
 use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::option::multipath::{MultipathOption, SEQ_LEN};
@@ -29,7 +29,7 @@ pub(crate) struct OutgoingOptions {
     pub(crate) partopen: Options,
     /// For the next Ack, which is sent at once.
     pub(crate) next_ack: Options,
-    /// For the next Ack, whatever its reason.
+    /// For the next Ack, regardless of its reason.
     pub(crate) with_ack: Options,
     /// For every CloseReq or Close.
     pub(crate) closing: Options,

@@ -22,10 +22,10 @@ pub struct Reader {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum Invalid {
-    /// They cover more packets than have been sent.
+    /// The options cover more packets than have been sent.
     #[error("Data Dropped reaches back before the first packet")]
     BeforeStart,
-    /// They report a packet's data as dropped that an Ack Vector beside them reports as not received.
+    /// The options report a packet's data as dropped that an Ack Vector of the same packet reports as not received.
     #[error("Data Dropped contradicts the Ack Vector")]
     Contradiction,
 }

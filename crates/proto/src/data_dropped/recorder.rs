@@ -95,7 +95,7 @@ impl Recorder {
     }
 
     /// Adds the pending reports to packet `sequence` of this end, which acknowledges `ack`; if `room`, in bytes, or one
-    /// option is too small, those of the newer packets. Reports that do not fit are too old to be of use, and are
+    /// option is too small, the newer packets'. Reports that do not fit are too old to be of use, and are
     /// dropped.
     pub fn write(&mut self, sequence: SeqNo, ack: SeqNo, room: usize, options: &mut Options) {
         let reported = |entry: &DroppedEntry| !entry.packet.sequence.is_after(ack);

@@ -16,7 +16,7 @@ use super::{ConnectionHandle, Endpoint, InitCookies};
 use crate::ReceiveMeta;
 use crate::connection::has_valid_numbers;
 
-/// The largest ratio of an answer's size to that of the packet answered.
+/// The largest ratio of an answer's size to the size of the packet answered.
 const AMPLIFICATION: usize = 3;
 /// Time for which a client may complete the handshake before its place may be given to another: some round-trip times,
 /// and a lost Response.

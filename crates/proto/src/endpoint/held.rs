@@ -61,7 +61,7 @@ pub trait Held: Sized + Debug {
 
     /// Its progress.
     fn standing(&self) -> Standing;
-    /// `true` once the connection is over and all packets are sent.
+    /// `true` once the connection has ended and all packets are sent.
     fn is_drained(&self) -> bool;
     /// The end of TIMEWAIT, if nothing else is left.
     fn time_wait(&self) -> Option<Instant>;

@@ -74,7 +74,7 @@ impl Remembered {
     }
 }
 
-/// Options of a Request that affect the connection: those of feature negotiation, a Timestamp, a Mobility Key,
+/// Options of a Request that affect the connection: feature negotiation, a Timestamp, a Mobility Key,
 /// multipath keys, and those that must be understood.
 fn relevant(options: &Options) -> Options {
     let mut kept = Options::new();

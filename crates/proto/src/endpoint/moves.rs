@@ -67,7 +67,7 @@ struct Candidate {
 #[derive(Clone, Copy, Debug)]
 struct Challenge {
     challenge: u64,
-    /// It waits to be sent.
+    /// The challenge waits to be sent.
     is_due: bool,
     asked: Option<Instant>,
 }
@@ -108,7 +108,7 @@ impl Moves {
 /// Classification of an authentic packet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PacketClass {
-    /// It does not affect the address.
+    /// The packet does not affect the address.
     Irrelevant,
     /// The client is at its current address.
     FromCurrent,

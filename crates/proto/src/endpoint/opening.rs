@@ -1,4 +1,4 @@
-//! Connections that this endpoint opens: those of clients, and of servers that invite their client.
+//! Connections that this endpoint opens: as a client, or as a server that invite their client.
 
 use core::net::SocketAddr;
 

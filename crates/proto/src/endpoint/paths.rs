@@ -112,7 +112,7 @@ impl Endpoint<MultipathConnection> {
         self.wake(handle);
         Ok(subflow)
     }
-    /// Leads the packets of a subflow to its connection, and forgets those of subflows that are gone: a connection may
+    /// Leads the packets of a subflow to its connection, and forgets subflows that are gone: a connection may
     /// have any number of subflows, one after the other.
     fn add_subflow(&mut self, index: usize, tuple: FourTuple<Path>) {
         let Some(entry) = self.table.get_mut(index) else { return };
@@ -161,7 +161,7 @@ impl Endpoint<MultipathConnection> {
             return Err(Reset::encapsulated_port_reuse(packet.packet_type(), port));
         }
         let handle = ConnectionHandle(index);
-        // Section 3.2.11: ignored once the connection is over.
+        // Section 3.2.11: ignored once the connection has ended.
         let Some(connection) = self.connection_mut(handle) else { return Ok(()) };
         if connection.accept_join(now, tuple.address, meta, packet.clone())?.is_some() {
             self.add_subflow(index, *tuple);
@@ -176,7 +176,7 @@ impl Held for MultipathConnection {
     type Event = MultipathEvent;
     type Service = MultipathService;
     type Common = Entropy;
-    /// The addresses and ports of its subflows other than the first, and of some that are over.
+    /// The addresses and ports of its subflows other than the first, and of some that have ended.
     type Extra = Vec<FourTuple<Path>>;
     const DRAINED: MultipathEvent = MultipathEvent::Drained;
     const NEEDS_IDENTIFIER: bool = true;

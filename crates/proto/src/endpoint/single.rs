@@ -58,7 +58,7 @@ impl Endpoint<Connection> {
     ///
     /// # Errors
     ///
-    /// Those of [`Connection::send`]; [`SendError::Closed`] if there is no such connection.
+    /// See [`Connection::send`]; [`SendError::Closed`] if there is no such connection.
     pub fn send(
         &mut self,
         now: Instant,

@@ -38,7 +38,7 @@ pub(super) enum SlotState<C> {
     Live(Box<C>),
     /// A connection in TIMEWAIT, with its end; no other state is kept.
     TimeWait(Instant),
-    /// A connection that is over; the application has not been notified yet.
+    /// A connection that has ended; the application has not been notified yet.
     Gone,
 }
 
@@ -188,7 +188,7 @@ impl<C: Held> Table<C> {
     pub(super) fn find_identifier(&self, identifier: u64) -> Option<usize> {
         self.by_identifier.get(&identifier).copied()
     }
-    /// Releases the addresses of the connection other than that of its entry.
+    /// Releases the addresses of the connection other than its entry's.
     pub(super) fn forget_others(&mut self, index: usize) {
         let Some(entry) = self.entries.get_mut(index) else { return };
         let home = entry.tuple;

@@ -61,7 +61,7 @@ pub enum ChangeError {
     Invalid(FeatureNumber),
 }
 
-/// `true` if an option other than a Change or Confirm is always understood by this implementation, whatever the CCIDs.
+/// `true` if an option other than a Change or Confirm is always understood by this implementation, regardless of the CCIDs.
 /// The Multipath option is only understood on a subflow of a multipath connection.
 pub fn is_understood(option: &DccpOption) -> bool {
     !matches!(

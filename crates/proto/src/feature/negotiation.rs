@@ -46,7 +46,7 @@ pub struct Negotiation {
     common: Vec<Entry>,
     /// The features that the CCIDs in force define, and the experimental ones that this end requests.
     specific: Vec<Entry>,
-    /// The CCID last agreed on for the data of this end, and for that of the peer.
+    /// The CCID last agreed on for the data of this end, and for the peer's.
     settled_ccids: [Option<Ccid>; 2],
     /// Empty Confirms of unknown features that wait for a packet.
     refusals: Vec<FeatureOption>,
@@ -161,7 +161,7 @@ impl Negotiation {
     /// end from now on, in order of preference; for a non-negotiable one, which must be located here, a single number.
     /// If `required`, any other value resets the connection.
     ///
-    /// Nothing is sent if the best value is in force already. CCIDs can only be among those of the [`Preferences`].
+    /// Nothing is sent if the best value is in force already. CCIDs can only be taken from the [`Preferences`].
     pub fn request_change(
         &mut self,
         feature: FeatureNumber,
@@ -332,7 +332,7 @@ impl Negotiation {
 
     /// Adds pending options to a packet that is about to be sent, and returns their number of bytes.
     ///
-    /// A Change is added to the next packet, whatever its purpose. An unanswered one is repeated on every Request and
+    /// A Change is added to the next packet, regardless of its purpose. An unanswered one is repeated on every Request and
     /// Response, and on other packets when its timer has expired.
     pub fn write_options(&mut self, now: Instant, context: SendContext, options: &mut Options) -> usize {
         let may_carry =

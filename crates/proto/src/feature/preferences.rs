@@ -15,7 +15,7 @@ pub struct Preferences {
     pub sender_ccids: CcidChoices,
     /// CCIDs for the data that this end receives, in order of preference.
     pub receiver_ccids: CcidChoices,
-    /// Further wishes of this end, whatever the CCIDs.
+    /// Further wishes of this end, regardless of the CCIDs.
     pub wishes: Wishes,
     /// Number of packets that this end expects to have in flight (RFC 4340, Section 7.5.2).
     pub sequence_window: u64,

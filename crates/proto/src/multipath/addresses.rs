@@ -37,7 +37,7 @@ pub(super) enum Announcement {
     New,
     /// The address is known under that ID; perhaps with another port.
     Known,
-    /// The ID stands for another address, or the address cannot be that of a host: the option is ignored.
+    /// The ID stands for another address, or the address cannot be a host's: the option is ignored.
     Invalid,
     /// There is no room. The option is confirmed, and the address forgotten.
     Discarded,

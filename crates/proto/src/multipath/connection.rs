@@ -51,7 +51,7 @@ pub struct MultipathSnapshot {
     pub is_multipath: bool,
     /// The Connection Identifier of this end.
     pub connection_id: u32,
-    /// The subflows, those that are over included.
+    /// The subflows, those that have ended included.
     pub subflows: Vec<SubflowSnapshot>,
     /// The largest datagram accepted now, in bytes.
     pub max_datagram: usize,
@@ -130,7 +130,7 @@ impl MultipathConnection {
     pub fn connection_id(&self) -> u32 {
         self.cx.identity.own
     }
-    /// `true` once the connection is over and all packets are sent: only events remain.
+    /// `true` once the connection has ended and all packets are sent: only events remain.
     pub fn is_drained(&self) -> bool {
         self.fx.events.is_drained
     }
@@ -271,7 +271,7 @@ impl MultipathConnection {
         !self.fx.events.queue.is_empty()
     }
 
-    /// Ends the connection if no subflow has joined for too long, or discards what is left of one that is over.
+    /// Ends the connection if no subflow has joined for too long, or discards what is left of one that has ended.
     fn check_expiry(&mut self, now: Instant) {
         if self.fx.expiry > now {
             return;

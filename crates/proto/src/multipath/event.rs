@@ -21,7 +21,7 @@ pub enum MultipathEvent {
     Datagram {
         /// Its data.
         payload: Payload,
-        /// Its number in the multipath connection; in a regular connection that of its packet.
+        /// Its number in the multipath connection; in a regular connection its packet's.
         sequence: SeqNo,
         /// The subflow on which it arrived.
         subflow: SubflowId,
@@ -36,7 +36,7 @@ pub enum MultipathEvent {
     DatagramSent {
         /// Identifier of the datagram.
         id: DatagramId,
-        /// Its number in the multipath connection; in a regular connection that of its packet.
+        /// Its number in the multipath connection; in a regular connection its packet's.
         sequence: SeqNo,
         /// The subflow that carries it.
         subflow: SubflowId,
@@ -57,7 +57,7 @@ pub enum MultipathEvent {
     },
     /// A further subflow has joined.
     SubflowUp(SubflowId),
-    /// A subflow is over.
+    /// A subflow has ended.
     SubflowDown {
         /// The subflow.
         subflow: SubflowId,
@@ -96,7 +96,7 @@ pub enum MultipathEvent {
         /// The event.
         event: Event,
     },
-    /// The connection is over. Only [`MultipathEvent::SubflowDown`] and [`MultipathEvent::Drained`] follow.
+    /// The connection has ended. Only [`MultipathEvent::SubflowDown`] and [`MultipathEvent::Drained`] follow.
     Closed(ConnectionError),
     /// The last timer has expired: the state may be discarded.
     Drained,

@@ -36,7 +36,7 @@ struct Confirmation {
 pub(super) enum Age {
     /// A newer one of the same dataset was processed before.
     Outdated,
-    /// It is the newest of a known dataset.
+    /// The signal is the newest of a known dataset.
     Newer,
     /// The dataset is unknown.
     First,
@@ -69,7 +69,7 @@ impl InboundSignals {
     pub(super) fn next_carrier(&self) -> Option<Option<SubflowId>> {
         self.confirmations.front().map(|confirmation| confirmation.carrier)
     }
-    /// Drops the confirmations that a subflow must carry, as it is over.
+    /// Drops the confirmations that a subflow must carry, as it has ended.
     pub(super) fn forget(&mut self, subflow: SubflowId) {
         self.confirmations.retain(|confirmation| confirmation.carrier != Some(subflow));
     }

@@ -50,7 +50,7 @@ pub(super) struct Sending {
     /// Datagrams that left, copies not counted, and their bytes.
     sent: u64,
     sent_bytes: u64,
-    /// Datagrams that will never leave, and those of them that the paths had become too narrow for.
+    /// Datagrams that will never leave, and how many of them the paths had become too narrow for.
     dropped: u64,
     too_large: u64,
     /// The peer's application no longer listens.
@@ -202,7 +202,7 @@ impl Sending {
             fits
         });
     }
-    /// Drops all datagrams: the connection is over.
+    /// Drops all datagrams: the connection has ended.
     pub(super) fn clear(&mut self) {
         self.queue.clear(&mut self.reports);
         self.drop_returned(DropReason::ConnectionEnded);

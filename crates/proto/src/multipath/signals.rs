@@ -60,7 +60,7 @@ impl Signals {
         }
         self.0.push(Signal { dataset, option, code, numbers: SmallVec::new(), due: now, repetitions: 0 });
     }
-    /// Drops the signal of a subflow that is over.
+    /// Drops the signal of a subflow that has ended.
     pub(super) fn forget(&mut self, subflow: SubflowId) {
         self.0.retain(|signal| signal.dataset != Dataset::Priority(subflow));
     }

@@ -19,9 +19,9 @@ pub struct SubflowId(pub u32);
 pub enum SubflowStage {
     /// The handshake is under way.
     Joining,
-    /// It carries data.
+    /// The subflow carries data.
     Established,
-    /// It is being closed, or over.
+    /// The subflow is being closed, or has ended.
     Ended,
 }
 
@@ -44,9 +44,9 @@ pub(super) enum Stage {
         /// The code.
         expected: Code,
     },
-    /// It carries data.
+    /// The subflow carries data.
     Established,
-    /// Its connection is over.
+    /// Its connection has ended.
     Ended,
 }
 
@@ -153,7 +153,7 @@ impl Subflow {
     pub(super) fn may_receive(&self) -> bool {
         self.is_established() || self.stage == Stage::Confirming
     }
-    /// `true` if the connection is over.
+    /// `true` if the connection has ended.
     pub(super) fn is_over(&self) -> bool {
         self.stage == Stage::Ended
     }

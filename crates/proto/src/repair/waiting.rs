@@ -45,7 +45,7 @@ impl Waiting {
         }
         if is_source { self.queued.pop_front() } else { None }
     }
-    /// The connection is over.
+    /// The connection has ended.
     pub(super) fn drop_all(&mut self, dropped: impl FnMut(DatagramId)) {
         self.refused.drain(..).chain(self.queued.drain(..)).for_each(dropped);
     }

@@ -5,7 +5,7 @@
 //! decoded as [`DccpOption::Unknown`], which the receiver ignores.
 //!
 //! MP_ADDADDR and MP_REMOVEADDR without a nonce are the form of the drafts up to 2024, which Linux kernels with
-//! MP-DCCP send. Their lengths differ from those of the RFC, so that both are decoded.
+//! MP-DCCP send. Their lengths differ from the RFC's, so that both are decoded.
 
 use core::net::IpAddr;
 
@@ -112,7 +112,7 @@ pub struct RttReport {
 /// Kinds of estimates of a round-trip time (RFC 9897, Section 3.2.7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RttKind {
-    /// 0: that of the last packet.
+    /// 0: the last packet's.
     Raw,
     /// 1: the minimum over a period.
     Minimum,

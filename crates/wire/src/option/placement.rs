@@ -12,7 +12,7 @@ impl DccpOption {
     /// The table of RFC 4340, Section 5.8 (the column "DCCP-Data?"), the limits in the sections of the
     /// options, the tables of RFC 4342, Section 8, RFC 5622, Section 8 and RFC 6323, Section 3.2.1 for the
     /// TFRC options, RFC 9897, Section 3.2 for Multipath options, and RFC 5596, Section 2.2.1, by which no option on a Listen packet is valid. Unknown
-    /// options and those of other CCIDs are valid everywhere, as their placement is not known.
+    /// options and other CCIDs' are valid everywhere, as their placement is not known.
     pub fn counts_on(&self, packet_type: PacketType) -> bool {
         match self {
             _ if packet_type == PacketType::Listen => false,
@@ -25,7 +25,7 @@ impl DccpOption {
             | Self::Unknown { .. }
             | Self::Malformed(_) => true,
             Self::Mandatory | Self::Feature(_) => packet_type != PacketType::Data,
-            // They refer to the packets at and below the Acknowledgement Number.
+            // The options refer to the packets at and below the Acknowledgement Number.
             Self::AckVector { .. } | Self::DataDropped(_) | Self::ElapsedTime(_) => packet_type.has_ack(),
             // An attacker then has to guess two sequence numbers.
             Self::Freeze | Self::Unfreeze => packet_type.has_ack(),

@@ -56,7 +56,7 @@ pub enum TfrcOption<'a> {
     DroppedPackets(DroppedPackets<'a>),
     /// 248: the receive rate covers a round-trip time of the restored rate (OPT_UNFROZEN).
     Unfrozen,
-    /// 249: packets with data that arrived since the last report, and those of them that were marked. Of CCID 252; the number is
+    /// 249: packets with data that arrived since the last report, and how many of them were marked. Of CCID 252; the number is
     /// one of those for experiments.
     EcnCounts(EcnCounts),
 }
@@ -107,7 +107,7 @@ pub enum ProbeRule {
     /// authors' Linux code does.
     LossOneInterval,
     /// 1, and the sender's round-trip time in three bytes: a receive rate that no longer follows the send
-    /// rate. The receiver must measure over that time; its own estimate may still be that of the old path.
+    /// rate. The receiver must measure over that time; its own estimate may still be the old path's.
     ReceiveRate {
         /// In microseconds, at most 16.7 s; 0 if there is none.
         rtt_micros: u32,
@@ -360,7 +360,7 @@ pub fn loss_intervals(
     })
 }
 
-/// Dropped Packets options with `counts`, that of the newest interval first, 84 in each. Counts beyond 24
+/// Dropped Packets options with `counts`, the newest interval first, 84 in each. Counts beyond 24
 /// bits saturate.
 pub fn dropped_packets(counts: impl IntoIterator<Item = u32>) -> impl Iterator<Item = DccpOption> {
     let mut data = OptionBytes::new();

@@ -19,7 +19,7 @@ fn feedback_opposes_the_growth_of_the_queue_and_its_distance_from_the_target() {
     let mut controller = BlindController::default();
     let feedback = controller.feedback(&config(), GAINS, (80e3, 60e3), 0.04, 0.04);
     assert!((feedback + 0.913e6).abs() < 1e-6, "{feedback}");
-    // It drains at 1 Mbit/s to the target: F = 0.4 Mbit/s.
+    // The queue drains at 1 Mbit/s to the target: F = 0.4 Mbit/s.
     let feedback = controller.feedback(&config(), GAINS, (40e3, 40e3), 0.04, 0.04);
     assert!((feedback - 0.4e6).abs() < 1e-6, "{feedback}");
 }

@@ -20,7 +20,7 @@ pub enum XcpReading {
     /// draft-falk-xcp-spec-03 (July 2007), Section 4.2.
     Draft,
     /// Katabi, Handley and Rohrs, "Congestion control for high bandwidth-delay product networks", SIGCOMM 2002: Section
-    /// 3.5 and Appendix A. The traffic to shuffle is that of equation (2); the appendix omits the subtraction.
+    /// 3.5 and Appendix A. The traffic to shuffle follows equation (2); the appendix omits the subtraction.
     Sigcomm,
     /// The router of ns-2.35, `xcp/xcpq.cc`.
     Ns2,
@@ -94,7 +94,7 @@ impl XcpConfig {
         }
     }
 
-    /// SIGCOMM 2002. Its intervals have no bounds; here the minimum is that of ns-2, and the maximum the largest RTT that the
+    /// SIGCOMM 2002. Its intervals have no bounds; here the minimum is ns-2's, and the maximum the largest RTT that the
     /// header of the draft can carry.
     pub fn sigcomm() -> Self {
         Self { max_interval: Duration::from_secs(16), reading: XcpReading::Sigcomm, ..Self::ns2() }

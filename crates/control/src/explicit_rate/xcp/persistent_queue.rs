@@ -28,7 +28,7 @@ impl PersistentQueue {
         self.minimum = self.minimum.min(bits);
     }
 
-    /// Ends the period if it is over.
+    /// Ends the period if its time has passed.
     pub(super) fn on_timeout(
         &mut self,
         now: Instant,

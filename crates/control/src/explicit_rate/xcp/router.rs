@@ -10,7 +10,7 @@ use crate::explicit_rate::blind::BlindController;
 use crate::explicit_rate::egress::EgressRates;
 use crate::explicit_rate::{FlowHeader, RouterLaw};
 
-/// Maximum of X, the time between two packets of a flow: that of the field in the header of draft-falk-xcp-spec-03, in
+/// Maximum of X, the time between two packets of a flow: the largest value of the field in the header of draft-falk-xcp-spec-03, in
 /// seconds.
 const MAX_X: f64 = 16.0;
 

@@ -81,7 +81,7 @@ fn overload_and_a_persistent_queue_reduce_rates_while_traffic_is_shuffled() {
 
 #[test]
 fn the_average_round_trip_time_weighs_flows_equally_and_is_bounded() {
-    // Weights X: the flow of 1 Mbit/s has one packet of 8 ms, that of 4 Mbit/s four of 2 ms. (0.04 + 1)/2 s; SIGCOMM has no maximum.
+    // Weights X: the flow of 1 Mbit/s has one packet of 8 ms, the flow of 4 Mbit/s four of 2 ms. (0.04 + 1)/2 s; SIGCOMM has no maximum.
     for config in READINGS {
         let mut router = XcpRouter::new(config(), mbit(10.0), Instant::ZERO);
         offer(&mut router, 1, &header(40, 1.0));

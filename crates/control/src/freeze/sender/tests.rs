@@ -277,7 +277,7 @@ fn in_the_authors_code_round_trip_samples_are_ignored_while_restoring() {
 fn the_synthetic_history_allows_the_rate_found_by_probing() {
     let mut sender = probing(config(Restart::LossRate));
     send(&mut sender, 5200, 5300);
-    // p = 0.0028 is about that of the equation for 22 packets per 100 ms; X_recv does not limit the rate.
+    // p = 0.0028 is about the equation's for 22 packets per 100 ms; X_recv does not limit the rate.
     sender.on_feedback(ms(5300), &report(5300, 220_000.0, 0.0028), Signs::default());
     let equation = sender.tfrc().snapshot().equation_rate.as_bytes_per_second();
     assert!((rate(&sender) - equation).abs() < 1.0);

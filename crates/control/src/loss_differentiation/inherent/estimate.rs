@@ -13,7 +13,7 @@ const WEIGHT: f64 = 0.9;
 const LEAST_LOSS: f64 = 0.001;
 /// Maximum of the inherent loss on a fast path.
 const MOST_LOSS: f64 = 0.05;
-/// Additional maximum on a slow path: this rate, in bit/s, divided by that of the path.
+/// Additional maximum on a slow path: this rate, in bit/s, divided by the path's.
 const MORE_LOSS_BELOW: f64 = 100e3;
 /// Candidate limits, as multiples of the previous one. The greatest comes first: where all windows exceed a
 /// limit, a lower limit with less inherent loss is equally likely.

@@ -26,7 +26,7 @@ pub(super) struct Flight {
     pub(super) application_limited: bool,
 }
 
-/// A rate sample: of the packet sent last among those of a report.
+/// A rate sample, taken from the packet of a report that was sent last.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct RateSample {
     /// Bytes delivered in a second; 0 if the interval is too short.

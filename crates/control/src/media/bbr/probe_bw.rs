@@ -7,7 +7,7 @@ use super::{AckPhase, Bbr, State};
 
 /// Greatest exponent of the growth of the long-term bound.
 const GROWTH_EXPONENT_MAX: u32 = 30;
-/// Round-trip times between probes that match those of Reno, at the most.
+/// Round-trip times between probes that match Reno's, at the most.
 const RENO_ROUNDS_MAX: f64 = 63.0;
 
 impl Bbr {

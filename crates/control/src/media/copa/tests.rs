@@ -91,7 +91,7 @@ fn flows_that_start_later_or_have_a_longer_path_get_their_share() {
     }
 }
 
-/// Share of 10 Mbit/s beside a flow that fills the queue.
+/// Share of 10 Mbit/s against a flow that fills the queue.
 fn share_beside_a_buffer_filler(mode_switching: bool, queue_ms: u64) -> f64 {
     let path = Path { report_every: Duration::from_millis(1), ..path(10e3, 20, queue_ms) };
     let mut copa = Copa::new(CopaConfig { mode_switching, ..config() });

@@ -61,7 +61,7 @@ fn the_loop_is_stable_from_10_to_500_ms() {
     }
 }
 
-/// The jitter of a path is in the baseline as in the delay: it takes no rate, and the queue is that of the analysis and the noise.
+/// The jitter of a path is in the baseline as in the delay: it takes no rate, and the queue is the one of the analysis, plus the noise.
 #[test]
 fn jitter_is_no_queue() {
     for (kbps, delay_ms) in [(1e3, 50), (2e3, 20), (10e3, 20)] {

@@ -44,7 +44,7 @@ impl GccConfig {
 }
 
 impl Default for GccConfig {
-    /// libwebrtc's defaults. The limits are those of its scenarios of bandwidth estimation, 10 to 1500 kbit/s from 300.
+    /// libwebrtc's defaults. The limits are taken from its scenarios of bandwidth estimation, 10 to 1500 kbit/s from 300.
     fn default() -> Self {
         Self {
             limits: RateLimits {
@@ -172,7 +172,7 @@ pub struct LossBasedConfig {
     pub temporal_weight: f64,
     /// Average loss from which the estimate has an upper bound: 0.05.
     pub instant_loss_offset: f64,
-    /// That bound, multiplied by the loss above the offset: 100 kbit/s.
+    /// The bound, multiplied by the loss above the offset: 100 kbit/s.
     pub instant_balance: DataRate,
     /// Increase of the bandwidth in a window of delayed increase: 1.3.
     pub max_increase: f64,

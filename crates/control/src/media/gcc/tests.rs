@@ -201,7 +201,7 @@ fn tcp_path(on: impl Fn(f64) -> bool + 'static) -> Path {
     Path { encoder, ..Path::new(1000.0, 100, 0) }
 }
 
-/// Mean rate received in kbit/s beside four bursts of TCP, 2 s each, over a queue of 25 packets.
+/// Mean rate received in kbit/s against four bursts of TCP, 2 s each, over a queue of 25 packets.
 fn beside_bursts(loss: LossRule) -> f64 {
     let path = Path { queue: 25 * 1200, ..Path::new(1000.0, 100, 0) };
     let bursts = tcp_path(|second| second > 10.0 && second < 98.0 && (second - 10.0) % 22.0 < 2.0);

@@ -45,7 +45,7 @@ impl Throughput {
         }
     }
 
-    /// The estimate, or that of a window that is not complete.
+    /// The estimate, possibly from an incomplete window.
     pub(super) fn peek(&self) -> Option<DataRate> {
         match self {
             Self::Robust(rate) => rate.rate(),

@@ -18,7 +18,7 @@ const MOST_PACKETS: usize = 100_000;
 /// A packet within LOGWIN.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Observed {
-    /// Arrival time; for a lost packet that of the packet which arrived before.
+    /// Arrival time; for a lost packet, the arrival time of the packet before.
     at: Instant,
     /// One-way delay with the unknown offset of the receiver's clock, in nanoseconds; `None` if lost.
     delay: Option<i64>,

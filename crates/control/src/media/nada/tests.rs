@@ -300,7 +300,7 @@ fn rfc8867_congested_feedback_link() {
         ];
         run_flows(&mut flows, 100, 1)
     };
-    // The logs are compared with those of a feedback channel without impairment.
+    // The logs are compared with logs from a feedback channel without impairment.
     let (reference, congested) = (simulate(false), simulate(true));
     for (flow, from, to) in
         [(0, 10, 20), (0, 25, 35), (0, 45, 60), (0, 70, 100), (1, 10, 20), (1, 45, 60), (1, 70, 100)]
@@ -325,7 +325,7 @@ fn marks_of_a_step_threshold_keep_the_queue_short_at_the_cost_of_the_rate() {
     assert!(marked.received > 500.0 && marked.received < 700.0, "{marked:?}");
 }
 
-/// Runs a flow for each path over one link, that of the first.
+/// Runs a flow for each path over one link, the first path's.
 fn share(paths: &[Path], seconds: u64) -> Vec<Vec<Sample>> {
     let mut laws: Vec<Nada> = paths.iter().map(|_| Nada::new(NadaConfig::default())).collect();
     let mut flows: Vec<Flow<'_>> = laws
@@ -391,7 +391,7 @@ fn round_trip_fairness(interval: u64) -> [f64; 5] {
     })
 }
 
-/// Flows that find a standing queue take its delay for that of the path (Section 6.1), and their rate is higher: the
+/// Flows that find a standing queue take its delay for the path's (Section 6.1), and their rate is higher: the
 /// case's expectation, shares that do not depend on the round-trip time, holds for flows that begin together only.
 #[test]
 fn rfc8867_round_trip_fairness() {

@@ -46,7 +46,7 @@ fn two_packets_of_each_round_trip_are_marked_with_the_mean_of_the_marks() {
 
 #[test]
 fn the_envelope_of_the_marks_lowers_the_rate_to_two_thirds_of_the_law() {
-    // A sample of 10 ms contains 0.8 marks on average, whatever p: the envelope is above the mean.
+    // A sample of 10 ms contains 0.8 marks on average, regardless of p: the envelope is above the mean.
     for (p, delay_ms) in [(0.1, 12), (0.03, 12), (0.01, 12), (0.02, 50)] {
         let share = share_of_law(MarkAverage::Envelope, p, delay_ms);
         assert!((0.55..0.75).contains(&share), "p = {p}: {share} of the law");

@@ -67,7 +67,7 @@ fn packets_before_the_highest_reported_are_not_in_flight_and_have_no_fate() {
         packets.on_report(Instant::from_millis(100), [(5, arrived(50)), (6, arrived(60))], Duration::ZERO);
     let feedback = feedback.unwrap();
     assert_eq!((feedback.packets.len(), feedback.in_flight), (2, ByteCount::new(3000)));
-    // It was late only.
+    // The packet was only late.
     let late =
         [(0, arrived(10)), (1, arrived(11)), (2, Reception::Missing), (3, arrived(30)), (4, arrived(40))];
     let feedback = packets.on_report(Instant::from_millis(110), late, Duration::ZERO).unwrap();

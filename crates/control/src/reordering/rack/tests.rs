@@ -83,7 +83,7 @@ fn the_window_is_reset_after_sixteen_recoveries() {
     rack.on_late(at(0));
     rack.on_late(at(100));
     assert_eq!(rack.window(), Some(ms(75)));
-    // A recovery every second; it is over 100 ms after it began, which shows at the next event.
+    // A recovery every second; each ends 100 ms after it began, which shows at the next event.
     for recovery in 1..=16 {
         rack.on_lost(at(1000 * recovery));
         assert_eq!(rack.window(), Some(ms(75)), "recovery {recovery}");

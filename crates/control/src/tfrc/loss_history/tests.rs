@@ -439,7 +439,7 @@ fn the_window_counter_identifies_short_intervals() {
         }
         lengths(&history)[1]
     };
-    // Two packets per quarter: the loss of 20 occurs after nine quarters, that of 35 after 17, that of 38
+    // Two packets per quarter: the loss of 20 occurs after nine quarters, of 35 after 17, of 38
     // after 18.
     assert_eq!(length(2, 35), 15.0 / 2.0);
     assert_eq!(length(2, 38), 18.0);

@@ -89,7 +89,7 @@ fn maximizing_keeps_the_greatest_report_but_not_infinity() {
     assert_eq!(set.max(), kilobytes(5.0));
     set.maximize(ms(1000), kilobytes(1.0));
     assert_eq!(set.max(), kilobytes(5.0));
-    // Its time is that of the last call of maximize.
+    // Its time is the last call of maximize.
     set.update(ms(1200), kilobytes(1.0), RTT);
     assert_eq!(set.max(), kilobytes(5.0));
     set.update(ms(1201), kilobytes(1.0), RTT);

@@ -8,7 +8,7 @@ use crate::tfrc::{RetransmitTimeout, RttSource, SmallPackets};
 pub struct ReceiverConfig {
     /// Configuration of the loss history.
     pub history: HistoryConfig,
-    /// t_RTO in the throughput equation, used to seed the loss history; it should equal that of the sender.
+    /// t_RTO in the throughput equation, used to seed the loss history; it should equal the sender's.
     pub retransmit_timeout: RetransmitTimeout,
     /// TFRC-SP instead of TFRC, as at the sender. The history then counts short losses, regardless of
     /// `history`.

@@ -96,7 +96,7 @@ fn a_long_time_without_reports_backs_it_off() {
         rtt.on_report(Instant::from_secs(i * 100), None);
     }
     assert_eq!(rtt.value(), Duration::from_secs(64));
-    // It has no lasting impact.
+    // The longest value has no lasting effect.
     rtt.on_report(Instant::from_secs(20_000), Some(millis(100)));
     assert_eq!(rtt.value(), millis(100));
 }

@@ -56,7 +56,7 @@ fn the_initial_window_is_two_to_four_segments() {
     assert_eq!(window(4000), 8000);
 }
 
-/// RFC 6928, Section 2: min(10 MSS, max(2 MSS, 14600)). The least rate of slow start remains that of RFC 3390.
+/// RFC 6928, Section 2: min(10 MSS, max(2 MSS, 14600)). The least rate of slow start remains RFC 3390's.
 #[test]
 fn a_start_with_ten_segments_does_not_raise_the_least_rate() {
     let window = |size| InitialWindow::Rfc6928.bytes(ByteCount::new(size)).as_u64();

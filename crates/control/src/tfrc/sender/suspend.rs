@@ -124,7 +124,7 @@ impl TfrcSender {
         self.round_trip.trust_latest();
     }
 
-    /// The last reported X_recv, without that of the report being processed.
+    /// The last reported X_recv, without the report being processed.
     pub(crate) fn reported_rate(&self) -> DataRate {
         self.reported_rate
     }
@@ -134,7 +134,7 @@ impl TfrcSender {
         let path = self.path();
         self.rate.set_ceiling(ceiling);
         self.rate.restore(now, saved, path.as_ref());
-        // It would wait for reports that arrived while frozen.
+        // The sender would wait for reports that arrived while frozen.
         self.data_limit = DataLimit::default();
         self.pace();
         self.pacer.forget_missed(now);

@@ -36,7 +36,7 @@ fn what_follows_an_acknowledgement_is_four_ahead_of_what_was_acknowledged() {
     counter.stamp(ms(0), RTT);
     counter.on_ack(ms(20), 0);
     assert_eq!(counter.stamp(ms(20), RTT), 4);
-    // It is four ahead already.
+    // The counter is four ahead already.
     counter.on_ack(ms(21), 0);
     assert_eq!(counter.stamp(ms(21), RTT), 4);
 }

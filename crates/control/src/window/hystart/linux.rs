@@ -7,7 +7,7 @@ use super::super::Delivery;
 /// HyStart (Ha and Rhee, "Hybrid Slow Start for High-Bandwidth and Long-Distance Networks", 2008) with the rules and constants of Linux 6.1.
 ///
 /// From a window of 16 segments on, a round ends when more than the data outstanding at its beginning have been acknowledged. Slow start ends
-/// where the least round-trip time of a round, after eight samples, exceeds that of the connection by an eighth, but at least 4 ms and at most
+/// where the least round-trip time of a round, after eight samples, exceeds the connection's by an eighth, but at least 4 ms and at most
 /// 16 ms; or where acknowledgements that are at most 2 ms apart have lasted for half of the least round-trip time (and half a millisecond).
 #[derive(Clone, PartialEq, Debug)]
 pub struct LinuxHyStart {

@@ -6,7 +6,7 @@
 //! these is at most the sum over all such paths of the probability that the path beats the sent one,
 //! `Q(sqrt(sum of the signal-to-noise ratios of the symbols in which they differ))` (the union bound;
 //! J. G. Proakis, "Digital Communications", Section 8.2). With `Q(sqrt(x))` as a sum of exponentials the
-//! probability is a product over symbols, and the sum over all paths, whatever the channel does in
+//! probability is a product over symbols, and the sum over all paths, for any channel in
 //! between, is one recursion backwards along the row.
 
 /// Generators of the codes with the largest free distance, from two to eight bits of memory

@@ -60,7 +60,7 @@ impl From<LoadDependentTrace> for LinkRate {
 /// With drop-tail the packet being transmitted counts, with all its bytes, until its last bit has left; at that very
 /// time it no longer counts. A link that is idle accepts any packet. ns-2 names the same packet limit:
 /// its queue, which does not hold the packet in service, refuses when `length + 1 >= limit`.
-/// With every other discipline the limit is that of what waits, without the packet in service.
+/// With every other discipline the limit is for what waits, without the packet in service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueLimit {
     /// At most this many packets at the link, waiting and in service. 0 acts like 1.

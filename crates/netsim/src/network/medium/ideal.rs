@@ -43,7 +43,7 @@ struct InFlight {
 }
 
 impl IdealMedium {
-    /// A medium of that rate, without stations. `places` are those of the stations, in the order of their addition;
+    /// A medium of that rate, without stations. `places` are the stations', in the order of their addition;
     /// two stations that are at most `range` metres apart receive each other.
     pub fn new(rate: DataRate, range: f64, places: Vec<Position>) -> Self {
         Self { rate, range, places, turns: VecDeque::new(), transmission: None, in_flight: Vec::new() }

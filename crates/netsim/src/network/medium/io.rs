@@ -19,7 +19,7 @@ pub(crate) struct Station {
     /// Slots and next hops of the packets that wait, in the order of their arrival; broadcasts have none.
     next_hops: VecDeque<(PacketSlot, NodeId)>,
     /// Packets that leave the queue without being sent, by slot; `true` for those that are then routed anew. They leave
-    /// when they reach the head, whatever the discipline.
+    /// when they reach the head, regardless of the discipline.
     flushed: BTreeMap<PacketSlot, bool>,
     /// Agents that the station's observations are handed to.
     pub(crate) observers: Vec<AgentId>,
@@ -127,7 +127,7 @@ pub(crate) enum Effect {
     Lose { slot: PacketSlot, station: StationIndex, to: Option<StationIndex>, cause: MediumLoss },
     /// A frame that is captured is transmitted.
     OnAir(Box<OnAir>),
-    /// A broadcast is over.
+    /// A broadcast has ended.
     Release { slot: PacketSlot },
     /// A station has observed something.
     Observe { station: StationIndex, observation: Observation },
@@ -155,7 +155,7 @@ impl MediumIo<'_> {
         self.stations.len()
     }
 
-    /// Moves the time of a call of [`handle_timeout`](super::Medium::handle_timeout) on to that of the next timeout, which
+    /// Moves the time of a call of [`handle_timeout`](super::Medium::handle_timeout) on to the time of the next timeout, which
     /// the medium then handles in the same call. Returns `false` if something else may happen before, or if the call has had
     /// effects: the medium returns then.
     #[inline]
@@ -195,7 +195,7 @@ impl MediumIo<'_> {
         self.stations[station.index()].backlog()
     }
 
-    /// `true` if a station's queue had room for `size` further bytes if it also had those of `others` packets, whose bytes do not
+    /// `true` if a station's queue had room for `size` further bytes if it also held `others` packets, whose bytes do not
     /// count.
     pub(crate) fn has_room(&self, station: StationIndex, others: u64, size: u32) -> bool {
         let mut backlog = self.backlog(station);
@@ -283,7 +283,7 @@ impl MediumIo<'_> {
         self.effects.push_back(Effect::OnAir(Box::new(on_air)));
     }
 
-    /// A broadcast is over: all copies have been delivered.
+    /// A broadcast has ended: all copies have been delivered.
     pub fn release(&mut self, frame: TakenPacket) {
         self.effects.push_back(Effect::Release { slot: frame.slot });
     }

@@ -54,7 +54,7 @@ use crate::{NodeId, StationIndex};
 /// Bytes of the LLC and SNAP headers in front of an IP packet (RFC 1042).
 const LLC_BYTES: u32 = 8;
 
-/// Number of the stream of random numbers for noise, which is that of no station.
+/// Number of the stream of random numbers for noise, which no station has.
 const NOISE_STREAM: u64 = u64::MAX;
 
 /// Configuration of an 802.11 medium.

@@ -173,7 +173,7 @@ impl<R: RoutingAgent> Mesh<R> {
         }
     }
 
-    /// Hops from one node to another by the protocols' tables, which are those of the network; `None` without a route.
+    /// Hops from one node to another by the protocols' tables, which the network uses; `None` without a route.
     fn hops(&mut self, from: usize, to: usize) -> Option<usize> {
         let destination = self.nodes[to];
         let (mut node, mut hops) = (from, 0);

@@ -44,7 +44,7 @@ fn monitor(simulator: &mut Simulator<Script>, medium: crate::MediumId) {
 }
 
 /// Times of the frames without backoff: DIFS of 50 us precedes the request; the target waits DIFS after its end, the first
-/// station DIFS after the acknowledgement of the reply, or the backoff after its broadcast, whatever is later.
+/// station DIFS after the acknowledgement of the reply, or the backoff after its broadcast, whichever is later.
 #[test]
 fn the_first_packet_waits_for_a_request_and_a_reply_and_later_ones_do_not() {
     for arp in [ArpConfig::STANDARD, ArpConfig::NS2] {
@@ -257,7 +257,7 @@ fn an_entry_that_has_outlived_its_lifetime_is_resolved_anew() {
     assert_eq!(wifi(&simulator, medium).arp_stats(StationIndex(0)).requests, 2);
 }
 
-/// Ad hoc stations beside a network with an access point resolve addresses; the client and the access point do not.
+/// Ad hoc stations next to a network with an access point resolve addresses; the client and the access point do not.
 #[test]
 fn clients_and_access_points_send_no_requests() {
     let roles = [access_point(0, 1), client(1, &[1]), StationRole::default(), StationRole::default()];
@@ -298,7 +298,7 @@ fn a_capture_has_the_request_and_the_reply() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
-    /// Every packet is delivered once, lost once, or held at the end, whatever the topology and the rules.
+    /// Every packet is delivered once, lost once, or held at the end, regardless of the topology and the rules.
     #[test]
     fn packets_are_conserved_with_address_resolution(
         places in proptest::collection::vec((0.0..700.0f64, 0.0..700.0f64), 2..8),

@@ -58,7 +58,7 @@ fn an_access_point_that_goes_off_is_detected_by_its_beacons() {
         (campus.wifi().address(StationIndex(0)), Some(campus.wifi().address(StationIndex(0))))
     );
     assert_eq!(second.1.detection(), Duration::from_micros(102_400 * 15 / 2));
-    // The last packet leaves the host at 4.995 s and arrives more than 1 ms later; the last beacon is that of 4.9152 s.
+    // The last packet leaves the host at 4.995 s and arrives more than 1 ms later; the last beacon is sent at 4.9152 s.
     let last_contact = second.1.last_contact - Instant::ZERO;
     assert!(last_contact > Duration::from_micros(4_996_000) && last_contact < Duration::from_secs(5));
     let client = changes(&campus, observers[2]);
@@ -167,7 +167,7 @@ fn packets_take_the_access_point_before_until_the_distribution_system_is_updated
     assert!(losses.iter().all(|&(_, cause)| cause == off_channel || cause == out_of_range), "{losses:?}");
 }
 
-/// They lose it at one instant, scan in step, and still do not collide for ever.
+/// The clients lose their access point at one instant, scan in step, and still do not collide for ever.
 #[test]
 fn clients_that_lose_their_access_point_together_all_find_the_other_one() {
     let mut stations = vec![

@@ -149,7 +149,7 @@ fn a_clients_packets_wait_during_a_hand_over() {
     assert_eq!(campus.simulator.packets_in_network(), 0);
 }
 
-/// A packet from one client to another is transmitted twice, whatever the route says about the next hop.
+/// A packet from one client to another is transmitted twice, no matter what the route says about the next hop.
 #[test]
 fn clients_of_one_access_point_talk_through_it() {
     for has_direct_route in [false, true] {

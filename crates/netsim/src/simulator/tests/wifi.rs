@@ -186,7 +186,7 @@ fn a_noted_frame_is_received_if_its_receiver_has_decoded_it() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
-    /// Every packet is delivered once or lost once, whatever the topology and the rules.
+    /// Every packet is delivered once or lost once, regardless of the topology and the rules.
     #[test]
     fn packets_are_conserved(
         places in proptest::collection::vec((0.0..700.0f64, 0.0..700.0f64), 2..8),

@@ -67,7 +67,7 @@ fn small_packets_share_an_opportunity_and_missed_ones_are_lost() {
     );
 }
 
-/// Each packet finds the link idle, and yet none starts a train before the last one is over.
+/// Each packet finds the link idle, and yet none starts a train before the last one has ended.
 #[test]
 fn a_paced_flow_is_bounded_by_the_heavy_recording() {
     let mut link = cursor();

@@ -18,7 +18,7 @@ pub struct Receiver {
     unacknowledged: u64,
     /// `true` once data have arrived.
     has_data: bool,
-    /// An acknowledgement is due, whatever the number of packets.
+    /// An acknowledgement is due, regardless of the number of packets.
     is_due: bool,
     /// Time of the delayed acknowledgement.
     deadline: Option<Instant>,

@@ -19,8 +19,8 @@ use crate::ccid::{
 };
 use crate::{SendVerdict, SenderSnapshot};
 
-/// The transmit timeout: that of RFC 6298 without its lower bound of a second, which DCCP omits (RFC 4341, Section 5).
-/// In place of the clock granularity is the delay that the peer may add to a round trip: that of its acknowledgements,
+/// The transmit timeout of RFC 6298, without its lower bound of a second, which DCCP omits (RFC 4341, Section 5).
+/// In place of the clock granularity is the delay that the peer may add to a round trip: the delay of its acknowledgements,
 /// which Elapsed Time options remove from the samples.
 const TIMEOUT: RtoConfig = RtoConfig {
     minimum: DELAYED_ACK,
@@ -42,7 +42,7 @@ pub struct Sender {
     window: CongestionWindow,
     reordering: Reordering,
     round_trip: RttEstimator,
-    /// `true` if the round-trip time is that of the handshake, which the first sample of data replaces.
+    /// `true` if the round-trip time is the handshake's, which the first sample of data replaces.
     is_preliminary: bool,
     ack_ratio: AckRatio,
     /// Time from which a new Ack Ratio may be requested.
@@ -266,7 +266,7 @@ impl Sender {
             }
             self.window.halve(now, cause);
         }
-        // Under a scalable law the data without marks open the window, whatever the marks of others.
+        // Under a scalable law the data without marks open the window, regardless of the marks of others.
         if cause.is_some() && !(cause == Some(CongestionCause::Mark) && self.window.is_scalable()) {
             self.recovery = self.last;
         } else if summary.growth > 0 && now >= self.held_until {

@@ -17,7 +17,7 @@ pub struct TfrcConfig {
     /// On a drop-tail link of 4 Mbit/s with a path of 50 ms and queues of 10, 25 and 200 packets, damping makes the delay of a CCID 3
     /// stream alone, or of two, vary 2 to 7 times less, and a quarter to nine tenths fewer packets get lost, as the recommendation
     /// promises. But the rate then stays where it just fills the queue: the mean delay of a stream alone rises from 36, 50 and
-    /// 276 to 41, 70 and 368 ms, and at the queue of 25 packets a TCP flow beside it is left 0.40 instead of 0.75 Mbit/s.
+    /// 276 to 41, 70 and 368 ms, and at the queue of 25 packets a competing TCP flow is left 0.40 instead of 0.75 Mbit/s.
     /// Goodput alone does not change. The section itself warns of paths whose round-trip time does not follow the queue, such as
     /// radio links. Intended for streams that need an even delay more than a short one.
     pub oscillation_damping: bool,

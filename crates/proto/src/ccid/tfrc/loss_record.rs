@@ -232,7 +232,7 @@ impl LossRecord {
         self.may_fit.is_some() && !last.has_loss() && (self.is_fitted || self.intervals.iter().any(was_loss))
     }
 
-    /// TFRC-SP: processes the Drop Counts of the last report, those of the newest interval first, and determines which
+    /// TFRC-SP: processes the Drop Counts of the last report, the newest interval first, and determines which
     /// intervals are at most two round-trip times long. `sent` returns the transmission time of a packet.
     ///
     /// An interval lasts from its first packet to the next one's, as they were sent; one that is not known to be short

@@ -59,7 +59,7 @@ impl Receiver {
         Self::with_differentiation(half, variant, tfrc, differentiation)
     }
 
-    /// Creates a receiver that classifies losses by `differentiation`, whatever the configuration is.
+    /// Creates a receiver that classifies losses by `differentiation`, regardless of the configuration.
     pub fn with_differentiation(
         half: &HalfConnection,
         variant: Variant,

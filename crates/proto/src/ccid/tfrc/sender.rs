@@ -215,7 +215,7 @@ impl Sender {
         else {
             return;
         };
-        // Without the packet's transmission time, the sample is that of the Timestamp Echo, if any.
+        // Without the packet's transmission time, the sample comes from the Timestamp Echo, if any.
         let away = feedback
             .timestamp_rtt
             .or(self.tfrc.tfrc().rtt())

@@ -25,7 +25,7 @@ pub(in crate::ccid) fn nominal_segment_size(
     }
 }
 
-/// The Drop Counts of a packet, those of the newest loss interval first (RFC 5622, Section 8.7).
+/// The Drop Counts of a packet, the newest loss interval first (RFC 5622, Section 8.7).
 pub(in crate::ccid) fn drop_counts(options: &[DccpOption]) -> impl Iterator<Item = u32> + '_ {
     options.iter().flat_map(|option| match TfrcOption::parse(option) {
         Some(TfrcOption::DroppedPackets(counts)) => Some(counts.iter()).into_iter().flatten(),

@@ -39,7 +39,7 @@ pub(super) struct Announcing {
 }
 
 impl Announcing {
-    /// The challenge that a packet should echo: a SyncAck that of its Sync, others none.
+    /// The challenge that a packet should echo: a SyncAck its Sync's, others none.
     fn echo(&self, packet: &Packet) -> Option<u64> {
         let Kind::SyncAck { ack } = packet.kind else { return None };
         self.challenges.iter().flatten().find(|(sync, _)| *sync == ack).map(|(_, challenge)| *challenge)

@@ -256,7 +256,7 @@ fn a_narrow_path_that_is_silent_is_no_outage() {
             assert!(path.now - change < patience, "{size}: {:?}", path.probes);
         }
         path.carries = MAX;
-        // It widens. Larger sizes than it ever carried are for the raise timer.
+        // The path widens. Larger sizes than it ever carried are for the raise timer.
         path.run_for(ERROR_TIME + RTT * 5);
         assert_eq!(path.mtu.phase(), PathMtuPhase::Complete);
         assert!(path.mtu.size() >= start - RESOLUTION, "{}", path.mtu.size());

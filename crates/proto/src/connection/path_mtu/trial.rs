@@ -17,7 +17,7 @@ const PAUSE_IN_RTT: u64 = 2;
 /// Time after the answer to a smaller probe during which a larger one sent before it may still be answered, as a
 /// fraction of a round-trip time: packets may have been reordered.
 const GRACE: u64 = 4;
-/// Number of probes whose answers count: those of two rounds, as the new path's round-trip time may be the longer one.
+/// Number of probes whose answers count: two rounds, as the new path's round-trip time may be the longer one.
 const REMEMBERED: usize = 6;
 
 /// The next step of the search.
@@ -27,7 +27,7 @@ pub(super) enum Step {
     Probe(usize),
     /// Wait until that time.
     Wait(Instant),
-    /// Finished: the path carries packets of that size, and not those of the next larger one.
+    /// Finished: the path carries packets of that size, and none of the next larger one.
     Carries(usize),
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn audit(sent: &SentPacket) {
     assert!(
         matches!(sent.ecn, Ecn::NotEct | Ecn::Ect0) || (sent.ecn == Ecn::Ect1 && packet_type.carries_data())
     );
-    // It exists in the wire format, and is decoded to the same value.
+    // The packet exists in the wire format, and is decoded to the same value.
     let mut bytes = bytes::BytesMut::new();
     packet.encode(&mut bytes).unwrap_or_else(|error| panic!("{error}: {packet:?}"));
     assert_eq!(&Packet::decode(&bytes.freeze()).unwrap(), packet);

@@ -347,7 +347,7 @@ fn a_peer_that_merely_has_nothing_to_send_is_not_given_up_whatever_its_configura
         });
         pair.run_for(Duration::from_secs(3600));
         assert_eq!((pair.client.state(), pair.server().state()), (State::Open, State::Open));
-        // It costs little.
+        // The hour costs few packets.
         assert!(pair.sent.len() < 3600, "{}", pair.sent.len());
     }
 }

@@ -281,7 +281,7 @@ fn data_on_a_request_that_are_not_taken_are_reported_on_the_response() {
     let refused = |sequence| (sequence, DropCode::ProtocolConstraints);
     assert_eq!(responses, [vec![refused(first)], vec![refused(first), refused(second)]]);
     assert_eq!(learnt(&pair.client_events), [refused(first), refused(second)]);
-    // That does not concern data after the handshake.
+    // The refusal does not concern data after the handshake.
     pair.forget();
     pair.send(End::Client, 2);
     pair.run_for(millis(60));

@@ -1,4 +1,4 @@
-//! Laws that hold whatever the network and the applications do.
+//! Laws that hold for any behaviour of the network and the applications.
 //!
 //! [`Pair`] checks after every drain that an end's next wake-up is later than now, that draining twice is draining
 //! once, that an early wake-up does nothing and that sending ends.
@@ -334,7 +334,7 @@ fn option() -> impl Strategy<Value = DccpOption> {
     ]
 }
 
-/// A number relative to those of the end under attack, so that it often is valid.
+/// A number relative to the numbers of the end under attack, so that it often is valid.
 #[derive(Clone, Copy, Debug)]
 enum Number {
     Near(i16),
@@ -475,7 +475,7 @@ proptest! {
             let now = pair.now;
             let _ = pair.end(at).send(now, datagram(9));
         }
-        // It can still be brought to an end.
+        // The connection can still be brought to an end.
         pair.client.close(pair.now);
         let now = pair.now;
         if let Some(server) = &mut pair.server {

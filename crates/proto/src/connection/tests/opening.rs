@@ -422,7 +422,7 @@ fn an_invitation_makes_the_client_repeat_its_request_once() {
         pair.inject(End::Client, listen);
         pair.run_for(millis(200));
     }
-    // It counts as the retransmission, so that the next one is due two seconds later.
+    // The Request that answers counts as the retransmission, so that the next one is due two seconds later.
     pair.run_for(Duration::from_secs(3));
     assert_eq!(times(&pair, End::Client, Request), [0, 300, 2300]);
 }

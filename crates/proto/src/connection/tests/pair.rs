@@ -28,11 +28,11 @@ pub(crate) enum Treatment {
     Lose,
     /// A second copy arrives that much later.
     Duplicate(Duration),
-    /// It arrives that much later than others.
+    /// The packet arrives that much later than others.
     Delay(Duration),
-    /// It arrives marked, if it was sent as ECN-capable.
+    /// The packet arrives marked, if it was sent as ECN-capable.
     Mark,
-    /// It arrives with other data, behind headers as they were sent.
+    /// The packet arrives with other data, behind headers as they were sent.
     Damage,
 }
 

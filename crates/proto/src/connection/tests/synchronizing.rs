@@ -346,7 +346,7 @@ fn the_window_grows_until_it_holds_the_packets_that_others_overtake() {
     pair.run_for(millis(50));
     pair.send(End::Server, 0);
     pair.run_for(millis(50));
-    // One packet in 20 overtakes 120 others, and the round-trip time is that of the fast ones.
+    // One packet in 20 overtakes 120 others, and the round-trip time is the fast packets'.
     pair.script = Box::new(|sent| match sent.packet.packet_type() {
         Data if sent.packet.sequence.value() % 20 > 0 => Treatment::Delay(millis(60)),
         _ => Treatment::Deliver,

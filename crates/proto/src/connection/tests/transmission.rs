@@ -84,7 +84,7 @@ fn feedback_rides_on_data_if_they_may_go() {
     pair.send(End::Client, 1);
     pair.send(End::Client, 2);
     pair.drain();
-    // They arrive just when the server's application has a datagram.
+    // The acknowledgements arrive just when the server's application has a datagram.
     for sent in pair.sent.clone() {
         pair.inject(End::Server, sent.packet);
     }

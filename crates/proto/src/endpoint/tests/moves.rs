@@ -283,7 +283,7 @@ fn a_stateless_handshake_does_not_prevent_a_move() {
 }
 
 /// A Response may be three times as long as the Request. A server that requests many features leaves room for its key
-/// share, beside the cookie, and sends the other Changes later.
+/// share, in addition to the cookie, and sends the other Changes later.
 #[test]
 fn many_feature_changes_leave_room_for_the_key() {
     let client = Config { mobility: Some(MobilityConfig::default()), ..Config::default() };

@@ -73,7 +73,7 @@ fn half_open_connections_have_a_limit_of_their_own() {
     let mut other = request(42, PORT);
     other.source_port = 8;
     assert_eq!(code(&net.ask(other)[0]), Some(ResetCode::TooBusy));
-    // It is given up after four maximum segment lifetimes.
+    // The connection is given up after four maximum segment lifetimes.
     net.run_for(Duration::from_secs(481));
     net.connect(2, 1);
     net.run_for(millis(100));

@@ -1,4 +1,4 @@
-//! Laws: two ends reach the same values whatever the network does, and then stop sending.
+//! Laws: two ends reach the same values for any behaviour of the network, and then stop sending.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Features that exist only if an end has a wish for them, whatever the congestion control.
+//! Features that exist only if an end has a wish for them, regardless of the congestion control.
 
 use super::*;
 

@@ -58,7 +58,7 @@ fn with_nothing_shared_the_value_stays_unless_mandatory() {
 
 #[test]
 fn a_connection_without_a_common_ccid_is_reset() {
-    // The bytes are those of Linux: 20 01 02.
+    // The bytes are Linux's: 20 01 02.
     let mut server = End::new(Role::Server, preferences(&[3], &[3]));
     let reset = server.receive(1, PacketType::Request, &[option(ChangeL, 1, &[2])]);
     assert_eq!(reset, Err(Reset::with_data(ResetCode::OptionError, [32, 1, 2])));

@@ -82,7 +82,7 @@ impl MultipathConnection {
             self.fx.events.push(MultipathEvent::DatagramSent { id, sequence, subflow });
         }
     }
-    /// A subflow's connection is over.
+    /// A subflow's connection has ended.
     fn on_subflow_over(&mut self, now: Instant, index: usize, error: ConnectionError) {
         let subflow = &mut self.subflows[index];
         // Joins by the peer count once they are verified.

@@ -24,14 +24,14 @@ pub(super) enum Phase {
     Multipath,
     /// The connection is a regular one.
     Regular,
-    /// It is being closed.
+    /// The connection is being closed.
     Closing {
         /// Progress of closing.
         step: ClosingStep,
         /// `true` if the peer requested it.
         by_peer: bool,
     },
-    /// It is over: only the subflows' last packets follow.
+    /// The connection has ended: only the subflows' last packets follow.
     Over,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Identity {
     pub(super) role: Role,
     /// The Connection Identifier of this end.
     pub(super) own: u32,
-    /// That of the peer; 0 before it is known.
+    /// The peer's; 0 before it is known.
     pub(super) peer: u32,
     /// The DCCP ports of this end and of the peer on the first subflow.
     pub(super) ports: [u16; 2],
@@ -75,14 +75,14 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// Checks a configuration, and derives that of the subflows from it.
+    /// Checks a configuration, and derives the subflows' configuration from it.
     pub(super) fn subflow_config(config: &Config, settings: &MultipathConfig) -> Result<Config, ConfigError> {
         config.validate()?;
         settings.validate()?;
         let mut inner = config.clone();
         // Section 3.7: no application data in REQUEST.
         inner.data_on_handshake = false;
-        // Addresses change by subflows, and the order is that of MP_SEQ.
+        // Addresses change by subflows, and MP_SEQ gives the order.
         inner.mobility = None;
         inner.receive.reorder_delay = None;
         Ok(inner)
@@ -129,7 +129,7 @@ pub(super) struct Effects {
     pub(super) sending: Sending,
     pub(super) events: Events,
     pub(super) entropy: Entropy,
-    /// Time at which a connection without subflows, or one that is over, is discarded.
+    /// Time at which a connection without subflows, or one that has ended, is discarded.
     pub(super) expiry: Instant,
 }
 

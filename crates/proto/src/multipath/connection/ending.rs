@@ -8,7 +8,7 @@ use crate::multipath::MultipathEvent;
 use crate::multipath::subflow::Subflow;
 use crate::{ConnectionError, State};
 
-/// Time for which the subflows may complete their closing after the connection is over.
+/// Time for which the subflows may complete their closing after the connection has ended.
 const LINGER: Duration = Duration::from_secs(3);
 /// Lower bound on the time for which data under way on another path are waited for (RFC 6298, Section 2.4): the round-trip
 /// time of a path that this end has not used lately may have grown.
@@ -52,7 +52,7 @@ impl MultipathConnection {
             self.fx.events.push(MultipathEvent::Drained);
         }
     }
-    /// A subflow is over while the connection is being closed.
+    /// A subflow has ended while the connection is being closed.
     pub(super) fn on_subflow_closed(&mut self, now: Instant, error: ConnectionError) {
         let Phase::Closing { step, by_peer } = self.cx.phase else { return };
         let has_others = self.subflows.has_live();

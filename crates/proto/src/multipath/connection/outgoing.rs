@@ -13,7 +13,7 @@ use crate::multipath::{Path, SubflowId};
 use crate::{Datagram, Transmit};
 
 impl MultipathConnection {
-    /// Returns the next packet: those of the subflows first, then signals and confirmations, then datagrams.
+    /// Returns the next packet: the subflows' first, then signals and confirmations, then datagrams.
     pub(super) fn next_transmit(&mut self, now: Instant) -> Option<(Path, Transmit)> {
         self.begin_closing(now);
         for index in 0..self.subflows.len() {

@@ -16,14 +16,14 @@ pub struct MultipathStatistics {
     pub bytes_sent: u64,
     /// Number of datagrams that were dropped instead of being sent.
     pub datagrams_dropped: u64,
-    /// Those of them that were larger than the paths carried by then.
+    /// Dropped datagrams that were larger than the paths carried by then.
     pub datagrams_too_large: u64,
     /// Number of datagrams delivered to the application.
     pub datagrams_received: u64,
     /// Number of their bytes.
     pub bytes_received: u64,
     /// Number of packets of the peer, by their MP_SEQ, that have not arrived: lost, or still under way on a slower path. In
-    /// a regular connection that of lost packets.
+    /// a regular connection the count of lost packets.
     pub missing: u64,
 }
 

@@ -59,7 +59,7 @@ impl Signalling {
     pub(super) fn remembered(&self) -> usize {
         self.addresses.len() + self.inbound.len()
     }
-    /// A subflow is over.
+    /// A subflow has ended.
     pub(super) fn forget(&mut self, subflow: SubflowId) {
         self.signals.forget(subflow);
     }
@@ -243,7 +243,7 @@ impl Signalling {
 }
 
 impl Received<'_> {
-    /// The number of its packet, if its code is the right one, and its form that of the version in use.
+    /// The number of its packet, if its code is the right one, and its form belongs to the version in use.
     fn authentic(&self, cx: &Context, nonce: Option<u32>, expected: impl Fn(&Keys) -> Code) -> Option<SeqNo> {
         let expected = cx.identity.keys.as_ref().map(expected);
         let is_right = self.code.zip(expected).is_some_and(|(code, expected)| is_equal(&code, &expected));
@@ -251,7 +251,7 @@ impl Received<'_> {
     }
 }
 
-/// `true` if a signal can be sent now: on the subflow that must carry it, or on any. None is once the connection is over, although
+/// `true` if a signal can be sent now: on the subflow that must carry it, or on any. None is once the connection has ended, although
 /// a subflow may still wait for its end.
 fn can_signal(cx: &Context, subflows: &[Subflow], carrier: Option<SubflowId>) -> bool {
     let is_meant = |subflow: &Subflow| carrier.is_none_or(|id| id == subflow.id);

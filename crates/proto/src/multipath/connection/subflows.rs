@@ -11,18 +11,18 @@ use crate::multipath::subflow::{Stage, Subflow};
 use crate::multipath::watch::PathWatch;
 use crate::multipath::{MultipathConfig, Path, SubflowId};
 
-/// The most subflows in memory, including those that are over and wait for their last timer, per permitted one.
+/// The most subflows in memory, including those that have ended and wait for their last timer, per permitted one.
 const KEPT_PER_SUBFLOW: usize = 4;
 /// RFC 4340's round-trip time without a sample.
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
 
-/// The subflows, those that are over included as long as they have a timer.
+/// The subflows, those that have ended included as long as they have a timer.
 #[derive(Debug, Default)]
 pub(super) struct Subflows {
     list: Vec<Subflow>,
     /// The number of the next subflow.
     next_id: u32,
-    /// They do not probe the path MTU.
+    /// Subflows do not probe the path MTU.
     holds_probes: bool,
     /// The application cannot keep up.
     is_slow: bool,
@@ -55,12 +55,12 @@ impl Subflows {
         let id = SubflowId(self.next_id);
         self.next_id += 1;
         let watch = PathWatch::new(settings.min_path_timeout);
-        // It is not open yet: there is nothing to resume.
+        // The subflow is not open yet: there is nothing to resume.
         connection.hold_path_probes(Instant::ZERO, self.holds_probes);
         self.list.push(Subflow::new(id, path, connection, stage, watch));
         self.list.len() - 1
     }
-    /// Removes those whose last timer has expired, and the oldest that are over if there are too many.
+    /// Removes those whose last timer has expired, and the oldest that have ended if there are too many.
     pub(super) fn retire(&mut self, settings: &MultipathConfig) {
         self.list.retain(|subflow| !(subflow.is_over() && subflow.connection.is_drained()));
         let limit = settings.max_subflows * KEPT_PER_SUBFLOW;
@@ -78,7 +78,7 @@ impl Subflows {
     }
     /// The place of the subflow of a packet, by its path and DCCP ports.
     pub(super) fn find(&self, path: Path, packet: &Packet) -> Option<usize> {
-        // A later subflow may use the ports of one that is over.
+        // A later subflow may use the ports of one that has ended.
         self.iter().rposition(|it| it.is_at(path, [packet.destination_port, packet.source_port]))
     }
     /// `true` if one other than that is not over.

@@ -11,8 +11,8 @@ impl MultipathSnapshot {
     pub fn in_use(&self) -> impl Iterator<Item = &SubflowSnapshot> + Clone {
         self.subflows.iter().filter(|it| it.stage == SubflowStage::Established && it.is_alive)
     }
-    /// The state of the whole connection: rates are sums over the subflows in use, counts those of the connection, the round-trip time
-    /// the least, the loss event rate the greatest, and all else is that of the first subflow in use, or of the first one. `None` while
+    /// The state of the whole connection: rates are sums over the subflows in use, counts the connection's, the round-trip time
+    /// the least, the loss event rate the greatest, and all else comes from the first subflow in use, or of the first one. `None` while
     /// there is no subflow.
     pub fn whole(&self) -> Option<ConnectionSnapshot> {
         let first = self.in_use().next().or(self.subflows.first())?;

@@ -1,4 +1,4 @@
-//! Data under way when a connection is closed, above all those of the end that answers.
+//! Data under way when a connection is closed, above all of the end that answers.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

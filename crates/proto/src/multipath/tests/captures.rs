@@ -18,7 +18,7 @@ use crate::multipath::offer::{self, JoinOffer, Offer};
 use crate::multipath::{Dialect, MultipathConfig, MultipathEndpoint, Path};
 use crate::{Config, EndpointConfig, EndpointEvent, ReceiveMeta};
 
-/// The kernel's addresses begin with these bytes, those of this implementation with 10.45.
+/// The kernel's addresses begin with these bytes, this implementation's with 10.45.
 const KERNEL: [u8; 2] = [10, 44];
 
 const ALL: [&str; 5] = [
@@ -90,7 +90,7 @@ fn join_of(packet: &Packet, action: FeatureAction) -> JoinOffer {
     offer::read_join(&packet.options, action).expect("a valid MP_JOIN")
 }
 
-/// Numbers of codes in a capture that are those of the drafts: of joining subflows, addresses, and removals.
+/// Numbers of codes in a capture that follow the drafts: of joining subflows, addresses, and removals.
 #[derive(PartialEq, Eq, Debug, Default)]
 struct Verified {
     joins: usize,
@@ -184,7 +184,7 @@ fn the_codes_of_the_kernel_are_those_of_the_drafts() {
     // Signals of this implementation, which the kernel confirms.
     assert_eq!(verify_codes(ALL[0]), verified(2, 1, 1));
     assert_eq!(verify_codes(ALL[1]), verified(2, 0, 0));
-    // Those of the kernel: a third subflow uses the address that it announces.
+    // The kernel's addresses: a third subflow uses the address that it announces.
     assert_eq!(verify_codes(ALL[2]), verified(4, 1, 0));
     // The kernel leaves an address, and joins from it again.
     assert_eq!(verify_codes(ALL[3]), verified(4, 0, 1));
@@ -232,7 +232,7 @@ fn both_ends_abort_with_the_keys_of_the_other() {
                 |it| matches!(it.packet.kind, whimbrel_wire::Kind::Reset { reset, .. } if reset == abrupt),
             )
             .collect();
-        // One on each subflow from each end; only those of the end that aborts carry a key.
+        // One on each subflow from each end; only the aborting end's carry a key.
         assert_eq!(resets.len(), 4, "{name}");
         for reset in resets {
             let options = reset.options();

@@ -137,7 +137,7 @@ fn the_largest_datagram_is_the_least_of_all_subflows() {
     let too_large = crate::Datagram::new(bytes::Bytes::from(vec![0; 701]));
     let refused = world.command(End::Client, |connection, now| connection.send(now, too_large));
     assert_eq!(refused, Err(crate::SendError::TooLarge { size: 701, limit: 700 }));
-    // The limit is that of the established subflows.
+    // The limit is the established subflows'.
     world.command(End::Client, |connection, now| connection.close_subflow(now, SubflowId(1)));
     world.run_for(Duration::from_millis(500));
     assert_eq!(world.connection(End::Client).max_datagram(), 1_400);
@@ -232,7 +232,7 @@ fn packets_that_were_overtaken_on_another_path_are_not_missing() {
     let lines = [Line::of(10), Line::of(80)];
     let mut world = World::joined(&lines, ordered(200), settings);
     world.stream(End::Client, 0, 100, Duration::from_millis(10));
-    // Those on the slower path are under way.
+    // Datagrams on the slower path are under way.
     let missing = |world: &World| world.connection(End::Server).snapshot().statistics.missing;
     assert!((2..=6).contains(&missing(&world)), "{}", missing(&world));
     world.run_for(Duration::from_millis(500));

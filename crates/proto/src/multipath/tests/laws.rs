@@ -176,7 +176,7 @@ proptest! {
         prop_assert!(world.client.snapshot().addresses <= 60 && world.server.snapshot().addresses <= 60);
     }
 
-    /// The state of both ends is bounded, whatever arrives.
+    /// The state of both ends is bounded for any arrivals.
     #[test]
     fn any_multipath_options_are_harmless(
         options in proptest::collection::vec(

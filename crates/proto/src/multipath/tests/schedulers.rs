@@ -101,7 +101,7 @@ fn a_path_at_its_least_rate_carries_a_stream_a_round_trip_time_after_it_is_neede
         world.stream(End::Client, 0, outage / 50, step);
         world.lines.iter_mut().for_each(|line| line.is_dead = false);
         world.stream(End::Client, 10_000, 600, step);
-        // The scheduler has used one path since; the rate of the other is that of the outage, 500 bytes in 8 s or more.
+        // The scheduler has used one path since; the rate of the other is the outage's, 500 bytes in 8 s or more.
         let rate = |world: &World| {
             let subflow = &world.connection(End::Client).snapshot().subflows[1];
             subflow.connection.sender.allowed_rate.expect("CCID 3").as_bits_per_second()

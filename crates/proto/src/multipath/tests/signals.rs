@@ -106,7 +106,7 @@ fn a_newer_priority_replaces_an_older_one_that_is_not_confirmed() {
     assert_eq!(unconfirmed(&world, End::Client), 0);
     let server = world.connection(End::Server).snapshot();
     assert_eq!(server.subflows[1].priority, PathPriority::UNUSABLE);
-    // They are about the subflow that carries them.
+    // The signals are about the subflow that carries them.
     assert_eq!(server.subflows[0].priority, PathPriority::default());
     let lines = world.sent.iter().filter(|sent| {
         sent.from == End::Client && options(&sent.packet).iter().any(|it| it.mp_opt() == multipath::PRIORITY)

@@ -15,7 +15,7 @@ fn a_region_begins_when_the_budget_is_filled_to_80_percent_and_ends_at_50() {
     alr.set_target(DataRate::from_megabits_per_second(1.0));
     // The budget grows by 812.5 bytes and shrinks by 125 in 10 ms: 48 times 687.5 are above 0.8 of 40,625.
     assert_eq!(send(&mut alr, 0, 2000, 125), Some(480));
-    // It is 33,000, and shrinks by 437.5 in 10 ms: 30 times lead below 20,312.5.
+    // The budget is 33,000, and shrinks by 437.5 in 10 ms: 30 times lead below 20,312.5.
     assert_eq!(send(&mut alr, 490, 3000, 1250), Some(490 + 290));
 }
 

@@ -97,7 +97,7 @@ impl Observations {
             if packet.arrival().is_none() {
                 self.lost.push((sent.sequence, sent.size));
             } else if let Some(index) = self.lost.iter().position(|(lost, _)| *lost == sent.sequence) {
-                // It was reported missing within this observation, and counted then.
+                // The packet was reported missing within this observation, and counted then.
                 self.lost.swap_remove(index);
                 continue;
             }

@@ -23,7 +23,7 @@ use crate::medium::{Association, MediumIo, Observation};
 /// The bit of a frame's handle that distinguishes messages from packets.
 pub(super) const MESSAGE: u64 = 1 << 63;
 
-/// Number of the stream of a station's management among those derived from that of its MAC.
+/// Number of the stream of a station's management among the streams derived from its MAC's.
 const MANAGEMENT_STREAM: u64 = 0;
 
 /// An update of the distribution system.
@@ -38,7 +38,7 @@ pub(super) struct Infrastructure {
     pub(super) stations: Vec<Managed>,
     addresses: Vec<MacAddress>,
     numbers: BTreeMap<MacAddress, StationIndex>,
-    /// Deadlines of the stations, and behind them that of the distribution system.
+    /// Deadlines of the stations, and behind them the distribution system's.
     pub(super) deadlines: Deadlines,
     /// Messages in service or on the air.
     pub(super) messages: InFlight<ManagementMessage>,
@@ -57,7 +57,7 @@ pub(super) struct Infrastructure {
 }
 
 impl Infrastructure {
-    /// `streams` has a stream for each station, from which those of their management are derived.
+    /// `streams` has a stream for each station, from which the streams of their management are derived.
     pub(super) fn new(config: &InfrastructureConfig, site: &Site, streams: &SplitMix64) -> Self {
         let roles = (0..).map(StationIndex).zip(&config.roles);
         let addresses: Vec<MacAddress> = roles.clone().map(|(number, role)| role.address(number)).collect();
@@ -90,7 +90,7 @@ impl Infrastructure {
         self.addresses[station.index()]
     }
 
-    /// Rate of data frames in the cell of an access point; `None` for that of the stations' MACs.
+    /// Rate of data frames in the cell of an access point; `None` for the rate of the stations' MACs.
     pub(super) fn data_rate(&self, access_point: StationIndex) -> Option<Rate> {
         match &self.stations[access_point.index()].machine {
             Machine::AccessPoint(machine) => machine.config().data_rate,
@@ -118,7 +118,7 @@ impl Infrastructure {
         }
     }
 
-    /// Makes the machine's deadline that of the station.
+    /// Makes the machine's deadline the station's.
     pub(super) fn set_deadline(&mut self, station: StationIndex) {
         self.deadlines.set(station.index(), self.stations[station.index()].deadline());
     }

@@ -27,7 +27,7 @@ pub struct ManagementStats {
     pub beacons_received: u64,
     /// Associations: of a client with access points, or of clients with an access point.
     pub associations: u64,
-    /// Those associations of a client that followed another one.
+    /// Associations of a client that followed another one.
     pub handovers: u64,
     /// Associations that ended.
     pub disassociations: u64,
@@ -69,7 +69,7 @@ pub(super) struct Managed {
     pub(super) held: Option<Outgoing>,
     /// The access point of a client's present or last association.
     pub(super) uplink: Option<StationIndex>,
-    /// The access point whose data frames a client accepts: that of its last association, also while it searches.
+    /// The access point whose data frames a client accepts: the one of its last association, also while it searches.
     pub(super) accepted: Option<MacAddress>,
     /// `true` if the MAC has a data frame of a client in service.
     pub(super) serves_data: bool,

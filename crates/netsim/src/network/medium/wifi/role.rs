@@ -130,7 +130,7 @@ impl InfrastructureConfig {
 /// Roles with which an 802.11 medium does not work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InvalidRole {
-    /// The number of roles is not that of the stations.
+    /// The number of roles differs from the number of stations.
     Count {
         /// Number of roles.
         roles: usize,

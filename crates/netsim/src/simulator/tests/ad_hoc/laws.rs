@@ -1,4 +1,4 @@
-//! Laws of routing over a real MAC: no loops, conservation of packets, whatever the topology does.
+//! Laws of routing over a real MAC: no loops, conservation of packets, for any changes of the topology.
 
 use proptest::prelude::*;
 

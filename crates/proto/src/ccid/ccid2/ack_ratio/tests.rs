@@ -43,7 +43,7 @@ fn an_ndp_count_distinguishes_lost_data_from_lost_acknowledgements() {
     };
     // Packet 3 is lost. The one after it counts no packets without data before it: 3 had data.
     assert!(!reveals(&[(4, 0), (5, 0), (6, 0)]));
-    // It counts one: 3 was an acknowledgement.
+    // Packet 4 counts one: 3 was an acknowledgement.
     assert!(reveals(&[(4, 1), (5, 0), (6, 0)]));
     // 3 and 4 are lost; 4 was an acknowledgement, 3 had data. Or 4 had data, and 3 is unknown.
     assert!(reveals(&[(5, 1), (6, 0), (7, 0)]));

@@ -12,7 +12,7 @@ enum Treatment {
     Pass,
     Lose,
     Mark,
-    /// It arrives that many milliseconds later.
+    /// The packet arrives that many milliseconds later.
     Delay(u64),
 }
 
@@ -290,7 +290,7 @@ fn the_sender_recovers_from_an_outage() {
     path.on_data = Box::new(|_| Treatment::Lose);
     path.run(Duration::from_secs(30));
     assert_eq!(path.sender.snapshot().cwnd, Some(1));
-    // It tries less and less often: after 0.35 s, 0.7 s and so on; after 44 s and 89 s, and then
+    // The sender tries less and less often: after 0.35 s, 0.7 s and so on; after 44 s and 89 s, and then
     // 64 s later.
     let received = path.received;
     let before = path.next_data;
@@ -337,7 +337,7 @@ fn lost_reports_do_not_narrow_the_window() {
     assert!((0.95..1.05).contains(&(with / without)), "{with}, and {without} with all reports");
 }
 
-/// One packet of 1,600 is lost, and one of 20 is overtaken by those of 30 ms.
+/// One packet of 1,600 is lost, and one of 20 is overtaken by the packets of 30 ms.
 #[test]
 fn packets_that_are_only_late_do_not_reduce_the_window() {
     let treat = |number: u64| match number {

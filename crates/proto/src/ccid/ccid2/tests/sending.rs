@@ -178,7 +178,7 @@ fn three_later_arrivals_make_a_loss() {
     assert_eq!((snapshot.lost, snapshot.marked, snapshot.cwnd), (1, 0, Some(cwnd / 2)));
     // Three arrived, one is lost.
     assert_eq!(script.pipe(), 4);
-    // It does arrive after all: it was not lost, and the reduction is undone.
+    // The packet arrives after all: it was not lost, and the reduction is undone.
     script.arrived(now + 102, [first]);
     assert_eq!((script.pipe(), script.cwnd(), script.sender.snapshot().lost), (4, cwnd, 0));
 }
@@ -225,7 +225,7 @@ fn a_mark_has_the_effect_of_a_loss() {
     script.acknowledge(now + 101, first + 2, &[mark(first + 2)], &[]);
     assert_eq!(script.cwnd(), 8);
     assert_eq!(script.sender.snapshot().marked, 3);
-    // The window of data with the mark is over with its last packet.
+    // The window of data with the mark has ended with its last packet.
     script.arrived(now + 102, first + 3..first + 16);
     script.fill(now + 103);
     script.acknowledge(now + 203, first + 16, &[mark(first + 16)], &[]);
@@ -390,7 +390,7 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// Whatever is acknowledged, in whatever order, true or not: no panic, sane numbers, no spinning.
+    /// For any acknowledgements, in any order, true or not: no panic, sane numbers, no spinning.
     #[test]
     fn anything_is_survived(steps in vec(step(), 1..200)) {
         let mut script = Script::new();

@@ -119,7 +119,7 @@ fn data_dropped_cuts_an_interval() {
     assert!(record.on_dropped(seq(30), now, rtt));
     assert!(!record.on_dropped(seq(31), now + rtt, rtt), "within a round-trip time");
     assert_eq!(record.lengths(Interval::counted).to_vec(), [10.0, 10.0, 50.0]);
-    // It is remembered in later reports, and a loss of the receiver's own in the same place is not
+    // The loss is remembered in later reports, and a loss of the receiver's own in the same place is not
     // counted twice.
     record.update(seq(49), &report(0, &[(29, 1, 30), (20, 0, 50)]));
     assert_eq!(record.lengths(Interval::counted).to_vec(), [20.0, 10.0, 50.0]);

@@ -5,10 +5,10 @@ use whimbrel_wire::{Ecn, PacketType};
 
 use crate::ccid::ReceivedPacket;
 
-/// Counts packets with data, and those of them that were marked.
+/// Counts packets with data, and how many of them were marked.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MarkCounter {
-    /// Those since the last report.
+    /// The counts since the last report.
     counts: EcnCounts,
     /// Marked packets so far.
     total: u64,

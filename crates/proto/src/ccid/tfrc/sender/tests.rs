@@ -354,7 +354,7 @@ fn each_packet_dropped_in_a_receive_buffer_costs_a_packet_per_round_trip() {
     let dropped: Vec<_> = (106..109).map(|n| (n, DropCode::ReceiveBuffer)).collect();
     acknowledge_but(&mut sender, 1210, 110, &clean(110, 100_000), &dropped);
     assert!((rate(&sender) - (100_000.0 - 3.0 * per_round_trip)).abs() < 1.0, "{}", rate(&sender));
-    // It says nothing about the network.
+    // The drops say nothing about the network.
     assert_eq!(sender.snapshot().loss_event_rate, Some(0.0));
     // After a round-trip time, slow start goes on.
     acknowledge(&mut sender, 1340, 122, &clean(122, 100_000));
@@ -461,7 +461,7 @@ fn ack_vectors_are_acknowledged_about_once_per_round_trip() {
 }
 
 /// All losses while reports are missing are one loss event for a sender that treats their absence as an outage,
-/// whatever number of events the receiver counts; for others the receiver's count applies.
+/// for any number of events that the receiver counts; for others the receiver's count applies.
 #[test]
 fn losses_without_reports_are_one_event() {
     let loss_event_rate = |silence| {

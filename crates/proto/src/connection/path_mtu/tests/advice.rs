@@ -107,7 +107,7 @@ fn a_host_that_refuses_every_size_is_probed_at_intervals() {
 fn the_search_is_restarted_for_the_application_once_in_two_seconds() {
     let mut path = Path::new(1300, true);
     path.run_for(Duration::from_secs(30));
-    // The application asks, and a router answers the first probe: the search is over at once.
+    // The application asks, and a router answers the first probe: the search ends at once.
     let ask = |path: &mut Path| {
         path.probes.clear();
         path.mtu.on_too_big(path.now, MAX);

@@ -23,7 +23,7 @@ fn packets_dropped_by_the_receiving_host_shrink_the_window() {
         );
         (after, script.cwnd(), script.ssthresh())
     };
-    // Receive buffer: one less for each of three, and one for the fourth; slow start is over.
+    // Receive buffer: one less for each of three, and one for the fourth; slow start has ended.
     assert_eq!(respond(DropCode::ReceiveBuffer, 3), (9, 8, Some(8)));
     // Corruption counts as a mark, once for the window.
     assert_eq!(respond(DropCode::Corrupt, 2), (6, 6, Some(6)));

@@ -38,7 +38,7 @@ fn a_mark_of_the_same_window_keeps_the_reduction() {
     assert_eq!((script.cwnd(), script.sender.snapshot().lost), (before / 2, 0));
 }
 
-/// RFC 8985, Section 6.2: a quarter of the least round-trip time beyond that of the newest packet.
+/// RFC 8985, Section 6.2: a quarter of the least round-trip time beyond the newest packet's.
 #[test]
 fn on_a_path_that_reorders_a_loss_takes_three_later_arrivals_and_a_reordering_window() {
     let mut script = Script::new();

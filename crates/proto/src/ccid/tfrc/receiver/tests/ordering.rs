@@ -8,7 +8,7 @@ fn ordered_receiver() -> Receiver {
     receiver_of(&config)
 }
 
-/// Packet n is sent at 10 n ms and arrives 50 ms later, but for those of `late`, which take as much more.
+/// Packet n is sent at 10 n ms and arrives 50 ms later, except those in `late`, which take as much more.
 fn arrivals(count: u64, late: &[(u64, u64)]) -> Vec<(Instant, u64)> {
     let delay = |n| late.iter().find(|(number, _)| *number == n).map_or(0, |(_, delay)| *delay);
     let mut arrivals: Vec<(Instant, u64)> = (1..=count).map(|n| (ms(n * 10 + 50 + delay(n)), n)).collect();
