@@ -1,8 +1,8 @@
 //! Inference of the capacity and the available bandwidth of an 802.11 medium from observed frames.
 //!
-//! The estimators are passive but for [`AdHocProbe`] and the first packets of [`ProbeWinf`], and are fed with the frames
-//! that a station sends and receives ([`Heard`]). The source is paper `winf` (Barreto, "Advanced wireless congestion
-//! control techniques: XCP-Winf and RCP-Winf"), Sections 2.1, 3 and 4.3.
+//! The estimators are passive but for [`AdHocProbe`] and the first packets of [`ProbeWinf`], and are fed with
+//! the frames that a station sends and receives ([`Heard`]). The source is paper `winf` (Barreto, "Advanced
+//! wireless congestion control techniques: XCP-Winf and RCP-Winf"), Sections 2.1, 3 and 4.3.
 //!
 //! | estimator | input | capacity | available bandwidth |
 //! |---|---|---|---|
@@ -11,10 +11,12 @@
 //! | [`IdleGap`] | all frames | the nominal rate | nominal rate x share of idle time |
 //! | [`AdHocProbe`] | packet pairs | size / dispersion of the least delayed pair | - |
 //!
-//! The upper bound to compare with, the theoretical maximum of equation 3, is `SingleSender` in `whimbrel-wifi`.
+//! The upper bound to compare with, the theoretical maximum of equation 3, is `SingleSender` in
+//! `whimbrel-wifi`.
 //!
-//! Times of frames are the *ends* of their reception or transmission. The formulae of Figure 1 follow from it: between the
-//! ends of a CTS and of the ACK lie SIFS, DATA, SIFS and ACK, of which two SIFS are subtracted.
+//! Times of frames are the *ends* of their reception or transmission. The formulae of Figure 1 follow from
+//! it: between the ends of a CTS and of the ACK lie SIFS, DATA, SIFS and ACK, of which two SIFS are
+//! subtracted.
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
@@ -33,7 +35,8 @@ pub use idle_gap::IdleGap;
 pub use probe_winf::{ProbeWinf, ProbeWinfConfig};
 pub use rt_winf::{ReceiverSpacing, RtWinf, RtWinfConfig};
 
-/// An estimate of the medium: what the MAC hands to XCP-Winf and RCP-Winf, and a receiver to its sender in the ACK.
+/// An estimate of the medium: what the MAC hands to XCP-Winf and RCP-Winf, and a receiver to its sender in
+/// the ACK.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimate {
     /// C: the rate of data if the medium were used by the estimated exchanges alone.
@@ -65,7 +68,8 @@ pub enum FrameKind {
     Probe,
 }
 
-/// A frame that a station sends or receives. A frame of its own may be reported when it begins, with its end in the future.
+/// A frame that a station sends or receives. A frame of its own may be reported when it begins, with its end
+/// in the future.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Heard {
     /// End of the frame.
@@ -84,7 +88,8 @@ pub struct Heard {
     pub size: ByteCount,
     /// Rate of the frame's payload, if the station reports it (`DataRate`).
     pub rate: Option<DataRate>,
-    /// Time for which the station has counted down its backoff before it sent the frame; `None` for other stations' frames.
+    /// Time for which the station has counted down its backoff before it sent the frame; `None` for other
+    /// stations' frames.
     pub backoff: Option<Duration>,
     /// The receiver's estimate in an ACK.
     pub estimate: Option<Estimate>,
@@ -108,8 +113,8 @@ impl Heard {
     }
 }
 
-/// The state of a station towards an exchange of frames (paper `winf`, Figure 2). A station that takes no part in one is an
-/// onlooker.
+/// The state of a station towards an exchange of frames (paper `winf`, Figure 2). A station that takes no
+/// part in one is an onlooker.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum StationState {
     /// The station takes no part.
@@ -121,7 +126,8 @@ pub enum StationState {
     Receiver,
 }
 
-/// The state of the station that a frame belongs to. `is_forward` for frames in the direction of the data (RTS, DATA).
+/// The state of the station that a frame belongs to. `is_forward` for frames in the direction of the data
+/// (RTS, DATA).
 fn state_of(heard: &Heard, is_forward: bool) -> StationState {
     match (heard.from_self, heard.to_self) {
         (false, false) => StationState::Onlooker,

@@ -1,7 +1,8 @@
 //! Explicit rate control: routers that compute the rates of the flows and write them into packets.
 //!
-//! A router law sees the sizes, the headers and the queue of one egress, and reduces the [allocation](FlowHeader) in
-//! each header to what the egress can grant. The receiver returns the allocation, and the sender applies it.
+//! A router law sees the sizes, the headers and the queue of one egress, and reduces the
+//! [allocation](FlowHeader) in each header to what the egress can grant. The receiver returns the allocation,
+//! and the sender applies it.
 //!
 //! | law | allocation | needs the capacity | source |
 //! |---|---|---|---|
@@ -12,7 +13,8 @@
 //! | [`blind`] | change of the rate | no | Abrantes and Ricardo, "XCP for shared-access multi-rate media", CCR 36(3), 2006 |
 //! | [`AbcRouter`] | one bit | yes | Goyal et al., "ABC", NSDI 2020 |
 //!
-//! Rates are in bit/s, times in seconds and amounts in bits throughout, so that XCP's bytes per second carry no factor.
+//! Rates are in bit/s, times in seconds and amounts in bits throughout, so that XCP's bytes per second carry
+//! no factor.
 //!
 //! ```
 //! use whimbrel_control::explicit_rate::{FlowHeader, RouterLaw, XcpConfig, XcpRouter};
@@ -57,8 +59,8 @@ pub struct FlowHeader {
     pub rtt: Duration,
     /// The sender's rate; zero if it is unknown.
     pub rate: DataRate,
-    /// The allocation in bit/s: as requested by the sender, reduced by routers on the path. A change of the rate (XCP), a
-    /// rate (RCP), or a mark, which is positive for "accelerate" (ABC).
+    /// The allocation in bit/s: as requested by the sender, reduced by routers on the path. A change of the
+    /// rate (XCP), a rate (RCP), or a mark, which is positive for "accelerate" (ABC).
     pub allocation: f64,
 }
 
@@ -66,12 +68,12 @@ pub struct FlowHeader {
 ///
 /// Packets without a header ([`None`]) are of other transports; they take part of the capacity.
 pub trait RouterLaw: fmt::Debug + Send {
-    /// Processes a packet of `size` bytes that is offered to the queue, which holds `backlog`. The packet may be dropped
-    /// afterwards.
+    /// Processes a packet of `size` bytes that is offered to the queue, which holds `backlog`. The packet may
+    /// be dropped afterwards.
     fn on_arrival(&mut self, now: Instant, size: u32, header: Option<&FlowHeader>, backlog: ByteCount);
 
-    /// Processes a packet that leaves the queue to be transmitted and leaves `backlog` behind. Reduces the allocation in
-    /// its header.
+    /// Processes a packet that leaves the queue to be transmitted and leaves `backlog` behind. Reduces the
+    /// allocation in its header.
     fn on_departure(&mut self, now: Instant, size: u32, header: Option<&mut FlowHeader>, backlog: ByteCount);
 
     /// Processes the timers that are due.
@@ -83,8 +85,8 @@ pub trait RouterLaw: fmt::Debug + Send {
     /// Sets the capacity of the egress.
     fn set_capacity(&mut self, capacity: DataRate);
 
-    /// Sets the capacity and the available bandwidth that were estimated at the MAC. Laws that do not use the available
-    /// bandwidth take the capacity alone.
+    /// Sets the capacity and the available bandwidth that were estimated at the MAC. Laws that do not use the
+    /// available bandwidth take the capacity alone.
     fn set_estimate(&mut self, estimate: Estimate) {
         self.set_capacity(estimate.capacity);
     }

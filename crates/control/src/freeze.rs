@@ -24,7 +24,8 @@
 //!   handover is so recent that S0 < S1. Such a sender does not probe at all, which is the case about half of
 //!   the time. The authors' Linux code ([`Restart::AuthorsCode`]) continues there; [`Restart::Following`]
 //!   does not use p.
-//! - *The sum of the weights in (9)* is that in (4): of as many weights as there are loss intervals ([`PlainRate::intervals`]).
+//! - *The sum of the weights in (9)* is that in (4): of as many weights as there are loss intervals
+//!   ([`PlainRate::intervals`]).
 //! - *Delta n_pkts in (9)* is X R, or the number of packets covered by the report if that is greater: after a
 //!   lost report, the next one covers the packets of both.
 //! - *p = 0*: there has been no loss yet, the sender is in its first slow start, and Delta p = 0 ends probing
@@ -35,8 +36,8 @@
 //! - *The nofeedback timer* does not run while frozen, which is equivalent to saving and restoring the state
 //!   it changes. In Probing its expiration ends the phase; in Restoring it halves the rate as in RFC 5348.
 //! - *No burst.* Send times missed while frozen are dropped.
-//! - *R* is averaged across the handover, as in (10), and takes some thirty reports to converge to the value of
-//!   the new path. With [`Restart::Following`] the first sample after the restoration replaces it: a
+//! - *R* is averaged across the handover, as in (10), and takes some thirty reports to converge to the value
+//!   of the new path. With [`Restart::Following`] the first sample after the restoration replaces it: a
 //!   synthetic history computed with a wrong R represents another rate once R is right. For the same reason
 //!   the sender then has to signal R to the receiver: the receiver's own estimate converges as slowly, and an
 //!   X_recv measured over another time than the sender assumes does not follow the rate.

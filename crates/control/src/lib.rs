@@ -6,7 +6,8 @@
 //!
 //! - [`tfrc`]: TCP-Friendly Rate Control (RFC 5348): the loss event rate at the receiver, the
 //!   allowed sending rate at the sender.
-//! - [`explicit_rate`]: routers that write rates into packets: XCP, RCP, their variants for wireless media, ABC.
+//! - [`explicit_rate`]: routers that write rates into packets: XCP, RCP, their variants for wireless media,
+//!   ABC.
 //! - [`capacity`]: capacity and available bandwidth of an 802.11 medium, from observed frames.
 //! - [`freeze`]: TFRC over a handover: stop, restore the rate, probe for more.
 //! - [`media`]: rates for encoders of live media, from delay, loss and marks.

@@ -1,12 +1,12 @@
 //! Congestion control for live media: the rate at which an encoder may send.
 //!
-//! A [`MediaController`] is fed with the packets that its sender sent and with the receiver's reports on them, and
-//! returns an [`Allowance`]: the rate for the encoder, the rate of the pacer and, for some laws, a window. It
-//! parses nothing and reads no clock, so that the same law serves RTP with RFC 8888 or transport-wide feedback, QUIC
-//! datagrams and DCCP.
+//! A [`MediaController`] is fed with the packets that its sender sent and with the receiver's reports on
+//! them, and returns an [`Allowance`]: the rate for the encoder, the rate of the pacer and, for some laws, a
+//! window. It parses nothing and reads no clock, so that the same law serves RTP with RFC 8888 or
+//! transport-wide feedback, QUIC datagrams and DCCP.
 //!
-//! Arrival times are on the receiver's clock. Its offset from the sender's clock is unknown but constant: laws use
-//! differences, or the excess over a minimum.
+//! Arrival times are on the receiver's clock. Its offset from the sender's clock is unknown but constant:
+//! laws use differences, or the excess over a minimum.
 
 use alloc::boxed::Box;
 use core::any::Any;
@@ -103,20 +103,20 @@ impl PacketReport {
 pub struct Feedback<'a> {
     /// Arrival time of the report at the sender.
     pub now: Instant,
-    /// The packets reported for the first time, and those reported missing before that have arrived since, in the
-    /// order of their sequence numbers.
+    /// The packets reported for the first time, and those reported missing before that have arrived since, in
+    /// the order of their sequence numbers.
     pub packets: &'a [PacketReport],
-    /// Time from the sending of the newest arrived packet to `now`, without the time for which the receiver held the
-    /// report; `None` if no packet arrived.
+    /// Time from the sending of the newest arrived packet to `now`, without the time for which the receiver
+    /// held the report; `None` if no packet arrived.
     pub rtt: Option<Duration>,
-    /// Bytes of the packets sent after the highest that a report covered, this one included. Packets before it whose report
-    /// was lost are not in flight.
+    /// Bytes of the packets sent after the highest that a report covered, this one included. Packets before
+    /// it whose report was lost are not in flight.
     pub in_flight: ByteCount,
 }
 
 impl Feedback<'_> {
-    /// The packets that arrived, each with the round-trip time that an immediate report on it would have shown:
-    /// the path of the newest packet's report is taken for all.
+    /// The packets that arrived, each with the round-trip time that an immediate report on it would have
+    /// shown: the path of the newest packet's report is taken for all.
     pub fn round_trips(&self) -> impl Iterator<Item = (&PacketReport, Duration)> {
         let one_way = |packet: &PacketReport| {
             let at = packet.arrival()?.as_nanos();

@@ -1,12 +1,13 @@
 //! Packet schedulers of multipath transports: the path of the next datagram.
 //!
-//! A [`Scheduler`] sees the paths as numbers ([`PathView`]) and chooses among those on which congestion control permits
-//! a packet now. Before any scheduler, the priorities of RFC 9897, Section 3.2.10 apply: paths of priority 0 are never
-//! used, standby paths (1) only while no other is alive, secondary paths (2) only while no primary one (3 to 15) is
-//! alive or may send. A path that has stopped answering is used only if all others have as well.
+//! A [`Scheduler`] sees the paths as numbers ([`PathView`]) and chooses among those on which congestion
+//! control permits a packet now. Before any scheduler, the priorities of RFC 9897, Section 3.2.10 apply:
+//! paths of priority 0 are never used, standby paths (1) only while no other is alive, secondary paths (2)
+//! only while no primary one (3 to 15) is alive or may send. A path that has stopped answering is used only
+//! if all others have as well.
 //!
-//! - [`LowestRtt`]: the least round-trip time, with copies of single datagrams on paths that would otherwise never be
-//!   measured again.
+//! - [`LowestRtt`]: the least round-trip time, with copies of single datagrams on paths that would otherwise
+//!   never be measured again.
 //! - [`Weighted`]: shares in proportion to weights.
 //! - [`Redundant`]: every datagram on every path.
 //! - [`CheapestFirst`]: the least cost, and the next when that path is full.
@@ -119,8 +120,8 @@ pub enum Purpose {
 
 /// Chooses the paths of datagrams.
 pub trait Scheduler: fmt::Debug + Send {
-    /// Chooses the paths of a datagram of `size` bytes, among those that may send it now. `None`: the datagram waits
-    /// until a path may send.
+    /// Chooses the paths of a datagram of `size` bytes, among those that may send it now. `None`: the
+    /// datagram waits until a path may send.
     ///
     /// The caller sends the datagram on the chosen paths.
     fn select(&mut self, now: Instant, size: usize, paths: &[PathView]) -> Option<Selection>;
@@ -189,7 +190,8 @@ impl SchedulerKind {
     }
 }
 
-/// The paths that priorities permit for a datagram now, whether they may send or not. Bit `i` stands for path `i`.
+/// The paths that priorities permit for a datagram now, whether they may send or not. Bit `i` stands for path
+/// `i`.
 fn permitted(paths: &[PathView]) -> u32 {
     let usable = mask(paths, |path| path.priority > UNUSABLE);
     let alive = usable & mask(paths, |path| path.is_alive);

@@ -76,7 +76,8 @@ impl Window {
 pub struct Acknowledgement {
     /// Arrival time.
     pub now: Instant,
-    /// Newly acknowledged data, in segments; under a [scalable](WindowLaw::is_scalable) law without those that were marked.
+    /// Newly acknowledged data, in segments; under a [scalable](WindowLaw::is_scalable) law without those
+    /// that were marked.
     pub acked: f64,
     /// Data remaining in the network, in segments.
     pub in_flight: f64,
@@ -101,7 +102,8 @@ pub enum CongestionCause {
 }
 
 /// A congestion signal. The sender reports one signal for each window of data, regardless of the number of
-/// lost or marked segments in it. To a [scalable](WindowLaw::is_scalable) law it reports each acknowledgement with marks.
+/// lost or marked segments in it. To a [scalable](WindowLaw::is_scalable) law it reports each acknowledgement
+/// with marks.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CongestionSignal {
     /// Time of detection.
@@ -126,7 +128,8 @@ pub struct Delivery {
     pub now: Instant,
     /// Data that has newly left the network, in segments: acknowledged cumulatively or selectively.
     pub delivered: f64,
-    /// Data among them that arrived with a congestion mark, in segments; zero if the feedback does not count marks.
+    /// Data among them that arrived with a congestion mark, in segments; zero if the feedback does not count
+    /// marks.
     pub marked: f64,
     /// Round-trip time sample, if the acknowledgement provided one.
     pub rtt: Option<Duration>,
@@ -134,14 +137,16 @@ pub struct Delivery {
 
 /// Rules for changing a window.
 ///
-/// A law is `Clone`, and a configuration holds it as a [`LawPrototype`]. Laws hold no copy of the window: a sender may reduce it for other reasons (an idle period, the end of a
-/// recovery), and the law continues from there.
+/// A law is `Clone`, and a configuration holds it as a [`LawPrototype`]. Laws hold no copy of the window: a
+/// sender may reduce it for other reasons (an idle period, the end of a recovery), and the law continues from
+/// there.
 pub trait WindowLaw: CloneLaw + fmt::Debug + Send + Sync {
     /// Name of the law, as used in tables.
     fn name(&self) -> &'static str;
 
-    /// `true` if the law responds to the extent of marking, as L4S requires (RFC 9331, Section 4.3). The sender then sends ECT(1), receives feedback that
-    /// counts marks ([`Delivery::marked`]), and reports a [`Mark`](CongestionCause::Mark) with each acknowledgement that has some.
+    /// `true` if the law responds to the extent of marking, as L4S requires (RFC 9331, Section 4.3). The
+    /// sender then sends ECT(1), receives feedback that counts marks ([`Delivery::marked`]), and reports a
+    /// [`Mark`](CongestionCause::Mark) with each acknowledgement that has some.
     fn is_scalable(&self) -> bool {
         false
     }
@@ -149,14 +154,16 @@ pub trait WindowLaw: CloneLaw + fmt::Debug + Send + Sync {
     /// Processes an acknowledgement of new data; the window may grow.
     fn on_ack(&mut self, window: &mut Window, ack: &Acknowledgement);
 
-    /// Processes a loss or marks: reduces the window. Called once for each window of data, except for the marks of a scalable law.
+    /// Processes a loss or marks: reduces the window. Called once for each window of data, except for the
+    /// marks of a scalable law.
     fn on_congestion(&mut self, window: &mut Window, signal: &CongestionSignal);
 
     /// Processes an expiration of the retransmission timer. `repeated` is `true` if it had already expired
     /// for the same segment, in which case `ssthresh` is kept (RFC 5681, Section 3.1).
     fn on_timeout(&mut self, window: &mut Window, signal: &CongestionSignal, repeated: bool);
 
-    /// Called at the end of a loss recovery: all data that were outstanding at its beginning are acknowledged.
+    /// Called at the end of a loss recovery: all data that were outstanding at its beginning are
+    /// acknowledged.
     fn on_recovery_end(&mut self, window: &mut Window) {
         let _ = window;
     }
@@ -166,8 +173,8 @@ pub trait WindowLaw: CloneLaw + fmt::Debug + Send + Sync {
         let _ = delivery;
     }
 
-    /// The receiver now acknowledges `segments` at once (CCID 2's Ack Ratio). Laws that grow with each acknowledgement
-    /// adapt to it (RFC 4341, Section 5).
+    /// The receiver now acknowledges `segments` at once (CCID 2's Ack Ratio). Laws that grow with each
+    /// acknowledgement adapt to it (RFC 4341, Section 5).
     fn on_ack_ratio(&mut self, segments: f64) {
         let _ = segments;
     }

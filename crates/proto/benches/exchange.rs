@@ -1,5 +1,5 @@
-//! Cost of a datagram from one application to the other, both connections together: sending, receiving, its share of
-//! the feedback, and the loop around it.
+//! Cost of a datagram from one application to the other, both connections together: sending, receiving, its
+//! share of the feedback, and the loop around it.
 
 #[path = "../tests/support/lane.rs"]
 mod lane;

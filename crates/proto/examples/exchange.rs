@@ -1,5 +1,5 @@
-//! Carries a million datagrams between two connections, and prints the number of packets and the simulated time. A
-//! profiler gives the processor time:
+//! Carries a million datagrams between two connections, and prints the number of packets and the simulated
+//! time. A profiler gives the processor time:
 //!
 //! ```text
 //! cargo build --release -p whimbrel-proto --example exchange

@@ -1,12 +1,12 @@
-//! Outcome of each packet: recorded by the receiver, reported in Ack Vectors, read by the sender (RFC 4340, Section
-//! 11.4).
+//! Outcome of each packet: recorded by the receiver, reported in Ack Vectors, read by the sender (RFC 4340,
+//! Section 11.4).
 //!
-//! A [`Recorder`] keeps the history of received packets as the run-length cells of the wire format, newest first, and
-//! drops the part that the peer is known to have. A [`Reader`] extracts the new information from the Ack Vectors that
-//! come back, which repeat earlier reports.
+//! A [`Recorder`] keeps the history of received packets as the run-length cells of the wire format, newest
+//! first, and drops the part that the peer is known to have. A [`Reader`] extracts the new information from
+//! the Ack Vectors that come back, which repeat earlier reports.
 //!
-//! ECN nonces are not computed: their specification is historic (RFC 8311, Section 6), so every vector is sent as Ack
-//! Vector \[Nonce 0\].
+//! ECN nonces are not computed: their specification is historic (RFC 8311, Section 6), so every vector is
+//! sent as Ack Vector \[Nonce 0\].
 
 use whimbrel_wire::SeqNo;
 

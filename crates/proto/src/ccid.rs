@@ -3,8 +3,8 @@
 //! A DCCP connection is two half-connections, each with its own CCID (RFC 4340, Section 10). A
 //! CCID is therefore a pair: an [`HcSender`] at the end that sends the data and an [`HcReceiver`]
 //! at the end that sends the feedback. The connection owns sequence numbers, Ack Vectors, feature
-//! negotiation and the send queue; a CCID decides *when* a data packet may leave and when an acknowledgement is due,
-//! and it writes and reads its own options.
+//! negotiation and the send queue; a CCID decides *when* a data packet may leave and when an acknowledgement
+//! is due, and it writes and reads its own options.
 
 use core::fmt;
 

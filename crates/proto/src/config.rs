@@ -36,7 +36,8 @@ const MAX_REORDER_DELAY: Duration = Duration::from_secs(60);
 
 /// Configuration of a connection. [`Config::default`] suits live media.
 ///
-/// Fields can be assigned, or set by chainable methods of the same names; the same holds for the nested configurations.
+/// Fields can be assigned, or set by chainable methods of the same names; the same holds for the nested
+/// configurations.
 ///
 /// ```
 /// use whimbrel_proto::config::TimerConfig;
@@ -72,14 +73,15 @@ pub struct Config {
     pub freeze: FreezeConfig,
     /// Timers and time limits.
     pub timers: TimerConfig,
-    /// `true` if a closing server has the client hold TIMEWAIT (CloseReq); `false` if it holds TIMEWAIT itself (Close).
+    /// `true` if a closing server has the client hold TIMEWAIT (CloseReq); `false` if it holds TIMEWAIT
+    /// itself (Close).
     pub server_sends_close_request: bool,
-    /// `true` if the first datagram may be sent on the Request or the Response, and such a datagram is accepted (RFC
-    /// 4340, Sections 8.1.1 and 8.1.3). It is sent before any congestion control.
+    /// `true` if the first datagram may be sent on the Request or the Response, and such a datagram is
+    /// accepted (RFC 4340, Sections 8.1.1 and 8.1.3). It is sent before any congestion control.
     pub data_on_handshake: bool,
-    /// `true` to negotiate 24-bit sequence numbers on Data, Ack and DataAck packets: shorter headers, but less
-    /// protection against injected packets (RFC 4340, Section 7.6). If `false`, the peer is not allowed to send them
-    /// either.
+    /// `true` to negotiate 24-bit sequence numbers on Data, Ack and DataAck packets: shorter headers, but
+    /// less protection against injected packets (RFC 4340, Section 7.6). If `false`, the peer is not allowed
+    /// to send them either.
     pub short_sequence_numbers: bool,
     /// Handling of received datagrams.
     pub receive: ReceiveConfig,
@@ -88,11 +90,12 @@ pub struct Config {
     /// Address changes of the client during the connection, if the peer agrees (the experimental scheme of
     /// `docs/mobility.md`). `None`: packets from another address do not belong to the connection.
     pub mobility: Option<MobilityConfig>,
-    /// `true` to offer the feature Repair: a layer above the connection repairs lost datagrams within a latency budget, if the peer
-    /// has one as well ([`RepairLayer`](crate::repair::RepairLayer)).
+    /// `true` to offer the feature Repair: a layer above the connection repairs lost datagrams within a
+    /// latency budget, if the peer has one as well ([`RepairLayer`](crate::repair::RepairLayer)).
     pub repair: bool,
-    /// With `repair`: datagrams go in parts with checksums of their own, if the peer's do as well, so that those that the path damages are
-    /// of use. The checksum coverage ([`IntegrityConfig`]) decides which of them arrive.
+    /// With `repair`: datagrams go in parts with checksums of their own, if the peer's do as well, so that
+    /// those that the path damages are of use. The checksum coverage ([`IntegrityConfig`]) decides which of
+    /// them arrive.
     pub repair_in_parts: bool,
 }
 
@@ -101,25 +104,26 @@ pub struct Config {
 #[non_exhaustive]
 pub struct MobilityConfig {
     /// Treatment of a server's path state once the client has moved to another IP address. If only the port
-    /// changed, as behind a NAT that lost its mapping, the state is kept. The driver of a client makes this decision
-    /// itself ([`Connection::path_changed`](crate::Connection::path_changed)).
+    /// changed, as behind a NAT that lost its mapping, the state is kept. The driver of a client makes this
+    /// decision itself ([`Connection::path_changed`](crate::Connection::path_changed)).
     pub on_move: PathChange,
 }
 
-/// Packetization-layer path MTU discovery (RFC 8899), by probes once the connection is open. [`Config::max_datagram`]
-/// is the size searched for.
+/// Packetization-layer path MTU discovery (RFC 8899), by probes once the connection is open.
+/// [`Config::max_datagram`] is the size searched for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum PathMtuDiscovery {
-    /// The driver's default: sockets use [`PathMtuDiscovery::FromLargest`], simulations [`PathMtuDiscovery::Off`].
+    /// The driver's default: sockets use [`PathMtuDiscovery::FromLargest`], simulations
+    /// [`PathMtuDiscovery::Off`].
     #[default]
     Automatic,
     /// No probes: the driver reports the path MTU that it learns.
     Off,
     /// Starts from datagrams of 1148 bytes, packets of 1200, and searches upwards (RFC 8899, Section 5.2).
     FromBase,
-    /// Starts from the largest size and searches downwards if packets of that size do not arrive (RFC 4340, Section
-    /// 14.1). On a path with a smaller MTU, datagrams are lost until then, for about three seconds.
+    /// Starts from the largest size and searches downwards if packets of that size do not arrive (RFC 4340,
+    /// Section 14.1). On a path with a smaller MTU, datagrams are lost until then, for about three seconds.
     FromLargest,
 }
 
@@ -130,21 +134,24 @@ pub enum LossDetection {
     /// `Packets` if there is no buffer.
     #[default]
     Automatic,
-    /// After three packets with higher numbers (RFC 5348, Section 5.1), even if datagrams wait in a reorder buffer.
+    /// After three packets with higher numbers (RFC 5348, Section 5.1), even if datagrams wait in a reorder
+    /// buffer.
     Packets,
-    /// After a single packet with a higher number, as in ns-2's TFRC: for comparison, as every overtaken packet counts as
-    /// lost.
+    /// After a single packet with a higher number, as in ns-2's TFRC: for comparison, as every overtaken
+    /// packet counts as lost.
     FirstPacket,
-    /// As `Packets` until a packet arrives out of order; then after a time that adapts to the measured reordering, as
-    /// in [RACK](whimbrel_control::reordering::ReorderWindow) (RFC 8985). Data are not delayed. An experiment.
+    /// As `Packets` until a packet arrives out of order; then after a time that adapts to the measured
+    /// reordering, as in [RACK](whimbrel_control::reordering::ReorderWindow) (RFC 8985). Data are not
+    /// delayed. An experiment.
     Rack,
 }
 
 /// Handling of received datagrams.
 ///
-/// The limits apply to the connection's own queue, from which [`Connection::poll_event`](crate::Connection::poll_event)
-/// takes. A datagram that exceeds them is dropped and reported to the peer (RFC 4340, Section 11.7, Drop Code 2). A
-/// driver with a queue of its own reports what it drops with
+/// The limits apply to the connection's own queue, from which
+/// [`Connection::poll_event`](crate::Connection::poll_event) takes. A datagram that exceeds them is dropped
+/// and reported to the peer (RFC 4340, Section 11.7, Drop Code 2). A driver with a queue of its own reports
+/// what it drops with
 /// [`Connection::datagram_discarded`](crate::Connection::datagram_discarded).
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
@@ -153,21 +160,22 @@ pub struct ReceiveConfig {
     pub max_datagrams: usize,
     /// Maximum number of bytes of application data that wait for the application.
     pub max_bytes: usize,
-    /// `true` to deliver data known to be corrupt, as [`Event::CorruptDatagram`](crate::Event::CorruptDatagram), rather
-    /// than to drop them (RFC 4340, Section 9.3).
+    /// `true` to deliver data known to be corrupt, as
+    /// [`Event::CorruptDatagram`](crate::Event::CorruptDatagram), rather than to drop them (RFC 4340, Section
+    /// 9.3).
     pub deliver_corrupt: bool,
-    /// D_max: the longest time for which a datagram that arrives early waits for the preceding ones; at most a minute.
-    /// Datagrams are then delivered in the order in which they were sent; `late` applies to those that arrive after
-    /// D_max. CCIDs 3 and 4 declare no packet lost earlier, unless [`ReceiveConfig::loss_detection`] says otherwise.
-    /// `None`: no reorder buffer. See `docs/reordering.md`.
+    /// D_max: the longest time for which a datagram that arrives early waits for the preceding ones; at most
+    /// a minute. Datagrams are then delivered in the order in which they were sent; `late` applies to those
+    /// that arrive after D_max. CCIDs 3 and 4 declare no packet lost earlier, unless
+    /// [`ReceiveConfig::loss_detection`] says otherwise. `None`: no reorder buffer. See `docs/reordering.md`.
     pub reorder_delay: Option<Duration>,
-    /// Q: the maximum number of packets in the reorder buffer, if `reorder_delay` is given. `max_datagrams` and
-    /// `max_bytes` apply as well.
+    /// Q: the maximum number of packets in the reorder buffer, if `reorder_delay` is given. `max_datagrams`
+    /// and `max_bytes` apply as well.
     pub reorder_size: BufferSize,
     /// `true` if D_max follows the measured lateness of packets
-    /// ([`LatenessMeter::delay`](whimbrel_control::reordering::LatenessMeter::delay)), between a quarter of the
-    /// round-trip time and `reorder_delay`. A lost datagram then delays the following ones no longer than the path's
-    /// reordering requires.
+    /// ([`LatenessMeter::delay`](whimbrel_control::reordering::LatenessMeter::delay)), between a quarter of
+    /// the round-trip time and `reorder_delay`. A lost datagram then delays the following ones no longer than
+    /// the path's reordering requires.
     pub reorder_adapts: bool,
     /// Treatment of datagrams that arrive later than D_max.
     pub late: LatePolicy,
@@ -179,28 +187,28 @@ pub struct ReceiveConfig {
 /// Treatment of a datagram that arrives after the reorder buffer has stopped waiting for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LatePolicy {
-    /// It is discarded and counts as lost (`papers/reorder`, Section II.B), whatever [`TfrcConfig::forgive_late`] is:
-    /// the sender adapts to what the application receives.
+    /// It is discarded and counts as lost (`papers/reorder`, Section II.B), whatever
+    /// [`TfrcConfig::forgive_late`] is: the sender adapts to what the application receives.
     #[default]
     Discard,
-    /// The packet is delivered out of order, and its loss is revoked if [`TfrcConfig::forgive_late`] is set. For applications
-    /// that can use late data, such as a decoder that repairs its reference frames.
+    /// The packet is delivered out of order, and its loss is revoked if [`TfrcConfig::forgive_late`] is set.
+    /// For applications that can use late data, such as a decoder that repairs its reference frames.
     Deliver,
 }
 
-/// Treatment of the path state when packets take another path: the round-trip time, the packet size, and the state of
-/// congestion control.
+/// Treatment of the path state when packets take another path: the round-trip time, the packet size, and the
+/// state of congestion control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PathChange {
-    /// Everything is kept but the packet size, which is verified first: only the address has changed, or the driver
-    /// handles the change.
+    /// Everything is kept but the packet size, which is verified first: only the address has changed, or the
+    /// driver handles the change.
     Keep,
-    /// Everything starts as on a new connection (RFC 9000, Section 9.4). The send queue and negotiated features are
-    /// kept.
+    /// Everything starts as on a new connection (RFC 9000, Section 9.4). The send queue and negotiated
+    /// features are kept.
     #[default]
     Reset,
-    /// As `Reset`, but if the connection used that path before, its state is restored: the round-trip time and the
-    /// packet size, half the rate or window, and the loss event rate.
+    /// As `Reset`, but if the connection used that path before, its state is restored: the round-trip time
+    /// and the packet size, half the rate or window, and the loss event rate.
     Restore,
 }
 
@@ -208,11 +216,11 @@ pub enum PathChange {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct IntegrityConfig {
-    /// Checksum Coverage of data packets, if the peer agrees and the datagram is long enough: 0 covers all data, 1 to
-    /// 15 the first `4 * (n - 1)` bytes (Section 9.2).
+    /// Checksum Coverage of data packets, if the peer agrees and the datagram is long enough: 0 covers all
+    /// data, 1 to 15 the first `4 * (n - 1)` bytes (Section 9.2).
     pub checksum_coverage: u8,
-    /// Minimum acceptable Checksum Coverage: 0 accepts only full coverage, 1 to 15 also that coverage or more (Section
-    /// 9.2.1).
+    /// Minimum acceptable Checksum Coverage: 0 accepts only full coverage, 1 to 15 also that coverage or more
+    /// (Section 9.2.1).
     pub minimum_coverage: u8,
     /// Use of the Data Checksum option on sent data.
     pub data_checksum: DataChecksumUse,
@@ -234,30 +242,33 @@ pub enum DataChecksumUse {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct TimerConfig {
-    /// Time after which a client stops retransmitting its Request (RFC 4340, Section 8.1.1: 3 minutes is the example).
+    /// Time after which a client stops retransmitting its Request (RFC 4340, Section 8.1.1: 3 minutes is the
+    /// example).
     pub connect: Duration,
     /// Intervals between a client's Requests.
     pub requests: RequestSchedule,
     /// Maximum Segment Lifetime; TIMEWAIT lasts twice as long (RFC 4340, Section 3.4).
     pub msl: Duration,
-    /// The idle limit: once connected, an end that receives no valid packet for this long resets the connection
-    /// ([`ConnectionError::TimedOut`](crate::ConnectionError::TimedOut)). After half of that time it sends Syncs, which
-    /// every DCCP end answers (RFC 4340, Section 7.5.4), so that a live peer with nothing to send is not disconnected,
-    /// regardless of its own configuration. `None`: only the timers of RFC 4340 end a connection.
+    /// The idle limit: once connected, an end that receives no valid packet for this long resets the
+    /// connection ([`ConnectionError::TimedOut`](crate::ConnectionError::TimedOut)). After half of that time
+    /// it sends Syncs, which every DCCP end answers (RFC 4340, Section 7.5.4), so that a live peer with
+    /// nothing to send is not disconnected, regardless of its own configuration. `None`: only the timers of
+    /// RFC 4340 end a connection.
     pub idle: Option<Duration>,
-    /// Time without sending after which a connected end sends an acknowledgement, to keep the mappings of NATs on the
-    /// path. UDP mappings last two minutes and more where NATs follow RFC 4787, Section 4.3, some only 30 s; RFC 8085,
-    /// Section 3.5 requires at least 15 s between keep-alives. `None`: never.
+    /// Time without sending after which a connected end sends an acknowledgement, to keep the mappings of
+    /// NATs on the path. UDP mappings last two minutes and more where NATs follow RFC 4787, Section 4.3, some
+    /// only 30 s; RFC 8085, Section 3.5 requires at least 15 s between keep-alives. `None`: never.
     pub keep_alive: Option<Duration>,
-    /// Time limit of closing, from the call of [`Connection::close`](crate::Connection::close), including the transmission
-    /// of queued datagrams. On expiry the connection is reset, and queued datagrams are dropped. `None`: four times the
-    /// MSL, as for the other states that wait for the peer (RFC 4340, Section 8.1.5), which is also the upper bound.
+    /// Time limit of closing, from the call of [`Connection::close`](crate::Connection::close), including the
+    /// transmission of queued datagrams. On expiry the connection is reset, and queued datagrams are dropped.
+    /// `None`: four times the MSL, as for the other states that wait for the peer (RFC 4340, Section 8.1.5),
+    /// which is also the upper bound.
     pub close: Option<Duration>,
 }
 
 impl TimerConfig {
-    /// The timers of RFC 4340 alone: Requests at its intervals, no idle limit, no keep-alive, and up to four MSL for
-    /// closing. For simulations, in which peers do not disappear unexpectedly.
+    /// The timers of RFC 4340 alone: Requests at its intervals, no idle limit, no keep-alive, and up to four
+    /// MSL for closing. For simulations, in which peers do not disappear unexpectedly.
     pub fn rfc4340() -> Self {
         Self {
             requests: RequestSchedule::RFC4340,
@@ -311,8 +322,8 @@ impl Config {
         self.detects_by_delivery() || self.receive.loss_detection == LossDetection::Rack
     }
 
-    /// Number of packets with higher numbers after which a missing packet is lost; one, if packets were resequenced
-    /// before.
+    /// Number of packets with higher numbers after which a missing packet is lost; one, if packets were
+    /// resequenced before.
     pub(crate) fn loss_threshold(&self) -> usize {
         let one = self.detects_in_order() || self.receive.loss_detection == LossDetection::FirstPacket;
         if one { 1 } else { NDUPACK }
@@ -436,7 +447,8 @@ impl Default for TimerConfig {
             connect: Duration::from_secs(180),
             requests: RequestSchedule::default(),
             msl: Duration::from_secs(120),
-            // NATs usually keep UDP mappings for at least 30 s; the limit tolerates the loss of two keep-alives.
+            // NATs usually keep UDP mappings for at least 30 s; the limit tolerates the loss of two
+            // keep-alives.
             idle: Some(Duration::from_secs(60)),
             keep_alive: Some(Duration::from_secs(20)),
             close: Some(Duration::from_secs(30)),

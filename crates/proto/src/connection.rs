@@ -5,8 +5,10 @@
 //! - *queries*: [`state`](Connection::state), [`role`](Connection::role), [`snapshot`](Connection::snapshot);
 //! - *commands*, which queue work: [`connect`](Connection::connect), [`invite`](Connection::invite),
 //!   [`send`](Connection::send), [`close`](Connection::close), [`abort`](Connection::abort),
-//!   [`allow_moves`](Connection::allow_moves), [`set_max_datagram`](Connection::set_max_datagram), [`stop_receiving`](Connection::stop_receiving),
-//!   [`set_slow_receiver`](Connection::set_slow_receiver), [`datagram_discarded`](Connection::datagram_discarded),
+//!   [`allow_moves`](Connection::allow_moves), [`set_max_datagram`](Connection::set_max_datagram),
+//!   [`stop_receiving`](Connection::stop_receiving),
+//!   [`set_slow_receiver`](Connection::set_slow_receiver),
+//!   [`datagram_discarded`](Connection::datagram_discarded),
 //!   [`freeze`](Connection::freeze), [`unfreeze`](Connection::unfreeze), [`probe`](Connection::probe);
 //! - *input*: [`handle_packet`](Connection::handle_packet), [`handle_timeout`](Connection::handle_timeout),
 //!   [`handle_unreachable`](Connection::handle_unreachable), [`path_changed`](Connection::path_changed),
@@ -14,12 +16,13 @@
 //! - *output*: [`poll_transmit`](Connection::poll_transmit), [`poll_event`](Connection::poll_event),
 //!   [`poll_timeout`](Connection::poll_timeout).
 //!
-//! Each concern of a connection is a type that owns its state: `handshake`, `invitation`, `close`, `freeze`, `mobility`,
-//! `mtu` (over `path_mtu`), `path_change`, `liveness`, `reception`, `resequencer`, `dropped_data`, `ack_vectors`,
-//! `congestion`, `subflow`. Its methods are handed the `Context` to read and the `Effects` to act on, and return what another
-//! concern has to do. Concerns do not call each other: `impl Connection` composes them, in `receive`, `options` and
-//! `arrival` (the steps of RFC 4340, Section 8.5), `opening`, `agreement`, `path`, `timeouts`, `transmit`, `packets`,
-//! `emit`, `outcome`, `moves` and `joining`. `scripts/check_rings.py` keeps these files free of circular calls.
+//! Each concern of a connection is a type that owns its state: `handshake`, `invitation`, `close`, `freeze`,
+//! `mobility`, `mtu` (over `path_mtu`), `path_change`, `liveness`, `reception`, `resequencer`,
+//! `dropped_data`, `ack_vectors`, `congestion`, `subflow`. Its methods are handed the `Context` to read and
+//! the `Effects` to act on, and return what another concern has to do. Concerns do not call each other:
+//! `impl Connection` composes them, in `receive`, `options` and `arrival` (the steps of RFC 4340, Section
+//! 8.5), `opening`, `agreement`, `path`, `timeouts`, `transmit`, `packets`, `emit`, `outcome`, `moves` and
+//! `joining`. `scripts/check_rings.py` keeps these files free of circular calls.
 
 mod ack_vectors;
 mod agreement;
@@ -138,8 +141,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Creates a client, which sends a Request once [`Connection::connect`] is called. `seed`: entropy from the driver;
-    /// its low 48 bits are the initial sequence number (RFC 4340, Section 7.2).
+    /// Creates a client, which sends a Request once [`Connection::connect`] is called. `seed`: entropy from
+    /// the driver; its low 48 bits are the initial sequence number (RFC 4340, Section 7.2).
     ///
     /// # Errors
     ///
@@ -154,8 +157,8 @@ impl Connection {
         let ports = Ports { role: Role::Client, source: source_port, destination: destination_port };
         Ok(Self::new(now, Profile::new(config)?, ports, State::Closed, seed))
     }
-    /// Creates a server for a received Request, which must then be passed to [`Connection::handle_packet`]. `seed` as
-    /// for [`Connection::client`].
+    /// Creates a server for a received Request, which must then be passed to [`Connection::handle_packet`].
+    /// `seed` as for [`Connection::client`].
     ///
     /// # Errors
     ///
@@ -169,8 +172,9 @@ impl Connection {
             Ports { role: Role::Server, source: request.destination_port, destination: request.source_port };
         Self::new(now, profile, ports, State::Listen, seed)
     }
-    /// Creates a server for one client at `destination_port`. It sends Listen packets once [`Connection::invite`] is
-    /// called, and then waits for the Request. `seed` as for [`Connection::client`].
+    /// Creates a server for one client at `destination_port`. It sends Listen packets once
+    /// [`Connection::invite`] is called, and then waits for the Request. `seed` as for
+    /// [`Connection::client`].
     ///
     /// # Errors
     ///
@@ -257,8 +261,9 @@ impl Connection {
             self.handshake.start_request(now, &self.cx, &mut self.fx);
         }
     }
-    /// Invites the client of a server created by [`Connection::inviting`]. RFC 5596 permits it to wait indefinitely;
-    /// this one gives up after the connect time ([`crate::config::TimerConfig::connect`]), as a client does.
+    /// Invites the client of a server created by [`Connection::inviting`]. RFC 5596 permits it to wait
+    /// indefinitely; this one gives up after the connect time ([`crate::config::TimerConfig::connect`]), as a
+    /// client does.
     pub fn invite(&mut self, now: Instant) {
         if self.cx.state == State::Closed && self.cx.ports.role == Role::Server && !self.closing.is_over() {
             self.cx.state = State::Invited;
@@ -269,14 +274,14 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// The connection is closing, the peer no longer listens, the datagram is too large, or the queue is full and its
-    /// policy is to refuse.
+    /// The connection is closing, the peer no longer listens, the datagram is too large, or the queue is full
+    /// and its policy is to refuse.
     pub fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
         self.make_room(now, datagram.payload.len())?;
         self.fx.queue.push(now, datagram, &mut self.fx.events)
     }
-    /// Makes room for a datagram of `size` bytes in the send queue, as [`Connection::send`] does, for a caller that prepares
-    /// its data at some cost only if they are accepted.
+    /// Makes room for a datagram of `size` bytes in the send queue, as [`Connection::send`] does, for a
+    /// caller that prepares its data at some cost only if they are accepted.
     ///
     /// # Errors
     ///
@@ -294,8 +299,8 @@ impl Connection {
         }
         self.fx.queue.make_room(now, size, &mut self.fx.events)
     }
-    /// Closes the connection once the send queue is empty. Queued datagrams leave as congestion control permits; those
-    /// with a deadline are dropped when it passes. Closing takes at most
+    /// Closes the connection once the send queue is empty. Queued datagrams leave as congestion control
+    /// permits; those with a deadline are dropped when it passes. Closing takes at most
     /// [`TimerConfig::close`](crate::config::TimerConfig::close).
     pub fn close(&mut self, now: Instant) {
         if let Some(ending) = self.closing.request(now, &self.cx, &mut self.fx) {
@@ -312,31 +317,32 @@ impl Connection {
         let _ = now;
         self.reset_with(Reset::new(ResetCode::TooBusy));
     }
-    /// Holds the probes of path MTU discovery, or releases them. A server that has not authenticated its client yet should not
-    /// send it large packets: the size of datagrams stays the configured one.
+    /// Holds the probes of path MTU discovery, or releases them. A server that has not authenticated its
+    /// client yet should not send it large packets: the size of datagrams stays the configured one.
     pub fn hold_path_probes(&mut self, now: Instant, holds: bool) {
         self.mtu.hold(now, holds, &mut self.fx);
     }
 
-    /// Stops delivering datagrams to the application, for good. Data that still arrive are dropped and reported to the
-    /// peer (RFC 4340, Section 11.7.2, Drop Code 1), which should then send no more. Events and sending continue.
+    /// Stops delivering datagrams to the application, for good. Data that still arrive are dropped and
+    /// reported to the peer (RFC 4340, Section 11.7.2, Drop Code 1), which should then send no more. Events
+    /// and sending continue.
     pub fn stop_receiving(&mut self, now: Instant) {
         let _ = now;
         self.reception.stop();
     }
-    /// Sets whether the application cannot keep up. While `slow`, the peer is requested not to increase its rate (RFC
-    /// 4340, Section 11.6); a receive queue that is three quarters full has the same effect.
+    /// Sets whether the application cannot keep up. While `slow`, the peer is requested not to increase its
+    /// rate (RFC 4340, Section 11.6); a receive queue that is three quarters full has the same effect.
     pub fn set_slow_receiver(&mut self, slow: bool) {
         self.reception.set_slow(slow);
     }
-    /// Reports that the data of a datagram delivered by [`Event::Datagram`] did not reach the application, or were of
-    /// no use to it: a driver's queue was full ([`DropCode::ReceiveBuffer`]), or the application's own checksum was
-    /// wrong ([`DropCode::Corrupt`]). The next acknowledgements report it to the peer, whose congestion control takes
-    /// it into account.
+    /// Reports that the data of a datagram delivered by [`Event::Datagram`] did not reach the application, or
+    /// were of no use to it: a driver's queue was full ([`DropCode::ReceiveBuffer`]), or the application's
+    /// own checksum was wrong ([`DropCode::Corrupt`]). The next acknowledgements report it to the peer, whose
+    /// congestion control takes it into account.
     ///
-    /// Returns `true` if it will be reported. It is not if the packet did not arrive or is older than 65,536 packets,
-    /// if the code is undefined, or if the data are already reported as dropped: a code never becomes less serious (RFC
-    /// 4340, Section 11.7).
+    /// Returns `true` if it will be reported. It is not if the packet did not arrive or is older than 65,536
+    /// packets, if the code is undefined, or if the data are already reported as dropped: a code never
+    /// becomes less serious (RFC 4340, Section 11.7).
     pub fn datagram_discarded(&mut self, sequence: SeqNo, code: DropCode) -> bool {
         let newest = self.cx.sequence.numbers.gsr();
         let age = newest.distance_from(sequence);
@@ -344,9 +350,10 @@ impl Connection {
         let has_meaning = !matches!(code, DropCode::Reserved(_));
         has_arrived && has_meaning && self.dropped.discard(&mut self.fx, sequence, code)
     }
-    /// Freezes the connection before the path becomes unavailable. No data are sent in the directions of `scope` until
-    /// [`Connection::unfreeze`]. The peer, if it [takes part](crate::config::FreezeConfig::offer), has to be notified
-    /// about a round-trip time before the path breaks.
+    /// Freezes the connection before the path becomes unavailable. No data are sent in the directions of
+    /// `scope` until
+    /// [`Connection::unfreeze`]. The peer, if it [takes part](crate::config::FreezeConfig::offer), has to be
+    /// notified about a round-trip time before the path breaks.
     pub fn freeze(&mut self, now: Instant, scope: FreezeScope) {
         // Events end with the connection.
         if !self.closing.is_over() {
@@ -354,30 +361,32 @@ impl Connection {
             self.on_freeze_change(now, change);
         }
     }
-    /// Unfreezes the connection once a path is available. For data that this end sends this also overrides a freeze
-    /// that the peer requested.
+    /// Unfreezes the connection once a path is available. For data that this end sends this also overrides a
+    /// freeze that the peer requested.
     pub fn unfreeze(&mut self, now: Instant, scope: FreezeScope) {
         if !self.closing.is_over() {
             let change = self.freezing.unfreeze(now, &self.cx, &mut self.fx, scope);
             self.on_freeze_change(now, change);
         }
     }
-    /// Probes for the rate of another path that may carry more, after a change without interruption (make before
-    /// break), as after a freeze. Returns `true` if the sender probes: only with CCIDs 3 and 4, and only if the peer
+    /// Probes for the rate of another path that may carry more, after a change without interruption (make
+    /// before break), as after a freeze. Returns `true` if the sender probes: only with CCIDs 3 and 4, and
+    /// only if the peer
     /// [takes part](crate::config::FreezeConfig::offer).
     pub fn probe(&mut self, now: Instant) -> bool {
         !self.freezing.is_frozen() && self.congestion.on_probe(now)
     }
-    /// Sets the estimated capacity and available bandwidth of the local link, as rates of application data; `None`
-    /// when the link changes, until there is an estimate of the new one. A CCID 3 or 4 sender uses it if
+    /// Sets the estimated capacity and available bandwidth of the local link, as rates of application data;
+    /// `None` when the link changes, until there is an estimate of the new one. A CCID 3 or 4 sender uses it
+    /// if
     /// [`FreezeConfig::restart`](crate::config::FreezeConfig::restart) is a rate of the link, or
     /// [`TfrcConfig::link_cap`](crate::config::TfrcConfig::link_cap) is set.
     pub fn set_link_estimate(&mut self, now: Instant, estimate: Option<Estimate>) {
         self.congestion.on_link_estimate(now, estimate);
     }
-    /// Enables address changes of the client, before the handshake, by an offer or the acceptance of one, if the
-    /// configuration permits them ([`Config::mobility`](crate::Config::mobility)). `number`: an identifier not used
-    /// before with this secret. An [`Endpoint`](crate::Endpoint) calls this itself.
+    /// Enables address changes of the client, before the handshake, by an offer or the acceptance of one, if
+    /// the configuration permits them ([`Config::mobility`](crate::Config::mobility)). `number`: an
+    /// identifier not used before with this secret. An [`Endpoint`](crate::Endpoint) calls this itself.
     pub fn allow_moves(&mut self, secret: &MobilitySecret, number: u64) {
         let is_early = matches!(self.cx.state, State::Closed | State::Listen | State::Invited);
         if self.cx.config.mobility.is_some() && is_early && !self.closing.is_over() {
@@ -394,16 +403,17 @@ impl Connection {
         self.mobility.is_announcing()
     }
 
-    /// Processes an ICMP message that reports the destination unreachable. It ends an attempt to connect or to close;
-    /// an established connection continues, as the condition may be temporary and the message forged.
+    /// Processes an ICMP message that reports the destination unreachable. It ends an attempt to connect or
+    /// to close; an established connection continues, as the condition may be temporary and the message
+    /// forged.
     pub fn handle_unreachable(&mut self, now: Instant) {
         let _ = now;
         if let Some(ending) = self.closing.on_unreachable(&self.cx) {
             self.finish(ending);
         }
     }
-    /// `true` if a packet with that number was sent recently. An ICMP message that quotes another number may be forged
-    /// (RFC 4340, Section 14.1).
+    /// `true` if a packet with that number was sent recently. An ICMP message that quotes another number may
+    /// be forged (RFC 4340, Section 14.1).
     pub fn has_sent(&self, sequence: SeqNo) -> bool {
         self.cx.sequence.numbers.is_ack_in_window(sequence)
     }
@@ -411,8 +421,8 @@ impl Connection {
     pub fn handle_packet(&mut self, now: Instant, meta: ReceiveMeta, mut packet: Packet) {
         self.handle_packet_in_place(now, meta, &mut packet);
     }
-    /// Processes a received packet, and takes its data and options if it keeps them: for drivers that hold packets as
-    /// typed values, and need not move them.
+    /// Processes a received packet, and takes its data and options if it keeps them: for drivers that hold
+    /// packets as typed values, and need not move them.
     pub fn handle_packet_in_place(&mut self, now: Instant, meta: ReceiveMeta, packet: &mut Packet) {
         // Kernels take arrival times on several processors: enforce that they do not decrease.
         self.last_arrival = meta.arrival.unwrap_or(now).max(self.last_arrival).min(now);
@@ -454,8 +464,8 @@ impl Connection {
         }
         Poll::Wait(Wait { timer, transmit: self.next_transmission() })
     }
-    /// Time of the next call to [`Connection::handle_timeout`] and [`Connection::poll_transmit`], pacing included.
-    /// Valid once `poll_transmit` has returned `None`.
+    /// Time of the next call to [`Connection::handle_timeout`] and [`Connection::poll_transmit`], pacing
+    /// included. Valid once `poll_transmit` has returned `None`.
     pub fn poll_timeout(&self) -> Option<Instant> {
         Wait { timer: self.next_timer(), transmit: self.next_transmission() }.deadline()
     }

@@ -1,9 +1,9 @@
 //! Many connections of one host.
 //!
-//! An endpoint is driven like a connection: it is fed packets and timeouts, and drained of packets and events. It finds
-//! the connection of each packet, accepts new ones, answers packets that belong to no connection with Resets, holds
-//! TIMEWAIT in a few bytes, and visits only connections with work to do: those that received input are in a list, those
-//! that wait in a heap of deadlines.
+//! An endpoint is driven like a connection: it is fed packets and timeouts, and drained of packets and
+//! events. It finds the connection of each packet, accepts new ones, answers packets that belong to no
+//! connection with Resets, holds TIMEWAIT in a few bytes, and visits only connections with work to do: those
+//! that received input are in a list, those that wait in a heap of deadlines.
 
 mod config;
 mod counts;
@@ -72,8 +72,10 @@ pub struct ConnectionHandle(pub usize);
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum EndpointEvent<A = SocketAddr, E = Event> {
-    /// A client's Request was accepted: the first event of every server connection. The handshake is not complete until
-    /// [`Event::Connected`] or [`MultipathEvent::Established`](crate::multipath::MultipathEvent::Established).
+    /// A client's Request was accepted: the first event of every server connection. The handshake is not
+    /// complete until
+    /// [`Event::Connected`] or
+    /// [`MultipathEvent::Established`](crate::multipath::MultipathEvent::Established).
     Accepted {
         /// Address of the client, or the path of its Request.
         from: A,
@@ -88,12 +90,12 @@ pub enum EndpointEvent<A = SocketAddr, E = Event> {
 
 type EventOf<C> = EndpointEvent<<C as Held>::Address, <C as Held>::Event>;
 
-/// Many connections of one host: over one path each, behind one address, or over several, from several addresses
-/// ([`MultipathEndpoint`](crate::multipath::MultipathEndpoint)).
+/// Many connections of one host: over one path each, behind one address, or over several, from several
+/// addresses ([`MultipathEndpoint`](crate::multipath::MultipathEndpoint)).
 ///
-/// Addresses are those of the packets' carrier: with UDP encapsulation (RFC 6773) the peer's UDP address, otherwise its
-/// IP address with port 0. DCCP's own ports are in the packets. Several DCCP connections may share one pair of UDP
-/// ports (RFC 6773, Section 3.8, the second method).
+/// Addresses are those of the packets' carrier: with UDP encapsulation (RFC 6773) the peer's UDP address,
+/// otherwise its IP address with port 0. DCCP's own ports are in the packets. Several DCCP connections may
+/// share one pair of UDP ports (RFC 6773, Section 3.8, the second method).
 #[derive(Debug)]
 pub struct Endpoint<C: Held = Connection> {
     config: EndpointConfig,
@@ -111,8 +113,9 @@ pub struct Endpoint<C: Held = Connection> {
 }
 
 impl<C: Held> Endpoint<C> {
-    /// For tests of sequence numbers that wrap: the initial sequence numbers of new connections are `base` plus one for
-    /// each 4 microseconds of the clock. They are predictable, which RFC 4340, Section 7.2 warns of.
+    /// For tests of sequence numbers that wrap: the initial sequence numbers of new connections are `base`
+    /// plus one for each 4 microseconds of the clock. They are predictable, which RFC 4340, Section 7.2 warns
+    /// of.
     #[doc(hidden)]
     pub fn set_initial_sequence_base(&mut self, base: u64) {
         self.secret.set_base(base);
@@ -232,8 +235,8 @@ impl<C: Held> Endpoint<C> {
             table.get(index).is_some_and(|entry| entry.wake.waits_for(deadline))
         });
     }
-    /// Latest time of the next call to [`Endpoint::handle_timeout`] or [`Endpoint::poll_transmit`]. Valid once
-    /// `poll_transmit` has returned `None`.
+    /// Latest time of the next call to [`Endpoint::handle_timeout`] or [`Endpoint::poll_transmit`]. Valid
+    /// once `poll_transmit` has returned `None`.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.schedule.next()
     }
@@ -286,8 +289,8 @@ impl<C: Held> Endpoint<C> {
         }
     }
 
-    /// Returns a connection for reading; `None` if the handle is unknown or the connection over. Its last state can be
-    /// read until the events after [`Event::Closed`] are polled.
+    /// Returns a connection for reading; `None` if the handle is unknown or the connection over. Its last
+    /// state can be read until the events after [`Event::Closed`] are polled.
     pub fn connection(&self, handle: ConnectionHandle) -> Option<&C> {
         match &self.table.get(handle.0)?.state {
             SlotState::Live(connection) => Some(connection),

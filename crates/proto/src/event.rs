@@ -37,8 +37,8 @@ pub struct LossVerdict {
     pub first: SeqNo,
     /// Number of consecutive lost packets.
     pub count: u64,
-    /// Class of the loss: congestion counts in the loss event rate, wireless does not; unless the classifier only [runs
-    /// for evaluation](crate::config::Differentiation::on_trial).
+    /// Class of the loss: congestion counts in the loss event rate, wireless does not; unless the classifier
+    /// only [runs for evaluation](crate::config::Differentiation::on_trial).
     pub cause: LossClass,
     /// Evidence on which the verdict is based.
     pub evidence: Evidence,
@@ -106,24 +106,25 @@ pub enum Event {
         /// Reason for dropping it.
         reason: DropReason,
     },
-    /// The peer reports that a packet arrived, but that its data did not reach the application as sent (RFC 4340,
-    /// Section 11.7). After [`DropCode::ApplicationNotListening`] nothing more can be sent.
+    /// The peer reports that a packet arrived, but that its data did not reach the application as sent (RFC
+    /// 4340, Section 11.7). After [`DropCode::ApplicationNotListening`] nothing more can be sent.
     DataDropped {
         /// The packet's sequence number, as in [`Event::DatagramSent`].
         sequence: SeqNo,
         /// Reason for dropping or altering its data.
         code: DropCode,
     },
-    /// Packets of the peer were lost, and classified by [`crate::config::TfrcConfig::differentiation`]. May overtake
-    /// other events. If more than 256 wait, the oldest are discarded.
+    /// Packets of the peer were lost, and classified by [`crate::config::TfrcConfig::differentiation`]. May
+    /// overtake other events. If more than 256 wait, the oldest are discarded.
     LossClassified(LossVerdict),
-    /// The peer cannot keep up (RFC 4340, Section 11.6): the application should reduce its rate. Reported once per
-    /// round-trip time while the condition lasts.
+    /// The peer cannot keep up (RFC 4340, Section 11.6): the application should reduce its rate. Reported
+    /// once per round-trip time while the condition lasts.
     SlowReceiver,
-    /// The receiver misses a frame that others refer to, in spite of [repair](crate::repair): the encoder should make a frame
-    /// that refers to no other (a key frame).
+    /// The receiver misses a frame that others refer to, in spite of [repair](crate::repair): the encoder
+    /// should make a frame that refers to no other (a key frame).
     ///
-    /// Asked again if more is missing before that frame, or that frame itself: a round trip and 100 ms later at the earliest.
+    /// Asked again if more is missing before that frame, or that frame itself: a round trip and 100 ms later
+    /// at the earliest.
     NewStartNeeded {
         /// The stream of the frame, as in [`Mark::stream`](crate::repair::Mark::stream).
         stream: u64,
@@ -149,8 +150,8 @@ pub enum Event {
         /// The value now in force.
         value: u64,
     },
-    /// Error Text of the Reset that ends the connection (RFC 4340, Section 5.6). [`Event::Closed`] follows, with the
-    /// code and its data.
+    /// Error Text of the Reset that ends the connection (RFC 4340, Section 5.6). [`Event::Closed`] follows,
+    /// with the code and its data.
     ErrorText {
         /// The text, without control characters, at most 256 bytes of it.
         text: String,
@@ -160,8 +161,8 @@ pub enum Event {
         /// The largest datagram that [`crate::Connection::send`] accepts now, in bytes.
         max_datagram: usize,
     },
-    /// The client of this server has moved: it has proved possession of the connection's key and reachability at the
-    /// new address, to which packets are sent from now on. Reported by [`Endpoint`](crate::Endpoint)s.
+    /// The client of this server has moved: it has proved possession of the connection's key and reachability
+    /// at the new address, to which packets are sent from now on. Reported by [`Endpoint`](crate::Endpoint)s.
     PeerMoved {
         /// The previous address.
         from: SocketAddr,
@@ -171,8 +172,8 @@ pub enum Event {
     /// The server sends to this client's new address, after
     /// [`Connection::path_changed`](crate::Connection::path_changed).
     MoveConfirmed,
-    /// An event of a connection over several paths that has no counterpart among the others. Sockets report it, which have both kinds
-    /// of connections.
+    /// An event of a connection over several paths that has no counterpart among the others. Sockets report
+    /// it, which have both kinds of connections.
     Paths(Box<MultipathEvent>),
     /// The connection has ended. Only [`Event::Drained`] follows.
     Closed(ConnectionError),

@@ -1,9 +1,10 @@
 //! Feature negotiation (RFC 4340, Section 6).
 //!
-//! A *feature* is a property of a connection that both ends must agree on. Each exists twice, once located at either
-//! end: Send Ack Vector/A determines whether A sends Ack Vectors, Send Ack Vector/B whether B does. [`Negotiation`] is
-//! one end's view of all features. It reads the Change and Confirm options of received packets, writes its own on
-//! packets being sent, retransmits a Change until it is answered, and returns the value in force.
+//! A *feature* is a property of a connection that both ends must agree on. Each exists twice, once located at
+//! either end: Send Ack Vector/A determines whether A sends Ack Vectors, Send Ack Vector/B whether B does.
+//! [`Negotiation`] is one end's view of all features. It reads the Change and Confirm options of received
+//! packets, writes its own on packets being sent, retransmits a Change until it is answered, and returns the
+//! value in force.
 //!
 //! ```text
 //! request_change(..)  ->  write_options(..) on a packet that is being sent anyway,
@@ -11,8 +12,8 @@
 //! handle_options(..)  ->  poll_event(): a value came into force
 //! ```
 //!
-//! [`FeatureNumber`] holds the table of features (number, rule, width, initial value, whether required); [`bounds`]
-//! adds the valid values.
+//! [`FeatureNumber`] holds the table of features (number, rule, width, initial value, whether required);
+//! [`bounds`] adds the valid values.
 
 use core::ops::RangeInclusive;
 
@@ -33,8 +34,8 @@ pub use preferences::{CcidChoice, CcidChoices, Preferences, Wish, Wishes};
 /// Values of a server-priority feature, in order of preference.
 pub type ValueList = SmallVec<[u8; 16]>;
 
-/// Location of a feature, relative to this end. The feature location sends Change L and Confirm L, the feature remote
-/// Change R and Confirm R.
+/// Location of a feature, relative to this end. The feature location sends Change L and Confirm L, the
+/// feature remote Change R and Confirm R.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Location {
     /// At this end.
@@ -58,8 +59,8 @@ impl Location {
 
 /// The valid values of a feature.
 ///
-/// A non-negotiable feature with another value is an invalid option; in a server-priority feature's list such a value
-/// is merely never shared (RFC 4340, Section 6.6.8).
+/// A non-negotiable feature with another value is an invalid option; in a server-priority feature's list such
+/// a value is merely never shared (RFC 4340, Section 6.6.8).
 pub const fn bounds(feature: FeatureNumber) -> RangeInclusive<u64> {
     match feature {
         FeatureNumber::SequenceWindow => MIN_SEQUENCE_WINDOW..=MAX_SEQUENCE_WINDOW,
@@ -79,8 +80,8 @@ const fn half_connection(number: u8, location: Location) -> Location {
     if number < 192 { location } else { location.opposite() }
 }
 
-/// Server-priority reconciliation: selects the first of the server's values that is also in the client's list (RFC
-/// 4340, Section 6.3.1).
+/// Server-priority reconciliation: selects the first of the server's values that is also in the client's list
+/// (RFC 4340, Section 6.3.1).
 fn reconcile(server: &[u8], client: &[u8]) -> Option<u8> {
     server.iter().copied().find(|value| client.contains(value))
 }

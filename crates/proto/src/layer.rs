@@ -36,8 +36,8 @@ pub trait Transport: sealed::Sealed {
     /// Holds the probes of path MTU discovery, or releases them.
     #[doc(hidden)]
     fn hold_path_probes(&mut self, now: Instant, holds: bool);
-    /// What both ends have agreed on for repair; `None` as long as they negotiate. Mostly that ends with the handshake: a Response to
-    /// another copy of a Request confirms nothing, however.
+    /// What both ends have agreed on for repair; `None` as long as they negotiate. Mostly that ends with the
+    /// handshake: a Response to another copy of a Request confirms nothing, however.
     #[doc(hidden)]
     fn repairs(&self) -> Option<Agreed>;
     /// The largest datagram.

@@ -1,7 +1,8 @@
 //! The DCCP protocol (RFC 4340), sans I/O.
 //!
 //! A [`Connection`] is one end of one connection; an [`Endpoint`] holds many behind one address.
-//! Neither reads a clock, opens a socket or spawns a thread. A driver feeds them input and drains their output:
+//! Neither reads a clock, opens a socket or spawns a thread. A driver feeds them input and drains their
+//! output:
 //!
 //! ```text
 //! loop {
@@ -12,8 +13,8 @@
 //! }
 //! ```
 //!
-//! Once `poll_transmit(now)` has returned `None`, `poll_timeout()` is later than `now`. Waking early and draining twice
-//! are harmless.
+//! Once `poll_transmit(now)` has returned `None`, `poll_timeout()` is later than `now`. Waking early and
+//! draining twice are harmless.
 //!
 //! Two connections in one process, without a network:
 //!

@@ -1,9 +1,9 @@
 //! Keys by which a server recognizes its client at any address: their agreement and their use.
 //!
-//! Each end has a key pair (X25519, RFC 7748), of which the public key is sent on the Request or Response beside an
-//! identifier. The shared secret, which an eavesdropper cannot compute, yields the key (HKDF with SHA-256, RFC 5869) of
-//! an authenticator (HMAC-SHA-256, RFC 2104, truncated to 128 bits) that a client adds to its packets while its address
-//! may be new to the server. The scheme is described in `docs/mobility.md`.
+//! Each end has a key pair (X25519, RFC 7748), of which the public key is sent on the Request or Response
+//! beside an identifier. The shared secret, which an eavesdropper cannot compute, yields the key (HKDF with
+//! SHA-256, RFC 5869) of an authenticator (HMAC-SHA-256, RFC 2104, truncated to 128 bits) that a client adds
+//! to its packets while its address may be new to the server. The scheme is described in `docs/mobility.md`.
 
 use core::fmt;
 use std::sync::Arc;
@@ -47,8 +47,8 @@ impl MobilitySecret {
     pub(crate) fn part(&self, identifier: u64) -> MobilityKey {
         MobilityKey { identifier, public: self.0.public }
     }
-    /// The key of the connection whose ends sent these parts; `theirs` is the peer's. `None` if theirs is a point of
-    /// low order, for which the secret does not depend on the private key (RFC 7748, Section 6.1).
+    /// The key of the connection whose ends sent these parts; `theirs` is the peer's. `None` if theirs is a
+    /// point of low order, for which the secret does not depend on the private key (RFC 7748, Section 6.1).
     pub(crate) fn agree(
         &self,
         client: &MobilityKey,
@@ -81,8 +81,9 @@ impl fmt::Debug for MoveKey {
 }
 
 impl MoveKey {
-    /// The authenticator of a packet from the client that answers that challenge, if any. It covers every field that
-    /// identifies the packet within the connection, but not its addresses: the client may not know its own.
+    /// The authenticator of a packet from the client that answers that challenge, if any. It covers every
+    /// field that identifies the packet within the connection, but not its addresses: the client may not know
+    /// its own.
     pub(crate) fn tag(&self, packet: &Packet, identifier: u64, echo: Option<u64>) -> u128 {
         let number = |number: SeqNo| number.value().to_be_bytes();
         let mut mac = self.0.clone();
@@ -96,7 +97,8 @@ impl MoveKey {
         let whole: [u8; 32] = mac.finalize().into_bytes().into();
         whole.first_chunk().map_or(0, |first| u128::from_be_bytes(*first))
     }
-    /// `true` if the sender of the packet has this key. Packets with short sequence numbers are never authentic.
+    /// `true` if the sender of the packet has this key. Packets with short sequence numbers are never
+    /// authentic.
     pub(crate) fn is_genuine(&self, packet: &Packet, moved: &Move) -> bool {
         // Compare the whole value, so that timing does not reveal the length of a correct prefix.
         packet.extended && self.tag(packet, moved.identifier, moved.echo) ^ moved.tag == 0

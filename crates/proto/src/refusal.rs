@@ -5,8 +5,8 @@ use whimbrel_wire::{ChecksumCoverage, Kind, Options, Packet, PacketType, Payload
 #[cfg(test)]
 mod tests;
 
-/// The Reset that answers `packet`, sent by an end without sequence numbers of its own. Neither Resets nor Listens (RFC
-/// 5596, Section 2.2.2) are answered.
+/// The Reset that answers `packet`, sent by an end without sequence numbers of its own. Neither Resets nor
+/// Listens (RFC 5596, Section 2.2.2) are answered.
 pub(crate) fn refusal(packet: &Packet, reset: Reset) -> Option<Packet> {
     if matches!(packet.packet_type(), PacketType::Reset | PacketType::Listen) {
         return None;

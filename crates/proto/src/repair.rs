@@ -1,9 +1,11 @@
-//! Repair of lost datagrams within a latency budget: a layer between a connection, or the DTLS above it, and the application.
+//! Repair of lost datagrams within a latency budget: a layer between a connection, or the DTLS above it, and
+//! the application.
 //!
-//! [`whimbrel_repair`] decides what is repeated and what is coded. [`RepairLayer`] passes the datagrams of the application through it:
-//! what it sends is paid from the rate that congestion control allows, since the layer hands the connection one datagram after
-//! another, answers first. Both ends agree by the feature Repair ([`Config::repair`](crate::Config::repair)); without an agreement
-//! the layer passes everything as it is.
+//! [`whimbrel_repair`] decides what is repeated and what is coded. [`RepairLayer`] passes the datagrams of
+//! the application through it: what it sends is paid from the rate that congestion control allows, since the
+//! layer hands the connection one datagram after another, answers first. Both ends agree by the feature
+//! Repair ([`Config::repair`](crate::Config::repair)); without an agreement the layer passes everything as it
+//! is.
 
 use std::collections::VecDeque;
 
@@ -34,24 +36,28 @@ use waiting::Waiting;
 const LARGEST: u16 = 1500;
 /// Events that are kept while the ends negotiate.
 const MOST_HELD: usize = 256;
-/// Datagrams that wait in the connection's queue. Another one is there before congestion control asks for it, and an answer does not
-/// wait behind many.
+/// Datagrams that wait in the connection's queue. Another one is there before congestion control asks for it,
+/// and an answer does not wait behind many.
 const DEPTH: usize = 2;
 
 /// Repair of a connection's datagrams.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RepairConfig {
-    /// Time that repair may use, from the arrival of the fastest datagrams on: the greatest latency is the sum of the path's and this one.
+    /// Time that repair may use, from the arrival of the fastest datagrams on: the greatest latency is the
+    /// sum of the path's and this one.
     pub latency: Duration,
     /// When datagrams are delivered.
     pub delivery: Delivery,
-    /// Datagrams of the application that may wait; more are refused, whatever the connection's own queue does when it is full.
+    /// Datagrams of the application that may wait; more are refused, whatever the connection's own queue does
+    /// when it is full.
     pub queue: usize,
-    /// Frames that are late before they are begun, and what is left of others after the latency, are not sent. An application with a
-    /// queue of its own, which knows more of the frames, decides there.
+    /// Frames that are late before they are begun, and what is left of others after the latency, are not
+    /// sent. An application with a queue of its own, which knows more of the frames, decides there.
     pub drops_late: bool,
-    /// Datagrams go in parts with checksums of their own, if both ends have this: those that the path damages are of use. With
-    /// [`Config::repair_in_parts`](crate::Config::repair_in_parts), and a checksum coverage that lets damaged data arrive.
+    /// Datagrams go in parts with checksums of their own, if both ends have this: those that the path damages
+    /// are of use. With
+    /// [`Config::repair_in_parts`](crate::Config::repair_in_parts), and a checksum coverage that lets damaged
+    /// data arrive.
     pub in_parts: bool,
 }
 
@@ -108,8 +114,10 @@ impl<C: Transport> Below<C> for C {
 
 /// Repair between a connection and its application.
 ///
-/// The driver passes each event from below to [`RepairLayer::handle_event`], takes those for the application from
-/// [`RepairLayer::poll_event`], sends through [`RepairLayer::send`], and calls [`RepairLayer::handle_timeout`] at
+/// The driver passes each event from below to [`RepairLayer::handle_event`], takes those for the application
+/// from
+/// [`RepairLayer::poll_event`], sends through [`RepairLayer::send`], and calls
+/// [`RepairLayer::handle_timeout`] at
 /// [`RepairLayer::poll_timeout`]. After each call it polls the connection, as after any command.
 #[derive(Debug)]
 pub struct RepairLayer<C: Transport = Connection> {

@@ -1,8 +1,8 @@
 //! Datagrams that wait until congestion control lets them leave.
 //!
-//! For live media a late datagram is useless: a datagram may have a deadline, after which it is dropped rather than
-//! sent, and a full queue drops stale datagrams before new ones. Every datagram that was accepted ends in an event,
-//! sent or dropped.
+//! For live media a late datagram is useless: a datagram may have a deadline, after which it is dropped
+//! rather than sent, and a full queue drops stale datagrams before new ones. Every datagram that was accepted
+//! ends in an event, sent or dropped.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,8 @@ pub struct Datagram {
     pub deadline: Option<Instant>,
     /// Its place in a frame, for [repair](crate::repair); without repair it has no effect.
     pub mark: Mark,
-    /// What it is for: over several paths, the [scheduler](crate::multipath::SchedulerKind) may choose its path by it.
+    /// What it is for: over several paths, the [scheduler](crate::multipath::SchedulerKind) may choose its
+    /// path by it.
     pub purpose: Purpose,
 }
 

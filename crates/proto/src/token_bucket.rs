@@ -7,7 +7,8 @@ mod tests;
 
 /// A token bucket: a burst, and then one token per interval.
 ///
-/// Stored as the instant at which the bucket will be full again, so no count needs updating while the bucket is idle.
+/// Stored as the instant at which the bucket will be full again, so no count needs updating while the bucket
+/// is idle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TokenBucket {
     interval: Duration,

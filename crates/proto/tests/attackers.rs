@@ -126,8 +126,8 @@ fn a_million_forged_requests_cost_no_memory_and_exclude_no_client() {
 const REACH: u64 = 400;
 const TRIALS: u64 = 6_000;
 
-/// Number of [`TRIALS`] packets that count, from an attacker that knows the sequence numbers to within [`REACH`]. An
-/// attacker without any knowledge has 2^48 numbers to choose from instead of 800.
+/// Number of [`TRIALS`] packets that count, from an attacker that knows the sequence numbers to within
+/// [`REACH`]. An attacker without any knowledge has 2^48 numbers to choose from instead of 800.
 fn hits(config: &Config, short: bool, kind: impl Fn(SeqNo) -> Kind) -> u64 {
     hits_after(config, short, Duration::ZERO, kind)
 }
@@ -224,8 +224,8 @@ fn is_believed(client: impl Fn() -> (Instant, Connection), kind: Kind, sequence:
 
 #[test]
 fn in_request_only_an_acknowledgement_of_a_request_counts() {
-    // RFC 4340, Section 8.5, Step 4. One Request was sent, or three: that many of 2^48 numbers are valid. Linux once
-    // accepted any Reset here.
+    // RFC 4340, Section 8.5, Step 4. One Request was sent, or three: that many of 2^48 numbers are valid.
+    // Linux once accepted any Reset here.
     let service_code = ServiceCode(0);
     for requests in [1, 3] {
         let client = || {
@@ -403,7 +403,8 @@ impl Mover {
         assert!(announcements.len() > 2 && announcements.iter().all(|packet| moved(packet).is_some()));
         Self { now, server, handle: handle.expect("accepted"), announcements }
     }
-    /// Gives the server that packet from another address; returns `true` if the server sends a challenge there.
+    /// Gives the server that packet from another address; returns `true` if the server sends a challenge
+    /// there.
     fn asks(&mut self, packet: Packet) -> bool {
         let eve = SocketAddr::from(([203, 0, 113, 66], 6511));
         self.server.handle_packet(self.now, eve, ReceiveMeta::default(), packet);
@@ -430,10 +431,10 @@ fn with(packet: &Packet, moved: Move) -> Packet {
 
 #[test]
 fn a_forged_move_has_one_chance_in_2_to_the_192() {
-    // The identifier has 64 bits, the authenticator 128, and any error in either makes a Move useless: an attacker that
-    // knows all but eight bits of one of them has one chance in 256, whichever bits these are. Without any knowledge
-    // there is one chance in 2^192 that a challenge is sent to the claimed address; and its echo needs another
-    // authenticator.
+    // The identifier has 64 bits, the authenticator 128, and any error in either makes a Move useless: an
+    // attacker that knows all but eight bits of one of them has one chance in 256, whichever bits these are.
+    // Without any knowledge there is one chance in 2^192 that a challenge is sent to the claimed address; and
+    // its echo needs another authenticator.
     const UNKNOWN: u64 = 256;
     let mut dice = Dice(7);
     let fresh = Mover::new();

@@ -62,9 +62,9 @@ fn an_inter_packet_interval_of_zero_does_not_unleash_the_sender() {
     }
 }
 
-/// net/dccp/ccids/ccid2.c looked acknowledged packets up in a ring of sent ones from which older acknowledgements had
-/// already removed them, and read freed memory when acknowledgements came late or twice. Here such acknowledgements
-/// have no effect.
+/// net/dccp/ccids/ccid2.c looked acknowledged packets up in a ring of sent ones from which older
+/// acknowledgements had already removed them, and read freed memory when acknowledgements came late or twice.
+/// Here such acknowledgements have no effect.
 #[test]
 fn late_and_duplicate_acknowledgements_of_forgotten_packets_are_harmless() {
     let mut duo = Duo::connected(config(Ccid::TCP_LIKE));
@@ -75,8 +75,8 @@ fn late_and_duplicate_acknowledgements_of_forgotten_packets_are_harmless() {
         cells: OptionBytes::from_elem(cell, count),
     };
     for round in 0..2_000u64 {
-        // Back and forth through the acknowledgement window, with Ack Vectors that reach before the connection's first
-        // packet, and with changing reports on packets no longer stored.
+        // Back and forth through the acknowledgement window, with Ack Vectors that reach before the
+        // connection's first packet, and with changing reports on packets no longer stored.
         let ack = gar.sub(round * 7 % 90);
         let mut packet = to_client(Kind::Ack { ack }, duo.gsr.add(1 + round));
         packet.options =
@@ -96,8 +96,8 @@ fn late_and_duplicate_acknowledgements_of_forgotten_packets_are_harmless() {
 }
 
 /// net/dccp/feat.c appended an entry for every Change R it could not answer at once, and freed them with the
-/// connection: a peer that repeated its Changes exhausted the memory (dccp_feat_change_recv; the list had no bound).
-/// Here pending answers are bounded and repetitions share one.
+/// connection: a peer that repeated its Changes exhausted the memory (dccp_feat_change_recv; the list had no
+/// bound). Here pending answers are bounded and repetitions share one.
 #[test]
 fn changes_without_end_keep_no_memory() {
     let mut duo = Duo::connected(config(Ccid::TCP_LIKE));
@@ -121,8 +121,9 @@ fn changes_without_end_keep_no_memory() {
     assert!(info.bytes_current < 16 << 10, "{} bytes for 150 thousand Changes", info.bytes_current);
 }
 
-/// dccp_rcv_request_sent_state_process answered any Reset in REQUEST by closing, whatever it acknowledged: an attacker
-/// that knew the ports could prevent connections (RFC 4340, Section 8.5, Step 4 requires the Request's number).
+/// dccp_rcv_request_sent_state_process answered any Reset in REQUEST by closing, whatever it acknowledged: an
+/// attacker that knew the ports could prevent connections (RFC 4340, Section 8.5, Step 4 requires the
+/// Request's number).
 #[test]
 fn a_forged_reset_in_request_does_not_end_the_attempt() {
     let (now, mut client, request) = requesting(config(Ccid::TFRC));
@@ -172,8 +173,8 @@ fn a_request_is_used_once_however_often_it_comes() {
     assert_eq!(data, 1);
 }
 
-/// CVE-2017-8824: a socket that was disconnected kept state of its connection, and a second connect used it after it
-/// was freed. Here a connection that has ended does not return: commands and timers have no effect.
+/// CVE-2017-8824: a socket that was disconnected kept state of its connection, and a second connect used it
+/// after it was freed. Here a connection that has ended does not return: commands and timers have no effect.
 #[test]
 fn a_connection_that_is_over_cannot_be_revived() {
     let mut duo = Duo::connected(config(Ccid::TCP_LIKE));
@@ -193,9 +194,9 @@ fn a_connection_that_is_over_cannot_be_revived() {
     assert_eq!((duo.client.state(), duo.client.poll_event()), (State::Closed, None));
 }
 
-/// CVE-2011-1093: dccp_rcv_state_process dereferenced state that a Reset had already released, when more packets of the
-/// connection came (the Reset left the socket in CLOSED, and the code continued). Here later packets get Reset 3, and
-/// Resets no answer.
+/// CVE-2011-1093: dccp_rcv_state_process dereferenced state that a Reset had already released, when more
+/// packets of the connection came (the Reset left the socket in CLOSED, and the code continued). Here later
+/// packets get Reset 3, and Resets no answer.
 #[test]
 fn packets_after_a_reset_find_a_connection_that_is_over() {
     let mut duo = Duo::connected(config(Ccid::TCP_LIKE));
@@ -226,8 +227,8 @@ fn packets_after_a_reset_find_a_connection_that_is_over() {
     }
 }
 
-/// CVE-2008-2358: dccp_feat_change trusted the length of a Change, so that a long one overflowed the heap. Here values
-/// of any length are decoded safely.
+/// CVE-2008-2358: dccp_feat_change trusted the length of a Change, so that a long one overflowed the heap.
+/// Here values of any length are decoded safely.
 #[test]
 fn changes_of_any_length_are_read_without_harm() {
     for feature in 0..=255u8 {

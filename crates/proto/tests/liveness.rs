@@ -1,15 +1,16 @@
-//! Liveness of all senders: on a path that carries data again, the rate returns to what path and application permit,
-//! whatever sizes, pauses, fades, stopped receivers and smaller path MTUs came before.
+//! Liveness of all senders: on a path that carries data again, the rate returns to what path and application
+//! permit, whatever sizes, pauses, fades, stopped receivers and smaller path MTUs came before.
 //!
-//! The permitted time, if the longest impairment lasted for L, the path has a round-trip time of R, and the application
-//! sends N packets per round-trip time: 2 L, as the remaining rate is probed at intervals that double; 10 s; and 8 N R,
-//! as a loss event may have reduced the rate to a packet per round-trip time, from which it grows by a packet in some
-//! of them. A path that drops packets for their size looks like one that loses most of them, until the size is reduced:
-//! p may come so close to 1 that the next packet is t_mbi = 64 s away (RFC 5348, Section 4.3). So may p of TFRC-SP when
-//! the application exceeds the path: it counts each loss in a short interval (RFC 4828, Section 4.4), and the first
-//! overflow of a long queue loses many. (400 kbit/s over 200 kbit/s with a queue of 20 packets of 1400 bytes: p = 0.5 at
-//! a round-trip time of 1.1 s, a packet in 26 s, with or without an impairment; TFRC has p = 0.17 there and is at the
-//! path's rate after ten seconds, TFRC-SP at 150 kbit/s does not slow down.)
+//! The permitted time, if the longest impairment lasted for L, the path has a round-trip time of R, and the
+//! application sends N packets per round-trip time: 2 L, as the remaining rate is probed at intervals that
+//! double; 10 s; and 8 N R, as a loss event may have reduced the rate to a packet per round-trip time, from
+//! which it grows by a packet in some of them. A path that drops packets for their size looks like one that
+//! loses most of them, until the size is reduced: p may come so close to 1 that the next packet is t_mbi = 64
+//! s away (RFC 5348, Section 4.3). So may p of TFRC-SP when the application exceeds the path: it counts each
+//! loss in a short interval (RFC 4828, Section 4.4), and the first overflow of a long queue loses many. (400
+//! kbit/s over 200 kbit/s with a queue of 20 packets of 1400 bytes: p = 0.5 at a round-trip time of 1.1 s, a
+//! packet in 26 s, with or without an impairment; TFRC has p = 0.17 there and is at the path's rate after ten
+//! seconds, TFRC-SP at 150 kbit/s does not slow down.)
 
 use crate::stream;
 
@@ -49,8 +50,9 @@ fn possible(plan: &StreamPlan, max: usize) -> (DataRate, f64) {
     (DataRate::from_bytes_per_second(link.min(asked).min(small)), size)
 }
 
-/// A stream of large packets becomes one of small ones, and the path fades. While s is still the large packets' size, a
-/// sender that spaced packets by s/X would send only a part of X, and be limited to twice that with each report.
+/// A stream of large packets becomes one of small ones, and the path fades. While s is still the large
+/// packets' size, a sender that spaced packets by s/X would send only a part of X, and be limited to twice
+/// that with each report.
 #[test]
 fn a_stream_whose_packets_became_small_survives_a_fade() {
     for ccid in CCIDS {
@@ -66,7 +68,8 @@ fn a_stream_whose_packets_became_small_survives_a_fade() {
     }
 }
 
-/// 2 Mbit/s where the path's MTU is lowered to 1100 bytes, without an ICMP message. Discovery takes a dozen seconds.
+/// 2 Mbit/s where the path's MTU is lowered to 1100 bytes, without an ICMP message. Discovery takes a dozen
+/// seconds.
 #[test]
 fn a_stream_goes_on_where_the_path_got_narrower() {
     for ccid in CCIDS {
@@ -97,7 +100,8 @@ fn a_stream_recovers_quickly_after_its_receiver_stalled() {
     }
 }
 
-/// The path fades while packets of 40 bytes become packets of 1000. X is a packet of 40 bytes in some seconds by then.
+/// The path fades while packets of 40 bytes become packets of 1000. X is a packet of 40 bytes in some seconds
+/// by then.
 #[test]
 fn a_stream_whose_packets_became_large_in_a_fade_comes_back() {
     for ccid in CCIDS {

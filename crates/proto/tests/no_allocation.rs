@@ -8,8 +8,8 @@ use lane::Lane;
 use whimbrel_proto::Ccid;
 use whimbrel_units::Duration;
 
-/// Allocations while `datagrams` travel on a link that takes `per_packet` for each, once everything has its size;
-/// and packets sent meanwhile.
+/// Allocations while `datagrams` travel on a link that takes `per_packet` for each, once everything has its
+/// size; and packets sent meanwhile.
 fn allocations(ccid: Ccid, per_packet: Duration, datagrams: u64) -> (u64, u64) {
     let mut lane = Lane::connected(ccid, per_packet);
     lane.run(3 * datagrams);

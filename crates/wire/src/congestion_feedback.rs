@@ -1,7 +1,7 @@
 //! RTP congestion control feedback (RFC 8888): arrival times and ECN marks of each packet of a media stream.
 //!
-//! A report covers a range of RTP sequence numbers of each stream. Arrival times are offsets before the report's own
-//! timestamp, in units of 1/1024 s.
+//! A report covers a range of RTP sequence numbers of each stream. Arrival times are offsets before the
+//! report's own timestamp, in units of 1/1024 s.
 //!
 //! ```
 //! use whimbrel_units::Ecn;
@@ -197,8 +197,8 @@ impl CongestionFeedback {
 
     /// Decodes the report at the start of `bytes`; what follows it, as in a compound packet, is ignored.
     ///
-    /// `num_reports` is read as the number of metric blocks, as receivers use it: RFC 8888 gives the range as inclusive of
-    /// `begin_seq + num_reports`, but also has 0 mean that there is no block.
+    /// `num_reports` is read as the number of metric blocks, as receivers use it: RFC 8888 gives the range as
+    /// inclusive of `begin_seq + num_reports`, but also has 0 mean that there is no block.
     ///
     /// # Errors
     /// The [`FeedbackError`] found first.

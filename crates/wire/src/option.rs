@@ -101,8 +101,8 @@ pub enum DccpOption {
     /// 44: CRC-32c of the application data (Section 9.3), computed by
     /// [`data_checksum`](crate::data_checksum).
     DataChecksum(u32),
-    /// 46: the Multipath option, read by [`multipath`] (RFC 9897, Section 3.2): MP_OPT, and what depends on it, in a
-    /// valid form.
+    /// 46: the Multipath option, read by [`multipath`] (RFC 9897, Section 3.2): MP_OPT, and what depends on
+    /// it, in a valid form.
     Multipath(OptionBytes),
     /// 120: requests the receiver of this packet to send no data until it is unfrozen. Experimental, with a
     /// number reserved for experiments (RFC 4340, Section 19.3: 120 to 126); OPT_FREEZE of `papers/freeze`,

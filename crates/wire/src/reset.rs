@@ -37,8 +37,8 @@ impl Reset {
     pub const fn packet_error(packet_type: PacketType) -> Self {
         Self::with_data(ResetCode::PacketError, [packet_type as u8, 0, 0])
     }
-    /// The end of a multipath connection (code 13) because the peer is too busy: data 1 is that reason's code. RFC 9897 gives the data
-    /// no meaning.
+    /// The end of a multipath connection (code 13) because the peer is too busy: data 1 is that reason's
+    /// code. RFC 9897 gives the data no meaning.
     pub const fn busy_multipath() -> Self {
         Self::with_data(ResetCode::AbruptMultipathTermination, [9, 0, 0])
     }

@@ -22,12 +22,13 @@ impl ProbeArrival {
     }
 }
 
-/// AdHoc Probe (Chen et al., "AdHoc Probe: path capacity probing in wireless ad hoc networks", Wireless Networks 15(1), 2009).
+/// AdHoc Probe (Chen et al., "AdHoc Probe: path capacity probing in wireless ad hoc networks", Wireless
+/// Networks 15(1), 2009).
 ///
-/// The sender sends pairs of packets of one size back to back. The receiver takes the pair with the minimum sum of one-way
-/// delays, which most probably had to wait for no other traffic, and divides the size by the time between its two arrivals.
-/// A constant offset of the clocks does not change the order of the sums. Pairs of which a packet is lost, or which arrive in
-/// the wrong order, are not used.
+/// The sender sends pairs of packets of one size back to back. The receiver takes the pair with the minimum
+/// sum of one-way delays, which most probably had to wait for no other traffic, and divides the size by the
+/// time between its two arrivals. A constant offset of the clocks does not change the order of the sums.
+/// Pairs of which a packet is lost, or which arrive in the wrong order, are not used.
 #[derive(Clone, Debug)]
 pub struct AdHocProbe {
     size: ByteCount,

@@ -5,8 +5,8 @@ use whimbrel_units::{ByteCount, DataRate, Duration};
 /// The capacity as it follows from several exchanges.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Averaging {
-    /// The capacity of the latest exchange, as in paper `winf`. The result depends on the packet's size: most of the time of a small packet
-    /// is overhead.
+    /// The capacity of the latest exchange, as in paper `winf`. The result depends on the packet's size: most
+    /// of the time of a small packet is overhead.
     #[default]
     Latest,
     /// All sizes over all times. Large packets have the larger weights.

@@ -4,8 +4,8 @@ use whimbrel_units::{Duration, Instant};
 
 /// The share of time for which a medium is busy.
 ///
-/// Without a period the total is taken since the start, as in paper `winf`; a long-lived station then hardly notices a
-/// change. With a period, the share covers the running and the last period.
+/// Without a period the total is taken since the start, as in paper `winf`; a long-lived station then hardly
+/// notices a change. With a period, the share covers the running and the last period.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct BusyTime {
     period: Option<Duration>,

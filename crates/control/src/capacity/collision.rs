@@ -19,11 +19,11 @@ pub struct CollisionTimes {
     pub data: Duration,
 }
 
-/// K: the share of the time between two packets that is spent on backoff, (DIFS + backoff) / T(m), in \[0, 1\] (equations 7
-/// and 8).
+/// K: the share of the time between two packets that is spent on backoff, (DIFS + backoff) / T(m), in \[0,
+/// 1\] (equations 7 and 8).
 ///
-/// T(m) = 2 DIFS + 3 SIFS + backoff + CTS + RTS + DATA as printed: with three SIFS, but without the ACK that follows the
-/// third. K is larger than with the ACK.
+/// T(m) = 2 DIFS + 3 SIFS + backoff + CTS + RTS + DATA as printed: with three SIFS, but without the ACK that
+/// follows the third. K is larger than with the ACK.
 pub fn backoff_share(times: &CollisionTimes) -> f64 {
     let cycle = times.difs * 2 + times.sifs * 3 + times.backoff + times.cts + times.rts + times.data;
     if cycle.is_zero() { 0.0 } else { ((times.difs + times.backoff) / cycle).min(1.0) }
@@ -31,8 +31,8 @@ pub fn backoff_share(times: &CollisionTimes) -> f64 {
 
 /// The available bandwidth less the share K: AB = (1 - K) AB (equation 9).
 ///
-/// The paper calls 1 - K the collision probability Pc and multiplies by it. The factor is the share of the time that is *not*
-/// spent on backoff; a probability of collision would be subtracted from 1.
+/// The paper calls 1 - K the collision probability Pc and multiplies by it. The factor is the share of the
+/// time that is *not* spent on backoff; a probability of collision would be subtracted from 1.
 pub fn without_collisions(available: DataRate, backoff_share: f64) -> DataRate {
     available * (1.0 - backoff_share).max(0.0)
 }

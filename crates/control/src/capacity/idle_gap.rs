@@ -4,12 +4,13 @@ use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::{Estimate, FrameKind, Heard};
 
-/// IdleGap (Lee et al., "Bandwidth estimation in wireless LANs for multimedia streaming services", Advances in Multimedia
-/// 2007; paper `winf`, Section 2.1).
+/// IdleGap (Lee et al., "Bandwidth estimation in wireless LANs for multimedia streaming services", Advances
+/// in Multimedia 2007; paper `winf`, Section 2.1).
 ///
-/// The idle rate is the share of the elapsed time in which neither a frame nor a NAV occupies the medium; overlapping
-/// reservations count once. The capacity is assumed to be the `DataRate` of the header, taken from the last data frame, without
-/// preambles, headers, spacing and backoff: the estimate is above any rate that can be reached.
+/// The idle rate is the share of the elapsed time in which neither a frame nor a NAV occupies the medium;
+/// overlapping reservations count once. The capacity is assumed to be the `DataRate` of the header, taken
+/// from the last data frame, without preambles, headers, spacing and backoff: the estimate is above any rate
+/// that can be reached.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct IdleGap {
     data_rate: DataRate,

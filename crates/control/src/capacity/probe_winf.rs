@@ -1,4 +1,5 @@
-//! rt-Winf with probe packets (paper `winf`, Section 3.2, equations 1 and 2), for networks without RTS and CTS.
+//! rt-Winf with probe packets (paper `winf`, Section 3.2, equations 1 and 2), for networks without RTS and
+//! CTS.
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
@@ -22,8 +23,8 @@ pub struct ProbeWinfConfig {
 }
 
 impl ProbeWinfConfig {
-    /// 802.11b: 11 Mbit/s, and SIFS, an ACK of 304 us at 1 Mbit/s and a slot to wait for it. The paper does not define the
-    /// absence of traffic: 100 ms without a frame, a beacon interval.
+    /// 802.11b: 11 Mbit/s, and SIFS, an ACK of 304 us at 1 Mbit/s and a slot to wait for it. The paper does
+    /// not define the absence of traffic: 100 ms without a frame, a beacon interval.
     pub fn hr_dsss() -> Self {
         Self {
             nominal: DataRate::from_megabits_per_second(11.0),
@@ -46,16 +47,19 @@ struct Transfer {
 
 /// rt-Winf with probe packets.
 ///
-/// C = size / (ACK time - DATA time) (equation 1). The DATA time is the *beginning* of the frame: from its end, 1500 bytes
-/// at 11 Mbit/s would take 314 us and the capacity be 38 Mbit/s. AB = C (1 - sum of transfer times / total elapsed time):
-/// equation 2 prints the parentheses around the quotient, which subtracts a rate from 1.
+/// C = size / (ACK time - DATA time) (equation 1). The DATA time is the *beginning* of the frame: from its
+/// end, 1500 bytes at 11 Mbit/s would take 314 us and the capacity be 38 Mbit/s. AB = C (1 - sum of transfer
+/// times / total elapsed time): equation 2 prints the parentheses around the quotient, which subtracts a rate
+/// from 1.
 ///
-/// NAVs are not used. Probes of the reserved subtype give the first estimate; data frames and their ACKs the following ones.
+/// NAVs are not used. Probes of the reserved subtype give the first estimate; data frames and their ACKs the
+/// following ones.
 #[derive(Clone, Debug)]
 pub struct ProbeWinf {
     config: ProbeWinfConfig,
     busy: BusyTime,
-    /// By state, as in Figure 1: an acknowledgement of TCP that a sender receives does not replace its own capacity.
+    /// By state, as in Figure 1: an acknowledgement of TCP that a sender receives does not replace its own
+    /// capacity.
     onlooker: CapacityMean,
     sender: CapacityMean,
     receiver: CapacityMean,
@@ -83,8 +87,8 @@ impl ProbeWinf {
         }
     }
 
-    /// `true` if a station that is about to start a transmission sends a probe first: in absence of traffic only, else the
-    /// existing traffic gives the estimate.
+    /// `true` if a station that is about to start a transmission sends a probe first: in absence of traffic
+    /// only, else the existing traffic gives the estimate.
     pub fn should_probe(&self, now: Instant) -> bool {
         self.last_frame.is_none_or(|last| now.saturating_since(last) >= self.config.quiet)
     }
@@ -134,8 +138,8 @@ impl ProbeWinf {
         self.busy.add(time, heard.at);
     }
 
-    /// The estimate in `state`, with the capacity of another state until there is an own one; `None` without a transfer. As a
-    /// sender, at most the receiver's in the last ACK.
+    /// The estimate in `state`, with the capacity of another state until there is an own one; `None` without
+    /// a transfer. As a sender, at most the receiver's in the last ACK.
     pub fn estimate(&self, state: StationState) -> Option<Estimate> {
         let own = match state {
             StationState::Onlooker => self.onlooker,

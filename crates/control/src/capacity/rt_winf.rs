@@ -34,15 +34,16 @@ pub struct RtWinfConfig {
     pub averaging: Averaging,
     /// Period of the busy time; `None` since the start.
     pub period: Option<Duration>,
-    /// Time per exchange that the formulae of Figure 1 leave out, and that is to be added to each exchange: DIFS,
-    /// backoff, RTS, CTS and three SIFS for the denominator of equation 3. Zero as printed.
+    /// Time per exchange that the formulae of Figure 1 leave out, and that is to be added to each exchange:
+    /// DIFS, backoff, RTS, CTS and three SIFS for the denominator of equation 3. Zero as printed.
     pub overhead: Duration,
     /// `true` to correct the available bandwidth in the sender state for collisions (equation 9).
     pub corrects_collisions: bool,
 }
 
 impl RtWinfConfig {
-    /// 802.11b: SIFS 10 us, slots of 20 us, 11 Mbit/s. As printed in paper `winf`, without the correction for collisions.
+    /// 802.11b: SIFS 10 us, slots of 20 us, 11 Mbit/s. As printed in paper `winf`, without the correction for
+    /// collisions.
     pub fn hr_dsss() -> Self {
         Self {
             sifs: Duration::from_micros(10),
@@ -81,15 +82,15 @@ struct Exchange {
 ///
 /// Each state of the station has its own capacity (Figure 1): packet size over
 ///
-/// - sender and onlooker: ACK time - CTS time - 2 SIFS, the times of DATA and ACK (the text of Section 3.1 has one SIFS;
-///   equation 4.3 of the author's thesis has two);
+/// - sender and onlooker: ACK time - CTS time - 2 SIFS, the times of DATA and ACK (the text of Section 3.1
+///   has one SIFS; equation 4.3 of the author's thesis has two);
 /// - receiver: DATA time - RTS time - 3 SIFS, the times of CTS and DATA less one SIFS.
 ///
-/// The available bandwidth is the capacity times the share of the total elapsed time without NAV. Each exchange that the
-/// station takes part in or overhears adds one NAV: the sender the CTS's, the receiver the RTS's, an onlooker
-/// the RTS's or, if it has not received the RTS (a hidden node), the CTS's. The sum runs over all states, because
-/// a station changes between them with each exchange and the medium is the same. RTS without CTS, DIFS and backoff count as
-/// idle, and so do frames without the handshake, such as broadcasts.
+/// The available bandwidth is the capacity times the share of the total elapsed time without NAV. Each
+/// exchange that the station takes part in or overhears adds one NAV: the sender the CTS's, the receiver the
+/// RTS's, an onlooker the RTS's or, if it has not received the RTS (a hidden node), the CTS's. The sum runs
+/// over all states, because a station changes between them with each exchange and the medium is the same. RTS
+/// without CTS, DIFS and backoff count as idle, and so do frames without the handshake, such as broadcasts.
 #[derive(Clone, Debug)]
 pub struct RtWinf {
     config: RtWinfConfig,
@@ -151,8 +152,8 @@ impl RtWinf {
         self.busy.idle_share()
     }
 
-    /// The estimate in `state`; in the two others, the onlooker's capacity is used until there is an own one. `None` without
-    /// a capacity.
+    /// The estimate in `state`; in the two others, the onlooker's capacity is used until there is an own one.
+    /// `None` without a capacity.
     ///
     /// As a sender, the smaller of the own values and those that the receiver has returned in the last ACK.
     pub fn estimate(&self, state: StationState) -> Option<Estimate> {
@@ -219,7 +220,8 @@ impl RtWinf {
                 ReceiverSpacing::Counted => 2,
             };
             let time = (heard.at - rts.at) - self.config.sifs * spacing;
-            // CTS and DATA less a SIFS: DIFS, backoff, RTS, ACK and four SIFS are missing, the ACK as long as a CTS.
+            // CTS and DATA less a SIFS: DIFS, backoff, RTS, ACK and four SIFS are missing, the ACK as long as
+            // a CTS.
             let cycle = if self.config.overhead.is_zero() {
                 time
             } else {

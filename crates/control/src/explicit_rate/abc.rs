@@ -1,8 +1,8 @@
 //! ABC, Accel-Brake Control: one bit of feedback per packet.
 //!
-//! The router marks each packet "accelerate" or "brake", and the sender adds or removes one packet for it: with a fraction
-//! f of accelerates, the rate of a round-trip time later is 2 f times the rate now (Goyal et al., "ABC: a simple explicit
-//! congestion controller for wireless networks", NSDI 2020, Section 3.1).
+//! The router marks each packet "accelerate" or "brake", and the sender adds or removes one packet for it:
+//! with a fraction f of accelerates, the rate of a round-trip time later is 2 f times the rate now (Goyal et
+//! al., "ABC: a simple explicit congestion controller for wireless networks", NSDI 2020, Section 3.1).
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
@@ -13,7 +13,8 @@ use super::{FlowHeader, RouterLaw};
 pub struct AbcConfig {
     /// eta: target utilization.
     pub utilization: f64,
-    /// delta: time in which excess queueing delay is drained; stable above two thirds of the round-trip time (Theorem 3.1).
+    /// delta: time in which excess queueing delay is drained; stable above two thirds of the round-trip time
+    /// (Theorem 3.1).
     pub drain_time: Duration,
     /// d_t: queueing delay without effect.
     pub delay_threshold: Duration,
@@ -24,8 +25,9 @@ pub struct AbcConfig {
 }
 
 impl Default for AbcConfig {
-    /// eta = 0.98, delta = 133 ms, and the token limit of 5 of the queue discipline for Linux of the University of Oslo.
-    /// d_t = 20 ms, above the batches of a wireless MAC, and the window of 40 ms are choices of this implementation.
+    /// eta = 0.98, delta = 133 ms, and the token limit of 5 of the queue discipline for Linux of the
+    /// University of Oslo. d_t = 20 ms, above the batches of a wireless MAC, and the window of 40 ms are
+    /// choices of this implementation.
     fn default() -> Self {
         Self {
             utilization: 0.98,
@@ -79,9 +81,9 @@ impl DepartureRate {
 /// An ABC router for one egress.
 ///
 /// With the capacity mu, the queueing delay x and the departure rate cr, the target rate is
-/// `tr = eta mu - mu/delta max(0, x - d_t)` and the fraction of accelerates `f = min(tr / (2 cr), 1)` (equations 1 and 2).
-/// Marking is deterministic: each departure adds f to a token, up to the limit, and an accelerate takes 1 (algorithm 1). A
-/// brake of an earlier router stays.
+/// `tr = eta mu - mu/delta max(0, x - d_t)` and the fraction of accelerates `f = min(tr / (2 cr), 1)`
+/// (equations 1 and 2). Marking is deterministic: each departure adds f to a token, up to the limit, and an
+/// accelerate takes 1 (algorithm 1). A brake of an earlier router stays.
 #[derive(Clone, Debug)]
 pub struct AbcRouter {
     config: AbcConfig,
@@ -116,8 +118,8 @@ impl AbcRouter {
         DataRate::from_bits_per_second(self.capacity * (self.config.utilization - excess / drain))
     }
 
-    /// The mark of a packet of `size` bytes that leaves `backlog` behind: `true` for accelerate. `accelerate` is its mark on
-    /// arrival.
+    /// The mark of a packet of `size` bytes that leaves `backlog` behind: `true` for accelerate. `accelerate`
+    /// is its mark on arrival.
     pub fn mark(&mut self, now: Instant, size: u32, accelerate: bool, backlog: ByteCount) -> bool {
         let departing = self.departures.on_departure(now, f64::from(size) * 8.0);
         let target = self.target_rate(backlog).as_bits_per_second();
@@ -158,8 +160,8 @@ impl RouterLaw for AbcRouter {
     }
 }
 
-/// The window of an ABC sender, in packets: w + 1 + 1/w on an accelerate, w - 1 + 1/w on a brake (equation 3). The second
-/// term, one packet per round-trip time, makes flows converge to equal windows.
+/// The window of an ABC sender, in packets: w + 1 + 1/w on an accelerate, w - 1 + 1/w on a brake (equation
+/// 3). The second term, one packet per round-trip time, makes flows converge to equal windows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct AbcWindow {
     packets: f64,

@@ -1,4 +1,5 @@
-//! A packet model of one egress for tests: flows with their own round-trip times share a FIFO queue of unlimited length.
+//! A packet model of one egress for tests: flows with their own round-trip times share a FIFO queue of
+//! unlimited length.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};

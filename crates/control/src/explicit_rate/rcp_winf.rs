@@ -1,21 +1,24 @@
-//! RCP-Winf: RCP whose capacity is the one that rt-Winf estimates (paper `winf`, Section 4.2, algorithms 6 and 7).
+//! RCP-Winf: RCP whose capacity is the one that rt-Winf estimates (paper `winf`, Section 4.2, algorithms 6
+//! and 7).
 //!
 //! # Readings
 //!
-//! Algorithm 7 sets the input traffic to the available bandwidth AB. The rate then falls on an idle medium, where
-//! AB = C > eta C, and rises on a busy one: it cannot be what was run. [`WinfReading::Literal`] keeps it;
+//! Algorithm 7 sets the input traffic to the available bandwidth AB. The rate then falls on an idle medium,
+//! where AB = C > eta C, and rises on a busy one: it cannot be what was run. [`WinfReading::Literal`] keeps
+//! it;
 //! [`WinfReading::Sensible`] uses the used bandwidth C - AB, so that the spare bandwidth is eta C - (C - AB).
 //!
 //! The printed rate equation lacks RCP's divisor eta C: it adds a rate to the number 1. Both readings divide.
-//! [`undivided`] is the equation as printed with the algorithm's unit, byte/ms. A slot then multiplies the rate by up to
-//! 1 + (T/d) alpha eta C, which is 537 at 11 Mbit/s and d <= 10 ms, so that the rate is at one of its clamps.
+//! [`undivided`] is the equation as printed with the algorithm's unit, byte/ms. A slot then multiplies the
+//! rate by up to 1 + (T/d) alpha eta C, which is 537 at 11 Mbit/s and d <= 10 ms, so that the rate is at one
+//! of its clamps.
 //!
 //! # Parameters
 //!
-//! `ETA` is between 0.95 and 1, `ALPHA` between 0.4 and 0.6, `BETA` between 0.2 and 0.6: here 0.975, the middle, and 0.4
-//! for both gains, the authors' values of RCP. `MIN_RATE` is 0.1 MTU / RTT (equation 6), with an MTU of 1500 bytes 15 times
-//! the floor of the authors' RCP. The mean round-trip time has equal weights of packets. The initial rate and
-//! `MAX_RATE_ESTIMATION_INTERVAL` are not given: 0.05 C and 10 ms, as in RCP.
+//! `ETA` is between 0.95 and 1, `ALPHA` between 0.4 and 0.6, `BETA` between 0.2 and 0.6: here 0.975, the
+//! middle, and 0.4 for both gains, the authors' values of RCP. `MIN_RATE` is 0.1 MTU / RTT (equation 6), with
+//! an MTU of 1500 bytes 15 times the floor of the authors' RCP. The mean round-trip time has equal weights of
+//! packets. The initial rate and `MAX_RATE_ESTIMATION_INTERVAL` are not given: 0.05 C and 10 ms, as in RCP.
 
 use whimbrel_units::{ByteCount, DataRate, Duration};
 
@@ -51,12 +54,13 @@ pub struct SenderPlan {
     pub rate: DataRate,
     /// `snd_wnd`: the window in packets.
     pub window: f64,
-    /// `packet_pacing_interval`: the time between packets, MSS / rate. It does not count the headers, as printed.
+    /// `packet_pacing_interval`: the time between packets, MSS / rate. It does not count the headers, as
+    /// printed.
     pub interval: Duration,
 }
 
-/// Window and pacing of the sender (algorithm 6). `header_size` is the size of the RCP and IP headers. The rate is the one of
-/// the routers until the sender has an estimate of the capacity.
+/// Window and pacing of the sender (algorithm 6). `header_size` is the size of the RCP and IP headers. The
+/// rate is the one of the routers until the sender has an estimate of the capacity.
 pub fn plan(
     rate: DataRate,
     capacity: Option<DataRate>,

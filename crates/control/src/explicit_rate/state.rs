@@ -6,8 +6,8 @@ use super::xcp::XcpConfig;
 use super::*;
 use crate::capacity::{RtWinf, RtWinfConfig};
 
-/// Bytes of a law's variables without its parameters. None of the types has memory on the heap, in which it could keep a state
-/// per flow.
+/// Bytes of a law's variables without its parameters. None of the types has memory on the heap, in which it
+/// could keep a state per flow.
 #[test]
 fn the_state_of_a_router_does_not_depend_on_the_number_of_flows() {
     let xcp = size_of::<XcpRouter>() - size_of::<XcpConfig>();

@@ -1,7 +1,8 @@
 //! XCP, the eXplicit Control Protocol.
 //!
-//! An *efficiency controller* computes the desired change of the aggregate rate once per control interval, and a *fairness
-//! controller* apportions it to packets: increases equally to flows, decreases in proportion to their rates.
+//! An *efficiency controller* computes the desired change of the aggregate rate once per control interval,
+//! and a *fairness controller* apportions it to packets: increases equally to flows, decreases in proportion
+//! to their rates.
 
 mod config;
 mod persistent_queue;

@@ -80,8 +80,8 @@ impl FreezingReceiver {
         self.after(now, &arrival, action, outcome);
     }
 
-    /// Processes the marks of a packet, before the packet itself: the round-trip time that they carry assigns its losses
-    /// to loss events.
+    /// Processes the marks of a packet, before the packet itself: the round-trip time that they carry assigns
+    /// its losses to loss events.
     fn before(&mut self, arrival: &ArrivedPacket, marks: HandoverMarks) -> ReceiverAction {
         // A packet older than the newest has outdated marks.
         let is_newest = arrival.sequence > self.tfrc.history().greatest();

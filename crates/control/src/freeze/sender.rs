@@ -74,7 +74,8 @@ pub struct FreezingSender {
     state: SenderState,
     /// `true` if the receiver implements freezing.
     assisted: bool,
-    /// The rate state before the freeze: X, and X_recv. `None` in the Normal state, as most connections are never frozen.
+    /// The rate state before the freeze: X, and X_recv. `None` in the Normal state, as most connections are
+    /// never frozen.
     saved: Option<Box<SendRate>>,
     /// The rate state before the receiver fell silent, if it has.
     before_silence: Option<Box<SendRate>>,
@@ -206,8 +207,8 @@ impl FreezingSender {
         self.state == SenderState::Probing
     }
 
-    /// Sets the estimate of the capacity and the available bandwidth of the local link, as rates of application
-    /// data; `None` if there is none for the present link. [`Restart::LinkCapacity`] and
+    /// Sets the estimate of the capacity and the available bandwidth of the local link, as rates of
+    /// application data; `None` if there is none for the present link. [`Restart::LinkCapacity`] and
     /// [`Restart::LinkAvailable`] restart at it: the first estimate that is known at the end of a freeze or
     /// before the restored rate is assessed counts.
     pub fn set_link_estimate(&mut self, now: Instant, estimate: Option<Estimate>) {

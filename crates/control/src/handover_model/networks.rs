@@ -4,8 +4,8 @@ use whimbrel_units::{DataRate, Duration};
 
 use super::Network;
 
-/// UMTS at 384 kbit/s, 802.16 at 9.5 Mbit/s, 802.11b at 11 Mbit/s and 802.11g at 54 Mbit/s, by name. A MBps of the paper is
-/// 10^6 bytes per second: its 0.044 and 1.10 are then what 384 kbit/s and 9.5 Mbit/s carry.
+/// UMTS at 384 kbit/s, 802.16 at 9.5 Mbit/s, 802.11b at 11 Mbit/s and 802.11g at 54 Mbit/s, by name. A MBps
+/// of the paper is 10^6 bytes per second: its 0.044 and 1.10 are then what 384 kbit/s and 9.5 Mbit/s carry.
 pub fn table_3() -> [(&'static str, Network); 4] {
     [
         ("umts", 44_000.0, 960),

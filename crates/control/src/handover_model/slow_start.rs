@@ -40,7 +40,8 @@ impl SlowStart {
         self.idle() * self.x_d + climb
     }
 
-    /// n_ss: the least whole number of round-trip times that satisfies inequality (15), X_r^(n_ss) >= X_Bps^(n_ss).
+    /// n_ss: the least whole number of round-trip times that satisfies inequality (15), X_r^(n_ss) >=
+    /// X_Bps^(n_ss).
     pub fn round_trips(&self) -> u32 {
         libm::ceil(self.root() - 1e-6).max(0.0) as u32
     }
@@ -51,7 +52,8 @@ impl SlowStart {
     /// of the paper; a step from far below the root of a much faster network ends where 2^n overflows, so
     /// that steps are limited to the range of the root.
     pub fn root(&self) -> f64 {
-        // f(0) <= 0. Both powers together are at least (2q)^n for a shorter round-trip time, and 2^n for a longer one.
+        // f(0) <= 0. Both powers together are at least (2q)^n for a shorter round-trip time, and 2^n for a
+        // longer one.
         let highest = libm::log(self.x_d / self.x_c) / libm::log(2.0 * Q);
         let mut n = START;
         for _ in 0..MOST_STEPS {
@@ -77,7 +79,8 @@ impl SlowStart {
             + (1.0 - ratio) * libm::pow(2.0 * Q, n_ss) * libm::log(2.0 * Q)
     }
 
-    /// n_pkts^i: the packets sent by the end of round-trip time `i` (Section 3.3.2, "Number of Sent Packets").
+    /// n_pkts^i: the packets sent by the end of round-trip time `i` (Section 3.3.2, "Number of Sent
+    /// Packets").
     pub fn sent_packets(&self, i: u32) -> f64 {
         (0..=i).map(|j| self.rtts.estimate(j) * self.rate(j)).sum()
     }

@@ -128,7 +128,8 @@ fn equation_20_waits_for_the_rest_of_an_interval() {
 
 #[test]
 fn equation_24_doubles_at_most_and_follows_the_loss_event_rate() {
-    // p = 6/(600 + 6/0.01) = 0.005: sqrt(0.01/3) + 12 sqrt(0.015/8) 0.005 (1 + 0.0008) = 0.0577350 + 0.0026001, over 0.1 s.
+    // p = 6/(600 + 6/0.01) = 0.005: sqrt(0.01/3) + 12 sqrt(0.015/8) 0.005 (1 + 0.0008) = 0.0577350 +
+    // 0.0026001, over 0.1 s.
     let per_second = 1.0 / 0.1 / (0.057_735_027 + 0.002_600_154);
     assert!((rate(1000.0, p(0.01), 600.0, 0.1) / per_second - 1.0).abs() < 1e-6);
     close(rate(50.0, p(0.01), 600.0, 0.1), 100.0);
@@ -136,8 +137,8 @@ fn equation_24_doubles_at_most_and_follows_the_loss_event_rate() {
 
 #[test]
 fn equation_23_sums_the_unused_capacity_until_the_new_rate_is_reached() {
-    // The equation allows far more than 10 packets per second at this loss event rate, so that the rate doubles:
-    // 10, 20, 40, 80 of 70 leave 60 + 50 + 30 - 10, for a tenth of a second each.
+    // The equation allows far more than 10 packets per second at this loss event rate, so that the rate
+    // doubles: 10, 20, 40, 80 of 70 leave 60 + 50 + 30 - 10, for a tenth of a second each.
     let growth = grow(10.0, 70.0, p(1e-6), RoundTrips { old: 0.1, new: 0.1 });
     assert_eq!(growth.round_trips, 3);
     close(growth.wasted, 0.1 * 130.0);

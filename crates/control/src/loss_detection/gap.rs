@@ -8,10 +8,10 @@ pub(crate) const OUTAGE: u64 = 8;
 
 /// The same in a stream of less than a packet per round-trip time, in which each loss is an event of its own.
 ///
-/// The newest six of the eight closed intervals have 5.4 of the weight of 6 (RFC 5348, Section 5.4). With seven losses
-/// in a row, p exceeds 1/2, and a stream of 16 kbit/s sends a packet in 12 s for minutes after an outage of 3 s. A
-/// lower limit takes random losses for outages: at 30 % losses the rate of TFRC is 0.9 % above that without this limit
-/// for six, 3 % for five, and 10 % for four.
+/// The newest six of the eight closed intervals have 5.4 of the weight of 6 (RFC 5348, Section 5.4). With
+/// seven losses in a row, p exceeds 1/2, and a stream of 16 kbit/s sends a packet in 12 s for minutes after
+/// an outage of 3 s. A lower limit takes random losses for outages: at 30 % losses the rate of TFRC is 0.9 %
+/// above that without this limit for six, 3 % for five, and 10 % for four.
 const SLOW_OUTAGE: u64 = 6;
 
 /// Class of a lost packet.

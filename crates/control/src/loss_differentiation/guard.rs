@@ -38,9 +38,10 @@ impl GuardConfig {
 impl GuardConfig {
     /// The limits for `scheme`: [`Self::default`]'s, but 0.2 s and 97 losses in 100 for [`Scheme::Standing`].
     ///
-    /// `standing` needs no full queue to compare with, and classifies no loss of active queue management as wireless. What
-    /// its first losses cost lasts for eight loss intervals, and what counts later limits the rate: with a tenth of
-    /// 3 % of losses, video of 4.6 Mbit/s does not fit into the rate at a round-trip time of 50 ms.
+    /// `standing` needs no full queue to compare with, and classifies no loss of active queue management as
+    /// wireless. What its first losses cost lasts for eight loss intervals, and what counts later limits the
+    /// rate: with a tenth of 3 % of losses, video of 4.6 Mbit/s does not fit into the rate at a round-trip
+    /// time of 50 ms.
     pub fn of(scheme: Scheme) -> Self {
         match scheme {
             Scheme::Standing => {
@@ -89,13 +90,13 @@ impl Overruled {
 ///
 /// A sender whose receiver mistakes congestion losses for wireless losses does not slow down when it must, so
 /// that a classifier has to bound its own error (RFC 8085, Section 3.1). The guard counts a loss as
-/// congestion, regardless of its class, while the statistics are young, after a path change, and where the losses
-/// discounted exceed a fraction of the losses, or of the recent packets. ECN marks do not pass through the
-/// guard: they always count.
+/// congestion, regardless of its class, while the statistics are young, after a path change, and where the
+/// losses discounted exceed a fraction of the losses, or of the recent packets. ECN marks do not pass through
+/// the guard: they always count.
 ///
 /// "Recent" are the current period of 256 packets and the previous one. The fraction of the losses is one of
-/// all of them: of the few losses of such a period, one is more than a tenth. What congestion losses leave unused of
-/// it is limited to two losses.
+/// all of them: of the few losses of such a period, one is more than a tenth. What congestion losses leave
+/// unused of it is limited to two losses.
 #[derive(Debug)]
 pub struct Guard {
     config: GuardConfig,

@@ -47,7 +47,8 @@ impl Scheme {
         Self::Omniscient,
     ];
 
-    /// The name: `biaz`, `mbiaz`, `spike`, `zigzag`, `zbs`, `zbs2`, `zbs3`, `inherent`, `standing` or `omniscient`.
+    /// The name: `biaz`, `mbiaz`, `spike`, `zigzag`, `zbs`, `zbs2`, `zbs3`, `inherent`, `standing` or
+    /// `omniscient`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Biaz => "biaz",

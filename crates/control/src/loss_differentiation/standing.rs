@@ -17,19 +17,20 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 ///
 /// A *standing* queue persists over many packets (RFC 8289, Section 3). Its delay is measured here by the
 /// mean over about a second, in which a trip time has the weight of the time since the arrival before it: the
-/// packets of a burst, which arrive together, have the weight of one. With `m` this mean, `q` the queueing delay
-/// of the packet that reveals the loss and `M` the longest one, a loss is congestion if
+/// packets of a burst, which arrive together, have the weight of one. With `m` this mean, `q` the queueing
+/// delay of the packet that reveals the loss and `M` the longest one, a loss is congestion if
 ///
 /// ```text
 /// m > max(1 ms, min(5 ms, M/2))    or    q > max(5 ms, M/2)
 /// ```
 ///
 /// 5 ms is the target of CoDel (RFC 8289, Section 4.2), which drops nothing from a queue that is shorter. A
-/// second is longer than RED, CoDel and PIE need to answer a queue. 1 ms is the error of timestamps on a loaded host.
+/// second is longer than RED, CoDel and PIE need to answer a queue. 1 ms is the error of timestamps on a
+/// loaded host.
 ///
 /// A sender on a path with wireless losses alone thus increases its rate until a queue begins to stand.
-/// The condition requires that trip times do not vary otherwise: with 5 ms of jitter on average, every loss is
-/// congestion. The minimum and `M` cover the last one to two minutes, so that a longer route does not pass
+/// The condition requires that trip times do not vary otherwise: with 5 ms of jitter on average, every loss
+/// is congestion. The minimum and `M` cover the last one to two minutes, so that a longer route does not pass
 /// for a queue for ever. Only packets of full size have a trip time. Without trip times, every loss is
 /// congestion.
 #[derive(Clone, Debug, Default)]

@@ -1,24 +1,26 @@
 //! BBR version 3 as a law for media.
 //!
-//! The law of draft-ietf-ccwg-bbr (editors' copy at commit 4ce5e87 of ietf-wg-ccwg/draft-ietf-ccwg-bbr, 2026-08-03), in its
-//! terms: a model of the path (bandwidth, minimum round-trip time, bytes in flight that are safe), and a state machine that
-//! probes for each of them. ECN is not used: the draft leaves it out.
+//! The law of draft-ietf-ccwg-bbr (editors' copy at commit 4ce5e87 of ietf-wg-ccwg/draft-ietf-ccwg-bbr,
+//! 2026-08-03), in its terms: a model of the path (bandwidth, minimum round-trip time, bytes in flight that
+//! are safe), and a state machine that probes for each of them. ECN is not used: the draft leaves it out.
 //!
 //! Choices for media, and where the draft leaves one:
-//! - The rate for the encoder is the estimated bandwidth, less the pacing margin of 1 %, and less in the phases that send
-//!   slower. In the phases that send faster the encoder keeps its rate and the sender fills with padding
-//!   ([`MediaController::padding`]), so that the picture does not follow the probes;
-//!   [`padding`](BbrConfig::padding) turns this off. There is no padding while the encoder leaves its rate unused, nor
-//!   above its greatest rate.
-//! - A report is one acknowledgement. Its packets are taken as acknowledged at the times of immediate reports for rates and
-//!   round-trip times, and at its arrival for aggregation, so that the window has room for a report's interval.
+//! - The rate for the encoder is the estimated bandwidth, less the pacing margin of 1 %, and less in the
+//!   phases that send slower. In the phases that send faster the encoder keeps its rate and the sender fills
+//!   with padding ([`MediaController::padding`]), so that the picture does not follow the probes;
+//!   [`padding`](BbrConfig::padding) turns this off. There is no padding while the encoder leaves its rate
+//!   unused, nor above its greatest rate.
+//! - A report is one acknowledgement. Its packets are taken as acknowledged at the times of immediate reports
+//!   for rates and round-trip times, and at its arrival for aggregation, so that the window has room for a
+//!   report's interval.
 //! - There is no undo of spurious losses, no send quantum and no offload budget.
 //! - A stall of a second is the draft's retransmission time-out.
 //!
-//! Two properties of the draft show on paths of media rates. Random losses of 1 % leave two thirds to nine tenths of 10 to 100 Mbit/s
-//! at 40 ms: the short-term bandwidth falls with the losses between probes, and in some probes chance exceeds the threshold of
-//! 2 %. And where a fall of the capacity raises the round-trip time to half a second without losses, ProbeRTT interrupts each
-//! probe for bandwidth before it ends, and the estimate does not fall.
+//! Two properties of the draft show on paths of media rates. Random losses of 1 % leave two thirds to nine
+//! tenths of 10 to 100 Mbit/s at 40 ms: the short-term bandwidth falls with the losses between probes, and in
+//! some probes chance exceeds the threshold of 2 %. And where a fall of the capacity raises the round-trip
+//! time to half a second without losses, ProbeRTT interrupts each probe for bandwidth before it ends, and the
+//! estimate does not fall.
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
@@ -47,8 +49,8 @@ mod tests;
 const LEAST_PACKETS: f64 = 4.0;
 /// Round-trip times after which Drain ends in any case.
 const DRAIN_ROUNDS: u64 = 3;
-/// Time without sending or reports after which packets in flight are taken as lost (RFC 6298, Section 2.4), and in
-/// round-trip times.
+/// Time without sending or reports after which packets in flight are taken as lost (RFC 6298, Section 2.4),
+/// and in round-trip times.
 const STALL_MIN: f64 = 1.0;
 const STALL_ROUNDS: f64 = 3.0;
 /// Weight of a sample in the average interval between reports.

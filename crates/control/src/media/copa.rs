@@ -1,25 +1,28 @@
-//! Copa: the rate at which a target queue is kept (Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control
-//! for the Internet", NSDI 2018).
+//! Copa: the rate at which a target queue is kept (Arun and Balakrishnan, "Copa: Practical Delay-Based
+//! Congestion Control for the Internet", NSDI 2018).
 //!
-//! The target rate is `1 / (delta d_q)` packets in a second, where `d_q` is the queueing delay. The window moves towards it by
-//! `v / delta` packets in a round-trip time, and the *velocity* `v` doubles while the direction stays the same. In
-//! equilibrium the rate and the queue oscillate with a period of five round-trip times: the queue is empty once in each
-//! period, and holds 2.5 / `delta` packets at the most.
+//! The target rate is `1 / (delta d_q)` packets in a second, where `d_q` is the queueing delay. The window
+//! moves towards it by `v / delta` packets in a round-trip time, and the *velocity* `v` doubles while the
+//! direction stays the same. In equilibrium the rate and the queue oscillate with a period of five round-trip
+//! times: the queue is empty once in each period, and holds 2.5 / `delta` packets at the most.
 //!
-//! A queue that is never nearly empty belongs to a flow that fills buffers: Copa then adapts `1 / delta` as such a flow
-//! adapts its window (*competitive mode*).
+//! A queue that is never nearly empty belongs to a flow that fills buffers: Copa then adapts `1 / delta` as
+//! such a flow adapts its window (*competitive mode*).
 //!
 //! Where the paper leaves a choice:
 //! - The media rate is the window over the standing round-trip time, the paper's current rate.
-//! - Acknowledgements arrive in reports. Each packet is processed with the round-trip time of an immediate report, and
-//!   the bytes that may be in flight are the window and the bytes sent in the interval between reports.
-//! - `v` never exceeds `delta` times the window, so that the window at most doubles in a round-trip time (as in the
-//!   authors' code, venkatarun95/genericCC at commit 18299d6). It is set at the end of a round-trip time only, as in the
-//!   paper: resetting it when the rate crosses its target, as some implementations do, makes the window of a path with a
-//!   large product of bandwidth and delay oscillate (38 of 50 Mbit/s were used at 40 ms).
-//! - With the paper's rule, too, there is a second, large oscillation in addition to the small one of the equilibrium, and a path
-//!   with reports that are late or rare can fall into it: the velocity doubles while the effect of the window is still
-//!   on its way. [`velocity_max`](CopaConfig::velocity_max) of 1 excludes it; the default is the paper's.
+//! - Acknowledgements arrive in reports. Each packet is processed with the round-trip time of an immediate
+//!   report, and the bytes that may be in flight are the window and the bytes sent in the interval between
+//!   reports.
+//! - `v` never exceeds `delta` times the window, so that the window at most doubles in a round-trip time (as
+//!   in the authors' code, venkatarun95/genericCC at commit 18299d6). It is set at the end of a round-trip
+//!   time only, as in the paper: resetting it when the rate crosses its target, as some implementations do,
+//!   makes the window of a path with a large product of bandwidth and delay oscillate (38 of 50 Mbit/s were
+//!   used at 40 ms).
+//! - With the paper's rule, too, there is a second, large oscillation in addition to the small one of the
+//!   equilibrium, and a path with reports that are late or rare can fall into it: the velocity doubles while
+//!   the effect of the window is still on its way. [`velocity_max`](CopaConfig::velocity_max) of 1 excludes
+//!   it; the default is the paper's.
 //! - Losses are answered in competitive mode, and in both modes if they exceed
 //!   [`high_loss`](CopaConfig::high_loss), as in the authors' code.
 //! - The window does not grow while the encoder leaves it unused.
@@ -61,7 +64,8 @@ pub struct CopaConfig {
     pub empty_rounds: u32,
     /// Round-trip times over which the maximum is taken (Section 2.2).
     pub max_rounds: u32,
-    /// Share of packets lost in two round-trip times above which the window is reduced in any mode (authors' code).
+    /// Share of packets lost in two round-trip times above which the window is reduced in any mode (authors'
+    /// code).
     pub high_loss: f64,
     /// Time by which packets may be reordered.
     pub reordering: Duration,
@@ -97,11 +101,12 @@ impl Default for CopaConfig {
 
 /// Least window, in packets.
 const LEAST_WINDOW: f64 = 2.0;
-/// Factor of the window after a high share of losses, and packets over which the share is taken at least (authors' code).
+/// Factor of the window after a high share of losses, and packets over which the share is taken at least
+/// (authors' code).
 const HIGH_LOSS_FACTOR: f64 = 0.7;
 const HIGH_LOSS_PACKETS: u64 = 20;
-/// Round-trip times without sending or reports after which packets in flight are taken as lost, and the least such time in
-/// seconds (RFC 6298, Section 2.4).
+/// Round-trip times without sending or reports after which packets in flight are taken as lost, and the least
+/// such time in seconds (RFC 6298, Section 2.4).
 const STALL_ROUNDS: f64 = 3.0;
 const STALL_MIN: f64 = 1.0;
 /// Weight of a sample in the smoothed round-trip time (RFC 6298), and in the interval between reports.
@@ -121,7 +126,8 @@ struct Velocity {
     direction: Direction,
     /// Round-trip times that ended with this direction.
     rounds: u32,
-    /// Sending time from which packets belong to the present round-trip time, and the window at its beginning.
+    /// Sending time from which packets belong to the present round-trip time, and the window at its
+    /// beginning.
     since: Instant,
     window: f64,
 }
@@ -169,7 +175,8 @@ pub struct Copa {
     competitive: bool,
     /// Time at which the queue was nearly empty.
     last_empty: Instant,
-    /// Sending time from which packets belong to the present round of competitive mode, and `true` after a loss in it.
+    /// Sending time from which packets belong to the present round of competitive mode, and `true` after a
+    /// loss in it.
     round_since: Instant,
     lost_in_round: bool,
     /// Packets reported since the share of losses was taken, and how many of them were lost.

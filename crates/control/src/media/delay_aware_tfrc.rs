@@ -1,7 +1,8 @@
 //! The delay-aware rate of [`tfrc::DelayAware`](crate::tfrc::DelayAware) as a law for media.
 //!
-//! The sender measures what a TFRC receiver would report: the loss event rate from the packets' reports (RFC 5348,
-//! Section 5), the receive rate, and the one-way queueing delay, by [`QueueingDelay`] from the mean delay of each report.
+//! The sender measures what a TFRC receiver would report: the loss event rate from the packets' reports (RFC
+//! 5348, Section 5), the receive rate, and the one-way queueing delay, by [`QueueingDelay`] from the mean
+//! delay of each report.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -62,7 +63,8 @@ impl Default for DelayAwareTfrcConfig {
 
 /// Weight of a sample in the smoothed round-trip time and in the interval between reports.
 const SMOOTHING: f64 = 1.0 / 8.0;
-/// Time without a report after which the rate is halved, in round-trip times: TFRC's nofeedback timer (RFC 5348, Section 4.4).
+/// Time without a report after which the rate is halved, in round-trip times: TFRC's nofeedback timer (RFC
+/// 5348, Section 4.4).
 const NO_FEEDBACK_ROUNDS: f64 = 4.0;
 /// Shortest nofeedback timer.
 const NO_FEEDBACK_MIN: f64 = 0.2;

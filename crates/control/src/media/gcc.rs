@@ -1,25 +1,26 @@
 //! GCC: Google congestion control, as libwebrtc's sender implements it.
 //!
-//! - The *delay-based* estimate: packets are grouped by sending time, a line is fitted through the accumulated
-//!   differences of delay between groups, its slope is compared with an adaptive threshold, and the rate increases or
-//!   decreases with what the detector finds.
-//! - The *loss-based* estimate: the bandwidth and the inherent loss of the channel under which the reported losses are
-//!   most likely, or two thresholds of the loss ratio ([`LossRule`]).
-//! - *Probes* measure the capacity at the start, after a successful probe, and in application-limited regions, which the
-//!   estimates do not explore.
-//! - The target is the lower of both estimates; it decreases while the round-trip time is very high, and congestion
-//!   window pushback reduces it further while too much is in flight.
+//! - The *delay-based* estimate: packets are grouped by sending time, a line is fitted through the
+//!   accumulated differences of delay between groups, its slope is compared with an adaptive threshold, and
+//!   the rate increases or decreases with what the detector finds.
+//! - The *loss-based* estimate: the bandwidth and the inherent loss of the channel under which the reported
+//!   losses are most likely, or two thresholds of the loss ratio ([`LossRule`]).
+//! - *Probes* measure the capacity at the start, after a successful probe, and in application-limited
+//!   regions, which the estimates do not explore.
+//! - The target is the lower of both estimates; it decreases while the round-trip time is very high, and
+//!   congestion window pushback reduces it further while too much is in flight.
 //!
-//! The reference for structure, constants and behaviour is libwebrtc, `modules/congestion_controller/goog_cc` and
-//! `modules/remote_bitrate_estimator`, at commit bd635df3471c of signalapp/webrtc (2026-07-17). It has no other
-//! specification: draft-ietf-rmcat-gcc-02 describes an older law.
+//! The reference for structure, constants and behaviour is libwebrtc, `modules/congestion_controller/goog_cc`
+//! and `modules/remote_bitrate_estimator`, at commit bd635df3471c of signalapp/webrtc (2026-07-17). It has no
+//! other specification: draft-ietf-rmcat-gcc-02 describes an older law.
 //!
 //! Differences from the reference:
 //! - Arrival times are not rounded to milliseconds.
 //! - The round-trip time comes from the packet reports; the reference takes it from RTCP.
 //! - Pushback lowers the target. The reference does so or drops frames, as configured, by the same ratio.
-//! - Parts that are off by default are left out: cap of the trend, separate detection for audio, estimates from the
-//!   network and repeated initial probes. The limits do not change, so that no probe follows a change of them.
+//! - Parts that are off by default are left out: cap of the trend, separate detection for audio, estimates
+//!   from the network and repeated initial probes. The limits do not change, so that no probe follows a
+//!   change of them.
 //! - Application-limited regions are detected from the bytes sent, as in the reference;
 //!   [`on_application_limited`](MediaController::on_application_limited) has no effect.
 //! - With [`LossRule::Thresholds`], loss ratios are counted over a second from the packet reports.

@@ -1,4 +1,5 @@
-//! Reports with arbitrary contents: no law panics on them, and each keeps its target within the encoder's limits.
+//! Reports with arbitrary contents: no law panics on them, and each keeps its target within the encoder's
+//! limits.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

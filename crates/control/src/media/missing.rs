@@ -18,8 +18,8 @@ pub(super) struct MissingPackets {
 }
 
 impl MissingPackets {
-    /// Processes the packets of a report; calls `lost` for each missing packet sent at least `reordering` before a
-    /// packet that arrived.
+    /// Processes the packets of a report; calls `lost` for each missing packet sent at least `reordering`
+    /// before a packet that arrived.
     pub(super) fn on_report(
         &mut self,
         packets: &[PacketReport],

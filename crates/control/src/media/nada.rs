@@ -1,20 +1,20 @@
 //! NADA: network-assisted dynamic adaptation (RFC 8698).
 //!
-//! Queueing delay, losses and marks are added up to one congestion signal in units of time, `x_curr`. While the path
-//! is underutilized the rate follows the receiving rate (accelerated ramp-up); otherwise it is updated by the offset
-//! of the signal from its equilibrium and by its change (gradual update).
+//! Queueing delay, losses and marks are added up to one congestion signal in units of time, `x_curr`. While
+//! the path is underutilized the rate follows the receiving rate (accelerated ramp-up); otherwise it is
+//! updated by the offset of the signal from its equilibrium and by its change (gradual update).
 //!
-//! All calculations run at the sender, from the reception of each packet, which Sections 5.3 and 6.4 allow and which
-//! the authors' own simulator does (cisco/ns3-rmcat, commit adb3f8e).
+//! All calculations run at the sender, from the reception of each packet, which Sections 5.3 and 6.4 allow
+//! and which the authors' own simulator does (cisco/ns3-rmcat, commit adb3f8e).
 //!
 //! Choices that the RFC leaves open:
 //! - A report is processed if more than half of DELTA has passed since the one before, so that jitter of the
 //!   reports does not double the interval; what it reports is recorded in any case.
-//! - Loss intervals begin with a loss event, as Section 5.4 of RFC 5348 defines them: losses of packets sent within a
-//!   round-trip time are one event. The simulator counts each gap as one.
-//! - The average loss interval leaves out the open interval. With it, as in RFC 5348 and the simulator, the last loss
-//!   would never expire: the open interval is at most six times an average of which it has a sixth of the weight, and
-//!   MULTILOSS is seven.
+//! - Loss intervals begin with a loss event, as Section 5.4 of RFC 5348 defines them: losses of packets sent
+//!   within a round-trip time are one event. The simulator counts each gap as one.
+//! - The average loss interval leaves out the open interval. With it, as in RFC 5348 and the simulator, the
+//!   last loss would never expire: the open interval is at most six times an average of which it has a sixth
+//!   of the weight, and MULTILOSS is seven.
 //! - `x_curr` has an upper bound, which is the simulator's.
 //! - The RFC has no rule for missing reports: the rate stays.
 
@@ -83,8 +83,8 @@ pub struct NadaConfig {
     pub x_max: Duration,
     /// Packets over which the minimum of the queueing delay is taken (Section 5.1.1).
     pub filter_packets: usize,
-    /// Time over which the baseline delay is the minimum of the one-way delays; ten minutes are the history of
-    /// RFC 6817, to which Section 5.1.1 refers.
+    /// Time over which the baseline delay is the minimum of the one-way delays; ten minutes are the history
+    /// of RFC 6817, to which Section 5.1.1 refers.
     pub base_history: Duration,
 }
 

@@ -1,4 +1,5 @@
-//! A closed loop for tests: senders with a [`MediaController`] each, bottlenecks with a FIFO queue, and receivers.
+//! A closed loop for tests: senders with a [`MediaController`] each, bottlenecks with a FIFO queue, and
+//! receivers.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -100,8 +101,8 @@ pub(super) struct Flow<'a> {
     pub(super) controller: &'a mut dyn MediaController,
     /// Its encoder, reports, propagation delay and random losses.
     pub(super) path: &'a Path,
-    /// The link that its packets traverse. Rate, queue, marks and cross traffic belong to the path of the first
-    /// flow with this link.
+    /// The link that its packets traverse. Rate, queue, marks and cross traffic belong to the path of the
+    /// first flow with this link.
     pub(super) link: usize,
     /// The link whose queue the reports traverse; `None` if they meet no queue.
     pub(super) reports: Option<usize>,

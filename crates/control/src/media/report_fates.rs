@@ -1,4 +1,5 @@
-//! Each law while reports are lost, overtaken or duplicated: its rate equals the rate with undisturbed reports.
+//! Each law while reports are lost, overtaken or duplicated: its rate equals the rate with undisturbed
+//! reports.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -32,7 +33,8 @@ fn laws() -> Vec<Box<dyn MediaController>> {
     ]
 }
 
-/// Received rate in bit/s and queueing delay in ms from 20 to 40 s over 6 Mbit/s; `fate` maps a report's number to its fate.
+/// Received rate in bit/s and queueing delay in ms from 20 to 40 s over 6 Mbit/s; `fate` maps a report's
+/// number to its fate.
 fn steady(law: &dyn MediaController, fate: fn(u64) -> ReportFate) -> (f64, f64) {
     let number = |at: Instant| at.as_nanos() / REPORT_INTERVAL.as_nanos();
     let path = Path {
@@ -44,7 +46,8 @@ fn steady(law: &dyn MediaController, fate: fn(u64) -> ReportFate) -> (f64, f64) 
     (mean(&samples[200..], |sample| sample.received), mean(&samples[200..], queue_ms))
 }
 
-/// Asserts that the rate with `fate` is at least `share` of the undisturbed one, and the queue at most `more_ms` longer.
+/// Asserts that the rate with `fate` is at least `share` of the undisturbed one, and the queue at most
+/// `more_ms` longer.
 fn assert_undisturbed(fate: fn(u64) -> ReportFate, share: f64, more_ms: f64) {
     for law in laws() {
         let (clean, short) = steady(&*law, |_| ReportFate::Arrives);

@@ -1,23 +1,25 @@
 //! SCReAM version 2: self-clocked rate adaptation for multimedia.
 //!
-//! The law of `code/ScreamV2Tx.cpp` in EricssonResearch/scream at commit c8f84c3 (2026-07-31), for one stream. Its frame is
-//! RFC 8298's, its equations are from draft-johansson-ccwg-rfc8298bis-screamv2 with the changes of the code since. A
-//! *reference window* grows by one segment in each round-trip time, and shrinks
+//! The law of `code/ScreamV2Tx.cpp` in EricssonResearch/scream at commit c8f84c3 (2026-07-31), for one
+//! stream. Its frame is RFC 8298's, its equations are from draft-johansson-ccwg-rfc8298bis-screamv2 with the
+//! changes of the code since. A *reference window* grows by one segment in each round-trip time, and shrinks
 //!
 //! - by half the smoothed share of marked packets when packets carry L4S marks,
 //! - by half a *virtual* share of marks, which rises from 0 at half the delay target to 1 at the target,
-//! - to [`beta_ecn`](ScreamConfig::beta_ecn) on classic marks and to [`beta_loss`](ScreamConfig::beta_loss) on losses.
+//! - to [`beta_ecn`](ScreamConfig::beta_ecn) on classic marks and to [`beta_loss`](ScreamConfig::beta_loss)
+//!   on losses.
 //!
-//! Growth is slow near the *inflection point*, the window at the last congestion, and long after a congestion it becomes
-//! multiplicative. The rate for the encoder is the window over the round-trip time, less a tenth. In the steady state with marks, two
-//! packets of each round-trip time are marked: rate = (2 / p) MSS / RTT.
+//! Growth is slow near the *inflection point*, the window at the last congestion, and long after a congestion
+//! it becomes multiplicative. The rate for the encoder is the window over the round-trip time, less a tenth.
+//! In the steady state with marks, two packets of each round-trip time are marked: rate = (2 / p) MSS / RTT.
 //!
-//! Losses are detected by the draft and not by the code's `detectLoss`, which counts most of them 512 packets later, and passes over some
-//! (docs/media.md).
+//! Losses are detected by the draft and not by the code's `detectLoss`, which counts most of them 512 packets
+//! later, and passes over some (docs/media.md).
 //!
-//! Of the parts of the code that concern frames and queues of RTP packets, the compensation for frames that wait is there
-//! (`rateAdjustFactor`); the adaptive pacing rate and the histogram of frame sizes are left out, and so are several streams and the
-//! options that are off by default (shared bottleneck detection, clock drift compensation, the limit for rate policers).
+//! Of the parts of the code that concern frames and queues of RTP packets, the compensation for frames that
+//! wait is there (`rateAdjustFactor`); the adaptive pacing rate and the histogram of frame sizes are left
+//! out, and so are several streams and the options that are off by default (shared bottleneck detection,
+//! clock drift compensation, the limit for rate policers).
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Ecn, Instant};
 
@@ -49,8 +51,8 @@ pub enum ScreamEcn {
 /// The average over time of the share of marked packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MarkAverage {
-    /// Rises by an eighth of the difference and falls by a 128th of itself, as in the code: nearer to the maximum than to the
-    /// mean when marks come in some of the samples only.
+    /// Rises by an eighth of the difference and falls by a 128th of itself, as in the code: nearer to the
+    /// maximum than to the mean when marks come in some of the samples only.
     Envelope,
     /// A weight of a 16th for each sample, as in the draft (`L4S_AVG_G`): the mean.
     Mean,
@@ -75,7 +77,8 @@ pub struct ScreamConfig {
     pub pacing_headroom: f64,
     /// Reference window over the most bytes in flight, up to which it may grow. `kBytesInFlightHeadRoom`.
     pub in_flight_headroom: f64,
-    /// Growth of the window in a round-trip time, long after a congestion. `kMultiplicativeIncreaseScalefactor`.
+    /// Growth of the window in a round-trip time, long after a congestion.
+    /// `kMultiplicativeIncreaseScalefactor`.
     pub multiplicative_increase: f64,
     /// Greatest ratio of bytes in flight to the reference window. `maxWindowHeadroom`.
     pub window_headroom_max: f64,
@@ -115,7 +118,8 @@ const INITIAL_RTT: f64 = 0.05;
 const INITIAL_MSS: f64 = 100.0;
 /// Period over which the segment size is the largest packet (`kMssUpdateInterval_ntp`).
 const MSS_PERIOD: Duration = Duration::from_secs(1);
-/// Longest time between reactions to congestion, and between updates of the window (`kMinCongestionBackOffInterval_ntp`).
+/// Longest time between reactions to congestion, and between updates of the window
+/// (`kMinCongestionBackOffInterval_ntp`).
 const REACTION_INTERVAL: f64 = 0.03;
 /// Longest time between updates of the smoothed share of marks (`updateAlpha`, 10 ms).
 const ALPHA_INTERVAL: f64 = 0.01;
@@ -127,12 +131,14 @@ const MEAN_GAIN: f64 = 1.0 / 16.0;
 const LOSS_RATE_THRESHOLD: f64 = 0.01;
 /// Period of the measured rates (`kRateUpdateInterval_ntp`).
 const RATE_PERIOD: f64 = 0.1;
-/// Period of the record of bytes in flight (`kSlowUpdateInterval_ntp`), and records kept (`kMaxBytesInFlightHistSize`).
+/// Period of the record of bytes in flight (`kSlowUpdateInterval_ntp`), and records kept
+/// (`kMaxBytesInFlightHistSize`).
 const IN_FLIGHT_PERIOD: f64 = 0.05;
 const IN_FLIGHT_RECORDS: usize = 20;
 /// Round-trip time beyond which the rate is not lowered further for the same window.
 const RTT_OF_RATE_MAX: f64 = 0.2;
-/// Time without sending or reports after which packets in flight are taken as lost (the time-out of `isOkToTransmit`).
+/// Time without sending or reports after which packets in flight are taken as lost (the time-out of
+/// `isOkToTransmit`).
 const STALL: Duration = Duration::from_millis(500);
 /// Least pacing rate, in bit/s.
 const PACING_MIN: f64 = 50e3;
@@ -168,7 +174,8 @@ pub struct Scream {
     mss: f64,
     previous_mss: f64,
     mss_since: Instant,
-    /// Smoothed round-trip times: the fast one is updated by each report, the slow one once in a round-trip time.
+    /// Smoothed round-trip times: the fast one is updated by each report, the slow one once in a round-trip
+    /// time.
     srtt_fast: f64,
     srtt: f64,
     rtt_falls: bool,
@@ -318,7 +325,8 @@ impl Scream {
         self.next_record = (self.next_record + 1) % IN_FLIGHT_RECORDS;
         let limit = self.config.limits.max.as_bits_per_second();
         if self.target > 0.95 * limit {
-            // Near the greatest rate the window follows the bytes in flight, for a prompt answer to congestion.
+            // Near the greatest rate the window follows the bytes in flight, for a prompt answer to
+            // congestion.
             let most =
                 self.in_flight_records.iter().fold(self.in_flight_max, |most, record| most.max(*record));
             let needed = self.config.pacing_headroom * limit / 8.0 * (self.srtt + 0.001);
@@ -434,7 +442,8 @@ impl MediaController for Scream {
         self.measure_rate(now, &mut clocks);
         self.update_alpha(now, &mut clocks);
         self.delay.update(now, self.srtt, interval);
-        // The code stamps the loss and the mark before it tests for a virtual mark: one of the three per interval.
+        // The code stamps the loss and the mark before it tests for a virtual mark: one of the three per
+        // interval.
         if loss || marked {
             clocks.congestion = now;
         }

@@ -22,9 +22,9 @@ struct Remembered {
 
 /// The packets sent, and which of them were reported.
 ///
-/// A packet is in flight until a report covers it or a later one. The fate of a packet whose report was lost stays unknown: it is
-/// no longer in flight, and the laws learn neither an arrival nor a loss, as after the loss of a report the level of congestion is
-/// taken to have stayed the same (RFC 8888, Section 5).
+/// A packet is in flight until a report covers it or a later one. The fate of a packet whose report was lost
+/// stays unknown: it is no longer in flight, and the laws learn neither an arrival nor a loss, as after the
+/// loss of a report the level of congestion is taken to have stayed the same (RFC 8888, Section 5).
 ///
 /// Memory is bounded: the oldest packets are forgotten beyond the limit, as if they had been reported.
 #[derive(Clone, PartialEq, Debug)]
@@ -57,7 +57,8 @@ impl SentPackets {
         ByteCount::new(self.in_flight)
     }
 
-    /// Records a packet. Sequence numbers must be consecutive; a packet out of sequence empties the memory first.
+    /// Records a packet. Sequence numbers must be consecutive; a packet out of sequence empties the memory
+    /// first.
     pub fn on_sent(&mut self, packet: SentPacket) {
         if self
             .packets
@@ -89,8 +90,8 @@ impl SentPackets {
 
     /// A report covers the packet `sequence`: it and those before it are no longer in flight.
     ///
-    /// [`on_report`](Self::on_report) does this for the packets of which it is given the receptions. A packet that arrived
-    /// at a time that the report could not state has no reception, and still counts as covered.
+    /// [`on_report`](Self::on_report) does this for the packets of which it is given the receptions. A packet
+    /// that arrived at a time that the report could not state has no reception, and still counts as covered.
     pub fn cover(&mut self, sequence: u64) {
         let Some(index) = self.index(sequence) else { return };
         if index < self.covered {
@@ -101,9 +102,9 @@ impl SentPackets {
         (self.covered, self.advanced) = (index + 1, true);
     }
 
-    /// Joins a report that arrived at `now`: `receptions` are sequence numbers and receptions in ascending order, and
-    /// `held` is the time from the newest arrival to the sending of the report. `None` if the report says nothing new, as the
-    /// copy of one that arrived before.
+    /// Joins a report that arrived at `now`: `receptions` are sequence numbers and receptions in ascending
+    /// order, and `held` is the time from the newest arrival to the sending of the report. `None` if the
+    /// report says nothing new, as the copy of one that arrived before.
     ///
     /// Packets that are unknown, or whose arrival was reported before, are left out.
     pub fn on_report(

@@ -1,4 +1,5 @@
-//! Packets in flight that are never reported, because nothing later arrived: they are written off after a time-out.
+//! Packets in flight that are never reported, because nothing later arrived: they are written off after a
+//! time-out.
 
 use whimbrel_units::{Duration, Instant};
 
@@ -6,8 +7,9 @@ use super::{Feedback, SentPacket};
 
 /// The bytes in flight of a law with a window, and those that are taken as lost.
 ///
-/// A receiver reports a packet missing once a later one has arrived. If the last packets of a window are lost, the window
-/// stays full without a report: it is widened by the bytes in flight if nothing was sent or reported for the time-out.
+/// A receiver reports a packet missing once a later one has arrived. If the last packets of a window are
+/// lost, the window stays full without a report: it is widened by the bytes in flight if nothing was sent or
+/// reported for the time-out.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Stall {
     in_flight: f64,

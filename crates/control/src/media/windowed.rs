@@ -4,7 +4,8 @@ use alloc::collections::VecDeque;
 
 use whimbrel_units::{Duration, Instant};
 
-/// Entries per window: samples that follow another within this share of the window are kept only if they are less.
+/// Entries per window: samples that follow another within this share of the window are kept only if they are
+/// less.
 const PARTS: u64 = 64;
 
 /// A sliding minimum with at most 65 entries: the window is exact to a 64th of its length.

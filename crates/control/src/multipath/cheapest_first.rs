@@ -6,8 +6,8 @@ use whimbrel_units::Instant;
 
 use super::{PathView, Scheduler, Selection, ready};
 
-/// The cheapest path that may send: a dearer one carries what the cheaper ones cannot. Among paths of one cost, the
-/// one with the highest priority comes first, then the one with the least round-trip time.
+/// The cheapest path that may send: a dearer one carries what the cheaper ones cannot. Among paths of one
+/// cost, the one with the highest priority comes first, then the one with the least round-trip time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CheapestFirst;
 

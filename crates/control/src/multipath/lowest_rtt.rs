@@ -11,11 +11,13 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 /// The same, in round-trip times of the path.
 const PROBE_INTERVAL_IN_RTT: u64 = 10;
 
-/// The path with the least round-trip time among those that may send; a path without a measurement comes first.
+/// The path with the least round-trip time among those that may send; a path without a measurement comes
+/// first.
 ///
-/// A path that loses would keep its old measurement, and would not be used again if it became the faster one. A path
-/// that has carried no datagram for a second, or ten of its round-trip times if that is longer, therefore gets a copy
-/// of the next one. The receiver discards the later of the two, so that the probe neither delays nor risks data.
+/// A path that loses would keep its old measurement, and would not be used again if it became the faster one.
+/// A path that has carried no datagram for a second, or ten of its round-trip times if that is longer,
+/// therefore gets a copy of the next one. The receiver discards the later of the two, so that the probe
+/// neither delays nor risks data.
 #[derive(Clone, Debug, Default)]
 pub struct LowestRtt {
     /// Time of the last datagram on each path.

@@ -4,8 +4,8 @@ use whimbrel_units::Instant;
 
 use super::{PathView, Scheduler, Selection, ready};
 
-/// A copy of each datagram on every path that may send it now: the first that arrives counts. A path whose congestion
-/// control holds it back misses the datagram instead of delaying it.
+/// A copy of each datagram on every path that may send it now: the first that arrives counts. A path whose
+/// congestion control holds it back misses the datagram instead of delaying it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Redundant;
 

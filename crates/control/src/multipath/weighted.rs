@@ -9,9 +9,9 @@ use super::{PathView, Scheduler, Selection, ready};
 /// Bytes of a path of weight 1 that correspond to one unit of its position: a fraction, as weights divide it.
 const SCALE: u64 = 1 << 16;
 
-/// Each path carries bytes in proportion to its weight, as far as congestion control permits: the path that is the
-/// furthest behind its share comes first (stride scheduling). A path that could not send for a while does not make up
-/// for it: its position moves along with the positions of the paths that sent.
+/// Each path carries bytes in proportion to its weight, as far as congestion control permits: the path that
+/// is the furthest behind its share comes first (stride scheduling). A path that could not send for a while
+/// does not make up for it: its position moves along with the positions of the paths that sent.
 #[derive(Clone, Debug, Default)]
 pub struct Weighted {
     /// The position of each path: its bytes divided by its weight.

@@ -42,7 +42,8 @@ pub struct LatenessMeter {
     recent: RecentMaximum,
 }
 
-/// The distribution of late times so far. Quantiles are upper bounds of buckets that are 1/8 of their value wide.
+/// The distribution of late times so far. Quantiles are upper bounds of buckets that are 1/8 of their value
+/// wide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct LatenessSummary {

@@ -42,8 +42,8 @@ fn feed(buffer: &mut ReorderBuffer<()>, arrivals: &[(u64, u64)]) -> Vec<alloc::s
 
 #[test]
 fn figure_1_all_packets_are_released_when_the_gap_is_filled() {
-    // "Packets 1 and 2 arrive in-order ... packet 4 arrives. Packet 4 and the following are enqueued until the
-    // reception of packet 3. When packet 3 is received, the buffer is flushed without delay (at t = 8)."
+    // "Packets 1 and 2 arrive in-order ... packet 4 arrives. Packet 4 and the following are enqueued until
+    // the reception of packet 3. When packet 3 is received, the buffer is flushed without delay (at t = 8)."
     let mut buffer = ReorderBuffer::new(fixed(12, 100), 1);
     let arrivals = [(1, 1), (2, 2), (4, 4), (5, 5), (6, 6), (7, 7), (8, 3)];
     assert_eq!(feed(&mut buffer, &arrivals), ["1", "2", "", "", "", "", "3 4 5 6 7"]);

@@ -1,13 +1,14 @@
-//! A delay-aware rate: TFRC's rate as the upper bound, below it a bounded queueing delay and an answer to L4S marks.
+//! A delay-aware rate: TFRC's rate as the upper bound, below it a bounded queueing delay and an answer to L4S
+//! marks.
 //!
-//! TFRC fills the queue of the bottleneck until packets are lost. Live media need a short queue more than its last
-//! packets: [`DelayAware`] holds the rate X below the throughput equation's such that the queueing delay q stays between
-//! half the target Q and Q.
+//! TFRC fills the queue of the bottleneck until packets are lost. Live media need a short queue more than its
+//! last packets: [`DelayAware`] holds the rate X below the throughput equation's such that the queueing delay
+//! q stays between half the target Q and Q.
 //!
 //! # The law
 //!
-//! With T the delay of the control loop, which is the round-trip time, the interval between reports and the lag of the measurement of q
-//! ([`QueueingDelay`](super::QueueingDelay)), and s the packet size:
+//! With T the delay of the control loop, which is the round-trip time, the interval between reports and the
+//! lag of the measurement of q ([`QueueingDelay`](super::QueueingDelay)), and s the packet size:
 //!
 //! ```text
 //! d ln X     b                        a  dq
@@ -15,42 +16,47 @@
 //!   dt      T^2                       T  dt
 //! ```
 //!
-//! The first term moves the queueing delay to Q/2 + h(X), the second damps. While the queue is empty, ln X grows by at least
-//! a hundredth in a round-trip time and an interval, so that long paths are filled; more would overshoot the target on them. X never exceeds the ceiling: the throughput equation's rate
-//! and twice the receive rate (RFC 5348, Section 4.3).
+//! The first term moves the queueing delay to Q/2 + h(X), the second damps. While the queue is empty, ln X
+//! grows by at least a hundredth in a round-trip time and an interval, so that long paths are filled; more
+//! would overshoot the target on them. X never exceeds the ceiling: the throughput equation's rate and twice
+//! the receive rate (RFC 5348, Section 4.3).
 //!
-//! While packets are marked and the queueing delay is below Q/2, the marks are the signal, and the law is the one of the
-//! scalable congestion controls (RFC 9331, Section 4.3; RFC 8257): X grows by one packet per round-trip time,
-//! `s / (X R_v^2)`, where `R_v` is the round-trip time R but at least 25 ms, and falls by half the smoothed share of marked
-//! packets at most once in a round-trip time.
+//! While packets are marked and the queueing delay is below Q/2, the marks are the signal, and the law is the
+//! one of the scalable congestion controls (RFC 9331, Section 4.3; RFC 8257): X grows by one packet per
+//! round-trip time, `s / (X R_v^2)`, where `R_v` is the round-trip time R but at least 25 ms, and falls by
+//! half the smoothed share of marked packets at most once in a round-trip time.
 //!
 //! # Equilibrium
 //!
-//! - A single flow has the rate of the link C and the queueing delay Q/2 + min(n s / C, Q/2): between half the target and the
-//!   target, for any C and round-trip time. With n = 2 packets of 1200 bytes it is 14.4 ms at 10 Mbit/s, and
-//!   the target, 25 ms, below 1.5 Mbit/s.
-//! - Flows of one bottleneck see the same q, therefore h(X) and X are equal, for any round-trip times: each holds n
-//!   packets in the queue above Q/2, as in Vegas or FAST. Where the sum of these packets takes more than Q/2, h is at its bound and
-//!   the shares stay as they are.
-//! - With independent marks of probability p, X is near 2 s / (p R) for R above 25 ms: two marks in each round-trip time.
+//! - A single flow has the rate of the link C and the queueing delay Q/2 + min(n s / C, Q/2): between half
+//!   the target and the target, for any C and round-trip time. With n = 2 packets of 1200 bytes it is 14.4 ms
+//!   at 10 Mbit/s, and the target, 25 ms, below 1.5 Mbit/s.
+//! - Flows of one bottleneck see the same q, therefore h(X) and X are equal, for any round-trip times: each
+//!   holds n packets in the queue above Q/2, as in Vegas or FAST. Where the sum of these packets takes more
+//!   than Q/2, h is at its bound and the shares stay as they are.
+//! - With independent marks of probability p, X is near 2 s / (p R) for R above 25 ms: two marks in each
+//!   round-trip time.
 //!
 //! # Stability
 //!
-//! Near the equilibrium dq/dt = ln(X/C), and h is constant or changes slowly. The loop is `s^2 = -(a s/T + b/T^2) exp(-s T)`:
-//! with time counted in T it does not depend on the path. For a = 0.5 and b = 0.06 the gain is one at s T = 0.51 i, where the phase
-//! margin is 47 degrees: stable for any round-trip time, with little overshoot. The loop stays stable if T is overestimated by
-//! any factor, or underestimated by 2.6. A wrong estimate of C does not matter, since the law is one of ratios.
+//! Near the equilibrium dq/dt = ln(X/C), and h is constant or changes slowly. The loop is
+//! `s^2 = -(a s/T + b/T^2) exp(-s T)`: with time counted in T it does not depend on the path. For a = 0.5 and
+//! b = 0.06 the gain is one at s T = 0.51 i, where the phase margin is 47 degrees: stable for any round-trip
+//! time, with little overshoot. The loop stays stable if T is overestimated by any factor, or underestimated
+//! by 2.6. A wrong estimate of C does not matter, since the law is one of ratios.
 //!
 //! # Smoothness
 //!
-//! In a T the rate grows at most by an eighth, outside slow start and unless marks are the signal, and falls at most by a quarter
-//! in addition to what marks ask for. If the queueing delay exceeds twice the target, the capacity has fallen: the rate is set to 0.9 of the receive rate, at most once in a T.
+//! In a T the rate grows at most by an eighth, outside slow start and unless marks are the signal, and falls
+//! at most by a quarter in addition to what marks ask for. If the queueing delay exceeds twice the target,
+//! the capacity has fallen: the rate is set to 0.9 of the receive rate, at most once in a T.
 //!
 //! # Limits
 //!
-//! A flow that fills the queue takes the link from any law that keeps it short, and from this one. The queueing delay is
-//! relative to the least delay seen: each ten seconds the rate is reduced by a quarter until the queue is empty, or for 4 T, so
-//! that a flow that began while others were active finds the true minimum.
+//! A flow that fills the queue takes the link from any law that keeps it short, and from this one. The
+//! queueing delay is relative to the least delay seen: each ten seconds the rate is reduced by a quarter
+//! until the queue is empty, or for 4 T, so that a flow that began while others were active finds the true
+//! minimum.
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
@@ -98,7 +104,8 @@ impl Default for DelayAwareConfig {
 /// Greatest growth and fall of the rate in a T.
 const GROWTH_MAX: f64 = 0.125;
 const FALL_MAX: f64 = 0.25;
-/// Queueing delay over the target from which the capacity has fallen, and the rate over the receive rate that answers it.
+/// Queueing delay over the target from which the capacity has fallen, and the rate over the receive rate that
+/// answers it.
 const OVERLOAD: f64 = 2.0;
 const OVERLOAD_FACTOR: f64 = 0.9;
 /// Growth of ln X in a round-trip time and an interval while the queue is empty.
@@ -107,7 +114,8 @@ const EMPTY_GROWTH: f64 = 0.01;
 const MARK_GAIN: f64 = 1.0 / 16.0;
 /// Queueing delay over the target at which slow start ends.
 const SLOW_START_END: f64 = 0.25;
-/// Factor of the rate while the queue is emptied, its longest time in T, and the queueing delay over the target at which it is empty.
+/// Factor of the rate while the queue is emptied, its longest time in T, and the queueing delay over the
+/// target at which it is empty.
 const DRAIN_FACTOR: f64 = 0.75;
 const DRAIN_ROUNDS: f64 = 4.0;
 const EMPTY: f64 = 0.125;
@@ -133,7 +141,8 @@ pub struct DelayReport {
     pub marked: f64,
     /// `true` if the report shows a new loss event.
     pub loss_event: bool,
-    /// Upper bound of the rate: the throughput equation's, infinite before the first loss, and others of the caller.
+    /// Upper bound of the rate: the throughput equation's, infinite before the first loss, and others of the
+    /// caller.
     pub ceiling: DataRate,
     /// s: packet size.
     pub packet_size: ByteCount,
@@ -186,7 +195,8 @@ impl DelayAware {
         self.slow_start
     }
 
-    /// Halves the rate, down to `least`: no report has arrived for several round-trip times (RFC 5348, Section 4.4).
+    /// Halves the rate, down to `least`: no report has arrived for several round-trip times (RFC 5348,
+    /// Section 4.4).
     pub fn halve(&mut self, least: DataRate) -> DataRate {
         self.rate = (self.rate / 2.0).max(least.as_bytes_per_second());
         self.rate()
@@ -247,8 +257,8 @@ impl DelayAware {
         let is_marking = self.last_mark.is_some_and(|at| report.now.saturating_since(at) <= memory);
         if is_marking && queueing <= target / 2.0 {
             let virtual_rtt = self.config.virtual_rtt.as_secs_f64().max(rtt);
-            // The answer to marks is half of their share in each round-trip time: the growth that balances it at a few packets per
-            // round-trip time is more than an eighth.
+            // The answer to marks is half of their share in each round-trip time: the growth that balances it
+            // at a few packets per round-trip time is more than an eighth.
             let growth = packet / (virtual_rtt * virtual_rtt) * elapsed;
             return growth.min(core::f64::consts::LN_2 * elapsed / rtt);
         }
@@ -277,7 +287,8 @@ impl DelayAware {
             return 0.0;
         }
         self.last_reaction = Some(report.now);
-        // A round-trip time ends with a report, up to an interval late: the reaction corresponds to the time that has passed.
+        // A round-trip time ends with a report, up to an interval late: the reaction corresponds to the time
+        // that has passed.
         let rounds = since.min(loop_delay) / rtt;
         rounds * libm::log(1.0 - self.mark_share.min(1.0) / 2.0)
     }

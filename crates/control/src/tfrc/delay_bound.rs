@@ -1,28 +1,30 @@
 //! The [delay-aware rate](DelayAware) as an upper bound of the rate of a [`TfrcSender`].
 //!
-//! The rate is the lesser of TFRC's X and the law's, which is at most twice the receive rate. X varies with the loss
-//! events; if it were the ceiling of the law, the rate would be near the least X of the last minute, since the law grows
-//! slowly while the queue is empty.
+//! The rate is the lesser of TFRC's X and the law's, which is at most twice the receive rate. X varies with
+//! the loss events; if it were the ceiling of the law, the rate would be near the least X of the last minute,
+//! since the law grows slowly while the queue is empty.
 //!
-//! In the law's slow start TFRC alone determines the rate, in slow start or not. It ends when the queueing delay passes a
-//! quarter of the target, or with a mark. A loss without a queue does not end it: it is TFRC's to answer.
+//! In the law's slow start TFRC alone determines the rate, in slow start or not. It ends when the queueing
+//! delay passes a quarter of the target, or with a mark. A loss without a queue does not end it: it is TFRC's
+//! to answer.
 //!
 //! # Queueing delay
 //!
-//! A report gives one round-trip time sample, from the newest packet. [`QueueingDelay`] estimates the queueing delay from these samples,
-//! with a baseline of 30 s. This has limits:
+//! A report gives one round-trip time sample, from the newest packet. [`QueueingDelay`] estimates the
+//! queueing delay from these samples, with a baseline of 30 s. This has limits:
 //!
-//! - A queue of the reverse path counts. If other traffic keeps more than the target in it, the rate falls to one packet per
-//!   round-trip time.
+//! - A queue of the reverse path counts. If other traffic keeps more than the target in it, the rate falls to
+//!   one packet per round-trip time.
 //! - The transmission time of a packet is part of the sample: sizes that vary are jitter.
-//! - A medium that delays packets at random, such as 802.11 under contention, makes the mean cover more samples, each of which
-//!   takes a round-trip time: the rate follows the path more slowly.
+//! - A medium that delays packets at random, such as 802.11 under contention, makes the mean cover more
+//!   samples, each of which takes a round-trip time: the rate follows the path more slowly.
 //! - A receiver can conceal a queue by an Elapsed Time that is too long, as it can from TFRC.
 //!
 //! # Interruptions
 //!
-//! The law begins anew, in slow start, after each restoration of the rate (a freeze has ended) and after a time without reports,
-//! since the path may be another one, and TFRC's rate, which was reduced in the meantime, grows by doubling. While the rate is being restored, it is not bounded.
+//! The law begins anew, in slow start, after each restoration of the rate (a freeze has ended) and after a
+//! time without reports, since the path may be another one, and TFRC's rate, which was reduced in the
+//! meantime, grows by doubling. While the rate is being restored, it is not bounded.
 
 use whimbrel_units::{DataRate, Duration, Instant};
 
@@ -68,7 +70,8 @@ pub struct DelayBound {
     last_report: Option<Instant>,
     /// `true` since an expiration of the nofeedback timer.
     is_silent: bool,
-    /// Arrival time of the first report after that: the delay of packets sent before is no measure of the queue.
+    /// Arrival time of the first report after that: the delay of packets sent before is no measure of the
+    /// queue.
     resumed: Instant,
     restorations: u64,
 }
@@ -125,7 +128,8 @@ impl DelayBound {
             None => QueueEstimate { change: 0.0, ..self.estimate },
         };
         if self.law.is_in_slow_start() {
-            // TFRC doubles X once per round-trip time, and Faster Restart increases it fourfold: the law follows.
+            // TFRC doubles X once per round-trip time, and Faster Restart increases it fourfold: the law
+            // follows.
             self.law.restart(sender.unbounded_rate());
         }
         let report = DelayReport {
@@ -145,8 +149,8 @@ impl DelayBound {
         sender.set_bound(if self.law.is_in_slow_start() { DataRate::INFINITE } else { rate });
     }
 
-    /// Processes an expiration of the nofeedback timer that has reduced the rate of `sender`: X_recv limits X to twice the rate
-    /// at most, so that half of X is no reduction.
+    /// Processes an expiration of the nofeedback timer that has reduced the rate of `sender`: X_recv limits X
+    /// to twice the rate at most, so that half of X is no reduction.
     pub fn on_nofeedback(&mut self, sender: &mut TfrcSender) {
         self.is_silent = true;
         if let (false, Some(rtt)) = (self.law.is_in_slow_start(), sender.rtt()) {

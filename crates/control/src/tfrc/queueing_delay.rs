@@ -1,32 +1,35 @@
 //! The queueing delay of a path whose delay varies for other reasons as well.
 //!
-//! A delay consists of propagation, queueing, and jitter: contention for a radio, retransmissions of a link layer,
-//! the schedule of a base station. A single delay less the least one of some time takes all jitter for a queue. The two differ in time: the queue
-//! changes with the rate of the sender, the jitter from sample to sample.
+//! A delay consists of propagation, queueing, and jitter: contention for a radio, retransmissions of a link
+//! layer, the schedule of a base station. A single delay less the least one of some time takes all jitter for
+//! a queue. The two differ in time: the queue changes with the rate of the sender, the jitter from sample to
+//! sample.
 //!
 //! # Estimate
 //!
-//! The deviation sigma of the jitter is measured by the distance of a sample d from the mean of its neighbours, which does not contain
-//! a queue that grows or shrinks evenly (the pseudo-residuals of Gasser, Sroka and Jennen-Steinmetz, "Residual variance and residual
-//! pattern in nonlinear regression", Biometrika 73, 1986). A queue that fills in slow start or is emptied has residuals, too; they do not move the
-//! median of the last 31 while they are fewer than half:
+//! The deviation sigma of the jitter is measured by the distance of a sample d from the mean of its
+//! neighbours, which does not contain a queue that grows or shrinks evenly (the pseudo-residuals of Gasser,
+//! Sroka and Jennen-Steinmetz, "Residual variance and residual pattern in nonlinear regression", Biometrika
+//! 73, 1986). A queue that fills in slow start or is emptied has residuals, too; they do not move the median
+//! of the last 31 while they are fewer than half:
 //!
 //! ```text
 //! e_i = d_(i-1) - (d_i + d_(i-2)) / 2        median |e| = 0.674 (3/2)^(1/2) sigma = 0.826 sigma
 //! ```
 //!
-//! The delay is the mean m of the last N samples. N is the least power of two for which the noise of the mean, z sigma / N^(1/2), is at most
-//! an eighth of the target, and at most four: the mean of more would follow the queue later than the loop
-//! of a sender with a report per round-trip time permits. The baseline is the least mean *of as many samples* in the last 30 s: it contains the jitter as m does.
-//! The least of several hundred means is lower than their expectation by about the noise, for z = 2.5, therefore
+//! The delay is the mean m of the last N samples. N is the least power of two for which the noise of the
+//! mean, z sigma / N^(1/2), is at most an eighth of the target, and at most four: the mean of more would
+//! follow the queue later than the loop of a sender with a report per round-trip time permits. The baseline
+//! is the least mean *of as many samples* in the last 30 s: it contains the jitter as m does. The least of
+//! several hundred means is lower than their expectation by about the noise, for z = 2.5, therefore
 //!
 //! ```text
 //! q = m - min m - z sigma / N^(1/2)
 //! ```
 //!
-//! Without jitter N is one, and q is the delay over the least delay. The noise subtracted is at most half of the target: a queue
-//! that varies as quickly as jitter, due to other traffic, becomes at most longer by that. Until there is a pseudo-residual, half of
-//! the target is subtracted.
+//! Without jitter N is one, and q is the delay over the least delay. The noise subtracted is at most half of
+//! the target: a queue that varies as quickly as jitter, due to other traffic, becomes at most longer by
+//! that. Until there is a pseudo-residual, half of the target is subtracted.
 
 use alloc::collections::VecDeque;
 

@@ -77,8 +77,8 @@ impl ReceiveRateMeter {
     /// fall below a packet per round-trip time, "a minimum value" by that section, and after an outage be so
     /// low that the limit of 2 X_recv makes the sender wait as long again as the outage has lasted.
     ///
-    /// Does nothing if the last feedback is more recent than `rtt`, as when the round-trip time has grown since
-    /// the timer was set: data from before that feedback belong to the measurement.
+    /// Does nothing if the last feedback is more recent than `rtt`, as when the round-trip time has grown
+    /// since the timer was set: data from before that feedback belong to the measurement.
     pub fn on_silence(&mut self, now: Instant, rtt: Duration) {
         let at = now.saturating_sub(rtt);
         if self.checkpoints[self.len - 1].at > at {

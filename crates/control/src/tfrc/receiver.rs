@@ -1,7 +1,8 @@
 //! The TFRC receiver: measurements and feedback.
 //!
-//! One implementation serves RFC 5348, in which data packets carry the sender's round-trip time, and its profile for
-//! DCCP (RFC 4342 and RFC 6323), in which they carry a window counter or an average is kept; [`RttSource`] selects.
+//! One implementation serves RFC 5348, in which data packets carry the sender's round-trip time, and its
+//! profile for DCCP (RFC 4342 and RFC 6323), in which they carry a window counter or an average is kept;
+//! [`RttSource`] selects.
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
@@ -94,9 +95,9 @@ struct Greatest {
 /// [`poll_timeout`](Self::poll_timeout); after either, send the result of
 /// [`poll_feedback`](Self::poll_feedback).
 ///
-/// A receiver of resequenced packets calls [`on_arrival`](Self::on_arrival) when a packet arrives, for the part that
-/// depends on time, and [`on_packet_in_order`](Self::on_packet_in_order) when it leaves the buffer, for the part that
-/// depends on order.
+/// A receiver of resequenced packets calls [`on_arrival`](Self::on_arrival) when a packet arrives, for the
+/// part that depends on time, and [`on_packet_in_order`](Self::on_packet_in_order) when it leaves the buffer,
+/// for the part that depends on order.
 #[derive(Debug)]
 pub struct TfrcReceiver {
     config: ReceiverConfig,
@@ -126,14 +127,14 @@ pub struct TfrcReceiver {
     /// `true` if data arrived since the last feedback.
     data_since_feedback: bool,
     new_loss_event: bool,
-    /// The average loss interval when this path was last in use: it replaces the interval before the first loss, which
-    /// otherwise derives from the rate until then.
+    /// The average loss interval when this path was last in use: it replaces the interval before the first
+    /// loss, which otherwise derives from the rate until then.
     remembered_interval: Option<f64>,
 }
 
 impl TfrcReceiver {
-    /// A receiver without arrivals, created at `now`. `rtt` is an estimate of the round-trip time from another source,
-    /// if there is one.
+    /// A receiver without arrivals, created at `now`. `rtt` is an estimate of the round-trip time from
+    /// another source, if there is one.
     pub fn new(now: Instant, config: ReceiverConfig, rtt: Option<Duration>) -> Self {
         let history = HistoryConfig {
             count_short_losses: config.history.count_short_losses || config.small_packets.is_some(),
@@ -161,8 +162,8 @@ impl TfrcReceiver {
         }
     }
 
-    /// Processes a packet (RFC 5348, Section 6.1). `now` may be later than its arrival. `classifier` may classify losses
-    /// as wireless, which then count as received packets; callers must call its
+    /// Processes a packet (RFC 5348, Section 6.1). `now` may be later than its arrival. `classifier` may
+    /// classify losses as wireless, which then count as received packets; callers must call its
     /// [`on_arrival`](LossDifferentiation::on_arrival) before.
     pub fn on_packet(
         &mut self,
@@ -182,7 +183,8 @@ impl TfrcReceiver {
         outcome
     }
 
-    /// Processes the part of a packet that depends on its arrival: round-trip time, X_recv and the feedback timer.
+    /// Processes the part of a packet that depends on its arrival: round-trip time, X_recv and the feedback
+    /// timer.
     pub fn on_arrival(&mut self, now: Instant, packet: &TfrcPacket) {
         let arrival = &packet.arrival;
         self.start(now, arrival.sequence);
@@ -191,8 +193,8 @@ impl TfrcReceiver {
         self.measure_arrival(now, packet, is_adjacent);
     }
 
-    /// Processes the part of a packet that depends on the order of sequence numbers: the loss history and everything
-    /// derived from it. With a `loss_threshold` of one, packets missing before it are lost.
+    /// Processes the part of a packet that depends on the order of sequence numbers: the loss history and
+    /// everything derived from it. With a `loss_threshold` of one, packets missing before it are lost.
     pub fn on_packet_in_order(
         &mut self,
         now: Instant,
@@ -206,8 +208,8 @@ impl TfrcReceiver {
         outcome
     }
 
-    /// Begins with packet `sequence`, unless one has arrived before. The first packet may be older than the number
-    /// expected, as with DCCP when it completes the handshake and carries data.
+    /// Begins with packet `sequence`, unless one has arrived before. The first packet may be older than the
+    /// number expected, as with DCCP when it completes the handshake and carries data.
     pub(crate) fn start(&mut self, now: Instant, sequence: u64) {
         if !core::mem::replace(&mut self.started, true) && sequence < self.greatest.next {
             self.history = LossHistory::new(HistoryConfig { first: Some(sequence), ..self.config.history });
@@ -215,8 +217,8 @@ impl TfrcReceiver {
         }
     }
 
-    /// Time at which a packet that arrived at `arrived` counts in the order of sequence numbers: a packet that overtook
-    /// one before it in order cannot be released before that one arrived.
+    /// Time at which a packet that arrived at `arrived` counts in the order of sequence numbers: a packet
+    /// that overtook one before it in order cannot be released before that one arrived.
     pub fn time_in_order(&mut self, arrived: Instant) -> Instant {
         self.latest = self.latest.max(arrived);
         self.latest
@@ -275,8 +277,9 @@ impl TfrcReceiver {
                 Greatest { next: arrival.sequence.saturating_add(1), at: arrival.at, sent: packet.sent };
             if is_data {
                 self.counter = arrival.window_counter;
-                // A data packet is also not adjacent to the one before it if a packet without data came in between and
-                // data before that are lost: after an outage their time would pass for a round-trip time.
+                // A data packet is also not adjacent to the one before it if a packet without data came in
+                // between and data before that are lost: after an outage their time would pass for a
+                // round-trip time.
                 let is_missing = core::mem::take(&mut self.data_may_be_missing);
                 self.rtt.on_counter(arrival.at, arrival.window_counter, is_adjacent && !is_missing);
             }
@@ -287,32 +290,35 @@ impl TfrcReceiver {
         let meter = self.meter.get_or_insert_with(|| ReceiveRateMeter::new(now));
         // The timer may have expired without a call of `handle_timeout`, because the process was stopped.
         let has_expired = self.feedback_deadline.is_none_or(|deadline| deadline <= now);
-        // While the timer does not run, because the round-trip time is not known, its expiration means nothing.
+        // While the timer does not run, because the round-trip time is not known, its expiration means
+        // nothing.
         let is_silence_over = has_expired && !self.data_since_feedback && self.rtt.timer().is_some();
         if let Some(time) = self.measured_over.filter(|_| is_silence_over) {
-            // Otherwise X_recv would be the average over the silence, and the limit of 2 X_recv would make the sender
-            // wait as long again.
+            // Otherwise X_recv would be the average over the silence, and the limit of 2 X_recv would make
+            // the sender wait as long again.
             meter.on_silence(now, time);
         }
         meter.on_data(packet.size);
         self.data_since_feedback = true;
-        // A timer that was set for a much longer round-trip time would keep the sender's rate for all of it. Feedback more
-        // than once per round-trip time "allows faster response to changing RTT measurements" (RFC 5348, Section 6).
+        // A timer that was set for a much longer round-trip time would keep the sender's rate for all of it.
+        // Feedback more than once per round-trip time "allows faster response to changing RTT measurements"
+        // (RFC 5348, Section 6).
         self.feedback_due |= self.rtt.take_fall();
         // RFC 4342, Section 10.3: a round-trip time has passed if the counter has advanced by four.
         let by_counter = !self.rtt.is_reported() && ahead(self.counter, self.reported_counter) >= 4;
-        // The timer does not run before the first packet, while the round-trip time is not known (RFC 5348, Section
-        // 6.3), and after an expiration without anything to report (Section 6.1): then a packet is answered at once.
+        // The timer does not run before the first packet, while the round-trip time is not known (RFC 5348,
+        // Section 6.3), and after an expiration without anything to report (Section 6.1): then a packet is
+        // answered at once.
         self.feedback_due |= by_counter || self.feedback_deadline.is_none();
     }
 
-    /// Makes feedback due if p must be reported immediately: because it rose (RFC 5348, Section 6.1; RFC 4342, Section
-    /// 10.3), or because a loss event was revoked (RFC 5348, Section 6).
+    /// Makes feedback due if p must be reported immediately: because it rose (RFC 5348, Section 6.1; RFC
+    /// 4342, Section 10.3), or because a loss event was revoked (RFC 5348, Section 6).
     fn report_event(&mut self, outcome: Outcome) {
         let mut is_urgent = outcome.event_undone;
         if outcome.new_event {
-            // Steps 2 to 4 of RFC 5348, Section 6.1. An event that lowers p, as one that ends an interval longer than
-            // the average can, waits for the timer.
+            // Steps 2 to 4 of RFC 5348, Section 6.1. An event that lowers p, as one that ends an interval
+            // longer than the average can, waits for the timer.
             let rate = self.history.loss_event_rate();
             is_urgent |= rate > self.previous_rate;
             self.previous_rate = rate;
@@ -345,7 +351,8 @@ impl TfrcReceiver {
         self.feedback_due
     }
 
-    /// The next feedback acknowledges packet `sequence`, which was not passed here, as it carried nothing of the stream.
+    /// The next feedback acknowledges packet `sequence`, which was not passed here, as it carried nothing of
+    /// the stream.
     pub fn extend_to(
         &mut self,
         now: Instant,
@@ -373,7 +380,8 @@ impl TfrcReceiver {
         self.previous_rate = self.history.loss_event_rate();
         self.reported_counter = self.counter;
         self.data_since_feedback = false;
-        // By the window counter, feedback is triggered by data; the timer only backs that up (RFC 4342, Section 10.3).
+        // By the window counter, feedback is triggered by data; the timer only backs that up (RFC 4342,
+        // Section 10.3).
         let round_trips = if self.rtt.is_reported() { 1 } else { 2 };
         self.feedback_deadline =
             self.rtt.timer().map(|rtt| now + rtt.max(Duration::from_nanos(1)) * round_trips);
@@ -391,8 +399,8 @@ impl TfrcReceiver {
     fn measure(&mut self, now: Instant) -> DataRate {
         let rtt = self.rtt.value();
         let Some(meter) = &mut self.meter else { return DataRate::ZERO };
-        // X_recv covers R_(m-1), the round-trip time as of the previous feedback (RFC 5348, Section 6.2); the very first
-        // feedback has nothing to measure (Section 6.3).
+        // X_recv covers R_(m-1), the round-trip time as of the previous feedback (RFC 5348, Section 6.2); the
+        // very first feedback has nothing to measure (Section 6.3).
         match self.measured_over.replace(rtt) {
             Some(time) => meter.on_feedback(now, time).data,
             None => {
@@ -433,7 +441,8 @@ impl TfrcReceiver {
         Some(meter.measure(now, self.rtt.value()).packets_per_second * segments)
     }
 
-    /// Replaces the history by `count` intervals of `length` before the latest loss event, and makes feedback due.
+    /// Replaces the history by `count` intervals of `length` before the latest loss event, and makes feedback
+    /// due.
     pub(crate) fn fit(&mut self, length: f64, count: usize) {
         self.history.fit(length, count);
         self.request_feedback();

@@ -1,8 +1,8 @@
 //! The receiver's estimate of the round-trip time.
 //!
-//! The sender reports it (RFC 5348, Section 3.2.1; RFC 6323), or it is measured by the window counter, which advances by
-//! four per round-trip time: the time between the first packets of counters K and K + 4 is one (RFC 4342, Section 8.1).
-//! Until then another source is used, such as the handshake.
+//! The sender reports it (RFC 5348, Section 3.2.1; RFC 6323), or it is measured by the window counter, which
+//! advances by four per round-trip time: the time between the first packets of counters K and K + 4 is one
+//! (RFC 4342, Section 8.1). Until then another source is used, such as the handshake.
 
 use whimbrel_units::{Duration, Instant};
 
@@ -28,7 +28,8 @@ pub enum RttSource {
     WindowCounter,
     /// A moving average of the sender's reports (RFC 6323, Section 3.4).
     Average,
-    /// The sender's latest report (RFC 5348, Section 6.2). Until there is one, each packet is answered (Section 6.3).
+    /// The sender's latest report (RFC 5348, Section 6.2). Until there is one, each packet is answered
+    /// (Section 6.3).
     Latest,
 }
 
@@ -91,7 +92,8 @@ impl ReceiverRtt {
         self.estimate.or(self.hint)
     }
 
-    /// The time for the feedback timer; `None` if the timer must not run, because the round-trip time is not known.
+    /// The time for the feedback timer; `None` if the timer must not run, because the round-trip time is not
+    /// known.
     pub(super) fn timer(&self) -> Option<Duration> {
         match self.source {
             RttSource::Latest => self.known(),
@@ -113,8 +115,8 @@ impl ReceiverRtt {
         }
         if let Some(rtt) = report {
             self.missing_since = None;
-            // The sender reports an average. One that is so much lower is not noise, but another estimate: the first of data
-            // after a handshake in which a radio woke up, or after a change of path.
+            // The sender reports an average. One that is so much lower is not noise, but another estimate:
+            // the first of data after a handshake in which a radio woke up, or after a change of path.
             if self.falls(rtt) {
                 (self.estimate, self.has_fallen) = (Some(rtt), true);
             } else {
@@ -140,15 +142,15 @@ impl ReceiverRtt {
         self.arrivals = CounterArrivals::default();
     }
 
-    /// The sender restarts on a new path, and reports its round-trip time. The receiver's own estimate may still be
-    /// the old path's: it changes slowly, and lost packets invalidate its samples.
+    /// The sender restarts on a new path, and reports its round-trip time. The receiver's own estimate may
+    /// still be the old path's: it changes slowly, and lost packets invalidate its samples.
     pub(super) fn on_restart(&mut self, rtt: Duration) {
         self.estimate = Some(rtt);
         self.arrivals = CounterArrivals::default();
     }
 
-    /// Processes a data packet with window counter `counter`, newer than all before. `adjacent`: no packet is missing
-    /// before it, so that an undetected wrap of the counter is impossible.
+    /// Processes a data packet with window counter `counter`, newer than all before. `adjacent`: no packet is
+    /// missing before it, so that an undetected wrap of the counter is impossible.
     pub(super) fn on_counter(&mut self, now: Instant, counter: u8, adjacent: bool) {
         if self.is_reported() {
             return;
@@ -180,15 +182,15 @@ struct CounterArrivals {
 }
 
 impl CounterArrivals {
-    /// Processes an arrival; returns a round-trip time sample if it completes one. `any`: permits a less precise one,
-    /// over two or three quarters.
+    /// Processes an arrival; returns a round-trip time sample if it completes one. `any`: permits a less
+    /// precise one, over two or three quarters.
     fn on_arrival(&mut self, now: Instant, counter: u8, adjacent: bool, any: bool) -> Option<Duration> {
         let step = self.last.replace(counter).map(|last| ahead(counter, last));
         match step {
             Some(0) if adjacent => return None,
             Some(step @ 1..=5) if adjacent => self.quarters += u64::from(step),
-            // Packets are missing, or the counter jumped or went back: this packet need not be the first with its
-            // counter.
+            // Packets are missing, or the counter jumped or went back: this packet need not be the first with
+            // its counter.
             _ => {
                 self.len = 0;
                 return None;

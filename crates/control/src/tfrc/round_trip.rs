@@ -15,10 +15,11 @@ pub const SQRT_RTT_FILTER: f64 = 0.9;
 /// time.
 pub const MIN_RTT: Duration = Duration::from_micros(1);
 
-/// Number of first samples of data that replace an estimate if they are much shorter than it. RFC 5348, Section 4.3 has
-/// "R = R_sample" for the first one; radios wake up for the first packets of a connection or of a path, which then take 100 to
-/// 300 ms more than any later one, and in an average they would hold the rate down for dozens of round-trip times. TFRC "is not
-/// sensitive to the precise value for the filter constant q" (Section 4.3).
+/// Number of first samples of data that replace an estimate if they are much shorter than it. RFC 5348,
+/// Section 4.3 has "R = R_sample" for the first one; radios wake up for the first packets of a connection or
+/// of a path, which then take 100 to 300 ms more than any later one, and in an average they would hold the
+/// rate down for dozens of round-trip times. TFRC "is not sensitive to the precise value for the filter
+/// constant q" (Section 4.3).
 pub const CORRECTING_SAMPLES: u8 = 4;
 
 /// R and R_sqmean, the long-term average of its square root.
@@ -61,13 +62,15 @@ impl RoundTripEstimate {
         *self = Self { averages, stale: false, correcting: self.correcting.saturating_sub(1) };
     }
 
-    /// Processes a sample that was not taken from data, for example from a handshake: the first samples of data correct it.
+    /// Processes a sample that was not taken from data, for example from a handshake: the first samples of
+    /// data correct it.
     pub fn on_preliminary_sample(&mut self, sample: Duration) {
         self.on_sample(sample);
         self.correcting = CORRECTING_SAMPLES;
     }
 
-    /// `true` if `sample`, one of the first of data, shows that the estimate is more than half again as long as it should be.
+    /// `true` if `sample`, one of the first of data, shows that the estimate is more than half again as long
+    /// as it should be.
     pub fn is_corrected_by(&self, sample: Duration) -> bool {
         let can_correct = self.correcting > 0 && !self.stale;
         can_correct && self.smoothed().is_some_and(|smoothed| sample * 3 < smoothed * 2)
@@ -84,8 +87,8 @@ impl RoundTripEstimate {
         self.on_sample(sample.min(most));
     }
 
-    /// Prepares for a path change: the next sample replaces the estimate, which is used until then, and those after it can
-    /// correct it.
+    /// Prepares for a path change: the next sample replaces the estimate, which is used until then, and those
+    /// after it can correct it.
     pub fn expect_other_path(&mut self) {
         (self.stale, self.correcting) = (true, CORRECTING_SAMPLES);
     }

@@ -70,9 +70,10 @@ pub struct SendRateConfig {
     pub max_rate: DataRate,
     /// DecayTime of [Faster Restart](super::faster_restart); `None` disables it.
     pub faster_restart: Option<Duration>,
-    /// Amount allowed in the first round-trip time. RFC 5348, Section 4.2 takes W_init from RFC 3390, the initial window of
-    /// TCP at the time; [`Rfc6928`](InitialWindow::Rfc6928) is the present one. W_init as the least rate of slow start and as the
-    /// rate that an idle sender keeps remains RFC 3390's: RFC 6928, Section 2 concerns the beginning of a connection only.
+    /// Amount allowed in the first round-trip time. RFC 5348, Section 4.2 takes W_init from RFC 3390, the
+    /// initial window of TCP at the time; [`Rfc6928`](InitialWindow::Rfc6928) is the present one. W_init as
+    /// the least rate of slow start and as the rate that an idle sender keeps remains RFC 3390's: RFC 6928,
+    /// Section 2 concerns the beginning of a connection only.
     pub initial_window: InitialWindow,
     /// Minimum p for the throughput equation; zero for no floor. Implementations that use a lookup table for
     /// the equation have one, of 1e-5.
@@ -195,13 +196,14 @@ impl SendRate {
         self.allowed = self.allowed.min(rate);
     }
 
-    /// Bounds X by the rate of another law; infinite for no bound. X without the bound stays, so that it can be raised at any
-    /// time.
+    /// Bounds X by the rate of another law; infinite for no bound. X without the bound stays, so that it can
+    /// be raised at any time.
     pub fn set_bound(&mut self, rate: DataRate) {
         self.bound = rate;
     }
 
-    /// The same without the bound, with the bounded X in its place: the state to [restore](Self::restore) on another path.
+    /// The same without the bound, with the bounded X in its place: the state to [restore](Self::restore) on
+    /// another path.
     pub(crate) fn settled(&self) -> Self {
         Self { allowed: self.allowed(), bound: DataRate::INFINITE, ..*self }
     }
@@ -291,9 +293,10 @@ impl SendRate {
         self.raise_to_first_rate(path);
     }
 
-    /// Processes a sample that shows a round-trip time much shorter than the handshake's, from which the initial rate
-    /// was derived: the initial rate is W_init/R of the first R of data (RFC 5348, Section 4.2), and two round-trip times
-    /// without a limit by X_recv begin (Section 4.3), as X_recv covered the time assumed before.
+    /// Processes a sample that shows a round-trip time much shorter than the handshake's, from which the
+    /// initial rate was derived: the initial rate is W_init/R of the first R of data (RFC 5348, Section 4.2),
+    /// and two round-trip times without a limit by X_recv begin (Section 4.3), as X_recv covered the time
+    /// assumed before.
     pub(crate) fn on_corrected_round_trip(&mut self, now: Instant, path: &PathEstimate) {
         if !self.in_slow_start() {
             return;

@@ -149,7 +149,8 @@ fn twice_the_round_trip_is_half_the_rate() {
     assert!((1.85..2.15).contains(&ratio), "{short} against {long}");
 }
 
-/// The rate of packets of 200 bytes on a path with a round-trip time of 240 ms, 32 bytes of headers counted, in kbit/s.
+/// The rate of packets of 200 bytes on a path with a round-trip time of 240 ms, 32 bytes of headers counted,
+/// in kbit/s.
 fn small_packet_rate(loss: f64, seed: u64) -> f64 {
     let small = SmallPackets { header_size: ByteCount::new(32), ..SmallPackets::default() };
     let (rtt, time) = (Duration::from_millis(240), Duration::from_secs(3000));
@@ -167,8 +168,8 @@ fn small_packets_match_the_simulations_of_rfc_4828() {
     }
 }
 
-/// The row of 30 % does not match: 24.50 kbit/s are printed. Ours is 18 % above, and 12 % where X_recv does not begin anew
-/// after a silence (`ReceiveRateMeter::on_silence`); the rest has no known cause.
+/// The row of 30 % does not match: 24.50 kbit/s are printed. Ours is 18 % above, and 12 % where X_recv does
+/// not begin anew after a silence (`ReceiveRateMeter::on_silence`); the rest has no known cause.
 #[test]
 fn at_thirty_percent_loss_small_packets_exceed_the_simulations_of_rfc_4828() {
     let mean = (1..=10).map(|seed| small_packet_rate(0.3, seed)).sum::<f64>() / 10.0;

@@ -8,9 +8,10 @@ use super::{Acknowledgement, CongestionCause, CongestionSignal, Delivery, Window
 
 /// CUBIC (RFC 9438). Window and time are in segments and seconds, as there.
 ///
-/// In congestion avoidance an acknowledgement of `n` segments adds `n (target - cwnd) / cwnd`, where `target` is the cubic
-/// function a round-trip time ahead (Sections 4.4 and 4.5, which count acknowledgements; counting segments, as Linux does, makes
-/// the growth independent of delayed acknowledgements). The quantity that is multiplied by beta on congestion is the
+/// In congestion avoidance an acknowledgement of `n` segments adds `n (target - cwnd) / cwnd`, where `target`
+/// is the cubic function a round-trip time ahead (Sections 4.4 and 4.5, which count acknowledgements;
+/// counting segments, as Linux does, makes the growth independent of delayed acknowledgements). The quantity
+/// that is multiplied by beta on congestion is the
 /// [`in_flight`](CongestionSignal::in_flight) of the signal, which the sender chooses (Section 4.6).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cubic {
@@ -22,8 +23,8 @@ pub struct Cubic {
     /// Maximum number of segments that an acknowledgement adds in slow start.
     slow_start_limit: f64,
     hystart: SlowStartExit,
-    /// As in Linux: the function is evaluated the least round-trip time ahead, and the Reno-friendly window never grows by a whole segment in a
-    /// round-trip time.
+    /// As in Linux: the function is evaluated the least round-trip time ahead, and the Reno-friendly window
+    /// never grows by a whole segment in a round-trip time.
     is_linux: bool,
     /// `W_max` comes from a loss or a mark.
     knows_maximum: bool,
@@ -65,7 +66,8 @@ impl Cubic {
     /// C of RFC 9438, Section 5.1.
     pub const C: f64 = 0.4;
 
-    /// CUBIC with the RFC's constants, fast convergence and the slow start of RFC 5681, by one segment for each acknowledgement.
+    /// CUBIC with the RFC's constants, fast convergence and the slow start of RFC 5681, by one segment for
+    /// each acknowledgement.
     pub const fn rfc9438() -> Self {
         Self {
             beta: Self::BETA,
@@ -88,7 +90,8 @@ impl Cubic {
     pub const fn without_fast_convergence(self) -> Self {
         Self { fast_convergence: false, ..self }
     }
-    /// With HyStart++ (RFC 9406), as Section 4.10 recommends, and its limit of 8 segments for an acknowledgement in slow start.
+    /// With HyStart++ (RFC 9406), as Section 4.10 recommends, and its limit of 8 segments for an
+    /// acknowledgement in slow start.
     #[must_use]
     pub const fn with_hystart(self) -> Self {
         Self {
@@ -97,9 +100,9 @@ impl Cubic {
             ..self
         }
     }
-    /// CUBIC as in Linux 6.1: its [HyStart](LinuxHyStart), growth by all that an acknowledgement covers in slow start, the function evaluated the
-    /// least round-trip time ahead instead of the smoothed one, and a growth by a twentieth in a round-trip time at least before the first
-    /// congestion.
+    /// CUBIC as in Linux 6.1: its [HyStart](LinuxHyStart), growth by all that an acknowledgement covers in
+    /// slow start, the function evaluated the least round-trip time ahead instead of the smoothed one, and a
+    /// growth by a twentieth in a round-trip time at least before the first congestion.
     pub const fn linux() -> Self {
         let hystart = SlowStartExit::Linux(LinuxHyStart::new());
         Self { hystart, is_linux: true, slow_start_limit: f64::INFINITY, ..Self::rfc9438() }
@@ -138,8 +141,8 @@ impl Cubic {
     fn avoid_congestion(&mut self, window: &mut Window, ack: &Acknowledgement) {
         let rtt = ack.smoothed_rtt.unwrap_or(Duration::ZERO);
         let prior = *self.prior.get_or_insert(window.cwnd);
-        // Acknowledgements of a sender that uses its window are less than a round-trip time apart. In a longer time the
-        // window was not updated, which Section 4.2 leaves out.
+        // Acknowledgements of a sender that uses its window are less than a round-trip time apart. In a
+        // longer time the window was not updated, which Section 4.2 leaves out.
         let step = self.since_delivery.min(rtt).as_secs_f64();
         let mut epoch = match self.epoch {
             Some(epoch) => Epoch { t: epoch.t + step, ..epoch },
@@ -169,7 +172,8 @@ impl Cubic {
         self.c * distance * distance * distance + self.w_max
     }
 
-    /// Begins a stage of congestion avoidance (equation 2). K is 0 where `W_max` is undefined or was exceeded.
+    /// Begins a stage of congestion avoidance (equation 2). K is 0 where `W_max` is undefined or was
+    /// exceeded.
     fn begin(&mut self, cwnd: f64) -> Epoch {
         self.w_max = self.w_max.max(cwnd);
         Epoch { t: 0.0, k: cbrt((self.w_max - cwnd) / self.c), w_est: cwnd }

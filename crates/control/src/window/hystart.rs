@@ -10,10 +10,10 @@ pub use linux::LinuxHyStart;
 
 /// HyStart++ (RFC 9406) for a sender's first slow start.
 ///
-/// A round ends when all data outstanding at its beginning have been delivered. If the least round-trip time of a round
-/// exceeds the previous round's by an eighth, but at least 4 ms and at most 16 ms, the window grows by a quarter of the usual amount
-/// (conservative slow start) for five rounds, and then slow start ends; if the round-trip time falls below its value in the round in which this
-/// began, slow start resumes.
+/// A round ends when all data outstanding at its beginning have been delivered. If the least round-trip time
+/// of a round exceeds the previous round's by an eighth, but at least 4 ms and at most 16 ms, the window
+/// grows by a quarter of the usual amount (conservative slow start) for five rounds, and then slow start
+/// ends; if the round-trip time falls below its value in the round in which this began, slow start resumes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HyStart {
     /// Data delivered so far, in segments.
@@ -76,8 +76,8 @@ impl HyStart {
         }
     }
 
-    /// Processes an acknowledgement of new data after which `in_flight` segments are in the network. Returns `true` if slow
-    /// start ends now.
+    /// Processes an acknowledgement of new data after which `in_flight` segments are in the network. Returns
+    /// `true` if slow start ends now.
     pub fn on_ack(&mut self, in_flight: f64) -> bool {
         let is_sampled = self.samples >= Self::SAMPLES;
         match (self.phase, self.last, self.current) {

@@ -33,7 +33,8 @@ pub enum Reduction {
     /// `cwnd` is half, rounded down, but at least 1; `ssthresh` the same, but at least 2
     /// (RFC 4341, Section 5).
     Rfc4341,
-    /// As in ns-2.35: `cwnd` is half, not rounded, but at least 1; `ssthresh` is half, rounded down, but at least 2.
+    /// As in ns-2.35: `cwnd` is half, not rounded, but at least 1; `ssthresh` is half, rounded down, but at
+    /// least 2.
     Ns2,
 }
 

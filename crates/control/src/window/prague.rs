@@ -6,16 +6,18 @@ use super::{Acknowledgement, CongestionCause, CongestionSignal, Delivery, Window
 
 /// A Prague-like law, for L4S (RFC 9331): DCTCP's response to marks, made fit for the Internet.
 ///
-/// `alpha` is a moving average of the share of marked data, updated once in a round-trip time with gain 1/16. A mark reduces the window by
-/// `alpha / 2` of it, at most once in a round-trip time; the first one of a connection by a half. In congestion avoidance the window grows by a segment for each window that is acknowledged
-/// without marks, after a reduction as before it. A loss halves the window as in RFC 5681; a reduction for marks in the same round-trip time counts towards
-/// that half.
+/// `alpha` is a moving average of the share of marked data, updated once in a round-trip time with gain 1/16.
+/// A mark reduces the window by `alpha / 2` of it, at most once in a round-trip time; the first one of a
+/// connection by a half. In congestion avoidance the window grows by a segment for each window that is
+/// acknowledged without marks, after a reduction as before it. A loss halves the window as in RFC 5681; a
+/// reduction for marks in the same round-trip time counts towards that half.
 ///
-/// Where each packet is marked with probability `p`, the window is about `2 (1 - p) / p`: two marks in a round-trip time. (Slightly more: a
-/// reduction waits for the first mark that follows the round-trip time of the one before.)
+/// Where each packet is marked with probability `p`, the window is about `2 (1 - p) / p`: two marks in a
+/// round-trip time. (Slightly more: a reduction waits for the first mark that follows the round-trip time of
+/// the one before.)
 ///
-/// With [RTT independence](Self::with_rtt_independence), a flow with a short round-trip time has the rate of one with the reference time: averages,
-/// reductions and growth follow a virtual round-trip time.
+/// With [RTT independence](Self::with_rtt_independence), a flow with a short round-trip time has the rate of
+/// one with the reference time: averages, reductions and growth follow a virtual round-trip time.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Prague {
     /// Least virtual round-trip time; zero for the real one.
@@ -79,7 +81,8 @@ impl Prague {
     fn virtual_rtt(&self) -> Duration {
         self.rtt.map_or(Duration::ZERO, |rtt| rtt.max(self.reference))
     }
-    /// Segments by which the window grows in a real round-trip time, so that the rate grows as with the virtual one.
+    /// Segments by which the window grows in a real round-trip time, so that the rate grows as with the
+    /// virtual one.
     fn growth(&self) -> f64 {
         let Some(rtt) = self.rtt.filter(|rtt| *rtt < self.reference) else { return 1.0 };
         let share = rtt.as_secs_f64() / self.reference.as_secs_f64();
@@ -134,7 +137,8 @@ impl WindowLaw for Prague {
     fn on_ack(&mut self, window: &mut Window, ack: &Acknowledgement) {
         let mut acked = ack.acked;
         if window.in_slow_start() {
-            // The acknowledgement that repairs a lost retransmission after a timeout covers all that arrived meanwhile: it must not exceed the threshold.
+            // The acknowledgement that repairs a lost retransmission after a timeout covers all that arrived
+            // meanwhile: it must not exceed the threshold.
             let growth = acked.min(window.ssthresh - window.cwnd);
             window.cwnd += growth;
             acked -= growth;

@@ -54,7 +54,8 @@ impl fmt::Debug for LawPrototype {
     }
 }
 
-/// Two prototypes are equal if their laws have the same type name and parameters, as printed by [`Debug`](fmt::Debug).
+/// Two prototypes are equal if their laws have the same type name and parameters, as printed by
+/// [`Debug`](fmt::Debug).
 impl PartialEq for LawPrototype {
     fn eq(&self, other: &Self) -> bool {
         format!("{self:?}") == format!("{other:?}")

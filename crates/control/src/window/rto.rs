@@ -44,8 +44,8 @@ impl RtoConfig {
         forget_after: None,
     };
 
-    /// ns-2.35's `Agent/TCP`: `rtxcur_init_` 3 s, `minrto_` 200 ms, `maxrto_` 60 s, `tcpTick_` 10 ms, and no `G`.
-    /// (There the phase of the clock, `boot_time_`, is drawn at random.)
+    /// ns-2.35's `Agent/TCP`: `rtxcur_init_` 3 s, `minrto_` 200 ms, `maxrto_` 60 s, `tcpTick_` 10 ms, and no
+    /// `G`. (There the phase of the clock, `boot_time_`, is drawn at random.)
     pub const NS2: Self = Self {
         initial: Duration::from_secs(3),
         minimum: Duration::from_millis(200),

@@ -6,10 +6,11 @@ use super::{Acknowledgement, CongestionCause, CongestionSignal, Delivery, NewRen
 
 /// TCP Veno.
 ///
-/// `N = cwnd (RTT - BaseRTT) / RTT` estimates the flow's own segments in queues, from the smoothed round-trip time and the
-/// least one of the connection. While N is below [`BETA`](Self::BETA), the path has spare capacity: a loss is taken for random and reduces the window
-/// by a fifth only. From there on the window grows on every other acknowledgement, so that the flow stays near the capacity
-/// for longer. Slow start and timeouts are NewReno's.
+/// `N = cwnd (RTT - BaseRTT) / RTT` estimates the flow's own segments in queues, from the smoothed round-trip
+/// time and the least one of the connection. While N is below [`BETA`](Self::BETA), the path has spare
+/// capacity: a loss is taken for random and reduces the window by a fifth only. From there on the window
+/// grows on every other acknowledgement, so that the flow stays near the capacity for longer. Slow start and
+/// timeouts are NewReno's.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Veno {
     reno: NewReno,

@@ -1,4 +1,5 @@
-//! Westwood+: after a loss the window is what the measured bandwidth needs (Grieco and Mascolo, CCR 34(2), 2004).
+//! Westwood+: after a loss the window is what the measured bandwidth needs (Grieco and Mascolo, CCR 34(2),
+//! 2004).
 
 use whimbrel_units::{Duration, Instant};
 
@@ -7,7 +8,8 @@ use super::{Acknowledgement, CongestionCause, CongestionSignal, Delivery, NewRen
 /// The low-pass filter of the bandwidth samples.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BandwidthFilter {
-    /// Nine tenths of the estimate and a tenth of the mean of the last two samples (Tustin's approximation, as in ns-3).
+    /// Nine tenths of the estimate and a tenth of the mean of the last two samples (Tustin's approximation,
+    /// as in ns-3).
     Tustin,
     /// Two filters in series, each of seven eighths of its value and an eighth of its input (Linux).
     Cascade,
@@ -15,12 +17,14 @@ pub enum BandwidthFilter {
 
 /// TCP Westwood+.
 ///
-/// One bandwidth sample is taken in each round-trip time, of at least [`MIN_INTERVAL`](Self::MIN_INTERVAL): the data
-/// delivered in it. On a loss, `ssthresh` becomes the product of the filtered bandwidth and the least round-trip time, and `cwnd` the same if
-/// it was larger; on a timeout `cwnd` is one segment. The growth is NewReno's.
+/// One bandwidth sample is taken in each round-trip time, of at least [`MIN_INTERVAL`](Self::MIN_INTERVAL):
+/// the data delivered in it. On a loss, `ssthresh` becomes the product of the filtered bandwidth and the
+/// least round-trip time, and `cwnd` the same if it was larger; on a timeout `cwnd` is one segment. The
+/// growth is NewReno's.
 ///
-/// Linux's Westwood+ ([`linux`](Self::linux)) halves the window during a recovery and sets `cwnd` and `ssthresh` to that product at its end, so that a
-/// window that was halved below the product grows at once. The burst can overflow a short queue.
+/// Linux's Westwood+ ([`linux`](Self::linux)) halves the window during a recovery and sets `cwnd` and
+/// `ssthresh` to that product at its end, so that a window that was halved below the product grows at once.
+/// The burst can overflow a short queue.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Westwood {
     reno: NewReno,

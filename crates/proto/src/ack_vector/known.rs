@@ -11,8 +11,8 @@ const LONG: u64 = 1 << 40;
 
 /// A bitmap of this end's recent packets, in which each is recorded once.
 ///
-/// Reports repeat earlier ones; this extracts the new information. It takes one bit per packet, for as many packets as
-/// the newest report covers and at most 2^16.
+/// Reports repeat earlier ones; this extracts the new information. It takes one bit per packet, for as many
+/// packets as the newest report covers and at most 2^16.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     /// The packet of the lowest bit of the first word.
@@ -57,8 +57,8 @@ impl Known {
         }
     }
 
-    /// Records the packets from `oldest` to `newest`, for which [`Known::reach`] has made room. Calls `on_news` for
-    /// each that was not recorded before, newest first.
+    /// Records the packets from `oldest` to `newest`, for which [`Known::reach`] has made room. Calls
+    /// `on_news` for each that was not recorded before, newest first.
     pub(crate) fn learn(&mut self, oldest: SeqNo, newest: SeqNo, mut on_news: impl FnMut(SeqNo)) {
         if self.is_forgotten(newest) {
             return;

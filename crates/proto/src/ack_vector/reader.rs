@@ -9,9 +9,9 @@ use super::{AckedPacket, PacketArrival};
 
 /// The sender's reading of Ack Vectors: detects which of its packets are newly reported as received.
 ///
-/// Vectors repeat earlier ones, so each packet is reported once. Later contradictions are ignored: a packet reported as
-/// missing again is an older vector overtaken by a newer one, and a packet reported as marked later is a marked copy
-/// (the table of RFC 4340, Section 11.4.1).
+/// Vectors repeat earlier ones, so each packet is reported once. Later contradictions are ignored: a packet
+/// reported as missing again is an older vector overtaken by a newer one, and a packet reported as marked
+/// later is a marked copy (the table of RFC 4340, Section 11.4.1).
 #[derive(Clone, Debug)]
 pub struct Reader {
     arrived: Known,
@@ -28,8 +28,8 @@ impl Reader {
         Self { arrived: Known::new(first) }
     }
 
-    /// Reads the Ack Vectors among the options of a packet with Acknowledgement Number `ack`, which must be of a packet
-    /// that was sent. Appends to `news` the packets newly reported as received, oldest first.
+    /// Reads the Ack Vectors among the options of a packet with Acknowledgement Number `ack`, which must be
+    /// of a packet that was sent. Appends to `news` the packets newly reported as received, oldest first.
     ///
     /// # Errors
     ///

@@ -6,19 +6,19 @@ use whimbrel_wire::option::ack_vector::{AckState, Cell, MAX_CELL};
 use whimbrel_wire::option::{MAX_DATA_LEN, OptionBytes};
 use whimbrel_wire::{DccpOption, Ecn, Options, SeqNo};
 
-/// The most cells stored: two full options. Beyond that the oldest are dropped, so the sender counts packets that were
-/// never reported to it as lost.
+/// The most cells stored: two full options. Beyond that the oldest are dropped, so the sender counts packets
+/// that were never reported to it as lost.
 const MAX_CELLS: usize = 2 * MAX_DATA_LEN;
-/// Number of cells that an option stores inline. Up to twice as many go into two options, which costs two bytes on the
-/// wire and saves an allocation for each acknowledgement of a window of 1000 packets.
+/// Number of cells that an option stores inline. Up to twice as many go into two options, which costs two
+/// bytes on the wire and saves an allocation for each acknowledgement of a window of 1000 packets.
 const CELLS_IN_PLACE: usize = 16;
 /// The most vectors stored until one of them is acknowledged.
 const MAX_SENT: usize = 4096;
 
 /// The receiver's history of packets, as cells in wire format.
 ///
-/// The history covers the Acknowledgement Window: all packets from the newest down to the oldest that may be unknown to the peer
-/// (RFC 4340, Section 11.4.2). In the usual case a new packet lengthens the newest cell.
+/// The history covers the Acknowledgement Window: all packets from the newest down to the oldest that may be
+/// unknown to the peer (RFC 4340, Section 11.4.2). In the usual case a new packet lengthens the newest cell.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     /// The cells, newest first.
@@ -47,7 +47,8 @@ pub enum Recorded {
     New,
     /// An older one that had been missing.
     Late,
-    /// A packet that had arrived before. The first arrival counts (RFC 4340, Section 11.4.1 leaves the choice).
+    /// A packet that had arrived before. The first arrival counts (RFC 4340, Section 11.4.1 leaves the
+    /// choice).
     Duplicate,
     /// A packet too old for the history, so it cannot be reported any more; it may be a duplicate.
     TooOld,
@@ -143,8 +144,8 @@ impl Recorder {
         let newer = (back - before) as u8;
         let older = cell.packets - newer - 1;
         self.split(index, newer, state, older);
-        // A vector in flight reports this packet as missing: it is no longer complete from here on (RFC 4340, Appendix
-        // A.3, last paragraph).
+        // A vector in flight reports this packet as missing: it is no longer complete from here on (RFC 4340,
+        // Appendix A.3, last paragraph).
         for sent in self.sent.iter_mut().rev() {
             if sent.acked.is_before(sequence) {
                 break;
@@ -155,8 +156,8 @@ impl Recorder {
         Recorded::Late
     }
 
-    /// Replaces the cell of missing packets at `index` by `newer` missing packets, one of that state and `older`
-    /// missing ones, and merges adjacent cells.
+    /// Replaces the cell of missing packets at `index` by `newer` missing packets, one of that state and
+    /// `older` missing ones, and merges adjacent cells.
     fn split(&mut self, index: usize, newer: u8, state: AckState, older: u8) {
         let missing = |packets| Cell { state: AckState::NotReceived, packets }.byte();
         let can_join = |cell: &u8| Cell::from_byte(*cell).state == state && run(*cell) < MAX_CELL;
@@ -206,9 +207,9 @@ impl Recorder {
         }
     }
 
-    /// Adds the history to packet `sequence` of this end, which acknowledges `ack`, in as many options as necessary; if
-    /// `room`, in bytes, is too small, its newer part. Returns the number of bytes added: none unless `ack` is the
-    /// newest packet.
+    /// Adds the history to packet `sequence` of this end, which acknowledges `ack`, in as many options as
+    /// necessary; if `room`, in bytes, is too small, its newer part. Returns the number of bytes added: none
+    /// unless `ack` is the newest packet.
     pub fn write(&mut self, sequence: SeqNo, ack: SeqNo, room: usize, options: &mut Options) -> usize {
         if self.newest() != Some(ack) {
             return 0;
@@ -236,8 +237,8 @@ impl Recorder {
         room - left
     }
 
-    /// The peer has received packet `sequence` of this end. State reported by a vector on it need not be reported again
-    /// (RFC 4340, Appendix A.3).
+    /// The peer has received packet `sequence` of this end. State reported by a vector on it need not be
+    /// reported again (RFC 4340, Appendix A.3).
     pub fn on_acked(&mut self, sequence: SeqNo) {
         let by_distance = |sent: &SentVector| sent.sequence.distance_from(sequence).cmp(&0);
         let Ok(index) = self.sent.binary_search_by(by_distance) else { return };

@@ -1,8 +1,9 @@
 //! CCID 2: TCP-like congestion control (RFC 4341).
 //!
-//! The sender keeps a congestion window in packets, as SACK TCP does, and learns from Ack Vectors which packets left
-//! the network. There are no retransmissions, so "recovery" means only that one congested window causes one reaction.
-//! Unlike TCP, the sender also detects congestion of the acknowledgements and reduces their rate by the Ack Ratio.
+//! The sender keeps a congestion window in packets, as SACK TCP does, and learns from Ack Vectors which
+//! packets left the network. There are no retransmissions, so "recovery" means only that one congested window
+//! causes one reaction. Unlike TCP, the sender also detects congestion of the acknowledgements and reduces
+//! their rate by the Ack Ratio.
 //!
 //! | part | does | RFC 4341 |
 //! |---|---|---|
@@ -66,8 +67,8 @@ pub struct Ccid2 {
     pub law: LawPrototype,
     /// The sender's reaction to data dropped by the receiving host.
     pub drop_policy: DropPolicy,
-    /// The most packets that one acknowledgement may release. RFC 4341, Section 5 has no limit; a small one prevents a
-    /// burst after a lost acknowledgement. A packet is always released if none is in the network.
+    /// The most packets that one acknowledgement may release. RFC 4341, Section 5 has no limit; a small one
+    /// prevents a burst after a lost acknowledgement. A packet is always released if none is in the network.
     pub max_burst: Option<u32>,
 }
 

@@ -13,14 +13,14 @@ pub enum DropReaction {
     AsMarked,
 }
 
-/// An HC-sender's reaction to each Drop Code. The standard CCIDs use [`standard`]; RFC 4340, Section 11.7, leaves other
-/// reactions to corruption to research, which uses an experimental CCID (248 to 254), such as [CCID
-/// 250](super::ccid250).
+/// An HC-sender's reaction to each Drop Code. The standard CCIDs use [`standard`]; RFC 4340, Section 11.7,
+/// leaves other reactions to corruption to research, which uses an experimental CCID (248 to 254), such as
+/// [CCID 250](super::ccid250).
 pub type DropPolicy = fn(DropCode) -> DropReaction;
 
-/// RFC 4340, Section 11.7.2: protocol constraints and applications that do not listen are no sign of congestion;
-/// receive buffers require one packet less per round-trip time; corruption and undefined codes MUST be treated as
-/// marks.
+/// RFC 4340, Section 11.7.2: protocol constraints and applications that do not listen are no sign of
+/// congestion; receive buffers require one packet less per round-trip time; corruption and undefined codes
+/// MUST be treated as marks.
 pub fn standard(code: DropCode) -> DropReaction {
     match code {
         DropCode::ProtocolConstraints | DropCode::ApplicationNotListening => DropReaction::Ignore,

@@ -20,13 +20,14 @@ pub trait Freezing: fmt::Debug {
     fn on_probe(&mut self, now: Instant) -> bool;
 }
 
-/// State of an end of a half-connection when a path was left, from which an end on that path may start later, possibly
-/// under another CCID.
+/// State of an end of a half-connection when a path was left, from which an end on that path may start later,
+/// possibly under another CCID.
 ///
 /// Each field is empty if the end has no such state.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Resume {
-    /// The allowed rate, of a sender; of window-based ones with a round-trip time, a window per round-trip time.
+    /// The allowed rate, of a sender; of window-based ones with a round-trip time, a window per round-trip
+    /// time.
     pub rate: Option<DataRate>,
     /// cwnd in packets, of a window-based sender.
     pub window: Option<u32>,
@@ -44,32 +45,34 @@ pub trait PathFollower: fmt::Debug {
     fn on_packet_size(&mut self, now: Instant, packet_size: usize) {
         let _ = (now, packet_size);
     }
-    /// The estimated capacity and available bandwidth of the local link, as rates of application data, have changed;
-    /// `None` if there is no estimate for the present link.
+    /// The estimated capacity and available bandwidth of the local link, as rates of application data, have
+    /// changed; `None` if there is no estimate for the present link.
     fn on_link_estimate(&mut self, now: Instant, estimate: Option<Estimate>) {
         let _ = (now, estimate);
     }
     /// State with which the path is left.
     fn leave(&self, now: Instant) -> Resume;
-    /// Starts from the state of an earlier end on this path. A sender may try half of its rate or window at once.
+    /// Starts from the state of an earlier end on this path. A sender may try half of its rate or window at
+    /// once.
     fn resume(&mut self, now: Instant, left: &Resume);
 }
 
-/// An HC-receiver whose detection of losses depends on the order of packets, on a connection that resequences them
-/// ([`Config::orders_arrivals`](crate::Config::orders_arrivals)). These calls then replace
+/// An HC-receiver whose detection of losses depends on the order of packets, on a connection that resequences
+/// them ([`Config::orders_arrivals`](crate::Config::orders_arrivals)). These calls then replace
 /// [`HcReceiver::on_received`](super::HcReceiver::on_received).
 pub trait OrderedReceiver: fmt::Debug {
-    /// Processes a packet on arrival: the part that depends on the time of arrival, such as acknowledgements and
-    /// measurements.
+    /// Processes a packet on arrival: the part that depends on the time of arrival, such as acknowledgements
+    /// and measurements.
     fn on_arrival(&mut self, now: Instant, packet: &ReceivedPacket<'_>);
-    /// Processes a packet in order of sequence numbers; it arrived at `arrived`. A packet missing before it is lost.
-    /// Packets that are later than the resequencing allows are passed at once, out of order.
+    /// Processes a packet in order of sequence numbers; it arrived at `arrived`. A packet missing before it
+    /// is lost. Packets that are later than the resequencing allows are passed at once, out of order.
     fn on_received_in_order(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>);
 }
 
 /// An HC-receiver that classifies losses.
 pub trait LossClassifier: fmt::Debug {
-    /// Receives the true cause of a loss from a simulator that knows it; called before the loss can be detected.
+    /// Receives the true cause of a loss from a simulator that knows it; called before the loss can be
+    /// detected.
     fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossClass);
     /// `true` if [`LossClassifier::take_verdict`] would return a verdict.
     fn has_verdicts(&self) -> bool;

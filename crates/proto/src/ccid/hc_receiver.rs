@@ -12,17 +12,17 @@ use super::{LossClassifier, OrderedReceiver, PathFollower, ReceivedPacket, Recei
 pub trait HcReceiver: fmt::Debug + Send {
     /// Processes a received packet.
     fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>);
-    /// `true` if an acknowledgement is due. The connection then sends one at once (on a data packet, if one may leave)
-    /// and calls [`HcReceiver::write_feedback`].
+    /// `true` if an acknowledgement is due. The connection then sends one at once (on a data packet, if one
+    /// may leave) and calls [`HcReceiver::write_feedback`].
     fn feedback_due(&self, now: Instant) -> bool;
-    /// `true` if there is unreported state worth adding to a packet that leaves anyway, though no acknowledgement is
-    /// due (RFC 4340, Section 11.2).
+    /// `true` if there is unreported state worth adding to a packet that leaves anyway, though no
+    /// acknowledgement is due (RFC 4340, Section 11.2).
     fn has_news(&self) -> bool {
         false
     }
-    /// Adds the CCID's options to an acknowledgement with number `ack` (Ack, DataAck, and while closing also Close and
-    /// CloseReq), while feedback is due or there is unreported state. The connection adds Ack Vectors; the CCID adds
-    /// Elapsed Time. Afterwards `feedback_due` is false.
+    /// Adds the CCID's options to an acknowledgement with number `ack` (Ack, DataAck, and while closing also
+    /// Close and CloseReq), while feedback is due or there is unreported state. The connection adds Ack
+    /// Vectors; the CCID adds Elapsed Time. Afterwards `feedback_due` is false.
     ///
     /// Not called for acknowledgements sent for other reasons while there is neither.
     fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options);
@@ -45,7 +45,8 @@ pub trait HcReceiver: fmt::Debug + Send {
     fn ordered(&mut self) -> Option<&mut dyn OrderedReceiver> {
         None
     }
-    /// The extension for changes of path, if the receiver has it. Without it, a receiver on another path starts anew.
+    /// The extension for changes of path, if the receiver has it. Without it, a receiver on another path
+    /// starts anew.
     fn path_follower(&mut self) -> Option<&mut dyn PathFollower> {
         None
     }

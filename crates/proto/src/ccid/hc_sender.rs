@@ -36,26 +36,27 @@ pub trait HcSender: fmt::Debug + Send {
     fn poll_send(&mut self, now: Instant, size: usize) -> SendVerdict;
     /// Accounts for a packet that is being sent, with data or without, and writes its CCVal and options.
     fn on_sent(&mut self, now: Instant, packet: SentPacket, marks: SenderMarks<'_>);
-    /// The most bytes of options that [`HcSender::on_sent`] adds to a packet of that type that leaves now. The
-    /// connection reserves this room on data packets.
+    /// The most bytes of options that [`HcSender::on_sent`] adds to a packet of that type that leaves now.
+    /// The connection reserves this room on data packets.
     fn marks_len(&self, packet_type: PacketType) -> usize {
         let _ = packet_type;
         0
     }
-    /// `true` if the next data packet should carry an acknowledgement (be a DataAck rather than a Data), so that the
-    /// peer can discard acknowledgement state (RFC 4340, Section 11.1; RFC 4341, Section 6.1.2).
+    /// `true` if the next data packet should carry an acknowledgement (be a DataAck rather than a Data), so
+    /// that the peer can discard acknowledgement state (RFC 4340, Section 11.1; RFC 4341, Section 6.1.2).
     fn needs_ack_of_ack(&self, now: Instant) -> bool {
         let _ = now;
         false
     }
-    /// Processes a received packet of any type, including those without an Acknowledgement Number. CCID 2 detects lost
-    /// acknowledgements from the sequence numbers (RFC 4341, Section 6.1.1).
+    /// Processes a received packet of any type, including those without an Acknowledgement Number. CCID 2
+    /// detects lost acknowledgements from the sequence numbers (RFC 4341, Section 6.1.1).
     fn on_received(&mut self, now: Instant, packet: &ReceivedPacket<'_>) {
         let _ = (now, packet);
     }
     /// Processes an acknowledgement.
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>);
-    /// Processes a Slow Receiver option: the rate must not grow for about a round-trip time (RFC 4340, Section 11.6).
+    /// Processes a Slow Receiver option: the rate must not grow for about a round-trip time (RFC 4340,
+    /// Section 11.6).
     fn on_slow_receiver(&mut self, now: Instant) {
         let _ = now;
     }
@@ -78,12 +79,13 @@ pub trait HcSender: fmt::Debug + Send {
     }
     /// Current state, for observation.
     fn snapshot(&self) -> SenderSnapshot;
-    /// The extension for freezes, if the sender has it. Without it, the connection holds the data all the same, and the
-    /// sender resumes as after a pause.
+    /// The extension for freezes, if the sender has it. Without it, the connection holds the data all the
+    /// same, and the sender resumes as after a pause.
     fn freezing(&mut self) -> Option<&mut dyn Freezing> {
         None
     }
-    /// The extension for changes of path, if the sender has it. Without it, a sender on another path starts anew.
+    /// The extension for changes of path, if the sender has it. Without it, a sender on another path starts
+    /// anew.
     fn path_follower(&mut self) -> Option<&mut dyn PathFollower> {
         None
     }

@@ -15,8 +15,8 @@ pub struct SentPacket {
     pub packet_type: PacketType,
     /// Application data in it, in bytes.
     pub payload: usize,
-    /// `true` if more data waits in the send queue after this packet; if `false`, the sending rate is limited by the
-    /// application rather than by congestion control (RFC 5348, Section 8.2.1).
+    /// `true` if more data waits in the send queue after this packet; if `false`, the sending rate is limited
+    /// by the application rather than by congestion control (RFC 5348, Section 8.2.1).
     pub more_queued: bool,
 }
 
@@ -50,8 +50,8 @@ pub struct Feedback<'a> {
     pub packet_type: PacketType,
     /// All its options; the CCID picks those it defines.
     pub options: &'a [DccpOption],
-    /// Outcomes reported by its Ack Vectors for packets whose outcome was not known before, oldest first. Empty if the
-    /// packet has none.
+    /// Outcomes reported by its Ack Vectors for packets whose outcome was not known before, oldest first.
+    /// Empty if the packet has none.
     pub ack_vector: &'a [AckedPacket],
     /// Packets reported by its Data Dropped options for the first time, oldest first.
     pub data_dropped: &'a [DroppedPacket],
@@ -59,8 +59,8 @@ pub struct Feedback<'a> {
     pub timestamp_rtt: Option<Duration>,
 }
 
-/// A received packet, as passed to the HC-receiver in order of arrival: every sequence-valid packet, with data or
-/// without.
+/// A received packet, as passed to the HC-receiver in order of arrival: every sequence-valid packet, with
+/// data or without.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceivedPacket<'a> {
     /// Its sequence number.
@@ -82,8 +82,8 @@ pub struct ReceivedPacket<'a> {
     pub options: &'a [DccpOption],
     /// Value of the NDP Count option, if any.
     pub ndp_count: Option<u64>,
-    /// The connection's own estimate of the round-trip time (from its other half-connection or from the handshake), if
-    /// any.
+    /// The connection's own estimate of the round-trip time (from its other half-connection or from the
+    /// handshake), if any.
     pub rtt_hint: Option<Duration>,
     /// Arrival time, if known more precisely than by the time of the call
     /// ([`ReceiveMeta::arrival`](crate::ReceiveMeta)).

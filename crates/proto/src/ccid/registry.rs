@@ -1,9 +1,10 @@
 //! The congestion control mechanisms available to a connection.
 //!
-//! A connection's [`Config`](crate::Config) holds a [`Registry`] of [`Mechanism`]s. To add an experimental CCID (248 to 254, RFC 4340,
-//! Section 19.5), write an [`HcSender`], an [`HcReceiver`] and a [`Mechanism`] that creates them, and add it with
-//! [`Registry::with`]. The mechanism also declares the options and features of the CCID and the preferences of each
-//! end; negotiation treats no CCID specially.
+//! A connection's [`Config`](crate::Config) holds a [`Registry`] of [`Mechanism`]s. To add an experimental
+//! CCID (248 to 254, RFC 4340, Section 19.5), write an [`HcSender`], an [`HcReceiver`] and a [`Mechanism`]
+//! that creates them, and add it with
+//! [`Registry::with`]. The mechanism also declares the options and features of the CCID and the preferences
+//! of each end; negotiation treats no CCID specially.
 
 use core::any::Any;
 use core::fmt;
@@ -33,8 +34,8 @@ pub struct HalfConnection {
     pub max_datagram: usize,
     /// Round-trip time of the handshake, if measured.
     pub rtt: Option<Duration>,
-    /// Sequence number of the half-connection's next packet: the next to be sent for a sender, the next expected for a
-    /// receiver.
+    /// Sequence number of the half-connection's next packet: the next to be sent for a sender, the next
+    /// expected for a receiver.
     pub next_sequence: SeqNo,
     /// Number of packets with higher numbers after which a missing packet is lost.
     pub loss_threshold: usize,
@@ -55,8 +56,8 @@ pub enum HalfEnd {
 
 /// The preference of one end of a half-connection for a CCID-specific feature.
 ///
-/// CCID-specific features are server-priority (RFC 4340, Section 10.3). One numbered below 192 is located at the end that
-/// sends the data, one from 192 on at the end that receives them.
+/// CCID-specific features are server-priority (RFC 4340, Section 10.3). One numbered below 192 is located at
+/// the end that sends the data, one from 192 on at the end that receives them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FeaturePreference {
     /// The feature.
@@ -98,8 +99,8 @@ pub trait Mechanism: Any + fmt::Debug + Send + Sync {
     fn profile(&self) -> CcidProfile {
         CcidProfile::PLAIN
     }
-    /// The CCID-specific features (numbers 128 to 255, RFC 4340, Section 10.3), each with the preference of the given
-    /// end of a half-connection. A feature that is not listed does not exist under this CCID.
+    /// The CCID-specific features (numbers 128 to 255, RFC 4340, Section 10.3), each with the preference of
+    /// the given end of a half-connection. A feature that is not listed does not exist under this CCID.
     fn features(&self, end: HalfEnd) -> Vec<FeaturePreference> {
         let _ = end;
         Vec::new()
@@ -153,8 +154,8 @@ impl Registry {
     pub fn mechanism(&self, ccid: Ccid) -> Option<&dyn Mechanism> {
         self.0.iter().find(|mechanism| mechanism.ccid() == ccid).map(|mechanism| &**mechanism)
     }
-    /// The CCIDs of the mechanisms for which `filter` returns `true`, in order of numbers and with their names, as a message
-    /// says what it expects: "2 (TCP-like), 3 (TFRC) or 4 (TFRC-SP)".
+    /// The CCIDs of the mechanisms for which `filter` returns `true`, in order of numbers and with their
+    /// names, as a message says what it expects: "2 (TCP-like), 3 (TFRC) or 4 (TFRC-SP)".
     pub fn describe(&self, filter: impl Fn(&dyn Mechanism) -> bool) -> String {
         let mut chosen: Vec<_> = self.0.iter().filter(|mechanism| filter(&***mechanism)).collect();
         chosen.sort_by_key(|mechanism| mechanism.ccid());

@@ -7,7 +7,8 @@ use whimbrel_units::{DataRate, Duration};
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct SenderSnapshot {
-    /// X: the allowed rate, if the CCID is rate-based; otherwise cwnd divided by the RTT once an RTT is known.
+    /// X: the allowed rate, if the CCID is rate-based; otherwise cwnd divided by the RTT once an RTT is
+    /// known.
     pub allowed_rate: Option<DataRate>,
     /// The smoothed round-trip time.
     pub rtt: Option<Duration>,

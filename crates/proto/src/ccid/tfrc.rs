@@ -1,4 +1,5 @@
-//! The two ends of the CCIDs based on TFRC ([CCID 3](super::ccid3), [CCID 4](super::ccid4), [CCID 250](super::ccid250),
+//! The two ends of the CCIDs based on TFRC ([CCID 3](super::ccid3), [CCID 4](super::ccid4), [CCID
+//! 250](super::ccid250),
 //! [CCID 252](super::ccid252)).
 //!
 //! The laws are in [`whimbrel_control::tfrc`]. A CCID is a [`Variant`] of these ends: data.
@@ -21,17 +22,20 @@ pub use config::TfrcConfig;
 pub use receiver::Receiver;
 pub use sender::Sender;
 
-/// Differences among the CCIDs based on TFRC. An experimental one (248 to 254) can define a variant of its own.
+/// Differences among the CCIDs based on TFRC. An experimental one (248 to 254) can define a variant of its
+/// own.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
     /// The CCID.
     pub ccid: Ccid,
     /// Its name in messages.
     pub name: &'static str,
-    /// TFRC-SP rather than TFRC: the rate law, the counting of losses, and the Dropped Packets option for the latter.
+    /// TFRC-SP rather than TFRC: the rate law, the counting of losses, and the Dropped Packets option for the
+    /// latter.
     pub small_packets: Option<SmallPackets>,
-    /// The law that bounds the sender's rate by the queueing delay and by marks, if there is one. The receiver then reports the number
-    /// of marked packets (ECN Counts) and does not count them as lost, and data carry ECT(1).
+    /// The law that bounds the sender's rate by the queueing delay and by marks, if there is one. The
+    /// receiver then reports the number of marked packets (ECN Counts) and does not count them as lost, and
+    /// data carry ECT(1).
     pub delay_aware: Option<DelayAwareConfig>,
     /// The sender's reaction to data dropped by the receiving host.
     pub drop_policy: DropPolicy,
@@ -95,7 +99,8 @@ impl Mechanism for Tfrc {
     fn receiver(&self, half: &HalfConnection) -> Box<dyn HcReceiver> {
         Box::new(Receiver::new(half, self.variant, &self.config))
     }
-    /// TFRC needs no Ack Vectors: Loss Intervals report the losses, once per round-trip time (RFC 4342, Section 6).
+    /// TFRC needs no Ack Vectors: Loss Intervals report the losses, once per round-trip time (RFC 4342,
+    /// Section 6).
     fn profile(&self) -> CcidProfile {
         CcidProfile {
             options: self.variant.options,
@@ -114,8 +119,8 @@ impl Mechanism for Tfrc {
 
 /// The features of the CCIDs based on TFRC, with the preferences of an end with that configuration.
 fn features(end: HalfEnd, config: &TfrcConfig) -> Vec<FeaturePreference> {
-    // RTT estimates come from the sender and Loss Event Rates serve it: the sender opens the negotiation, the receiver
-    // only responds.
+    // RTT estimates come from the sender and Loss Event Rates serve it: the sender opens the negotiation, the
+    // receiver only responds.
     let by_sender = |feature, wanted: bool| {
         let value = u8::from(wanted);
         match end {

@@ -1,7 +1,7 @@
 //! Experimental CCIDs with the mechanics of [CCID 2](super::ccid2) and another window law.
 //!
-//! RFC 4340, Section 19.5 reserves CCIDs 248 to 254 for experiments. Loss detection, the transmit timer, Ack Vectors and the control of
-//! the acknowledgements are CCID 2's (RFC 4341); a law changes the window alone.
+//! RFC 4340, Section 19.5 reserves CCIDs 248 to 254 for experiments. Loss detection, the transmit timer, Ack
+//! Vectors and the control of the acknowledgements are CCID 2's (RFC 4341); a law changes the window alone.
 //!
 //! | CCID | name | law |
 //! |---|---|---|

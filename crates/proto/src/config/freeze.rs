@@ -6,23 +6,24 @@ use whimbrel_units::Duration;
 use crate::error::check;
 use crate::{ConfigError, config_setters};
 
-/// Configuration of [`Connection::freeze`](crate::Connection::freeze). By default the application can freeze an end,
-/// but the peer takes no part.
+/// Configuration of [`Connection::freeze`](crate::Connection::freeze). By default the application can freeze
+/// an end, but the peer takes no part.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct FreezeConfig {
-    /// `true` to negotiate the feature Freezing (120) with the peer: each end then freezes and unfreezes at the other's
-    /// request, and with CCIDs 3 and 4 the receiver helps the sender restore its rate and probe. With a peer that does
-    /// not support it, the connection behaves as without.
+    /// `true` to negotiate the feature Freezing (120) with the peer: each end then freezes and unfreezes at
+    /// the other's request, and with CCIDs 3 and 4 the receiver helps the sender restore its rate and probe.
+    /// With a peer that does not support it, the connection behaves as without.
     pub offer: bool,
     /// Rule by which a sender restarts after a freeze (CCIDs 3 and 4).
     pub restart: Restart,
     /// Upper bound on a restored rate (CCIDs 3 and 4).
     pub restore_at_most: RestoreLimit,
-    /// Time without packets from the peer that counts as an unannounced freeze (CCIDs 3 and 4). `None`: never.
+    /// Time without packets from the peer that counts as an unannounced freeze (CCIDs 3 and 4). `None`:
+    /// never.
     pub silence: Option<Silence>,
-    /// Longest duration of a freeze that this end's application requested, after which it ends by itself. `None`: no
-    /// limit.
+    /// Longest duration of a freeze that this end's application requested, after which it ends by itself.
+    /// `None`: no limit.
     pub local_limit: Option<Duration>,
     /// Longest duration of a freeze that the peer requested. The packet that requested it may be forged.
     pub remote_limit: Duration,

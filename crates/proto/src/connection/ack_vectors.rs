@@ -9,8 +9,8 @@ mod tests;
 
 /// The most bytes that Ack Vectors take in one packet: two full options.
 const ROOM: usize = 2 * 255;
-/// Outcomes for which room is kept between packets: more than an acknowledgement usually reports. One packet may report
-/// all packets sent so far.
+/// Outcomes for which room is kept between packets: more than an acknowledgement usually reports. One packet
+/// may report all packets sent so far.
 const KEPT_NEWS: usize = 256;
 
 /// The Ack Vectors that this end sends, and those that it has received.
@@ -64,8 +64,8 @@ impl AckVectors {
             self.recorder.write(sequence, ack, room.min(ROOM), options);
         }
     }
-    /// Processes a packet with Acknowledgement Number `ack`: collects the outcomes that its Ack Vectors report for the
-    /// first time, and drops the history that the peer is now known to have.
+    /// Processes a packet with Acknowledgement Number `ack`: collects the outcomes that its Ack Vectors
+    /// report for the first time, and drops the history that the peer is now known to have.
     ///
     /// # Errors
     ///

@@ -12,8 +12,8 @@ use crate::Event;
 use crate::ccid::ReceivedPacket;
 
 impl Connection {
-    /// Step 16: delivers the packet's data, at once or in order. `findings`: the result of the packet's Data Checksum
-    /// option.
+    /// Step 16: delivers the packet's data, at once or in order. `findings`: the result of the packet's Data
+    /// Checksum option.
     #[inline]
     pub(super) fn step16_process_data(
         &mut self,
@@ -67,8 +67,8 @@ impl Connection {
         }
         Some(datagram_event(meta, packet, is_corrupt))
     }
-    /// Accepts the application data of a Request or Response, once per connection. Further data are reported as dropped
-    /// because of a protocol constraint (RFC 4340, Section 8.1.3).
+    /// Accepts the application data of a Request or Response, once per connection. Further data are reported
+    /// as dropped because of a protocol constraint (RFC 4340, Section 8.1.3).
     fn take_handshake_data(&mut self, meta: ReceiveMeta, packet: &mut Packet, is_corrupt: bool) {
         if packet.payload.is_empty() {
             return;

@@ -14,9 +14,11 @@ mod tests;
 
 /// Duration of TIMEWAIT in maximum segment lifetimes (RFC 4340, Section 8.3).
 const TIMEWAIT_IN_MSL: u64 = 2;
-/// Interval before the first retransmission of Close and CloseReq, in round-trip times (RFC 4340, Section 8.3).
+/// Interval before the first retransmission of Close and CloseReq, in round-trip times (RFC 4340, Section
+/// 8.3).
 const CLOSE_INTERVAL_IN_RTT: u64 = 2;
-/// Time for which a Reset received out of sequence may be confirmed by one that a Sync elicits, in round-trip times.
+/// Time for which a Reset received out of sequence may be confirmed by one that a Sync elicits, in round-trip
+/// times.
 const RESET_CONFIRMATION_IN_RTT: u64 = 2;
 /// Lower bound on that interval, for paths without delay.
 const MIN_CLOSE_INTERVAL: Duration = Duration::from_millis(10);
@@ -153,9 +155,9 @@ impl Closing {
         };
         Ending::TimeWait(error, now + cx.config.timers.msl * TIMEWAIT_IN_MSL)
     }
-    /// Returns the Reset whose code states the reason. A peer without the connection guesses the sequence numbers of
-    /// its Reset; if they are invalid, a Sync elicits a Reset with valid ones, whose code 3 says only that the
-    /// connection does not exist, whereas the first had the reason (RFC 4340, Section 7.5.4).
+    /// Returns the Reset whose code states the reason. A peer without the connection guesses the sequence
+    /// numbers of its Reset; if they are invalid, a Sync elicits a Reset with valid ones, whose code 3 says
+    /// only that the connection does not exist, whereas the first had the reason (RFC 4340, Section 7.5.4).
     fn original(&self, now: Instant, cx: &Context, reset: Reset) -> Reset {
         let patience = (cx.rtt.or_default() * RESET_CONFIRMATION_IN_RTT).max(MIN_CLOSE_INTERVAL);
         match self.suspected {
@@ -168,8 +170,8 @@ impl Closing {
         fx.outbound.owe_reset(reset, cx.sequence.numbers.gsr());
         Ending::AfterReset(ConnectionError::ResetLocally(reset))
     }
-    /// Aborts the connection: sends Reset 2, "Aborted", if the peer may know of the connection. `may_reset`: `false` if
-    /// the limit on bytes sent to an unvalidated address does not permit a Reset.
+    /// Aborts the connection: sends Reset 2, "Aborted", if the peer may know of the connection. `may_reset`:
+    /// `false` if the limit on bytes sent to an unvalidated address does not permit a Reset.
     #[must_use]
     pub(super) fn abort(
         &self,
@@ -194,9 +196,9 @@ impl Closing {
         fx.outbound.owe_reset(Reset::new(ResetCode::Aborted), ack);
         Some(Ending::AfterReset(error))
     }
-    /// Processes an ICMP message that reports the destination unreachable. It ends an attempt to connect or to close; whether
-    /// the peer has received the last data is then not known. An established connection continues, as the condition may be temporary
-    /// and the message forged.
+    /// Processes an ICMP message that reports the destination unreachable. It ends an attempt to connect or
+    /// to close; whether the peer has received the last data is then not known. An established connection
+    /// continues, as the condition may be temporary and the message forged.
     #[must_use]
     pub(super) fn on_unreachable(&self, cx: &Context) -> Option<Ending> {
         match cx.state {

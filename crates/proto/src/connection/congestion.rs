@@ -33,8 +33,8 @@ pub(super) struct PathResume {
     receiver: Resume,
 }
 
-/// This end of one half-connection. It has no congestion control before the handshake, nor while the CCID in force is
-/// not acceptable to this end and another is being negotiated.
+/// This end of one half-connection. It has no congestion control before the handshake, nor while the CCID in
+/// force is not acceptable to this end and another is being negotiated.
 #[derive(Debug)]
 struct Half<T: ?Sized> {
     ccid: Ccid,
@@ -70,9 +70,9 @@ impl Congestion {
     pub(super) fn is_started(&self) -> bool {
         self.started
     }
-    /// `true` if congestion control starts with that packet, which shows that the peer exists: the Response at the
-    /// client, the first packet after the Request at the server. By then the CCIDs are agreed and a round-trip time is
-    /// measured.
+    /// `true` if congestion control starts with that packet, which shows that the peer exists: the Response
+    /// at the client, the first packet after the Request at the server. By then the CCIDs are agreed and a
+    /// round-trip time is measured.
     #[inline]
     pub(super) fn starts_with(&self, cx: &Context, packet_type: PacketType) -> bool {
         !self.started
@@ -98,8 +98,8 @@ impl Congestion {
     pub(super) fn sender_rtt(&self) -> Option<Duration> {
         self.sender.control.as_ref()?.rtt()
     }
-    /// Starts, or restarts under another CCID, the half-connection on which this end sends data. `packet_size`: the
-    /// expected size of datagrams.
+    /// Starts, or restarts under another CCID, the half-connection on which this end sends data.
+    /// `packet_size`: the expected size of datagrams.
     pub(super) fn start_sender(
         &mut self,
         now: Instant,
@@ -141,8 +141,8 @@ impl Congestion {
             }
         }
     }
-    /// ECN codepoint of packets with data: ECT(0) (RFC 4340, Section 12.2; RFC 8311, Section 6), or ECT(1) if the CCID's response to marks is
-    /// scalable (RFC 9331, Section 4.1).
+    /// ECN codepoint of packets with data: ECT(0) (RFC 4340, Section 12.2; RFC 8311, Section 6), or ECT(1) if
+    /// the CCID's response to marks is scalable (RFC 9331, Section 4.1).
     #[inline]
     pub(super) fn data_ecn(&self, cx: &Context) -> Ecn {
         match cx.uses_ecn() {
@@ -151,19 +151,19 @@ impl Congestion {
             true => Ecn::Ect0,
         }
     }
-    /// ECN codepoint of packets that only acknowledge: ECT(0) under a CCID whose Ack Ratio reacts to their marks (RFC 4341, Sections 3.2 and
-    /// 6.1.1). The other CCIDs do not react to them.
+    /// ECN codepoint of packets that only acknowledge: ECT(0) under a CCID whose Ack Ratio reacts to their
+    /// marks (RFC 4341, Sections 3.2 and 6.1.1). The other CCIDs do not react to them.
     pub(super) fn ack_ecn(&self, cx: &Context) -> Ecn {
         if cx.uses_ecn() && self.receiver.profile.uses_ack_ratio { Ecn::Ect0 } else { Ecn::NotEct }
     }
-    /// `true` if this end sends Ack Vectors: the feature is on, or the CCID cannot work without them (RFC 4340, Section
-    /// 11.5 permits it).
+    /// `true` if this end sends Ack Vectors: the feature is on, or the CCID cannot work without them (RFC
+    /// 4340, Section 11.5 permits it).
     pub(super) fn uses_ack_vectors(&self, cx: &Context) -> bool {
         let is_on = cx.features.negotiation.is_on(FeatureNumber::SendAckVector, Location::Local);
         is_on || self.receiver.profile.needs_ack_vector
     }
-    /// RFC 4341, Section 4: no data are sent before the peer has agreed to send Ack Vectors, if the sender's CCID
-    /// cannot work without them.
+    /// RFC 4341, Section 4: no data are sent before the peer has agreed to send Ack Vectors, if the sender's
+    /// CCID cannot work without them.
     #[inline]
     pub(super) fn awaits_ack_vectors(&self, cx: &Context) -> bool {
         self.sender.profile.needs_ack_vector
@@ -182,7 +182,8 @@ impl Congestion {
         }
     }
 
-    /// `true` if the next datagram, of `size` bytes, may leave now. Otherwise stores the time at which it may.
+    /// `true` if the next datagram, of `size` bytes, may leave now. Otherwise stores the time at which it
+    /// may.
     pub(super) fn may_send(&mut self, now: Instant, size: Option<usize>) -> bool {
         self.send_at = Instant::FAR_FUTURE;
         let (Some(size), Some(sender)) = (size, &mut self.sender.control) else {

@@ -1,7 +1,9 @@
 //! The two halves of a connection that its concerns share: what they read, and where their effects go.
 //!
-//! A concern owns its state. Its methods take [`Context`] by shared reference, change only their own state and
-//! [`Effects`], and return an outcome where another concern has to act: [`Connection`](super::Connection) composes them.
+//! A concern owns its state. Its methods take [`Context`] by shared reference, change only their own state
+//! and
+//! [`Effects`], and return an outcome where another concern has to act: [`Connection`](super::Connection)
+//! composes them.
 
 use std::collections::VecDeque;
 
@@ -54,8 +56,8 @@ impl Context {
             config,
         }
     }
-    /// Holds a CCID after a change on an established connection. Each change restarts congestion control, so repeated
-    /// renegotiation would evade it: the next change has to wait (RFC 4340, Section 10.5).
+    /// Holds a CCID after a change on an established connection. Each change restarts congestion control, so
+    /// repeated renegotiation would evade it: the next change has to wait (RFC 4340, Section 10.5).
     pub(super) fn hold_ccid(&mut self, now: Instant, timers: &mut Timers, location: Location, ccid: Ccid) {
         let acceptable = match location {
             Location::Local => &self.config.sender_ccids,
@@ -77,8 +79,8 @@ impl Context {
     pub(super) fn uses_ecn(&self) -> bool {
         self.config.ecn && !self.features.in_force.ecn_incapable
     }
-    /// Called for each packet sent: requests a larger Sequence Window if the rate has outgrown it (RFC 4340, Section
-    /// 7.5.2).
+    /// Called for each packet sent: requests a larger Sequence Window if the rate has outgrown it (RFC 4340,
+    /// Section 7.5.2).
     #[inline]
     pub(super) fn on_sent(&mut self, now: Instant, sequence: SeqNo, has_data: bool) {
         let rtt = self.rtt.or_default();
@@ -115,8 +117,8 @@ impl Effects {
         self.queue.shrink_to_fit();
         self.events.shrink_to_fit();
     }
-    /// Queues an event of which only the latest matters: it replaces an earlier one not yet polled. Otherwise a peer
-    /// could accumulate events for an application that does not poll.
+    /// Queues an event of which only the latest matters: it replaces an earlier one not yet polled. Otherwise
+    /// a peer could accumulate events for an application that does not poll.
     pub(super) fn report_latest(&mut self, event: Event) {
         if let Some(earlier) = self.events.iter().rposition(|earlier| event.supersedes(earlier)) {
             self.events.remove(earlier);

@@ -8,9 +8,9 @@ use whimbrel_wire::{Ecn, Packet};
 pub struct ReceiveMeta {
     /// The ECN codepoint with which it arrived.
     pub ecn: Ecn,
-    /// Arrival time, on the same clock as `now`, if the driver has a more precise one than the time of the call: the
-    /// kernel records arrival times, and drivers read packets in batches. Used for measuring the times between packets;
-    /// timers use `now`.
+    /// Arrival time, on the same clock as `now`, if the driver has a more precise one than the time of the
+    /// call: the kernel records arrival times, and drivers read packets in batches. Used for measuring the
+    /// times between packets; timers use `now`.
     pub arrival: Option<Instant>,
 }
 
@@ -27,11 +27,11 @@ pub enum Poll {
 /// The times at which a connection acts next unless something arrives or is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wait {
-    /// The next timer. Before this time [`Connection::handle_timeout`](super::Connection::handle_timeout) does nothing. [`Instant::FAR_FUTURE`] if no timer
-    /// is running.
+    /// The next timer. Before this time [`Connection::handle_timeout`](super::Connection::handle_timeout)
+    /// does nothing. [`Instant::FAR_FUTURE`] if no timer is running.
     pub timer: Instant,
-    /// The next packet: data that congestion control holds back, or feature negotiation. [`Instant::FAR_FUTURE`] if none
-    /// is planned.
+    /// The next packet: data that congestion control holds back, or feature negotiation.
+    /// [`Instant::FAR_FUTURE`] if none is planned.
     pub transmit: Instant,
 }
 

@@ -1,5 +1,5 @@
-//! Data Dropped of one connection, in both directions, and the effect of received reports on sending (RFC 4340,
-//! Sections 11.6 and 11.7).
+//! Data Dropped of one connection, in both directions, and the effect of received reports on sending (RFC
+//! 4340, Sections 11.6 and 11.7).
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::data_dropped::DropCode;
@@ -16,7 +16,8 @@ use crate::data_dropped::{Invalid, Reader, Recorder};
 /// The most bytes that Data Dropped takes in one packet: one full option.
 const ROOM: usize = 255;
 
-/// The most copies of a datagram on the retransmissions of a Request or Response that are reported as dropped.
+/// The most copies of a datagram on the retransmissions of a Request or Response that are reported as
+/// dropped.
 const REPEATED: u64 = 16;
 
 /// The dropped data that this end reports, and the reports that it has received.
@@ -76,8 +77,8 @@ impl DroppedData {
             self.recorder.write(sequence, ack, room.min(ROOM), options);
         }
     }
-    /// The peer has received packet `ack` of this end, and `others` as Ack Vectors report: their reports need not be
-    /// repeated.
+    /// The peer has received packet `ack` of this end, and `others` as Ack Vectors report: their reports need
+    /// not be repeated.
     #[inline]
     pub(super) fn on_acked(&mut self, ack: SeqNo, others: &[AckedPacket]) {
         if !self.recorder.is_empty() {
@@ -116,8 +117,8 @@ impl DroppedData {
     pub(super) fn forget_news(&mut self) {
         ack_vectors::forget(&mut self.news);
     }
-    /// `true` if the next data packet should carry an acknowledgement, so that the peer can stop repeating its reports
-    /// (RFC 4340, Section 11.1).
+    /// `true` if the next data packet should carry an acknowledgement, so that the peer can stop repeating
+    /// its reports (RFC 4340, Section 11.1).
     #[inline]
     pub(super) fn owes_ack(&self) -> bool {
         self.owes_ack
@@ -135,15 +136,15 @@ impl DroppedData {
         self.peer_stopped
     }
 
-    /// Reports the new reports of dropped data to the application. Returns `true` if the peer could not accept data
-    /// because of a protocol constraint: none are sent for a round-trip time.
+    /// Reports the new reports of dropped data to the application. Returns `true` if the peer could not
+    /// accept data because of a protocol constraint: none are sent for a round-trip time.
     #[cold]
     #[must_use]
     pub(super) fn process_news(&mut self, now: Instant, cx: &Context, fx: &mut Effects) -> bool {
         let mut is_constrained = false;
         for DroppedPacket { sequence, code } in self.news.iter().copied() {
-            // Acknowledgements are unlimited, and a report can name them, too. Reports beyond the packets that had data are
-            // wrong, and would accumulate for an application that does not poll.
+            // Acknowledgements are unlimited, and a report can name them, too. Reports beyond the packets
+            // that had data are wrong, and would accumulate for an application that does not poll.
             if fx.statistics.datagrams_lost_at_peer < fx.statistics.datagrams_sent + REPEATED {
                 fx.statistics.datagrams_lost_at_peer += 1;
                 fx.events.push_back(Event::DataDropped { sequence, code });
@@ -155,10 +156,12 @@ impl DroppedData {
                 fx.queue.give_up(&mut fx.events);
             }
         }
-        // The peer discarded the data of a Request or Response: this does not concern data after the handshake.
+        // The peer discarded the data of a Request or Response: this does not concern data after the
+        // handshake.
         let must_pause = is_constrained && cx.state.may_send_data();
         if must_pause {
-            // Section 11.7.2: no data until the constraint no longer applies. Feature negotiation takes a round trip.
+            // Section 11.7.2: no data until the constraint no longer applies. Feature negotiation takes a
+            // round trip.
             fx.timers.set(Timer::Constraint, now + cx.rtt.or_default());
         }
         must_pause

@@ -11,8 +11,8 @@ const SPAN: u64 = WORDS as u64 * 64;
 
 /// A bitmap of the last 1024 sequence numbers: set if received.
 ///
-/// RFC 4340, Section 7 lets sequence numbers detect duplicates; this ensures that no datagram is delivered twice. A
-/// packet older than the bitmap counts as a duplicate.
+/// RFC 4340, Section 7 lets sequence numbers detect duplicates; this ensures that no datagram is delivered
+/// twice. A packet older than the bitmap counts as a duplicate.
 #[derive(Clone, Debug)]
 pub(crate) struct Duplicates {
     newest: SeqNo,

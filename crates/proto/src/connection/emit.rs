@@ -9,8 +9,8 @@ use super::{Connection, State, Transmit};
 use crate::ccid::SentPacket;
 use crate::feature::SendContext;
 
-/// The most bytes of feature negotiation options in one packet: more than a whole handshake needs, and few enough to
-/// share a small packet with data.
+/// The most bytes of feature negotiation options in one packet: more than a whole handshake needs, and few
+/// enough to share a small packet with data.
 const FEATURES_ROOM: usize = 256;
 
 impl Connection {
@@ -32,8 +32,8 @@ impl Connection {
             + self.subflow.encoded_len(self.cx.state, packet_type);
         Room::new(packet_type, self.mtu.max_datagram(), constants)
     }
-    /// `true` if a datagram fits together with the options that every packet carries now: Init Cookies in PARTOPEN, or an
-    /// announcement of a new address. Without these, the largest always does.
+    /// `true` if a datagram fits together with the options that every packet carries now: Init Cookies in
+    /// PARTOPEN, or an announcement of a new address. Without these, the largest always does.
     pub(super) fn fits_beside_constants(&self, now: Instant, size: usize) -> bool {
         let packet_type = match self.cx.state {
             State::PartOpen => PacketType::DataAck,
@@ -70,8 +70,8 @@ impl Connection {
     /// Adds the options due to congestion control and the peer's Timestamp. Afterwards none are due.
     pub(super) fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options) {
         self.fx.outbound.on_ack_sent();
-        // On a packet sent for another reason, congestion control may have nothing to report: unscheduled feedback
-        // would distort the measurements of CCID 3.
+        // On a packet sent for another reason, congestion control may have nothing to report: unscheduled
+        // feedback would distort the measurements of CCID 3.
         if self.congestion.feedback_due(now) || self.congestion.has_news() {
             self.congestion.write_feedback(now, ack, options);
             if let Some(resequencer) = &mut self.resequencer {

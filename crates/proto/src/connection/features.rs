@@ -71,19 +71,21 @@ impl Features {
             min_coverage: self.negotiation.value(MinimumChecksumCoverage, Location::Local) as u8,
         };
     }
-    /// The Checksum Coverage that the application requested, if the peer accepts it (RFC 4340, Section 9.2.1).
+    /// The Checksum Coverage that the application requested, if the peer accepts it (RFC 4340, Section
+    /// 9.2.1).
     fn coverage_sent(&self) -> ChecksumCoverage {
         let minimum = self.negotiation.value(FeatureNumber::MinimumChecksumCoverage, Location::Remote);
         let is_accepted = minimum > 0 && u64::from(self.coverage) >= minimum;
         if is_accepted { ChecksumCoverage::from_field(self.coverage) } else { ChecksumCoverage::ALL }
     }
-    /// The peer has refused data because of a protocol constraint: if it may have been their Checksum Coverage, returns
-    /// to full coverage.
+    /// The peer has refused data because of a protocol constraint: if it may have been their Checksum
+    /// Coverage, returns to full coverage.
     pub(super) fn refuse_partial_coverage(&mut self) {
         self.coverage = 0;
         self.in_force.coverage_sent = ChecksumCoverage::ALL;
     }
-    /// Time at which a packet should be sent for pending options. `is_quiet`: this end sends nothing unsolicited.
+    /// Time at which a packet should be sent for pending options. `is_quiet`: this end sends nothing
+    /// unsolicited.
     #[inline]
     pub(super) fn next_deadline(&self, is_quiet: bool) -> Instant {
         if self.negotiation.is_quiet() || is_quiet {

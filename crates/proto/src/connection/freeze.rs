@@ -1,36 +1,37 @@
 //! Freezing: no data are sent while the path is unavailable (`papers/freeze`, Section 4).
 //!
-//! An end is frozen by its application ([`Connection::freeze`](super::Connection::freeze)) or by the peer (the option Freeze). While either
-//! applies, it sends no data; datagrams wait in the send queue, as long as it has room and their deadlines permit.
-//! Congestion control determines the rate afterwards ([`whimbrel_control::freeze`]); CCIDs other than 3 and 4 are
-//! merely suspended.
+//! An end is frozen by its application ([`Connection::freeze`](super::Connection::freeze)) or by the peer
+//! (the option Freeze). While either applies, it sends no data; datagrams wait in the send queue, as long as
+//! it has room and their deadlines permit. Congestion control determines the rate afterwards
+//! ([`whimbrel_control::freeze`]); CCIDs other than 3 and 4 are merely suspended.
 //!
-//! Freeze and Unfreeze are sent on three acknowledgements an eighth of a round-trip time apart, as in the paper. Beyond
-//! the paper:
+//! Freeze and Unfreeze are sent on three acknowledgements an eighth of a round-trip time apart, as in the
+//! paper. Beyond the paper:
 //!
-//! - *Freeze* is on every packet with an Acknowledgement Number for as long as the peer is to be frozen. A packet
-//!   without it therefore ends the freeze, and the loss of an Unfreeze does no harm.
-//! - *Unfreeze* is retransmitted, with exponential backoff, until a packet that carried it is acknowledged. Its
-//!   receiver acknowledges it at once.
-//! - *An end frozen by the peer* verifies the freeze from time to time by a Sync. The answer has Freeze, or not.
+//! - *Freeze* is on every packet with an Acknowledgement Number for as long as the peer is to be frozen. A
+//!   packet without it therefore ends the freeze, and the loss of an Unfreeze does no harm.
+//! - *Unfreeze* is retransmitted, with exponential backoff, until a packet that carried it is acknowledged.
+//!   Its receiver acknowledges it at once.
+//! - *An end frozen by the peer* verifies the freeze from time to time by a Sync. The answer has Freeze, or
+//!   not.
 //!
 //! Protection against forged Freeze options:
 //!
-//! 1. Freeze counts only if the feature Freezing was negotiated, on sequence-valid packets other than Data, so that
-//!    both sequence and acknowledgement number have to be guessed.
-//! 2. The first newer acknowledgement of the genuine peer revokes it. If the forged number was ahead, so that the
-//!    genuine packets are not newer, the answer to the Sync revokes it, as it names a number that the attacker has not
-//!    seen: within about three round-trip times, or a second.
-//! 3. After that, for [a minute](DISTRUST), a Freeze is not applied but verified: it counts only on the answer to a
-//!    Sync. Any number of forged options stalls the stream only once.
-//! 4. A number more than a quarter of the Sequence Window ahead puts the peer's packets out of the window until they
-//!    catch up, as with any forged packet (RFC 4340, Section 7.5.5). Then, and in any case,
+//! 1. Freeze counts only if the feature Freezing was negotiated, on sequence-valid packets other than Data,
+//!    so that both sequence and acknowledgement number have to be guessed.
+//! 2. The first newer acknowledgement of the genuine peer revokes it. If the forged number was ahead, so that
+//!    the genuine packets are not newer, the answer to the Sync revokes it, as it names a number that the
+//!    attacker has not seen: within about three round-trip times, or a second.
+//! 3. After that, for [a minute](DISTRUST), a Freeze is not applied but verified: it counts only on the
+//!    answer to a Sync. Any number of forged options stalls the stream only once.
+//! 4. A number more than a quarter of the Sequence Window ahead puts the peer's packets out of the window
+//!    until they catch up, as with any forged packet (RFC 4340, Section 7.5.5). Then, and in any case,
 //!    [`FreezeConfig::remote_limit`](crate::config::FreezeConfig) ends the freeze.
 //!
-//! While an end is frozen by its own application it sends nothing unsolicited: no path MTU probes, no retransmitted
-//! feature negotiation, no keep-alives, no Syncs. RFC 4340 ends no open connection for silence;
-//! [`TimerConfig::idle`](crate::config::TimerConfig) counts from the end of the freeze. A freeze delays neither the
-//! handshake nor the time limit of closing.
+//! While an end is frozen by its own application it sends nothing unsolicited: no path MTU probes, no
+//! retransmitted feature negotiation, no keep-alives, no Syncs. RFC 4340 ends no open connection for silence;
+//! [`TimerConfig::idle`](crate::config::TimerConfig) counts from the end of the freeze. A freeze delays
+//! neither the handshake nor the time limit of closing.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::FeatureNumber;
@@ -46,15 +47,16 @@ mod tests;
 
 /// Packets that carry a Freeze or Unfreeze (`papers/freeze`, Section 4.3: "three in our implementations").
 const REPEATS: u8 = 3;
-/// Their spacing as a fraction of a round-trip time: all of them leave within the warning of one round-trip time, and a
-/// lost burst does not take all.
+/// Their spacing as a fraction of a round-trip time: all of them leave within the warning of one round-trip
+/// time, and a lost burst does not take all.
 const SPACING: u64 = 8;
-/// Time until the first verification of a freeze, in round-trip times: packets in flight have arrived by then.
+/// Time until the first verification of a freeze, in round-trip times: packets in flight have arrived by
+/// then.
 const VERIFY_AFTER: u64 = 2;
 /// Lower bound on that time.
 const MIN_VERIFY_AFTER: Duration = Duration::from_millis(500);
-/// Time for which Freeze options are verified after a false one. A genuine one then takes effect a round-trip time
-/// later.
+/// Time for which Freeze options are verified after a false one. A genuine one then takes effect a round-trip
+/// time later.
 const DISTRUST: Duration = Duration::from_secs(60);
 
 /// The direction of data that a command concerns.

@@ -11,7 +11,8 @@ use crate::Event;
 
 /// Interval before the first retransmission of PARTOPEN's acknowledgement (RFC 4340, Section 8.1.5).
 const PARTOPEN_INTERVAL: Duration = Duration::from_millis(200);
-/// Upper bound on the bytes of Init Cookies, which leaves room for other options on the packets that carry them.
+/// Upper bound on the bytes of Init Cookies, which leaves room for other options on the packets that carry
+/// them.
 const MAX_COOKIES_LEN: usize = 768;
 
 /// State of the handshake.
@@ -23,17 +24,19 @@ pub(super) struct Handshake {
     left: Option<SeqNo>,
     /// Application data of the first Request or Response, which every retransmission repeats.
     data: Option<Payload>,
-    /// Application data of a received Request or Response, until the connection is announced to the application.
+    /// Application data of a received Request or Response, until the connection is announced to the
+    /// application.
     received: Option<Event>,
     /// Sequence number of the Request or Response whose data were taken first; no other's will be.
     data_taken: Option<SeqNo>,
     /// This server has sent nothing since the handshake was completed.
     unanswered: bool,
-    /// Init Cookies of the Response, kept until the server acknowledges a packet that carries them (RFC 4340, Section
-    /// 8.1.4).
+    /// Init Cookies of the Response, kept until the server acknowledges a packet that carries them (RFC 4340,
+    /// Section 8.1.4).
     cookies: Vec<DccpOption>,
-    /// Confirm options that this client has sent in PARTOPEN. The packet that carried them may be lost, and a server
-    /// need not repeat its Change options: Linux resets the connection when the next packet lacks the Confirms.
+    /// Confirm options that this client has sent in PARTOPEN. The packet that carried them may be lost, and a
+    /// server need not repeat its Change options: Linux resets the connection when the next packet lacks the
+    /// Confirms.
     answers: Vec<DccpOption>,
     /// Anti-amplification limit while the peer's address is not validated.
     pub(super) validation: Validation,
@@ -92,8 +95,8 @@ impl Handshake {
         self.backoff = Some(request_backoff(cx));
         fx.outbound.owe_request();
     }
-    /// Processes the client's first Response, which answers the Request of that number. Returns `true` if that Request
-    /// was sent from a previous address, which the server still uses.
+    /// Processes the client's first Response, which answers the Request of that number. Returns `true` if
+    /// that Request was sent from a previous address, which the server still uses.
     #[must_use]
     pub(super) fn enter_partopen(
         &mut self,
@@ -134,10 +137,10 @@ impl Handshake {
         self.cookies.clear();
         Err(reset)
     }
-    /// `true` if a packet is another Response of a stateless server, to another copy of the Request: each such Response
-    /// offers a connection with numbers of its own (RFC 4340, Section 8.1.4), and this client has accepted one of them.
-    /// If it used the numbers of another, the server that has established the first would find all its acknowledgements
-    /// invalid.
+    /// `true` if a packet is another Response of a stateless server, to another copy of the Request: each
+    /// such Response offers a connection with numbers of its own (RFC 4340, Section 8.1.4), and this client
+    /// has accepted one of them. If it used the numbers of another, the server that has established the first
+    /// would find all its acknowledgements invalid.
     pub(super) fn is_other_offer(&self, cx: &Context, packet: &Packet) -> bool {
         cx.state == State::PartOpen
             && self.has_cookies()
@@ -172,8 +175,8 @@ impl Handshake {
             backoff.back_off();
         }
     }
-    /// Answers a client that still acknowledges the Response: RFC 4340 has it give up after 4 MSL in PARTOPEN unless it
-    /// receives a packet, but a server without data has no other reason to send one.
+    /// Answers a client that still acknowledges the Response: RFC 4340 has it give up after 4 MSL in PARTOPEN
+    /// unless it receives a packet, but a server without data has no other reason to send one.
     pub(super) fn answer_partopen(&self, fx: &mut Effects, packet: &Packet) {
         let acknowledges = matches!(packet.packet_type(), PacketType::Ack | PacketType::DataAck);
         if acknowledges && self.unanswered {
@@ -181,9 +184,10 @@ impl Handshake {
         }
     }
 
-    /// Called for the application data of each Request or Response. Returns `true` if they may be accepted: the data of
-    /// one packet per connection, if the configuration permits it (RFC 4340, Section 8.1.3). `None`: the packet is a
-    /// second copy of that packet and says nothing new about its data; to report them as dropped would be wrong.
+    /// Called for the application data of each Request or Response. Returns `true` if they may be accepted:
+    /// the data of one packet per connection, if the configuration permits it (RFC 4340, Section 8.1.3).
+    /// `None`: the packet is a second copy of that packet and says nothing new about its data; to report them
+    /// as dropped would be wrong.
     pub(super) fn claim_data(&mut self, cx: &Context, sequence: SeqNo) -> Option<bool> {
         if self.data_taken == Some(sequence) {
             return None;
@@ -192,8 +196,8 @@ impl Handshake {
         self.data_taken.get_or_insert(sequence);
         Some(is_first && cx.config.data_on_handshake)
     }
-    /// Keeps the data of a Request until the connection is announced: the server's application has no connection yet,
-    /// and the address may be forged.
+    /// Keeps the data of a Request until the connection is announced: the server's application has no
+    /// connection yet, and the address may be forged.
     pub(super) fn keep_received(&mut self, event: Event) {
         self.received = Some(event);
     }

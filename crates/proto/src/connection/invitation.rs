@@ -1,8 +1,8 @@
 //! A server that invites its client, so that both open mappings in their NATs (RFC 5596).
 //!
-//! Such a server knows its client in advance, from signalling such as SDP: addresses, both ports and the Service Code.
-//! Its Listen packets make the NAT in front of it admit the client's Request. They carry no state, and the client may
-//! drop them.
+//! Such a server knows its client in advance, from signalling such as SDP: addresses, both ports and the
+//! Service Code. Its Listen packets make the NAT in front of it admit the client's Request. They carry no
+//! state, and the client may drop them.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{Kind, Packet, PacketType, Reset, ResetCode};
@@ -26,8 +26,8 @@ pub(super) struct Invitation {
 }
 
 impl Invitation {
-    /// Starts the invitation. RFC 5596 permits the server to wait indefinitely; this one gives up after the connect
-    /// time ([`crate::config::TimerConfig::connect`]), as a client does.
+    /// Starts the invitation. RFC 5596 permits the server to wait indefinitely; this one gives up after the
+    /// connect time ([`crate::config::TimerConfig::connect`]), as a client does.
     pub(super) fn start(now: Instant, cx: &Context, fx: &mut Effects) {
         fx.outbound.owe_listen();
         fx.timers.set(Timer::Connect, now + cx.config.timers.connect);
@@ -47,8 +47,8 @@ impl Invitation {
         self.listens += 1;
         fx.timers.set(Timer::Request, now + LISTEN_INTERVAL);
     }
-    /// Steps 2a and 2b of RFC 5596, Section 2.2.2: `true` if the packet is the expected Request. No other packet ends
-    /// the wait, as any host may have sent it.
+    /// Steps 2a and 2b of RFC 5596, Section 2.2.2: `true` if the packet is the expected Request. No other
+    /// packet ends the wait, as any host may have sent it.
     pub(super) fn is_accepted(now: Instant, cx: &Context, fx: &mut Effects, packet: &Packet) -> bool {
         let refusal = match packet.kind {
             Kind::Request { service_code } if service_code == cx.config.service_code => {
@@ -63,8 +63,8 @@ impl Invitation {
         fx.outbound.refuse(now, packet, Reset::new(refusal));
         false
     }
-    /// Processes a Listen packet of a server that waits for this client: retransmits the Request at once, but only one
-    /// time (RFC 5596, Section 2.2.3.1).
+    /// Processes a Listen packet of a server that waits for this client: retransmits the Request at once, but
+    /// only one time (RFC 5596, Section 2.2.3.1).
     pub(super) fn on_listen(&mut self, cx: &Context, fx: &mut Effects, packet: &Packet) {
         debug_assert_eq!(packet.packet_type(), PacketType::Listen);
         let is_for_us = packet.kind == Kind::Listen { service_code: cx.config.service_code };

@@ -81,7 +81,8 @@ impl Connection {
             self.finish(Ending::Silent(ConnectionError::ResetLocally(reset)));
         }
     }
-    /// Removes the datagram that was queued last and has not left, without a report. Returns `false` if it has left.
+    /// Removes the datagram that was queued last and has not left, without a report. Returns `false` if it
+    /// has left.
     pub(crate) fn withdraw_datagram(&mut self) -> bool {
         self.fx.queue.withdraw()
     }

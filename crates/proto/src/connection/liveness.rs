@@ -10,7 +10,8 @@ use super::timer::Timer;
 
 /// Divisor of the idle limit that gives the time of silence after which the peer is sent Syncs.
 const IDLE_PROBE_FRACTION: u64 = 2;
-/// Divisor of the idle limit that gives the interval of these Syncs: four of them, or their answers, may be lost.
+/// Divisor of the idle limit that gives the interval of these Syncs: four of them, or their answers, may be
+/// lost.
 const IDLE_PROBES: u64 = 8;
 
 /// State of the keep-alives.
@@ -30,8 +31,8 @@ impl Liveness {
             fx.timers.set(Timer::KeepAlive, now + interval / 2);
         }
     }
-    /// Restarts the idle timer at the end of a freeze. Returns `true` if it was running: the peer's silence counts from
-    /// now.
+    /// Restarts the idle timer at the end of a freeze. Returns `true` if it was running: the peer's silence
+    /// counts from now.
     #[must_use]
     pub(super) fn restart(now: Instant, cx: &Context, fx: &mut Effects) -> bool {
         let idle = cx.config.timers.idle.filter(|_| fx.timers.is_running(Timer::Idle));
@@ -40,8 +41,8 @@ impl Liveness {
         }
         idle.is_some()
     }
-    /// Checks twice per interval whether a packet was sent since the last check. `is_quiet`: this end sends nothing
-    /// unsolicited.
+    /// Checks twice per interval whether a packet was sent since the last check. `is_quiet`: this end sends
+    /// nothing unsolicited.
     pub(super) fn keep_alive(&mut self, now: Instant, cx: &Context, fx: &mut Effects, is_quiet: bool) {
         let Some(interval) = cx.config.timers.keep_alive.filter(|_| cx.state.may_send_data()) else {
             return;
@@ -53,8 +54,8 @@ impl Liveness {
         self.last_kept_alive = Some(gss);
         fx.timers.set(Timer::KeepAlive, now + interval / 2);
     }
-    /// Checks how long the peer has been silent: sends Syncs from half of the idle limit on, unless the connection is
-    /// frozen. Returns `true` at the limit: the connection ends.
+    /// Checks how long the peer has been silent: sends Syncs from half of the idle limit on, unless the
+    /// connection is frozen. Returns `true` at the limit: the connection ends.
     #[must_use]
     pub(super) fn check_idle(now: Instant, cx: &Context, fx: &mut Effects, is_frozen: bool) -> bool {
         let (Some(idle), Some(last)) = (cx.config.timers.idle, cx.sequence.last_valid()) else {

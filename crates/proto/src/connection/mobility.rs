@@ -62,7 +62,8 @@ fn location(role: Role) -> Location {
 }
 
 impl Mobility {
-    /// Offers address changes to the server, or accepts the client's offer. Returns the preference for negotiation.
+    /// Offers address changes to the server, or accepts the client's offer. Returns the preference for
+    /// negotiation.
     pub(super) fn allow(&mut self, role: Role, secret: &MobilitySecret, number: u64) -> Wish {
         self.0 = Some(Box::new(Agreement {
             secret: secret.clone(),
@@ -104,9 +105,9 @@ impl Mobility {
             options.push(MobilityOption::Key(agreement.own).into());
         }
     }
-    /// Number of bytes that features leave to the key on a Response, which may be no longer than three times the
-    /// Request. Changes of features can be sent later; the key cannot, and without it the client could not move
-    /// although its server had agreed.
+    /// Number of bytes that features leave to the key on a Response, which may be no longer than three times
+    /// the Request. Changes of features can be sent later; the key cannot, and without it the client could
+    /// not move although its server had agreed.
     pub(super) fn reserved_for_key(&self, packet_type: PacketType) -> usize {
         let answers = packet_type == PacketType::Response
             && self.0.as_ref().is_some_and(|agreement| agreement.peer.is_some());
@@ -118,9 +119,9 @@ impl Mobility {
             agreement.peer.get_or_insert(key);
         }
     }
-    /// Derives the key, once: when the handshake is complete at this end, or when a packet from another address names
-    /// this server's identifier before. A forged Request does not get that far, as the identifier is only on the
-    /// Response.
+    /// Derives the key, once: when the handshake is complete at this end, or when a packet from another
+    /// address names this server's identifier before. A forged Request does not get that far, as the
+    /// identifier is only on the Response.
     pub(super) fn agree(&mut self, cx: &Context) {
         let Some(agreement) = &mut self.0 else { return };
         let Some(peer) = agreement.peer.filter(|_| is_on(cx) && agreement.key.is_none()) else { return };

@@ -1,4 +1,5 @@
-//! The endpoint's view of a connection: addresses, which a connection never sees, and places in the endpoint's tables.
+//! The endpoint's view of a connection: addresses, which a connection never sees, and places in the
+//! endpoint's tables.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::mobility::Move;
@@ -14,16 +15,18 @@ impl Connection {
     pub(crate) fn move_identifier(&self) -> Option<u64> {
         self.mobility.own_identifier(&self.cx)
     }
-    /// `true` if the client sent that packet, from any address. It may be the one that completes the handshake.
+    /// `true` if the client sent that packet, from any address. It may be the one that completes the
+    /// handshake.
     pub(crate) fn is_genuine(&mut self, packet: &Packet, moved: &Move) -> bool {
         self.mobility.is_genuine(&self.cx, packet, moved)
     }
-    /// `true` if a packet is newer than all that arrived: older ones say nothing about the client's current address.
+    /// `true` if a packet is newer than all that arrived: older ones say nothing about the client's current
+    /// address.
     pub(crate) fn is_news(&self, packet: &Packet) -> bool {
         packet.sequence.is_after(self.cx.sequence.numbers.gsr())
     }
-    /// Processes an authentic packet. An older one may be a copy sent by an attacker: it is processed only if not seen
-    /// before, and not answered. A new one may lie ahead of the window, after an outage.
+    /// Processes an authentic packet. An older one may be a copy sent by an attacker: it is processed only if
+    /// not seen before, and not answered. A new one may lie ahead of the window, after an outage.
     pub(crate) fn handle_genuine(&mut self, now: Instant, meta: ReceiveMeta, packet: Packet) {
         if self.is_news(&packet) {
             self.cx.sequence.numbers.on_valid(PacketType::Sync, packet.sequence.previous(), None);
@@ -68,8 +71,8 @@ impl Connection {
     pub(crate) fn reserve_on_response(&mut self, bytes: usize) {
         self.handshake.validation.reserve(bytes);
     }
-    /// Marks a server that was established by an Init Cookie: its client repeats the cookie on every packet until it
-    /// receives one from this end.
+    /// Marks a server that was established by an Init Cookie: its client repeats the cookie on every packet
+    /// until it receives one from this end.
     pub(crate) fn release_from_cookies(&mut self) {
         if self.cx.state == State::Open {
             self.fx.outbound.request_ack();

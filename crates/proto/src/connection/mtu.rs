@@ -13,8 +13,8 @@ use crate::{Config, Event};
 #[cfg(test)]
 mod tests;
 
-/// Number of bytes of options that fit together with the largest datagram. With the default of 1400 bytes, the longest fixed
-/// header of a DataAck (24), UDP (8) and IPv6 (40), this makes 1500.
+/// Number of bytes of options that fit together with the largest datagram. With the default of 1400 bytes,
+/// the longest fixed header of a DataAck (24), UDP (8) and IPv6 (40), this makes 1500.
 const OPTION_ROOM: usize = 28;
 /// Difference between the largest packet and the largest datagram.
 pub(super) const OVERHEAD: usize = 24 + OPTION_ROOM;
@@ -30,7 +30,8 @@ pub(super) enum EarlyAdvice {
 
 /// The largest datagram, its discovery, and the pending probe.
 ///
-/// The methods that return a size have found that datagrams of another size fit the path: the connection then calls
+/// The methods that return a size have found that datagrams of another size fit the path: the connection then
+/// calls
 /// [`Mtu::limit`], and passes the result to congestion control.
 #[derive(Debug)]
 pub(super) struct Mtu {
@@ -80,8 +81,8 @@ impl Mtu {
     /// Adopts `limit` as the size of datagrams, within what the configuration permits.
     /// Returns the size adopted.
     pub(super) fn limit(&mut self, cx: &Context, fx: &mut Effects, limit: usize) -> usize {
-        // RFC 4340, Section 14: the lesser of what the path carries and what the congestion control allows. No CCID here limits
-        // the size of packets.
+        // RFC 4340, Section 14: the lesser of what the path carries and what the congestion control allows.
+        // No CCID here limits the size of packets.
         let limit = limit.clamp(1, cx.config.max_datagram);
         let was = core::mem::replace(&mut self.max_datagram, limit);
         fx.queue.drop_larger_than(limit, &mut fx.events);
@@ -124,8 +125,8 @@ impl Mtu {
         self.early_advice = Some(EarlyAdvice::Refused);
         Some(assumed)
     }
-    /// Starts path MTU discovery, if enabled, once the connection is open. The handshake says little about the packets
-    /// that follow it (RFC 4340, Section 14.2).
+    /// Starts path MTU discovery, if enabled, once the connection is open. The handshake says little about
+    /// the packets that follow it (RFC 4340, Section 14.2).
     #[must_use]
     pub(super) fn start(&mut self, now: Instant, cx: &Context, fx: &mut Effects) -> Option<usize> {
         let cautious = match cx.config.path_mtu {
@@ -158,8 +159,8 @@ impl Mtu {
         let was_useful = discovery.phase() != PathMtuPhase::Complete;
         if was_useful { discovery } else { PathMtu::new(now, wanted, cautious) }
     }
-    /// After a change of path, tries the size that the old path, or `known`, carried. With `holds`, datagrams that need a
-    /// packet larger than the base size are queued until the size is known.
+    /// After a change of path, tries the size that the old path, or `known`, carried. With `holds`, datagrams
+    /// that need a packet larger than the base size are queued until the size is known.
     #[must_use]
     pub(super) fn on_path_changed(
         &mut self,
@@ -238,7 +239,8 @@ impl Mtu {
     /// Congestion control does not permit the probe yet.
     #[must_use]
     pub(super) fn postpone_probe(&mut self, now: Instant, cx: &Context, fx: &mut Effects) -> Option<usize> {
-        // The probe leaves before the next datagram; otherwise a sender that always has data would never send it.
+        // The probe leaves before the next datagram; otherwise a sender that always has data would never send
+        // it.
         if fx.timers.is_running(Timer::PathMtu) {
             return None;
         }

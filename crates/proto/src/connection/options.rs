@@ -1,4 +1,5 @@
-//! Step 8: options of a valid packet, and acknowledgements in both directions (RFC 4340, Sections 5.8 and 8.5).
+//! Step 8: options of a valid packet, and acknowledgements in both directions (RFC 4340, Sections 5.8 and
+//! 8.5).
 
 use core::ops::ControlFlow::{self, Continue};
 
@@ -21,8 +22,8 @@ pub(super) struct Findings {
 }
 
 impl Connection {
-    /// Step 8: processes the options; the packet becomes acknowledgeable. A Mandatory option that cannot be processed,
-    /// or a failed negotiation, resets the connection.
+    /// Step 8: processes the options; the packet becomes acknowledgeable. A Mandatory option that cannot be
+    /// processed, or a failed negotiation, resets the connection.
     pub(super) fn step8_process_options(
         &mut self,
         now: Instant,
@@ -179,8 +180,8 @@ impl Connection {
     }
 }
 
-/// Returns the Reset for reports that cannot be true, if their option was Mandatory (RFC 4340, Section 5.8.2).
-/// Otherwise they are ignored (Sections 11.4 and 11.7).
+/// Returns the Reset for reports that cannot be true, if their option was Mandatory (RFC 4340, Section
+/// 5.8.2). Otherwise they are ignored (Sections 11.4 and 11.7).
 #[cold]
 fn false_report(packet: &Packet, vectors: bool, drops: bool) -> Option<Reset> {
     let is_false = |option: &DccpOption| match option {

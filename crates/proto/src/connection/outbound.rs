@@ -143,8 +143,8 @@ impl Outbound {
             || self.refusal.is_some()
             || self.syncs.is_pending()
     }
-    /// Removes the next packet that does not wait for congestion control: Resets, Syncs, then the handshake. A Close stays if
-    /// `holds_close`.
+    /// Removes the next packet that does not wait for congestion control: Resets, Syncs, then the handshake.
+    /// A Close stays if `holds_close`.
     pub(super) fn take_urgent(&mut self, holds_close: bool) -> Option<Urgent> {
         let take = core::mem::take::<bool>;
         if let Some(reset) = self.reset.take() {
@@ -176,7 +176,8 @@ impl Outbound {
     pub(super) fn has_ack_gone_ahead(&self) -> bool {
         self.went_ahead
     }
-    /// Records that the next datagram's acknowledgement is sent separately, or that the datagram itself is sent.
+    /// Records that the next datagram's acknowledgement is sent separately, or that the datagram itself is
+    /// sent.
     pub(super) fn set_ack_gone_ahead(&mut self, went_ahead: bool) {
         self.went_ahead = went_ahead;
     }
@@ -190,8 +191,8 @@ impl Outbound {
     pub(super) fn on_sent(&mut self, has_data: bool) {
         self.ndp_run = if has_data { 0 } else { self.ndp_run + 1 };
     }
-    /// Called for each packet that both ends permit to have short sequence numbers. Returns `true` if it may have them,
-    /// given both ends' windows.
+    /// Called for each packet that both ends permit to have short sequence numbers. Returns `true` if it may
+    /// have them, given both ends' windows.
     #[inline]
     pub(super) fn may_shorten(
         &mut self,

@@ -1,5 +1,5 @@
-//! The packets that carry no queued data: packets of the handshake, of closing, of resynchronization and of path MTU
-//! discovery.
+//! The packets that carry no queued data: packets of the handshake, of closing, of resynchronization and of
+//! path MTU discovery.
 
 use whimbrel_units::Instant;
 use whimbrel_wire::option::mobility::MobilityOption;
@@ -42,8 +42,8 @@ impl Connection {
         self.cx.rtt.on_handshake_sent(now, sequence);
         transmit
     }
-    /// Data carried by all Requests or Responses: the datagram that was queued when the first was sent. `room`: number
-    /// of bytes of options and data that may be sent to an address that is not validated.
+    /// Data carried by all Requests or Responses: the datagram that was queued when the first was sent.
+    /// `room`: number of bytes of options and data that may be sent to an address that is not validated.
     fn handshake_data(
         &mut self,
         now: Instant,
@@ -67,11 +67,12 @@ impl Connection {
             self.handshake.set_data(queued.payload);
         }
         let data = self.handshake.data();
-        // By a retransmission, the path may carry less; and another Request may be shorter than the first one, whose
-        // Response had the data.
+        // By a retransmission, the path may carry less; and another Request may be shorter than the first
+        // one, whose Response had the data.
         if data.is_empty() || fits(data.len()) { data } else { Payload::EMPTY }
     }
-    /// Creates a Listen packet; its sequence number, 0, is outside the connection's (RFC 5596, Section 2.2.1).
+    /// Creates a Listen packet; its sequence number, 0, is outside the connection's (RFC 5596, Section
+    /// 2.2.1).
     pub(super) fn listen_packet(&mut self, now: Instant) -> Transmit {
         self.invitation.on_listen_sent(now, &mut self.fx);
         self.fx.statistics.packets_sent += 1;
@@ -133,8 +134,8 @@ impl Connection {
     /// Creates the pending path MTU probe, if congestion control permits a packet.
     pub(super) fn path_probe(&mut self, now: Instant) -> Option<Transmit> {
         let (size, is_vital) = self.mtu.probe()?;
-        // RFC 8899, Section 3, item 7: probes are subject to congestion control. Probes that determine whether packets
-        // of the size in use arrive at all are exempt, at one packet per second.
+        // RFC 8899, Section 3, item 7: probes are subject to congestion control. Probes that determine
+        // whether packets of the size in use arrive at all are exempt, at one packet per second.
         if !is_vital && !self.congestion.may_send(now, Some(size.saturating_sub(OVERHEAD))) {
             let resized = self.mtu.postpone_probe(now, &self.cx, &mut self.fx);
             self.resize(now, resized);

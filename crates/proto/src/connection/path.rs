@@ -8,12 +8,13 @@ use crate::Event;
 use crate::PathChange;
 
 impl Connection {
-    /// Reports that the path carries datagrams of at most `limit` bytes (the driver got "too big" from its socket or
-    /// from ICMP), or again as many as configured. Larger ones in the queue are dropped: RFC 4340, Section 14.2 forbids
-    /// sending them unfragmentable.
+    /// Reports that the path carries datagrams of at most `limit` bytes (the driver got "too big" from its
+    /// socket or from ICMP), or again as many as configured. Larger ones in the queue are dropped: RFC 4340,
+    /// Section 14.2 forbids sending them unfragmentable.
     ///
-    /// If the connection [discovers](crate::config::PathMtuDiscovery) the path MTU itself, `limit` is a hint, which is probed: below
-    /// 1148 bytes only if datagrams of 1148 bytes do not arrive, below 496 bytes not at all.
+    /// If the connection [discovers](crate::config::PathMtuDiscovery) the path MTU itself, `limit` is a hint,
+    /// which is probed: below 1148 bytes only if datagrams of 1148 bytes do not arrive, below 496 bytes not
+    /// at all.
     pub fn set_max_datagram(&mut self, now: Instant, limit: usize) {
         if self.closing.is_over() {
             return;
@@ -21,8 +22,8 @@ impl Connection {
         let resized = self.mtu.on_too_big(now, &self.cx, &mut self.fx, limit);
         self.resize(now, resized);
     }
-    /// Reports that this host refused to send a packet for its size, without a limit. `assumed`: the largest datagram
-    /// to send from now on, if the connection does not discover the path MTU itself.
+    /// Reports that this host refused to send a packet for its size, without a limit. `assumed`: the largest
+    /// datagram to send from now on, if the connection does not discover the path MTU itself.
     pub fn handle_too_large(&mut self, now: Instant, assumed: usize) {
         if self.closing.is_over() {
             return;
@@ -31,17 +32,17 @@ impl Connection {
         self.resize(now, resized);
     }
 
-    /// Reports that packets take another path from now on: a handover, or another interface. The state of a loss
-    /// classifier is discarded in any case. A client that [may move](Connection::may_move) announces its address to the
-    /// server until the server has followed ([`Event::MoveConfirmed`]).
+    /// Reports that packets take another path from now on: a handover, or another interface. The state of a
+    /// loss classifier is discarded in any case. A client that [may move](Connection::may_move) announces its
+    /// address to the server until the server has followed ([`Event::MoveConfirmed`]).
     ///
     /// `change`: treatment of the path state. Without identifiers of the paths, `Restore` acts as `Reset`.
     pub fn path_changed(&mut self, now: Instant, change: PathChange) {
         self.change_path(now, change, None);
         self.announce_path(now);
     }
-    /// As [`Connection::path_changed`], from one path to another. `Restore` stores the state of the first and restores
-    /// the second's; at most four paths are stored.
+    /// As [`Connection::path_changed`], from one path to another. `Restore` stores the state of the first and
+    /// restores the second's; at most four paths are stored.
     pub fn path_changed_between(&mut self, now: Instant, change: PathChange, from: PathId, to: PathId) {
         self.change_path(now, change, Some((from, to)));
         self.announce_path(now);

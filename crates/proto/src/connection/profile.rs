@@ -8,8 +8,8 @@ use whimbrel_wire::option::FeatureNumber;
 use crate::feature::{Location, Preferences, Wish};
 use crate::{Config, ConfigError};
 
-/// A valid configuration, and the feature preferences that follow from it. A server's connections share one: together they
-/// take three kilobytes.
+/// A valid configuration, and the feature preferences that follow from it. A server's connections share one:
+/// together they take three kilobytes.
 #[derive(Clone, Debug)]
 pub struct Profile(Arc<Contents>);
 
@@ -44,8 +44,8 @@ impl Deref for Profile {
 fn preferences(config: &Config) -> Preferences {
     let mut preferences = Preferences::new(config);
     let finds_losses = |ccid| config.ccids.mechanism(ccid).is_some_and(|m| !m.profile().needs_ack_vector);
-    // A receiver that detects losses itself, from gaps in the sequence numbers, needs to know which of them may
-    // have been data (RFC 4340, Section 7.7).
+    // A receiver that detects losses itself, from gaps in the sequence numbers, needs to know which of them
+    // may have been data (RFC 4340, Section 7.7).
     for choice in preferences.receiver_ccids.iter_mut().filter(|choice| finds_losses(choice.ccid)) {
         choice.wishes.push(Wish::ask(FeatureNumber::SendNdpCount, Location::Remote, 1));
     }

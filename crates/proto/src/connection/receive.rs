@@ -1,7 +1,7 @@
 //! Reception of a packet: the steps of RFC 4340, Section 8.5, one function each.
 //!
-//! A step either passes the packet on or ends its processing. A packet that ends before Step 8 is ignored: its options
-//! are not read, and it is never acknowledged.
+//! A step either passes the packet on or ends its processing. A packet that ends before Step 8 is ignored:
+//! its options are not read, and it is never acknowledged.
 
 use core::ops::ControlFlow::{self, Break, Continue};
 
@@ -180,8 +180,8 @@ impl Connection {
             return Break(());
         }
         self.cx.sequence.numbers.on_valid(packet_type, sequence, ack);
-        // Section 7: sequence numbers detect duplicates. A second copy of a packet with data or an acknowledgement
-        // would be counted and delivered twice.
+        // Section 7: sequence numbers detect duplicates. A second copy of a packet with data or an
+        // acknowledgement would be counted and delivered twice.
         let is_first = self.cx.sequence.duplicates.is_first(sequence);
         let counts_once = matches!(packet_type, PacketType::Data | PacketType::Ack | PacketType::DataAck);
         if counts_once && !is_first { Break(()) } else { Continue(()) }
@@ -269,8 +269,8 @@ impl Connection {
         }
     }
 
-    /// `true` if a Close or CloseReq overtook data of an in-order connection. It is then processed after them;
-    /// otherwise the end of the connection would lose data in flight.
+    /// `true` if a Close or CloseReq overtook data of an in-order connection. It is then processed after
+    /// them; otherwise the end of the connection would lose data in flight.
     fn waits_for_data(&self, packet: &Packet, findings: Findings) -> bool {
         let not_missed = findings.ndp_count.unwrap_or(0);
         self.resequencer.as_ref().is_some_and(|resequencer| resequencer.holds(packet.sequence, not_missed))

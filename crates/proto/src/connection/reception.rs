@@ -1,7 +1,7 @@
 //! Delivery of received application data (RFC 4340, Sections 9, 11.6 and 11.7).
 //!
-//! Data are delivered unless the protocol forbids it, the application does not listen, they are corrupt, or the receive
-//! queue is full. The sender is notified of the reason.
+//! Data are delivered unless the protocol forbids it, the application does not listen, they are corrupt, or
+//! the receive queue is full. The sender is notified of the reason.
 
 use whimbrel_control::reordering::{LatenessMeter, LatenessSummary};
 use whimbrel_units::{Duration, Instant};
@@ -13,8 +13,8 @@ use super::context::{Context, Effects};
 use crate::config::ReceiveConfig;
 use crate::{Config, Event};
 
-/// Number of Slow Receiver options per round-trip time: one has effect for a round-trip time (RFC 4340, Section 11.6),
-/// and one may be lost.
+/// Number of Slow Receiver options per round-trip time: one has effect for a round-trip time (RFC 4340,
+/// Section 11.6), and one may be lost.
 const SLOW_PER_RTT: u32 = 2;
 
 /// State of the delivery of datagrams.
@@ -101,12 +101,13 @@ impl Reception {
         coverage: ChecksumCoverage,
         is_corrupt: bool,
     ) -> Option<DropCode> {
-        // RFC 4340, Section 11.7.2: after the first report of an application that does not listen, every report has the
-        // same code.
+        // RFC 4340, Section 11.7.2: after the first report of an application that does not listen, every
+        // report has the same code.
         if !self.listening {
             return Some(DropCode::ApplicationNotListening);
         }
-        // Section 12.1: an end that cannot read ECN marks accepts no data until the peer has confirmed the feature.
+        // Section 12.1: an end that cannot read ECN marks accepts no data until the peer has confirmed the
+        // feature.
         let in_force = &cx.features.in_force;
         let marks_are_known = cx.config.ecn || in_force.ecn_refused;
         if !marks_are_known || !in_force.accepts_coverage(coverage) {

@@ -1,16 +1,17 @@
 //! Resequencing of received packets: in-order delivery, and loss detection in order.
 //!
-//! Two parts, each optional. [`Delivery`] is a reorder buffer in front of the application (`papers/reorder`, Section
-//! II): datagrams wait at most D_max for those sent before them. Unless [`LossDetection`](crate::config::LossDetection)
-//! says otherwise, loss detection follows the same buffer, as in the paper. [`DetectionQueue`] is loss detection after
-//! RACK (RFC 8985): the decision on a missing packet is delayed, the following datagrams are not.
+//! Two parts, each optional. [`Delivery`] is a reorder buffer in front of the application (`papers/reorder`,
+//! Section II): datagrams wait at most D_max for those sent before them. Unless
+//! [`LossDetection`](crate::config::LossDetection) says otherwise, loss detection follows the same buffer, as
+//! in the paper. [`DetectionQueue`] is loss detection after RACK (RFC 8985): the decision on a missing packet
+//! is delayed, the following datagrams are not.
 //!
-//! Acknowledgement numbers, Elapsed Time, Ack Vectors, the receive rate, the round-trip time and other features'
-//! options are processed on arrival; loss events, loss classification and datagrams in order.
+//! Acknowledgement numbers, Elapsed Time, Ack Vectors, the receive rate, the round-trip time and other
+//! features' options are processed on arrival; loss events, loss classification and datagrams in order.
 //!
-//! All packets are resequenced, including those without data: they have sequence numbers, and one that has arrived is
-//! not missing. The NDP Count option accounts for some that have not. A Close or CloseReq that overtook data is
-//! processed after them.
+//! All packets are resequenced, including those without data: they have sequence numbers, and one that has
+//! arrived is not missing. The NDP Count option accounts for some that have not. A Close or CloseReq that
+//! overtook data is processed after them.
 
 use whimbrel_control::reordering::{LatenessMeter, Output};
 use whimbrel_units::{ByteCount, Duration, Instant};
@@ -63,8 +64,8 @@ pub struct ReorderSnapshot {
 pub(super) enum Placement {
     /// No packet is missing before it, or it is late: it is processed at once.
     Now {
-        /// `true` if the data come too late to be delivered. They stay lost (`papers/reorder`, Section II.B): otherwise
-        /// the sender would keep a rate of which the application receives nothing.
+        /// `true` if the data come too late to be delivered. They stay lost (`papers/reorder`, Section II.B):
+        /// otherwise the sender would keep a rate of which the application receives nothing.
         discarded: bool,
         /// `true` if loss detection processes the packet now.
         is_shown: bool,
@@ -91,7 +92,8 @@ impl Resequencer {
     pub(super) fn detects_losses(&self) -> bool {
         self.detection.is_some() || self.delivery.as_ref().is_some_and(|delivery| delivery.detects_losses)
     }
-    /// Updates D_max with the receiver's measurements, taken with each feedback, and the connection's round-trip time.
+    /// Updates D_max with the receiver's measurements, taken with each feedback, and the connection's
+    /// round-trip time.
     pub(super) fn on_measured(&mut self, now: Instant, measured: &ReceiverSnapshot, rtt: Option<Duration>) {
         if let (Some(detection), Some(rtt)) = (&mut self.detection, measured.rtt) {
             detection.on_rtt(now, rtt);
@@ -124,8 +126,8 @@ impl Resequencer {
             delivery.adapt(now, lateness);
         }
     }
-    /// Queues the packet for loss detection after RACK. Returns `true` if it is processed now instead. `shown`: the
-    /// packet, in the form passed to a CCID.
+    /// Queues the packet for loss detection after RACK. Returns `true` if it is processed now instead.
+    /// `shown`: the packet, in the form passed to a CCID.
     #[must_use]
     pub(super) fn queue_for_detection(
         &mut self,
@@ -169,8 +171,8 @@ impl Resequencer {
             delivery.buffer.on_packet_behind(now, place, not_missed, size, waiting);
         }
     }
-    /// Returns the next packet to be processed by loss detection after RACK, if one is due, and its arrival time. Loss
-    /// detection finds missing packets from the next packet's number.
+    /// Returns the next packet to be processed by loss detection after RACK, if one is due, and its arrival
+    /// time. Loss detection finds missing packets from the next packet's number.
     pub(super) fn next_detected(&mut self, now: Instant) -> Option<(Instant, QueuedPacket)> {
         let detection = self.detection.as_mut()?;
         loop {

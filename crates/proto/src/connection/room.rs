@@ -1,17 +1,17 @@
 //! Room for options in a packet with data.
 //!
-//! A packet gets options in two steps: first those that carry information of their own (features, feedback, reports),
-//! then those that every packet of the connection carries for some time (NDP Count, Data Checksum, the HC-sender's,
-//! Init Cookies, announcements of a move). The latter are added when the packet is created, so the room for the former
-//! is what the latter leave.
+//! A packet gets options in two steps: first those that carry information of their own (features, feedback,
+//! reports), then those that every packet of the connection carries for some time (NDP Count, Data Checksum,
+//! the HC-sender's, Init Cookies, announcements of a move). The latter are added when the packet is created,
+//! so the room for the former is what the latter leave.
 
 use whimbrel_wire::{DccpOption, Options, PacketType};
 
 use super::mtu::OVERHEAD;
 use super::path_mtu::MIN;
 
-/// The most bytes of options on a packet with an Acknowledgement Number: a header has at most 1020 (RFC 4340, Section
-/// 5.1), and a Response's, the longest, 28 without them.
+/// The most bytes of options on a packet with an Acknowledgement Number: a header has at most 1020 (RFC 4340,
+/// Section 5.1), and a Response's, the longest, 28 without them.
 const MAX_OPTIONS: usize = 1020 - 28;
 /// A Timestamp option, which may be added last to an Ack.
 const TIMESTAMP_LEN: usize = 6;
@@ -28,14 +28,14 @@ pub(super) struct Room {
     packet_type: PacketType,
     /// The largest packet that the path carries, in bytes from the DCCP header on.
     limit: usize,
-    /// Number of bytes of options that every packet of that type, with data if it can have some, carries now besides
-    /// others.
+    /// Number of bytes of options that every packet of that type, with data if it can have some, carries now
+    /// besides others.
     constants: usize,
 }
 
 impl Room {
-    /// Room on a path that carries datagrams of `max_datagram` bytes, in addition to `constants` bytes of options that every
-    /// packet of that type carries now.
+    /// Room on a path that carries datagrams of `max_datagram` bytes, in addition to `constants` bytes of
+    /// options that every packet of that type carries now.
     pub(super) fn new(packet_type: PacketType, max_datagram: usize, constants: usize) -> Self {
         Self { packet_type, limit: max_datagram + OVERHEAD, constants }
     }
@@ -43,14 +43,16 @@ impl Room {
     pub(super) fn constants(&self) -> usize {
         self.constants
     }
-    /// `true` if a datagram of `size` bytes and `options` bytes of options, besides those that every packet carries,
-    /// fit into one packet. Room for options is whole words, as options are padded (RFC 4340, Section 5.1).
+    /// `true` if a datagram of `size` bytes and `options` bytes of options, besides those that every packet
+    /// carries, fit into one packet. Room for options is whole words, as options are padded (RFC 4340,
+    /// Section 5.1).
     pub(super) fn fits(&self, size: usize, options: usize) -> bool {
         let beside = self.limit.saturating_sub(self.packet_type.fixed_header_len(true) + size) & !3;
         options + self.constants <= beside
     }
-    /// Number of bytes of reports that fit in addition to `options` in the longest header, on a packet without data that the
-    /// path carries. Every path is assumed to carry the least packet that IPv4 guarantees.
+    /// Number of bytes of reports that fit in addition to `options` in the longest header, on a packet
+    /// without data that the path carries. Every path is assumed to carry the least packet that IPv4
+    /// guarantees.
     pub(super) fn for_reports(&self, options: &Options) -> usize {
         let path = self.limit.max(MIN) - self.packet_type.fixed_header_len(true);
         let taken = options_len(options) + self.constants + TIMESTAMP_LEN;

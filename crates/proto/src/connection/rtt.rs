@@ -21,15 +21,16 @@ const RTTS_PER_TIMESTAMP: u64 = 4;
 /// The round-trip time estimate, and the timing options to send.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RoundTripTime {
-    /// The estimate: the HC-sender's, which uses every acknowledgement of data, or otherwise the smoothed samples taken
-    /// here (the handshake and Timestamp Echoes).
+    /// The estimate: the HC-sender's, which uses every acknowledgement of data, or otherwise the smoothed
+    /// samples taken here (the handshake and Timestamp Echoes).
     smoothed: Option<Duration>,
-    /// `true` if the estimate is the handshake's, which is often longer (a radio wakes up): the next sample replaces it.
+    /// `true` if the estimate is the handshake's, which is often longer (a radio wakes up): the next sample
+    /// replaces it.
     is_preliminary: bool,
     /// Time of its last update.
     measured: Option<Instant>,
-    /// The last handshake packets sent, and their times. Requests are repeated without waiting for a round-trip time, so
-    /// that the answer to the first may arrive after the second was sent.
+    /// The last handshake packets sent, and their times. Requests are repeated without waiting for a
+    /// round-trip time, so that the answer to the first may arrive after the second was sent.
     handshake: VecDeque<(SeqNo, Instant)>,
     /// The last Timestamp received that has not been echoed, and its arrival time.
     to_echo: Option<(u32, Instant)>,

@@ -25,7 +25,8 @@ pub(crate) struct SequenceNumbers {
     isr: SeqNo,
     /// Greatest Sequence Number Received.
     gsr: SeqNo,
-    /// The greatest number of a packet that was processed, options included: the number that acknowledgements carry.
+    /// The greatest number of a packet that was processed, options included: the number that acknowledgements
+    /// carry.
     acknowledgeable: SeqNo,
     /// Greatest Acknowledgement Number Received on a packet that was not a Sync.
     gar: SeqNo,
@@ -35,8 +36,8 @@ pub(crate) struct SequenceNumbers {
     local_window: u64,
     /// W: the Sequence Window feature of the other end, which bounds Sequence Numbers.
     remote_window: u64,
-    /// SWL and AWL are not below `isr` and `iss` until the numbers are a whole maximum window beyond: later they may
-    /// have wrapped (Section 7.5.1).
+    /// SWL and AWL are not below `isr` and `iss` until the numbers are a whole maximum window beyond: later
+    /// they may have wrapped (Section 7.5.1).
     isr_is_floor: bool,
     iss_is_floor: bool,
 }
@@ -69,8 +70,8 @@ impl SequenceNumbers {
     pub(crate) fn on_processed(&mut self, sequence: SeqNo) {
         self.acknowledgeable = self.acknowledgeable.max(sequence);
     }
-    /// The Acknowledgement Number of an acknowledgement: GSR, unless the newest packet was not allowed in the state or
-    /// at this end, so that it was not processed.
+    /// The Acknowledgement Number of an acknowledgement: GSR, unless the newest packet was not allowed in the
+    /// state or at this end, so that it was not processed.
     pub(crate) fn acknowledgeable(&self) -> SeqNo {
         self.acknowledgeable
     }
@@ -163,18 +164,18 @@ impl SequenceNumbers {
         }
         self.is_in_window(sequence) && ack.is_none_or(|ack| self.is_ack_in_window(ack))
     }
-    /// The test of Step 5 for Sync and SyncAck. `strict`: the connection is active, so the sequence number must not be
-    /// beyond the window (RFC 4340, Section 7.5.3).
+    /// The test of Step 5 for Sync and SyncAck. `strict`: the connection is active, so the sequence number
+    /// must not be beyond the window (RFC 4340, Section 7.5.3).
     pub(crate) fn is_valid_sync(&self, sequence: SeqNo, ack: SeqNo, strict: bool) -> bool {
         self.is_ack_in_window(ack)
             && if strict { self.is_in_window(sequence) } else { !sequence.is_before(self.swl()) }
     }
-    /// The Sequence Window to request after a Sync that names the packet `ack`, if the one in force is too small for packets that others
-    /// overtake (RFC 4340, Section 7.5.2).
+    /// The Sequence Window to request after a Sync that names the packet `ack`, if the one in force is too
+    /// small for packets that others overtake (RFC 4340, Section 7.5.2).
     ///
-    /// The peer accepts a packet that is a quarter of the window late and answers a later one by a Sync. Where few packets overtake all
-    /// others, acknowledgements name the fast ones, and the estimate of the round-trip time is theirs. All packets after `ack` were sent
-    /// within that packet's own round-trip time.
+    /// The peer accepts a packet that is a quarter of the window late and answers a later one by a Sync.
+    /// Where few packets overtake all others, acknowledgements name the fast ones, and the estimate of the
+    /// round-trip time is theirs. All packets after `ack` were sent within that packet's own round-trip time.
     pub(crate) fn window_for_overtaken(&self, ack: SeqNo) -> Option<u64> {
         if !ack.is_before(self.gar) {
             return None;
@@ -199,16 +200,17 @@ impl SequenceNumbers {
     }
 }
 
-/// `true` if `low <= number <= high`; `false` if `high` is before `low`, as AWH is before the first packet is sent.
+/// `true` if `low <= number <= high`; `false` if `high` is before `low`, as AWH is before the first packet is
+/// sent.
 fn is_within(number: SeqNo, low: SeqNo, high: SeqNo) -> bool {
     !number.is_before(low) && !number.is_after(high)
 }
 
 /// Measures whether the Sequence Window of this end suits its rate (RFC 4340, Section 7.5.2).
 ///
-/// After every fifth of a window it checks whether that fifth took less than a round-trip time: then the window is
-/// smaller than five round-trip times' packets, and a larger one is requested. It never requests a smaller one: large
-/// windows are needed for a burst of loss after a quiet period.
+/// After every fifth of a window it checks whether that fifth took less than a round-trip time: then the
+/// window is smaller than five round-trip times' packets, and a larger one is requested. It never requests a
+/// smaller one: large windows are needed for a burst of loss after a quiet period.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowWatch {
     mark: SeqNo,
@@ -308,9 +310,9 @@ impl Sequencing {
         }
         is_news
     }
-    /// `true` if another packet with data may be sent. An acknowledgement of a packet that is a whole Sequence Window
-    /// old would be invalid, so no more packets may be in flight: RFC 4340, Section 7.5.2 forbids sending more per
-    /// round-trip time. An eighth is reserved for packets without data.
+    /// `true` if another packet with data may be sent. An acknowledgement of a packet that is a whole
+    /// Sequence Window old would be invalid, so no more packets may be in flight: RFC 4340, Section 7.5.2
+    /// forbids sending more per round-trip time. An eighth is reserved for packets without data.
     pub(crate) fn may_send_data(&self) -> bool {
         let window = self.numbers.local_window();
         let base = self.flight_base.max(self.numbers.gar);
@@ -326,7 +328,8 @@ impl Sequencing {
     pub(crate) fn last_valid(&self) -> Option<Instant> {
         self.last_valid
     }
-    /// `true` if the connection is active: a valid packet came within three round-trip times (RFC 4340, Section 7.5.3).
+    /// `true` if the connection is active: a valid packet came within three round-trip times (RFC 4340,
+    /// Section 7.5.3).
     pub(crate) fn is_active(&self, now: Instant, rtt: Duration) -> bool {
         self.last_valid.is_some_and(|last| now - last <= rtt * 3)
     }

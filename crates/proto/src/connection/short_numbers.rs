@@ -13,8 +13,8 @@ const MEASURED: u64 = 1 << 20;
 /// Number of such spans until numbers repeat.
 const SPANS: u64 = (1 << 24) / MEASURED;
 
-/// Measures whether an end sends slowly enough for short sequence numbers: by the time a number is reused, the network
-/// must have discarded every old packet with it, which takes two maximum segment lifetimes.
+/// Measures whether an end sends slowly enough for short sequence numbers: by the time a number is reused,
+/// the network must have discarded every old packet with it, which takes two maximum segment lifetimes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShortNumbers {
     /// Start of the measurement in progress.
@@ -24,8 +24,8 @@ pub(super) struct ShortNumbers {
 }
 
 impl ShortNumbers {
-    /// Called for each sent packet, numbered `sequence`. Returns `true` if its numbers may be short, given both ends'
-    /// windows.
+    /// Called for each sent packet, numbered `sequence`. Returns `true` if its numbers may be short, given
+    /// both ends' windows.
     pub(super) fn may_shorten(
         &mut self,
         now: Instant,

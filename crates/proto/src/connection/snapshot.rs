@@ -28,8 +28,8 @@ pub struct ConnectionSnapshot {
     pub queued_datagrams: usize,
     /// Number of bytes of application data in the send queue.
     pub queued_bytes: usize,
-    /// Time of the peer's last Slow Receiver option (RFC 4340, Section 11.6), to within a round-trip time; its effect
-    /// on congestion control lasts about as long.
+    /// Time of the peer's last Slow Receiver option (RFC 4340, Section 11.6), to within a round-trip time;
+    /// its effect on congestion control lasts about as long.
     pub peer_slow_at: Option<Instant>,
     /// The largest datagram that `send` accepts now, in bytes.
     pub max_datagram: usize,
@@ -78,8 +78,8 @@ impl Connection {
     pub fn sender_snapshot(&self) -> SenderSnapshot {
         self.congestion.sender_snapshot()
     }
-    /// Returns memory that the handshake, or traffic, has left behind, for connections that are idle. It is allocated again when it
-    /// is needed.
+    /// Returns memory that the handshake, or traffic, has left behind, for connections that are idle. It is
+    /// allocated again when it is needed.
     pub fn shrink_to_fit(&mut self) {
         self.fx.shrink_to_fit();
     }

@@ -1,7 +1,7 @@
 //! The options of RFC 9897 that a subflow of a multipath connection exchanges.
 //!
-//! The [multipath connection](crate::multipath) decides on them. This module holds those that wait for a packet of
-//! their type, and the options of the last valid packet until the multipath connection takes them.
+//! The [multipath connection](crate::multipath) decides on them. This module holds those that wait for a
+//! packet of their type, and the options of the last valid packet until the multipath connection takes them.
 
 use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::option::multipath::{MultipathOption, SEQ_LEN};
@@ -48,7 +48,8 @@ pub(crate) struct OutgoingOptions {
 pub(crate) struct IncomingOptions {
     /// Its type.
     pub(crate) packet_type: PacketType,
-    /// Its Multipath options, its unknown options of that type, and its options of the feature Multipath Capable.
+    /// Its Multipath options, its unknown options of that type, and its options of the feature Multipath
+    /// Capable.
     pub(crate) options: Options,
 }
 
@@ -121,8 +122,8 @@ impl Subflow {
             PacketType::Sync | PacketType::SyncAck | PacketType::Listen => 0,
         }
     }
-    /// Number of bytes that features leave to the options of the handshake on a Response, which may be no longer than
-    /// three times the Request.
+    /// Number of bytes that features leave to the options of the handshake on a Response, which may be no
+    /// longer than three times the Request.
     pub(super) fn reserved_on(&self, packet_type: PacketType) -> usize {
         match (&self.0, packet_type) {
             (Some(exchange), PacketType::Response) => options_len(&exchange.outgoing.handshake),

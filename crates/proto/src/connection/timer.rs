@@ -5,15 +5,16 @@ use whimbrel_units::{Duration, Instant};
 #[cfg(test)]
 mod tests;
 
-/// Time limit of RESPOND, PARTOPEN and closing, in maximum segment lifetimes (RFC 4340, Sections 8.1.3 and 8.1.5).
+/// Time limit of RESPOND, PARTOPEN and closing, in maximum segment lifetimes (RFC 4340, Sections 8.1.3 and
+/// 8.1.5).
 pub(super) const LIMIT_IN_MSL: u64 = 4;
 
 /// Purpose of a timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Timer {
-    /// Retransmission of the client's Request (RFC 4340, Section 8.1.1), or of the server's Listen (RFC 5596, Section
-    /// 2.2.2).
+    /// Retransmission of the client's Request (RFC 4340, Section 8.1.1), or of the server's Listen (RFC 5596,
+    /// Section 2.2.2).
     Request,
     /// The client stops retransmitting its Request (RFC 4340, Section 8.1.1), or the server its invitation.
     Connect,
@@ -29,8 +30,8 @@ pub(crate) enum Timer {
     TimeWait,
     /// The Sequence Window has been full for a while: a Sync requests an acknowledgement.
     Probe,
-    /// The peer could not accept data because of a protocol constraint: none are sent for now (RFC 4340, Section
-    /// 11.7.2).
+    /// The peer could not accept data because of a protocol constraint: none are sent for now (RFC 4340,
+    /// Section 11.7.2).
     Constraint,
     /// A minute has passed since a CCID was changed: it may be changed again (RFC 4340, Section 10.5).
     CcidHold,

@@ -38,8 +38,9 @@ impl Connection {
         // Data of a frozen end stay in the queue, and the HC-sender is not called for them.
         let size = size.filter(|_| !self.freezing.is_frozen());
         if size.is_none() {
-            // Most calls: without data only an acknowledgement can be due. The effects of a call with data that have
-            // gone must still be undone: a running probe timer, and the time at which they might have left.
+            // Most calls: without data only an acknowledgement can be due. The effects of a call with data
+            // that have gone must still be undone: a running probe timer, and the time at which they might
+            // have left.
             self.is_within_window(now, None);
             self.congestion.may_send(now, None);
             return self.is_ack_due(now).then(|| self.ack_packet(now));
@@ -62,15 +63,16 @@ impl Connection {
             _ => None,
         }
     }
-    /// `true` if the connection, the negotiation of features or congestion control requires an acknowledgement now.
+    /// `true` if the connection, the negotiation of features or congestion control requires an
+    /// acknowledgement now.
     #[inline]
     fn is_ack_due(&self, now: Instant) -> bool {
         self.fx.outbound.is_ack_requested()
             || self.cx.features.next_deadline(self.freezing.is_quiet()) <= now
             || self.congestion.feedback_due(now)
     }
-    /// `true` if the Sequence Window has room for data. If it stays full, the acknowledgements are lost, and a Sync
-    /// elicits one (RFC 4340, Section 11.2).
+    /// `true` if the Sequence Window has room for data. If it stays full, the acknowledgements are lost, and
+    /// a Sync elicits one (RFC 4340, Section 11.2).
     fn is_within_window(&mut self, now: Instant, size: Option<usize>) -> bool {
         let is_full = size.is_some() && !self.cx.sequence.may_send_data();
         match (is_full, self.fx.timers.is_running(Timer::Probe)) {

@@ -1,8 +1,8 @@
 //! Limit on the bytes sent to an unvalidated address.
 //!
-//! A server answers a Request whose source address may be forged. Until an acknowledgement of the Response validates
-//! the address, the server sends at most three times the bytes that it received, so that it cannot be used to amplify
-//! an attack. (RFC 4340 leaves the amount open; the factor is from RFC 9000, Section 8.1.)
+//! A server answers a Request whose source address may be forged. Until an acknowledgement of the Response
+//! validates the address, the server sends at most three times the bytes that it received, so that it cannot
+//! be used to amplify an attack. (RFC 4340 leaves the amount open; the factor is from RFC 9000, Section 8.1.)
 
 use whimbrel_wire::PacketType;
 

@@ -8,11 +8,11 @@ use whimbrel_wire::{DccpOption, SeqNo};
 use crate::ack_vector::Known;
 use crate::ccid::DroppedPacket;
 
-/// The sender's reading of Data Dropped options: detects which of its packets arrived without their data reaching the
-/// application.
+/// The sender's reading of Data Dropped options: detects which of its packets arrived without their data
+/// reaching the application.
 ///
-/// Each packet is reported once, with the first code. A later report of it as delivered is an older one overtaken by a
-/// newer.
+/// Each packet is reported once, with the first code. A later report of it as delivered is an older one
+/// overtaken by a newer.
 #[derive(Clone, Debug)]
 pub struct Reader {
     dropped: Known,
@@ -25,7 +25,8 @@ pub enum Invalid {
     /// The options cover more packets than have been sent.
     #[error("Data Dropped reaches back before the first packet")]
     BeforeStart,
-    /// The options report a packet's data as dropped that an Ack Vector of the same packet reports as not received.
+    /// The options report a packet's data as dropped that an Ack Vector of the same packet reports as not
+    /// received.
     #[error("Data Dropped contradicts the Ack Vector")]
     Contradiction,
 }
@@ -36,8 +37,9 @@ impl Reader {
         Self { dropped: Known::new(first) }
     }
 
-    /// Reads the Data Dropped options among the options of a packet with Acknowledgement Number `ack`, which must be of
-    /// a packet that was sent. Appends to `news` the packets newly reported as having lost their data, oldest first.
+    /// Reads the Data Dropped options among the options of a packet with Acknowledgement Number `ack`, which
+    /// must be of a packet that was sent. Appends to `news` the packets newly reported as having lost their
+    /// data, oldest first.
     ///
     /// # Errors
     ///
@@ -69,8 +71,8 @@ impl Reader {
     }
 }
 
-/// `true` if a packet is reported as dropped by one option and as missing by the other. Both cover the packets in
-/// descending order, so one pass over the two is sufficient.
+/// `true` if a packet is reported as dropped by one option and as missing by the other. Both cover the
+/// packets in descending order, so one pass over the two is sufficient.
 fn contradicts_ack_vector(ack: SeqNo, options: &[DccpOption]) -> bool {
     let mut cells =
         ack_vector::runs(ack, options).filter(|run| run.state == AckState::NotReceived).peekable();

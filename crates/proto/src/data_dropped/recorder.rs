@@ -17,8 +17,8 @@ const OPTION_HEADER: usize = 2;
 
 /// The receiver's record of packets whose data did not reach the application as sent.
 ///
-/// Each is reported in every acknowledgement until the peer has acknowledged one of these reports (RFC 4340, Section
-/// 11.7: Data Dropped information is transmitted reliably).
+/// Each is reported in every acknowledgement until the peer has acknowledged one of these reports (RFC 4340,
+/// Section 11.7: Data Dropped information is transmitted reliably).
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     /// The packets, oldest first.
@@ -60,9 +60,9 @@ impl Recorder {
         self.drops.iter().map(|entry| entry.packet)
     }
 
-    /// Records that the data of a received packet were dropped, or delivered corrupt. Returns `true` if this is
-    /// reported: a packet keeps its first code, except that data delivered corrupt may become dropped before the first
-    /// report. A less serious code never replaces another (RFC 4340, Section 11.7).
+    /// Records that the data of a received packet were dropped, or delivered corrupt. Returns `true` if this
+    /// is reported: a packet keeps its first code, except that data delivered corrupt may become dropped
+    /// before the first report. A less serious code never replaces another (RFC 4340, Section 11.7).
     pub fn record(&mut self, sequence: SeqNo, code: DropCode) -> bool {
         let packet = DroppedPacket { sequence, code };
         let by_distance = |entry: &DroppedEntry| entry.packet.sequence.distance_from(sequence).cmp(&0);
@@ -94,9 +94,9 @@ impl Recorder {
         if blocks == 0 { 0 } else { OPTION_HEADER + blocks }
     }
 
-    /// Adds the pending reports to packet `sequence` of this end, which acknowledges `ack`; if `room`, in bytes, or one
-    /// option is too small, the newer packets'. Reports that do not fit are too old to be of use, and are
-    /// dropped.
+    /// Adds the pending reports to packet `sequence` of this end, which acknowledges `ack`; if `room`, in
+    /// bytes, or one option is too small, the newer packets'. Reports that do not fit are too old to be of
+    /// use, and are dropped.
     pub fn write(&mut self, sequence: SeqNo, ack: SeqNo, room: usize, options: &mut Options) {
         let reported = |entry: &DroppedEntry| !entry.packet.sequence.is_after(ack);
         let (count, _) = self.report(ack, room);
@@ -122,7 +122,8 @@ impl Recorder {
         self.reports.push_back(SentReport { sequence, oldest: next.next(), newest: ack });
     }
 
-    /// Number of the packets up to `ack` that fit into `room` bytes, newest first, and number of blocks that they take.
+    /// Number of the packets up to `ack` that fit into `room` bytes, newest first, and number of blocks that
+    /// they take.
     fn report(&self, ack: SeqNo, room: usize) -> (usize, usize) {
         let limit = room.saturating_sub(OPTION_HEADER).min(MAX_DATA_LEN);
         let (mut count, mut blocks) = (0, 0);
@@ -151,7 +152,8 @@ impl Recorder {
         (count, blocks)
     }
 
-    /// The peer has received packet `sequence` of this end. Packets that it reported need not be reported again.
+    /// The peer has received packet `sequence` of this end. Packets that it reported need not be reported
+    /// again.
     pub fn on_acked(&mut self, sequence: SeqNo) {
         let by_distance = |report: &SentReport| report.sequence.distance_from(sequence).cmp(&0);
         let Ok(index) = self.reports.binary_search_by(by_distance) else { return };

@@ -13,8 +13,8 @@ use crate::EndpointConfig;
 /// Number of outdated entries below which a list is not pruned.
 const OUTDATED_AT_LEAST: usize = 64;
 
-/// Source of connections as counted by the limits: an IPv4 address, or an IPv6 network of 64 bits, in which one host
-/// may use any address (RFC 4291, Section 2.5.1).
+/// Source of connections as counted by the limits: an IPv4 address, or an IPv6 network of 64 bits, in which
+/// one host may use any address (RFC 4291, Section 2.5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct SourcePrefix {
     is_ipv6: bool,
@@ -42,7 +42,8 @@ struct Tally {
 pub(super) enum Admission {
     /// A connection may be created.
     Granted,
-    /// A connection may be created only once its client has proved its address, as there are many unproved ones.
+    /// A connection may be created only once its client has proved its address, as there are many unproved
+    /// ones.
     Unconfirmed,
     /// Likewise, but only this source has many.
     UnconfirmedHere,
@@ -50,8 +51,8 @@ pub(super) enum Admission {
     Refused,
 }
 
-/// Table entries by age, oldest first, each with its index, number and time of insertion. Entries that are no longer
-/// current are skipped.
+/// Table entries by age, oldest first, each with its index, number and time of insertion. Entries that are no
+/// longer current are skipped.
 #[derive(Debug, Default)]
 struct AgeList(VecDeque<(usize, u64, Instant)>);
 
@@ -140,7 +141,8 @@ impl Counts {
         self.accepted >= config.max_accepted
     }
 
-    /// Counts a new server connection. `is_waiting`: tests whether an entry, by index and number, is half-open.
+    /// Counts a new server connection. `is_waiting`: tests whether an entry, by index and number, is
+    /// half-open.
     pub(super) fn add<C: Held>(
         &mut self,
         now: Instant,
@@ -183,7 +185,8 @@ impl Counts {
             self.by_source.remove(&source);
         }
     }
-    /// Removes and returns the half-open connection that has waited longest, if it has since `latest` or before.
+    /// Removes and returns the half-open connection that has waited longest, if it has since `latest` or
+    /// before.
     pub(super) fn pop_half_open(
         &mut self,
         latest: Instant,

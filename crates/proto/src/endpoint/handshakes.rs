@@ -18,15 +18,15 @@ use crate::connection::has_valid_numbers;
 
 /// The largest ratio of an answer's size to the size of the packet answered.
 const AMPLIFICATION: usize = 3;
-/// Time for which a client may complete the handshake before its place may be given to another: some round-trip times,
-/// and a lost Response.
+/// Time for which a client may complete the handshake before its place may be given to another: some
+/// round-trip times, and a lost Response.
 const HALF_OPEN_GRACE: Duration = Duration::from_secs(3);
-/// The most used cookies recorded. At more than two thousand new connections per second a cookie may be accepted a
-/// second time before it expires.
+/// The most used cookies recorded. At more than two thousand new connections per second a cookie may be
+/// accepted a second time before it expires.
 const MAX_USED: usize = 1 << 16;
 
-/// Init Cookies that have established a connection: an old packet must not establish another one when the first is
-/// over.
+/// Init Cookies that have established a connection: an old packet must not establish another one when the
+/// first is over.
 #[derive(Debug, Default)]
 pub(super) struct UsedCookies {
     tags: BTreeSet<u128>,
@@ -136,8 +136,8 @@ impl<C: Held> Endpoint<C> {
         self.wake(ConnectionHandle(index));
     }
 
-    /// Discards the connection that has been half-open for longest. Returns `false` if there is none. `latest`: time
-    /// since which it must have waited.
+    /// Discards the connection that has been half-open for longest. Returns `false` if there is none.
+    /// `latest`: time since which it must have waited.
     fn evict_half_open(&mut self, latest: Instant) -> bool {
         let table = &self.table;
         let oldest = self.counts.pop_half_open(latest, |index, number| is_half_open(table, index, number));
@@ -215,7 +215,8 @@ impl<C: Held> Endpoint<C> {
         self.accept(now, tuple, connection, Counted::Accepted);
         Ok(())
     }
-    /// The cookie of a packet, if this endpoint created it, with the service and the sequence number of the Response.
+    /// The cookie of a packet, if this endpoint created it, with the service and the sequence number of the
+    /// Response.
     pub(super) fn returned(
         &self,
         now: Instant,
@@ -244,8 +245,8 @@ impl<C: Held> Endpoint<C> {
         let (_, response) = connection.poll_transmit(*at, &mut extra, tuple.address)?;
         Some((connection, response.packet))
     }
-    /// `true` if packets that name the connection would reach another one, and the kind of connection has no use
-    /// without an identifier of its own.
+    /// `true` if packets that name the connection would reach another one, and the kind of connection has no
+    /// use without an identifier of its own.
     fn has_identifier_of_another(&self, connection: &C) -> bool {
         C::NEEDS_IDENTIFIER
             && connection.identifier().is_some_and(|it| self.table.find_identifier(it).is_some())

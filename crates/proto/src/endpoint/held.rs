@@ -76,7 +76,8 @@ pub trait Held: Sized + Debug {
     fn handle_packet(&mut self, now: Instant, address: Self::Address, meta: ReceiveMeta, packet: Packet);
     /// Runs the timers that are due.
     fn handle_timeout(&mut self, now: Instant);
-    /// Returns the next packet to send. `home`: the address from which the connection was opened, or the current one.
+    /// Returns the next packet to send. `home`: the address from which the connection was opened, or the
+    /// current one.
     fn poll_transmit(
         &mut self,
         now: Instant,

@@ -1,9 +1,9 @@
 //! Init Cookies: handshakes without state at the server (RFC 4340, Section 8.1.4).
 //!
-//! The cookie holds what the server needs to answer the Request again: its arrival time, sequence number, Service Code
-//! and options. Everything else follows from these. When the cookie is returned, the Request is processed again as of
-//! that time, which creates the same connection that a stateful server would have created, and then the packet that
-//! carried the cookie.
+//! The cookie holds what the server needs to answer the Request again: its arrival time, sequence number,
+//! Service Code and options. Everything else follows from these. When the cookie is returned, the Request is
+//! processed again as of that time, which creates the same connection that a stateful server would have
+//! created, and then the packet that carried the cookie.
 //!
 //! ```text
 //! 4 bytes   arrival time of the Request, in units of 1024 ns
@@ -14,8 +14,8 @@
 //! the rest  its relevant options
 //! ```
 //!
-//! With the option's two bytes of header that makes 32, so that the smallest Response with a cookie is just three times
-//! as long as the smallest Request.
+//! With the option's two bytes of header that makes 32, so that the smallest Response with a cookie is just
+//! three times as long as the smallest Request.
 
 use smallvec::SmallVec;
 use whimbrel_units::{Duration, Instant};
@@ -30,11 +30,11 @@ use super::initial_sequence::{FourTuple, Secret};
 #[cfg(test)]
 mod tests;
 
-/// Lifetime of a cookie. A client answers a Response at once: this is many round-trip times, and some retransmissions
-/// of a lost acknowledgement.
+/// Lifetime of a cookie. A client answers a Response at once: this is many round-trip times, and some
+/// retransmissions of a lost acknowledgement.
 pub(super) const LIFETIME: Duration = Duration::from_secs(30);
-/// Time for which a key is used for new cookies. Longer than the lifetime of a cookie, so that only the current key and
-/// the previous one are ever in use.
+/// Time for which a key is used for new cookies. Longer than the lifetime of a cookie, so that only the
+/// current key and the previous one are ever in use.
 const KEY_LIFETIME: Duration = Duration::from_secs(64);
 /// Separates the keys of this purpose from others derived from the endpoint's secret.
 const PURPOSE: u64 = 0x496e_6974_436f_6f6b;
@@ -44,8 +44,8 @@ const UNIT_BITS: u32 = 10;
 const FIXED_LEN: usize = 4 + 6 + 4 + 16;
 /// The header of a Request without options.
 const REQUEST_LEN: usize = 20;
-/// The most bytes of options of a Request that is answered statelessly: a larger cookie would leave no room for other
-/// options on the client's packets.
+/// The most bytes of options of a Request that is answered statelessly: a larger cookie would leave no room
+/// for other options on the client's packets.
 const MAX_OPTIONS_LEN: usize = 512;
 
 /// A Request, as stored in a cookie.
@@ -107,8 +107,8 @@ impl CookieJar {
     pub(super) fn new(secret: Secret) -> Self {
         Self(secret)
     }
-    /// The cookie for a Request, in as many options as necessary. `listener` identifies the configuration that answers
-    /// it.
+    /// The cookie for a Request, in as many options as necessary. `listener` identifies the configuration
+    /// that answers it.
     pub(super) fn bake<A: Address>(
         &self,
         tuple: &FourTuple<A>,

@@ -19,9 +19,9 @@ const TICK_NANOS: u64 = 4_000;
 
 /// A secret, and the keyed hash that derives numbers from it.
 ///
-/// Every pair of addresses and ports has its own number space, so that one connection's numbers reveal nothing about
-/// another's (the scheme of RFC 6528, which obsoletes RFC 1948), and a clock advances all of them, so that a new
-/// connection does not receive packets of an old one.
+/// Every pair of addresses and ports has its own number space, so that one connection's numbers reveal
+/// nothing about another's (the scheme of RFC 6528, which obsoletes RFC 1948), and a clock advances all of
+/// them, so that a new connection does not receive packets of an old one.
 #[derive(Clone, Copy)]
 pub struct Secret([u64; 2], Option<u64>);
 

@@ -1,5 +1,5 @@
-//! Address changes of clients: a connection is found by its identifier, the new address is challenged, and the server
-//! follows.
+//! Address changes of clients: a connection is found by its identifier, the new address is challenged, and
+//! the server follows.
 //!
 //! ```text
 //!          Move from a new address               echo from the new address
@@ -9,8 +9,9 @@
 //!    old address
 //! ```
 //!
-//! While a challenge is pending everything else goes to the old address. A packet from an unchallenged address causes
-//! one challenge, which is smaller than the packet was: there is no amplification, and no timer is needed.
+//! While a challenge is pending everything else goes to the old address. A packet from an unchallenged
+//! address causes one challenge, which is smaller than the packet was: there is no amplification, and no
+//! timer is needed.
 
 use core::net::SocketAddr;
 
@@ -149,8 +150,8 @@ fn read_move(packet: &Packet) -> Option<Move> {
 }
 
 impl Endpoint<Connection> {
-    /// Sets the secret from which the keys of moved clients derive. Without this call, before the first connection, it
-    /// derives from the endpoint's seed of 64 bits; `entropy` has 256.
+    /// Sets the secret from which the keys of moved clients derive. Without this call, before the first
+    /// connection, it derives from the endpoint's seed of 64 bits; `entropy` has 256.
     pub fn set_mobility_secret(&mut self, entropy: [u8; 32]) {
         self.common.secret = Some(MobilitySecret::new(entropy));
     }
@@ -202,8 +203,8 @@ impl Endpoint<Connection> {
         self.wake(ConnectionHandle(index));
         true
     }
-    /// The client is at its old address, or there again: its earlier announcement of another address, and an answer
-    /// from there still in flight, are out of date.
+    /// The client is at its old address, or there again: its earlier announcement of another address, and an
+    /// answer from there still in flight, are out of date.
     fn keep_current(&mut self, index: usize) {
         if let Some(moves) = self.table.get_mut(index).and_then(|entry| entry.extra.as_mut()) {
             moves.candidate = None;
@@ -248,8 +249,8 @@ impl Endpoint<Connection> {
         }
         self.table.relocate(index, *tuple, now + straggle);
     }
-    /// `true` if a packet from the client's previous address still counts. Requests never do: they come from another
-    /// client.
+    /// `true` if a packet from the client's previous address still counts. Requests never do: they come from
+    /// another client.
     pub(super) fn is_straggler(&mut self, now: Instant, index: usize, packet: &Packet) -> bool {
         let Some(entry) = self.table.get(index) else { return false };
         let previous = entry.extra.as_ref().and_then(|moves| moves.previous);
@@ -262,12 +263,12 @@ impl Endpoint<Connection> {
     }
 }
 
-/// Offers address changes to the peer of a new connection, or accepts the offer of a `request`, if its configuration
-/// enables them.
+/// Offers address changes to the peer of a new connection, or accepts the offer of a `request`, if its
+/// configuration enables them.
 ///
-/// All copies of a client's Request have the same key, and a server answers all of them with the same part of the
-/// connection's key. A server under pressure may answer one copy without keeping state and the next one with state: the
-/// connection may then be established by the one Response and the other's numbers.
+/// All copies of a client's Request have the same key, and a server answers all of them with the same part of
+/// the connection's key. A server under pressure may answer one copy without keeping state and the next one
+/// with state: the connection may then be established by the one Response and the other's numbers.
 pub(super) fn allow(
     mobility: &Mobility,
     secret: &Secret,

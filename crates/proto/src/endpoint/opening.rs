@@ -50,7 +50,8 @@ impl Endpoint<Connection> {
     /// Waits at `source_port` for the one client at `destination_port` of `remote`, whose address and
     /// port are known from signalling, and sends it Listen packets, so that a NAT in front of this
     /// endpoint lets its Request in (RFC 5596). It does not count against the limits of
-    /// [`EndpointConfig`](super::EndpointConfig); no [`EndpointEvent::Accepted`](super::EndpointEvent::Accepted) announces it, as the handle is known.
+    /// [`EndpointConfig`](super::EndpointConfig); no
+    /// [`EndpointEvent::Accepted`](super::EndpointEvent::Accepted) announces it, as the handle is known.
     ///
     /// # Errors
     ///

@@ -39,8 +39,8 @@ pub struct MultipathService {
 }
 
 impl Endpoint<MultipathConnection> {
-    /// Creates an endpoint of connections over several paths, without listeners. `secret`: bytes from the operating
-    /// system's random generator, from which keys, nonces, identifiers and sequence numbers derive.
+    /// Creates an endpoint of connections over several paths, without listeners. `secret`: bytes from the
+    /// operating system's random generator, from which keys, nonces, identifiers and sequence numbers derive.
     pub fn with_entropy(config: EndpointConfig, secret: [u8; 32]) -> Self {
         let mut entropy = Entropy::new(secret);
         let secret = Secret::from_bytes(entropy.bytes());
@@ -86,8 +86,8 @@ impl Endpoint<MultipathConnection> {
         };
         Ok(self.add(tuple, connection))
     }
-    /// Adds a subflow to a connection on a path: with the ports of the first subflow, or from another port if these are in
-    /// use on the path.
+    /// Adds a subflow to a connection on a path: with the ports of the first subflow, or from another port if
+    /// these are in use on the path.
     ///
     /// # Errors
     ///
@@ -130,9 +130,9 @@ impl Endpoint<MultipathConnection> {
         }
         self.table.link(&tuple, index);
     }
-    /// `true` if a packet concerns a multipath connection: it belongs to a subflow, or is a Request with multipath
-    /// options, or returns an Init Cookie of this endpoint. For hosts that pass all others to an endpoint of
-    /// connections over one path at the same address.
+    /// `true` if a packet concerns a multipath connection: it belongs to a subflow, or is a Request with
+    /// multipath options, or returns an Init Cookie of this endpoint. For hosts that pass all others to an
+    /// endpoint of connections over one path at the same address.
     pub fn concerns(&self, now: Instant, path: Path, packet: &Packet) -> bool {
         if packet.packet_type() == PacketType::Request {
             return offer::is_join(&packet.options) || offer::is_first(&packet.options);
@@ -231,9 +231,9 @@ impl Held for MultipathConnection {
     fn objection(service: &MultipathService, request: &Packet) -> Option<Reset> {
         MultipathConnection::objection(&service.settings, request)
     }
-    /// All copies of a client's Request get the same keys and identifier. A server under pressure may answer one copy
-    /// without keeping state and the next one with state, so that the connection may be established by the one Response
-    /// and the other's numbers.
+    /// All copies of a client's Request get the same keys and identifier. A server under pressure may answer
+    /// one copy without keeping state and the next one with state, so that the connection may be established
+    /// by the one Response and the other's numbers.
     fn answer(
         (entropy, _): (&Entropy, &Secret),
         service: &MultipathService,

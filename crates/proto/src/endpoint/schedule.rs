@@ -25,8 +25,8 @@ impl ScheduledWake {
 
 /// The connections with pending work.
 ///
-/// A deadline that is postponed stays in the heap: when it passes, the connection is polled, and inserted again. A
-/// connection whose timers move with every packet thus costs no heap operation per packet.
+/// A deadline that is postponed stays in the heap: when it passes, the connection is polled, and inserted
+/// again. A connection whose timers move with every packet thus costs no heap operation per packet.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     deadlines: BinaryHeap<Reverse<(Instant, usize)>>,
@@ -67,9 +67,9 @@ impl Schedule {
     pub(super) fn deadlines(&self) -> usize {
         self.deadlines.len()
     }
-    /// Removes the deadlines that are not current, once most of them are: a connection that often has work to do soon,
-    /// and otherwise much later, leaves the later one behind each time. `connections`: number of connections that can
-    /// have a current one.
+    /// Removes the deadlines that are not current, once most of them are: a connection that often has work to
+    /// do soon, and otherwise much later, leaves the later one behind each time. `connections`: number of
+    /// connections that can have a current one.
     pub(super) fn prune(&mut self, connections: usize, is_current: impl Fn(usize, Instant) -> bool) {
         if self.deadlines.len() > OUTDATED_AT_LEAST + 2 * connections {
             let mut current = core::mem::take(&mut self.deadlines).into_vec();
@@ -88,7 +88,8 @@ impl Schedule {
         }
         self.deadlines.pop().map(|Reverse(due)| due)
     }
-    /// The next connection to be polled for packets. After `per_turn` packets it moves to the end of the list.
+    /// The next connection to be polled for packets. After `per_turn` packets it moves to the end of the
+    /// list.
     pub(super) fn next_ready(&mut self, per_turn: u32) -> Option<usize> {
         if self.asked >= per_turn.max(1) {
             self.asked = 0;

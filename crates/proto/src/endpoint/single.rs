@@ -18,17 +18,18 @@ use crate::{
 };
 
 impl Endpoint<Connection> {
-    /// Creates an endpoint without listeners. `seed`: entropy for ports, initial sequence numbers and Init Cookies.
-    /// Sufficient for simulations; an endpoint on a network needs [`Endpoint::with_secret`].
+    /// Creates an endpoint without listeners. `seed`: entropy for ports, initial sequence numbers and Init
+    /// Cookies. Sufficient for simulations; an endpoint on a network needs [`Endpoint::with_secret`].
     pub fn new(config: EndpointConfig, seed: u64) -> Self {
         Self::with(config, Secret::new(seed), Mobility::default())
     }
-    /// Creates an endpoint without listeners. `secret`: bytes from the operating system's random generator, from which
-    /// ports, initial sequence numbers, challenges and the keys of Init Cookies derive.
+    /// Creates an endpoint without listeners. `secret`: bytes from the operating system's random generator,
+    /// from which ports, initial sequence numbers, challenges and the keys of Init Cookies derive.
     pub fn with_secret(config: EndpointConfig, secret: [u8; 16]) -> Self {
         Self::with(config, Secret::from_bytes(secret), Mobility::default())
     }
-    /// Accepts connections to a DCCP port with the config's Service Code. One port may serve several Service Codes.
+    /// Accepts connections to a DCCP port with the config's Service Code. One port may serve several Service
+    /// Codes.
     ///
     /// # Errors
     ///
@@ -77,7 +78,8 @@ impl Endpoint<Connection> {
     pub fn abort(&mut self, now: Instant, handle: ConnectionHandle) {
         self.command(handle, |connection| connection.abort(now));
     }
-    /// Processes an ICMP message that reports this destination unreachable: see [`Connection::handle_unreachable`].
+    /// Processes an ICMP message that reports this destination unreachable: see
+    /// [`Connection::handle_unreachable`].
     pub fn handle_unreachable(
         &mut self,
         now: Instant,

@@ -1,8 +1,8 @@
 //! Answers to packets that belong to no connection, and their rate limits.
 //!
-//! The senders' addresses may be forged, so the endpoint must not amplify an attack: an answer is never larger than
-//! three times the packet answered, Resets have one rate limit (RFC 4340, Section 8.1.3), stateless Responses one for
-//! every address. Memory does not grow with the number of senders.
+//! The senders' addresses may be forged, so the endpoint must not amplify an attack: an answer is never
+//! larger than three times the packet answered, Resets have one rate limit (RFC 4340, Section 8.1.3),
+//! stateless Responses one for every address. Memory does not grow with the number of senders.
 
 use core::net::IpAddr;
 use std::collections::VecDeque;

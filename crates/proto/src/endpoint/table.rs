@@ -124,8 +124,8 @@ impl<C: Held> Table<C> {
             inserted: 0,
         }
     }
-    /// `true` if the UDP ports towards that address belong to a connection (RFC 6773, Section 3.8: from its Request
-    /// until its Close), and may have no other.
+    /// `true` if the UDP ports towards that address belong to a connection (RFC 6773, Section 3.8: from its
+    /// Request until its Close), and may have no other.
     pub(super) fn is_taken(&self, address: &C::Address) -> bool {
         let index = self.by_address.as_ref().and_then(|by_address| by_address.get(address));
         let entry = index.and_then(|index| self.entries.get(*index));
@@ -153,8 +153,8 @@ impl<C: Held> Table<C> {
         let index = self.entries.insert(entry);
         self.link(&tuple, index);
         if let Some(identifier) = identifier {
-            // A copy of an old Request creates a connection with the identifier of one whose client has moved: the
-            // latter keeps it.
+            // A copy of an old Request creates a connection with the identifier of one whose client has
+            // moved: the latter keeps it.
             self.by_identifier.entry(identifier).or_insert(index);
         }
         index

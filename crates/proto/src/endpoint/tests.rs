@@ -456,7 +456,8 @@ fn outdated_deadlines_do_not_pile_up() {
     }
 }
 
-/// Deadlines of connections that have ended go with them, also where many end at once and nothing happens afterwards.
+/// Deadlines of connections that have ended go with them, also where many end at once and nothing happens
+/// afterwards.
 #[test]
 fn connections_that_end_take_their_deadlines_along() {
     let mut net = Net::new(2, EndpointConfig::default());

@@ -1,5 +1,5 @@
-//! One feature at one location: its value, the values acceptable to this end, and the state machine of RFC 4340,
-//! Section 6.6.2.
+//! One feature at one location: its value, the values acceptable to this end, and the state machine of RFC
+//! 4340, Section 6.6.2.
 
 use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption, Reconciliation};
 use whimbrel_wire::{OptionBytes, Reset, ResetCode, SeqNo};
@@ -12,8 +12,8 @@ use crate::Role;
 pub(super) enum Phase {
     /// The value is known and assumed to be the peer's as well.
     Stable,
-    /// As `Stable`, but a Change waits for a packet. The RFC has no name for this state: CHANGING begins when the
-    /// Change is sent.
+    /// As `Stable`, but a Change waits for a packet. The RFC has no name for this state: CHANGING begins when
+    /// the Change is sent.
     Wanted,
     /// A Change was sent and not answered.
     Changing,
@@ -46,8 +46,8 @@ pub(super) struct Entry {
     pub(super) answer: Option<Box<OptionBytes>>,
     /// `true` if this end ever answered a Change with a value.
     has_answered: bool,
-    /// `true` if this end would now answer differently than it did. The peer may accept the first answer or receive the
-    /// second, so a new Change is required.
+    /// `true` if this end would now answer differently than it did. The peer may accept the first answer or
+    /// receive the second, so a new Change is required.
     must_ask: bool,
 }
 
@@ -81,11 +81,11 @@ impl Entry {
         self.rule() == Reconciliation::ServerPriority
     }
 
-    /// Changes the values acceptable to this end. An answer to a Change with other values no longer counts (RFC 4340,
-    /// Section 6.6.5).
+    /// Changes the values acceptable to this end. An answer to a Change with other values no longer counts
+    /// (RFC 4340, Section 6.6.5).
     ///
-    /// Unless `required`, the value in force is acceptable as well, in the last place. Without a shared value both ends
-    /// would keep their values, which differ if a Confirm was lost.
+    /// Unless `required`, the value in force is acceptable as well, in the last place. Without a shared value
+    /// both ends would keep their values, which differ if a Confirm was lost.
     pub(super) fn set_preference(&mut self, mut preference: ValueList, required: bool) {
         if !required && !preference.iter().any(|value| u64::from(*value) == self.value) {
             // Every stored value of a server-priority feature came from a list of bytes.
@@ -100,8 +100,8 @@ impl Entry {
         self.answer = None;
         match self.phase {
             Phase::Changing => self.phase = Phase::Unstable,
-            // The value in force was in the peer's list, so it stays the server's choice if it is the server's first,
-            // and either end's if it is the only one.
+            // The value in force was in the peer's list, so it stays the server's choice if it is the
+            // server's first, and either end's if it is the only one.
             Phase::Stable
                 if self.is_content() && (self.role == Role::Server || self.preference.len() == 1) => {}
             Phase::Stable | Phase::Wanted if self.has_answered => {
@@ -192,8 +192,8 @@ impl Entry {
         self.unanswered = self.unanswered.saturating_add(1);
     }
 
-    /// Processes a Change that arrived in order: the third part of the pseudocode of RFC 4340, Section 6.6.2. Returns
-    /// `true` if it was valid.
+    /// Processes a Change that arrived in order: the third part of the pseudocode of RFC 4340, Section 6.6.2.
+    /// Returns `true` if it was valid.
     pub(super) fn on_change(&mut self, option: &FeatureOption, mandatory: bool) -> Result<bool, Reset> {
         let Some(theirs) = self.valid_change(option) else {
             // Sections 6.6.8 and 6.6.9.
@@ -216,9 +216,10 @@ impl Entry {
                     None if self.is_unacceptable() => return Err(option_error(option)),
                     None => {}
                 }
-                // Section 6.6.6 lets two Changes that cross answer each other. But the received one may be outdated,
-                // and the sent one may get another answer: so this end continues until its own is confirmed. Without a
-                // shared value both ends would adopt the other's, so the server keeps its own.
+                // Section 6.6.6 lets two Changes that cross answer each other. But the received one may be
+                // outdated, and the sent one may get another answer: so this end continues until its own is
+                // confirmed. Without a shared value both ends would adopt the other's, so the server keeps
+                // its own.
                 let goes_on = match self.phase {
                     Phase::Changing => chosen.is_some() || self.role == Role::Client,
                     _ => self.must_ask,
@@ -233,8 +234,8 @@ impl Entry {
         Ok(true)
     }
 
-    /// Processes a Confirm that arrived in order, on a packet with Acknowledgement Number `ack`: the fourth part of the
-    /// pseudocode. Returns `true` if that ended the negotiation.
+    /// Processes a Confirm that arrived in order, on a packet with Acknowledgement Number `ack`: the fourth
+    /// part of the pseudocode. Returns `true` if that ended the negotiation.
     pub(super) fn on_confirm(&mut self, option: &FeatureOption, ack: SeqNo) -> Result<bool, Reset> {
         match self.phase {
             Phase::Changing if self.latest_change.is_some_and(|since| !ack.is_before(since)) => {}
@@ -254,9 +255,10 @@ impl Entry {
             return Ok(true);
         }
         let Some(value) = self.valid_confirm(option) else {
-            // RFC 4340, Section 6.6.8 resets the connection. But the acknowledgement shows only that the packet is not
-            // older than the latest Change, not that the Change arrived: if it was lost, this may be the correct answer
-            // to an earlier one with other contents. Each packet with such a Change has one answer.
+            // RFC 4340, Section 6.6.8 resets the connection. But the acknowledgement shows only that the
+            // packet is not older than the latest Change, not that the Change arrived: if it was lost, this
+            // may be the correct answer to an earlier one with other contents. Each packet with such a Change
+            // has one answer.
             let Some(earlier) = self.earlier.checked_sub(1) else { return Err(option_error(option)) };
             self.earlier = earlier;
             return Ok(false);
@@ -270,15 +272,15 @@ impl Entry {
         self.on_answered();
         Ok(true)
     }
-    /// The latest Change is answered. The peer has processed it and ignores the options of older packets (Section
-    /// 6.6.4), so that only repetitions of this one may still be answered.
+    /// The latest Change is answered. The peer has processed it and ignores the options of older packets
+    /// (Section 6.6.4), so that only repetitions of this one may still be answered.
     fn on_answered(&mut self) {
         self.settle();
         (self.unanswered, self.earlier) = (self.unanswered.saturating_sub(1), 0);
     }
 
-    /// Processes an unexpected Confirm, which does not count. But if it confirms the latest Change with another value,
-    /// the previous answer was one to an earlier Change, and the ends disagree.
+    /// Processes an unexpected Confirm, which does not count. But if it confirms the latest Change with
+    /// another value, the previous answer was one to an earlier Change, and the ends disagree.
     fn suspect(&mut self, option: &FeatureOption, ack: SeqNo) {
         let confirmed = match self.rule() {
             Reconciliation::ServerPriority => option.values.first().copied().map(u64::from),
@@ -314,8 +316,8 @@ impl Entry {
         let theirs = if theirs.is_empty() { &option.values[..] } else { theirs };
         let is_right = match self.reconcile(theirs) {
             Some(expected) => chosen == expected,
-            // No shared value: the peer states the value that it has (Section 6.3.1). That differs from this end's if
-            // an earlier Change took effect there and its Confirm was lost.
+            // No shared value: the peer states the value that it has (Section 6.3.1). That differs from this
+            // end's if an earlier Change took effect there and its Confirm was lost.
             None => bounds(self.feature).contains(&u64::from(chosen)),
         };
         is_right.then(|| u64::from(chosen))

@@ -61,8 +61,8 @@ pub enum ChangeError {
     Invalid(FeatureNumber),
 }
 
-/// `true` if an option other than a Change or Confirm is always understood by this implementation, regardless of the CCIDs.
-/// The Multipath option is only understood on a subflow of a multipath connection.
+/// `true` if an option other than a Change or Confirm is always understood by this implementation, regardless
+/// of the CCIDs. The Multipath option is only understood on a subflow of a multipath connection.
 pub fn is_understood(option: &DccpOption) -> bool {
     !matches!(
         option,

@@ -23,26 +23,27 @@ const DEFAULT_RTT: Duration = Duration::from_millis(200);
 const MIN_INTERVAL: Duration = Duration::from_millis(200);
 /// Upper bound on that interval (RFC 4340, Section 6.6.3).
 const MAX_INTERVAL: Duration = Duration::from_secs(64);
-/// The most refusals that wait for a packet. More in one round-trip time are an attack; a dropped refusal is equivalent
-/// to a lost one.
+/// The most refusals that wait for a packet. More in one round-trip time are an attack; a dropped refusal is
+/// equivalent to a lost one.
 const MAX_REFUSALS: usize = 64;
 
 /// One end's side of all feature negotiations of a connection.
 ///
 /// Use by the connection:
 ///
-/// - [`handle_options`](Self::handle_options) for every sequence-valid packet, before its options are processed
-///   otherwise; an error is the Reset to send.
-/// - [`write_options`](Self::write_options) on every packet but Data and Reset, before other options take the room.
-/// - From PARTOPEN on, when [`poll_timeout`](Self::poll_timeout) has passed, it sends an Ack (or makes a DataAck of the
-///   next data packet). Before that, its Requests and Responses carry the options.
+/// - [`handle_options`](Self::handle_options) for every sequence-valid packet, before its options are
+///   processed otherwise; an error is the Reset to send.
+/// - [`write_options`](Self::write_options) on every packet but Data and Reset, before other options take the
+///   room.
+/// - From PARTOPEN on, when [`poll_timeout`](Self::poll_timeout) has passed, it sends an Ack (or makes a
+///   DataAck of the next data packet). Before that, its Requests and Responses carry the options.
 /// - [`poll_event`](Self::poll_event) until it returns `None`.
 #[derive(Debug)]
 pub struct Negotiation {
     role: Role,
     preferences: Arc<Preferences>,
-    /// Features 1 to 9, each at this end and at the other, ordered by number and location. Those that neither end has
-    /// touched are not stored: they have their initial values and the default preferences.
+    /// Features 1 to 9, each at this end and at the other, ordered by number and location. Those that neither
+    /// end has touched are not stored: they have their initial values and the default preferences.
     common: Vec<Entry>,
     /// The features that the CCIDs in force define, and the experimental ones that this end requests.
     specific: Vec<Entry>,
@@ -69,8 +70,8 @@ pub struct Negotiation {
 }
 
 impl Negotiation {
-    /// Starts the negotiation of a connection: all features have their initial values, and Changes for the CCIDs and
-    /// the other wishes of `preferences` wait for the first packet.
+    /// Starts the negotiation of a connection: all features have their initial values, and Changes for the
+    /// CCIDs and the other wishes of `preferences` wait for the first packet.
     pub fn new(role: Role, preferences: impl Into<Arc<Preferences>>) -> Self {
         let mut negotiation = Self {
             role,
@@ -102,8 +103,8 @@ impl Negotiation {
             let entry = self.common_mut(FeatureNumber::Ccid, location);
             entry.set_preference(list, true);
             entry.ask();
-            // With a single CCID its requirements are known, and an immediate Change saves a round trip. CCID-specific
-            // features wait (RFC 4340, Section 10.3).
+            // With a single CCID its requirements are known, and an immediate Change saves a round trip.
+            // CCID-specific features wait (RFC 4340, Section 10.3).
             if let Some(ccid) = only {
                 self.prefer_features_of(ccid, location, false);
             }
@@ -157,11 +158,12 @@ impl Negotiation {
         self.common.len() + self.specific.len() + self.refusals.len()
     }
 
-    /// Requests a change of `feature`, at any time. For a server-priority feature `values` are those acceptable to this
-    /// end from now on, in order of preference; for a non-negotiable one, which must be located here, a single number.
-    /// If `required`, any other value resets the connection.
+    /// Requests a change of `feature`, at any time. For a server-priority feature `values` are those
+    /// acceptable to this end from now on, in order of preference; for a non-negotiable one, which must be
+    /// located here, a single number. If `required`, any other value resets the connection.
     ///
-    /// Nothing is sent if the best value is in force already. CCIDs can only be taken from the [`Preferences`].
+    /// Nothing is sent if the best value is in force already. CCIDs can only be taken from the
+    /// [`Preferences`].
     pub fn request_change(
         &mut self,
         feature: FeatureNumber,
@@ -196,9 +198,10 @@ impl Negotiation {
         Ok(())
     }
 
-    /// Reads the feature negotiation options of a sequence-valid packet and enforces Mandatory for all its options:
-    /// `understands` returns whether any other option is understood ([`is_understood`](super::is_understood) decides on
-    /// those that do not depend on the CCID). An error is the Reset that ends the connection.
+    /// Reads the feature negotiation options of a sequence-valid packet and enforces Mandatory for all its
+    /// options: `understands` returns whether any other option is understood
+    /// ([`is_understood`](super::is_understood) decides on those that do not depend on the CCID). An error is
+    /// the Reset that ends the connection.
     pub fn handle_options(
         &mut self,
         received: ReceivedFeatures<'_>,
@@ -250,8 +253,8 @@ impl Negotiation {
         // "L" options come from the feature location.
         let location = if option.action.is_local() { Location::Remote } else { Location::Local };
         let is_reordered = self.fgsr.is_some_and(|fgsr| !received.sequence.is_after(fgsr));
-        // The set of features is unknown while the CCID is. An answer now could contradict the one to a repetition of
-        // the same Change; without an answer it is repeated.
+        // The set of features is unknown while the CCID is. An answer now could contradict the one to a
+        // repetition of the same Change; without an answer it is repeated.
         let half = half_connection(option.feature, location);
         let is_open = feature.is_ccid_specific() && !self.is_settled(FeatureNumber::Ccid, half);
         if is_open && !self.lacks_default_ccid(received.packet_type, half) {
@@ -318,7 +321,8 @@ impl Negotiation {
         self.refresh();
     }
 
-    /// Leaves the options of that feature on Requests and Responses to others. Afterwards it cannot be negotiated.
+    /// Leaves the options of that feature on Requests and Responses to others. Afterwards it cannot be
+    /// negotiated.
     pub(crate) fn leave_to_others(&mut self, feature: FeatureNumber) {
         self.foreign = Some(feature);
     }
@@ -332,8 +336,8 @@ impl Negotiation {
 
     /// Adds pending options to a packet that is about to be sent, and returns their number of bytes.
     ///
-    /// A Change is added to the next packet, regardless of its purpose. An unanswered one is repeated on every Request and
-    /// Response, and on other packets when its timer has expired.
+    /// A Change is added to the next packet, regardless of its purpose. An unanswered one is repeated on
+    /// every Request and Response, and on other packets when its timer has expired.
     pub fn write_options(&mut self, now: Instant, context: SendContext, options: &mut Options) -> usize {
         let may_carry =
             DccpOption::Mandatory.counts_on(context.packet_type) && context.packet_type != PacketType::Reset;
@@ -384,7 +388,8 @@ impl Negotiation {
         context.room - room
     }
 
-    /// Time at which a packet should be created for pending options, if none is sent before. May be in the past.
+    /// Time at which a packet should be created for pending options, if none is sent before. May be in the
+    /// past.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let due = if self.is_wanting || self.is_answering {
             Instant::ZERO
@@ -406,8 +411,8 @@ impl Negotiation {
         event
     }
 
-    /// Reports the greatest sequence number received, at least once in 2^46 packets. Otherwise the newest packet with
-    /// an option would in time appear to be ahead of all others (RFC 4340, erratum 974).
+    /// Reports the greatest sequence number received, at least once in 2^46 packets. Otherwise the newest
+    /// packet with an option would in time appear to be ahead of all others (RFC 4340, erratum 974).
     pub fn on_greatest_received(&mut self, gsr: SeqNo) {
         const WMAX: u64 = (1 << 46) - 1;
         if self.fgsr.is_some_and(|fgsr| gsr.distance_from(fgsr).unsigned_abs() > WMAX) {

@@ -32,8 +32,8 @@ pub type Wishes = SmallVec<[Wish; 2]>;
 pub struct CcidChoice {
     /// The CCID.
     pub ccid: Ccid,
-    /// Wishes of this end for other features once that CCID is agreed on. CCID-specific features exist only while they
-    /// are in this list.
+    /// Wishes of this end for other features once that CCID is agreed on. CCID-specific features exist only
+    /// while they are in this list.
     pub wishes: Wishes,
 }
 
@@ -129,8 +129,8 @@ fn wishes_of_integrity(integrity: &IntegrityConfig) -> Wishes {
     let mut wishes = Wishes::new();
     let coverage = FeatureNumber::MinimumChecksumCoverage;
     if integrity.minimum_coverage > 0 {
-        // A minimum of 0 accepts full coverage only, and greater ones accept less and less: all are acceptable that
-        // promise no more than this end accepts.
+        // A minimum of 0 accepts full coverage only, and greater ones accept less and less: all are
+        // acceptable that promise no more than this end accepts.
         let values = (integrity.minimum_coverage..=MAX_COVERAGE).chain([0]).collect();
         wishes.push(Wish {
             feature: coverage,
@@ -165,8 +165,8 @@ pub(super) fn wishes_of(mechanism: &dyn Mechanism, data_from: Location) -> Wishe
     let data_to = data_from.opposite();
     let end = if data_from == Location::Local { HalfEnd::Sender } else { HalfEnd::Receiver };
     if mechanism.profile().needs_ack_vector {
-        // The sender of the data must request it (RFC 4341, Section 4). If the receiver, which may know the CCID first,
-        // requests it as well, that can save a round trip.
+        // The sender of the data must request it (RFC 4341, Section 4). If the receiver, which may know the
+        // CCID first, requests it as well, that can save a round trip.
         let required = end == HalfEnd::Sender;
         wishes.push(Wish { required, ..Wish::demand(FeatureNumber::SendAckVector, data_to, 1) });
     }
@@ -181,8 +181,8 @@ pub(super) fn wishes_of(mechanism: &dyn Mechanism, data_from: Location) -> Wishe
     wishes
 }
 
-/// The default preferences for a common feature: all values that this end supports, first the one that it would use
-/// unasked.
+/// The default preferences for a common feature: all values that this end supports, first the one that it
+/// would use unasked.
 pub(super) fn default_preference(feature: FeatureNumber, location: Location) -> ValueList {
     match (feature, location) {
         // The default minimum is full coverage, as applications expect intact data.

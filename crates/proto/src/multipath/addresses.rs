@@ -17,8 +17,8 @@ struct Remote {
 struct Own {
     id: u8,
     address: IpAddr,
-    /// Its removal is not confirmed. A subflow that joins from the address meanwhile has another ID, as the peer would end
-    /// it with the removed one.
+    /// Its removal is not confirmed. A subflow that joins from the address meanwhile has another ID, as the
+    /// peer would end it with the removed one.
     is_withdrawn: bool,
 }
 

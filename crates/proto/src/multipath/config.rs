@@ -15,12 +15,13 @@ pub enum Dialect {
     /// RFC 9897.
     #[default]
     Rfc9897,
-    /// The drafts of 2024, as in Linux kernels with MP-DCCP: the code of MP_JOIN covers the Connection Identifier and one
-    /// nonce, and MP_ADDADDR and MP_REMOVEADDR have no nonce.
+    /// The drafts of 2024, as in Linux kernels with MP-DCCP: the code of MP_JOIN covers the Connection
+    /// Identifier and one nonce, and MP_ADDADDR and MP_REMOVEADDR have no nonce.
     ///
-    /// Where these kernels deviate from the drafts, this follows the kernels: each packet carries at most one signal, and
-    /// each MP_CONFIRM one confirmation, which for MP_PRIO leaves on the subflow concerned; the bytes of an IPv4 address in
-    /// MP_ADDADDR are in reverse order; and a datagram without data, by which a kernel sends a signal, is not delivered.
+    /// Where these kernels deviate from the drafts, this follows the kernels: each packet carries at most one
+    /// signal, and each MP_CONFIRM one confirmation, which for MP_PRIO leaves on the subflow concerned; the
+    /// bytes of an IPv4 address in MP_ADDADDR are in reverse order; and a datagram without data, by which a
+    /// kernel sends a signal, is not delivered.
     Draft2024,
 }
 
@@ -29,12 +30,13 @@ impl Dialect {
     pub(super) fn at_most(self, most: usize) -> usize {
         match self {
             Self::Rfc9897 => most,
-            // The kernels find an option by its distance from the MP_SEQ before it, and copy an MP_CONFIRM into 31 bytes.
+            // The kernels find an option by its distance from the MP_SEQ before it, and copy an MP_CONFIRM
+            // into 31 bytes.
             Self::Draft2024 => most.min(1),
         }
     }
-    /// An address as it is in MP_ADDADDR, or the reverse: the kernels convert the order of its bytes once too often, on hosts
-    /// with the least significant byte first.
+    /// An address as it is in MP_ADDADDR, or the reverse: the kernels convert the order of its bytes once too
+    /// often, on hosts with the least significant byte first.
     pub(super) fn converted(self, address: IpAddr) -> IpAddr {
         match (self, address) {
             (Self::Draft2024, IpAddr::V4(address)) => {
@@ -50,29 +52,30 @@ impl Dialect {
     }
 }
 
-/// Configuration of a multipath connection. The [`Config`](crate::Config) beside it applies to each subflow, but for
-/// the reorder buffer and the bounds of the queues, which apply to the whole connection.
+/// Configuration of a multipath connection. The [`Config`](crate::Config) beside it applies to each subflow,
+/// but for the reorder buffer and the bounds of the queues, which apply to the whole connection.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct MultipathConfig {
     /// Chooses the path of each datagram.
     pub scheduler: SchedulerKind,
-    /// Key types, in order of preference. RFC 9897, Section 4: where plain text is not acceptable, it should be left
-    /// out.
+    /// Key types, in order of preference. RFC 9897, Section 4: where plain text is not acceptable, it should
+    /// be left out.
     pub key_types: Vec<KeyType>,
     /// The version of the protocol.
     pub dialect: Dialect,
-    /// `true` to reset the connection if the peer does not use the multipath extensions, instead of a fallback to a
-    /// regular connection (RFC 9897, Section 3.6).
+    /// `true` to reset the connection if the peer does not use the multipath extensions, instead of a
+    /// fallback to a regular connection (RFC 9897, Section 3.6).
     pub required: bool,
     /// Maximum number of subflows. A further MP_JOIN gets Reset 9, "Too Busy" (RFC 9897, Section 3.10).
     pub max_subflows: usize,
-    /// Maximum number of the peer's addresses that are remembered. Further announcements are confirmed and discarded.
+    /// Maximum number of the peer's addresses that are remembered. Further announcements are confirmed and
+    /// discarded.
     pub max_addresses: usize,
     /// Lower bound on the time after which a path without acknowledgements counts as failed.
     pub min_path_timeout: Duration,
-    /// Time for which a connection without subflows waits for one, unless the peer has closed it: a path may have been
-    /// left before another is available.
+    /// Time for which a connection without subflows waits for one, unless the peer has closed it: a path may
+    /// have been left before another is available.
     pub orphan_timeout: Duration,
     /// Interval of MP_RTT options on acknowledgements of data; `None`: none are sent.
     pub rtt_interval: Option<Duration>,

@@ -1,9 +1,10 @@
 //! One end of a multipath connection.
 //!
 //! Its concerns own their state and are handed [`Context`] to read and [`Effects`] to act on, as those of
-//! [`Connection`]. The methods compose them in layers: the verbs (here), received packets (`incoming`), sent ones
-//! (`outgoing`), handshakes (`handshake`, `joins`), commands (`paths`, `commands`), the closing (`closing`), the events of the subflows
-//! (`collecting`), the end (`ending`) and delivery (`receiving`). `scripts/check_rings.py` keeps these files free of circular calls.
+//! [`Connection`]. The methods compose them in layers: the verbs (here), received packets (`incoming`), sent
+//! ones (`outgoing`), handshakes (`handshake`, `joins`), commands (`paths`, `commands`), the closing
+//! (`closing`), the events of the subflows (`collecting`), the end (`ending`) and delivery (`receiving`).
+//! `scripts/check_rings.py` keeps these files free of circular calls.
 
 mod closing;
 mod collecting;
@@ -104,7 +105,8 @@ impl MultipathConnection {
             _ => Standing::Open,
         }
     }
-    /// The end of TIMEWAIT, if nothing else is left: the application has been notified, and all packets are sent.
+    /// The end of TIMEWAIT, if nothing else is left: the application has been notified, and all packets are
+    /// sent.
     pub(crate) fn time_wait(&self) -> Option<Instant> {
         let rests = |subflow: &Subflow| {
             subflow.connection.state() == State::TimeWait || subflow.connection.is_drained()
@@ -174,16 +176,17 @@ impl MultipathConnection {
     ///
     /// # Errors
     ///
-    /// The connection is closing, the peer no longer listens, the datagram is too large, or the queue is full and its policy is
-    /// to refuse.
+    /// The connection is closing, the peer no longer listens, the datagram is too large, or the queue is full
+    /// and its policy is to refuse.
     pub fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
         self.check_size(datagram.payload.len())?;
         let result = self.fx.sending.push(now, datagram);
         self.fx.report();
         result
     }
-    /// Makes room for a datagram of `size` bytes: with [`OverflowPolicy::Refuse`](crate::OverflowPolicy::Refuse), there may be
-    /// none, and [`MultipathEvent::SendReady`] reports that there is some again.
+    /// Makes room for a datagram of `size` bytes: with
+    /// [`OverflowPolicy::Refuse`](crate::OverflowPolicy::Refuse), there may be none, and
+    /// [`MultipathEvent::SendReady`] reports that there is some again.
     ///
     /// # Errors
     ///
@@ -245,8 +248,8 @@ impl MultipathConnection {
         }
         transmit
     }
-    /// Time of the next call to [`MultipathConnection::handle_timeout`] and [`MultipathConnection::poll_transmit`]. Valid
-    /// once `poll_transmit` has returned `None`.
+    /// Time of the next call to [`MultipathConnection::handle_timeout`] and
+    /// [`MultipathConnection::poll_transmit`]. Valid once `poll_transmit` has returned `None`.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let subflows = self.subflows.iter().flat_map(|subflow| {
             let watch = if subflow.is_open() { subflow.watch.deadline() } else { Instant::FAR_FUTURE };
@@ -271,7 +274,8 @@ impl MultipathConnection {
         !self.fx.events.queue.is_empty()
     }
 
-    /// Ends the connection if no subflow has joined for too long, or discards what is left of one that has ended.
+    /// Ends the connection if no subflow has joined for too long, or discards what is left of one that has
+    /// ended.
     fn check_expiry(&mut self, now: Instant) {
         if self.fx.expiry > now {
             return;

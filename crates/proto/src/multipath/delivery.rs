@@ -80,8 +80,8 @@ impl Delivery {
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended
     }
-    /// Processes an arrived packet with that number. `datagram`: its data, if it has some. Returns the datagram if it is
-    /// delivered at once; otherwise it waits, or is a duplicate or too late.
+    /// Processes an arrived packet with that number. `datagram`: its data, if it has some. Returns the
+    /// datagram if it is delivered at once; otherwise it waits, or is a duplicate or too late.
     pub(super) fn on_packet(
         &mut self,
         now: Instant,
@@ -190,7 +190,8 @@ struct ReceiveRate {
 }
 
 impl ReceiveRate {
-    /// Returns X after each interval: the rate of the last one, or half the greatest before it if that is more.
+    /// Returns X after each interval: the rate of the last one, or half the greatest before it if that is
+    /// more.
     fn on_bytes(&mut self, now: Instant, bytes: usize) -> Option<DataRate> {
         let since = *self.since.get_or_insert(now);
         self.bytes += bytes as u64;

@@ -14,7 +14,8 @@ use crate::{ConnectionError, DatagramId, DropReason, Event};
 pub enum MultipathEvent {
     /// The first handshake is complete: data flow both ways.
     Established {
-        /// `true` if both ends use the multipath extensions; `false` after a fallback to a regular connection.
+        /// `true` if both ends use the multipath extensions; `false` after a fallback to a regular
+        /// connection.
         is_multipath: bool,
     },
     /// A datagram arrived.

@@ -8,9 +8,11 @@ use whimbrel_wire::{DccpOption, SeqNo};
 use super::SubflowId;
 use super::signals::Dataset;
 
-/// The most datasets of which the newest number is remembered: all addresses and all subflows of a reasonable peer.
+/// The most datasets of which the newest number is remembered: all addresses and all subflows of a reasonable
+/// peer.
 const MAX_DATASETS: usize = 64;
-/// The most confirmations that wait for a packet. The oldest is dropped for a further one: the peer repeats its option.
+/// The most confirmations that wait for a packet. The oldest is dropped for a further one: the peer repeats
+/// its option.
 pub(super) const MAX_CONFIRMATIONS: usize = 8;
 
 /// The order of the peer's signals, and the confirmations to send.

@@ -59,8 +59,8 @@ impl Keys {
         is_equal(&self.own, data)
     }
 
-    /// The code of a joining subflow. `own` and `other`: the MP_JOIN that `host` sent, and the one that it received.
-    /// `accepting`: the Connection Identifier of the host that accepts the subflow.
+    /// The code of a joining subflow. `own` and `other`: the MP_JOIN that `host` sent, and the one that it
+    /// received. `accepting`: the Connection Identifier of the host that accepts the subflow.
     pub(super) fn join_code(
         &self,
         dialect: Dialect,

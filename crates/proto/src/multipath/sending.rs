@@ -24,8 +24,8 @@ pub(super) struct Staged {
     pub(super) purpose: Purpose,
 }
 
-/// Until the peer has received a datagram, it does not know the first number: datagrams that arrive on a faster path
-/// before it would make it appear late. The first datagrams therefore take one path.
+/// Until the peer has received a datagram, it does not know the first number: datagrams that arrive on a
+/// faster path before it would make it appear late. The first datagrams therefore take one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Opening {
     Unsent,

@@ -68,7 +68,8 @@ impl Signals {
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
-    /// Time at which the next signal is due among those that can be sent: `can_send` of the subflow that must carry it.
+    /// Time at which the next signal is due among those that can be sent: `can_send` of the subflow that must
+    /// carry it.
     pub(super) fn deadline(&self, can_send: impl Fn(Option<SubflowId>) -> bool) -> Instant {
         let due = self.0.iter().filter(|signal| can_send(signal.dataset.carrier())).map(|signal| signal.due);
         due.min().unwrap_or(Instant::FAR_FUTURE)
@@ -82,8 +83,8 @@ impl Signals {
         let is_due = |signal: &&Signal| signal.due <= now && can_send(signal.dataset.carrier());
         self.0.iter().find(is_due).map(|signal| signal.dataset.carrier())
     }
-    /// Returns the options of signals that are due and may leave on that subflow, at most `most` signals, in a packet with
-    /// that number of the multipath connection.
+    /// Returns the options of signals that are due and may leave on that subflow, at most `most` signals, in
+    /// a packet with that number of the multipath connection.
     pub(super) fn take_due(
         &mut self,
         now: Instant,

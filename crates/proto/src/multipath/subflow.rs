@@ -149,7 +149,8 @@ impl Subflow {
     pub(super) fn is_established(&self) -> bool {
         self.stage == Stage::Established
     }
-    /// `true` if the peer may send data on it: the peer may have received this end's code although its answer was lost.
+    /// `true` if the peer may send data on it: the peer may have received this end's code although its answer
+    /// was lost.
     pub(super) fn may_receive(&self) -> bool {
         self.is_established() || self.stage == Stage::Confirming
     }

@@ -1,9 +1,10 @@
 //! The answers of a path.
 //!
-//! A path counts as failed when no data are acknowledged for a retransmission timeout (RFC 6298) while some are
-//! outstanding. The time is measured between data and the acknowledgement that covers them, so that it includes the
-//! time for which the peer's congestion control delays acknowledgements. A failed path is probed by Syncs at growing
-//! intervals; a SyncAck, or an acknowledgement of data, shows that it works again in both directions.
+//! A path counts as failed when no data are acknowledged for a retransmission timeout (RFC 6298) while some
+//! are outstanding. The time is measured between data and the acknowledgement that covers them, so that it
+//! includes the time for which the peer's congestion control delays acknowledgements. A failed path is probed
+//! by Syncs at growing intervals; a SyncAck, or an acknowledgement of data, shows that it works again in both
+//! directions.
 
 use whimbrel_control::window::rto::{RtoConfig, RttEstimator};
 use whimbrel_units::{Duration, Instant};
@@ -55,7 +56,8 @@ impl PathWatch {
     pub(super) fn is_alive(&self) -> bool {
         self.failure.is_none()
     }
-    /// Time by which the data that are under way have arrived, unless they are lost: a retransmission timeout after the newest.
+    /// Time by which the data that are under way have arrived, unless they are lost: a retransmission timeout
+    /// after the newest.
     /// [`Instant::ZERO`] if all are acknowledged.
     pub(super) fn arrival_limit(&self) -> Instant {
         self.newest_at.map_or(Instant::ZERO, |sent| sent + self.timeout())
@@ -79,7 +81,8 @@ impl PathWatch {
     pub(super) fn has_unanswered(&self, acknowledged: SeqNo) -> bool {
         self.outstanding.is_none_or(|outstanding| acknowledged.is_before(outstanding.sequence))
     }
-    /// All packets up to that number are acknowledged, or known to be lost. Returns `true` if the path had failed.
+    /// All packets up to that number are acknowledged, or known to be lost. Returns `true` if the path had
+    /// failed.
     #[must_use]
     pub(super) fn on_acknowledged(&mut self, now: Instant, acknowledged: SeqNo) -> bool {
         if !acknowledged.is_before(self.newest) {

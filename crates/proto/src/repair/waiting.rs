@@ -1,4 +1,5 @@
-//! The application's datagrams that wait in the repair layer's sender, by the identifiers that the application knows.
+//! The application's datagrams that wait in the repair layer's sender, by the identifiers that the
+//! application knows.
 
 use std::collections::VecDeque;
 
@@ -31,8 +32,8 @@ impl Waiting {
         self.refused.push_back(id);
         id
     }
-    /// The sender has `left` datagrams in its queue now, and returned the one before them if `is_source`. Reports those
-    /// that it has dropped; returns the identifier of the one that it returned.
+    /// The sender has `left` datagrams in its queue now, and returned the one before them if `is_source`.
+    /// Reports those that it has dropped; returns the identifier of the one that it returned.
     pub(super) fn settle(
         &mut self,
         left: usize,

@@ -1,5 +1,5 @@
-//! A stream of datagrams over a path that fades, changes its MTU and recovers, to a receiver that may be stopped for a
-//! while.
+//! A stream of datagrams over a path that fades, changes its MTU and recovers, to a receiver that may be
+//! stopped for a while.
 
 use std::collections::{BTreeMap, VecDeque};
 

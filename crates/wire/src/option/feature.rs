@@ -141,7 +141,8 @@ pub enum FeatureNumber {
     MinimumChecksumCoverage,
     /// 9: Check Data Checksum (Section 9.3.1).
     CheckDataChecksum,
-    /// 10: Multipath Capable, the versions of MP-DCCP in the high four bits of each value (RFC 9897, Section 3.1).
+    /// 10: Multipath Capable, the versions of MP-DCCP in the high four bits of each value (RFC 9897, Section
+    /// 3.1).
     MultipathCapable,
     /// 120: Freezing, 1 if the end where it is located implements freezing: the options Freeze and Unfreeze,
     /// and with CCIDs 3 and 4 also Restoring, Probing and Unfrozen. Experimental.
@@ -149,8 +150,9 @@ pub enum FeatureNumber {
     /// 121: Mobility, 1 if the end where it is located may change its address. Experimental, with a number
     /// reserved for experiments (RFC 4340, Section 19.4: 120 to 126).
     Mobility,
-    /// 122: Repair, 1 if the data that the end where it is located sends are in the formats of `whimbrel-repair`, 2 if they are in parts
-    /// with checksums. Experimental, with a number reserved for experiments.
+    /// 122: Repair, 1 if the data that the end where it is located sends are in the formats of
+    /// `whimbrel-repair`, 2 if they are in parts with checksums. Experimental, with a number reserved for
+    /// experiments.
     Repair,
     /// 128, with CCIDs 3 and 4: Send RTT Estimate (RFC 6323, Section 3.2.2).
     SendRttEstimate,

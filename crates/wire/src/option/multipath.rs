@@ -1,11 +1,11 @@
 //! The Multipath option (RFC 9897, Section 3.2).
 //!
-//! On the wire all of them are one option, [`DccpOption::Multipath`], with data that begin with a number of their own,
-//! MP_OPT. [`MultipathOption::parse`] decodes it. An option of an unassigned MP_OPT or with data of an invalid length is
-//! decoded as [`DccpOption::Unknown`], which the receiver ignores.
+//! On the wire all of them are one option, [`DccpOption::Multipath`], with data that begin with a number of
+//! their own, MP_OPT. [`MultipathOption::parse`] decodes it. An option of an unassigned MP_OPT or with data
+//! of an invalid length is decoded as [`DccpOption::Unknown`], which the receiver ignores.
 //!
-//! MP_ADDADDR and MP_REMOVEADDR without a nonce are the form of the drafts up to 2024, which Linux kernels with
-//! MP-DCCP send. Their lengths differ from the RFC's, so that both are decoded.
+//! MP_ADDADDR and MP_REMOVEADDR without a nonce are the form of the drafts up to 2024, which Linux kernels
+//! with MP-DCCP send. Their lengths differ from the RFC's, so that both are decoded.
 
 use core::net::IpAddr;
 
@@ -45,8 +45,8 @@ pub const CLOSE: u8 = 10;
 /// MP_OPT of [`MultipathOption::Experimental`].
 pub const EXPERIMENTAL: u8 = 11;
 
-/// The version of RFC 9897 as a value of the feature Multipath Capable: the version is in the high four bits, and the
-/// others are zero (Section 3.1).
+/// The version of RFC 9897 as a value of the feature Multipath Capable: the version is in the high four bits,
+/// and the others are zero (Section 3.1).
 pub const VERSION_0: u8 = 0;
 /// Length of the code in [`MultipathOption::Hmac`], in bytes.
 pub const HMAC_LEN: usize = 20;
@@ -64,7 +64,8 @@ pub enum MultipathOption {
     Confirm(Confirmations),
     /// 1, MP_JOIN, on Request and Response: adds a subflow (Section 3.2.2).
     Join(Join),
-    /// 2, MP_FAST_CLOSE, on Reset: ends the multipath connection; the data are the receiver's key (Section 3.2.3).
+    /// 2, MP_FAST_CLOSE, on Reset: ends the multipath connection; the data are the receiver's key (Section
+    /// 3.2.3).
     FastClose(OptionBytes),
     /// 3, MP_KEY, on Request and Response: begins a multipath connection (Section 3.2.4).
     Key(MultipathKey),
@@ -80,8 +81,8 @@ pub enum MultipathOption {
     RemoveAddress(RemoveAddress),
     /// 9, MP_PRIO: the priority of this path (Section 3.2.10).
     Priority(PathPriority),
-    /// 10, MP_CLOSE, on CloseReq and Close: ends the multipath connection in order; the data are the receiver's key
-    /// (Section 3.2.11).
+    /// 10, MP_CLOSE, on CloseReq and Close: ends the multipath connection in order; the data are the
+    /// receiver's key (Section 3.2.11).
     Close(OptionBytes),
     /// 11, MP_EXP: for private use (Section 3.2.12).
     Experimental(OptionBytes),
@@ -263,8 +264,8 @@ impl MultipathOption {
         }
     }
 
-    /// The option's data, with MP_OPT. Key data and experimental data beyond 252 bytes, the most that an option holds,
-    /// are cut off.
+    /// The option's data, with MP_OPT. Key data and experimental data beyond 252 bytes, the most that an
+    /// option holds, are cut off.
     fn to_data(&self) -> OptionBytes {
         let mut data = OptionBytes::new();
         data.push(self.mp_opt());

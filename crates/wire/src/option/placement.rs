@@ -11,8 +11,9 @@ impl DccpOption {
     ///
     /// The table of RFC 4340, Section 5.8 (the column "DCCP-Data?"), the limits in the sections of the
     /// options, the tables of RFC 4342, Section 8, RFC 5622, Section 8 and RFC 6323, Section 3.2.1 for the
-    /// TFRC options, RFC 9897, Section 3.2 for Multipath options, and RFC 5596, Section 2.2.1, by which no option on a Listen packet is valid. Unknown
-    /// options and other CCIDs' are valid everywhere, as their placement is not known.
+    /// TFRC options, RFC 9897, Section 3.2 for Multipath options, and RFC 5596, Section 2.2.1, by which no
+    /// option on a Listen packet is valid. Unknown options and other CCIDs' are valid everywhere, as their
+    /// placement is not known.
     pub fn counts_on(&self, packet_type: PacketType) -> bool {
         match self {
             _ if packet_type == PacketType::Listen => false,

@@ -56,13 +56,13 @@ pub enum TfrcOption<'a> {
     DroppedPackets(DroppedPackets<'a>),
     /// 248: the receive rate covers a round-trip time of the restored rate (OPT_UNFROZEN).
     Unfrozen,
-    /// 249: packets with data that arrived since the last report, and how many of them were marked. Of CCID 252; the number is
-    /// one of those for experiments.
+    /// 249: packets with data that arrived since the last report, and how many of them were marked. Of CCID
+    /// 252; the number is one of those for experiments.
     EcnCounts(EcnCounts),
 }
 
-/// The data of an ECN Counts option: six bytes, the number of marked packets and the number of received ones, each in 24 bits,
-/// the most significant byte first.
+/// The data of an ECN Counts option: six bytes, the number of marked packets and the number of received ones,
+/// each in 24 bits, the most significant byte first.
 ///
 /// ```text
 /// +--------+--------+--------+--------+--------+--------+--------+--------+

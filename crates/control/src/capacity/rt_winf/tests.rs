@@ -3,9 +3,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::capacity::tests::any_kind;
 
-/// One exchange of 1500 bytes at 11 Mbit/s with the long preamble and control frames at 1 Mbit/s. RTS 352 us, CTS and ACK
-/// 304 us, DATA 192 + 1116 us, SIFS 10 us: the RTS ends at 352, the CTS at 666, the data at 1984 and the ACK at 2298 us.
-/// The RTS reserves 1946 us, the CTS 1632 us.
+/// One exchange of 1500 bytes at 11 Mbit/s with the long preamble and control frames at 1 Mbit/s. RTS 352 us,
+/// CTS and ACK 304 us, DATA 192 + 1116 us, SIFS 10 us: the RTS ends at 352, the CTS at 666, the data at 1984
+/// and the ACK at 2298 us. The RTS reserves 1946 us, the CTS 1632 us.
 const FRAMES: [(FrameKind, u64, u64, u64); 4] = [
     (FrameKind::Rts, 352, 352, 1946),
     (FrameKind::Cts, 666, 304, 1632),
@@ -59,7 +59,8 @@ fn assert_estimate(winf: &RtWinf, state: StationState, capacity: f64, idle: f64)
 #[test]
 fn the_three_states_infer_the_capacity_and_the_idle_share_of_figure_1() {
     let config = RtWinfConfig::hr_dsss();
-    // Sender: 12,000 bits in 2298 - 666 - 20 us, the times of DATA and ACK: 7.444 Mbit/s. NAV of the CTS in 2298 us.
+    // Sender: 12,000 bits in 2298 - 666 - 20 us, the times of DATA and ACK: 7.444 Mbit/s. NAV of the CTS in
+    // 2298 us.
     let winf = observe(config, StationState::Sender, &ALL);
     assert_estimate(&winf, StationState::Sender, rate(12e3, 1612.0), 1.0 - 1632.0 / 2298.0);
     // Receiver: 1984 - 352 - 30 us: 7.491 Mbit/s. NAV of the RTS.

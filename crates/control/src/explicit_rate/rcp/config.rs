@@ -7,7 +7,8 @@ use whimbrel_units::{ByteCount, Duration};
 pub enum TrafficSource {
     /// The bytes that arrived in the slot, divided by the slot.
     Measured,
-    /// The available bandwidth AB: algorithm 7 of paper `winf` as printed. The idler the medium, the higher y.
+    /// The available bandwidth AB: algorithm 7 of paper `winf` as printed. The idler the medium, the higher
+    /// y.
     Available,
     /// The used bandwidth C - AB.
     Used,
@@ -45,14 +46,15 @@ pub struct RcpConfig {
     pub traffic: TrafficSource,
     /// Mean of the round-trip times.
     pub averaging: RttAveraging,
-    /// `true` if the change of the rate is divided by the target rate, as its unit requires. `false` is the equation of
-    /// algorithm 7 of paper `winf` as printed, with rates in byte/ms.
+    /// `true` if the change of the rate is divided by the target rate, as its unit requires. `false` is the
+    /// equation of algorithm 7 of paper `winf` as printed, with rates in byte/ms.
     pub is_normalized: bool,
 }
 
 impl RcpConfig {
-    /// The authors' router for ns-2, `rcp.cc` (fourth version) and its Tcl defaults: alpha = beta = 0.4, gamma = 1, slots of
-    /// at most 10 ms, initial rate 0.05 C, initial RTT 200 ms, minimum rate 0.01 packets of 1000 bytes per RTT.
+    /// The authors' router for ns-2, `rcp.cc` (fourth version) and its Tcl defaults: alpha = beta = 0.4,
+    /// gamma = 1, slots of at most 10 ms, initial rate 0.05 C, initial RTT 200 ms, minimum rate 0.01 packets
+    /// of 1000 bytes per RTT.
     pub fn authors() -> Self {
         Self {
             alpha: 0.4,
@@ -68,8 +70,8 @@ impl RcpConfig {
             is_normalized: true,
         }
     }
-    /// The gains of Dukkipati's thesis and of Figure 12 of Dukkipati and McKeown, CCR 2006: alpha = 0.1, beta = 1. All else
-    /// as in the authors' code.
+    /// The gains of Dukkipati's thesis and of Figure 12 of Dukkipati and McKeown, CCR 2006: alpha = 0.1, beta
+    /// = 1. All else as in the authors' code.
     pub fn thesis() -> Self {
         Self { alpha: 0.1, beta: 1.0, ..Self::authors() }
     }

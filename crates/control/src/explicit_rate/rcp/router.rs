@@ -13,14 +13,15 @@ const BYTE_PER_MILLISECOND: f64 = 8000.0;
 
 /// An RCP router for one egress.
 ///
-/// At the end of each slot of T = min(d, 10 ms), with the input rate y, the queue q and the average round-trip time d:
+/// At the end of each slot of T = min(d, 10 ms), with the input rate y, the queue q and the average
+/// round-trip time d:
 ///
 /// ```text
 /// R <- R [1 + (T/d) (alpha (gamma C - y) - beta q/d) / (gamma C)]
 /// ```
 ///
-/// clamped to \[minimum rate, gamma C\]. d follows the mean m of the round-trip times in the slot: fast upwards, with gain
-/// T/d, and slowly downwards, with gain (R/C) (m/d) (T/d).
+/// clamped to \[minimum rate, gamma C\]. d follows the mean m of the round-trip times in the slot: fast
+/// upwards, with gain T/d, and slowly downwards, with gain (R/C) (m/d) (T/d).
 #[derive(Clone, Debug)]
 pub struct RcpRouter {
     config: RcpConfig,

@@ -7,10 +7,10 @@ use crate::tfrc::pacing::Pacer;
 
 /// A rate-paced RCP sender.
 ///
-/// The first packet (SYN) requests a rate and carries no data; data follow once the receiver has returned the allocation.
-/// Each packet carries a request, so that the rate follows the routers. A sender whose packets are more than a round-trip
-/// time apart sends small probes in between (REF in the authors' code), so that its rate does not wait for the next packet
-/// to rise.
+/// The first packet (SYN) requests a rate and carries no data; data follow once the receiver has returned the
+/// allocation. Each packet carries a request, so that the rate follows the routers. A sender whose packets
+/// are more than a round-trip time apart sends small probes in between (REF in the authors' code), so that
+/// its rate does not wait for the next packet to rise.
 #[derive(Clone, Debug)]
 pub struct RcpSender {
     /// Bytes per packet on the wire.
@@ -49,8 +49,8 @@ impl RcpSender {
         }
     }
 
-    /// Processes the allocation that the receiver has returned, in bit/s. An infinite one, which no router has reduced,
-    /// allows what the application can use.
+    /// Processes the allocation that the receiver has returned, in bit/s. An infinite one, which no router
+    /// has reduced, allows what the application can use.
     pub fn on_feedback(&mut self, allocation: f64) {
         let rate = DataRate::from_bits_per_second(allocation).min(self.demand);
         self.rate = Some(rate);
@@ -66,8 +66,8 @@ impl RcpSender {
         self.rate.filter(|rate| !rate.is_zero()).map(|_| self.pacer.next_send_time())
     }
 
-    /// The time of the next probe, a round-trip time after the last packet; `None` if a data packet is due earlier, or if
-    /// nothing was sent or measured yet.
+    /// The time of the next probe, a round-trip time after the last packet; `None` if a data packet is due
+    /// earlier, or if nothing was sent or measured yet.
     pub fn next_probe_time(&self) -> Option<Instant> {
         let probe = self.last_sent? + self.rtt?;
         match self.next_send_time() {

@@ -6,8 +6,8 @@ use super::RttAveraging;
 
 /// Sums over the packets of a slot.
 ///
-/// A packet takes size / C to arrive. Where this time extends beyond the end of the slot, the later part of the packet
-/// belongs to the next slot (authors' code).
+/// A packet takes size / C to arrive. Where this time extends beyond the end of the slot, the later part of
+/// the packet belongs to the next slot (authors' code).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Slot {
     pub(super) since: Instant,

@@ -21,7 +21,8 @@ fn close(value: f64, expected: f64) -> bool {
     (value - expected).abs() <= 1e-9 * expected.abs()
 }
 
-/// C = 10 Mbit/s, R = 0.5 Mbit/s, d = 200 ms; five packets of 1000 bytes and an RTT of 100 ms in a slot of 10 ms.
+/// C = 10 Mbit/s, R = 0.5 Mbit/s, d = 200 ms; five packets of 1000 bytes and an RTT of 100 ms in a slot of 10
+/// ms.
 fn one_slot(config: RcpConfig, queue: u64) -> RcpRouter {
     let mut router = RcpRouter::new(config, mbit(10.0), Instant::ZERO);
     for ms in 1..=5 {
@@ -118,8 +119,9 @@ fn parameter_sets_have_the_values_of_their_sources() {
     assert_eq!(gains(RcpConfig::netfpga()), (0.4, 0.5, 0.95));
 }
 
-/// A fluid of `flows` flows at the router's rate, delayed by the round-trip time of 100 ms, which is all that the headers
-/// report. Returns the peak of the queue and the last queue in bandwidth-delay products, and N R / C.
+/// A fluid of `flows` flows at the router's rate, delayed by the round-trip time of 100 ms, which is all that
+/// the headers report. Returns the peak of the queue and the last queue in bandwidth-delay products, and N R
+/// / C.
 fn fluid(config: RcpConfig, flows: f64, seconds: f64) -> (f64, f64, f64) {
     const DELAY: f64 = 0.1;
     const STEP: f64 = 1e-4;
@@ -198,8 +200,8 @@ fn rates_follow_departing_flows_and_capacity_steps() {
 
 #[test]
 fn the_law_is_stable_for_round_trip_times_of_a_millisecond_to_two_seconds() {
-    // Bandwidth-delay products of 100 packets. The average round-trip time begins at its value: from 200 ms it would fall to
-    // 1 ms by 0.5 % per second.
+    // Bandwidth-delay products of 100 packets. The average round-trip time begins at its value: from 200 ms
+    // it would fall to 1 ms by 0.5 % per second.
     for rtt_ms in [1, 10, 100, 500, 1000, 2000] {
         for config in [RcpConfig::authors(), RcpConfig::thesis(), RcpConfig::netfpga()] {
             let config = RcpConfig { initial_rtt: Duration::from_millis(rtt_ms), ..config };

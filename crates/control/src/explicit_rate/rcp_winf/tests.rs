@@ -21,7 +21,8 @@ fn one_slot(config: RcpConfig, available: f64) -> f64 {
 
 #[test]
 fn algorithm_7_step_by_step() {
-    // eta C = 3.9 Mbit/s. Literal, AB = 1: factor 1 + 0.05 x 0.4 (3.9 - 1) / 3.9. Sensible: 3.9 - (4 - 1) instead.
+    // eta C = 3.9 Mbit/s. Literal, AB = 1: factor 1 + 0.05 x 0.4 (3.9 - 1) / 3.9. Sensible: 3.9 - (4 - 1)
+    // instead.
     let close = |value: f64, expected: f64| (value - expected).abs() < 1e-6;
     assert!(close(one_slot(router(WinfReading::Literal), 1.0), 0.2e6 * (1.0 + 0.02 * 2.9 / 3.9)));
     assert!(close(one_slot(router(WinfReading::Sensible), 1.0), 0.2e6 * (1.0 + 0.02 * 0.9 / 3.9)));
@@ -34,7 +35,8 @@ fn algorithm_7_step_by_step() {
 
 #[test]
 fn without_the_divisor_the_rate_is_at_one_of_its_clamps() {
-    // 487.5 - 125 byte/ms: the factor is 1 + 0.05 x 0.4 x 362.5 = 8.25; at 500 byte/ms, below the floor's 60 kbit/s.
+    // 487.5 - 125 byte/ms: the factor is 1 + 0.05 x 0.4 x 362.5 = 8.25; at 500 byte/ms, below the floor's 60
+    // kbit/s.
     assert!((one_slot(undivided(), 1.0) - 0.2e6 * 8.25).abs() < 1e-6);
     assert_eq!(one_slot(undivided(), 0.0), 0.2e6 * 10.75);
     let mut law = RcpRouter::new(undivided(), mbit(4.0), Instant::ZERO);

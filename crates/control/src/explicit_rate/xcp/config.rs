@@ -19,8 +19,9 @@ use crate::explicit_rate::blind::BlindConfig;
 pub enum XcpReading {
     /// draft-falk-xcp-spec-03 (July 2007), Section 4.2.
     Draft,
-    /// Katabi, Handley and Rohrs, "Congestion control for high bandwidth-delay product networks", SIGCOMM 2002: Section
-    /// 3.5 and Appendix A. The traffic to shuffle follows equation (2); the appendix omits the subtraction.
+    /// Katabi, Handley and Rohrs, "Congestion control for high bandwidth-delay product networks", SIGCOMM
+    /// 2002: Section 3.5 and Appendix A. The traffic to shuffle follows equation (2); the appendix omits the
+    /// subtraction.
     Sigcomm,
     /// The router of ns-2.35, `xcp/xcpq.cc`.
     Ns2,
@@ -31,8 +32,8 @@ pub enum XcpReading {
 pub enum SpareBandwidth {
     /// S = C - y with the measured input rate y.
     Measured,
-    /// S = C - AB with the available bandwidth AB in place of the input rate, which is also shuffled: equation 5 and
-    /// algorithm 3 of paper `winf` as printed. The busier the medium, the larger S.
+    /// S = C - AB with the available bandwidth AB in place of the input rate, which is also shuffled:
+    /// equation 5 and algorithm 3 of paper `winf` as printed. The busier the medium, the larger S.
     AvailableAsInput,
     /// S = AB, the available bandwidth. Measured input is shuffled.
     Available,
@@ -45,7 +46,8 @@ pub enum SpareBandwidth {
 pub enum PacketWeight {
     /// X = size / rate of the flow. Flows get equal shares of positive feedback.
     FlowRate,
-    /// X = size / C: algorithms 2 and 4 of paper `winf`. Flows get positive feedback in proportion to their rates.
+    /// X = size / C: algorithms 2 and 4 of paper `winf`. Flows get positive feedback in proportion to their
+    /// rates.
     Capacity,
 }
 
@@ -77,7 +79,8 @@ pub struct XcpConfig {
 }
 
 impl XcpConfig {
-    /// draft-falk-xcp-spec-03. Of the ranges in its Section 4.2.4, the intervals are at least 5 ms and at most 1 s.
+    /// draft-falk-xcp-spec-03. Of the ranges in its Section 4.2.4, the intervals are at least 5 ms and at
+    /// most 1 s.
     pub fn draft() -> Self {
         Self {
             alpha: 0.4,
@@ -94,22 +97,23 @@ impl XcpConfig {
         }
     }
 
-    /// SIGCOMM 2002. Its intervals have no bounds; here the minimum is ns-2's, and the maximum the largest RTT that the
-    /// header of the draft can carry.
+    /// SIGCOMM 2002. Its intervals have no bounds; here the minimum is ns-2's, and the maximum the largest
+    /// RTT that the header of the draft can carry.
     pub fn sigcomm() -> Self {
         Self { max_interval: Duration::from_secs(16), reading: XcpReading::Sigcomm, ..Self::ns2() }
     }
 
-    /// ns-2.35: intervals of 1 ms to 1 s, the first of 50 ms. ns-2 draws the first intervals of its timers, so that routers
-    /// are not synchronized; here, the creation times of the routers differ.
+    /// ns-2.35: intervals of 1 ms to 1 s, the first of 50 ms. ns-2 draws the first intervals of its timers,
+    /// so that routers are not synchronized; here, the creation times of the routers differ.
     pub fn ns2() -> Self {
         Self { min_interval: Duration::from_millis(1), reading: XcpReading::Ns2, ..Self::draft() }
     }
 
-    /// The bounds of the intervals for an egress with this one-way propagation delay: as the draft has it, they are at least
-    /// that delay (Section 4.2.4). As no flow through the link has a round-trip time below twice the delay, the maximum is at
-    /// least that here. A control interval shorter than the round-trip time corrects the same error repeatedly, and flows do
-    /// not converge. The bounds of the other readings are fixed.
+    /// The bounds of the intervals for an egress with this one-way propagation delay: as the draft has it,
+    /// they are at least that delay (Section 4.2.4). As no flow through the link has a round-trip time below
+    /// twice the delay, the maximum is at least that here. A control interval shorter than the round-trip
+    /// time corrects the same error repeatedly, and flows do not converge. The bounds of the other readings
+    /// are fixed.
     #[must_use]
     pub fn for_propagation_delay(mut self, delay: Duration) -> Self {
         if self.reading == XcpReading::Draft {

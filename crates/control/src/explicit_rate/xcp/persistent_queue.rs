@@ -6,8 +6,8 @@ use super::{XcpConfig, XcpReading};
 
 /// Minimum of the queue over the last period Tq, in bits.
 ///
-/// Tq is shorter than the control interval: measured over the average RTT, which includes the queueing delay, the queue
-/// would lengthen its own measurement (draft-falk-xcp-spec-03, Section 4.2.5).
+/// Tq is shorter than the control interval: measured over the average RTT, which includes the queueing delay,
+/// the queue would lengthen its own measurement (draft-falk-xcp-spec-03, Section 4.2.5).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct PersistentQueue {
     /// Minimum over the last period.

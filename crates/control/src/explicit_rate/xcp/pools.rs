@@ -19,8 +19,9 @@ pub(super) struct Pools {
 }
 
 impl Pools {
-    /// Pools for the aggregate feedback F and the shuffled traffic, both in bit/s. The next interval is assumed to have the
-    /// packets of the last one: with `sum_x` seconds of X and `input` bits. A pool without packets to go to is not used.
+    /// Pools for the aggregate feedback F and the shuffled traffic, both in bit/s. The next interval is
+    /// assumed to have the packets of the last one: with `sum_x` seconds of X and `input` bits. A pool
+    /// without packets to go to is not used.
     pub(super) fn new(feedback: f64, shuffled: f64, sum_x: f64, input: f64) -> Self {
         let positive = shuffled + feedback.max(0.0);
         let negative = shuffled + (-feedback).max(0.0);
@@ -28,8 +29,8 @@ impl Pools {
         Self { positive, negative, per_x: share(positive, sum_x), per_bit: share(negative, input) }
     }
 
-    /// The allocation of a packet of `bits` with the given X that requests a change of `request` bit/s, which is limited to
-    /// `cap` where it is reduced.
+    /// The allocation of a packet of `bits` with the given X that requests a change of `request` bit/s, which
+    /// is limited to `cap` where it is reduced.
     pub(super) fn allocate(&mut self, x: f64, bits: f64, request: f64, cap: f64, reading: XcpReading) -> f64 {
         let mut positive = self.per_x * x;
         let mut negative = self.per_bit * bits;

@@ -13,7 +13,8 @@ impl XcpReceiver {
     pub const fn new() -> Self {
         Self { sum: 0.0 }
     }
-    /// Processes a packet. An allocation that is not finite, as of a request that no router has reduced, is not counted.
+    /// Processes a packet. An allocation that is not finite, as of a request that no router has reduced, is
+    /// not counted.
     pub fn on_packet(&mut self, header: &FlowHeader) {
         if header.allocation.is_finite() {
             self.sum += header.allocation;

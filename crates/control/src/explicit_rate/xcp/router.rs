@@ -10,8 +10,8 @@ use crate::explicit_rate::blind::BlindController;
 use crate::explicit_rate::egress::EgressRates;
 use crate::explicit_rate::{FlowHeader, RouterLaw};
 
-/// Maximum of X, the time between two packets of a flow: the largest value of the field in the header of draft-falk-xcp-spec-03, in
-/// seconds.
+/// Maximum of X, the time between two packets of a flow: the largest value of the field in the header of
+/// draft-falk-xcp-spec-03, in seconds.
 const MAX_X: f64 = 16.0;
 
 /// An XCP router for one egress.
@@ -73,7 +73,8 @@ impl XcpRouter {
     pub fn average_rtt(&self) -> Duration {
         Duration::from_secs_f64(self.average_rtt)
     }
-    /// The positive and the negative feedback that remain to be handed out in this control interval, in bit/s.
+    /// The positive and the negative feedback that remain to be handed out in this control interval, in
+    /// bit/s.
     pub fn residues(&self) -> (f64, f64) {
         (self.pools.positive, self.pools.negative)
     }

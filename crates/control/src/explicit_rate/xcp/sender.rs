@@ -8,8 +8,8 @@ use crate::window::{Acknowledgement, CongestionSignal, NewReno, Window, WindowLa
 /// The rate that the sender requests.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Demand {
-    /// The rate of the application or of the local interface (draft-falk-xcp-spec-03, Section 4.1.1; Katabi 2002, Section
-    /// 3.3). The change to it is spread over the packets of a round-trip time.
+    /// The rate of the application or of the local interface (draft-falk-xcp-spec-03, Section 4.1.1; Katabi
+    /// 2002, Section 3.3). The change to it is spread over the packets of a round-trip time.
     Rate(DataRate),
     /// Each packet requests an unbounded change, as in ns-2.
     Unbounded,
@@ -70,8 +70,9 @@ impl XcpSender {
         self.rtt = Some(rtt);
     }
 
-    /// The header of the next data packet. The request per packet is (desired - throughput) / (throughput RTT / MSS): the
-    /// divisor is the number of packets in a round-trip time. Without a round-trip time the packet requests nothing.
+    /// The header of the next data packet. The request per packet is (desired - throughput) / (throughput RTT
+    /// / MSS): the divisor is the number of packets in a round-trip time. Without a round-trip time the
+    /// packet requests nothing.
     pub fn header(&self) -> FlowHeader {
         let rate = self.rate();
         let allocation = match self.demand {
@@ -92,8 +93,8 @@ impl XcpSender {
         }
     }
 
-    /// Processes the end of a round-trip time in which the sender has sent at the `actual` rate: a rate above it that was
-    /// not used ages, so that it cannot be used at once much later.
+    /// Processes the end of a round-trip time in which the sender has sent at the `actual` rate: a rate above
+    /// it that was not used ages, so that it cannot be used at once much later.
     pub fn on_round_trip(&mut self, actual: DataRate) {
         let Some(rtt) = self.rtt else { return };
         let used = actual.as_bytes_per_second() * rtt.as_secs_f64();
@@ -120,7 +121,8 @@ impl XcpSender {
         }
     }
 
-    /// Processes an expiration of the retransmission timer: the window is one segment. `repeated` as for [`WindowLaw`].
+    /// Processes an expiration of the retransmission timer: the window is one segment. `repeated` as for
+    /// [`WindowLaw`].
     pub fn on_timeout(&mut self, signal: &CongestionSignal, repeated: bool) {
         match self.loss_response {
             LossResponse::Halve => self.cwnd = self.segment_size,

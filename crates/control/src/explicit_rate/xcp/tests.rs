@@ -39,8 +39,8 @@ fn depart(router: &mut XcpRouter, mut header: FlowHeader) -> f64 {
 
 #[test]
 fn unused_capacity_is_shared_equally_by_flows_of_different_rates() {
-    // In 50 ms: 5 packets of a flow of 1 Mbit/s (X = 8 ms) and 20 of one of 4 Mbit/s (X = 2 ms): y = 4 Mbit/s.
-    // F = 0.4 (10 - 4) = 2.4 Mbit/s; nothing is shuffled, 0.1 y < F. Cp = 2.4 Mbit/s / 80 ms.
+    // In 50 ms: 5 packets of a flow of 1 Mbit/s (X = 8 ms) and 20 of one of 4 Mbit/s (X = 2 ms): y = 4
+    // Mbit/s. F = 0.4 (10 - 4) = 2.4 Mbit/s; nothing is shuffled, 0.1 y < F. Cp = 2.4 Mbit/s / 80 ms.
     for config in READINGS {
         let mut router = XcpRouter::new(config(), mbit(10.0), Instant::ZERO);
         let (slow, fast) = (header(40, 1.0), header(40, 4.0));
@@ -64,7 +64,8 @@ fn overload_and_a_persistent_queue_reduce_rates_while_traffic_is_shuffled() {
     offer(&mut router, 1, &flow);
     let queue = ByteCount::new(5000);
     router.on_timeout(Instant::from_millis(50), queue);
-    // Tq = (50 ms - 4 ms) / 2 with the average RTT before this interval; the second period has a queue of 40 kbit throughout.
+    // Tq = (50 ms - 4 ms) / 2 with the average RTT before this interval; the second period has a queue of 40
+    // kbit throughout.
     assert_eq!(router.poll_timeout(), Some(Instant::from_millis(73)));
     router.on_timeout(Instant::from_millis(73), queue);
     assert_eq!(router.persistent_queue(), queue);
@@ -81,7 +82,8 @@ fn overload_and_a_persistent_queue_reduce_rates_while_traffic_is_shuffled() {
 
 #[test]
 fn the_average_round_trip_time_weighs_flows_equally_and_is_bounded() {
-    // Weights X: the flow of 1 Mbit/s has one packet of 8 ms, the flow of 4 Mbit/s four of 2 ms. (0.04 + 1)/2 s; SIGCOMM has no maximum.
+    // Weights X: the flow of 1 Mbit/s has one packet of 8 ms, the flow of 4 Mbit/s four of 2 ms. (0.04 + 1)/2
+    // s; SIGCOMM has no maximum.
     for config in READINGS {
         let mut router = XcpRouter::new(config(), mbit(10.0), Instant::ZERO);
         offer(&mut router, 1, &header(40, 1.0));
@@ -357,8 +359,8 @@ proptest! {
         }
     }
 
-    /// Uniform traffic receives the aggregate feedback in whole: the packets of an interval, which depart in the next one, get
-    /// F, and no pool is overdrawn.
+    /// Uniform traffic receives the aggregate feedback in whole: the packets of an interval, which depart in
+    /// the next one, get F, and no pool is overdrawn.
     #[test]
     fn feedback_is_conserved(
         reading in 0usize..3,
@@ -402,8 +404,8 @@ proptest! {
             }
         }
         prop_assert!((sum - wanted).abs() < 1e-6 * scale, "{sum} of {wanted}");
-        // More packets than expected share what rounding has left in the pools. In ns-2 that is all; elsewhere the packet that
-        // empties a pool still gets its share.
+        // More packets than expected share what rounding has left in the pools. In ns-2 that is all;
+        // elsewhere the packet that empties a pool still gets its share.
         let (size, _, rate) = flows[0];
         let more: f64 = (0..extra).map(|_| depart(size, rate).0).sum();
         let bits = f64::from(size) * 8.0;

@@ -45,8 +45,9 @@ pub struct BbrConfig {
     pub extra_acked_rounds: u64,
     /// `true` to fill with padding in the phases that send faster.
     pub padding: bool,
-    /// Time by which packets may be reordered, in minimum round-trip times (RFC 8985, Section 6.2, Step 4). A longer time
-    /// makes random losses of 1 % look like more than the threshold, because losses are counted until they are detected.
+    /// Time by which packets may be reordered, in minimum round-trip times (RFC 8985, Section 6.2, Step 4). A
+    /// longer time makes random losses of 1 % look like more than the threshold, because losses are counted
+    /// until they are detected.
     pub reordering_rtts: f64,
     /// Seed of the random times between probes.
     pub seed: u64,

@@ -45,8 +45,8 @@ pub(super) struct RateSample {
 
 /// Counts what is delivered.
 ///
-/// Each packet is taken as acknowledged at the time of an immediate report on it, so that rates do not depend on the interval
-/// between reports.
+/// Each packet is taken as acknowledged at the time of an immediate report on it, so that rates do not depend
+/// on the interval between reports.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Delivery {
     flights: VecDeque<Flight>,
@@ -112,8 +112,8 @@ impl Delivery {
 
     /// Processes a report; returns the sample of the packet sent last.
     pub(super) fn on_feedback(&mut self, feedback: &Feedback<'_>) -> Option<RateSample> {
-        // A report that a later one overtook gives no sample, as if it were lost: packets sent meanwhile would have its bytes
-        // in the time of the later one.
+        // A report that a later one overtook gives no sample, as if it were lost: packets sent meanwhile
+        // would have its bytes in the time of the later one.
         let arrived = feedback.packets.iter().filter(|packet| packet.arrival().is_some());
         let sent_at = arrived.map(|packet| packet.sent.sent_at).max()?;
         if sent_at < self.newest_sent_at {

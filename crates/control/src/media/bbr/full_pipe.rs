@@ -1,6 +1,7 @@
 //! The estimator of a filled pipe (draft-ietf-ccwg-bbr, Section 5.3.1.2).
 
-/// Growth of the rate below which a round-trip time counts as one without growth, and their number (CheckFullBWReached).
+/// Growth of the rate below which a round-trip time counts as one without growth, and their number
+/// (CheckFullBWReached).
 const FULL_PIPE_GROWTH: f64 = 1.25;
 const FULL_PIPE_ROUNDS: u32 = 3;
 

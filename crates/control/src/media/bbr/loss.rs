@@ -1,4 +1,5 @@
-//! The answer to losses: the long-term bound while probing, the short-term bounds otherwise (draft-ietf-ccwg-bbr, Section 5.5.10).
+//! The answer to losses: the long-term bound while probing, the short-term bounds otherwise
+//! (draft-ietf-ccwg-bbr, Section 5.5.10).
 
 use whimbrel_units::Instant;
 

@@ -1,5 +1,5 @@
-//! The model of the path: bandwidth, round-trip time and bounds, and what follows from them for window and pace
-//! (draft-ietf-ccwg-bbr, Sections 5.5 and 5.6).
+//! The model of the path: bandwidth, round-trip time and bounds, and what follows from them for window and
+//! pace (draft-ietf-ccwg-bbr, Sections 5.5 and 5.6).
 
 use whimbrel_units::Instant;
 

@@ -1,4 +1,5 @@
-//! ProbeBW: the four phases, and the long-term bound of the bytes in flight (draft-ietf-ccwg-bbr, Section 5.3.3).
+//! ProbeBW: the four phases, and the long-term bound of the bytes in flight (draft-ietf-ccwg-bbr, Section
+//! 5.3.3).
 
 use whimbrel_units::{Duration, Instant};
 
@@ -93,7 +94,8 @@ impl Bbr {
         self.acked_per_increment = (self.window / growth).max(self.segment);
     }
 
-    /// Raises the long-term bound while it limits the bytes in flight: by 1, 2, 4, ... packets in a round-trip time.
+    /// Raises the long-term bound while it limits the bytes in flight: by 1, 2, 4, ... packets in a
+    /// round-trip time.
     fn raise_long_term(&mut self, sample: &RateSample) {
         if !self.window_limited || self.window < self.long_term {
             return;

@@ -186,7 +186,8 @@ fn the_full_pipe_is_three_rounds_without_a_quarter_more() {
     assert!(!pipe.now && pipe.reached);
 }
 
-/// The estimate in Mbit/s and the probes for bandwidth that ended, after a fall from 10 to 2 Mbit/s with a queue of a second.
+/// The estimate in Mbit/s and the probes for bandwidth that ended, after a fall from 10 to 2 Mbit/s with a
+/// queue of a second.
 fn estimate_after_a_fall_without_losses(probe_rtt_interval: Duration) -> (f64, usize) {
     let capacity = |at: Instant| if at.as_secs_f64() < 20.0 { 10e6 } else { 2e6 };
     let path = Path { capacity: Box::new(capacity), ..path(10e3, 20, 200) };

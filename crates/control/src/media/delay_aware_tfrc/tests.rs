@@ -19,8 +19,8 @@ fn path(kbps: f64, delay_ms: u64, queue_ms: u64) -> Path {
     Path { report_every: Duration::from_millis(20), ..Path::new(kbps, delay_ms, queue_ms) }
 }
 
-/// Mean of the queueing delay in ms, its maximum, the utilisation and the coefficient of variation of the target, after
-/// 20 s of 60 s.
+/// Mean of the queueing delay in ms, its maximum, the utilisation and the coefficient of variation of the
+/// target, after 20 s of 60 s.
 fn steady(kbps: f64, delay_ms: u64, report_ms: u64) -> (f64, f64, f64, f64) {
     let path = Path { report_every: Duration::from_millis(report_ms), ..path(kbps, delay_ms, 500) };
     let samples = run(&mut DelayAwareTfrc::new(config()), &path, 60, 3);
@@ -61,7 +61,8 @@ fn the_loop_is_stable_from_10_to_500_ms() {
     }
 }
 
-/// The jitter of a path is in the baseline as in the delay: it takes no rate, and the queue is the one of the analysis, plus the noise.
+/// The jitter of a path is in the baseline as in the delay: it takes no rate, and the queue is the one of the
+/// analysis, plus the noise.
 #[test]
 fn jitter_is_no_queue() {
     for (kbps, delay_ms) in [(1e3, 50), (2e3, 20), (10e3, 20)] {
@@ -142,7 +143,8 @@ fn the_rate_is_the_throughput_equations_with_random_losses() {
     let mut law = DelayAwareTfrc::new(config());
     let samples = run(&mut law, &path, 60, 3);
     let rate = mean(&samples[100..], |sample| sample.received);
-    // Equation 1 of RFC 5348 for p = 0.01, R = 41 ms, t_RTO = 4 R and 1200 bytes: 11.2 packets in a round-trip time.
+    // Equation 1 of RFC 5348 for p = 0.01, R = 41 ms, t_RTO = 4 R and 1200 bytes: 11.2 packets in a
+    // round-trip time.
     assert!((2.1e6..3.6e6).contains(&rate), "{rate} bit/s");
     assert!((0.005..0.02).contains(&law.loss_event_rate().as_f64()), "{:?}", law.loss_event_rate());
 }

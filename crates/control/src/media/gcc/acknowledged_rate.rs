@@ -10,8 +10,8 @@ const FIRST_WINDOW: Duration = Duration::from_millis(500);
 const WINDOW: Duration = Duration::from_millis(150);
 /// Uncertainty of a sample, per relative distance from the estimate.
 const UNCERTAINTY: f64 = 10.0;
-/// Variance of the estimate at the beginning, what each sample adds, and what the end of an application-limited period
-/// adds, in (kbit/s)^2.
+/// Variance of the estimate at the beginning, what each sample adds, and what the end of an
+/// application-limited period adds, in (kbit/s)^2.
 const FIRST_VARIANCE: f64 = 50.0;
 const VARIANCE_STEP: f64 = 5.0;
 const VARIANCE_JUMP: f64 = 200.0;
@@ -45,7 +45,8 @@ impl AcknowledgedRate {
         self.limited_until = Some(now);
     }
 
-    /// Records an arrival. Arrivals must be in the order of time; one before its predecessor begins a new window.
+    /// Records an arrival. Arrivals must be in the order of time; one before its predecessor begins a new
+    /// window.
     pub(super) fn record(&mut self, packet: &PacketReport) {
         let Some(arrival) = packet.arrival() else { return };
         if self.limited_until.is_some_and(|until| packet.sent.sent_at > until) {
@@ -89,7 +90,8 @@ impl AcknowledgedRate {
             self.estimate = Some(sample);
             return;
         };
-        // The distance is relative to the estimate, so that a rise is as uncertain as a fall of the same size.
+        // The distance is relative to the estimate, so that a rise is as uncertain as a fall of the same
+        // size.
         let uncertainty = UNCERTAINTY * (estimate - sample).abs() / estimate.max(f64::MIN_POSITIVE);
         let sample_variance = uncertainty * uncertainty;
         let variance = self.variance + VARIANCE_STEP;

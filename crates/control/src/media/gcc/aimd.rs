@@ -92,8 +92,8 @@ impl Aimd {
         self.is_initialized
     }
 
-    /// `true` if the rate may be decreased again: once in a round-trip time, or at once if less than half of it is
-    /// acknowledged.
+    /// `true` if the rate may be decreased again: once in a round-trip time, or at once if less than half of
+    /// it is acknowledged.
     pub(super) fn may_decrease(&self, now: Instant, acknowledged: DataRate) -> bool {
         let interval = self.rtt.clamp(DECREASE_INTERVAL.0, DECREASE_INTERVAL.1);
         self.changed.is_none_or(|changed| now.saturating_since(changed) >= interval)
@@ -141,7 +141,8 @@ impl Aimd {
         if throughput > self.capacity.upper_bound() {
             self.capacity.reset();
         }
-        // Unbounded growth would need no acknowledged packets. The constant helps uneven encoders at low rates.
+        // Unbounded growth would need no acknowledged packets. The constant helps uneven encoders at low
+        // rates.
         let limit = throughput * 1.5 + DataRate::from_kilobits_per_second(10.0);
         if self.rate < limit {
             let time = self.changed.map(|changed| now.saturating_since(changed));
@@ -156,8 +157,8 @@ impl Aimd {
         self.changed = Some(now);
     }
 
-    /// Additive increase near the capacity, in bit/s in a second: an average packet in each response time, which is
-    /// twice the sum of the round-trip time and the delay of detection.
+    /// Additive increase near the capacity, in bit/s in a second: an average packet in each response time,
+    /// which is twice the sum of the round-trip time and the delay of detection.
     pub(super) fn increase_per_second(&self) -> f64 {
         let frame = self.rate.as_bytes_per_second() / FRAME_RATE;
         let packet = frame * 8.0 / ceil(frame / PACKET.as_f64()).max(1.0);

@@ -1,5 +1,5 @@
-//! Parameters of GCC. The defaults are libwebrtc's at the commit that [`gcc`](super) names, by its constants' names in
-//! parentheses where they differ.
+//! Parameters of GCC. The defaults are libwebrtc's at the commit that [`gcc`](super) names, by its constants'
+//! names in parentheses where they differ.
 
 use whimbrel_units::{DataRate, Duration};
 
@@ -44,7 +44,8 @@ impl GccConfig {
 }
 
 impl Default for GccConfig {
-    /// libwebrtc's defaults. The limits are taken from its scenarios of bandwidth estimation, 10 to 1500 kbit/s from 300.
+    /// libwebrtc's defaults. The limits are taken from its scenarios of bandwidth estimation, 10 to 1500
+    /// kbit/s from 300.
     fn default() -> Self {
         Self {
             limits: RateLimits {
@@ -119,7 +120,8 @@ pub enum ThroughputRule {
     /// Rate of the packets of the last second, without the largest gap (`RobustThroughputEstimator`).
     #[default]
     Robust,
-    /// A Bayesian estimate from windows of 150 ms (`AcknowledgedBitrateEstimator`), the default of earlier versions.
+    /// A Bayesian estimate from windows of 150 ms (`AcknowledgedBitrateEstimator`), the default of earlier
+    /// versions.
     Bayesian,
 }
 
@@ -140,9 +142,11 @@ pub struct LossBasedConfig {
     pub candidate_factors: [f64; 3],
     /// Bound of an increase relative to the acknowledged rate: 1.5 (`BwRampupUpperBoundFactor`).
     pub ramp_up: f64,
-    /// The same while the acknowledged rate is near the rate that is held: 1.2 (`BwRampupUpperBoundInHoldFactor`).
+    /// The same while the acknowledged rate is near the rate that is held: 1.2
+    /// (`BwRampupUpperBoundInHoldFactor`).
     pub ramp_up_in_hold: f64,
-    /// Ratio of the acknowledged rate to the held rate that is near it: 1.3 (`BwRampupUpperBoundHoldThreshold`).
+    /// Ratio of the acknowledged rate to the held rate that is near it: 1.3
+    /// (`BwRampupUpperBoundHoldThreshold`).
     pub hold_threshold: f64,
     /// Preference of high bandwidths, per kbit/s: 0.0002 (`HigherBwBiasFactor`).
     pub preference: f64,
@@ -184,7 +188,8 @@ pub struct LossBasedConfig {
     pub hold_factor: f64,
     /// Time of padding while the estimate grows: 2 s; zero for none.
     pub padding: Duration,
-    /// Sending rate, relative to the median, from which the observation of the greatest loss is no outlier: 2.
+    /// Sending rate, relative to the median, from which the observation of the greatest loss is no outlier:
+    /// 2.
     pub median_factor: f64,
 }
 
@@ -231,7 +236,8 @@ pub struct ProbingConfig {
     pub further_scale: f64,
     /// Share of a probe's rate that its result must exceed for a further probe: 0.7.
     pub further_threshold: f64,
-    /// Probes in application-limited regions. libwebrtc leaves the choice to the stream; the default is `true`.
+    /// Probes in application-limited regions. libwebrtc leaves the choice to the stream; the default is
+    /// `true`.
     pub while_limited: bool,
     /// Interval of probes in application-limited regions: 5 s.
     pub limited_interval: Duration,

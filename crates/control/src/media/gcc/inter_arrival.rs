@@ -118,8 +118,8 @@ fn between(previous: &Group, complete: &Group) -> Difference {
     Difference::Times(Deltas { sent: complete.last_sent.saturating_since(previous.last_sent), arrived })
 }
 
-/// `true` if the packet was sent together with the last of `group`, or was delayed less and arrived right after it: then
-/// a queue on the path released both.
+/// `true` if the packet was sent together with the last of `group`, or was delayed less and arrived right
+/// after it: then a queue on the path released both.
 fn is_burst(group: &Group, sent: Instant, arrived: Instant) -> bool {
     if sent == group.last_sent {
         return true;

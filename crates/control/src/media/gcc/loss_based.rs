@@ -1,10 +1,10 @@
-//! The loss-based estimate with inherent loss: the bandwidth and the loss ratio of the channel itself under which the
-//! reported losses are most likely.
+//! The loss-based estimate with inherent loss: the bandwidth and the loss ratio of the channel itself under
+//! which the reported losses are most likely.
 //!
 //! The probability of a loss at sending rate `s` over a channel with bandwidth `b` and inherent loss `i` is
-//! `i + (1 - i) (s - b) / s` above the bandwidth and `i` below. For some candidates for `b`, a step of Newton's method
-//! improves `i`; the candidate with the greatest likelihood, to which a preference for high bandwidths is added, is
-//! chosen. Rates are in bit/s.
+//! `i + (1 - i) (s - b) / s` above the bandwidth and `i` below. For some candidates for `b`, a step of
+//! Newton's method improves `i`; the candidate with the greatest likelihood, to which a preference for high
+//! bandwidths is added, is chosen. Rates are in bit/s.
 
 use libm::log;
 use whimbrel_units::{DataRate, Duration, Instant};

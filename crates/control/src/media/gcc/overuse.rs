@@ -62,8 +62,8 @@ impl OveruseDetector {
         self.usage
     }
 
-    /// Processes the trend after `groups` groups, the last of them sent `sent` after the one before and arrived at
-    /// `arrival`.
+    /// Processes the trend after `groups` groups, the last of them sent `sent` after the one before and
+    /// arrived at `arrival`.
     pub(super) fn detect(&mut self, trend: f64, groups: u32, sent: Duration, arrival: Instant) {
         if groups < 2 {
             self.usage = Usage::Normal;
@@ -90,8 +90,8 @@ impl OveruseDetector {
         self.adapt(modified.abs(), arrival);
     }
 
-    /// Adapts the threshold to the magnitude of the trend, so that neither an unused capacity nor a competing flow with
-    /// large queues triggers it all the time.
+    /// Adapts the threshold to the magnitude of the trend, so that neither an unused capacity nor a competing
+    /// flow with large queues triggers it all the time.
     fn adapt(&mut self, trend: f64, arrival: Instant) {
         let updated = self.updated.replace(arrival).unwrap_or(arrival);
         if trend > self.threshold + LARGEST_ADAPTED {

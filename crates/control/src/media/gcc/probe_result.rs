@@ -63,11 +63,11 @@ impl Cluster {
         self.packets += 1;
     }
 
-    /// The lower of the rates of sending and arrival; 95 % of the latter if it is clearly lower, because then it is the
-    /// capacity.
+    /// The lower of the rates of sending and arrival; 95 % of the latter if it is clearly lower, because then
+    /// it is the capacity.
     ///
-    /// The last packet is not counted as sent and the first not as arrived: the intervals do not contain their
-    /// transmission.
+    /// The last packet is not counted as sent and the first not as arrived: the intervals do not contain
+    /// their transmission.
     fn rate(&self) -> Option<DataRate> {
         let sending = self.last_sent.saturating_since(self.first_sent);
         let arriving = self.last_arrival.saturating_since(self.first_arrival);
@@ -101,8 +101,8 @@ impl ProbeResults {
         self.probes.push((probe, None));
     }
 
-    /// Records a packet of probe `id`; returns the rate that the probe measured once enough of it has arrived, and again
-    /// for each further packet.
+    /// Records a packet of probe `id`; returns the rate that the probe measured once enough of it has
+    /// arrived, and again for each further packet.
     pub(super) fn record(&mut self, id: ProbeId, packet: &PacketReport) -> Option<DataRate> {
         let arrival = packet.arrival()?;
         self.probes.retain(|(_, cluster)| {

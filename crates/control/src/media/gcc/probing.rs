@@ -1,5 +1,5 @@
-//! The decisions to probe: at the start, beyond a successful probe, while the application limits the rate, and after a
-//! large fall.
+//! The decisions to probe: at the start, beyond a successful probe, while the application limits the rate,
+//! and after a large fall.
 
 use alloc::collections::VecDeque;
 
@@ -119,8 +119,8 @@ impl ProbeController {
         self.limit_ended = Some(now);
     }
 
-    /// Requests a probe of the rate before a large fall, once the queue has drained: during application-limited regions
-    /// the estimate would not find it again.
+    /// Requests a probe of the rate before a large fall, once the queue has drained: during
+    /// application-limited regions the estimate would not find it again.
     pub(super) fn on_recovery(&mut self, now: Instant) {
         let ended = |ended: Instant| now.saturating_since(ended) < LIMIT_ENDED;
         let is_limited = self.limited_since.is_some() || self.limit_ended.is_some_and(ended);

@@ -1,4 +1,5 @@
-//! Congestion window pushback: a lower rate for the encoder while more bytes are in flight than the path should hold.
+//! Congestion window pushback: a lower rate for the encoder while more bytes are in flight than the path
+//! should hold.
 
 use alloc::collections::VecDeque;
 

@@ -84,7 +84,8 @@ impl RobustRate {
         if self.window.len() < REQUIRED {
             return None;
         }
-        // A gap in the arrivals with a burst after it does not lower the rate: it counts as the second largest.
+        // A gap in the arrivals with a burst after it does not lower the rate: it counts as the second
+        // largest.
         let (mut largest, mut second) = (Duration::ZERO, Duration::ZERO);
         for (before, after) in self.window.iter().zip(self.window.iter().skip(1)) {
             let gap = after.arrival.saturating_since(before.arrival);

@@ -1,7 +1,7 @@
 //! The stable target: a capacity that falls at once and rises slowly.
 //!
-//! Earlier versions of libwebrtc reported it in addition to the target, for decisions that should not follow each variation, such
-//! as the resolution of video; the named commit has it no more.
+//! Earlier versions of libwebrtc reported it in addition to the target, for decisions that should not follow
+//! each variation, such as the resolution of video; the named commit has it no more.
 
 use libm::exp;
 use whimbrel_units::{DataRate, Duration, Instant};

@@ -1,5 +1,5 @@
-//! The target: the least of the delay-based and loss-based estimates and the limits, and the response to a high
-//! round-trip time.
+//! The target: the least of the delay-based and loss-based estimates and the limits, and the response to a
+//! high round-trip time.
 
 use alloc::collections::VecDeque;
 
@@ -77,7 +77,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// A target at the start rate of `limits`; by the thresholds of the loss ratio if `loss_config` is `None`.
+    /// A target at the start rate of `limits`; by the thresholds of the loss ratio if `loss_config` is
+    /// `None`.
     pub(super) fn new(
         loss_config: Option<LossBasedConfig>,
         backoff: RttBackoffConfig,

@@ -1,5 +1,6 @@
-//! libwebrtc's scenarios of `goog_cc_network_control_unittest.cc`, with its bounds. Links, rates and times are the
-//! reference's; packets are shorter than its video's where a link carries fewer than ten of them in a second.
+//! libwebrtc's scenarios of `goog_cc_network_control_unittest.cc`, with its bounds. Links, rates and times
+//! are the reference's; packets are shorter than its video's where a link carries fewer than ten of them in a
+//! second.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -48,8 +49,8 @@ fn assert_near(value: f64, expected: f64, tolerance: f64) {
     assert!((value - expected).abs() <= tolerance, "{value} is not {expected} +- {tolerance}");
 }
 
-/// TCP as libwebrtc's scenarios imitate it: slow start from ten packets, a packet more in each round-trip time after the
-/// first loss, half of the window after each. A pause begins a new connection.
+/// TCP as libwebrtc's scenarios imitate it: slow start from ten packets, a packet more in each round-trip
+/// time after the first loss, half of the window after each. A pause begins a new connection.
 #[derive(Clone, Debug)]
 struct FakeTcp {
     window: f64,
@@ -181,14 +182,17 @@ fn with_3_percent_of_loss(inherent_loss: LossBasedConfig) -> f64 {
     target(&run(&mut Gcc::new(config), &path, 21, 1), 21.0)
 }
 
-/// Earlier versions of the reference kept the rate below 2500 kbit/s here (`LossBasedEstimatorCapsRateAtModerateLoss`), by an estimator that the reference has no
-/// longer, nor the scenario. The present one attributes up to 5 % of loss to the channel, and 100 kbit/s divided by the bandwidth more: 9 % at 2500 kbit/s.
+/// Earlier versions of the reference kept the rate below 2500 kbit/s here
+/// (`LossBasedEstimatorCapsRateAtModerateLoss`), by an estimator that the reference has no longer, nor the
+/// scenario. The present one attributes up to 5 % of loss to the channel, and 100 kbit/s divided by the
+/// bandwidth more: 9 % at 2500 kbit/s.
 #[test]
 fn random_losses_of_3_percent_are_inherent() {
     let reference = LossBasedConfig::default();
     let bound = |offset: f64| LossBasedConfig { inherent_loss_offset: offset, ..reference };
     assert!(with_3_percent_of_loss(reference) > 4000.0);
-    // The bound of the earlier estimator holds as soon as the constant part leaves less than 3 % at 2500 kbit/s.
+    // The bound of the earlier estimator holds as soon as the constant part leaves less than 3 % at 2500
+    // kbit/s.
     let capped = with_3_percent_of_loss(LossBasedConfig {
         inherent_balance: DataRate::from_kilobits_per_second(20.0),
         ..bound(0.01)
@@ -215,8 +219,8 @@ fn beside_bursts(loss: LossRule) -> f64 {
     samples[0].iter().map(|s| s.received).sum::<f64>() / samples[0].len() as f64 / 1e3
 }
 
-/// The reference expected 5 % more from an earlier loss-based estimator. Here the delay-based estimate limits the rate
-/// after a burst with either rule, and the bound does not hold.
+/// The reference expected 5 % more from an earlier loss-based estimator. Here the delay-based estimate limits
+/// the rate after a burst with either rule, and the bound does not hold.
 #[test]
 fn the_rule_for_losses_does_not_matter_beside_bursts_of_tcp() {
     let (inherent, thresholds) = (beside_bursts(LossRule::default()), beside_bursts(LossRule::Thresholds));
@@ -271,7 +275,8 @@ fn probes_detect_a_higher_rate_after_a_safe_reset() {
     assert!(target(&samples, 3.1) > 500.0, "{}", target(&samples, 3.1));
 }
 
-/// Falls of the target by more than 100 kbit/s below the first value of a window, each followed by a return to it.
+/// Falls of the target by more than 100 kbit/s below the first value of a window, each followed by a return
+/// to it.
 fn dips(window: &[f64]) -> u32 {
     let (first, mut is_high, mut dips) = (window[0], true, 0);
     for &target in &window[1..] {

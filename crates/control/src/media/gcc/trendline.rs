@@ -18,7 +18,8 @@ struct Point {
     delay: f64,
 }
 
-/// The estimator of the trend. It is about (sending rate - capacity) / capacity: positive while a queue grows.
+/// The estimator of the trend. It is about (sending rate - capacity) / capacity: positive while a queue
+/// grows.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Trendline {
     window: usize,

@@ -1,4 +1,5 @@
-//! The receiver's part of NADA at the sender: delays, losses, marks and the receiving rate (RFC 8698, Section 5.1).
+//! The receiver's part of NADA at the sender: delays, losses, marks and the receiving rate (RFC 8698, Section
+//! 5.1).
 
 use alloc::collections::VecDeque;
 
@@ -149,7 +150,8 @@ impl Observation {
         Some(Duration::from_nanos(u64::try_from(least.wrapping_sub(self.base()?)).unwrap_or(0)))
     }
 
-    /// `true` for accelerated ramp-up: no loss and no queueing delay of `q_eps` or more within LOGWIN (Section 4.2).
+    /// `true` for accelerated ramp-up: no loss and no queueing delay of `q_eps` or more within LOGWIN
+    /// (Section 4.2).
     pub(super) fn is_underutilized(&self, q_eps: Duration) -> bool {
         let Some(base) = self.base() else { return false };
         let limit = base.saturating_add(i64::try_from(q_eps.as_nanos()).unwrap_or(i64::MAX));
@@ -169,8 +171,8 @@ impl Observation {
         (lost as f64 / sent, marked as f64 / sent)
     }
 
-    /// r_recv (Section 5.1.3); `None` if too few packets arrived within LOGWIN. The first packet began before the
-    /// time that is counted.
+    /// r_recv (Section 5.1.3); `None` if too few packets arrived within LOGWIN. The first packet began before
+    /// the time that is counted.
     pub(super) fn receiving_rate(&self) -> Option<DataRate> {
         let mut arrived = self.packets.iter().filter(|packet| packet.delay.is_some());
         let first = arrived.next()?;

@@ -31,7 +31,8 @@ impl CongestionSignal {
     }
 }
 
-/// The queueing delay in seconds: warped until the last loss expires, and then interpolated for one loss interval.
+/// The queueing delay in seconds: warped until the last loss expires, and then interpolated for one loss
+/// interval.
 fn delay(config: &NadaConfig, queueing: f64, losses: Option<Losses>) -> f64 {
     let Some(Losses { average_interval, since_last }) = losses else { return queueing };
     let expired = (since_last / average_interval - config.multi_loss).clamp(0.0, 1.0);

@@ -19,8 +19,8 @@ impl Stream {
         Self { nada: Nada::new(config), sequence: 0 }
     }
 
-    /// A report on ten packets with a queueing delay in ms; the packets in `lost` by index are missing, those in
-    /// `marked` marked.
+    /// A report on ten packets with a queueing delay in ms; the packets in `lost` by index are missing, those
+    /// in `marked` marked.
     fn report(&mut self, queueing: u64, lost: &[u64], marked: &[u64]) {
         let mut reports = Vec::new();
         for index in 0..10 {
@@ -72,8 +72,8 @@ fn the_gradual_update_follows_equations_5_to_7() {
     let mut stream = Stream::new(NadaConfig::default());
     stream.report(0, &[], &[]);
     stream.report(20, &[], &[]);
-    // The minimum over 15 packets still includes five of the first report: x_curr = 0, x_prev = 0, but the raw delay
-    // exceeds QEPS. x_offset = -10 * 1500 / 1156.25 = -12.973 ms, delta = 100 ms:
+    // The minimum over 15 packets still includes five of the first report: x_curr = 0, x_prev = 0, but the
+    // raw delay exceeds QEPS. x_offset = -10 * 1500 / 1156.25 = -12.973 ms, delta = 100 ms:
     // r_ref = 1156.25 (1 + 0.5 * 0.2 * 12.973 / 500) = 1159.25.
     assert!((kbps(stream.nada.reference_rate()) - 1159.25).abs() < 1e-6);
     assert_eq!(stream.nada.congestion(), Duration::ZERO);
@@ -115,8 +115,8 @@ fn a_loss_adds_its_penalty_and_warps_the_delay_until_it_expires() {
         assert!((signal - expected).abs() < 1e-3, "{signal} {expected}");
     };
     congestion(&stream, 18.393_972);
-    // The average loss interval is the one before the loss, 50 packets: the loss expires 350 packets after it, and
-    // 380 packets after it 60 % of the interpolation have passed.
+    // The average loss interval is the one before the loss, 50 packets: the loss expires 350 packets after
+    // it, and 380 packets after it 60 % of the interpolation have passed.
     while stream.sequence < 50 + 350 {
         stream.report(150, &[], &[]);
     }
@@ -197,8 +197,8 @@ fn steps(steps: &'static [(u64, f64)]) -> Box<dyn Fn(Instant) -> f64> {
     })
 }
 
-/// The path of RFC 8867, Section 4.2, with the capacities of a test case: a tail-drop queue of 300 ms at `reference`
-/// kbit/s.
+/// The path of RFC 8867, Section 4.2, with the capacities of a test case: a tail-drop queue of 300 ms at
+/// `reference` kbit/s.
 fn rfc8867(reference: f64, delay: u64, capacity: &'static [(u64, f64)]) -> Path {
     Path {
         capacity: steps(capacity),
@@ -207,8 +207,8 @@ fn rfc8867(reference: f64, delay: u64, capacity: &'static [(u64, f64)]) -> Path 
     }
 }
 
-/// Expects the mean rate received from `from` to `to` seconds within `share` and 1.05 times `rate` kbit/s, a steady
-/// target, a short queue and no loss.
+/// Expects the mean rate received from `from` to `to` seconds within `share` and 1.05 times `rate` kbit/s, a
+/// steady target, a short queue and no loss.
 fn expect(samples: &[Sample], from: u64, to: u64, rate: f64, share: f64) {
     let phase = phase(samples, from, to);
     assert!(phase.received > share * rate && phase.received < 1.05 * rate, "{from} s: {phase:?}");
@@ -239,8 +239,8 @@ fn rfc8867_variable_capacity_with_a_single_flow() {
     }
 }
 
-/// Jitter of RFC 8868, Section 4.5.3. Its delays exceed QEPS, so that the rate grows by gradual updates alone, and the
-/// last 10 s do not suffice to fill the link again.
+/// Jitter of RFC 8868, Section 4.5.3. Its delays exceed QEPS, so that the rate grows by gradual updates
+/// alone, and the last 10 s do not suffice to fill the link again.
 #[test]
 fn rfc8867_variable_capacity_with_jitter() {
     for delay in [50, 100] {
@@ -312,8 +312,8 @@ fn rfc8867_congested_feedback_link() {
     }
 }
 
-/// Appendix A states that marks of a step threshold are untested with NADA. The ratio is smoothed over reports and the
-/// penalty is its square, so that the rate swings between 190 and 1120 kbit/s.
+/// Appendix A states that marks of a step threshold are untested with NADA. The ratio is smoothed over
+/// reports and the penalty is its square, so that the rate swings between 190 and 1120 kbit/s.
 #[test]
 fn marks_of_a_step_threshold_keep_the_queue_short_at_the_cost_of_the_rate() {
     let mut path = rfc8867(2000.0, 50, &[(0, 1.0)]);
@@ -373,8 +373,8 @@ fn rfc8867_pause_and_resume() {
     }
 }
 
-/// Rates in kbit/s from 200 to 300 s of five flows with one-way delays of 10 to 150 ms that share 4 Mbit/s and begin
-/// `interval` s apart.
+/// Rates in kbit/s from 200 to 300 s of five flows with one-way delays of 10 to 150 ms that share 4 Mbit/s
+/// and begin `interval` s apart.
 fn round_trip_fairness(interval: u64) -> [f64; 5] {
     let paths = [10, 25, 50, 100, 150].map(|delay| rfc8867(4000.0, delay, &[(0, 4.0)]));
     let mut number = 0;
@@ -391,8 +391,9 @@ fn round_trip_fairness(interval: u64) -> [f64; 5] {
     })
 }
 
-/// Flows that find a standing queue take its delay for the path's (Section 6.1), and their rate is higher: the
-/// case's expectation, shares that do not depend on the round-trip time, holds for flows that begin together only.
+/// Flows that find a standing queue take its delay for the path's (Section 6.1), and their rate is higher:
+/// the case's expectation, shares that do not depend on the round-trip time, holds for flows that begin
+/// together only.
 #[test]
 fn rfc8867_round_trip_fairness() {
     let together = round_trip_fairness(0);

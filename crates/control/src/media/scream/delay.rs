@@ -5,20 +5,23 @@ use whimbrel_units::{Duration, Instant};
 use super::super::windowed::WindowedMin;
 use super::since;
 
-/// Period over which the least one-way delay is taken: 50 periods of 10 s (`kBaseOwdHistSize`, `kBaseDelayUpdateInterval_ntp`).
+/// Period over which the least one-way delay is taken: 50 periods of 10 s (`kBaseOwdHistSize`,
+/// `kBaseDelayUpdateInterval_ntp`).
 const BASE_PERIOD: Duration = Duration::from_secs(500);
 /// Gain of the average queueing delay when it rises; falls are followed at once (`kQueueDelayAvgAlpha`).
 const AVERAGE_GAIN: f64 = 0.25;
-/// Round-trip times of an update of the slow minimum, and its gain (`kQueueDelayMinSlowAvgUpdateRtts`, `kQueueDelayMinSlowAvgAlpha`).
+/// Round-trip times of an update of the slow minimum, and its gain (`kQueueDelayMinSlowAvgUpdateRtts`,
+/// `kQueueDelayMinSlowAvgAlpha`).
 const FLOOR_ROUNDS: f64 = 100.0;
 const FLOOR_GAIN: f64 = 0.125;
 /// Gain of the running maximum and minimum (`kQueueDelayMinMaxAlpha`).
 const MIN_MAX_GAIN: f64 = 1.0 / 16.0;
-/// Gain of the average spread between them, and the spread at which growth stops (`kLatencyDiffAlpha`, `kLatencyDiffThreshold`).
+/// Gain of the average spread between them, and the spread at which growth stops (`kLatencyDiffAlpha`,
+/// `kLatencyDiffThreshold`).
 const SPREAD_GAIN: f64 = 1.0 / 32.0;
 const SPREAD_LIMIT: f64 = 0.01;
-/// Time between refreshes of the base delay (`kBaseDelayResetInterval_ntp`), least length of the reduced rate, its
-/// length in round-trip times (`kNumRateLimitRtts`) and its factor.
+/// Time between refreshes of the base delay (`kBaseDelayResetInterval_ntp`), least length of the reduced
+/// rate, its length in round-trip times (`kNumRateLimitRtts`) and its factor.
 const REFRESH_INTERVAL: f64 = 60.0;
 const REFRESH_MIN: f64 = 0.1;
 const REFRESH_ROUNDS: f64 = 5.0;
@@ -110,7 +113,8 @@ impl QueueDelay {
         (1.0 - self.spread / SPREAD_LIMIT).clamp(0.0, 1.0)
     }
 
-    /// The share of virtual marks, if the average delay is above half the target; `reactions` of them in a round-trip time.
+    /// The share of virtual marks, if the average delay is above half the target; `reactions` of them in a
+    /// round-trip time.
     ///
     /// The code divides by `reactions` here and once more where the window is reduced; so does this one.
     pub(super) fn virtual_share(&self, reactions: f64) -> Option<f64> {
@@ -118,7 +122,8 @@ impl QueueDelay {
         (self.average > half).then(|| ((self.average - half) / half).clamp(0.0, 1.0) / reactions.max(1.0))
     }
 
-    /// Starts and ends a refresh of the base delay, which drains a standing queue, or a drifting clock, into a new minimum.
+    /// Starts and ends a refresh of the base delay, which drains a standing queue, or a drifting clock, into
+    /// a new minimum.
     fn refresh_base(&mut self, now: Instant, srtt: f64) {
         if let Some(until) = self.refresh_until {
             if now >= until {

@@ -11,7 +11,8 @@ use super::since;
 const DELAY_GAIN: f64 = 0.2;
 const FACTOR_GAIN: f64 = 1.0 / 8.0;
 const FACTOR_MAX: f64 = 0.5;
-/// Weight of the average so far in the frame period, of which a new one has the rest, and the period before the first.
+/// Weight of the average so far in the frame period, of which a new one has the rest, and the period before
+/// the first.
 const PERIOD_WEIGHT: f64 = 0.1;
 const FIRST_PERIOD: f64 = 0.02;
 /// Frames that are remembered: more than wait before the encoder skips them.
@@ -38,8 +39,8 @@ impl Frames {
         Self { sent: VecDeque::new(), period: FIRST_PERIOD, factor: 0.0 }
     }
 
-    /// Records a packet that is sent. The first one of a frame adapts the factor, by the time for which the oldest frame in the
-    /// queue had waited when this one was captured.
+    /// Records a packet that is sent. The first one of a frame adapts the factor, by the time for which the
+    /// oldest frame in the queue had waited when this one was captured.
     pub(super) fn on_sent(&mut self, packet: &SentPacket) {
         let SentPacket { sent_at, captured_at, .. } = *packet;
         if let Some(last) = self.sent.back_mut() {

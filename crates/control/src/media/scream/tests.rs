@@ -225,7 +225,8 @@ fn the_rate_falls_while_frames_wait_for_others_and_rises_again() {
     let mut frames = Frames::new();
     (0..10).for_each(|frame| frames.on_sent(&packet(frame, 15)));
     assert_eq!(frames.divisor(), 1.0);
-    // Each waits for 30 ms, so that the one before is still there when it is captured: half a period too long.
+    // Each waits for 30 ms, so that the one before is still there when it is captured: half a period too
+    // long.
     (10..20).for_each(|frame| frames.on_sent(&packet(frame, 30)));
     let expected = 1.0 + 9.0 * 0.2 / 8.0 * 0.5;
     assert!((frames.divisor() - expected).abs() < 1e-9, "{} and not {expected}", frames.divisor());

@@ -23,7 +23,8 @@ pub(super) struct Congestion {
     pub(super) now: Instant,
     /// Factor of the window after a loss event.
     pub(super) loss: Option<f64>,
-    /// After a mark: the factor of the window for classic ECN (`Ok`), or the share by which it shrinks for L4S (`Err`).
+    /// After a mark: the factor of the window for classic ECN (`Ok`), or the share by which it shrinks for
+    /// L4S (`Err`).
     pub(super) marked: Option<Result<f64, f64>>,
     /// Share by which the window shrinks after a virtual mark.
     pub(super) virtually: Option<f64>,

@@ -126,8 +126,8 @@ proptest! {
     }
 }
 
-/// On a clock of 100 ms a round-trip time of 53 ms is one tick, and its deviation starts at half of one and never decays:
-/// three ticks for good, 5.7 R, as in ns-2.
+/// On a clock of 100 ms a round-trip time of 53 ms is one tick, and its deviation starts at half of one and
+/// never decays: three ticks for good, 5.7 R, as in ns-2.
 #[test]
 fn a_timeout_measured_on_a_coarse_clock_is_in_whole_ticks() {
     let coarse = RetransmitTimeout::Measured { tick: Duration::from_millis(100) };

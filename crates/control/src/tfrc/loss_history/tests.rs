@@ -114,8 +114,8 @@ fn losses_of_a_stream_slower_than_a_packet_per_round_trip_are_events_of_their_ow
     assert_eq!(lengths(&history), [8.0, 1.0, 1.0, 50.0]);
 }
 
-/// A packet every 250 ms, and a round-trip time of 100 ms: six losses in a row would take the place of nearly the whole
-/// history.
+/// A packet every 250 ms, and a round-trip time of 100 ms: six losses in a row would take the place of nearly
+/// the whole history.
 #[test]
 fn six_losses_in_a_row_of_a_slow_stream_are_an_outage() {
     for (missing, expected) in [(5, alloc::vec![8.0, 1.0, 1.0, 1.0, 1.0, 50.0]), (6, alloc::vec![12.0, 50.0])]

@@ -135,7 +135,8 @@ proptest! {
     }
 }
 
-/// RFC 5348, Section 6.2: "a minimum value for the measured receive rate X_recv of one packet per round-trip time".
+/// RFC 5348, Section 6.2: "a minimum value for the measured receive rate X_recv of one packet per round-trip
+/// time".
 #[test]
 fn after_a_silence_the_rate_is_at_least_a_packet_per_round_trip() {
     let rtt = Duration::from_millis(100);

@@ -15,8 +15,8 @@ pub struct ReceiverConfig {
     pub small_packets: Option<SmallPackets>,
     /// Source of the round-trip time.
     pub rtt: RttSource,
-    /// `true` if the expiration of the feedback timer triggers feedback (RFC 5348, Section 6.2); `false` if only
-    /// the arrival of data does.
+    /// `true` if the expiration of the feedback timer triggers feedback (RFC 5348, Section 6.2); `false` if
+    /// only the arrival of data does.
     pub feedback_timer: bool,
     /// `true` if the sender receives loss intervals in whole packets and computes p from them: synthetic
     /// intervals are then whole, so that both ends find the same p.

@@ -12,8 +12,8 @@ pub const MAX_LOSS_LENGTH: u32 = (1 << 23) - 1;
 /// The loss intervals to report.
 #[derive(Clone, Copy, Debug)]
 pub struct IntervalReport<'a> {
-    /// Number of packets up to the acknowledged one that are not part of any interval, because holes before them are
-    /// open: Skip Length, at most [`NDUPACK`].
+    /// Number of packets up to the acknowledged one that are not part of any interval, because holes before
+    /// them are open: Skip Length, at most [`NDUPACK`].
     pub skip_length: u64,
     /// The number that follows the last packet of the newest interval.
     end: u64,
@@ -37,12 +37,12 @@ impl TfrcReceiver {
     /// The loss intervals to report with feedback that acknowledges the greatest number.
     pub fn interval_report(&self) -> IntervalReport<'_> {
         let end = self.greatest.next;
-        // The option's limit is three packets, but a hole of more than two makes more packets wait: the rest counts as
-        // received until it is declared lost, one or two packets later.
+        // The option's limit is three packets, but a hole of more than two makes more packets wait: the rest
+        // counts as received until it is declared lost, one or two packets later.
         let skip_length = (end - self.history.first_open().min(end)).min(NDUPACK as u64);
         let intervals = self.history.intervals();
-        // Of synthetic intervals only the newest is reported, which has the position of the one that it replaces: all of
-        // them would cover more packets than were ever sent.
+        // Of synthetic intervals only the newest is reported, which has the position of the one that it
+        // replaces: all of them would cover more packets than were ever sent.
         let synthetic = intervals.iter().skip(1).position(|interval| interval.lossy_end == interval.first);
         let intervals = &intervals[..synthetic.map_or(intervals.len(), |position| position + 2)];
         IntervalReport { skip_length, end: end - skip_length, intervals }
@@ -65,8 +65,8 @@ impl<'a> IntervalReport<'a> {
             let loss_length = interval.lossy_end - interval.first;
             let lossless = saturate(end - interval.lossy_end, MAX_LENGTH);
             let loss = saturate(loss_length, MAX_LOSS_LENGTH);
-            // If the other lengths are too long for their fields, this one still must not exceed their sum (RFC 4342,
-            // Section 6.1.1), or the report is invalid. The interval before the first loss may.
+            // If the other lengths are too long for their fields, this one still must not exceed their sum
+            // (RFC 4342, Section 6.1.1), or the report is invalid. The interval before the first loss may.
             let most = if loss > 0 { lossless + loss } else { MAX_LENGTH };
             let data = saturate(data, most.min(MAX_LENGTH));
             let losses = u32::try_from(interval.losses.min(loss_length)).unwrap_or(u32::MAX);

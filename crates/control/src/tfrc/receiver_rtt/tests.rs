@@ -112,8 +112,9 @@ fn a_report_much_shorter_than_the_time_of_the_handshake_is_a_fall() {
     assert_eq!(rtt.value(), millis(42));
 }
 
-/// A handshake whose answer was held for five seconds. This end sends data, too, and measures the path by them before the other end
-/// reports its estimate: a feedback timer that was set for the handshake must not wait for its end.
+/// A handshake whose answer was held for five seconds. This end sends data, too, and measures the path by
+/// them before the other end reports its estimate: a feedback timer that was set for the handshake must not
+/// wait for its end.
 #[test]
 fn an_own_measurement_much_shorter_than_the_time_of_the_handshake_is_a_fall() {
     let mut rtt = ReceiverRtt::new(RttSource::Average, Some(millis(5_000)));
@@ -124,9 +125,9 @@ fn an_own_measurement_much_shorter_than_the_time_of_the_handshake_is_a_fall() {
     assert_eq!((rtt.value(), rtt.take_fall()), (millis(52), false), "a report counts more");
 }
 
-/// A handshake that took five round-trip times leaves a sender whose quarters are too long. Each acknowledgement takes its counter to
-/// four beyond the acknowledged packet's (RFC 4342, Section 8.1), so that the receiver's first sample is right nevertheless, even
-/// if the sender kept its estimate.
+/// A handshake that took five round-trip times leaves a sender whose quarters are too long. Each
+/// acknowledgement takes its counter to four beyond the acknowledged packet's (RFC 4342, Section 8.1), so
+/// that the receiver's first sample is right nevertheless, even if the sender kept its estimate.
 #[test]
 fn the_counter_of_a_slow_handshake_makes_right_samples() {
     let (real, of_handshake) = (60, millis(300));

@@ -418,8 +418,8 @@ fn time_spent_waiting_for_a_stopped_receiver_is_not_round_trip_time() {
     }
 }
 
-/// A silence begins with packets of 40 bytes, and X is halved until one of them takes seconds. A packet of 1000 bytes
-/// then takes 2s/X, and not 25 times 40/X.
+/// A silence begins with packets of 40 bytes, and X is halved until one of them takes seconds. A packet of
+/// 1000 bytes then takes 2s/X, and not 25 times 40/X.
 #[test]
 fn a_large_packet_does_not_delay_the_next_probe_of_a_silence() {
     let mut sender = TfrcSender::new(ms(0), config());

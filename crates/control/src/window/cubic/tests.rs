@@ -40,7 +40,8 @@ fn close(actual: f64, expected: f64, within: f64) {
     assert!((actual / expected - 1.0).abs() < within, "{actual} instead of {expected}");
 }
 
-/// Equation 1: with W_max = 1000 and C = 0.4, K is (1000 · 0.3 / 0.4)^(1/3) = 9.086 s; the function is flat around it.
+/// Equation 1: with W_max = 1000 and C = 0.4, K is (1000 · 0.3 / 0.4)^(1/3) = 9.086 s; the function is flat
+/// around it.
 #[test]
 fn the_window_follows_the_cubic_function() {
     let mut path = Path::new(Cubic::rfc9438(), 1000.0, Duration::from_millis(50));
@@ -56,9 +57,9 @@ fn the_window_follows_the_cubic_function() {
     }
 }
 
-/// Section 5.2, equation 6: a loss every 1/p packets gives a mean window of 1.054 (RTT / p)^(3/4) segments, above the Reno-friendly
-/// region. The largest one is 4 / (3 + 0.7) of it. As the function is flat there, all windows around it decay slowly: the flow
-/// begins at the largest window and has to keep it.
+/// Section 5.2, equation 6: a loss every 1/p packets gives a mean window of 1.054 (RTT / p)^(3/4) segments,
+/// above the Reno-friendly region. The largest one is 4 / (3 + 0.7) of it. As the function is flat there, all
+/// windows around it decay slowly: the flow begins at the largest window and has to keep it.
 #[test]
 fn the_mean_window_under_periodic_losses_is_that_of_the_rfc() {
     for (rtt, p) in [(0.1, 1e-5), (0.2, 5e-6), (0.05, 2e-6)] {
@@ -78,7 +79,8 @@ fn the_mean_window_under_periodic_losses_is_that_of_the_rfc() {
     }
 }
 
-/// Section 4.3: alpha is 3 (1 - 0.7) / (1 + 0.7) segments per round-trip time, and 1 from the window before the reduction on.
+/// Section 4.3: alpha is 3 (1 - 0.7) / (1 + 0.7) segments per round-trip time, and 1 from the window before
+/// the reduction on.
 #[test]
 fn on_a_short_path_the_window_grows_as_reno_would() {
     let mut path = Path::new(Cubic::rfc9438(), 20.0, Duration::from_millis(10));
@@ -168,7 +170,8 @@ fn a_pause_is_no_time_for_growth() {
     close(pausing.window.cwnd, steady.window.cwnd, 0.01);
 }
 
-/// RFC 9406: slow start ends where the round-trip time rises, and the first stage has K = 0 (RFC 9438, Section 4.10).
+/// RFC 9406: slow start ends where the round-trip time rises, and the first stage has K = 0 (RFC 9438,
+/// Section 4.10).
 #[test]
 fn with_hystart_slow_start_ends_before_a_loss() {
     let mut path = Path::new(Cubic::rfc9438().with_hystart(), 10.0, Duration::from_millis(100));

@@ -1,14 +1,17 @@
-//! HyStart as Linux has it: an end of slow start at once, by the round-trip time or the length of a train of acknowledgements.
+//! HyStart as Linux has it: an end of slow start at once, by the round-trip time or the length of a train of
+//! acknowledgements.
 
 use whimbrel_units::{Duration, Instant};
 
 use super::super::Delivery;
 
-/// HyStart (Ha and Rhee, "Hybrid Slow Start for High-Bandwidth and Long-Distance Networks", 2008) with the rules and constants of Linux 6.1.
+/// HyStart (Ha and Rhee, "Hybrid Slow Start for High-Bandwidth and Long-Distance Networks", 2008) with the
+/// rules and constants of Linux 6.1.
 ///
-/// From a window of 16 segments on, a round ends when more than the data outstanding at its beginning have been acknowledged. Slow start ends
-/// where the least round-trip time of a round, after eight samples, exceeds the connection's by an eighth, but at least 4 ms and at most
-/// 16 ms; or where acknowledgements that are at most 2 ms apart have lasted for half of the least round-trip time (and half a millisecond).
+/// From a window of 16 segments on, a round ends when more than the data outstanding at its beginning have
+/// been acknowledged. Slow start ends where the least round-trip time of a round, after eight samples,
+/// exceeds the connection's by an eighth, but at least 4 ms and at most 16 ms; or where acknowledgements that
+/// are at most 2 ms apart have lasted for half of the least round-trip time (and half a millisecond).
 #[derive(Clone, PartialEq, Debug)]
 pub struct LinuxHyStart {
     /// Data delivered so far, in segments.
@@ -59,8 +62,8 @@ impl LinuxHyStart {
         }
     }
 
-    /// Processes an acknowledgement of new data in slow start, before the window grows: `in_flight` segments are outstanding. Returns `true` if
-    /// slow start ends now.
+    /// Processes an acknowledgement of new data in slow start, before the window grows: `in_flight` segments
+    /// are outstanding. Returns `true` if slow start ends now.
     pub fn on_ack(&mut self, now: Instant, cwnd: f64, in_flight: f64) -> bool {
         let (Some(least), Some(sample)) = (self.least, self.sample.take()) else { return false };
         if self.is_over || cwnd < Self::LOW_WINDOW {

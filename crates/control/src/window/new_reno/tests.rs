@@ -38,7 +38,8 @@ fn congestion_avoidance_adds_about_a_segment_in_a_round_trip() {
     law.on_ack(&mut window, &Acknowledgement::of(1.0));
     assert_eq!(window.cwnd, 10.1 + 1.0 / 10.1);
     acknowledge(&mut law, &mut window, 8, 1.0);
-    // w += 1/w squared: w^2 grows by 2 + 1/w^2. Ten steps from 100 give about 120 + 10/110, whose root is 10.9586.
+    // w += 1/w squared: w^2 grows by 2 + 1/w^2. Ten steps from 100 give about 120 + 10/110, whose root is
+    // 10.9586.
     assert!((window.cwnd - 10.9586).abs() < 1e-4, "{}", window.cwnd);
 }
 

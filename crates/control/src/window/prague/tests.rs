@@ -49,8 +49,8 @@ fn in_avoidance(cwnd: f64) -> Window {
     Window { cwnd, ssthresh: 2.0 }
 }
 
-/// With m marks in a round-trip time at equal distances, a reduction by m/2 segments follows each `ceil(m)/m` round-trip times, in which the window
-/// grows by as many segments: m = 2 or sqrt(6), and nothing beyond.
+/// With m marks in a round-trip time at equal distances, a reduction by m/2 segments follows each `ceil(m)/m`
+/// round-trip times, in which the window grows by as many segments: m = 2 or sqrt(6), and nothing beyond.
 #[test]
 fn the_steady_state_has_two_marks_in_a_round_trip_time() {
     for spacing in [10, 20, 50, 100] {
@@ -138,7 +138,8 @@ fn the_window_never_falls_below_two_segments() {
     assert_eq!(flow.window.cwnd, Prague::MINIMUM);
 }
 
-/// At equal marking a flow of 5 ms has the rate of one of 25 ms, and without RTT independence five times that.
+/// At equal marking a flow of 5 ms has the rate of one of 25 ms, and without RTT independence five times
+/// that.
 #[test]
 fn rtt_independence_gives_a_short_path_the_rate_of_the_reference() {
     let rate = |law: Prague, rtt: Duration| {

@@ -1,9 +1,9 @@
 //! Congestion control of the acknowledgements (RFC 4341, Section 6.1).
 //!
-//! The receiver sends about one acknowledgement per Ack Ratio data packets. The sender detects lost acknowledgements
-//! from the receiver's sequence numbers, doubles the ratio for each window of data with a loss, and decrements it after
-//! a number of loss-free windows chosen such that the acknowledgements grow by about one per window, as TCP's data do
-//! (Appendix A).
+//! The receiver sends about one acknowledgement per Ack Ratio data packets. The sender detects lost
+//! acknowledgements from the receiver's sequence numbers, doubles the ratio for each window of data with a
+//! loss, and decrements it after a number of loss-free windows chosen such that the acknowledgements grow by
+//! about one per window, as TCP's data do (Appendix A).
 
 use whimbrel_wire::SeqNo;
 
@@ -11,8 +11,8 @@ use super::NUMDUPACK;
 
 /// The largest value of the feature (RFC 4340, Section 11.3).
 const MAX_RATIO: u64 = 0xffff;
-/// Number of windows of data after which a window of one or two packets counts as persistent, which permits a ratio of
-/// one (RFC 4341, Section 6.1.2).
+/// Number of windows of data after which a window of one or two packets counts as persistent, which permits a
+/// ratio of one (RFC 4341, Section 6.1.2).
 const PERSISTENT: u64 = 4;
 
 /// The Ack Ratio and the state that determines its changes.
@@ -61,17 +61,18 @@ impl AckRatio {
         core::mem::take(&mut self.is_news).then_some(self.wanted)
     }
 
-    /// Processes a packet of the receiver; `marked` if it is one that cannot carry data and was marked. `ndp_count` is
-    /// its NDP Count.
+    /// Processes a packet of the receiver; `marked` if it is one that cannot carry data and was marked.
+    /// `ndp_count` is its NDP Count.
     ///
-    /// A lost packet is assumed to be an acknowledgement, unless an NDP Count shows that it had data (RFC 4341, Section
-    /// 6.1.1). Otherwise an end that sends data would reduce the rate of its acknowledgements because of lost data
-    /// (Appendix B).
+    /// A lost packet is assumed to be an acknowledgement, unless an NDP Count shows that it had data (RFC
+    /// 4341, Section 6.1.1). Otherwise an end that sends data would reduce the rate of its acknowledgements
+    /// because of lost data (Appendix B).
     pub(super) fn on_packet(&mut self, sequence: SeqNo, ndp_count: Option<u64>, marked: bool) {
         self.is_congested |= self.losses.on_packet(sequence, ndp_count) | marked;
     }
 
-    /// Processes an acknowledgement of packet `ack`, when `last` was the last one sent; the window is `cwnd` packets.
+    /// Processes an acknowledgement of packet `ack`, when `last` was the last one sent; the window is `cwnd`
+    /// packets.
     pub(super) fn on_ack(&mut self, ack: SeqNo, last: SeqNo, cwnd: u32) {
         let cwnd = u64::from(cwnd);
         if self.window_end.is_some_and(|end| !ack.is_after(end)) {
@@ -100,8 +101,8 @@ impl AckRatio {
         }
     }
 
-    /// Selects the permitted value nearest to `ratio`: at most half the window, rounded up, though 2 is always
-    /// permitted; and at least 2 from windows of four on (RFC 4341, Section 6.1.2).
+    /// Selects the permitted value nearest to `ratio`: at most half the window, rounded up, though 2 is
+    /// always permitted; and at least 2 from windows of four on (RFC 4341, Section 6.1.2).
     fn want(&mut self, ratio: u64, cwnd: u64) {
         let most = cwnd.div_ceil(2).clamp(2, MAX_RATIO);
         let least = if cwnd >= 4 { 2 } else { 1 };
@@ -129,7 +130,8 @@ struct AckLosses {
 }
 
 impl AckLosses {
-    /// Processes a received packet. Returns `true` if other packets are now lost that may have been acknowledgements.
+    /// Processes a received packet. Returns `true` if other packets are now lost that may have been
+    /// acknowledgements.
     fn on_packet(&mut self, sequence: SeqNo, ndp_count: Option<u64>) -> bool {
         self.counts |= ndp_count.is_some();
         let Some(highest) = self.highest else {
@@ -175,8 +177,8 @@ impl AckLosses {
             return false;
         }
         self.judged = self.judged.add(open as u64);
-        // Both ends of that range have arrived. If all packets between them have, or had data, the range has `open + 1`
-        // numbers. Numbers beyond the bitmap are behind a gap.
+        // Both ends of that range have arrived. If all packets between them have, or had data, the range has
+        // `open + 1` numbers. Numbers beyond the bitmap are behind a gap.
         let span = u64::from(third) + open as u64;
         let stretch = u64::MAX << third & (u64::MAX >> (63 - span.min(63)));
         span >= 64 || i64::from(((later | self.data) & stretch).count_ones()) <= open

@@ -7,8 +7,8 @@ use whimbrel_wire::SeqNo;
 
 use super::NUMDUPACK;
 
-/// The most packets stored. The limit is reached only if an end sends tens of thousands of acknowledgements of its own
-/// while one of its datagrams is in flight; the oldest then count as lost.
+/// The most packets stored. The limit is reached only if an end sends tens of thousands of acknowledgements
+/// of its own while one of its datagrams is in flight; the oldest then count as lost.
 const MAX_PACKETS: usize = 1 << 16;
 
 /// The packets from the oldest with an unknown outcome on, with data or without, in order of their numbers.
@@ -81,8 +81,8 @@ impl Flight {
         AckOutcome::First(sent)
     }
 
-    /// Returns the next lost data packet: at least three packets sent after it have arrived, and it was sent at
-    /// `sent_by` or before. Removes packets with a known outcome on the way.
+    /// Returns the next lost data packet: at least three packets sent after it have arrived, and it was sent
+    /// at `sent_by` or before. Removes packets with a known outcome on the way.
     pub(super) fn take_lost(&mut self, sent_by: Instant) -> Option<SeqNo> {
         loop {
             let is_full = self.packets.len() > MAX_PACKETS;
@@ -99,7 +99,8 @@ impl Flight {
         }
     }
 
-    /// Transmission time of the oldest packet, if it is a data packet that has not arrived and at least three packets sent after it have.
+    /// Transmission time of the oldest packet, if it is a data packet that has not arrived and at least three
+    /// packets sent after it have.
     pub(super) fn suspect(&self) -> Option<Instant> {
         let oldest = self.packets.front().filter(|oldest| oldest.is_data && !oldest.has_arrived)?;
         self.is_overtaken().then_some(oldest.at)

@@ -9,8 +9,8 @@ use super::{DEFAULT_RTT, DELAYED_ACK};
 use crate::ReceiverSnapshot;
 use crate::ccid::{HcReceiver, ReceivedPacket};
 
-/// The end that acknowledges the data: one acknowledgement per Ack Ratio data packets, immediate ones for possible
-/// losses and for marks, and a delay of at most 0.2 s.
+/// The end that acknowledges the data: one acknowledgement per Ack Ratio data packets, immediate ones for
+/// possible losses and for marks, and a delay of at most 0.2 s.
 #[derive(Debug)]
 pub struct Receiver {
     ack_ratio: u64,
@@ -31,7 +31,8 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Creates the receiver of a half-connection under that CCID; `rtt` is the round-trip time of the handshake, if measured.
+    /// Creates the receiver of a half-connection under that CCID; `rtt` is the round-trip time of the
+    /// handshake, if measured.
     pub fn new(rtt: Option<Duration>) -> Self {
         Self {
             ack_ratio: AckRatio::INITIAL,
@@ -66,8 +67,8 @@ impl HcReceiver for Receiver {
         if self.deadline.is_none() {
             self.deadline = Some(now + DELAYED_ACK);
         }
-        // RFC 4340, Section 11.3: immediately if a packet may be lost, or a missing one arrives; and for marks once per
-        // round-trip time.
+        // RFC 4340, Section 11.3: immediately if a packet may be lost, or a missing one arrives; and for
+        // marks once per round-trip time.
         self.is_due |= step != 1;
         if packet.ecn == Ecn::Ce {
             self.marked += 1;

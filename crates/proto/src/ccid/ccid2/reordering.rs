@@ -1,10 +1,11 @@
-//! Packets that are only late: the time to wait for them (RACK, RFC 8985), and the undoing of a reduction for which no packet
-//! was lost (RFC 4015).
+//! Packets that are only late: the time to wait for them (RACK, RFC 8985), and the undoing of a reduction for
+//! which no packet was lost (RFC 4015).
 //!
-//! RFC 4341, Section 5 takes a packet for lost when three later ones have arrived. On a path that reorders, this halves the
-//! window again and again. Ack Vectors show each late packet: when it arrives before it counts as lost, the path is known to
-//! reorder, and when it arrives after, the wait was too short. From the first sign of reordering on, a packet is lost when
-//! three later ones have arrived *and* RACK's reordering window has passed. Without reordering nothing differs from RFC 4341.
+//! RFC 4341, Section 5 takes a packet for lost when three later ones have arrived. On a path that reorders,
+//! this halves the window again and again. Ack Vectors show each late packet: when it arrives before it
+//! counts as lost, the path is known to reorder, and when it arrives after, the wait was too short. From the
+//! first sign of reordering on, a packet is lost when three later ones have arrived *and* RACK's reordering
+//! window has passed. Without reordering nothing differs from RFC 4341.
 
 use std::collections::VecDeque;
 
@@ -46,7 +47,8 @@ pub(super) struct Reordering {
 }
 
 impl Reordering {
-    /// Processes the first acknowledgement of a packet. `is_overtaken`: a later packet was acknowledged earlier.
+    /// Processes the first acknowledgement of a packet. `is_overtaken`: a later packet was acknowledged
+    /// earlier.
     pub(super) fn on_arrival(&mut self, now: Instant, sent: Instant, is_overtaken: bool) {
         if self.newest.is_none_or(|(newest, _)| sent >= newest) {
             self.newest = Some((sent, now - sent));
@@ -59,8 +61,8 @@ impl Reordering {
     pub(super) fn on_rtt(&mut self, now: Instant, rtt: Duration) {
         self.law.on_rtt(now, rtt);
     }
-    /// Time from the transmission of a packet after which it is lost, if three later ones have arrived; `None` while there
-    /// was no reordering.
+    /// Time from the transmission of a packet after which it is lost, if three later ones have arrived;
+    /// `None` while there was no reordering.
     pub(super) fn patience(&self) -> Option<Duration> {
         let (_, rtt) = self.newest?;
         self.law.window().map(|window| rtt + window)

@@ -19,9 +19,9 @@ use crate::ccid::{
 };
 use crate::{SendVerdict, SenderSnapshot};
 
-/// The transmit timeout of RFC 6298, without its lower bound of a second, which DCCP omits (RFC 4341, Section 5).
-/// In place of the clock granularity is the delay that the peer may add to a round trip: the delay of its acknowledgements,
-/// which Elapsed Time options remove from the samples.
+/// The transmit timeout of RFC 6298, without its lower bound of a second, which DCCP omits (RFC 4341, Section
+/// 5). In place of the clock granularity is the delay that the peer may add to a round trip: the delay of its
+/// acknowledgements, which Elapsed Time options remove from the samples.
 const TIMEOUT: RtoConfig = RtoConfig {
     minimum: DELAYED_ACK,
     maximum: Duration::from_secs(64),
@@ -29,7 +29,8 @@ const TIMEOUT: RtoConfig = RtoConfig {
     ..RtoConfig::RFC6298
 };
 
-/// Upper bound on the packets per acknowledgement of large windows: otherwise Ack Vectors would cover two windows.
+/// Upper bound on the packets per acknowledgement of large windows: otherwise Ack Vectors would cover two
+/// windows.
 const MAX_UNACKNOWLEDGED: u32 = 128;
 
 /// Initial value of the feature Sequence Window (RFC 4340, Section 7.5.2).
@@ -56,10 +57,11 @@ pub struct Sender {
     deadline: Option<Instant>,
     /// Time at which the oldest packet in flight, which others have overtaken, is lost.
     late: Option<Instant>,
-    /// The last packet sent when congestion was last detected. Losses and marks up to it belong to the same congestion
-    /// event.
+    /// The last packet sent when congestion was last detected. Losses and marks up to it belong to the same
+    /// congestion event.
     recovery: Option<SeqNo>,
-    /// The last packet sent when the window was full: acknowledgements up to it show that the path carries that much.
+    /// The last packet sent when the window was full: acknowledgements up to it show that the path carries
+    /// that much.
     full: Option<SeqNo>,
     /// The last packet sent when the round-trip time was last measured, once per window of data.
     measured: Option<SeqNo>,
@@ -70,8 +72,8 @@ pub struct Sender {
     burst: u32,
     /// Reaction to Drop Codes.
     drop_policy: DropPolicy,
-    /// `true` if the receiver sent Ack Vectors since this end last acknowledged a packet; number of data packets that
-    /// this end has sent since.
+    /// `true` if the receiver sent Ack Vectors since this end last acknowledged a packet; number of data
+    /// packets that this end has sent since.
     owes_ack: bool,
     data_since_ack: u32,
     /// See [`INITIAL_SEQUENCE_WINDOW`].
@@ -133,8 +135,8 @@ impl Sender {
         }
     }
 
-    /// The number of data packets that may be in the network. RFC 4340, Section 7.5.2 forbids more than Sequence Window
-    /// packets per round-trip time.
+    /// The number of data packets that may be in the network. RFC 4340, Section 7.5.2 forbids more than
+    /// Sequence Window packets per round-trip time.
     fn allowance(&self) -> u32 {
         self.window.packets().min(u32::try_from(self.sequence_window).unwrap_or(u32::MAX))
     }
@@ -210,7 +212,8 @@ impl Sender {
         }
     }
 
-    /// Takes a round-trip time sample from packet `feedback.ack`. At most one per window of data counts for the transmit timer (Section 5).
+    /// Takes a round-trip time sample from packet `feedback.ack`. At most one per window of data counts for
+    /// the transmit timer (Section 5).
     fn measure(&mut self, now: Instant, sent: Instant, feedback: &Feedback<'_>) -> Option<Duration> {
         let counts = self.measured.is_none_or(|measured| feedback.ack.is_after(measured));
         if counts {
@@ -237,8 +240,8 @@ impl Sender {
         Some(sample)
     }
 
-    /// Processes packets dropped by the receiving host rather than by the network (Section 5.2; RFC 4340, Section
-    /// 11.7).
+    /// Processes packets dropped by the receiving host rather than by the network (Section 5.2; RFC 4340,
+    /// Section 11.7).
     fn read_data_dropped(&mut self, feedback: &Feedback<'_>, summary: &mut AckSummary) {
         for packet in feedback.data_dropped {
             match (self.drop_policy)(packet.code) {
@@ -275,8 +278,8 @@ impl Sender {
         }
     }
 
-    /// After a timeout, a packet sent after all data in flight has arrived: the path carries packets again, and the
-    /// data were lost. Ends the backoff of the timer, as RFC 6069 does for TCP and ICMP.
+    /// After a timeout, a packet sent after all data in flight has arrived: the path carries packets again,
+    /// and the data were lost. Ends the backoff of the timer, as RFC 6069 does for TCP and ICMP.
     fn end_backoff(&mut self, now: Instant, ack: SeqNo) {
         let is_later = self.last_data.is_some_and(|last| ack.is_after(last));
         if is_later && self.round_trip.backoffs() > 0 && self.flight.pipe() > 0 {

@@ -46,8 +46,8 @@ impl CongestionWindow {
         self.law.on_ack_ratio(ack_ratio as f64);
     }
 
-    /// Reports the packets that an acknowledgement showed to have left the network, the marked ones among them, and the round-trip time sample that it
-    /// gave, for laws that estimate the path.
+    /// Reports the packets that an acknowledgement showed to have left the network, the marked ones among
+    /// them, and the round-trip time sample that it gave, for laws that estimate the path.
     pub(super) fn on_delivery(&mut self, now: Instant, delivered: u32, marked: u32, rtt: Option<Duration>) {
         self.law.on_delivery(&Delivery { now, delivered: delivered.into(), marked: marked.into(), rtt });
     }
@@ -89,8 +89,8 @@ impl CongestionWindow {
         CongestionSignal { now, in_flight: self.packets().into(), cause }
     }
 
-    /// Resumes on a path that carried `packets` per round-trip time before: half of that may be tried at once, and the
-    /// whole ends slow start.
+    /// Resumes on a path that carried `packets` per round-trip time before: half of that may be tried at
+    /// once, and the whole ends slow start.
     pub(super) fn resume(&mut self, packets: u32) {
         self.window.cwnd = self.window.cwnd.max(f64::from(packets) / 2.0);
         self.window.ssthresh = f64::from(packets.max(2));
@@ -106,8 +106,9 @@ impl CongestionWindow {
         self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd.max(2.0));
     }
 
-    /// Accounts for a datagram sent when `pipe` of them were in the network; `more` if others wait. A window that was
-    /// not used is no longer validated for the path, so it decays (RFC 4341, Section 5.1; RFC 2861, Section 3.1).
+    /// Accounts for a datagram sent when `pipe` of them were in the network; `more` if others wait. A window
+    /// that was not used is no longer validated for the path, so it decays (RFC 4341, Section 5.1; RFC 2861,
+    /// Section 3.1).
     pub(super) fn on_sent(&mut self, now: Instant, pipe: u32, more: bool, timeout: Duration) {
         let idle = now - self.last_sent;
         self.last_sent = now;
@@ -148,8 +149,8 @@ impl CongestionWindow {
         }
     }
 
-    /// Raises the threshold: most of the window was in use before, so it may be regained quickly (RFC 2861, Section
-    /// 3.1).
+    /// Raises the threshold: most of the window was in use before, so it may be regained quickly (RFC 2861,
+    /// Section 3.1).
     fn keep_threshold(&mut self) {
         self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd * 0.75);
     }

@@ -22,8 +22,8 @@ fn config(ccid: Ccid, deliver_corrupt: bool) -> Config {
     }
 }
 
-/// Sends a datagram every 50 ms, of which every twentieth is treated so: ten round-trip times apart. Returns the
-/// sender's final p, and the Drop Codes reported to it.
+/// Sends a datagram every 50 ms, of which every twentieth is treated so: ten round-trip times apart. Returns
+/// the sender's final p, and the Drop Codes reported to it.
 fn run(config: Config, treat: fn() -> Treatment) -> (Pair, f64, Vec<DropCode>) {
     let ccid = config.sender_ccids[0];
     let mut pair = Pair::connected(config);

@@ -29,7 +29,8 @@ fn is_data(sent: &SentPacket) -> bool {
     sent.from == End::Client && matches!(sent.packet.packet_type(), PacketType::Data | PacketType::DataAck)
 }
 
-/// A drop-tail queue before a link, for the client's packets. Those without data take no time on the link and are not dropped.
+/// A drop-tail queue before a link, for the client's packets. Those without data take no time on the link and
+/// are not dropped.
 struct Queue {
     /// Capacity in bytes per second.
     rate: f64,
@@ -159,7 +160,8 @@ fn the_queue_stays_below_the_target_and_the_link_is_used() {
         };
         let (used, delay, lost) = run(Ccid::DELAY_AWARE);
         assert!(used > 0.98 && lost == 0, "{rate}: {used} of the link, {lost} lost");
-        // A packet before this one on the link, and half of one that is under way, are beyond the control of the law.
+        // A packet before this one on the link, and half of one that is under way, are beyond the control of
+        // the law.
         let packet = SIZE as f64 / rate;
         assert!((8e-3..25e-3 + 1.5 * packet).contains(&delay.as_secs_f64()), "{rate}: {delay:?}");
         let (_, delay, lost) = run(Ccid::TFRC);

@@ -76,8 +76,8 @@ pub(in crate::ccid) fn lossy(
     })
 }
 
-/// In slow start the rate is twice the receive rate. The receive rate of the last round-trip time is the rate of the
-/// one before, so that the rate doubles in two.
+/// In slow start the rate is twice the receive rate. The receive rate of the last round-trip time is the rate
+/// of the one before, so that the rate doubles in two.
 #[test]
 fn before_the_first_loss_the_rate_doubles_in_two_round_trips() {
     let mut pair = Pair::connected(config(all()));

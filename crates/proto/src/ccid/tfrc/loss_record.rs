@@ -11,12 +11,12 @@ use whimbrel_wire::{DccpOption, SeqNo};
 #[cfg(test)]
 mod tests;
 
-/// Number of packets that the handshake may have taken before congestion control began; a receiver may count them into
-/// the first interval.
+/// Number of packets that the handshake may have taken before congestion control began; a receiver may count
+/// them into the first interval.
 const HANDSHAKE_PACKETS: u64 = 128;
 
-/// Distance from the latest acknowledged packet up to which a packet is identified by its number: half of the range in
-/// which circular numbers can be ordered.
+/// Distance from the latest acknowledged packet up to which a packet is identified by its number: half of the
+/// range in which circular numbers can be ordered.
 const HORIZON: u64 = SeqNo::MODULUS / 4;
 
 /// The intervals of a report, newest first.
@@ -38,8 +38,8 @@ struct Interval {
     judged: bool,
     /// Transmission time of its first packet, if known and needed.
     began: Option<Instant>,
-    /// `true` if it began earlier than `first`, by an unknown amount: it was too long for the fields of the option when
-    /// it was first reported.
+    /// `true` if it began earlier than `first`, by an unknown amount: it was too long for the fields of the
+    /// option when it was first reported.
     is_floating: bool,
 }
 
@@ -60,16 +60,16 @@ impl Interval {
     }
     /// Its length in data packets, at least one.
     ///
-    /// A length that saturates its field is known only as a lower bound; "in the absence of better information" all
-    /// packets count as data (RFC 4342, Section 6.1.1).
+    /// A length that saturates its field is known only as a lower bound; "in the absence of better
+    /// information" all packets count as data (RFC 4342, Section 6.1.1).
     fn data(&self) -> f64 {
         match self.data_length {
             LossInterval::MAX_LENGTH.. => self.sequence_length().max(self.data_length.into()) as f64,
             length => f64::from(length).max(1.0),
         }
     }
-    /// `true` if `known` is this interval, seen earlier, when it has more packets than the fields of the option can
-    /// hold, so that it appears to begin later than it did.
+    /// `true` if `known` is this interval, seen earlier, when it has more packets than the fields of the
+    /// option can hold, so that it appears to begin later than it did.
     fn continues(&self, known: &Self, is_lossless_saturated: bool) -> bool {
         let limited = |length: u32| length.min(LossInterval::MAX_LOSS_LENGTH);
         let same_losses = if is_lossless_saturated {
@@ -82,8 +82,8 @@ impl Interval {
     }
 }
 
-/// The last nine loss intervals as reported by the receiver (RFC 4342, Section 8.6), and losses reported only by Data
-/// Dropped options.
+/// The last nine loss intervals as reported by the receiver (RFC 4342, Section 8.6), and losses reported only
+/// by Data Dropped options.
 #[derive(Clone, Debug)]
 pub(super) struct LossRecord {
     /// The first packet sent under this congestion control.
@@ -98,10 +98,11 @@ pub(super) struct LossRecord {
     reported: usize,
     /// `true` if Dropped Packets options count the losses.
     counted: bool,
-    /// From the first packet sent during an outage to the one after the last: losses among them are one event.
+    /// From the first packet sent during an outage to the one after the last: losses among them are one
+    /// event.
     outage: Option<(SeqNo, SeqNo)>,
-    /// Number of intervals of the synthetic history that the receiver may have created, as it does while this end
-    /// probes; `None` if it may not.
+    /// Number of intervals of the synthetic history that the receiver may have created, as it does while this
+    /// end probes; `None` if it may not.
     may_fit: Option<usize>,
     /// `true` if it has: the oldest interval then stands for that many.
     is_fitted: bool,
@@ -128,9 +129,9 @@ impl LossRecord {
 
     /// The path was unavailable while the packets from `from` up to but not including `to` were sent.
     ///
-    /// If arrival times are interpolated (RFC 5348, Section 5.2), an outage produces a loss event for each of its
-    /// round-trip times, which would replace the whole history. An outage is no sign of congestion, however long it
-    /// lasts.
+    /// If arrival times are interpolated (RFC 5348, Section 5.2), an outage produces a loss event for each of
+    /// its round-trip times, which would replace the whole history. An outage is no sign of congestion,
+    /// however long it lasts.
     pub(super) fn on_outage(&mut self, from: SeqNo, to: SeqNo) {
         self.outage = Some((from, to));
     }
@@ -173,8 +174,8 @@ impl LossRecord {
         self.intervals.first().filter(|newest| newest.has_loss()).map(|newest| newest.first)
     }
 
-    /// Processes the Loss Intervals options of a packet with Acknowledgement Number `ack`. Returns `true` if they
-    /// report a new loss event; `None` if there are none, or they are invalid, and nothing has changed.
+    /// Processes the Loss Intervals options of a packet with Acknowledgement Number `ack`. Returns `true` if
+    /// they report a new loss event; `None` if there are none, or they are invalid, and nothing has changed.
     pub(super) fn update(&mut self, ack: SeqNo, options: &[DccpOption]) -> Option<bool> {
         let mut intervals = self.read(ack, options)?;
         self.join_outage(&mut intervals);
@@ -226,7 +227,8 @@ impl LossRecord {
         }
     }
 
-    /// `true` if the oldest interval reported is synthetic: it has no loss, though a packet was lost before its end.
+    /// `true` if the oldest interval reported is synthetic: it has no loss, though a packet was lost before
+    /// its end.
     fn is_made_up(&self, last: &Interval) -> bool {
         let was_loss = |known: &Interval| known.has_loss() && known.first.is_before(last.end);
         self.may_fit.is_some() && !last.has_loss() && (self.is_fitted || self.intervals.iter().any(was_loss))
@@ -235,16 +237,17 @@ impl LossRecord {
     /// TFRC-SP: processes the Drop Counts of the last report, the newest interval first, and determines which
     /// intervals are at most two round-trip times long. `sent` returns the transmission time of a packet.
     ///
-    /// An interval lasts from its first packet to the next one's, as they were sent; one that is not known to be short
-    /// is long. A closed interval keeps the class that it had when it closed, however the round-trip time changes.
+    /// An interval lasts from its first packet to the next one's, as they were sent; one that is not known to
+    /// be short is long. A closed interval keeps the class that it had when it closed, however the round-trip
+    /// time changes.
     pub(super) fn count_losses(
         &mut self,
         drop_counts: impl Iterator<Item = u32>,
         sent: impl Fn(SeqNo) -> Option<Instant>,
         rtt: Duration,
     ) {
-        // RFC 5622, Section 8.7: counts beyond the intervals reported are ignored; a count beyond the Loss Length, or a
-        // missing one, is the Loss Length.
+        // RFC 5622, Section 8.7: counts beyond the intervals reported are ignored; a count beyond the Loss
+        // Length, or a missing one, is the Loss Length.
         for (interval, count) in self.intervals[..self.reported].iter_mut().zip(drop_counts) {
             self.counted = true;
             interval.losses = count.min(interval.loss_length());
@@ -269,10 +272,10 @@ impl LossRecord {
         self.forgotten_losses + self.intervals.iter().map(proven).sum::<u64>()
     }
 
-    /// Reads and validates the options: the limits of RFC 4342, Section 8.6.1; that only the connection's first
-    /// interval lacks a loss, or has more data packets than packets; that no more is reported than was sent. That a
-    /// lossy part lasts at most a round-trip time depends on which of its packets arrived, and cannot be validated from
-    /// the options (Section 9.2).
+    /// Reads and validates the options: the limits of RFC 4342, Section 8.6.1; that only the connection's
+    /// first interval lacks a loss, or has more data packets than packets; that no more is reported than was
+    /// sent. That a lossy part lasts at most a round-trip time depends on which of its packets arrived, and
+    /// cannot be validated from the options (Section 9.2).
     fn read(&self, ack: SeqNo, options: &[DccpOption]) -> Option<Intervals> {
         let reports = options.iter().filter_map(|option| match TfrcOption::parse(option) {
             Some(TfrcOption::LossIntervals(report)) => Some(report),
@@ -329,12 +332,12 @@ impl LossRecord {
         (plausible && !intervals.is_empty()).then_some(intervals)
     }
 
-    /// Finds the first packet of an interval that has become too long for the fields of the option (RFC 4342, Section
-    /// 8.6).
+    /// Finds the first packet of an interval that has become too long for the fields of the option (RFC 4342,
+    /// Section 8.6).
     ///
-    /// As reported, such an interval begins later with every packet that it grows by. It keeps the position that it had
-    /// when it could still be reported: otherwise it would look like another interval each time, with its former self
-    /// behind it as a short one, and p would approach 1 on a path without losses.
+    /// As reported, such an interval begins later with every packet that it grows by. It keeps the position
+    /// that it had when it could still be reported: otherwise it would look like another interval each time,
+    /// with its former self behind it as a short one, and p would approach 1 on a path without losses.
     fn anchor(&self, interval: &mut Interval, is_lossless_saturated: bool) {
         let continued = |known: &&Interval| interval.continues(known, is_lossless_saturated);
         let Some(known) = self.intervals.iter().find(continued) else {
@@ -348,8 +351,9 @@ impl LossRecord {
         interval.is_floating = known.is_floating;
     }
 
-    /// Packet `sequence`, sent at `sent`, arrived, but was reported with a Drop Code that counts as a mark (RFC 4340,
-    /// Section 11.7.2). Returns `true` if it is a new loss event, rather than within a round-trip time of the last one.
+    /// Packet `sequence`, sent at `sent`, arrived, but was reported with a Drop Code that counts as a mark
+    /// (RFC 4340, Section 11.7.2). Returns `true` if it is a new loss event, rather than within a round-trip
+    /// time of the last one.
     pub(super) fn on_dropped(&mut self, sequence: SeqNo, sent: Instant, rtt: Duration) -> bool {
         if self.last_dropped.is_some_and(|last| sent <= last + rtt) {
             return false;
@@ -388,8 +392,8 @@ impl LossRecord {
         self.lengths(Interval::data).into_iter().fold(1.0, f64::max)
     }
 
-    /// The intervals' lengths, newest first, cut where data were dropped. In an interval that is cut, all packets count
-    /// as data; `length` gives the others'.
+    /// The intervals' lengths, newest first, cut where data were dropped. In an interval that is cut, all
+    /// packets count as data; `length` gives the others'.
     fn lengths(&self, length: impl Fn(&Interval) -> f64) -> SmallVec<[f64; HISTORY]> {
         let mut lengths = SmallVec::new();
         for interval in &self.intervals {

@@ -1,5 +1,5 @@
-//! The HC-receiver: translates packets and options for [`TfrcReceiver`], which detects loss events, measures, and
-//! decides when feedback is due.
+//! The HC-receiver: translates packets and options for [`TfrcReceiver`], which detects loss events, measures,
+//! and decides when feedback is due.
 
 use whimbrel_control::freeze::{FreezingReceiver, HandoverMarks, Marking, ProbeEnd};
 use whimbrel_control::loss_detection::ArrivedPacket;
@@ -129,8 +129,8 @@ impl Receiver {
         self.classification.on_arrival(shown, &ArrivedPacket { at, ..*arrival }, is_corrupt);
     }
 
-    /// Transmission time of the packet, if it has a Timestamp. A Timestamp Echo on the same packet measures the reverse
-    /// path.
+    /// Transmission time of the packet, if it has a Timestamp. A Timestamp Echo on the same packet measures
+    /// the reverse path.
     fn read_clock(&mut self, arrived: Instant, options: &[DccpOption]) -> Option<Instant> {
         let sent = options.iter().find_map(|option| match option {
             DccpOption::Timestamp(value) => self.classification.read_clock(*value),
@@ -344,8 +344,8 @@ fn read_marks(options: &[DccpOption]) -> HandoverMarks {
     marks
 }
 
-/// RFC 6323, Section 3.3: the Reset carries the option's first three bytes, of which the second is its length, unlike
-/// the Option Errors of RFC 4340, Section 5.6.
+/// RFC 6323, Section 3.3: the Reset carries the option's first three bytes, of which the second is its
+/// length, unlike the Option Errors of RFC 4340, Section 5.6.
 fn invalid_estimate(option: &DccpOption) -> Reset {
     // Data 1 is the type, Data 2 the first byte of the data.
     let [kind, first, _] = Reset::option_error(option).data;

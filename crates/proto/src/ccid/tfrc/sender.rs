@@ -34,8 +34,8 @@ mod tests;
 /// The round-trip time to assume without a measurement (RFC 4340, Section 3.4).
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
 
-/// Number of round-trip times for which the sender of small packets stores transmission times: a loss interval is
-/// reported within about one of them, if no report is lost.
+/// Number of round-trip times for which the sender of small packets stores transmission times: a loss
+/// interval is reported within about one of them, if no report is lost.
 const REMEMBERED_ROUND_TRIPS: u64 = 8;
 
 /// The sending end of a half-connection under a CCID based on TFRC.
@@ -131,8 +131,8 @@ impl Sender {
         };
         self.count_losses(feedback);
         let computed = self.losses.loss_event_rate();
-        // The receiver may have discounted its history. It rounds 1/p up to a whole packet, so that the same p can
-        // appear lower in a report.
+        // The receiver may have discounted its history. It rounds 1/p up to a whole packet, so that the same
+        // p can appear lower in a report.
         let rate = match reported {
             Some(reported)
                 if reported.to_inverse() != computed.to_inverse()
@@ -146,8 +146,9 @@ impl Sender {
             }
             _ => computed,
         };
-        // From a report, which is rounded, to the value computed, which is not, p may rise by less than a packet per loss
-        // interval. Nothing was lost; the law would take it for a loss in a data-limited interval and halve X_recv.
+        // From a report, which is rounded, to the value computed, which is not, p may rise by less than a
+        // packet per loss interval. Nothing was lost; the law would take it for a loss in a data-limited
+        // interval and halve X_recv.
         let last = self.tfrc.tfrc().loss_event_rate();
         let is_rounding = !new_event && rate > last && rate.to_inverse() == last.to_inverse();
         let rate = if is_rounding { last } else { rate };
@@ -158,8 +159,8 @@ impl Sender {
         Some((rate, new_event, Signs { plain_rate, loss: Some(lost), ..Signs::default() }))
     }
 
-    /// Processes Data Dropped: the number of packets for which the receiving host had no room, and whether others make
-    /// a new loss event.
+    /// Processes Data Dropped: the number of packets for which the receiving host had no room, and whether
+    /// others make a new loss event.
     fn read_data_dropped(&mut self, now: Instant, feedback: &Feedback<'_>) -> (u32, bool) {
         let (mut slow_downs, mut new_event) = (0, false);
         let rtt = self.rtt_or_default();
@@ -183,8 +184,8 @@ impl Sender {
             return;
         }
         let read = FeedbackOptions::read(feedback.options);
-        // The newer acknowledgement has the information of an older one, unless it was no report: the answer to a
-        // probe, or a forgery, which would suppress the reports of a whole round-trip time.
+        // The newer acknowledgement has the information of an older one, unless it was no report: the answer
+        // to a probe, or a forgery, which would suppress the reports of a whole round-trip time.
         let is_report = read.receive_rate.is_some() && !feedback.ack.is_before(self.reported);
         if feedback.ack.is_before(self.acknowledged) && !is_report {
             return;
@@ -221,7 +222,8 @@ impl Sender {
             .or(self.tfrc.tfrc().rtt())
             .map(|rtt| now.saturating_sub(rtt + read.elapsed));
         let Some(last_data_sent) = sent.map(|sent| sent.at).or(away) else { return };
-        // No time is left for the network, so there is no sample; a first one would be a round-trip time of zero.
+        // No time is left for the network, so there is no sample; a first one would be a round-trip time of
+        // zero.
         let delay = if read.elapsed_is_saturated { now - last_data_sent } else { read.elapsed };
         if read.elapsed_is_saturated && self.tfrc.tfrc().rtt().is_none() {
             return;
@@ -266,8 +268,8 @@ impl Sender {
         bound.on_report(self.tfrc.tfrc_mut(), &report);
     }
 
-    /// Adds the freeze options to a packet with data (`papers/freeze`, Section 4.3). The receiver reads them on packets
-    /// with data only, as no others affect the rate.
+    /// Adds the freeze options to a packet with data (`papers/freeze`, Section 4.3). The receiver reads them
+    /// on packets with data only, as no others affect the rate.
     fn mark_freezing(&mut self, sequence: SeqNo, options: &mut Options) {
         if self.restored.0 != self.tfrc.restorations() {
             self.restored = (self.tfrc.restorations(), sequence);

@@ -1,7 +1,7 @@
 //! Transmission times of the packets not acknowledged yet.
 //!
-//! An acknowledgement has a sequence number and the time since that packet arrived; with the packet's transmission
-//! time, that gives a round-trip time sample (RFC 4342, Section 10.1).
+//! An acknowledgement has a sequence number and the time since that packet arrived; with the packet's
+//! transmission time, that gives a round-trip time sample (RFC 4342, Section 10.1).
 
 use std::collections::VecDeque;
 
@@ -31,12 +31,13 @@ pub(super) struct SentPackets {
 }
 
 impl SentPackets {
-    /// The most packets stored: more than a round-trip time of 10 Gbit/s and 100 ms. If the receiver is silent, the
-    /// oldest are dropped.
+    /// The most packets stored: more than a round-trip time of 10 Gbit/s and 100 ms. If the receiver is
+    /// silent, the oldest are dropped.
     const KEPT: usize = 1 << 17;
 
-    /// The most packets stored once so many have followed the last data packet: more than the acknowledgements that an end sends in a
-    /// round-trip time at 100 Mbit/s and 100 ms. The peer reports data only, and an end that only receives would store them all.
+    /// The most packets stored once so many have followed the last data packet: more than the
+    /// acknowledgements that an end sends in a round-trip time at 100 Mbit/s and 100 ms. The peer reports
+    /// data only, and an end that only receives would store them all.
     const KEPT_WITHOUT_DATA: usize = 1024;
 
     pub(super) fn new(next: SeqNo) -> Self {
@@ -62,8 +63,8 @@ impl SentPackets {
         self.packets.push_back(sent);
     }
 
-    /// Returns the record of packet `ack`, which was acknowledged. Those before it that were sent before `keep` are
-    /// dropped.
+    /// Returns the record of packet `ack`, which was acknowledged. Those before it that were sent before
+    /// `keep` are dropped.
     pub(super) fn acknowledge(&mut self, ack: SeqNo, keep: Instant) -> Option<SentRecord> {
         let index = usize::try_from(ack.distance_from(self.first)).ok()?;
         let acknowledged = *self.packets.get(index)?;

@@ -5,8 +5,8 @@ use whimbrel_units::ByteCount;
 use whimbrel_wire::DccpOption;
 use whimbrel_wire::option::tfrc::{self, TfrcOption};
 
-/// H: the length of an IPv4 header and a Data packet's, with 48-bit or with `short` sequence numbers (RFC 5622, Section
-/// 5).
+/// H: the length of an IPv4 header and a Data packet's, with 48-bit or with `short` sequence numbers (RFC
+/// 5622, Section 5).
 pub(in crate::ccid) const fn header_size(short: bool) -> ByteCount {
     ByteCount::new(if short { 32 } else { 36 })
 }
@@ -33,8 +33,8 @@ pub(in crate::ccid) fn drop_counts(options: &[DccpOption]) -> impl Iterator<Item
     })
 }
 
-/// The Dropped Packets options that accompany Loss Intervals options about the same intervals (RFC 5622, Section 8.7):
-/// the number of packets lost or marked in each, which cannot exceed its Loss Length.
+/// The Dropped Packets options that accompany Loss Intervals options about the same intervals (RFC 5622,
+/// Section 8.7): the number of packets lost or marked in each, which cannot exceed its Loss Length.
 pub(in crate::ccid) fn dropped_packets(report: IntervalReport<'_>) -> impl Iterator<Item = DccpOption> + '_ {
     tfrc::dropped_packets(report.lengths().map(|lengths| lengths.losses))
 }

@@ -18,7 +18,8 @@ fn report(ack: SeqNo, cells: usize) -> Packet {
     }
 }
 
-/// A peer that reports thousands of packets at once, truly or not, does not raise what a connection takes from then on.
+/// A peer that reports thousands of packets at once, truly or not, does not raise what a connection takes
+/// from then on.
 #[test]
 fn room_for_an_extraordinary_report_is_not_kept() {
     let mut vectors = AckVectors::new(SeqNo::new(1));

@@ -10,8 +10,8 @@ use super::super::{Role, State};
 use super::Mobility;
 use crate::Event;
 
-/// Time of silence, besides the number of round-trip times below, after which the server may have lost the client's
-/// address.
+/// Time of silence, besides the number of round-trip times below, after which the server may have lost the
+/// client's address.
 const SILENCE: Duration = Duration::from_secs(1);
 const SILENCE_IN_RTT: u64 = 4;
 /// Time before the first announcing Sync is retransmitted, in round-trip times.
@@ -55,8 +55,8 @@ impl Mobility {
         let is_known = matches!(cx.state, State::PartOpen | State::Open | State::Closing);
         cx.ports.role == Role::Client && is_known && self.may_move()
     }
-    /// Announces a new or possibly new address, at once and on all following packets. `known`: the application knows of
-    /// the change, and is notified when the server has followed.
+    /// Announces a new or possibly new address, at once and on all following packets. `known`: the
+    /// application knows of the change, and is notified when the server has followed.
     pub(in super::super) fn announce(&mut self, now: Instant, cx: &Context, fx: &mut Effects, known: bool) {
         if !self.may_announce(cx) {
             return;
@@ -74,8 +74,8 @@ impl Mobility {
         announcing.is_asked = false;
         fx.timers.set(Timer::Announce, now);
     }
-    /// Announces again by a Sync, which the server answers. `data_wait`: the announcement leaves no room for the next
-    /// datagram.
+    /// Announces again by a Sync, which the server answers. `data_wait`: the announcement leaves no room for
+    /// the next datagram.
     pub(in super::super) fn announce_again(
         &mut self,
         now: Instant,
@@ -88,7 +88,8 @@ impl Mobility {
         }
         let Some(agreement) = &mut self.0 else { return };
         let announcing = &mut agreement.announcing;
-        // Data for which an announcement leaves no room wait until the server has followed, and announce nothing.
+        // Data for which an announcement leaves no room wait until the server has followed, and announce
+        // nothing.
         if announcing.since.is_none() || (announcing.syncs >= MAX_SYNCS && !data_wait) {
             return;
         }
@@ -98,7 +99,8 @@ impl Mobility {
         }
         fx.outbound.syncs().ask(cx.sequence.numbers.gsr());
     }
-    /// Adds the announcement to a packet, if the server may not know its source address or has sent a challenge.
+    /// Adds the announcement to a packet, if the server may not know its source address or has sent a
+    /// challenge.
     pub(super) fn announce_on(&mut self, now: Instant, cx: &Context, fx: &mut Effects, packet: &mut Packet) {
         if matches!(packet.packet_type(), PacketType::Request | PacketType::Listen) || !self.may_move() {
             return;
@@ -154,14 +156,16 @@ impl Mobility {
         }
     }
 
-    /// Processes a challenge: the SyncAck of its Sync will answer it. Returns `true` if the server is about to follow.
+    /// Processes a challenge: the SyncAck of its Sync will answer it. Returns `true` if the server is about
+    /// to follow.
     pub(super) fn on_challenge(&mut self, sync: SeqNo, challenge: u64) -> bool {
         let Some(agreement) = &mut self.0 else { return false };
         let announcing = &mut agreement.announcing;
         announcing.challenges.rotate_right(1);
         announcing.challenges[0] = Some((sync, challenge));
         let is_first = !core::mem::replace(&mut announcing.is_asked, true);
-        // The server follows once it has the SyncAck, which leaves first. Its earlier answers went to the old address.
+        // The server follows once it has the SyncAck, which leaves first. Its earlier answers went to the old
+        // address.
         is_first && announcing.since.is_some()
     }
     /// Processes the server's confirmation that it sends to the source of that packet.
@@ -178,9 +182,9 @@ impl Mobility {
             fx.timers.stop(Timer::Announce);
         }
     }
-    /// Returns `true` if a Reset that reports no such connection is to be verified by an announcement first: after a
-    /// change of address, the server may merely not recognise the packets. `answered`: the packet that the Reset
-    /// answers.
+    /// Returns `true` if a Reset that reports no such connection is to be verified by an announcement first:
+    /// after a change of address, the server may merely not recognise the packets. `answered`: the packet
+    /// that the Reset answers.
     pub(in super::super) fn is_unverified(
         &mut self,
         now: Instant,

@@ -12,7 +12,8 @@ impl Mobility {
     pub(in super::super) fn own_identifier(&self, cx: &Context) -> Option<u64> {
         self.0.as_ref().filter(|_| cx.ports.role == Role::Server).map(|agreement| agreement.own.identifier)
     }
-    /// `true` if the client sent that packet, from any address. It may be the one that completes the handshake.
+    /// `true` if the client sent that packet, from any address. It may be the one that completes the
+    /// handshake.
     pub(in super::super) fn is_genuine(&mut self, cx: &Context, packet: &Packet, moved: &Move) -> bool {
         if cx.state == State::Respond && self.own_identifier(cx) == Some(moved.identifier) {
             self.agree(cx);

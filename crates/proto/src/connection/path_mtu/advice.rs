@@ -5,9 +5,9 @@ use whimbrel_units::Instant;
 use super::{ERROR_TIME, MAX_PROBES, PathMtu, PathMtuPhase, RESTART_TIME};
 
 impl PathMtu {
-    /// The network, or this host, reported that `limit` bytes are the most. The report may be forged, even by an
-    /// attacker on the path, so a limit below the base size counts only if the base size does not arrive, and an
-    /// accepted limit is probed. `limit` at or above the largest size needed requests a new search.
+    /// The network, or this host, reported that `limit` bytes are the most. The report may be forged, even by
+    /// an attacker on the path, so a limit below the base size counts only if the base size does not arrive,
+    /// and an accepted limit is probed. `limit` at or above the largest size needed requests a new search.
     pub(crate) fn on_too_big(&mut self, now: Instant, limit: usize) {
         match self.probe {
             _ if limit < self.base() && limit >= self.least() => self.on_narrow(now, limit),
@@ -39,7 +39,8 @@ impl PathMtu {
     /// The network reported a limit below the base size.
     fn on_narrow(&mut self, now: Instant, limit: usize) {
         match self.phase {
-            // A path whose MTU has dropped still carries the least size, which is used until the limit is confirmed.
+            // A path whose MTU has dropped still carries the least size, which is used until the limit is
+            // confirmed.
             PathMtuPhase::Error if limit < self.size => {
                 self.named = Some(limit);
                 self.probe = None;
@@ -70,8 +71,8 @@ impl PathMtu {
             }
         }
     }
-    /// This host refused to send a packet because of its size, without reporting a limit. That is reliable: it is no
-    /// outage.
+    /// This host refused to send a packet because of its size, without reporting a limit. That is reliable:
+    /// it is no outage.
     pub(crate) fn on_refused(&mut self, now: Instant) {
         let probe = self.probe.take();
         (self.lost, self.suspected_at, self.asks_least) = (0, None, false);

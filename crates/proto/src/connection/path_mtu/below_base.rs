@@ -1,7 +1,7 @@
 //! Sizes between the least and the base size, on a path that does not carry the base size.
 //!
-//! RFC 8899, Section 5.2 leaves such a path at MIN_PLPMTU. IPv4 paths with an MTU of 1000 to 1228 bytes exist, behind
-//! tunnels for instance, and would lose more than half of what they carry.
+//! RFC 8899, Section 5.2 leaves such a path at MIN_PLPMTU. IPv4 paths with an MTU of 1000 to 1228 bytes
+//! exist, behind tunnels for instance, and would lose more than half of what they carry.
 
 use super::{MAX_PROBES, RESOLUTION};
 
@@ -12,7 +12,8 @@ pub(super) struct BelowBaseSearch {
     ceiling: usize,
     /// The network reported the ceiling.
     is_named: bool,
-    /// The path is known to carry some packets, so a lost probe was too large. Before that, it may be an outage.
+    /// The path is known to carry some packets, so a lost probe was too large. Before that, it may be an
+    /// outage.
     is_answered: bool,
     /// The next probe is below the base size, rather than one of the base size.
     is_turn: bool,
@@ -23,13 +24,13 @@ pub(super) struct BelowBaseSearch {
 }
 
 impl BelowBaseSearch {
-    /// Starts the search below `ceiling`. `is_named`: the network reported the ceiling. `is_answered`: some packets
-    /// arrive, so that the base size may work as well by now and is probed first.
+    /// Starts the search below `ceiling`. `is_named`: the network reported the ceiling. `is_answered`: some
+    /// packets arrive, so that the base size may work as well by now and is probed first.
     pub(super) fn new(ceiling: usize, is_named: bool, is_answered: bool) -> Self {
         Self { ceiling, is_named, is_answered, is_turn: !is_answered, confirms: false, lost: 0 }
     }
-    /// The size to probe below the base size, if any, while `size` is in use and `least` always works; and whether the
-    /// probe is exempt from congestion control.
+    /// The size to probe below the base size, if any, while `size` is in use and `least` always works; and
+    /// whether the probe is exempt from congestion control.
     pub(super) fn candidate(&self, size: usize, least: usize) -> Option<(usize, bool)> {
         let gain = self.ceiling.saturating_sub(size);
         if self.confirms {
@@ -50,8 +51,8 @@ impl BelowBaseSearch {
     pub(super) fn on_answered(&mut self) {
         (self.is_answered, self.confirms, self.lost) = (true, false, 0);
     }
-    /// Processes the loss of a probe of `size` bytes below the base size. Returns `true` if the size in use no longer
-    /// works.
+    /// Processes the loss of a probe of `size` bytes below the base size. Returns `true` if the size in use
+    /// no longer works.
     pub(super) fn on_lost(&mut self, size: usize) -> bool {
         self.lost += 1;
         let is_probe_enough = !self.is_answered && !self.confirms;

@@ -154,8 +154,8 @@ fn a_black_hole_is_noticed_in_the_midst_of_a_search() {
     assert_eq!(path.state(), (PathMtuPhase::Searching, BASE), "{:?}", path.probes);
     path.carries = 1000;
     let start = path.now;
-    // Nothing is acknowledged any more. One probe of the search, three of the size in use, three of the base size, one
-    // of the least.
+    // Nothing is acknowledged any more. One probe of the search, three of the size in use, three of the base
+    // size, one of the least.
     while path.state().1 > 1000 {
         path.mtu.on_large_sent(path.now, SeqNo::new(7), RTT);
         path.run_for(Duration::from_millis(20));
@@ -251,7 +251,8 @@ fn a_narrow_path_that_is_silent_is_no_outage() {
         while path.state().0 != PathMtuPhase::Error || path.state().1 > 800 {
             path.mtu.on_large_sent(path.now, SeqNo::new(7), RTT);
             path.run_for(Duration::from_millis(20));
-            // A size is trusted for 5 s; then 3 probes of it, 3 of the base size and one of the least, a second each.
+            // A size is trusted for 5 s; then 3 probes of it, 3 of the base size and one of the least, a
+            // second each.
             let patience = CONFIRMATION_TIME + MIN_PROBE_TIME * 7;
             assert!(path.now - change < patience, "{size}: {:?}", path.probes);
         }
@@ -319,7 +320,8 @@ fn an_answer_gets_four_round_trip_times() {
     }
 }
 
-/// Probes that confirm the size in use leave every 5 s while large packets do. The base size has its turn every 15 s all the same.
+/// Probes that confirm the size in use leave every 5 s while large packets do. The base size has its turn
+/// every 15 s all the same.
 #[test]
 fn confirming_a_size_below_the_base_size_does_not_put_off_the_base_size() {
     let mut path = Path::new(1000, true);

@@ -1,10 +1,10 @@
 //! Search for the packet size of a new path, within about a round-trip time.
 //!
-//! RFC 9000, Sections 9.4 and 14.3, and RFC 8899, Section 5.2, start from the base size on another path. Most paths
-//! carry the old size as well. It is therefore probed first, followed immediately by the base size: on a path without
-//! reordering, an answer to the second but not to the first shows that the old size is too large. If no other state of
-//! the old path is kept, datagrams larger than the base size permits wait in the queue until then, and none is lost for
-//! its size on either path. If the rate is kept, all leave at once.
+//! RFC 9000, Sections 9.4 and 14.3, and RFC 8899, Section 5.2, start from the base size on another path. Most
+//! paths carry the old size as well. It is therefore probed first, followed immediately by the base size: on
+//! a path without reordering, an answer to the second but not to the first shows that the old size is too
+//! large. If no other state of the old path is kept, datagrams larger than the base size permits wait in the
+//! queue until then, and none is lost for its size on either path. If the rate is kept, all leave at once.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;
@@ -14,8 +14,8 @@ const MIN_PAUSE: Duration = Duration::from_millis(200);
 const MAX_PAUSE: Duration = Duration::from_secs(15);
 /// Interval between rounds, in round-trip times of the old path.
 const PAUSE_IN_RTT: u64 = 2;
-/// Time after the answer to a smaller probe during which a larger one sent before it may still be answered, as a
-/// fraction of a round-trip time: packets may have been reordered.
+/// Time after the answer to a smaller probe during which a larger one sent before it may still be answered,
+/// as a fraction of a round-trip time: packets may have been reordered.
 const GRACE: u64 = 4;
 /// Number of probes whose answers count: two rounds, as the new path's round-trip time may be the longer one.
 const REMEMBERED: usize = 6;
@@ -48,7 +48,8 @@ pub(super) struct Trial {
     probes: [Option<Probe>; REMEMBERED],
     /// The index of the next size to probe in this round.
     next: usize,
-    /// The index of the last size of a round: the least size is probed once the others have not been answered.
+    /// The index of the last size of a round: the least size is probed once the others have not been
+    /// answered.
     last: usize,
     pause: Duration,
     /// Start of the last round, and of the next one.
@@ -96,8 +97,8 @@ impl Trial {
     fn begin(&mut self, now: Instant) {
         (self.next, self.began, self.again) = (0, now, now + self.pause);
     }
-    /// A packet arrived by the path, so it works: a round without answers need not wait any longer. Returns `true` if
-    /// another round begins.
+    /// A packet arrived by the path, so it works: a round without answers need not wait any longer. Returns
+    /// `true` if another round begins.
     pub(super) fn on_sign(&mut self, now: Instant) -> bool {
         let is_over = self.next > self.last && self.answered.is_none() && now - self.began >= MIN_PAUSE;
         if is_over {

@@ -14,11 +14,12 @@ use crate::{Event, ReceiverSnapshot};
 const RATE_AHEAD: f64 = 2.0;
 /// Data of a packet that fills an Ethernet frame.
 const ETHERNET: ByteCount = ByteCount::new(1460);
-/// Factor applied to an older, higher receive rate when p rises. Otherwise the old rate is kept: a sender with little
-/// data keeps its allowed rate, and halves it at a loss event (RFC 5348, Section 4.3, Maximize X_recv_set).
+/// Factor applied to an older, higher receive rate when p rises. Otherwise the old rate is kept: a sender
+/// with little data keeps its allowed rate, and halves it at a loss event (RFC 5348, Section 4.3, Maximize
+/// X_recv_set).
 const RATE_KEPT: f64 = 0.5;
-/// Lower bound on an adaptive D_max as a fraction of a round-trip time, the initial reordering window of RACK (RFC
-/// 8985, Section 6.2, Step 4): a path without recent reordering may still reorder a little.
+/// Lower bound on an adaptive D_max as a fraction of a round-trip time, the initial reordering window of RACK
+/// (RFC 8985, Section 6.2, Step 4): a path without recent reordering may still reorder a little.
 const FLOOR_IN_RTT: u64 = 4;
 
 /// A packet that waits for preceding ones.
@@ -29,7 +30,8 @@ pub(in super::super) struct Waiting {
     pub(in super::super) event: Option<Event>,
 }
 
-/// The reorder buffer in front of the application and, unless losses are detected otherwise, of loss detection.
+/// The reorder buffer in front of the application and, unless losses are detected otherwise, of loss
+/// detection.
 #[derive(Debug)]
 pub(super) struct Delivery {
     pub(super) buffer: ReorderBuffer<Waiting>,
@@ -86,7 +88,8 @@ impl Delivery {
         self.largest = self.largest.max(size);
     }
 
-    /// Updates D_max and the size with the receiver's measurements, taken with each feedback, and the round-trip time.
+    /// Updates D_max and the size with the receiver's measurements, taken with each feedback, and the
+    /// round-trip time.
     pub(super) fn on_measured(&mut self, measured: &ReceiverSnapshot, rtt: Option<Duration>) {
         self.floor = measured.rtt.or(rtt).map(|rtt| rtt / FLOOR_IN_RTT).or(self.floor);
         let (Some(rate), Some(rtt)) = (measured.receive_rate, measured.rtt) else { return };

@@ -13,8 +13,8 @@ pub(in super::super) struct QueuedPacket {
 }
 
 impl QueuedPacket {
-    /// `options`: the packet's. Options that no congestion control reads in order were read on arrival and are
-    /// dropped, as they may be long.
+    /// `options`: the packet's. Options that no congestion control reads in order were read on arrival and
+    /// are dropped, as they may be long.
     pub(in super::super) fn new(packet: &ReceivedPacket<'_>, mut options: Options) -> Self {
         options.retain(|option| matches!(option, DccpOption::Timestamp(_) | DccpOption::CcidSpecific { .. }));
         options.shrink_to_fit();

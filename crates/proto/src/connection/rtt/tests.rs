@@ -110,8 +110,8 @@ fn a_timestamp_is_wanted_four_round_trip_times_after_the_last_measurement() {
     assert!(rtt.needs_timestamp(at(900)));
 }
 
-/// The longest Elapsed Time stands for all that are longer (RFC 4340, Section 13.2), so that nothing can be taken from what the
-/// Timestamp says, not even where that happens to leave a likely time.
+/// The longest Elapsed Time stands for all that are longer (RFC 4340, Section 13.2), so that nothing can be
+/// taken from what the Timestamp says, not even where that happens to leave a likely time.
 #[test]
 fn an_echo_with_a_saturated_elapsed_time_is_no_sample() {
     let (mut here, mut there) = (RoundTripTime::default(), RoundTripTime::default());

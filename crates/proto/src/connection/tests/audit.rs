@@ -36,7 +36,8 @@ pub(crate) fn audit(sent: &SentPacket) {
     let coverage = packet.checksum_coverage;
     assert!(coverage.covered(packet.payload.len()).is_some());
     assert!(coverage == ChecksumCoverage::ALL || packet_type.carries_data());
-    // RFC 8311, Section 6: no nonces, and no marks from an end. ECT(1) is for data, under a scalable law (RFC 9331, Section 4.1).
+    // RFC 8311, Section 6: no nonces, and no marks from an end. ECT(1) is for data, under a scalable law (RFC
+    // 9331, Section 4.1).
     assert!(
         matches!(sent.ecn, Ecn::NotEct | Ecn::Ect0) || (sent.ecn == Ecn::Ect1 && packet_type.carries_data())
     );
@@ -46,8 +47,8 @@ pub(crate) fn audit(sent: &SentPacket) {
     assert_eq!(&Packet::decode(&bytes.freeze()).unwrap(), packet);
 }
 
-/// Panics if a packet is larger than those that hold the largest datagram, of `max_datagram` bytes. Path MTU probes may
-/// be, and packets without data up to the size that every path is assumed to carry.
+/// Panics if a packet is larger than those that hold the largest datagram, of `max_datagram` bytes. Path MTU
+/// probes may be, and packets without data up to the size that every path is assumed to carry.
 pub(crate) fn audit_size(sent: &SentPacket, max_datagram: usize) {
     /// The longest header of a packet with data, and the room that is kept for options.
     const OVERHEAD: usize = 24 + 28;

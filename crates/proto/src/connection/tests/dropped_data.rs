@@ -1,4 +1,5 @@
-//! Data that do not reach the application, and receivers that cannot keep up (RFC 4340, Sections 11.6 and 11.7).
+//! Data that do not reach the application, and receivers that cannot keep up (RFC 4340, Sections 11.6 and
+//! 11.7).
 
 use whimbrel_units::Duration;
 use whimbrel_wire::PacketType::{Ack, Data, DataAck, Request, Response};

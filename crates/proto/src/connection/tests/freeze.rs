@@ -286,7 +286,8 @@ fn a_forged_freeze_with_valid_numbers_is_revoked_by_genuine_packets() {
     }
 }
 
-/// Eleven seconds with ten forgeries each, and four without: number of fifty datagrams per second that arrive in each.
+/// Eleven seconds with ten forgeries each, and four without: number of fifty datagrams per second that arrive
+/// in each.
 fn under_attack(ccid: Ccid, ahead: u64, options: &[DccpOption]) -> Vec<usize> {
     let configured = Config {
         sender_ccids: [ccid].into(),
@@ -317,7 +318,8 @@ fn forged_freezes_by_the_dozen_stall_a_stream_once() {
         let arrived = under_attack(ccid, 1, &[DccpOption::Freeze]);
         assert!(arrived[0] >= 10 && arrived[..11].iter().sum::<usize>() >= 545, "{ccid}: {arrived:?}");
         assert!(arrived[11..].iter().all(|arrived| *arrived >= 49), "{ccid}: {arrived:?}");
-        // Numbers far ahead of the true ones hide true acknowledgements, regardless of the option. It adds nothing to that.
+        // Numbers far ahead of the true ones hide true acknowledgements, regardless of the option. It adds
+        // nothing to that.
         let freezing = under_attack(ccid, 24, &[DccpOption::Freeze]);
         let plain = under_attack(ccid, 24, &[]);
         let total = |arrived: &[usize]| arrived.iter().sum::<usize>();

@@ -1,7 +1,7 @@
 //! Laws that hold for any behaviour of the network and the applications.
 //!
-//! [`Pair`] checks after every drain that an end's next wake-up is later than now, that draining twice is draining
-//! once, that an early wake-up does nothing and that sending ends.
+//! [`Pair`] checks after every drain that an end's next wake-up is later than now, that draining twice is
+//! draining once, that an early wake-up does nothing and that sending ends.
 
 use bytes::Bytes;
 use proptest::collection::vec;

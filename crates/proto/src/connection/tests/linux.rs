@@ -80,8 +80,8 @@ fn our_client_connects_to_a_linux_server() {
     }
 }
 
-/// A Linux end's answer to features that it does not know: empty Confirms (RFC 4340, Section 6.6.7), which its
-/// `dccp_push_empty_confirm` makes for any number that is not in its table.
+/// A Linux end's answer to features that it does not know: empty Confirms (RFC 4340, Section 6.6.7), which
+/// its `dccp_push_empty_confirm` makes for any number that is not in its table.
 fn knows_nothing_of_freezing(connection: &mut Connection, now: Instant, acknowledgement: &Packet) {
     let mut packet = acknowledgement.clone();
     packet.options = [FeatureAction::ConfirmL, FeatureAction::ConfirmR]

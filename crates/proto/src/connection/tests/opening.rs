@@ -202,8 +202,8 @@ fn a_response_in_partopen_elicits_another_acknowledgement() {
     assert_eq!(times(&pair, End::Client, Ack), [0, 10]);
 }
 
-/// A server may treat the first packet from PARTOPEN as the answer to its Response's Changes. Linux ends the connection
-/// ("Too Busy") if that packet has no Confirm.
+/// A server may treat the first packet from PARTOPEN as the answer to its Response's Changes. Linux ends the
+/// connection ("Too Busy") if that packet has no Confirm.
 #[test]
 fn answers_are_repeated_until_partopen_ends() {
     let mut asking = free();
@@ -453,8 +453,9 @@ fn a_configuration_that_makes_no_sense_is_refused() {
     assert!(error(Config { max_datagram: 0, ..free() }).starts_with("max_datagram = 0"));
 }
 
-/// RFC 4340, Section 8.1.4: a server without state answers each copy of a Request with numbers and cookies of their own. It
-/// establishes the connection whose cookie arrives first, and would find acknowledgements of another Response invalid.
+/// RFC 4340, Section 8.1.4: a server without state answers each copy of a Request with numbers and cookies of
+/// their own. It establishes the connection whose cookie arrives first, and would find acknowledgements of
+/// another Response invalid.
 #[test]
 fn a_client_stays_with_the_cookies_of_the_response_it_accepted() {
     let cookie = |byte| DccpOption::InitCookie(OptionBytes::from_slice(&[byte; 3]));

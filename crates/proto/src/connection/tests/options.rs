@@ -52,8 +52,8 @@ fn an_unknown_option_after_mandatory_resets_with_code_6() {
 
 #[test]
 fn a_reset_that_asks_too_much_is_answered_once() {
-    // RFC 4340, Section 5.6: options on Resets are processed first, and Mandatory may have a Reset answered with
-    // another. That is no storm: the end that sent the first has no connection any more.
+    // RFC 4340, Section 5.6: options on Resets are processed first, and Mandatory may have a Reset answered
+    // with another. That is no storm: the end that sent the first has no connection any more.
     let mut pair = Pair::connected(config(Duration::ZERO));
     let now = pair.now;
     pair.client.abort(now);

@@ -260,7 +260,8 @@ fn packets_without_data_fill_their_places_and_are_not_missing_if_counted() {
     let mut config = Config { ccids: Registry::default(), ..ordered() };
     (config.sender_ccids, config.receiver_ccids) = ([Ccid::TFRC].into(), [Ccid::TFRC].into());
     let mut pair = Pair::connected(config);
-    // Both ends send: acknowledgements of one half-connection stand between the data of the other; every third is lost.
+    // Both ends send: acknowledgements of one half-connection stand between the data of the other; every
+    // third is lost.
     let mut acks = 0;
     pair.lose(move |sent| {
         let is_ack = sent.packet.packet_type() == PacketType::Ack;
@@ -294,8 +295,8 @@ fn waiting_datagrams_take_the_room_that_there_is() {
     assert_eq!(pair.client.snapshot().statistics.datagrams_lost_at_peer, 1);
 }
 
-/// A sender may send at once what it was able to send before it had little to send, as pictures do (RFC 5348, Section 4.3,
-/// Maximize X_recv_set). What it does then has room to wait.
+/// A sender may send at once what it was able to send before it had little to send, as pictures do (RFC 5348,
+/// Section 4.3, Maximize X_recv_set). What it does then has room to wait.
 #[test]
 fn a_quiet_stretch_leaves_the_buffer_its_room() {
     let mut config = Config { ccids: Registry::default(), ..ordered() };

@@ -185,11 +185,13 @@ fn probes_that_get_lost_are_no_sign_of_congestion() {
     }
 }
 
-/// Before the connection is open nothing is discovered. What a host or a router says then is tried out later, and is no limit.
+/// Before the connection is open nothing is discovered. What a host or a router says then is tried out later,
+/// and is no limit.
 #[test]
 fn advice_from_the_time_of_the_handshake_does_not_limit_the_discovery() {
     for discovery in [PathMtuDiscovery::FromBase, PathMtuDiscovery::FromLargest] {
-        // The least MTU of IPv6; a router's limit that is true; one that is below what the path carries; one that is no use.
+        // The least MTU of IPv6; a router's limit that is true; one that is below what the path carries; one
+        // that is no use.
         for (named, carries) in [(None, 1264), (Some(1212), 1264), (Some(1100), 1264), (Some(100), 1400)] {
             let mut pair = Pair::new(probing(discovery));
             pair.lose(move |sent| sent.from == End::Client && sent.packet.encoded_len() > carries);
@@ -210,8 +212,8 @@ fn advice_from_the_time_of_the_handshake_does_not_limit_the_discovery() {
     }
 }
 
-/// Datagrams of the largest size, one every 10 ms, over a change of path: how many of the first hundred arrive, the
-/// time of the first, and the number refused or dropped.
+/// Datagrams of the largest size, one every 10 ms, over a change of path: how many of the first hundred
+/// arrive, the time of the first, and the number refused or dropped.
 fn over_a_change(change: PathChange, before: usize, after: usize) -> (usize, Duration, u64, usize) {
     let (mut pair, limit) = on_path(probing(PathMtuDiscovery::FromLargest), before);
     for _ in 0..3000 {

@@ -1,6 +1,7 @@
 //! A datagram of the largest size leaves in a packet that the path carries, whatever other options are due.
 //!
-//! Every packet of every pair is measured ([`audit_size`](super::audit::audit_size)); here both ways are full.
+//! Every packet of every pair is measured ([`audit_size`](super::audit::audit_size)); here both ways are
+//! full.
 
 use whimbrel_control::loss_differentiation::{Differentiation, Scheme};
 use whimbrel_units::Duration;
@@ -106,7 +107,8 @@ fn a_data_ack_has_an_ack_vector_and_may_fill_the_path() {
     assert!((1444..=1452).contains(&largest), "{largest}");
 }
 
-/// RFC 4340, Sections 11.2 and 11.5: where the Ack Vector leaves no room for the data, they leave in two packets.
+/// RFC 4340, Sections 11.2 and 11.5: where the Ack Vector leaves no room for the data, they leave in two
+/// packets.
 #[test]
 fn an_acknowledgement_with_a_long_ack_vector_leaves_before_a_full_datagram() {
     let mut pair = Pair::connected(with_ack_vectors());

@@ -87,7 +87,8 @@ fn in_every_state_a_packet_out_of_its_window_elicits_a_sync_and_nothing_else() {
     }
 }
 
-/// RFC 4340, Section 5.7: a Sync may name a packet that was not processed, so that nothing counts as acknowledged.
+/// RFC 4340, Section 5.7: a Sync may name a packet that was not processed, so that nothing counts as
+/// acknowledged.
 #[test]
 fn a_sync_acknowledges_nothing_that_an_ack_would() {
     for (kind, forgets) in
@@ -150,7 +151,8 @@ fn the_ndp_count_after_a_sync_counts_it() {
     }
 }
 
-/// The greatest NDP Count stands for all larger ones: the count stays there, and what has data begins a new one.
+/// The greatest NDP Count stands for all larger ones: the count stays there, and what has data begins a new
+/// one.
 #[test]
 fn an_ndp_count_stays_at_its_end() {
     let count = |packet: &Packet| {
@@ -178,8 +180,8 @@ fn an_ndp_count_stays_at_its_end() {
     assert_eq!(counts, [Some((NdpCount::MAX - 1, 6)), most, most, most, None]);
 }
 
-/// RFC 4340, Section 7.5.4: a Reset that came out of sequence gives the reason for the one that a Sync elicits, and for
-/// no later one.
+/// RFC 4340, Section 7.5.4: a Reset that came out of sequence gives the reason for the one that a Sync
+/// elicits, and for no later one.
 #[test]
 fn a_suspected_reset_can_be_confirmed_for_two_round_trip_times() {
     for (pause, explains) in [(millis(150), true), (millis(10_000), false)] {

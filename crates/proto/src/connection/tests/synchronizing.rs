@@ -306,8 +306,8 @@ fn packets_between_other_ports_are_ignored() {
     assert_eq!(pair.server().snapshot().statistics.packets_ignored, 1);
 }
 
-/// RFC 4340, Section 7.4: a packet that is not allowed at this end is not acknowledgeable, and Section 11.5: Ack
-/// Vectors go with every acknowledgement.
+/// RFC 4340, Section 7.4: a packet that is not allowed at this end is not acknowledgeable, and Section 11.5:
+/// Ack Vectors go with every acknowledgement.
 #[test]
 fn a_packet_that_was_not_processed_is_not_acknowledged() {
     let control = super::fixed_rate::FixedRate {

@@ -126,8 +126,8 @@ fn an_acknowledgement_too_long_for_the_packet_goes_alone() {
     pair.forget();
     pair.server_mut().send(now, Datagram::new(large.clone())).unwrap();
     pair.drain();
-    // The control wants its acknowledgements acknowledged, which the first packet has done: no acknowledgement goes
-    // without its vectors (RFC 4340, Section 11.5).
+    // The control wants its acknowledgements acknowledged, which the first packet has done: no
+    // acknowledgement goes without its vectors (RFC 4340, Section 11.5).
     assert_eq!(pair.types(), [(End::Server, Ack), (End::Server, Data)]);
     let has_vector = |sent: &SentPacket| {
         sent.packet.options.iter().any(|option| matches!(option, DccpOption::AckVector { .. }))

@@ -61,8 +61,8 @@ fn a_peer_that_lacks_the_only_choice_is_not_connected_to() {
     }
 }
 
-/// RFC 9331, Section 4.1. The acknowledgements of all of them have ECT(0), as the Ack Ratio reacts to their marks (RFC 4341, Section
-/// 6.1.1).
+/// RFC 9331, Section 4.1. The acknowledgements of all of them have ECT(0), as the Ack Ratio reacts to their
+/// marks (RFC 4341, Section 6.1.1).
 #[test]
 fn data_of_a_scalable_law_have_ect1_and_acknowledgements_ect0() {
     for (ccid, expected) in LAWS.map(|ccid| (ccid, if ccid == Ccid::PRAGUE { Ecn::Ect1 } else { Ecn::Ect0 }))

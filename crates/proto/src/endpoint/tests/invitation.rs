@@ -126,7 +126,8 @@ fn many_listens_trigger_one_request() {
         net.drain();
     }
     assert_eq!(types(&net, 2), [PacketType::Request; 2]);
-    // Host 1 has no server to answer. The Request counts as a retransmission: the next comes after two seconds.
+    // Host 1 has no server to answer. The Request counts as a retransmission: the next comes after two
+    // seconds.
     net.endpoints.remove(&address(1));
     net.run_for(millis(1900));
     assert_eq!(types(&net, 2).len(), 2);
@@ -219,7 +220,8 @@ proptest! {
             net.run_for(millis(1));
         }
         let (server, client) = (server.unwrap(), client.unwrap());
-        // Requests that get lost are repeated ever later: the seventh comes after 63 seconds, the eighth after 127.
+        // Requests that get lost are repeated ever later: the seventh comes after 63 seconds, the eighth
+        // after 127.
         net.run_for(Duration::from_secs(130));
         // At most three of them are lost.
         for tag in 0..4 {

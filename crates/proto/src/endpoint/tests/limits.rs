@@ -4,7 +4,8 @@ use whimbrel_wire::DccpOption;
 
 use super::*;
 
-/// A client that implements the protocol without state: it takes all places that a server gives it, from one address.
+/// A client that implements the protocol without state: it takes all places that a server gives it, from one
+/// address.
 struct Attacker {
     address: SocketAddr,
     port: u16,

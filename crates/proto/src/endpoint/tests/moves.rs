@@ -173,7 +173,8 @@ fn a_client_that_only_receives_verifies_its_address() {
     }
     pair.net.run_for(millis(20));
     pair.assert_moved(outside(1), outside(2));
-    // A second of silence, 40 ms of which had passed, then three trips of 10 ms: of 75 every 20 ms, 48 to 50 are lost.
+    // A second of silence, 40 ms of which had passed, then three trips of 10 ms: of 75 every 20 ms, 48 to 50
+    // are lost.
     let arrived = pair.net.datagrams_at(2);
     assert!((1 + 25..=1 + 27).contains(&arrived), "{arrived}");
 }
@@ -241,7 +242,8 @@ fn an_outage_on_the_new_path_only_delays_the_move() {
     pair.net.lost.extend(sent..sent + 95);
     pair.net.rebind(2, outside(2));
     pair.tell_client(PathChange::Keep);
-    // The client goes on until its Sequence Window of 100 is all but full: the server's ends 75 after what it saw.
+    // The client goes on until its Sequence Window of 100 is all but full: the server's ends 75 after what it
+    // saw.
     for _ in 0..150 {
         pair.sent += 1;
         pair.send_from_client();
@@ -282,8 +284,8 @@ fn a_stateless_handshake_does_not_prevent_a_move() {
     pair.assert_moved(outside(1), outside(2));
 }
 
-/// A Response may be three times as long as the Request. A server that requests many features leaves room for its key
-/// share, in addition to the cookie, and sends the other Changes later.
+/// A Response may be three times as long as the Request. A server that requests many features leaves room for
+/// its key share, in addition to the cookie, and sends the other Changes later.
 #[test]
 fn many_feature_changes_leave_room_for_the_key() {
     let client = Config { mobility: Some(MobilityConfig::default()), ..Config::default() };
@@ -324,7 +326,8 @@ fn many_feature_changes_leave_room_for_the_key() {
     );
 }
 
-/// A server under pressure answers a Request with a cookie, and another copy of it with state once there is room.
+/// A server under pressure answers a Request with a cookie, and another copy of it with state once there is
+/// room.
 #[test]
 fn copies_of_a_request_get_the_same_key_with_and_without_state() {
     let key_for = |init_cookies| {

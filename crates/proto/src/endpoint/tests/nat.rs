@@ -16,8 +16,8 @@ pub(super) enum Filter {
     AddressAndPort,
 }
 
-/// A NAT in front of one host. It maps to the same external address whatever the destination (endpoint-independent
-/// mapping): otherwise the peer could not be given an address.
+/// A NAT in front of one host. It maps to the same external address whatever the destination
+/// (endpoint-independent mapping): otherwise the peer could not be given an address.
 #[derive(Debug)]
 pub(super) struct Nat {
     outside: SocketAddr,

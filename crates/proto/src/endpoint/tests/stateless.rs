@@ -298,8 +298,8 @@ fn any_options() -> impl Strategy<Value = Options> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
-    // The address may be forged: no answer is larger than three times the packet answered, nor are all answers together
-    // than all that was sent; and the endpoint sends nothing spontaneously.
+    // The address may be forged: no answer is larger than three times the packet answered, nor are all
+    // answers together than all that was sent; and the endpoint sends nothing spontaneously.
     #[test]
     fn unknown_senders_get_at_most_three_times_the_bytes_they_sent(
         packets in prop::collection::vec(

@@ -10,14 +10,15 @@ use crate::feature::preferences::default_preference;
 use crate::feature::{Location, ValueList, Wish, half_connection};
 
 impl Negotiation {
-    /// Makes only the CCID in force acceptable for the data of the end at `location`, as RFC 4340, Section 10.5 allows, until
+    /// Makes only the CCID in force acceptable for the data of the end at `location`, as RFC 4340, Section
+    /// 10.5 allows, until
     /// [`Negotiation::release_ccids`].
     pub fn hold_ccid(&mut self, location: Location) {
         self.common_mut(FeatureNumber::Ccid, location).hold();
         self.refresh();
     }
-    /// Makes all CCIDs of the [`Preferences`](crate::feature::Preferences) acceptable again, those in force first. A
-    /// client that has answered a Change meanwhile sends one Change, so that both ends agree.
+    /// Makes all CCIDs of the [`Preferences`](crate::feature::Preferences) acceptable again, those in force
+    /// first. A client that has answered a Change meanwhile sends one Change, so that both ends agree.
     pub fn release_ccids(&mut self) {
         for location in Location::BOTH {
             let value = self.value(FeatureNumber::Ccid, location);
@@ -31,8 +32,8 @@ impl Negotiation {
         self.refresh();
     }
 
-    /// RFC 4340, Section 10.3: `true` if features of CCID 2 on a Request are ignored here, whatever CCID is agreed on
-    /// later.
+    /// RFC 4340, Section 10.3: `true` if features of CCID 2 on a Request are ignored here, whatever CCID is
+    /// agreed on later.
     pub(super) fn lacks_default_ccid(&self, packet_type: PacketType, half: Location) -> bool {
         let has_default = || self.preferences.ccids(half).iter().any(|choice| choice.ccid == Ccid::TCP_LIKE);
         packet_type == PacketType::Request && !has_default()
@@ -53,13 +54,14 @@ impl Negotiation {
             self.prefer_features_of(ccid, location, true);
         }
         if last.is_some_and(|last| last != ccid) {
-            // The new CCID's features start with their initial values here. The peer may have missed an intermediate
-            // CCID, so a Change is required.
+            // The new CCID's features start with their initial values here. The peer may have missed an
+            // intermediate CCID, so a Change is required.
             self.specific.iter_mut().filter(|entry| belongs(entry)).for_each(Entry::ask);
         }
     }
 
-    /// Adopts the wishes for other features that belong to the CCID of the half-connection with data from `data_from`.
+    /// Adopts the wishes for other features that belong to the CCID of the half-connection with data from
+    /// `data_from`.
     pub(super) fn prefer_features_of(&mut self, ccid: Ccid, data_from: Location, with_specific: bool) {
         let preferences = self.preferences.clone();
         let choices = preferences.ccids(data_from);

@@ -15,9 +15,10 @@ use crate::multipath::subflow::{Stage, Subflow};
 const ABRUPT: Reset = Reset::new(ResetCode::AbruptMultipathTermination);
 
 impl MultipathConnection {
-    /// Closes the connection on all subflows, once the send queue is empty and no data are under way on any of several subflows.
-    /// Data of the peer that were under way on any subflow when it answers are delivered before [`MultipathEvent::Closed`]; those
-    /// in its send queue are not sent, as in a [connection over one path](crate::Connection::close).
+    /// Closes the connection on all subflows, once the send queue is empty and no data are under way on any
+    /// of several subflows. Data of the peer that were under way on any subflow when it answers are delivered
+    /// before [`MultipathEvent::Closed`]; those in its send queue are not sent, as in a [connection over one
+    /// path](crate::Connection::close).
     ///
     /// [`MultipathEvent::Closed`]: crate::multipath::MultipathEvent::Closed
     pub fn close(&mut self, now: Instant) {
@@ -69,15 +70,16 @@ impl MultipathConnection {
         self.subflows.clear();
         self.drain();
     }
-    /// Closes one subflow in order; the connection continues on the others. Returns `false` if it does not exist.
+    /// Closes one subflow in order; the connection continues on the others. Returns `false` if it does not
+    /// exist.
     pub fn close_subflow(&mut self, now: Instant, subflow: SubflowId) -> bool {
         let Some(index) = self.subflows.place(subflow) else { return false };
         self.subflows[index].connection.close(now);
         self.collect(now, index, None);
         true
     }
-    /// Ends one subflow without a packet, because its address no longer exists. The connection continues on the others,
-    /// or waits for one to join. Returns `false` if it does not exist.
+    /// Ends one subflow without a packet, because its address no longer exists. The connection continues on
+    /// the others, or waits for one to join. Returns `false` if it does not exist.
     pub fn abandon_subflow(&mut self, now: Instant, subflow: SubflowId) -> bool {
         let Some(index) = self.subflows.place(subflow) else { return false };
         self.subflows[index].connection.replace();
@@ -91,10 +93,10 @@ impl MultipathConnection {
             self.close_subflows(now);
         }
     }
-    /// Time from which a Close on one subflow cannot arrive before data on another. The first Close ends the connection at the
-    /// peer (Section 3.2.11), which then has no use for what is still under way. Without an acknowledgement, data count as lost
-    /// after a retransmission timeout. A subflow whose join is almost complete is waited for, too. `None` unless the connection is to
-    /// be closed next.
+    /// Time from which a Close on one subflow cannot arrive before data on another. The first Close ends the
+    /// connection at the peer (Section 3.2.11), which then has no use for what is still under way. Without an
+    /// acknowledgement, data count as lost after a retransmission timeout. A subflow whose join is almost
+    /// complete is waited for, too. `None` unless the connection is to be closed next.
     fn overtaking_limit(&self) -> Option<Instant> {
         let is_meant = match self.cx.phase {
             Phase::Closing { step: ClosingStep::Finishing, .. } => {
@@ -112,7 +114,8 @@ impl MultipathConnection {
         // A subflow that only the peer knows to be complete is closed, too.
         let closes_several = self.subflows.iter().filter(|it| it.may_receive()).nth(1).is_some();
         let latest = limits.max().filter(|_| closes_several);
-        // The peer may send data on a subflow as soon as it has received this end's code, before this end is notified.
+        // The peer may send data on a subflow as soon as it has received this end's code, before this end is
+        // notified.
         let confirming = self.subflows.iter().filter(|it| it.stage == Stage::Confirming);
         let joined = confirming.map(|it| it.heard + MIN_ARRIVAL_TIME).max();
         Some(latest.max(joined).unwrap_or(Instant::ZERO))

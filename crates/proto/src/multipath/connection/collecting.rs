@@ -12,7 +12,8 @@ use crate::multipath::subflow::Stage;
 use crate::{ConnectionError, Event};
 
 impl MultipathConnection {
-    /// Moves the events of a subflow to the connection. `sequence`: the number of the packet that it has just received.
+    /// Moves the events of a subflow to the connection. `sequence`: the number of the packet that it has just
+    /// received.
     pub(super) fn collect(&mut self, now: Instant, index: usize, sequence: Option<SeqNo>) {
         while let Some(event) = self.subflows[index].connection.poll_event() {
             let id = self.subflows[index].id;
@@ -105,8 +106,8 @@ impl MultipathConnection {
                 self.on_subflow_closed(now, error);
             }
             Phase::Multipath if !has_others => {
-                // Section 3.2.3: a Close or Reset of the last subflow ends the connection. One that this end has left
-                // may be followed by another.
+                // Section 3.2.3: a Close or Reset of the last subflow ends the connection. One that this end
+                // has left may be followed by another.
                 if matches!(error, ConnectionError::ClosedByPeer | ConnectionError::Reset(_)) {
                     self.finish(error);
                 } else {

@@ -12,8 +12,8 @@ use crate::multipath::SubflowId;
 use crate::multipath::subflow::{Shares, Subflow};
 
 impl MultipathConnection {
-    /// Announces an address at which this host accepts subflows. Announcing it again may change the port, and requests
-    /// the peer to try again. Returns its Address ID.
+    /// Announces an address at which this host accepts subflows. Announcing it again may change the port, and
+    /// requests the peer to try again. Returns its Address ID.
     ///
     /// # Errors
     ///
@@ -26,13 +26,14 @@ impl MultipathConnection {
     ) -> Result<u8, JoinError> {
         self.signalling.announce(now, &self.cx, &mut self.fx, address, port)
     }
-    /// Withdraws an address of this host, and closes its subflows in order. Returns `false` if it has no Address ID.
+    /// Withdraws an address of this host, and closes its subflows in order. Returns `false` if it has no
+    /// Address ID.
     pub fn remove_address(&mut self, now: Instant, address: IpAddr) -> bool {
         // Section 3.2.9: the closing procedure is tried, although the address may not work any longer.
         self.withdraw(now, address, |connection| connection.close(now))
     }
-    /// Withdraws an address that this host has lost, and ends its subflows without a packet. As long as there is no
-    /// other subflow, the connection waits for one to join. Returns `false` if it has no Address ID.
+    /// Withdraws an address that this host has lost, and ends its subflows without a packet. As long as there
+    /// is no other subflow, the connection waits for one to join. Returns `false` if it has no Address ID.
     pub fn lose_address(&mut self, now: Instant, address: IpAddr) -> bool {
         self.withdraw(now, address, Connection::replace)
     }
@@ -66,8 +67,8 @@ impl MultipathConnection {
             self.signalling.removed(&mut self.fx, received, removed);
         }
     }
-    /// Sets the priority of a subflow, for data of both directions: the peer is notified. Returns `false` if the subflow
-    /// does not exist.
+    /// Sets the priority of a subflow, for data of both directions: the peer is notified. Returns `false` if
+    /// the subflow does not exist.
     pub fn set_priority(&mut self, now: Instant, subflow: SubflowId, priority: PathPriority) -> bool {
         let Some(index) = self.subflows.place(subflow) else { return false };
         self.subflows[index].own_priority = priority;
@@ -77,7 +78,8 @@ impl MultipathConnection {
         true
     }
     /// Sets a subflow's share under [`Weighted`](whimbrel_control::multipath::Weighted) and its cost under
-    /// [`CheapestFirst`](whimbrel_control::multipath::CheapestFirst). Returns `false` if the subflow does not exist.
+    /// [`CheapestFirst`](whimbrel_control::multipath::CheapestFirst). Returns `false` if the subflow does not
+    /// exist.
     pub fn set_shares(&mut self, subflow: SubflowId, weight: u32, cost: u32) -> bool {
         let index = self.subflows.place(subflow);
         if let Some(index) = index {

@@ -1,4 +1,5 @@
-//! The two halves of a multipath connection that its concerns share: what they read, and where their effects go.
+//! The two halves of a multipath connection that its concerns share: what they read, and where their effects
+//! go.
 
 use smallvec::SmallVec;
 use whimbrel_units::{Duration, Instant};
@@ -65,7 +66,8 @@ pub(super) struct Identity {
     pub(super) keys: Option<Keys>,
 }
 
-/// The state that every concern may read. Only [`MultipathConnection`](super::MultipathConnection) changes it.
+/// The state that every concern may read. Only [`MultipathConnection`](super::MultipathConnection) changes
+/// it.
 #[derive(Debug)]
 pub(super) struct Context {
     pub(super) config: Config,

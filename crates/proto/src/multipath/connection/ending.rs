@@ -10,8 +10,8 @@ use crate::{ConnectionError, State};
 
 /// Time for which the subflows may complete their closing after the connection has ended.
 const LINGER: Duration = Duration::from_secs(3);
-/// Lower bound on the time for which data under way on another path are waited for (RFC 6298, Section 2.4): the round-trip
-/// time of a path that this end has not used lately may have grown.
+/// Lower bound on the time for which data under way on another path are waited for (RFC 6298, Section 2.4):
+/// the round-trip time of a path that this end has not used lately may have grown.
 pub(super) const MIN_ARRIVAL_TIME: Duration = Duration::from_secs(1);
 
 impl MultipathConnection {
@@ -57,8 +57,8 @@ impl MultipathConnection {
         let Phase::Closing { step, by_peer } = self.cx.phase else { return };
         let has_others = self.subflows.has_live();
         let is_orderly = matches!(error, ConnectionError::ClosedLocally | ConnectionError::ClosedByPeer);
-        // What the peer had sent before it answered arrives before the Reset on the same path. A path that has failed is not
-        // waited for, unless it has failed in the other direction only.
+        // What the peer had sent before it answered arrives before the Reset on the same path. A path that
+        // has failed is not waited for, unless it has failed in the other direction only.
         let is_heard = |subflow: &Subflow| now.saturating_since(subflow.heard) < MIN_ARRIVAL_TIME;
         let may_receive =
             |subflow: &Subflow| subflow.may_receive() && (subflow.watch.is_alive() || is_heard(subflow));

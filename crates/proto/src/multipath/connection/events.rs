@@ -66,8 +66,8 @@ impl Events {
         });
         Ok(())
     }
-    /// Reports the latest state of something, so that a peer, or a path that fails and recovers, cannot accumulate events.
-    /// `is_older`: tests for events that this one replaces.
+    /// Reports the latest state of something, so that a peer, or a path that fails and recovers, cannot
+    /// accumulate events. `is_older`: tests for events that this one replaces.
     fn push_latest(&mut self, event: MultipathEvent, is_older: impl Fn(&MultipathEvent) -> bool) {
         self.queue.retain(|queued| !is_older(queued));
         self.push(event);
@@ -112,8 +112,8 @@ impl Events {
         }
         self.push(MultipathEvent::Subflow { subflow, event });
     }
-    /// Reports the end of a subflow. One whose beginning the application has not noticed leaves no event, so that a peer
-    /// cannot accumulate them.
+    /// Reports the end of a subflow. One whose beginning the application has not noticed leaves no event, so
+    /// that a peer cannot accumulate them.
     pub(super) fn on_subflow_end(&mut self, id: SubflowId, was_known: bool, error: ConnectionError) {
         let before = self.queue.len();
         self.queue.retain(|event| *event != MultipathEvent::SubflowUp(id));

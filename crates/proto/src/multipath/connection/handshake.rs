@@ -25,8 +25,8 @@ pub(crate) fn option_error() -> Reset {
 }
 
 impl MultipathConnection {
-    /// Creates the host that opens a connection (Host A), and sends its Request. `entropy`: unpredictable bytes for keys,
-    /// nonces and sequence numbers, used for no other connection.
+    /// Creates the host that opens a connection (Host A), and sends its Request. `entropy`: unpredictable
+    /// bytes for keys, nonces and sequence numbers, used for no other connection.
     ///
     /// # Errors
     ///
@@ -61,8 +61,8 @@ impl MultipathConnection {
         Ok(this)
     }
 
-    /// The Reset that answers a Request instead of a connection: its multipath options are invalid, or missing although
-    /// they are required. `None` if a connection may be created.
+    /// The Reset that answers a Request instead of a connection: its multipath options are invalid, or
+    /// missing although they are required. `None` if a connection may be created.
     pub fn objection(settings: &MultipathConfig, request: &Packet) -> Option<Reset> {
         let supports = |theirs: &MultipathKey| {
             settings.key_types.iter().any(|key_type| theirs.of_type(*key_type).is_some())
@@ -75,8 +75,8 @@ impl MultipathConnection {
     }
 
     /// Creates the host that answers a Request (Host B), which must then be passed to
-    /// [`MultipathConnection::handle_packet`]. `connection_id`: a Connection Identifier that no other connection of this
-    /// host has. `entropy` as for [`MultipathConnection::client`].
+    /// [`MultipathConnection::handle_packet`]. `connection_id`: a Connection Identifier that no other
+    /// connection of this host has. `entropy` as for [`MultipathConnection::client`].
     ///
     /// # Errors
     ///

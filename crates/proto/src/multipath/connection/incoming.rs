@@ -57,8 +57,8 @@ impl MultipathConnection {
         self.fx.report();
     }
 
-    /// Accepts the Request of a subflow that joins, and names this connection's identifier; the Request is processed.
-    /// `None`: it is ignored.
+    /// Accepts the Request of a subflow that joins, and names this connection's identifier; the Request is
+    /// processed. `None`: it is ignored.
     ///
     /// # Errors
     ///

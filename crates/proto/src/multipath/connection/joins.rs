@@ -20,7 +20,8 @@ use crate::{ConfigError, Connection, Role, State};
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// The first handshake is not complete, the peer does not use the extensions, or the connection is closing.
+    /// The first handshake is not complete, the peer does not use the extensions, or the connection is
+    /// closing.
     #[error("the connection does not accept further subflows")]
     NotReady,
     /// There are [`max_subflows`](crate::multipath::MultipathConfig::max_subflows) already.
@@ -74,8 +75,8 @@ impl MultipathConnection {
         self.subflows[index].own_address = address;
         Ok(self.subflows[index].id)
     }
-    /// Adds a subflow for the Request of one that joins, which is then passed to it. Returns its place, or `None` if the Request
-    /// is ignored.
+    /// Adds a subflow for the Request of one that joins, which is then passed to it. Returns its place, or
+    /// `None` if the Request is ignored.
     pub(super) fn add_joining(
         &mut self,
         now: Instant,
@@ -121,8 +122,8 @@ impl MultipathConnection {
         Ok(Some(index))
     }
 
-    /// Progress of a joining subflow's handshake by a packet with these options. Returns `false` if the packet's other
-    /// options and data must not be processed.
+    /// Progress of a joining subflow's handshake by a packet with these options. Returns `false` if the
+    /// packet's other options and data must not be processed.
     pub(super) fn on_joining(
         &mut self,
         now: Instant,
@@ -192,8 +193,8 @@ impl MultipathConnection {
         subflow.stage = Stage::Confirming;
         self.signalling.addresses.on_join(address, subflow.path.remote.ip());
     }
-    /// A packet has arrived on an established subflow. A client that repeats its code has not received the acknowledgement that
-    /// completes the join: it is repeated, too.
+    /// A packet has arrived on an established subflow. A client that repeats its code has not received the
+    /// acknowledgement that completes the join: it is repeated, too.
     pub(super) fn complete_join_again(&mut self, index: usize, incoming: &IncomingOptions) {
         let connection = &mut self.subflows[index].connection;
         let first = incoming.options.iter().find_map(MultipathOption::parse);

@@ -85,7 +85,8 @@ impl MultipathConnection {
         Some(index)
     }
 
-    /// Gives the next datagram to the subflows that the scheduler chooses. Returns `false` if none can send it now.
+    /// Gives the next datagram to the subflows that the scheduler chooses. Returns `false` if none can send
+    /// it now.
     fn stage_datagram(&mut self, now: Instant) -> bool {
         self.fx.sending.wake = Instant::FAR_FUTURE;
         let finishes = matches!(self.cx.phase, Phase::Closing { step: ClosingStep::Finishing, .. });
@@ -119,8 +120,8 @@ impl MultipathConnection {
             self.fx.sending.take_back(staged);
         }
     }
-    /// The open subflows as the scheduler sees them, with their places; and the time at which congestion control of
-    /// one permits the datagram.
+    /// The open subflows as the scheduler sees them, with their places; and the time at which congestion
+    /// control of one permits the datagram.
     fn views(&mut self, now: Instant, size: usize) -> (SmallVec<[PathView; 4]>, SmallVec<[usize; 4]>) {
         let (mut views, mut places) = (SmallVec::new(), SmallVec::new());
         let is_usable = |id: &SubflowId| {

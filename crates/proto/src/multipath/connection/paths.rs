@@ -6,7 +6,8 @@ use super::MultipathConnection;
 use crate::multipath::{Path, SubflowId};
 use crate::{Connection, Role};
 
-/// Counts of datagrams of a multipath connection. A datagram of which several subflows carry copies counts once.
+/// Counts of datagrams of a multipath connection. A datagram of which several subflows carry copies counts
+/// once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct MultipathStatistics {
@@ -22,20 +23,20 @@ pub struct MultipathStatistics {
     pub datagrams_received: u64,
     /// Number of their bytes.
     pub bytes_received: u64,
-    /// Number of packets of the peer, by their MP_SEQ, that have not arrived: lost, or still under way on a slower path. In
-    /// a regular connection the count of lost packets.
+    /// Number of packets of the peer, by their MP_SEQ, that have not arrived: lost, or still under way on a
+    /// slower path. In a regular connection the count of lost packets.
     pub missing: u64,
 }
 
 impl MultipathConnection {
-    /// The largest datagram that [`MultipathConnection::send`] accepts now, in bytes: the least over all subflows
-    /// (Section 3.9).
+    /// The largest datagram that [`MultipathConnection::send`] accepts now, in bytes: the least over all
+    /// subflows (Section 3.9).
     pub fn max_datagram(&self) -> usize {
         self.subflows.max_datagram().unwrap_or(self.cx.config.max_datagram)
     }
     /// Passes a report about a subflow's path to its connection: see [`Connection::set_max_datagram`],
-    /// [`Connection::handle_too_large`] and [`Connection::handle_unreachable`], by which a subflow whose handshake is under way ends.
-    /// Returns `false` if the subflow does not exist.
+    /// [`Connection::handle_too_large`] and [`Connection::handle_unreachable`], by which a subflow whose
+    /// handshake is under way ends. Returns `false` if the subflow does not exist.
     pub fn on_path(
         &mut self,
         now: Instant,
@@ -49,7 +50,8 @@ impl MultipathConnection {
         self.fx.report();
         true
     }
-    /// `true` if a subflow has that path and these DCCP ports of this end and of the peer, or had them until recently.
+    /// `true` if a subflow has that path and these DCCP ports of this end and of the peer, or had them until
+    /// recently.
     pub(crate) fn has_subflow(&self, path: Path, ports: [u16; 2]) -> bool {
         self.subflows.iter().any(|subflow| subflow.is_at(path, ports))
     }

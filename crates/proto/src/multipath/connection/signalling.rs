@@ -117,8 +117,8 @@ impl Signalling {
             }
         }
     }
-    /// Processes MP_ADDADDR on an established subflow. An option without the right code, or that contradicts an earlier one, is
-    /// ignored silently.
+    /// Processes MP_ADDADDR on an established subflow. An option without the right code, or that contradicts
+    /// an earlier one, is ignored silently.
     pub(super) fn on_add_address(
         &mut self,
         cx: &Context,
@@ -142,7 +142,8 @@ impl Signalling {
         }
         self.inbound.confirm(sequence, received.option, None);
     }
-    /// Processes MP_REMOVEADDR on an established subflow. Returns the address whose subflows are to be closed;
+    /// Processes MP_REMOVEADDR on an established subflow. Returns the address whose subflows are to be
+    /// closed;
     /// [`Signalling::removed`] follows.
     pub(super) fn on_remove_address(
         &mut self,
@@ -159,8 +160,8 @@ impl Signalling {
         let was_known = self.addresses.remove(address_id) || is_used;
         match age {
             Age::Outdated => None,
-            // An unknown address: the request is ignored (Section 3.2.9). A repetition of one that was processed, whose
-            // confirmation was lost, is confirmed again.
+            // An unknown address: the request is ignored (Section 3.2.9). A repetition of one that was
+            // processed, whose confirmation was lost, is confirmed again.
             Age::First if !was_known => None,
             _ => Some(Removed { address_id, was_known }),
         }
@@ -251,8 +252,8 @@ impl Received<'_> {
     }
 }
 
-/// `true` if a signal can be sent now: on the subflow that must carry it, or on any. None is once the connection has ended, although
-/// a subflow may still wait for its end.
+/// `true` if a signal can be sent now: on the subflow that must carry it, or on any. None is once the
+/// connection has ended, although a subflow may still wait for its end.
 fn can_signal(cx: &Context, subflows: &[Subflow], carrier: Option<SubflowId>) -> bool {
     let is_meant = |subflow: &Subflow| carrier.is_none_or(|id| id == subflow.id);
     cx.is_multipath() && !cx.is_over() && subflows.iter().any(|it| is_meant(it) && it.is_open())

@@ -11,7 +11,8 @@ use crate::multipath::subflow::{Stage, Subflow};
 use crate::multipath::watch::PathWatch;
 use crate::multipath::{MultipathConfig, Path, SubflowId};
 
-/// The most subflows in memory, including those that have ended and wait for their last timer, per permitted one.
+/// The most subflows in memory, including those that have ended and wait for their last timer, per permitted
+/// one.
 const KEPT_PER_SUBFLOW: usize = 4;
 /// RFC 4340's round-trip time without a sample.
 const DEFAULT_RTT: Duration = Duration::from_millis(200);

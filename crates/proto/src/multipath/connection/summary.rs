@@ -11,9 +11,9 @@ impl MultipathSnapshot {
     pub fn in_use(&self) -> impl Iterator<Item = &SubflowSnapshot> + Clone {
         self.subflows.iter().filter(|it| it.stage == SubflowStage::Established && it.is_alive)
     }
-    /// The state of the whole connection: rates are sums over the subflows in use, counts the connection's, the round-trip time
-    /// the least, the loss event rate the greatest, and all else comes from the first subflow in use, or of the first one. `None` while
-    /// there is no subflow.
+    /// The state of the whole connection: rates are sums over the subflows in use, counts the connection's,
+    /// the round-trip time the least, the loss event rate the greatest, and all else comes from the first
+    /// subflow in use, or of the first one. `None` while there is no subflow.
     pub fn whole(&self) -> Option<ConnectionSnapshot> {
         let first = self.in_use().next().or(self.subflows.first())?;
         let mut whole = first.connection.clone();

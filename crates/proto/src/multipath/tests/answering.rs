@@ -54,7 +54,8 @@ fn two(lines: [Line; 2], config: Config) -> World {
     World::joined(&lines, config, MultipathConfig::default().scheduler(SchedulerKind::Weighted))
 }
 
-/// Both ends send a datagram in each step, as long as the connection accepts them; one closes it after half a second.
+/// Both ends send a datagram in each step, as long as the connection accepts them; one closes it after half a
+/// second.
 fn stream_and_close(world: &mut World, closing: End) {
     stream_and_close_after(world, closing, 100);
 }
@@ -253,7 +254,8 @@ fn both_ends_may_close_at_once() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whichever packets are lost on the way, Closes and Resets among them: what left on a path that works arrives.
+    /// Whichever packets are lost on the way, Closes and Resets among them: what left on a path that works
+    /// arrives.
     #[test]
     fn what_is_not_lost_arrives(
         delays in [1..200_u64, 1..200_u64],

@@ -1,5 +1,5 @@
-//! Packets of a Linux kernel with MP-DCCP, which speaks the drafts of 2024: captured by `interop/multipath/multipath.py`, with this
-//! implementation at the other end.
+//! Packets of a Linux kernel with MP-DCCP, which speaks the drafts of 2024: captured by
+//! `interop/multipath/multipath.py`, with this implementation at the other end.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::fs::File;

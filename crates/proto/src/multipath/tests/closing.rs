@@ -72,7 +72,8 @@ fn a_close_does_not_overtake_data_on_a_slower_path() {
     }
 }
 
-/// The Close of a subflow of which only the peer knows that it is complete is the end of the connection for the peer, too.
+/// The Close of a subflow of which only the peer knows that it is complete is the end of the connection for
+/// the peer, too.
 #[test]
 fn a_close_on_a_subflow_that_is_not_confirmed_does_not_overtake_data() {
     let mut world = World::connected(&[Line::of(120), Line::of(10)], config(), MultipathConfig::default());

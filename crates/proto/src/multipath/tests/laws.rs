@@ -121,9 +121,9 @@ fn perform(world: &mut World, action: Action, next: &mut u64) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever happens, datagrams arrive at most once and in order; nothing loops (the world checks that each drain
-    /// ends, that timeouts lie ahead, and that waking early changes nothing); and once a path works, data arrive,
-    /// whichever addresses were lost before.
+    /// Whatever happens, datagrams arrive at most once and in order; nothing loops (the world checks that
+    /// each drain ends, that timeouts lie ahead, and that waking early changes nothing); and once a path
+    /// works, data arrive, whichever addresses were lost before.
     #[test]
     fn datagrams_arrive_at_most_once_in_order_and_progress_continues(
         lines in proptest::collection::vec(line(), 3),

@@ -1,4 +1,5 @@
-//! An application that no longer takes datagrams, or cannot keep up, or discards some (RFC 4340, Sections 11.6 and 11.7).
+//! An application that no longer takes datagrams, or cannot keep up, or discards some (RFC 4340, Sections
+//! 11.6 and 11.7).
 
 use whimbrel_units::Duration;
 use whimbrel_wire::option::data_dropped::DropCode;

@@ -101,7 +101,8 @@ fn a_path_at_its_least_rate_carries_a_stream_a_round_trip_time_after_it_is_neede
         world.stream(End::Client, 0, outage / 50, step);
         world.lines.iter_mut().for_each(|line| line.is_dead = false);
         world.stream(End::Client, 10_000, 600, step);
-        // The scheduler has used one path since; the rate of the other is the outage's, 500 bytes in 8 s or more.
+        // The scheduler has used one path since; the rate of the other is the outage's, 500 bytes in 8 s or
+        // more.
         let rate = |world: &World| {
             let subflow = &world.connection(End::Client).snapshot().subflows[1];
             subflow.connection.sender.allowed_rate.expect("CCID 3").as_bits_per_second()
@@ -112,8 +113,8 @@ fn a_path_at_its_least_rate_carries_a_stream_a_round_trip_time_after_it_is_neede
         world.stream(End::Client, 20_000, 40, step);
         let of_other = world.sent_by(End::Client, 1).filter(|sent| !sent.packet.payload.is_empty());
         let times: Vec<_> = of_other.map(|sent| sent.at).collect();
-        // RFC 5348, Section 4.3: the first feedback raises X to the initial rate at least. Its packet leaves at once, as that rate
-        // has permitted it for long.
+        // RFC 5348, Section 4.3: the first feedback raises X to the initial rate at least. Its packet leaves
+        // at once, as that rate has permitted it for long.
         assert!(times[1] - times[0] <= Duration::from_millis(70), "{times:?}");
         assert!(rate(&world) > 200_000.0, "{}", rate(&world));
         // Only what was sent before the failure was found is lost: 200 ms.

@@ -4,8 +4,8 @@ use super::{ADD_ADDRESS, CONFIRM, HEAD, MultipathOption, PRIORITY, REMOVE_ADDRES
 use crate::option::{MAX_DATA_LEN, MULTIPATH, OptionBytes};
 use crate::{DccpOption, SeqNo};
 
-/// The confirmed options, copied as they were received, the most recently received first: each group begins with the
-/// MP_SEQ of the packet that carried its options.
+/// The confirmed options, copied as they were received, the most recently received first: each group begins
+/// with the MP_SEQ of the packet that carried its options.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Confirmations(OptionBytes);
 
@@ -32,9 +32,9 @@ impl Confirmations {
         }
         is_numbered.then(|| Self(OptionBytes::from_slice(body)))
     }
-    /// Appends a received option, with the MP_SEQ of its packet. Options are appended in the order of the list: the most
-    /// recently received first. Returns `false`, without a change, if the list has no room or the option is not one
-    /// that is confirmed.
+    /// Appends a received option, with the MP_SEQ of its packet. Options are appended in the order of the
+    /// list: the most recently received first. Returns `false`, without a change, if the list has no room or
+    /// the option is not one that is confirmed.
     pub fn push(&mut self, sequence: SeqNo, option: &DccpOption) -> bool {
         let DccpOption::Multipath(data) = option else { return false };
         if !matches!(data.first(), Some(&(ADD_ADDRESS | REMOVE_ADDRESS | PRIORITY))) {

@@ -1,4 +1,5 @@
-//! Figures of Katabi, Handley and Rohrs, SIGCOMM 2002, with packets of 1000 bytes and the model's unlimited queue.
+//! Figures of Katabi, Handley and Rohrs, SIGCOMM 2002, with packets of 1000 bytes and the model's unlimited
+//! queue.
 
 use super::*;
 
@@ -46,7 +47,8 @@ fn figure_11_a_hundred_flows_come_and_go_without_overflowing_a_bandwidth_delay_p
     assert!(start.utilization > 0.97 && crowd.utilization > 0.95 && rest.utilization > 0.9, "{rest:?}");
 }
 
-/// Utilization and mean queue in bandwidth-delay products of 100 packets, with five flows of one round-trip time.
+/// Utilization and mean queue in bandwidth-delay products of 100 packets, with five flows of one round-trip
+/// time.
 fn at_rtt(config: XcpConfig, rtt_ms: u64) -> (f64, f64) {
     let rtt = rtt_ms as f64 / 1000.0;
     let mut model = dumbbell(config, 0.8 / rtt, &[(rtt_ms, 0.0); 5]);

@@ -36,8 +36,8 @@ fn the_first_window_is_half_a_second() {
 fn samples_are_weighted_by_their_distance_from_the_estimate() {
     let mut rate = AcknowledgedRate::new();
     receive(&mut rate, 0, 500, 1250);
-    // At 500 ms the first sample of 1000 kbit/s, at 650 ms the second of 2000 kbit/s: sigma = 10 * 1000 / 1000, the
-    // variances are 100 and 55, the estimate (100 * 1000 + 55 * 2000) / 155.
+    // At 500 ms the first sample of 1000 kbit/s, at 650 ms the second of 2000 kbit/s: sigma = 10 * 1000 /
+    // 1000, the variances are 100 and 55, the estimate (100 * 1000 + 55 * 2000) / 155.
     receive(&mut rate, 500, 660, 2500);
     assert!((kbps(&rate) - 210_000.0 / 155.0).abs() < 1e-9);
     assert!((rate.variance - 5500.0 / 155.0).abs() < 1e-9);

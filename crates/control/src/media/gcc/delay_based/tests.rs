@@ -1,5 +1,5 @@
-//! libwebrtc's `delay_based_bwe_unittest.cc`: frames through a link that transmits one packet after the other. Its times
-//! and rates are the reference's.
+//! libwebrtc's `delay_based_bwe_unittest.cc`: frames through a link that transmits one packet after the
+//! other. Its times and rates are the reference's.
 
 use super::*;
 use crate::media::gcc::ThroughputRule;
@@ -95,8 +95,8 @@ fn the_estimate_grows_from_30_to_500_kbps_in_the_references_time() {
     assert_eq!(frames, 617);
 }
 
-/// Time in ms from a fall of the capacity from 1000 to 500 kbit/s to the estimate below 500, where the receiver's clock
-/// is set by `jump` seconds at the same time.
+/// Time in ms from a fall of the capacity from 1000 to 500 kbit/s to the estimate below 500, where the
+/// receiver's clock is set by `jump` seconds at the same time.
 fn capacity_drop(jump: f64) -> f64 {
     let mut stream = Stream::new(30.0, 1000.0);
     let mut rate = 900.0;

@@ -11,7 +11,8 @@ fn groups() -> InterArrival {
 #[test]
 fn groups_span_more_than_5_ms_of_sending_time() {
     let mut groups = groups();
-    // Packets each ms: 0 to 5, 6 to 11 and 12 on. Each is delayed by 50 ms, from the second group on by 2 ms more.
+    // Packets each ms: 0 to 5, 6 to 11 and 12 on. Each is delayed by 50 ms, from the second group on by 2 ms
+    // more.
     let mut found = [None; 13];
     for sent in 0..=12 {
         let arrived = sent + if sent < 6 { 50 } else { 52 };

@@ -33,7 +33,8 @@ pub(super) struct Observations {
     count: u32,
     last_sent: Option<Instant>,
     average_loss: f64,
-    /// Bytes of the observation that is not complete, and its lost packets, which may still be reported as arrived.
+    /// Bytes of the observation that is not complete, and its lost packets, which may still be reported as
+    /// arrived.
     size: ByteCount,
     lost: Vec<(u64, ByteCount)>,
     /// Sending rates in order, for the median.

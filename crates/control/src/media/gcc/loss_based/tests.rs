@@ -76,8 +76,8 @@ fn a_step_of_newtons_method_improves_the_inherent_loss() {
     stream.report(10, 1, 900.0, 5000.0);
     let mut channel = Channel { inherent_loss: 0.01, bandwidth: 2e6 };
     stream.estimator.improve(&mut channel);
-    // First derivative 3.75 / 0.01 - 33.75 / 0.99 = 340.909, second -(3.75 / 0.01^2 + 33.75 / 0.99^2) = -37,534.435:
-    // 0.01 + 0.75 * 340.909 / 37,534.435 = 0.016812.
+    // First derivative 3.75 / 0.01 - 33.75 / 0.99 = 340.909, second -(3.75 / 0.01^2 + 33.75 / 0.99^2) =
+    // -37,534.435: 0.01 + 0.75 * 340.909 / 37,534.435 = 0.016812.
     assert!((channel.inherent_loss - 0.016_811_92).abs() < 1e-7, "{}", channel.inherent_loss);
 }
 
@@ -98,7 +98,8 @@ fn losses_of_a_channel_that_do_not_depend_on_the_rate_are_inherent() {
     for _ in 0..30 {
         stream.report(10, 1, 900.0, 1000.0);
     }
-    // The inherent loss approaches 10 %. Until then losses are attributed to the bandwidth, which falls a candidate.
+    // The inherent loss approaches 10 %. Until then losses are attributed to the bandwidth, which falls a
+    // candidate.
     assert!((stream.estimator.best.inherent_loss - 0.1).abs() < 0.02, "{:?}", stream.estimator.best);
     assert!(stream.result().is_some_and(|(rate, _)| rate > 940.0), "{:?}", stream.result());
 }

@@ -21,8 +21,8 @@ fn the_slope_of_a_ramp_is_its_growth_per_time_of_arrival() {
 
 #[test]
 fn smoothing_flattens_the_beginning_of_a_ramp() {
-    // Smoothed delays are 2 (n - 9 (1 - 0.9^n)) ms; the line of least squares through the first 20 has the slope
-    // 0.10839.
+    // Smoothed delays are 2 (n - 9 (1 - 0.9^n)) ms; the line of least squares through the first 20 has the
+    // slope 0.10839.
     let slope = {
         let point = |n: i32| (12.0 * f64::from(n), 2.0 * (f64::from(n) - 9.0 * (1.0 - 0.9_f64.powi(n))));
         let (mut xy, mut xx) = (0.0, 0.0);

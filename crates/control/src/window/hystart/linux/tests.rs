@@ -26,7 +26,8 @@ impl Train {
     }
 }
 
-/// A least round-trip time of 200 ms, then one of 240 ms: more than an eighth. The ninth sample of the round ends slow start.
+/// A least round-trip time of 200 ms, then one of 240 ms: more than an eighth. The ninth sample of the round
+/// ends slow start.
 #[test]
 fn a_longer_round_trip_time_ends_slow_start_at_the_ninth_sample() {
     let mut train = Train::new(20.0);

@@ -308,7 +308,8 @@ fn mean_window(mechanism: &Ccid2, n: u64, treatment: Treatment, warm_up: u64) ->
     path.average_window(Duration::from_secs(600))
 }
 
-/// All losses are random, as there is no queue: AIMD(1, 1/5) has the mean window sqrt((2 - b) / 2b p) = 2.12 sqrt(N).
+/// All losses are random, as there is no queue: AIMD(1, 1/5) has the mean window sqrt((2 - b) / 2b p) = 2.12
+/// sqrt(N).
 #[test]
 fn the_window_of_ccid_249_keeps_four_fifths() {
     for n in [400.0_f64, 1_600.0] {
@@ -318,7 +319,8 @@ fn the_window_of_ccid_249_keeps_four_fifths() {
     }
 }
 
-/// Without a queue the bandwidth-delay product is the window itself: losses do not reduce it. (Those of CCID 2 do: 45 packets.)
+/// Without a queue the bandwidth-delay product is the window itself: losses do not reduce it. (Those of CCID
+/// 2 do: 45 packets.)
 #[test]
 fn the_window_of_ccid_253_is_what_the_path_delivers() {
     let window = mean_window(&window_laws::westwood(), 1_600, Treatment::Lose, 60);
@@ -355,7 +357,8 @@ fn packets_that_are_only_late_do_not_reduce_the_window() {
     assert!(lost.abs_diff((path.next_data - START) / 1_600) <= 1, "{lost} lost");
 }
 
-/// Two marks in a round-trip time, or up to sqrt(6) (see [`Prague`](whimbrel_control::window::Prague)); windows of whole packets are half a packet smaller.
+/// Two marks in a round-trip time, or up to sqrt(6) (see [`Prague`](whimbrel_control::window::Prague));
+/// windows of whole packets are half a packet smaller.
 #[test]
 fn the_window_of_ccid_254_has_two_marks_in_a_round_trip_time() {
     for n in [20, 50, 100] {

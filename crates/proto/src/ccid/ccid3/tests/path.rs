@@ -75,8 +75,8 @@ fn ends_notified_at_different_times_agree_again() {
             let (client, server) = (pair.client.snapshot(), pair.server().snapshot());
             let (p, reported) =
                 (server.receiver.loss_event_rate.unwrap(), client.sender.loss_event_rate.unwrap());
-            // Every 200th of the data, each its own loss event, as 200 take longer than a round trip at that rate
-            // or not much less.
+            // Every 200th of the data, each its own loss event, as 200 take longer than a round trip at that
+            // rate or not much less.
             assert!((0.003..0.007).contains(&p), "{first:?} first, {late} ms: p {p}");
             assert!(
                 (reported / p - 1.0).abs() < 0.25,
@@ -108,8 +108,8 @@ fn a_path_that_is_restored_begins_with_half_of_what_it_carried() {
     // The first packets do not undo it.
     send_greedily(&mut pair, End::Client, Duration::from_millis(20));
     assert!(rate(&pair.client.snapshot().sender) >= rate(&back.sender));
-    // With the first loss the history is what it was: the interval before it is the average of then, whatever the
-    // rate was since.
+    // With the first loss the history is what it was: the interval before it is the average of then, whatever
+    // the rate was since.
     let p = away.receiver.loss_event_rate.unwrap();
     lose_every(&mut pair, 10);
     while pair.server().snapshot().receiver.loss_event_rate == Some(0.0) {

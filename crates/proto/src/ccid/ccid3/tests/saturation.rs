@@ -43,8 +43,8 @@ impl Ends {
         }
     }
 
-    /// A packet arrives, after `missing` that do not; due feedback is returned at once. Returns `true` if there was
-    /// any.
+    /// A packet arrives, after `missing` that do not; due feedback is returned at once. Returns `true` if
+    /// there was any.
     fn arrive(&mut self, missing: u64) -> bool {
         self.sequence = self.sequence.add(missing);
         self.now += SPACING * missing;
@@ -106,8 +106,8 @@ impl Ends {
 /// As many packets as the Lossless Length and the Data Length can count, and a tenth more.
 const LONG: u64 = (LossInterval::MAX_LENGTH as u64) * 11 / 10;
 
-/// One packet is lost in the beginning. A report of the time since can hold no more than 2^24 - 1 packets, and p still
-/// falls, as both ends can compute.
+/// One packet is lost in the beginning. A report of the time since can hold no more than 2^24 - 1 packets,
+/// and p still falls, as both ends can compute.
 #[test]
 fn a_flow_goes_on_after_2_to_the_24_packets_without_loss() {
     let mut ends = Ends::new(SIZE);
@@ -138,15 +138,16 @@ fn a_hole_too_long_for_its_field_leaves_the_flow_its_feedback() {
         (0..200_000).for_each(|_| reports += u32::from(ends.arrive(0)));
         assert!(reports > 3);
         assert_eq!(ends.sender.snapshot().lost, 2, "the first and the last packet of {missing}");
-        // The interval before the hole is worth more than its field can say, so that the sender is the more careful.
+        // The interval before the hole is worth more than its field can say, so that the sender is the more
+        // careful.
         let (sender, receiver) = (ends.p(), ends.receiver.snapshot().loss_event_rate.unwrap());
         assert!(receiver <= sender && sender < 1.2e-7, "{missing}: p is {sender}, {receiver} there");
         assert!(ends.rate() > 5e7, "{missing}: {}", ends.rate());
     }
 }
 
-/// 2^32 - 1 is the greatest Receive Rate (RFC 4342, Section 8.3): a sender of more must not take it for all that arrives less and
-/// less of, but is limited to twice that.
+/// 2^32 - 1 is the greatest Receive Rate (RFC 4342, Section 8.3): a sender of more must not take it for all
+/// that arrives less and less of, but is limited to twice that.
 #[test]
 fn a_receive_rate_beyond_its_field_is_the_greatest_that_fits() {
     let mut ends = Ends::new(60_000);
@@ -160,8 +161,8 @@ fn a_receive_rate_beyond_its_field_is_the_greatest_that_fits() {
     assert!((1.99..2.01).contains(&(rate / f64::from(u32::MAX))), "{rate}");
 }
 
-/// An NDP Count beyond the hole before its packet says no more than that nothing in that had data, up to the greatest, which
-/// stands for all larger ones.
+/// An NDP Count beyond the hole before its packet says no more than that nothing in that had data, up to the
+/// greatest, which stands for all larger ones.
 #[test]
 fn an_ndp_count_at_its_end_says_that_a_hole_had_no_data() {
     let run = |ndp_count| {

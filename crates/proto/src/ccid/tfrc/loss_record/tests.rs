@@ -162,8 +162,8 @@ fn a_drop_count_is_the_loss_length_if_it_is_missing_or_too_large() {
     assert_eq!(counted(&[1, 11, 0xff_ffff, 4, 4, 4]), [1.5, 1.5]);
 }
 
-/// Intervals that a report leaves out, because it need not repeat them, keep their counts; counts beyond those reported
-/// are ignored.
+/// Intervals that a report leaves out, because it need not repeat them, keep their counts; counts beyond
+/// those reported are ignored.
 #[test]
 fn drop_counts_belong_to_the_intervals_they_come_with() {
     let mut record = record();
@@ -194,7 +194,8 @@ fn an_interval_is_classified_when_it_closes() {
     assert_eq!(record.lengths(Interval::counted)[1], 30.0);
 }
 
-/// Of a synthetic history, the newest interval is reported, in the place of the one that it replaces: it has no loss.
+/// Of a synthetic history, the newest interval is reported, in the place of the one that it replaces: it has
+/// no loss.
 const MADE_UP: [(u32, u32, u32); 2] = [(4, 1, 5), (5, 0, 400)];
 
 #[test]
@@ -250,7 +251,8 @@ fn the_interval_before_a_first_loss_is_not_synthetic() {
 fn losses_in_an_outage_are_one_event() {
     let mut record = record();
     record.update(seq(39), &report(0, &[(19, 1, 20), (19, 1, 20)]));
-    // Packets 40 to 59 left while the path was away; 60 brought the news, and the receiver makes an event of every fourth.
+    // Packets 40 to 59 left while the path was away; 60 brought the news, and the receiver makes an event of
+    // every fourth.
     record.on_outage(seq(40), seq(60));
     let lost = [(1, 4, 5), (0, 4, 4), (0, 4, 4), (0, 4, 4), (0, 4, 4), (19, 1, 20), (19, 1, 20)];
     assert_eq!(record.update(seq(60), &report(0, &lost)), Some(true));

@@ -12,8 +12,8 @@ use whimbrel_wire::option::timing::{TimestampClock, nanos_between, timestamp_fro
 
 use crate::event::LossVerdict;
 
-/// Greatest age of an echoed Timestamp; an older one does not belong to this connection, as for round-trip time
-/// samples.
+/// Greatest age of an echoed Timestamp; an older one does not belong to this connection, as for round-trip
+/// time samples.
 const GREATEST_AGE: Duration = Duration::from_secs(120);
 
 /// The active classifier, if any.
@@ -88,7 +88,8 @@ impl Classification {
             skew.on_return_trip(now, now.saturating_sub(Duration::from_nanos(away)), came);
         }
     }
-    /// Processes a received packet, with data that may be corrupt; `reception` is its form in the loss history.
+    /// Processes a received packet, with data that may be corrupt; `reception` is its form in the loss
+    /// history.
     pub(super) fn on_arrival(&mut self, arrival: PacketArrival, reception: &ArrivedPacket, is_corrupt: bool) {
         let corrected = |skew: &mut Option<Box<ClockSkew>>| match skew {
             Some(skew) => skew.correct(arrival),

@@ -320,8 +320,8 @@ fn a_packet_not_passed_to_the_receiver_can_be_acknowledged() {
     assert_eq!((report.elapsed, &report.intervals[..]), (Duration::ZERO, &[(11, 0, 0)][..]));
 }
 
-/// Data are lost for 80 s, then three packets without data arrive, by which they are known to be lost, and data right
-/// behind these.
+/// Data are lost for 80 s, then three packets without data arrive, by which they are known to be lost, and
+/// data right behind these.
 #[test]
 fn an_outage_that_a_packet_without_data_ends_is_no_round_trip_time() {
     for first in [3, 30] {
@@ -461,8 +461,8 @@ fn the_time_before_processing_counts_as_elapsed() {
     assert!(options.contains(&DccpOption::ElapsedTime(elapsed)), "{options:?}");
 }
 
-/// RFC 5348, Section 6.2, step 2, counts what came within a round-trip time, or since the feedback timer expired, with or without
-/// anything to report.
+/// RFC 5348, Section 6.2, step 2, counts what came within a round-trip time, or since the feedback timer
+/// expired, with or without anything to report.
 #[test]
 fn an_outage_is_not_in_the_receive_rate() {
     for reported in [true, false] {

@@ -127,8 +127,8 @@ fn the_round_trip_time_excludes_the_elapsed_time() {
     assert_eq!(sender.snapshot().rtt, Some(Duration::from_millis(110)));
 }
 
-/// The longest Elapsed Time stands for all that are longer (RFC 4340, Section 13.2): the remainder of a day is no
-/// round-trip time.
+/// The longest Elapsed Time stands for all that are longer (RFC 4340, Section 13.2): the remainder of a day
+/// is no round-trip time.
 #[test]
 fn a_saturated_elapsed_time_gives_no_round_trip_time_sample() {
     const DAY: u64 = 86_400_000;
@@ -228,8 +228,9 @@ fn a_reported_rate_that_discounts_the_history_is_used() {
     }
 }
 
-/// The receiver discounts its history, and then no more: 1/p is 63, as reported, and then 62.5, as computed, which is also
-/// reported as 63. Nothing was lost. A loss would limit a sender with little data to 0.85 X_recv.
+/// The receiver discounts its history, and then no more: 1/p is 63, as reported, and then 62.5, as computed,
+/// which is also reported as 63. Nothing was lost. A loss would limit a sender with little data to 0.85
+/// X_recv.
 #[test]
 fn rounding_of_the_loss_event_rate_is_no_loss() {
     let mut sender = sender(Some(Duration::from_millis(100)));
@@ -266,7 +267,8 @@ fn an_older_acknowledgement_is_ignored() {
     assert_eq!(sender.snapshot(), before);
 }
 
-/// The answer to a probe of the packet size acknowledges a newer packet than the report that it overtakes, and reports nothing.
+/// The answer to a probe of the packet size acknowledges a newer packet than the report that it overtakes,
+/// and reports nothing.
 #[test]
 fn a_report_overtaken_by_an_acknowledgement_without_one_counts() {
     let mut sender = sender(Some(Duration::from_millis(100)));
@@ -460,8 +462,8 @@ fn ack_vectors_are_acknowledged_about_once_per_round_trip() {
     assert!(!sender.needs_ack_of_ack(ms(500)));
 }
 
-/// All losses while reports are missing are one loss event for a sender that treats their absence as an outage,
-/// for any number of events that the receiver counts; for others the receiver's count applies.
+/// All losses while reports are missing are one loss event for a sender that treats their absence as an
+/// outage, for any number of events that the receiver counts; for others the receiver's count applies.
 #[test]
 fn losses_without_reports_are_one_event() {
     let loss_event_rate = |silence| {
@@ -481,7 +483,8 @@ fn losses_without_reports_are_one_event() {
         acknowledge(&mut sender, 4100, 61, &report(&lost));
         sender.snapshot().loss_event_rate.unwrap()
     };
-    // The average of 20 and 20, as the newest interval has just begun; without the rule, of 4, 4, 4, 4, 20 and 20 at most.
+    // The average of 20 and 20, as the newest interval has just begun; without the rule, of 4, 4, 4, 4, 20
+    // and 20 at most.
     assert!((loss_event_rate(Some(Silence::RoundTrips(4.0))) - 1.0 / 20.0).abs() < 1e-12);
     assert!(loss_event_rate(None) > 1.0 / 10.0);
 }

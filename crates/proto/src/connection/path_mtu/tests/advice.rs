@@ -56,7 +56,8 @@ fn a_host_that_refuses_even_the_base_size_is_probed_four_times_a_minute() {
     for cautious in [true, false] {
         let mut path = Path::new(MAX, cautious);
         path.run_for(Duration::from_secs(1));
-        // Another route, through a device that takes packets of 1000 bytes. The first to be refused is a datagram.
+        // Another route, through a device that takes packets of 1000 bytes. The first to be refused is a
+        // datagram.
         path.mtu.on_refused(path.now);
         let (start, mut refused) = (path.now, 0);
         while path.now - start < Duration::from_secs(60) {

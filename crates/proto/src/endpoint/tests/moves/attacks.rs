@@ -8,7 +8,8 @@ fn eve() -> SocketAddr {
 }
 
 impl Pair {
-    /// Gives the server a packet as if from that address, and returns what it sends at once, with the destinations.
+    /// Gives the server a packet as if from that address, and returns what it sends at once, with the
+    /// destinations.
     fn inject(&mut self, from: SocketAddr, packet: Packet) -> Vec<(SocketAddr, Packet)> {
         let now = self.net.now;
         let server = self.net.at(1);
@@ -121,8 +122,8 @@ fn an_echo_counts_only_from_the_challenged_address() {
 
 #[test]
 fn an_attacker_on_the_path_keeps_its_place_only_until_the_client_sends() {
-    // As in the draft and RFC 9000, Section 9.3.3: the attacker gets the client's packets first, forwards the server's,
-    // and takes the answer. It has gained nothing. Once it stops, the client is found again.
+    // As in the draft and RFC 9000, Section 9.3.3: the attacker gets the client's packets first, forwards the
+    // server's, and takes the answer. It has gained nothing. Once it stops, the client is found again.
     let (mut pair, packets) = Pair::announcing();
     let sent = pair.inject(eve(), packets[2].clone());
     let there =

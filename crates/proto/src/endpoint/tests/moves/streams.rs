@@ -19,7 +19,8 @@ fn streaming(ccid: Ccid, on_move: PathChange) -> Config {
 }
 
 impl Pair {
-    /// One end sends a datagram of `size` bytes every `interval`; returns the number that arrive at the other.
+    /// One end sends a datagram of `size` bytes every `interval`; returns the number that arrive at the
+    /// other.
     fn stream(&mut self, from: u8, datagrams: u64, size: u32, interval: Duration) -> usize {
         let to = 3 - from;
         let before = self.net.datagrams_at(to);
@@ -34,8 +35,8 @@ impl Pair {
     }
 }
 
-/// A client whose NAT loses its mapping one or several times, with and without the Resets of a server that does not
-/// recognize it.
+/// A client whose NAT loses its mapping one or several times, with and without the Resets of a server that
+/// does not recognize it.
 #[test]
 fn a_stream_continues_after_its_nat_lost_the_mapping() {
     for ccid in CCIDS {
@@ -54,8 +55,8 @@ fn a_stream_continues_after_its_nat_lost_the_mapping() {
                 }
                 pair.stream(from, 30, 1400, millis(10));
             }
-            // CCID 4 counts the packets lost in short loss intervals (RFC 4828, Section 4.4), of which five outages within
-            // two seconds make several: p comes close to 1.
+            // CCID 4 counts the packets lost in short loss intervals (RFC 4828, Section 4.4), of which five
+            // outages within two seconds make several: p comes close to 1.
             let wait = if ccid == Ccid::TFRC_SP && rebinds > 1 { 6000 } else { 1000 };
             pair.stream(from, wait, 1400, millis(10));
             let arrived = pair.stream(from, 500, 1400, millis(10));
@@ -64,8 +65,8 @@ fn a_stream_continues_after_its_nat_lost_the_mapping() {
     }
 }
 
-/// A handover that ends an outage of some seconds, in which the nofeedback timer has halved the rate many times: the
-/// server's answers show that the path works, before any datagram has left.
+/// A handover that ends an outage of some seconds, in which the nofeedback timer has halved the rate many
+/// times: the server's answers show that the path works, before any datagram has left.
 #[test]
 fn an_answer_at_the_new_address_ends_a_silence() {
     for ccid in CCIDS {
@@ -81,7 +82,8 @@ fn an_answer_at_the_new_address_ends_a_silence() {
             pair.net.is_down = false;
             pair.net.rebind(2, outside(2));
             pair.tell_client(PathChange::Keep);
-            // The announcement and its answers take 100 ms, a datagram 25. CCID 2 begins with a window of one.
+            // The announcement and its answers take 100 ms, a datagram 25. CCID 2 begins with a window of
+            // one.
             let wait = if ccid == Ccid::TCP_LIKE { 50 } else { 15 };
             pair.stream(2, wait, 1000, millis(10));
             let arrived = pair.stream(2, 100, 1000, millis(10));
@@ -90,8 +92,8 @@ fn an_answer_at_the_new_address_ends_a_silence() {
     }
 }
 
-/// A new path that drops packets of the old one's size: datagrams that fit arrive within the round-trip times of the
-/// move and one more.
+/// A new path that drops packets of the old one's size: datagrams that fit arrive within the round-trip times
+/// of the move and one more.
 #[test]
 fn a_stream_that_moves_to_a_narrower_path_goes_on_within_round_trips() {
     for ccid in CCIDS {

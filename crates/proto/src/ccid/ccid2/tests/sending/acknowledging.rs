@@ -25,7 +25,8 @@ fn the_elapsed_time_of_an_acknowledgement_is_not_in_the_round_trip_time() {
     assert_eq!(script.sender.snapshot().rtt, Some(millis(30)));
 }
 
-/// A peer acknowledges packets without data only when it has something to send itself, and then without Elapsed Time.
+/// A peer acknowledges packets without data only when it has something to send itself, and then without
+/// Elapsed Time.
 #[test]
 fn the_wait_for_an_acknowledgement_of_an_acknowledgement_is_no_round_trip_time() {
     let mut script = Script { sender: sender_of(1_000, None, &ccid2(None)), ..Script::new() };

@@ -92,8 +92,8 @@ fn a_slow_receiver_holds_the_window_for_a_round_trip() {
     assert_eq!(script.cwnd(), 9);
 }
 
-/// RFC 4341, Section 5.2: slow start ends with a packet dropped in the receive buffer, so that the window grows by a packet per
-/// round-trip time from there, and not past what it was within one.
+/// RFC 4341, Section 5.2: slow start ends with a packet dropped in the receive buffer, so that the window
+/// grows by a packet per round-trip time from there, and not past what it was within one.
 #[test]
 fn a_window_shrunk_by_the_receive_buffer_grows_back_slowly() {
     let mut script = Script::new();

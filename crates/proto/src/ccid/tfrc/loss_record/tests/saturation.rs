@@ -58,7 +58,8 @@ fn after_an_early_loss_it_is_no_new_loss_event_with_each_report() {
 fn a_hole_longer_than_its_field_is_one_loss_event() {
     let mut record = record();
     record.update(seq(19), &report(0, &[(9, 1, 10), (10, 0, 50)])).unwrap();
-    // Packets 20 to `end` are lost; the hole is found to be longer a little later, within the same round-trip time.
+    // Packets 20 to `end` are lost; the hole is found to be longer a little later, within the same round-trip
+    // time.
     let end = 3 * BEYOND;
     for (i, growth) in [0, 0, 7, 7].into_iter().enumerate() {
         let ack = end + growth + 3 + i as u64;
@@ -88,7 +89,8 @@ fn a_first_report_of_such_an_interval_is_followed_by_no_phantom() {
     }
 }
 
-/// More packets than a half of the circle of sequence numbers, where what is old would begin to look new, and than the circle.
+/// More packets than a half of the circle of sequence numbers, where what is old would begin to look new, and
+/// than the circle.
 #[test]
 fn numbers_may_go_round_the_circle() {
     for loss in [0, 1] {
@@ -122,8 +124,9 @@ fn events() -> impl Strategy<Value = Vec<(u64, u64)>> {
 }
 
 proptest! {
-    /// A receiver that reports when an event is new, in the middle of the interval and at its end: there are as many
-    /// events as it has detected, and the intervals have their true lengths, as far as their starts could be observed.
+    /// A receiver that reports when an event is new, in the middle of the interval and at its end: there are
+    /// as many events as it has detected, and the intervals have their true lengths, as far as their starts
+    /// could be observed.
     #[test]
     fn no_length_makes_an_event_of_none(events in events()) {
         let mut record = record();

@@ -16,7 +16,8 @@ fn arrivals(count: u64, late: &[(u64, u64)]) -> Vec<(Instant, u64)> {
     arrivals
 }
 
-/// Passes packets as they arrive, and again in order as given by `order`: after each arrival, those that follow.
+/// Passes packets as they arrive, and again in order as given by `order`: after each arrival, those that
+/// follow.
 fn arrive_in_order(receiver: &mut Receiver, arrivals: &[(Instant, u64)]) -> Vec<ReceiverReport> {
     let mut reports = Vec::new();
     let mut waiting: Vec<(Instant, u64)> = Vec::new();
