@@ -162,6 +162,14 @@ def test_every_example_shown_exists(document: Path) -> None:
         assert [file for file in files if not (ROOT / file).exists()] == [], words
 
 
+@pytest.mark.parametrize("name", ["embed", "media"])
+def test_the_programs_of_a_page_run(name: str) -> None:
+    programs = _blocks(ROOT / "docs" / f"{name}.md", "python")
+    assert programs
+    for program in programs:
+        assert _run([sys.executable, "-c", program], ROOT)
+
+
 def test_the_guide_to_losses_runs(tmp_path: Path) -> None:
     guide = ROOT / "docs" / "losses.md"
     (arrivals,) = _blocks(guide, "csv")
