@@ -18,8 +18,8 @@ const NEVER: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// The clock of one session, which can be stopped.
 ///
-/// While a handshake message waits in the send queue of DCCP, the clock stands still, so that the retransmission timer
-/// does not run: RFC 5238, Section 3.3.
+/// While a handshake message waits in the send queue of DCCP, the clock stands still, so that the
+/// retransmission timer does not run: RFC 5238, Section 3.3.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SessionClock {
     /// Time for which it stood still, except since `stopped`.
@@ -52,7 +52,8 @@ impl SessionClock {
         let shown = self.stopped.unwrap_or(now).saturating_sub(self.lag) + self.lead;
         *ORIGIN + std::time::Duration::from_nanos(shown.as_nanos())
     }
-    /// The time at which the clock, if not stopped, shows `deadline`, or that after `longest`, if it is earlier:
+    /// The time at which the clock, if not stopped, shows `deadline`, or that after `longest`, if it is
+    /// earlier:
     /// [`expire`](Self::expire) then puts the clock forward. `None` if the deadline is in a year or later.
     pub(crate) fn timer(
         &mut self,

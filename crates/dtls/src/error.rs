@@ -26,7 +26,8 @@ pub enum SecurityError {
     /// The connection ended during the handshake.
     #[error("the peer ended the connection during the DTLS handshake: it may not trust this end's key")]
     EndedByPeer,
-    /// The server ended the connection during the handshake because too many others were in progress. A later attempt may succeed.
+    /// The server ended the connection during the handshake because too many others were in progress. A later
+    /// attempt may succeed.
     #[error("the server is busy with the handshakes of others")]
     Busy,
     /// Too many other handshakes were in progress.

@@ -12,7 +12,8 @@ const PREFIX: &str = "SHA256:";
 
 /// The SHA-256 digest of a public key (its SubjectPublicKeyInfo, as in RFC 7469), which identifies its owner.
 ///
-/// Written and read as `SHA256:` and 43 characters of base64. A certificate may be renewed under the same key.
+/// Written and read as `SHA256:` and 43 characters of base64. A certificate may be renewed under the same
+/// key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint([u8; 32]);
 

@@ -14,7 +14,8 @@ use zeroize::Zeroizing;
 use crate::identity_key::IdentityKey;
 use crate::{Fingerprint, KeyError};
 
-/// The largest certificate of this end, in bytes: the library keeps twelve records of a flight for repetitions.
+/// The largest certificate of this end, in bytes: the library keeps twelve records of a flight for
+/// repetitions.
 const LARGEST_CERTIFICATE: usize = 3000;
 
 /// A private key and a certificate for it, by which this end proves who it is.
@@ -40,10 +41,12 @@ impl Identity {
     pub fn from_pem(key: &str) -> Result<Self, KeyError> {
         Self::self_signed(&read_key(key)?)
     }
-    /// The key in a PEM text, with the certificate that an authority has issued for it, the first in `certificate`.
+    /// The key in a PEM text, with the certificate that an authority has issued for it, the first in
+    /// `certificate`.
     ///
     /// # Errors
-    /// One of the texts is malformed, they do not belong together, or the certificate has more than 3000 bytes.
+    /// One of the texts is malformed, they do not belong together, or the certificate has more than 3000
+    /// bytes.
     pub fn from_pem_with_certificate(key: &str, certificate: &str) -> Result<Self, KeyError> {
         let key = read_key(key)?;
         let leaf = CertificateDer::from_pem_slice(certificate.as_bytes())

@@ -18,8 +18,8 @@ use crate::{Fingerprint, RECORD_OVERHEAD, Security, SecurityError, Session, Sess
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum LayerEvent<E = Event> {
-    /// An event of the connection for its application. [`Event::Connected`] follows the handshake of DTLS, not DCCP's; data
-    /// are decrypted and authentic.
+    /// An event of the connection for its application. [`Event::Connected`] follows the handshake of DTLS,
+    /// not DCCP's; data are decrypted and authentic.
     Event(E),
     /// The connection is not secured, or not any more. It is aborted: [`Event::Closed`] follows.
     Failed(SecurityError),
@@ -27,11 +27,11 @@ pub enum LayerEvent<E = Event> {
 
 /// DTLS between a DCCP connection and its application.
 ///
-/// The connection is one over a single path, or over several ([`MultipathConnection`]): there, records are above the
-/// connection's numbers (MP_SEQ), so that a session does not depend on the paths that exist.
+/// The connection is one over a single path, or over several ([`MultipathConnection`]): there, records are
+/// above the connection's numbers (MP_SEQ), so that a session does not depend on the paths that exist.
 ///
-/// The driver of the connection passes each of its events to [`Layer::handle_event`] and sends through [`Layer::send`].
-/// After each call it polls the connection, as after any command.
+/// The driver of the connection passes each of its events to [`Layer::handle_event`] and sends through
+/// [`Layer::send`]. After each call it polls the connection, as after any command.
 #[derive(Debug)]
 pub struct Layer<C: Transport = Connection> {
     security: Security,
@@ -48,7 +48,7 @@ pub struct Layer<C: Transport = Connection> {
     own_sent: Count,
     own_received: Count,
     has_failed: bool,
-    /// The connection is over.
+    /// The connection has ended.
     is_over: bool,
     /// The connection was given a command.
     has_acted: bool,
@@ -70,7 +70,8 @@ impl Count {
         self.datagrams += 1;
         self.bytes += bytes as u64;
     }
-    /// Subtracts these from counts of records, and the bytes by which the other records are longer than their datagrams.
+    /// Subtracts these from counts of records, and the bytes by which the other records are longer than their
+    /// datagrams.
     fn leave_out(self, datagrams: &mut u64, bytes: &mut u64) {
         *datagrams = datagrams.saturating_sub(self.datagrams);
         *bytes = bytes.saturating_sub(self.bytes + *datagrams * RECORD_OVERHEAD as u64);
@@ -101,7 +102,7 @@ impl<C: Transport> Layer<C> {
     pub fn peer(&self) -> Option<Fingerprint> {
         self.session.as_ref()?.peer()
     }
-    /// `true` between the handshake of DCCP and the end of that of DTLS.
+    /// `true` between DCCP's handshake and the end of DTLS's.
     pub fn is_shaking_hands(&self) -> bool {
         self.opened.is_some() && !self.is_over
     }
@@ -110,7 +111,8 @@ impl<C: Transport> Layer<C> {
         self.session.as_ref().map_or(0, |session| session.ignored())
     }
 
-    /// `true` if the layer has given the connection a command since the last call, after which it has to be polled.
+    /// `true` if the layer has given the connection a command since the last call, after which it has to be
+    /// polled.
     pub fn take_acted(&mut self) -> bool {
         std::mem::take(&mut self.has_acted)
     }
@@ -179,7 +181,7 @@ impl<C: Transport> Layer<C> {
     /// Encrypts and queues a datagram, as [`Connection::send`] queues one.
     ///
     /// # Errors
-    /// Those of [`Connection::send`]; [`SendError::Closed`] also before the handshake is complete.
+    /// See [`Connection::send`]; [`SendError::Closed`] also before the handshake is complete.
     pub fn send(
         &mut self,
         now: Instant,
@@ -258,7 +260,8 @@ impl<C: Transport> Layer<C> {
         Count { datagrams, bytes: self.own_sent.bytes }
     }
 
-    /// Removes a datagram from those in the send queue. Returns `true` if it was a handshake record: there are few.
+    /// Removes a datagram from those in the send queue. Returns `true` if it was a handshake record: there
+    /// are few.
     fn forget(&mut self, id: DatagramId) -> bool {
         let found = self.queued.iter().position(|queued| *queued == id);
         found.map(|place| self.queued.swap_remove(place)).is_some()
@@ -268,7 +271,7 @@ impl<C: Transport> Layer<C> {
         self.events.push_back(LayerEvent::Event(event));
     }
 
-    /// Passes a record to the session. `event`: that of its arrival, without the record.
+    /// Passes a record to the session. `event`: the event of its arrival, without the record.
     fn receive(&mut self, now: Instant, connection: &mut C, record: &Payload, event: C::Event) {
         let Some(session) = &mut self.session else { return };
         let Payload::Bytes(record) = record else { return };
@@ -344,7 +347,7 @@ impl<C: Transport> Layer<C> {
                     self.refused = Some(record);
                     return;
                 }
-                // The connection is over, or cannot carry it: the handshake's time limit ends it.
+                // The connection has ended, or cannot carry it: the handshake's time limit ends it.
                 Err(_) => {}
             }
         }
@@ -352,8 +355,8 @@ impl<C: Transport> Layer<C> {
 }
 
 impl Layer<Connection> {
-    /// A snapshot of the connection as its application sees it: without the datagrams of the handshake, and without the
-    /// bytes by which records are longer.
+    /// A snapshot of the connection as its application sees it: without the datagrams of the handshake, and
+    /// without the bytes by which records are longer.
     pub fn seen(&self, mut snapshot: ConnectionSnapshot) -> ConnectionSnapshot {
         snapshot.max_datagram = room(snapshot.max_datagram).min(LARGEST);
         let counts = &mut snapshot.statistics;
@@ -364,8 +367,8 @@ impl Layer<Connection> {
 }
 
 impl Layer<MultipathConnection> {
-    /// A snapshot of the connection as its application sees it: without the datagrams of the handshake, and without the
-    /// bytes by which records are longer. Those of single subflows include them.
+    /// A snapshot of the connection as its application sees it: without the datagrams of the handshake, and
+    /// without the bytes by which records are longer. Those of single subflows include them.
     pub fn seen(&self, mut snapshot: MultipathSnapshot) -> MultipathSnapshot {
         snapshot.max_datagram = room(snapshot.max_datagram).min(LARGEST);
         let counts = &mut snapshot.statistics;

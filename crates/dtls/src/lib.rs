@@ -1,11 +1,11 @@
 //! DTLS 1.3 (RFC 9147) over DCCP (RFC 5238), sans I/O: encryption and mutual authentication of a connection.
 //!
-//! [`Layer`] sits between a [`Connection`](whimbrel_proto::Connection) and its application: events of the connection go
-//! in, events for the application come out, and datagrams are sent through it. A driver of real sockets and a
-//! simulated agent use it alike. [`Session`] is the DTLS connection alone, without DCCP.
+//! [`Layer`] sits between a [`Connection`](whimbrel_proto::Connection) and its application: events of the
+//! connection go in, events for the application come out, and datagrams are sent through it. A driver of real
+//! sockets and a simulated agent use it alike. [`Session`] is the DTLS connection alone, without DCCP.
 //!
-//! Time is an argument, as everywhere. With [`Security::seeded`], which [`simulated`] ends have, all that an end draws comes from a
-//! seed, so that a simulated connection is repeatable byte by byte.
+//! Time is an argument, as everywhere. With [`Security::seeded`], which [`simulated`] ends have, all that an
+//! end draws comes from a seed, so that a simulated connection is repeatable byte by byte.
 //!
 //! The layer implements these rules of RFC 5238:
 //!
@@ -14,18 +14,18 @@
 //! | 3 | a record is contained in one datagram | a datagram is one record; handshake messages are fragmented |
 //! | 3.2 | no DTLS timer before the DCCP handshake is complete | the session is created when the connection opens |
 //! | 3.3 | no retransmission of what still waits in the send queue | the session's clock stops meanwhile |
-//! | 3.4 | no clear data beside DTLS | datagrams that are no authentic records are discarded |
+//! | 3.4 | no clear data next to DTLS | datagrams that are no authentic records are discarded |
 //! | 3.5 | a record fits the packet size in force | [`Layer::send`] refuses larger datagrams |
 //!
-//! DCCP's own handshake has already proved the client's address, so the cookie exchange of DTLS, which serves the same
-//! purpose, is left out: the handshake takes one round trip and a half.
+//! DCCP's own handshake has already proved the client's address, so the cookie exchange of DTLS, which serves
+//! the same purpose, is left out: the handshake takes one round trip and a half.
 //!
 //! # Design
 //!
 //! - `dtls` is a layer between a `Connection` and its application: events in, events out, and a `send` that
 //!   encrypts. In `net` it sits between the endpoint and the mailboxes, below the sockets' methods, so that
 //!   everything that a socket can do works on a secured connection as well, also if the application does not
-//!   receive. DTLS 1.3 is that of a library (dimpl), whose instants are made from ours in `clock.rs`.
+//!   receive. DTLS 1.3 comes from a library (dimpl), whose instants are made from ours in `clock.rs`.
 //!   Cryptography is AWS-LC's, as a record costs half of what it costs with the RustCrypto crates and a
 //!   handshake a fifth, at a similar build time. The library's interface to it is implemented in `provider`:
 //!   it passes the key of record numbers as bytes with each record, for which the AES of RustCrypto is

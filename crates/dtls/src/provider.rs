@@ -1,8 +1,8 @@
 //! The cryptography of the DTLS library: AWS-LC's, with a cheaper cipher for records.
 //!
-//! The library's interface has no key for record numbers that lasts: it passes the bytes of the key with each record. AWS-LC
-//! expands an AES key for both directions with each use of a block cipher, which costs more than the mask; here it is expanded
-//! for encryption alone.
+//! The library's interface has no key for record numbers that lasts: it passes the bytes of the key with each
+//! record. AWS-LC expands an AES key for both directions with each use of a block cipher, which costs more
+//! than the mask; here it is expanded for encryption alone.
 
 use core::fmt;
 use std::sync::LazyLock;
@@ -23,8 +23,8 @@ use crate::identity_key::LentKeys;
 /// Bytes of a key, and of an authentication tag.
 const KEY: usize = 16;
 const TAG: usize = 16;
-/// Records of a cipher after which its expanded key is kept. Those of handshakes, and of connections that have not carried much,
-/// have less.
+/// Records of a cipher after which its expanded key is kept. Those of handshakes, and of connections that
+/// have not carried much, have less.
 const OFTEN: u8 = 16;
 
 /// The library's cryptography.
@@ -73,8 +73,8 @@ impl SupportedDtls13CipherSuite for Aes128Gcm {
     }
 }
 
-/// AES-128-GCM with one key. The expanded key, 600 bytes, exists while it is used, and lasts in ciphers that are used often: a
-/// server may have thousands of connections that are idle, each with four ciphers.
+/// AES-128-GCM with one key. The expanded key, 600 bytes, exists while it is used, and lasts in ciphers that
+/// are used often: a server may have thousands of connections that are idle, each with four ciphers.
 struct RecordCipher {
     key: Zeroizing<[u8; KEY]>,
     uses: u8,

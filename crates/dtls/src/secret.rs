@@ -20,12 +20,12 @@ const SALT: &[u8] = b"whimbrel: keys of both ends from a shared secret, 1";
 
 /// A secret that both ends know.
 ///
-/// Both ends derive a key pair for the client and one for the server from it (HKDF, RFC 5869), use one and pin the
-/// other. That keeps forward secrecy, which the pre-shared keys of DTLS 1.2 lack: a secret that becomes known later
-/// does not uncover earlier traffic.
+/// Both ends derive a key pair for the client and one for the server from it (HKDF, RFC 5869), use one and
+/// pin the other. That keeps forward secrecy, which the pre-shared keys of DTLS 1.2 lack: a secret that
+/// becomes known later does not uncover earlier traffic.
 ///
-/// Any client sees the server's public key, and can try secrets on it offline: a secret has to be random, not a
-/// passphrase. Everyone who has it can pose as either end.
+/// Any client sees the server's public key, and can try secrets on it offline: a secret has to be random, not
+/// a passphrase. Everyone who has it can pose as either end.
 #[derive(Clone)]
 pub struct SharedSecret(Zeroizing<Vec<u8>>);
 
@@ -33,7 +33,7 @@ impl SharedSecret {
     /// A secret, of any bytes.
     ///
     /// # Errors
-    /// It has fewer than 20 bytes.
+    /// The secret has fewer than 20 bytes.
     pub fn new(secret: &[u8]) -> Result<Self, KeyError> {
         if secret.len() < LEAST {
             return Err(KeyError::ShortSecret(secret.len()));
@@ -58,7 +58,8 @@ impl SharedSecret {
     pub fn identity(&self, role: Role) -> Identity {
         let label: &[u8] = if role == Role::Client { b"client" } else { b"server" };
         let pseudorandom = Salt::new(HKDF_SHA256, SALT).extract(&self.0);
-        // A candidate that is zero or not below the order of the curve is replaced by the next: one in 2^32 is.
+        // A candidate that is zero or not below the order of the curve is replaced by the next: one in 2^32
+        // is.
         let identity = (0..=u8::MAX).find_map(|attempt| {
             let mut scalar = Zeroizing::new([0; 32]);
             let info = [label, &[attempt]];
@@ -112,8 +113,8 @@ mod tests {
         assert_ne!(key(&secret, Role::Client), key(&secret, Role::Server));
     }
 
-    /// Changes of the derivation would separate versions: this is what the first one derives. Its public keys were
-    /// computed from HKDF in Python, and by openssl.
+    /// Changes of the derivation would separate versions: this is what the first one derives. Its public keys
+    /// were computed from HKDF in Python, and by openssl.
     #[test]
     fn the_derivation_is_fixed() {
         let secret = SharedSecret::new(b"0123456789abcdefghij").expect("long enough");

@@ -11,21 +11,25 @@ use whimbrel_units::Duration;
 use crate::simulation::{self, SeededKeys};
 use crate::{Fingerprint, Identity, Trust, provider};
 
-/// The largest handshake datagram in bytes. Smaller than any path that DCCP uses, so that a smaller path MTU in the middle
-/// of a handshake, for which the library could not fragment messages anew, does not end it. A ClientHello is padded to it.
+/// The largest handshake datagram in bytes. Smaller than any path that DCCP uses, so that a smaller path MTU
+/// in the middle of a handshake, for which the library could not fragment messages anew, does not end it. A
+/// ClientHello is padded to it.
 const HANDSHAKE_DATAGRAM: usize = 700;
-/// Bounds of the first retransmission time, which is three round trips: RFC 9147, Section 5.8.2, allows less than the
-/// default of a second where the round-trip time is known.
+/// Bounds of the first retransmission time, which is three round trips: RFC 9147, Section 5.8.2, allows less
+/// than the default of a second where the round-trip time is known.
 ///
-/// It is a multiple of `TIMEOUT_STEP`, so that sessions can share a few configurations: the library checks the cryptography
-/// that a configuration names when it is built, which takes as long as a handshake, and keeps it as long as the session.
+/// The timeout is a multiple of `TIMEOUT_STEP`, so that sessions can share a few configurations: the library
+/// checks the cryptography that a configuration names when it is built, which takes as long as a handshake,
+/// and keeps it as long as the session.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1);
 const TIMEOUT_STEP: Duration = Duration::from_millis(100);
 const TIMEOUTS: usize = 11;
-/// Retransmissions of one flight, those in answer to the peer's included. The session's own limit comes first.
+/// Retransmissions of one flight, those in answer to the peer's included. The session's own limit comes
+/// first.
 const RETRIES: usize = 24;
-/// Records that may wait, undelivered, in either direction: handshake messages in fragments that arrive out of order.
+/// Records that may wait, undelivered, in either direction: handshake messages in fragments that arrive out
+/// of order.
 const QUEUE: usize = 64;
 
 /// The identity of this end and the peers that it accepts.
@@ -50,9 +54,10 @@ impl Security {
         let configs = Default::default();
         Self(Arc::new(Parts { identity, trust, seed: None, rekey_after: None, configs }))
     }
-    /// **For simulations and tests only**: draws the jitter of timers, the random fields of messages and the keys of the key
-    /// exchange from `seed`, so that whoever knows it can read the connection. With a key of the curve P-256 and the feature
-    /// `simulation` the same calls give the same records; other signatures vary.
+    /// **For simulations and tests only**: draws the jitter of timers, the random fields of messages and the
+    /// keys of the key exchange from `seed`, so that whoever knows it can read the connection. With a key of
+    /// the curve P-256 and the feature `simulation` the same calls give the same records; other signatures
+    /// vary.
     pub fn seeded(self, seed: u64) -> Self {
         self.with(|parts| parts.seed = Some(seed))
     }

@@ -14,20 +14,23 @@ use crate::clock::{SessionClock, today};
 use crate::simulation::SeededKeys;
 use crate::{Fingerprint, Security, SecurityError};
 
-/// Bytes by which a record is longer than its datagram: 5 of the header (RFC 9147, Section 4), the content type, 16 of the
-/// authentication tag.
+/// Bytes by which a record is longer than its datagram: 5 of the header (RFC 9147, Section 4), the content
+/// type, 16 of the authentication tag.
 pub const RECORD_OVERHEAD: usize = 22;
 /// The largest datagram of a record: RFC 9147, Section 4.
 pub(crate) const LARGEST: usize = 1 << 14;
 /// Time limit for the handshake, retransmissions included.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(30);
-/// The longest interval between two retransmissions of a flight of the handshake. RFC 9147, Section 5.8.2 doubles intervals up to
-/// 60 s "or more"; after a few losses on a path with bursts of loss, nothing would be sent while it would carry data.
+/// The longest interval between two retransmissions of a flight of the handshake. RFC 9147, Section 5.8.2
+/// doubles intervals up to 60 s "or more"; after a few losses on a path with bursts of loss, nothing would be
+/// sent while it would carry data.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(2);
-/// Time after which the last flight is repeated as it was, in between. A burst of losses that lasts for a number of packets ends the
-/// sooner, the more packets there are. The library doubles its own intervals, and so cannot repeat a flight that often.
+/// Time after which the last flight is repeated as it was, in between. A burst of losses that lasts for a
+/// number of packets ends the sooner, the more packets there are. The library doubles its own intervals, and
+/// so cannot repeat a flight that often.
 const REPEAT_INTERVAL: Duration = Duration::from_millis(500);
-/// Content types of the plaintext records with which a handshake begins (alert, handshake), and their versions.
+/// Content types of the plaintext records with which a handshake begins (alert, handshake), and their
+/// versions.
 const FIRST_TYPES: [u8; 2] = [21, 22];
 const LEGACY_VERSIONS: [[u8; 2]; 2] = [[0xfe, 0xfd], [0xfe, 0xff]];
 /// First byte of encrypted records (RFC 9147, Section 4), which may overtake a server's first one.
@@ -36,8 +39,8 @@ const UNIFIED_HEADERS: core::ops::RangeInclusive<u8> = 0x20..=0x3f;
 const REFRESH_TIME: Duration = Duration::from_millis(10);
 /// The most bytes of a handshake, repetitions included: certificates beyond it are refused.
 const LARGEST_HANDSHAKE: usize = 1 << 16;
-/// Least time between two acknowledgements of handshake records for which no datagram has arrived: a quarter of the least
-/// retransmission time (RFC 9147, Section 7.1).
+/// Least time between two acknowledgements of handshake records for which no datagram has arrived: a quarter
+/// of the least retransmission time (RFC 9147, Section 7.1).
 const ACK_INTERVAL: Duration = Duration::from_millis(50);
 /// Records sealed between two occasions to change keys.
 const SEALS_PER_ADVANCE: u32 = 64;
@@ -55,7 +58,7 @@ pub enum SessionEvent {
     Datagram(Bytes),
     /// The peer sends no more: it closed the session (close_notify).
     Closed,
-    /// The session is over. Nothing that was not authenticated has been delivered.
+    /// The session has ended. Nothing that was not authenticated has been delivered.
     Failed(SecurityError),
 }
 
@@ -65,7 +68,8 @@ enum Stage {
     /// Nothing of the peer has arrived.
     Opening,
     Handshake,
-    /// A client has sent all messages and waits for the server's confirmation, which follows its check of the client.
+    /// A client has sent all messages and waits for the server's confirmation, which follows its check of the
+    /// client.
     Confirming,
     Established,
     /// This end has sent its last record, and still receives.
@@ -73,7 +77,7 @@ enum Stage {
     Over,
 }
 
-/// One DTLS connection, without I/O: the verbs are those of a DCCP connection.
+/// One DTLS connection, without I/O: the verbs are a DCCP connection's.
 ///
 /// Create it when DCCP's handshake is complete: its timers run from then on (RFC 5238, Section 3.2).
 #[derive(Debug)]
@@ -173,7 +177,8 @@ impl Session {
             }
         }
         let Some(dtls) = &mut self.dtls else { return };
-        // The library reads the time from here only, which an established session needs for its rare retransmissions.
+        // The library reads the time from here only, which an established session needs for its rare
+        // retransmissions.
         let refreshed =
             if self.stage != Stage::Established || now.saturating_since(self.refreshed) >= REFRESH_TIME {
                 self.refreshed = now;
@@ -183,8 +188,8 @@ impl Session {
             };
         let result = refreshed.and_then(|()| {
             SeededKeys::lend(&mut self.keys, || {
-                // The library takes a datagram for a repetition if its first message is one, and discards the messages behind it,
-                // which may have been in another datagram before, and lost.
+                // The library takes a datagram for a repetition if its first message is one, and discards the
+                // messages behind it, which may have been in another datagram before, and lost.
                 if is_shaking_hands {
                     Records(datagram).try_for_each(|record| dtls.handle_packet(record))
                 } else {
@@ -232,7 +237,8 @@ impl Session {
         }
     }
 
-    /// Stops the timers for retransmission while records wait to be sent, or lets them go on: RFC 5238, Section 3.3.
+    /// Stops the timers for retransmission while records wait to be sent, or lets them go on: RFC 5238,
+    /// Section 3.3.
     pub fn set_waiting(&mut self, now: Instant, waits: bool) {
         if self.clock.is_stopped() != waits && !self.is_over() {
             self.clock.set_stopped(now, waits);
@@ -262,13 +268,14 @@ impl Session {
         self.events.pop_front()
     }
 
-    /// Encrypts a datagram; returns its record. `None` if the session is not established, or the datagram has more than
-    /// 2^14 bytes.
+    /// Encrypts a datagram; returns its record. `None` if the session is not established, or the datagram has
+    /// more than 2^14 bytes.
     pub fn seal(&mut self, now: Instant, datagram: &[u8]) -> Option<Bytes> {
         if !self.is_established() || datagram.len() > LARGEST {
             return None;
         }
-        // The library changes keys when its time passes, which nothing else ensures at an end that only sends.
+        // The library changes keys when its time passes, which nothing else ensures at an end that only
+        // sends.
         self.sealed = self.sealed.wrapping_add(1);
         if self.sealed.is_multiple_of(SEALS_PER_ADVANCE) {
             self.advance(now);
@@ -290,8 +297,8 @@ impl Session {
         self.events.shrink_to_fit();
     }
 
-    /// Ends the session: a last record (close_notify) says so, if it was established. It ends one direction: data of the peer
-    /// are still decrypted (RFC 8446, Section 6.1).
+    /// Ends the session: a last record (close_notify) says so, if it was established. It ends one direction:
+    /// data of the peer are still decrypted (RFC 8446, Section 6.1).
     pub fn close(&mut self, now: Instant) {
         if let Some(dtls) = self.dtls.as_mut().filter(|_| self.stage == Stage::Established) {
             let is_closed = dtls.close().is_ok();
@@ -328,12 +335,13 @@ impl Session {
         self.drain_into(now, Vec::new());
     }
 
-    /// Takes the library's output, the first datagram of it in `room`. If it has the size of that datagram, as it usually has,
-    /// there is no copy.
+    /// Takes the library's output, the first datagram of it in `room`. If it has the size of that datagram,
+    /// as it usually has, there is no copy.
     fn drain_into(&mut self, now: Instant, mut room: Vec<u8>) {
         let before = self.outgoing.len();
         loop {
-            // The library panics without room for the peer's certificate, which is shorter than what has arrived.
+            // The library panics without room for the peer's certificate, which is shorter than what has
+            // arrived.
             if self.is_shaking_hands() && room.len() < self.heard {
                 room.resize(self.heard, 0);
             }
@@ -418,7 +426,8 @@ impl Session {
     }
 }
 
-/// The last flight of a handshake, to be repeated until the next one. Datagrams that have arrived before are replays to the peer.
+/// The last flight of a handshake, to be repeated until the next one. Datagrams that have arrived before are
+/// replays to the peer.
 #[derive(Debug, Default)]
 struct Repeats {
     flight: Vec<Bytes>,

@@ -1,8 +1,10 @@
-//! Sessions for simulations: everything that an end draws comes from a seed, so that a run can be repeated byte by byte.
+//! Sessions for simulations: everything that an end draws comes from a seed, so that a run can be repeated
+//! byte by byte.
 //!
-//! The library takes its random fields and the jitter of its timers from a seed of its own. The two other sources are the key
-//! exchange and the signatures, for which this module has replacements: private keys from a seed, and `signatures` that RFC 6979
-//! derives from the key and the message, with the feature `simulation`. Anyone who knows the seed can read such a connection.
+//! The library takes its random fields and the jitter of its timers from a seed of its own. The two other
+//! sources are the key exchange and the signatures, for which this module has replacements: private keys from
+//! a seed, and `signatures` that RFC 6979 derives from the key and the message, with the feature
+//! `simulation`. Anyone who knows the seed can read such a connection.
 
 use std::cell::Cell;
 
@@ -29,7 +31,8 @@ pub(crate) struct SeededKeys {
 }
 
 thread_local! {
-    /// The keys of the session whose library is being called: the library's interface has no place to pass them by.
+    /// The keys of the session whose library is being called: the library's interface has no place to pass
+    /// them by.
     static LENT: Cell<Option<SeededKeys>> = const { Cell::new(None) };
 }
 

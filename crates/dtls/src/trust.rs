@@ -16,8 +16,8 @@ pub enum Trust {
     Pinned(Vec<Fingerprint>),
     /// Peers with a certificate of one of these authorities.
     Authorities(Authorities),
-    /// Any peer, for a first contact: the application compares or stores the peer's key before it sends or believes
-    /// anything. Without that an attacker on the path can pose as the peer.
+    /// Any peer, for a first contact: the application compares or stores the peer's key before it sends or
+    /// believes anything. Without that an attacker on the path can pose as the peer.
     Any,
 }
 
@@ -51,7 +51,8 @@ pub struct Authorities {
 }
 
 impl Authorities {
-    /// The authorities in a PEM text. The peer sends its own certificate only: intermediate authorities belong in the text.
+    /// The authorities in a PEM text. The peer sends its own certificate only: intermediate authorities
+    /// belong in the text.
     ///
     /// # Errors
     /// There is no certificate of an authority in the text.
@@ -67,8 +68,8 @@ impl Authorities {
         }
         Ok(Self { certificates, name: None })
     }
-    /// Accepts only certificates for that host: a DNS name or an IP address. Without a name, any certificate of the
-    /// authorities is accepted.
+    /// Accepts only certificates for that host: a DNS name or an IP address. Without a name, any certificate
+    /// of the authorities is accepted.
     ///
     /// # Errors
     /// The text is neither.

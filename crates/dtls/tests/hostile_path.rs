@@ -29,7 +29,8 @@ fn on_a_clean_path_both_handshakes_take_three_round_trips() {
         let mut world = World::new(1, Path::clean(), config(ccid), pair(1));
         let began = world.now;
         assert!(world.connect(second(5)));
-        // One of DCCP, one to the server's flight, one to its confirmation of the client's, which fits the first rate.
+        // One of DCCP, one to the server's flight, one to its confirmation of the client's, which fits the
+        // first rate.
         let trips = (world.now - began).as_secs_f64() / 0.040;
         assert!((2.9..=3.6).contains(&trips), "{ccid}: {trips} round trips");
         let peers = (world.client.layer.peer(), world.server().layer.peer());
@@ -44,8 +45,9 @@ fn handshakes_succeed_under_loss_duplication_and_reordering() {
         let jitter = Duration::from_millis(5 * (seed % 20));
         let path = Path { jitter, lost: 15, doubled: 15, ..Path::clean() };
         let ccid = if seed % 2 == 0 { Ccid::TFRC } else { Ccid::TCP_LIKE };
-        // 47 of these packets leave in the first round-trip time, and the jitter reorders all of them. The Sequence Window of 100, which
-        // DCCP starts with, ends 25 packets below the greatest number (RFC 4340, Section 7.5.1).
+        // 47 of these packets leave in the first round-trip time, and the jitter reorders all of them. The
+        // Sequence Window of 100, which DCCP starts with, ends 25 packets below the greatest number (RFC
+        // 4340, Section 7.5.1).
         let mut world = World::new(seed, path, config(ccid).sequence_window(400), pair(seed));
         let began = world.now;
         assert!(world.connect(second(30)), "seed {seed}: {:?} {:?}", world.client, world.server);
@@ -205,8 +207,8 @@ fn named(length: usize) -> Identity {
         .expect("they belong together")
 }
 
-/// The place of each message in the datagrams of a flight depends on the size of the certificate, and is another one when a part
-/// of the flight is repeated.
+/// The place of each message in the datagrams of a flight depends on the size of the certificate, and is
+/// another one when a part of the flight is repeated.
 #[test]
 fn handshakes_with_certificates_of_any_size_succeed_under_loss() {
     let trust = |identity: &Identity| Trust::Pinned(vec![identity.fingerprint()]);

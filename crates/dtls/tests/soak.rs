@@ -31,7 +31,7 @@ fn disturb(world: &mut World, n: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// The datagrams of a stream, and those of them that the server has received.
+/// The datagrams of a stream, and the subset that the server has received.
 #[derive(Default)]
 struct Stream {
     next: u32,

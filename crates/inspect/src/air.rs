@@ -1,7 +1,7 @@
 //! 802.11 frames of a capture in monitor mode: their times on the air, their transmitters and receivers.
 //!
-//! Radiotap headers give rate, channel and flags. Frames of 802.11n and later have no rate in the radiotap header and no known
-//! air time; they count as frames only.
+//! Radiotap headers give rate, channel and flags. Frames of 802.11n and later have no rate in the radiotap
+//! header and no known air time; they count as frames only.
 
 use whimbrel_units::{ByteCount, Duration, Instant};
 use whimbrel_wifi::MacAddress;
@@ -74,7 +74,7 @@ pub enum NotAFrame {
     Damaged,
 }
 
-/// Interframe spaces and slot of a channel: those of 802.11b and g, and of 802.11a above 3 GHz.
+/// Interframe spaces and slot of a channel: 802.11b's and g's, and 802.11a's above 3 GHz.
 pub fn timing(frequency: Option<u16>, preamble: Preamble) -> Phy {
     match frequency {
         Some(frequency) if frequency > BAND_2_4_GHZ => Phy::ofdm(),

@@ -1,8 +1,10 @@
-//! Capacity and available bandwidth of 802.11 channels from a capture in monitor mode: rt-Winf (paper `winf`, Section 3.1) and
-//! IdleGap, as each transmitter and an onlooker that receives what was captured would estimate them.
+//! Capacity and available bandwidth of 802.11 channels from a capture in monitor mode: rt-Winf (paper `winf`,
+//! Section 3.1) and IdleGap, as each transmitter and an onlooker that receives what was captured would
+//! estimate them.
 //!
-//! A CTS or an acknowledgement does not carry its transmitter, which is the receiver of the answered frame. A capture misses
-//! frames that only the stations receive, and an exchange with a missing frame gives no estimate.
+//! A CTS or an acknowledgement does not carry its transmitter, which is the receiver of the answered frame. A
+//! capture misses frames that only the stations receive, and an exchange with a missing frame gives no
+//! estimate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -161,14 +163,15 @@ struct OnAir {
 }
 
 impl OnAir {
-    /// The frame as a station observes it. `returned` is the estimate in an ACK, which matters to the station that it is for.
+    /// The frame as a station observes it. `returned` is the estimate in an ACK, which matters to the station
+    /// that it is for.
     fn at_station(&self, address: MacAddress, returned: Option<Estimate>) -> Heard {
         let (from_self, to_self) = (self.transmitter == Some(address), self.receiver == Some(address));
         Heard { from_self, to_self, estimate: returned.filter(|_| to_self), ..self.heard }
     }
 }
 
-/// The estimators of a channel: those of an onlooker and of each station.
+/// The estimators of a channel: an onlooker's and each station's.
 #[derive(Clone, Debug)]
 struct Estimators {
     config: RtWinfConfig,
@@ -182,8 +185,8 @@ struct Estimators {
     stations: BTreeMap<MacAddress, RtWinf>,
     /// The stations that have sent data.
     senders: BTreeSet<MacAddress>,
-    /// The onlooker before the last RTS, and the frames since then: a station that answers it for the first time has taken
-    /// part in the exchange.
+    /// The onlooker before the last RTS, and the frames since then: a station that answers it for the first
+    /// time has taken part in the exchange.
     before: RtWinf,
     exchange: Vec<OnAir>,
     until: Instant,

@@ -27,7 +27,8 @@ use pcapng::Pcapng;
 /// Maximum length of a frame: four times the maximum written by libpcap.
 pub const MAX_FRAME: u32 = 1 << 20;
 
-/// Maximum number of packets of a list of packets, so that a small file which inflates to a great deal cannot exhaust the memory.
+/// Maximum number of packets of a list of packets, so that a small file which inflates to a great deal cannot
+/// exhaust the memory.
 pub const MAX_LISTED: u64 = 10_000_000;
 
 /// One captured frame.
@@ -39,7 +40,7 @@ pub struct Record<'a> {
     /// compressed.
     pub offset: u64,
     /// Capture time since 1970 (or the start of the simulation). Records without a time, which pcapng allows,
-    /// have that of the previous record; those before the first time have that of the first record with one.
+    /// have the previous record's; records before the first time have the time of the first record with one.
     pub at: Instant,
     /// Number of the interface; zero in pcap files.
     pub interface: u32,
@@ -117,8 +118,8 @@ impl<R: Read> CaptureReader<R> {
         })
     }
 
-    /// Checks the number of packets that a list has after the last frame. Frames may hold several packets, so that a count of
-    /// frames is not enough.
+    /// Checks the number of packets that a list has after the last frame. Frames may hold several packets, so
+    /// that a count of frames is not enough.
     ///
     /// # Errors
     /// If it exceeds [`MAX_LISTED`]. There are no more frames.

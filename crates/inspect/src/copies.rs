@@ -1,14 +1,15 @@
 //! Packets that were captured more than once.
 //!
-//! A capture of several interfaces, of all interfaces of a router, or of the air has a packet wherever it passes: when it comes
-//! in and when it goes out, on each hop, once more when the link layer repeats it. The copies are recognized by what a packet
-//! does not change on its way: addresses, IPv4 identification, ports and numbers. Each place where copies of a flow are seen is
-//! a *point*. Copies show the order of the points, by their time to live or by their time, and a packet counts at the last
-//! point of its flow: there, a packet that was lost between two points is missing. If the viewpoint is the sender's, it counts
-//! at the first. Points without an order, such as the two paths of a flow that moves, count alike.
+//! A capture of several interfaces, of all interfaces of a router, or of the air has a packet wherever it
+//! passes: when it comes in and when it goes out, on each hop, once more when the link layer repeats it. The
+//! copies are recognized by what a packet does not change on its way: addresses, IPv4 identification, ports
+//! and numbers. Each place where copies of a flow are seen is a *point*. Copies show the order of the points,
+//! by their time to live or by their time, and a packet counts at the last point of its flow: there, a packet
+//! that was lost between two points is missing. If the viewpoint is the sender's, it counts at the first.
+//! Points without an order, such as the two paths of a flow that moves, count alike.
 //!
-//! Packets wait for a second of the capture, so that the order is known when the first of a flow counts. Memory is bounded by
-//! the numbers of packets that wait, of packets that are recognized, and of flows.
+//! Packets wait for a second of the capture, so that the order is known when the first of a flow counts.
+//! Memory is bounded by the numbers of packets that wait, of packets that are recognized, and of flows.
 
 use core::hash::{Hash, Hasher};
 use std::collections::{BTreeMap, VecDeque};
@@ -38,10 +39,11 @@ const MAX_ROUTES: usize = 1 << 14;
 const MAX_POINTS: usize = 16;
 /// Maximum number of points at one place, which passes a packet on without a change.
 const MAX_TIMES: u8 = 4;
-/// A place is more than one point if at least one in so many packets is seen there once more. Fewer are duplicates that the
-/// path has made.
+/// A place is more than one point if at least one in so many packets is seen there once more. Fewer are
+/// duplicates that the path has made.
 const SHARE_OF_POINT: u64 = 4;
-/// Packets of a flow that are distinguished, from which the packets that are seen once more are copies and not packets alike.
+/// Packets of a flow that are distinguished, from which the packets that are seen once more are copies and
+/// not packets alike.
 const LEAST_PACKETS: u64 = 4;
 
 /// The side of the path on which packets count.
@@ -129,8 +131,8 @@ impl Route {
         time == 1 || first.is_some_and(is_share)
     }
 
-    /// Records that a packet passed `earlier` and was then seen at `later`. The time to live decides: clocks of interfaces
-    /// may differ.
+    /// Records that a packet passed `earlier` and was then seen at `later`. The time to live decides: clocks
+    /// of interfaces may differ.
     fn order(&mut self, earlier: usize, later: usize) {
         let (one, other) = (self.points[earlier].ttl, self.points[later].ttl);
         let pair = if one < other { (later, earlier) } else { (earlier, later) };
@@ -351,6 +353,6 @@ impl Copies {
 enum Recognized {
     /// The link layer has repeated it.
     Again,
-    /// It passed a point, with its number among the known packets.
+    /// The packet passed a point, with its number among the known packets.
     At { point: usize, number: u64 },
 }

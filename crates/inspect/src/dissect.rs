@@ -1,4 +1,5 @@
-//! Dissection of captured frames: DCCP over IP (RFC 4340) or inside UDP (RFC 6773), UDP and TCP, also in tunnels.
+//! Dissection of captured frames: DCCP over IP (RFC 4340) or inside UDP (RFC 6773), UDP and TCP, also in
+//! tunnels.
 
 use core::hash::Hash;
 use core::net::IpAddr;
@@ -38,7 +39,8 @@ const TCP: u8 = 6;
 const TCP_HEADER: usize = 20;
 /// Length of the shortest DCCP header.
 const MIN_DCCP_HEADER: usize = 12;
-/// Bytes behind the UDP header, and of a DCCP header, by which packets are identified: those that short captures have.
+/// Bytes behind the UDP header, and of a DCCP header, by which packets are identified: those that short
+/// captures have.
 const IDENTIFYING: usize = 32;
 
 /// The packets of a frame.
@@ -55,7 +57,7 @@ pub struct Dissected {
 /// Reason for which a frame is not followed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum NotRead {
-    /// It has no IP packet that can be read.
+    /// The frame has no IP packet that can be read.
     Link(NoPacket),
     /// The headers of IP or of the transport protocol were not captured completely.
     Cut,
@@ -374,7 +376,8 @@ fn tcp(context: &mut Context<'_>, ip: &IpPacket<'_>) {
         size: u32::try_from(ip.length - header_len).unwrap_or(u32::MAX),
     };
     let options = ip.payload.get(TCP_HEADER..header_len.min(ip.payload.len())).unwrap_or_default();
-    // Window and checksum may be completed on the way, and a segment may be divided or joined: its length is no part of it.
+    // Window and checksum may be completed on the way, and a segment may be divided or joined: its length is
+    // no part of it.
     let is_numbered = header.size > 0;
     let identity = Identity::of(ip, is_numbered, |hasher| {
         fixed[..12].hash(hasher);

@@ -1,8 +1,9 @@
 //! What is seen now, in one sentence.
 //!
-//! An observer counts what happened in short intervals ([`Interval`]): the ends of a connection, a simulator or a capture. [`Explainer`]
-//! names what matters most over the last seconds: an interruption, losses by cause and what repair made of them, a full path. The rules
-//! for interruptions are those of the report's gaps ([`GapReport`]).
+//! An observer counts what happened in short intervals ([`Interval`]): the ends of a connection, a simulator
+//! or a capture. [`Explainer`] names what matters most over the last seconds: an interruption, losses by
+//! cause and what repair made of them, a full path. The rules for interruptions are the same as for the
+//! report's gaps ([`GapReport`]).
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -14,7 +15,7 @@ mod tests;
 
 /// Time over which losses and rates are stated, in seconds.
 const WINDOW: f64 = 5.0;
-/// Time for which an interruption that is over is stated.
+/// Time for which an interruption that has ended is stated.
 const REMEMBERED: f64 = 10.0;
 /// Shares of losses below this are not mentioned.
 const LEAST_SHARE: f64 = 0.0005;
@@ -35,7 +36,7 @@ pub enum Cause {
     Path,
     /// A link was down, or there was no connection.
     Down,
-    /// It arrived, or would have left, too late.
+    /// The datagram arrived, or would have left, too late.
     Late,
     /// The sender dropped it, because the rate was short.
     Choice,
@@ -117,7 +118,7 @@ pub struct Interval {
     pub lost: [f64; Cause::ALL.len()],
     /// Packets among those that were repaired.
     pub repaired: f64,
-    /// Bytes sent for repair, as a share of those of the data.
+    /// Bytes sent for repair, as a share of the data's bytes.
     pub overhead: Option<f64>,
     /// Rate delivered, in bit/s.
     pub delivered_bps: Option<f64>,

@@ -1,7 +1,7 @@
 //! Tracking of flows without DCCP: UDP with the RTP streams in it, and TCP.
 //!
-//! Nothing here reads a file or a clock. Memory is bounded by the number of flows, each of which keeps a bounded number of
-//! packets, streams, gaps and intervals.
+//! Nothing here reads a file or a clock. Memory is bounded by the number of flows, each of which keeps a
+//! bounded number of packets, streams, gaps and intervals.
 
 use std::collections::BTreeMap;
 

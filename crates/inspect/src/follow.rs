@@ -120,8 +120,8 @@ pub struct Followed {
     pub by: Side,
     /// The full sequence number.
     pub sequence: SeqNo,
-    /// `true` if the packet counts for its direction: without a wrong checksum, with a sequence number within the window that
-    /// has not been captured before.
+    /// `true` if the packet counts for its direction: without a wrong checksum, with a sequence number within
+    /// the window that has not been captured before.
     pub is_new: bool,
     /// Anomalies found in the packet.
     pub anomalies: Vec<AnomalyKind>,

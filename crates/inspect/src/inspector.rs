@@ -63,7 +63,8 @@ impl Inspector {
         }
     }
 
-    /// Processes a captured frame. The packets in it count later, once their copies are known: [`Inspector::poll`] has them.
+    /// Processes a captured frame. The packets in it count later, once their copies are known:
+    /// [`Inspector::poll`] has them.
     pub fn on_record(&mut self, record: &Record<'_>) {
         self.zero = Some(self.zero.map_or(record.at, |zero| zero.min(record.at)));
         self.summary.frames += 1;
@@ -173,7 +174,8 @@ impl Inspector {
         self.summary.cut_options
     }
 
-    /// The clock rate of an RTP stream in Hz, if it is known; `None` if the source has turned out not to be RTP.
+    /// The clock rate of an RTP stream in Hz, if it is known; `None` if the source has turned out not to be
+    /// RTP.
     pub fn rtp_clock(&self, flow: Flow, ssrc: u32) -> Option<Option<f64>> {
         let state = self.flows.flow(flow)?;
         let FlowContent::Udp(streams) = &state.content else { return None };
@@ -234,8 +236,8 @@ pub fn inspect(
 }
 
 impl Inspector {
-    /// Reads a capture to its end. Frames that are not `wanted` are left out; `seen` is called for each packet that counts, in
-    /// the order of the capture. Packets are counted up to an error.
+    /// Reads a capture to its end. Frames that are not `wanted` are left out; `seen` is called for each
+    /// packet that counts, in the order of the capture. Packets are counted up to an error.
     ///
     /// # Errors
     /// Returns an error if the file is truncated or invalid.

@@ -18,7 +18,7 @@ const MOBILITY: u8 = 135;
 const HOST_IDENTITY: u8 = 139;
 const SHIM6: u8 = 140;
 
-/// The longest headers that are expected: those of IPv6 with some extensions.
+/// The longest headers that are expected: IPv6 with some extensions.
 pub(crate) const MAX_HEADER: usize = 256;
 
 /// An IP packet: the header fields used here, and the payload.
@@ -38,7 +38,7 @@ pub struct IpPacket<'a> {
     pub protocol: u8,
     /// The captured part of the payload.
     pub payload: &'a [u8],
-    /// Original length of the payload: more than that of `payload` if the packet is truncated.
+    /// Original length of the payload: more than `payload`'s if the packet is truncated.
     pub length: usize,
     /// Offset of the payload from the start of the IP header.
     pub offset: usize,

@@ -18,7 +18,7 @@ const PPP: u16 = 9;
 /// Raw IP, as numbered by some systems in their files.
 const RAW_BSD: u16 = 12;
 const RAW_OPENBSD: u16 = 14;
-/// PPP in frames like those of HDLC (RFC 1662), or Cisco's HDLC.
+/// PPP in HDLC-like frames (RFC 1662), or Cisco's HDLC.
 const PPP_SERIAL: u16 = 50;
 /// PPPoE without the Ethernet header.
 const PPP_ETHER: u16 = 51;
@@ -29,7 +29,7 @@ const RAW: u16 = 101;
 const IEEE802_11: u16 = 105;
 const LOOP: u16 = 108;
 const LINUX_COOKED: u16 = 113;
-/// 802.11 frames behind the header of Prism cards, or behind that of AVS.
+/// 802.11 frames behind the header of Prism cards, or of AVS.
 const IEEE802_11_PRISM: u16 = 119;
 /// 802.11 frames behind a radiotap header, in monitor mode.
 const IEEE802_11_RADIOTAP: u16 = 127;
@@ -78,7 +78,7 @@ pub enum NoPacket {
 #[derive(Clone, Debug)]
 pub struct Frame<'a> {
     packets: Packets<'a>,
-    /// Identifies the place among those of one interface: link-layer addresses, the interface of a cooked frame and its
+    /// Identifies the place on one interface: link-layer addresses, the interface of a cooked frame and its
     /// direction. A packet that is forwarded has another place before and after.
     pub place: u64,
     /// `true` if the frame is a repetition by the link layer.
@@ -227,8 +227,8 @@ fn ether_type(frame: &[u8], at: usize) -> Result<u16, NoPacket> {
     Ok(u16::from_be_bytes(*bytes))
 }
 
-/// The IP packet after an EtherType, with any number of VLAN tags (802.1Q, 802.1ad and its predecessors), behind the LLC and
-/// SNAP headers of an 802.3 frame, in MPLS or in PPPoE.
+/// The IP packet after an EtherType, with any number of VLAN tags (802.1Q, 802.1ad and its predecessors),
+/// behind the LLC and SNAP headers of an 802.3 frame, in MPLS or in PPPoE.
 pub(crate) fn ip_of(mut kind: u16, mut rest: &[u8]) -> Result<&[u8], NoPacket> {
     while matches!(kind, 0x8100 | 0x88a8 | 0x9100 | 0x9200) {
         kind = ether_type(rest, 2)?;
@@ -243,7 +243,8 @@ pub(crate) fn ip_of(mut kind: u16, mut rest: &[u8]) -> Result<&[u8], NoPacket> {
     }
 }
 
-/// The IP packet behind a stack of MPLS labels. The labels do not name the protocol; IP packets begin with their version.
+/// The IP packet behind a stack of MPLS labels. The labels do not name the protocol; IP packets begin with
+/// their version.
 fn mpls(mut rest: &[u8]) -> Result<&[u8], NoPacket> {
     loop {
         let (label, behind) = rest.split_first_chunk::<4>().ok_or(NoPacket::Cut)?;
@@ -282,8 +283,8 @@ fn ppp(frame: &[u8]) -> Result<&[u8], NoPacket> {
     if matches!(protocol, PPP_IPV4 | PPP_IPV6) { not_empty(rest) } else { Err(NoPacket::NotIp) }
 }
 
-/// The IP packet after an address family. Its byte order is that of the capturing machine, and the number of
-/// IPv6 that of its system.
+/// The IP packet after an address family. Its byte order is the capturing machine's, and the number of
+/// IPv6 its system's.
 fn after_family(frame: &[u8]) -> Result<&[u8], NoPacket> {
     let (family, rest) = frame.split_first_chunk::<4>().ok_or(NoPacket::Cut)?;
     let family = u32::from_be_bytes(*family);

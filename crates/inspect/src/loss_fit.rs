@@ -1,20 +1,21 @@
 //! Loss models fitted to a sequence of delivered and lost packets.
 //!
-//! [`fit`] finds the parameters of each [`ModelKind`] by maximum likelihood and ranks the models by the Bayesian information
-//! criterion, k ln n - 2 ln L for k parameters and n packets (G. Schwarz, "Estimating the dimension of a model", Annals of
-//! Statistics 6, 1978): the lowest is the model that the data support.
+//! [`fit`] finds the parameters of each [`ModelKind`] by maximum likelihood and ranks the models by the
+//! Bayesian information criterion, k ln n - 2 ln L for k parameters and n packets (G. Schwarz, "Estimating
+//! the dimension of a model", Annals of Statistics 6, 1978): the lowest is the model that the data support.
 //!
 //! - Bernoulli: the share of lost packets.
-//! - Simple Gilbert: the states are seen, and the likeliest probabilities are shares of transitions (M. Yajnik et al.,
-//!   "Measurement and modelling of the temporal dependence in packet loss", INFOCOM 1999).
+//! - Simple Gilbert: the states are seen, and the likeliest probabilities are shares of transitions (M.
+//!   Yajnik et al., "Measurement and modelling of the temporal dependence in packet loss", INFOCOM 1999).
 //! - Gilbert (E. N. Gilbert, "Capacity of a burst-noise channel", Bell System Technical Journal 39, 1960),
-//!   Gilbert-Elliott (E. O. Elliott, 1963) and the four-state chain of NetEm: the states are hidden. The algorithm of Baum and
-//!   Welch climbs from several starts (L. R. Rabiner, "A tutorial on hidden Markov models", Proceedings of the IEEE 77, 1989);
-//!   its steps are extrapolated (R. Varadhan, C. Roland, "Simple and globally convergent methods for accelerating the
-//!   convergence of any EM algorithm", Scandinavian Journal of Statistics 35, 2008).
+//!   Gilbert-Elliott (E. O. Elliott, 1963) and the four-state chain of NetEm: the states are hidden. The
+//!   algorithm of Baum and Welch climbs from several starts (L. R. Rabiner, "A tutorial on hidden Markov
+//!   models", Proceedings of the IEEE 77, 1989); its steps are extrapolated (R. Varadhan, C. Roland, "Simple
+//!   and globally convergent methods for accelerating the convergence of any EM algorithm", Scandinavian
+//!   Journal of Statistics 35, 2008).
 //!
-//! The cost of an iteration grows with the number of runs of equal packets, not with that of packets: within a run, sums
-//! over its packets are powers of a matrix (`chain`).
+//! The cost of an iteration grows with the number of runs of equal packets, not with the number of packets:
+//! within a run, sums over its packets are powers of a matrix (`chain`).
 
 mod chain;
 mod interval;
@@ -80,8 +81,8 @@ pub struct LossFit {
     pub packets: u64,
     /// Number of lost packets.
     pub lost: u64,
-    /// The share of lost packets, with Wilson's interval for as many independent packets as tell as much about it, given the
-    /// correlation of losses that the best model has.
+    /// The share of lost packets, with Wilson's interval for as many independent packets as tell as much
+    /// about it, given the correlation of losses that the best model has.
     pub loss_rate: Estimate,
     /// The models, the best one first.
     pub models: Vec<FittedModel>,
@@ -105,8 +106,8 @@ pub enum FitError {
 
 /// Fits all models to a sequence of packets.
 ///
-/// A sequence without a loss, without a delivery, or in which neither ever follows the other is fitted by Bernoulli's model
-/// alone.
+/// A sequence without a loss, without a delivery, or in which neither ever follows the other is fitted by
+/// Bernoulli's model alone.
 ///
 /// # Errors
 /// If there are fewer than [`MIN_PACKETS`] packets.

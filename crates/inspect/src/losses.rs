@@ -2,8 +2,9 @@
 //!
 //! The capture must have been taken behind the losses, preferably at the receiver. A missing number is a lost
 //! packet, as all packets of a DCCP direction and of an RTP stream are numbered; a late packet is not
-//! missing. TCP shows a loss by sending the data again. Missing packets are placed evenly between their neighbours, and each represents its share of the
-//! time between them: a stream with the same spacing would lose the same packets, a faster one more of them.
+//! missing. TCP shows a loss by sending the data again. Missing packets are placed evenly between their
+//! neighbours, and each represents its share of the time between them: a stream with the same spacing would
+//! lose the same packets, a faster one more of them.
 
 use std::io::Read;
 
@@ -34,7 +35,8 @@ pub struct LossRecording {
 }
 
 impl LossRecording {
-    /// The losses of a stream whose packets were recorded otherwise: unwrapped numbers and times. `None` for fewer than two.
+    /// The losses of a stream whose packets were recorded otherwise: unwrapped numbers and times. `None` for
+    /// fewer than two.
     pub fn of_packets(stream: String, packets: Vec<(u64, Instant)>) -> Option<Self> {
         (packets.len() > 1).then(|| recording(stream, 1, packets))
     }
@@ -44,7 +46,7 @@ impl LossRecording {
 type Packets = Vec<(u64, Instant)>;
 
 /// Extracts the losses of a capture's largest stream. With `port`, streams to other ports do not count: the
-/// port of DCCP, and that of UDP for RTP and DCCP inside UDP.
+/// port of DCCP, and UDP's for RTP and DCCP inside UDP.
 ///
 /// Returns `None` if there is no stream of at least two packets.
 ///

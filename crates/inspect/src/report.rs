@@ -32,7 +32,8 @@ pub struct Report {
     pub capture: CaptureSummary,
     /// The connections, in order of their first packets.
     pub connections: Vec<ConnectionReport>,
-    /// The streams without DCCP, in order of their first packets: RTP, UDP and TCP, each direction for itself.
+    /// The streams without DCCP, in order of their first packets: RTP, UDP and TCP, each direction for
+    /// itself.
     pub flows: Vec<FlowReport>,
 }
 

@@ -1,7 +1,7 @@
 //! A packet of a transport protocol as it was captured: the one type that all readers of captures share.
 //!
-//! Bytes that were not captured are unknown. A packet that passes several places of a capture, or one place again, is one
-//! packet: a segment knows which copy of it was taken, and when the first copy passed.
+//! Bytes that were not captured are unknown. A packet that passes several places of a capture, or one place
+//! again, is one packet: a segment knows which copy of it was taken, and when the first copy passed.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -17,7 +17,7 @@ pub struct Segment<P = Packet> {
     pub number: u64,
     /// Capture time.
     pub at: Instant,
-    /// Capture time of the packet's first copy; that of this one if there is one only.
+    /// Capture time of the packet's first copy; this one's if there is only one.
     pub first_at: Instant,
     /// The capture's interface.
     pub interface: u32,
@@ -31,7 +31,7 @@ pub struct Segment<P = Packet> {
     pub udp: Option<UdpPorts>,
     /// The ECN bits of the IP header.
     pub ecn: Ecn,
-    /// Result of checking its checksum: DCCP's own over IP, that of UDP inside UDP.
+    /// Result of checking its checksum: DCCP's own over IP, UDP's inside UDP.
     pub checksum: Checksum,
     /// `true` if the packet was captured completely.
     pub is_whole: bool,
@@ -142,7 +142,8 @@ pub enum Protocol {
     Tcp,
 }
 
-/// One direction of the traffic between two ports. With DCCP over IP they are DCCP's ports, otherwise those of UDP or TCP.
+/// One direction of the traffic between two ports. With DCCP over IP they are DCCP's ports, otherwise UDP's
+/// or TCP's.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Flow {
     /// The protocol.

@@ -1,4 +1,5 @@
-//! Lists of the packets of each stream: directions of DCCP connections, RTP streams, UDP flows, directions of TCP connections.
+//! Lists of the packets of each stream: directions of DCCP connections, RTP streams, UDP flows, directions of
+//! TCP connections.
 //!
 //! Unlike everything else in this crate, the lists grow with the number of packets.
 
@@ -29,16 +30,17 @@ const MAX_STREAMS: usize = 1 << 13;
 pub struct Passed {
     /// The record's number, from 1.
     pub number: u64,
-    /// Capture time, not before that of the preceding entry.
+    /// Capture time, not before the preceding entry's.
     pub at: Instant,
-    /// Sequence number, unwrapped; of TCP, that of the first byte. Packets of UDP without RTP have none.
+    /// Sequence number, unwrapped; of TCP, the first byte's. Packets of UDP without RTP have none.
     pub sequence: u64,
     /// Size of the application data in bytes; DCCP packets without data are numbered, too.
     pub bytes: u32,
-    /// Send time by the sender's clock, of which only differences are meaningful: from DCCP's Timestamp option, in units of
-    /// 10 microseconds, or from RTP's timestamp.
+    /// Send time by the sender's clock, of which only differences are meaningful: from DCCP's Timestamp
+    /// option, in units of 10 microseconds, or from RTP's timestamp.
     pub sent: Option<Instant>,
-    /// TCP data that were sent before. A sequence number of RTP that was captured before, before the list is complete.
+    /// TCP data that were sent before. A sequence number of RTP that was captured before, before the list is
+    /// complete.
     pub is_repeated: bool,
 }
 
@@ -94,8 +96,8 @@ impl Stream {
         self.packets.iter().map(|packet| u64::from(packet.bytes)).sum()
     }
 
-    /// The numbers of the packets that were not lost, and their times: consecutive where none is missing. `None` without
-    /// numbers.
+    /// The numbers of the packets that were not lost, and their times: consecutive where none is missing.
+    /// `None` without numbers.
     pub fn numbered(&self) -> Option<Vec<(u64, Instant)>> {
         match self.kind {
             StreamKind::Udp => None,
@@ -146,8 +148,8 @@ impl StreamList {
         self.ignored
     }
 
-    /// Processes a packet. Those that do not count are skipped: repeated sequence numbers, wrong checksums, DCCP packets
-    /// outside the window.
+    /// Processes a packet. Those that do not count are skipped: repeated sequence numbers, wrong checksums,
+    /// DCCP packets outside the window.
     pub fn on_seen(&mut self, seen: &Seen) {
         match seen {
             Seen::Dccp(segment, followed) => self.on_dccp(segment, followed),
@@ -227,8 +229,8 @@ impl StreamList {
         }))
     }
 
-    /// The streams with application data, in order: DCCP by connection, RTP, UDP, TCP. `inspector` has tracked them: what it
-    /// has not found to be RTP is UDP.
+    /// The streams with application data, in order: DCCP by connection, RTP, UDP, TCP. `inspector` has
+    /// tracked them: what it has not found to be RTP is UDP.
     pub fn into_streams(mut self, inspector: &Inspector) -> Vec<Stream> {
         let mut streams: BTreeMap<(StreamKind, Flow), Stream> = BTreeMap::new();
         for ((kind, flow), mut stream) in self.streams {
@@ -255,7 +257,8 @@ impl StreamList {
     }
 }
 
-/// Reads a capture to its end, without frames that are not `wanted`. Returns its streams, and the error that ended it.
+/// Reads a capture to its end, without frames that are not `wanted`. Returns its streams, and the error that
+/// ended it.
 pub fn read<R: Read>(
     reader: &mut CaptureReader<R>,
     config: FollowConfig,

@@ -29,7 +29,8 @@ fn only_rtp(name: &str) -> (FlowReport, RtpReport) {
     (flow, rtp)
 }
 
-/// `dccp-snap72.pcapng` has the first 72 bytes of each packet of `dccp-whole.pcapng`: headers and some options.
+/// `dccp-snap72.pcapng` has the first 72 bytes of each packet of `dccp-whole.pcapng`: headers and some
+/// options.
 #[test]
 fn a_capture_with_a_short_snap_length_invents_nothing() {
     let whole = report("dccp-whole.pcapng");

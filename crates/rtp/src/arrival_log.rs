@@ -10,19 +10,21 @@ use crate::transport_feedback::{Received, TICK, TransportFeedback};
 #[cfg(test)]
 mod tests;
 
-/// Received packets in one message, which has then 1100 bytes at most: four for the chunks of each packet and two for its delta.
+/// Received packets in one message, which has then 1100 bytes at most: four for the chunks of each packet and
+/// two for its delta.
 const MAX_RECEIVED: usize = 180;
 /// Arrivals that wait for a report; beyond, the oldest is not reported as received.
 const MAX_WAITING: usize = 8192;
-/// A packet that is further behind the latest one is the first of another transport, or of one that has begun again.
+/// A packet that is further behind the latest one is the first of another transport, or of one that has begun
+/// again.
 const MAX_LATE: i16 = 3000;
 /// Ticks in a unit of the reference time.
 const REFERENCE: u64 = 256;
 
 /// The arrivals of a transport's packets that have not been reported yet.
 ///
-/// A report covers the packets after the last one of the report before. A packet that arrives when later ones have been reported
-/// gets a report of its own.
+/// A report covers the packets after the last one of the report before. A packet that arrives when later ones
+/// have been reported gets a report of its own.
 ///
 /// ```
 /// use whimbrel_rtp::ArrivalLog;
@@ -52,7 +54,8 @@ impl ArrivalLog {
         Self::default()
     }
 
-    /// Records the arrival of a packet. Of several with the same number the first one counts, until it is reported.
+    /// Records the arrival of a packet. Of several with the same number the first one counts, until it is
+    /// reported.
     pub fn record(&mut self, sequence: u16, at: Instant) {
         // Numbers begin at 2^16, so that earlier ones are positive.
         let first = u64::from(sequence) + (1 << 16);
@@ -82,7 +85,8 @@ impl ArrivalLog {
         !self.waiting.is_empty()
     }
 
-    /// The next report; `None` if all arrivals have been reported. `sender`: the SSRC of this end; `media`: that of a stream.
+    /// The next report; `None` if all arrivals have been reported. `sender`: the SSRC of this end; `media`: a
+    /// stream's.
     ///
     /// A message has 1100 bytes at most, so many arrivals take several.
     pub fn poll(&mut self, sender: u32, media: u32) -> Option<TransportFeedback> {

@@ -24,11 +24,12 @@ pub enum Codec {
 /// The contents of a payload, as far as one packet shows them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Content {
-    /// It has a parameter set, without which no later frame can be decoded: SPS, PPS, VPS, or AV1's sequence header. VP8 has none.
+    /// The payload has a parameter set, without which no later frame can be decoded: SPS, PPS, VPS, or AV1's
+    /// sequence header. VP8 has none.
     pub has_parameters: bool,
     /// A key frame begins in it: one that is decoded without others.
     pub begins_keyframe: bool,
-    /// It is of a frame, and no other frame refers to that one. AV1's payload format does not show it.
+    /// The payload belongs to a frame to which no other frame refers. AV1's payload format does not show it.
     pub is_disposable: bool,
 }
 
@@ -77,8 +78,8 @@ impl Units {
         self.has_slice = true;
         self.has_reference |= is_reference;
     }
-    /// A payload is disposable if it has slices and none of them is of a reference picture. Units beside slices, such as delimiters
-    /// and SEI messages, are neutral: they may precede a key frame.
+    /// A payload is disposable if it has slices and none of them is of a reference picture. Units other than
+    /// slices, such as delimiters and SEI messages, are neutral: they may precede a key frame.
     fn content(self) -> Content {
         let is_disposable = self.has_slice && !self.has_reference && !self.content.has_parameters;
         Content { is_disposable, ..self.content }

@@ -13,19 +13,19 @@ const PROTECTION: usize = 4 + 4;
 const EARLY: core::ops::RangeInclusive<u8> = 192..=195;
 const ASSIGNED: core::ops::RangeInclusive<u8> = 200..=213;
 
-/// A datagram that has the structure of RTCP. Other protocols may have it by accident: [`Recognizer`](crate::Recognizer) says
-/// whether the flow is one of RTP.
+/// A datagram that has the structure of RTCP. Other protocols may have it by accident:
+/// [`Recognizer`](crate::Recognizer) says whether the flow is one of RTP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ControlPacket {
     /// SSRC of the sender.
     pub sender: u32,
-    /// `true` if the lengths of its packets end with the datagram; otherwise it can only be encrypted (SRTCP), and only the first
-    /// header is known to fit.
+    /// `true` if the lengths of its packets end with the datagram; otherwise it can only be encrypted
+    /// (SRTCP), and only the first header is known to fit.
     pub is_whole: bool,
 }
 
 impl ControlPacket {
-    /// Reads the headers of a datagram. `None` if they are not those of RTCP.
+    /// Reads the headers of a datagram. `None` if they are not RTCP's.
     pub fn parse(datagram: &[u8]) -> Option<Self> {
         let sender = datagram.get(HEADER..SHORTEST)?;
         let sender = u32::from_be_bytes([sender[0], sender[1], sender[2], sender[3]]);

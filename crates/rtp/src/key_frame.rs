@@ -1,4 +1,5 @@
-//! Requests for a key frame: Picture Loss Indication (RFC 4585, Section 6.3.1) and Full Intra Request (RFC 5104, Section 4.3.1).
+//! Requests for a key frame: Picture Loss Indication (RFC 4585, Section 6.3.1) and Full Intra Request (RFC
+//! 5104, Section 4.3.1).
 
 use alloc::vec::Vec;
 
@@ -28,7 +29,7 @@ impl PictureLoss {
     /// Appends the message to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let Self { sender, media } = *self;
-        // It has no bytes of its own, and is never too long.
+        // The message has no body, and is never too long.
         let _ = Feedback { sender, media, body: &[] }.encode(PACKET_TYPE, LOSS, out);
     }
 
@@ -47,7 +48,7 @@ impl PictureLoss {
 pub struct FullIntraRequest {
     /// SSRC of the end that sends the message.
     pub sender: u32,
-    /// SSRCs of the streams, with the number of the request to each: that of a repetition is the same.
+    /// SSRCs of the streams, with the number of the request to each: a repetition has the same number.
     pub streams: Vec<(u32, u8)>,
 }
 

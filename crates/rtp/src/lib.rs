@@ -1,15 +1,17 @@
 //! RTP for relays and congestion control, sans I/O.
 //!
-//! - [`Recognizer`] finds the RTP streams among the datagrams of a flow, by evidence. It states the frame of a packet ([`FrameId`])
-//!   and what its payload contains ([`Content`]): a parameter set, the beginning of a key frame, a frame to which no other refers. It
-//!   reads H.264, H.265, VP8 and AV1 ([`Codec`]).
+//! - [`Recognizer`] finds the RTP streams among the datagrams of a flow, by evidence. It states the frame of
+//!   a packet ([`FrameId`]) and what its payload contains ([`Content`]): a parameter set, the beginning of a
+//!   key frame, a frame to which no other refers. It reads H.264, H.265, VP8 and AV1 ([`Codec`]).
 //! - [`ControlPacket`] checks the structure of RTCP.
 //! - [`RtpPacket`] is a view of a packet: header, header extensions (RFC 8285), payload.
-//! - [`Remb`] and [`TransportFeedback`] are the RTCP messages by which WebRTC's encoders learn a rate, or measure one.
+//! - [`Remb`] and [`TransportFeedback`] are the RTCP messages by which WebRTC's encoders learn a rate, or
+//!   measure one.
 //! - [`PictureLoss`] and [`FullIntraRequest`] are those by which they are asked for a key frame.
 //! - [`ArrivalLog`] records arrivals by transport-wide sequence number and makes the feedback from them.
 //!
-//! Nothing here decrypts: payloads of SRTP are opaque, and only header and extensions of such packets are of use.
+//! Nothing here decrypts: payloads of SRTP are opaque, and only header and extensions of such packets are of
+//! use.
 //!
 //! ```
 //! use whimbrel_rtp::{ArrivalLog, Codec, Kind, Recognizer, RtpPacket, TransportFeedback};

@@ -5,8 +5,8 @@ mod tests;
 
 /// Bytes of the fixed header.
 const HEADER: usize = 12;
-/// The profile of one-byte headers (RFC 8285, Section 4.2), and that of two-byte headers without its four application bits
-/// (Section 4.3).
+/// The profile of one-byte headers (RFC 8285, Section 4.2), and of two-byte headers without its four
+/// application bits (Section 4.3).
 const ONE_BYTE: u16 = 0xbede;
 const TWO_BYTES: u16 = 0x1000;
 /// The identifier that ends the elements with one-byte headers.
@@ -21,13 +21,13 @@ pub struct RtpPacket<'a> {
 }
 
 impl<'a> RtpPacket<'a> {
-    /// A view of a datagram. `None` if it is shorter than the fixed header, of another version, or RTCP, which is distinguished by
-    /// the payload type (RFC 5761, Section 4).
+    /// A view of a datagram. `None` if it is shorter than the fixed header, of another version, or RTCP,
+    /// which is distinguished by the payload type (RFC 5761, Section 4).
     pub fn parse(datagram: &'a [u8]) -> Option<Self> {
         let (header, rest) = datagram.split_first_chunk::<HEADER>()?;
         (header[0] >> 6 == 2 && !is_control(header[1])).then_some(Self { header, rest })
     }
-    /// The marker bit, in most video formats that of a frame's last packet.
+    /// The marker bit, in most video formats set on a frame's last packet.
     pub fn marker(&self) -> bool {
         self.header[1] & 0x80 != 0
     }
@@ -72,7 +72,8 @@ impl<'a> RtpPacket<'a> {
             _ => self.extension_block().is_some(),
         }
     }
-    /// The payload without padding. `None` if contributing sources, extension or padding are longer than the packet.
+    /// The payload without padding. `None` if contributing sources, extension or padding are longer than the
+    /// packet.
     pub fn payload(&self) -> Option<&'a [u8]> {
         let payload = match self.header[0] & 0x10 {
             0 => self.after_sources()?,
@@ -85,8 +86,8 @@ impl<'a> RtpPacket<'a> {
         let kept = payload.len().checked_sub(padding).filter(|_| padding > 0)?;
         payload.get(..kept)
     }
-    /// The data of the header extension element with that identifier (RFC 8285): 1 to 14 with one-byte headers, 1 to 255
-    /// with two-byte headers.
+    /// The data of the header extension element with that identifier (RFC 8285): 1 to 14 with one-byte
+    /// headers, 1 to 255 with two-byte headers.
     pub fn extension(&self, id: u8) -> Option<&'a [u8]> {
         let (profile, mut rest, _) = self.extension_block()?;
         let is_short = match profile {
@@ -118,7 +119,8 @@ impl<'a> RtpPacket<'a> {
         None
     }
     /// The transport-wide sequence number in the extension element with that identifier
-    /// (draft-holmer-rmcat-transport-wide-cc-extensions-01, Section 2). Its second version has a request for feedback after it.
+    /// (draft-holmer-rmcat-transport-wide-cc-extensions-01, Section 2). Its second version has a request for
+    /// feedback after it.
     pub fn transport_sequence(&self, id: u8) -> Option<u16> {
         match self.extension(id)? {
             [first, second] | [first, second, _, _] => Some(u16::from_be_bytes([*first, *second])),

@@ -1,9 +1,9 @@
 //! Evidence that the datagrams of a flow are RTP.
 //!
-//! RTP has no mark of its own: a datagram of 12 bytes that begins with the bits `10` is RTP, or CBOR, MessagePack, SRT's control, or
-//! a random identifier. Only several packets show it: sequence numbers that advance by one, a constant SSRC, and a timestamp that
-//! moves as a clock of media does. Datagrams that RFC 7983 allows beside RTP at one port, such as STUN and DTLS, are neither for
-//! nor against it.
+//! RTP has no mark of its own: a datagram of 12 bytes that begins with the bits `10` is RTP, or CBOR,
+//! MessagePack, SRT's control, or a random identifier. Only several packets show it: sequence numbers that
+//! advance by one, a constant SSRC, and a timestamp that moves as a clock of media does. Datagrams that RFC
+//! 7983 allows together with RTP at one port, such as STUN and DTLS, are neither for nor against it.
 
 mod stream;
 
@@ -17,9 +17,11 @@ use whimbrel_units::Instant;
 use crate::{Codec, Content, ControlPacket, RtpPacket};
 use stream::{Fit, Stream};
 
-/// The most streams of a flow that are followed: more than a bundle of WebRTC has with its repairs and layers.
+/// The most streams of a flow that are followed: more than a bundle of WebRTC has with its repairs and
+/// layers.
 const MAX_STREAMS: usize = 32;
-/// Datagrams without a sign of RTP in a row after which a flow that was said to be one of RTP counts as any other.
+/// Datagrams without a sign of RTP in a row after which a flow that was said to be one of RTP counts as any
+/// other.
 const MAX_DOUBT: u8 = 16;
 
 /// A frame: the packets of a stream with the same timestamp, to the marker bit, for a limited time.
@@ -38,7 +40,8 @@ pub struct Media {
     pub frame: FrameId,
     /// The contents of its payload, as far as one packet shows them; nothing without a codec.
     pub content: Content,
-    /// `true` for the last packet of the frame; `None` in a stream whose frames have no marker bit at their ends.
+    /// `true` for the last packet of the frame; `None` in a stream whose frames have no marker bit at their
+    /// ends.
     pub ends_frame: Option<bool>,
 }
 
@@ -47,7 +50,7 @@ pub struct Media {
 pub enum Kind {
     /// Not known to be RTP.
     Other,
-    /// It has the structure of RTCP.
+    /// The datagram has the structure of RTCP.
     Control(ControlPacket),
     /// RTP.
     Media(Media),
@@ -55,8 +58,8 @@ pub enum Kind {
 
 /// Recognizes the RTP streams among the datagrams of one flow in one direction.
 ///
-/// A stream is recognized after five packets with consecutive sequence numbers and a moving timestamp, and not any more after
-/// as many in a row that contradict. The state is bounded: 32 streams.
+/// A stream is recognized after five packets with consecutive sequence numbers and a moving timestamp, and
+/// not any more after as many in a row that contradict. The state is bounded: 32 streams.
 #[derive(Clone, Debug)]
 pub struct Recognizer {
     /// The flow is said to be one of RTP.
@@ -66,7 +69,8 @@ pub struct Recognizer {
 }
 
 impl Recognizer {
-    /// For a new flow. `is_announced`: somebody has said that it is one of RTP, so that its packets are RTP until they contradict.
+    /// For a new flow. `is_announced`: somebody has said that it is one of RTP, so that its packets are RTP
+    /// until they contradict.
     pub fn new(is_announced: bool) -> Self {
         Self { is_announced, doubt: 0, streams: Vec::new() }
     }
@@ -103,8 +107,8 @@ impl Recognizer {
         self.streams.iter().filter(|stream| stream.is_recognized(self.is_announced))
     }
 
-    /// The stream of a packet, with the packet's evidence. The one that was silent for longest makes room, first among those
-    /// without evidence.
+    /// The stream of a packet, with the packet's evidence. The one that was silent for longest makes room,
+    /// first among those without evidence.
     fn follow(&mut self, now: Instant, packet: &RtpPacket<'_>) -> (&mut Stream, Fit) {
         let known = self.streams.iter().position(|stream| stream.source == packet.source());
         if let Some(index) = known {

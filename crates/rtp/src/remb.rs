@@ -1,5 +1,5 @@
-//! Receiver Estimated Maximum Bitrate: the RTCP message by which WebRTC's encoders and GStreamer's learn a rate
-//! (draft-alvestrand-rmcat-remb-03, Section 2.2).
+//! Receiver Estimated Maximum Bitrate: the RTCP message by which WebRTC's encoders and GStreamer's learn a
+//! rate (draft-alvestrand-rmcat-remb-03, Section 2.2).
 
 use alloc::vec::Vec;
 

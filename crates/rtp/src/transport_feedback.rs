@@ -1,5 +1,5 @@
-//! Transport-wide congestion control feedback: the arrival times of packets by a sequence number that all streams of a transport
-//! share (draft-holmer-rmcat-transport-wide-cc-extensions-01, Section 3).
+//! Transport-wide congestion control feedback: the arrival times of packets by a sequence number that all
+//! streams of a transport share (draft-holmer-rmcat-transport-wide-cc-extensions-01, Section 3).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -31,9 +31,10 @@ const LARGE: u8 = 2;
 /// A received packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Received {
-    /// Distance of its sequence number from that of the first packet.
+    /// Distance of its sequence number from the first packet's.
     pub offset: u16,
-    /// Its arrival after that of the received packet before, in units of [`TICK`]; for the first one, after the reference time.
+    /// Its arrival relative to the previous received packet, in units of [`TICK`]; for the first one, after
+    /// the reference time.
     pub delta: i16,
 }
 
@@ -43,7 +44,8 @@ impl Received {
     }
 }
 
-/// A feedback message: the packets of a range of sequence numbers that have been received. The others have not.
+/// A feedback message: the packets of a range of sequence numbers that have been received. The others have
+/// not.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransportFeedback {
     /// SSRC of the end that sends the message.
@@ -63,8 +65,8 @@ pub struct TransportFeedback {
 }
 
 impl TransportFeedback {
-    /// Sequence numbers and arrival times of the received packets. The times are in units of [`TICK`] since the origin of the
-    /// reference time.
+    /// Sequence numbers and arrival times of the received packets. The times are in units of [`TICK`] since
+    /// the origin of the reference time.
     pub fn arrivals(&self) -> impl Iterator<Item = (u16, i64)> {
         self.received.iter().scan(i64::from(self.reference) * REFERENCE, |time, packet| {
             *time += i64::from(packet.delta);
@@ -75,7 +77,8 @@ impl TransportFeedback {
     /// Appends the message to `out`. Chunks are chosen so that each covers as many packets as possible.
     ///
     /// # Errors
-    /// [`RtcpError::Order`] if the received packets are not ascending or exceed the number of packets, and for no packets at all;
+    /// [`RtcpError::Order`] if the received packets are not ascending or exceed the number of packets, and
+    /// for no packets at all;
     /// [`RtcpError::Reserved`] for a reference time of more than 24 bits. Then nothing is appended.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), RtcpError> {
         let is_ascending = self.received.is_sorted_by(|one, next| one.offset < next.offset);
@@ -122,7 +125,7 @@ impl TransportFeedback {
         if count == 0 {
             return Err(RtcpError::Order);
         }
-        // The sign is that of the highest of 24 bits.
+        // The highest of 24 bits is the sign.
         let reference = i32::from_be_bytes([*r0, *r1, *r2, 0]) >> 8;
         let mut marked: Vec<(u16, u8)> = Vec::new();
         let mut next = 0_usize;

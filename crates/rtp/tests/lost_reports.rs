@@ -17,7 +17,8 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(20);
 /// Packets in the queue of the bottleneck: 300 ms.
 const QUEUE: usize = 187;
 
-/// The receptions of a message, whose numbers are below `next`, and the time from the newest arrival to its sending at `sent`.
+/// The receptions of a message, whose numbers are below `next`, and the time from the newest arrival to its
+/// sending at `sent`.
 fn receptions(feedback: &TransportFeedback, next: u64, sent: Instant) -> (Vec<(u64, Reception)>, Duration) {
     let behind = u64::from((next as u16).wrapping_sub(feedback.base));
     let first = next - behind;

@@ -13,8 +13,8 @@ fn a_key_is_the_same_after_it_was_stored() {
     assert!(!format!("{identity:?}").contains("PRIVATE"));
 }
 
-/// Keys by other programs: `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`, and P-384; the fingerprints are by
-/// `openssl pkey -pubout -outform DER | openssl dgst -sha256 -binary | base64`.
+/// Keys by other programs: `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`, and P-384; the
+/// fingerprints are by `openssl pkey -pubout -outform DER | openssl dgst -sha256 -binary | base64`.
 #[test]
 fn keys_of_openssl_are_read() {
     for (pem, fingerprint) in [

@@ -121,7 +121,8 @@ fn records_may_overtake_each_other_by_63() {
     assert_eq!(events(&mut server), [arrived(64), arrived(1)]);
 }
 
-/// A path with bursts of loss carries some of the retransmissions, if they go on for as long as the handshake may take.
+/// A path with bursts of loss carries some of the retransmissions, if they go on for as long as the handshake
+/// may take.
 #[test]
 fn a_flight_is_sent_again_twice_per_second_at_least() {
     let (mut client, _) = sessions(pair());
@@ -271,7 +272,7 @@ fn keys_change_while_data_flow() {
             "{n}"
         );
     }
-    // Every 64 to 128 records: new keys of the client, those of the server in answer, and two acknowledgements.
+    // Every 64 to 128 records: new keys of the client, the server's in answer, and two acknowledgements.
     assert!((28..=64).contains(&extra), "{extra} records about keys");
     assert_eq!(server.ignored(), 0);
 }

@@ -13,10 +13,11 @@ use crate::{Identity, Security, Trust};
 const CLIENT: [&str; 2] = [include_str!("client.key.pem"), include_str!("client.crt.pem")];
 const SERVER: [&str; 2] = [include_str!("server.key.pem"), include_str!("server.crt.pem")];
 
-/// The security of two simulated ends, the client's first, which pin each other's key. **The keys are public**: it
-/// protects nothing.
+/// The security of two simulated ends, the client's first, which pin each other's key. **The keys are
+/// public**: it protects nothing.
 ///
-/// The same seeds and the same calls of the [`Layer`](crate::Layer) or [`Session`](crate::Session) give the same records.
+/// The same seeds and the same calls of the [`Layer`](crate::Layer) or [`Session`](crate::Session) give the
+/// same records.
 pub fn simulated(seeds: [u64; 2]) -> [Security; 2] {
     let identity = |[key, certificate]: [&str; 2]| {
         Identity::from_pem_with_certificate(key, certificate).expect("the keys belong to the certificates")

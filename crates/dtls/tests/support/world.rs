@@ -212,7 +212,8 @@ impl World {
         let End { connection, layer, .. } = &mut self.client;
         layer.send(self.now, connection, datagram).map(|_| ())
     }
-    /// Injects a datagram at the server, as an attacker could who sees and writes the path's packets: in the next packet.
+    /// Injects a datagram at the server, as an attacker could who sees and writes the path's packets: in the
+    /// next packet.
     pub(crate) fn inject(&mut self, data: &[u8]) {
         let datagram = Datagram::new(Bytes::copy_from_slice(data));
         self.client.connection.send(self.now, datagram).expect("open");

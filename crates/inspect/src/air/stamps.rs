@@ -1,9 +1,9 @@
 //! The meaning of a capture's time stamps.
 //!
-//! The time stamp of a record is taken after the reception on most systems and at the beginning of a transmission in the
-//! simulator's captures; that of the MAC is the arrival of the first bit after the PLCP header (radiotap's TSFT), which not
-//! all drivers keep to. A response follows its frame after SIFS: the meaning with which most pairs have that space is the one
-//! assumed.
+//! The time stamp of a record is taken after the reception on most systems and at the beginning of a
+//! transmission in the simulator's captures; the MAC's is the arrival of the first bit after the PLCP header
+//! (radiotap's TSFT), which not all drivers keep to. A response follows its frame after SIFS: the meaning
+//! with which most pairs have that space is the one assumed.
 
 use whimbrel_units::{Duration, Instant};
 
@@ -15,9 +15,9 @@ const RESOLUTION: Duration = Duration::from_micros(2);
 /// A clock of the capture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Clock {
-    /// That of the records.
+    /// The records' clock.
     Capture,
-    /// That of the MAC.
+    /// The MAC's clock.
     Tsft,
 }
 
@@ -54,8 +54,8 @@ impl Stamps {
         (Clock::Capture, Moment::Mpdu),
     ];
 
-    /// Beginning and end of a frame; `None` if the clock or the air time is missing. An unknown air time is zero where the
-    /// stamp is the end.
+    /// Beginning and end of a frame; `None` if the clock or the air time is missing. An unknown air time is
+    /// zero where the stamp is the end.
     pub fn span(&self, frame: &AirFrame) -> Option<(Instant, Instant)> {
         let stamp = match self.clock {
             Clock::Capture => frame.captured,
@@ -98,7 +98,8 @@ impl StampDetector {
         self.frames
     }
 
-    /// The meaning with the smallest median error. Records are stamped at the ends of frames if there is no response.
+    /// The meaning with the smallest median error. Records are stamped at the ends of frames if there is no
+    /// response.
     pub fn decide(&self) -> Stamps {
         let unknown = Stamps { clock: Clock::Capture, moment: Moment::End, error: None };
         let candidates = Stamps::ALL.map(|(clock, moment)| {

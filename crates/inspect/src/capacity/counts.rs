@@ -21,7 +21,7 @@ pub(super) struct StationCounts {
     pub(super) retries: u64,
     /// RTS frames, and data frames to one station without an RTS before them.
     pub(super) attempts: u64,
-    /// Those of them without a response.
+    /// Attempts without a response.
     pub(super) unanswered: u64,
     /// Sum and number of the shares of backoff in the cycles of packets.
     backoff: (f64, u64),
@@ -142,7 +142,8 @@ impl ChannelCounts {
             counts.attempts += 1;
             counts.unanswered += u64::from(!is_answered);
         }
-        // A station that has waited for DIFS and no longer than for the smallest contention window had a packet.
+        // A station that has waited for DIFS and no longer than for the smallest contention window had a
+        // packet.
         let difs = self.phy.difs();
         let longest = self.phy.slot * u64::from(self.phy.cw_min.max(31));
         let backoff = asked

@@ -120,14 +120,14 @@ pub struct StationReport {
     pub retries: u64,
     /// RTS frames, and data frames to one station without RTS.
     pub attempts: u64,
-    /// Share of them without a response: an estimate of the collision probability. It includes responses that the capture has
-    /// missed, and losses by noise.
+    /// Share of them without a response: an estimate of the collision probability. It includes responses that
+    /// the capture has missed, and losses by noise.
     pub failure_probability: Option<f64>,
-    /// Mean share K of backoff in the time between two packets (paper `winf`, equations 7 and 8), of packets that follow
-    /// the last use of the medium after DIFS and at most 31 slots.
+    /// Mean share K of backoff in the time between two packets (paper `winf`, equations 7 and 8), of packets
+    /// that follow the last use of the medium after DIFS and at most 31 slots.
     pub backoff_share: Option<f64>,
-    /// rt-Winf as the sender of exchanges, of a station that has sent data. Until it has had an exchange of its own, with the
-    /// capacity of the onlooker, and so as the receiver.
+    /// rt-Winf as the sender of exchanges, of a station that has sent data. Until it has had an exchange of
+    /// its own, with the capacity of the onlooker, and so as the receiver.
     pub sender: Option<EstimateReport>,
     /// rt-Winf as the receiver, of a station that has acknowledged data.
     pub receiver: Option<EstimateReport>,

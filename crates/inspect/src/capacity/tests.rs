@@ -15,7 +15,7 @@ fn address(station: u8) -> MacAddress {
 struct Air {
     now: u64,
     moment: Moment,
-    /// The record's time stamps are those of a busy host.
+    /// The record's time stamps are a busy host's.
     is_late: bool,
     /// Preamble of data frames.
     preamble: Preamble,
@@ -155,7 +155,7 @@ fn exchanges_give_the_estimates_of_onlooker_sender_and_receiver_whatever_moment_
             // The receiver counts one SIFS less than its interval has, as printed.
             let received = 12e9 / (304 + data_time(1500) - SIFS) as f64;
             assert_close(receiver.receiver, received, idle);
-            // The NAV of the CTS is that of the RTS less SIFS and the CTS.
+            // The NAV of the CTS is the RTS's less SIFS and the CTS.
             let own = 1.0 - (reserved - 20 * (SIFS + 304)) as f64 / time as f64;
             let estimate = sender.sender.unwrap();
             assert!((estimate.capacity_bps / capacity(1500).min(received) - 1.0).abs() < 1e-6);
@@ -171,7 +171,8 @@ fn exchanges_give_the_estimates_of_onlooker_sender_and_receiver_whatever_moment_
     }
 }
 
-/// A short preamble of 96 us for data and the long one for ACKs: the moments of stamps differ by more than a constant.
+/// A short preamble of 96 us for data and the long one for ACKs: the moments of stamps differ by more than a
+/// constant.
 #[test]
 fn the_flag_of_the_short_preamble_shortens_a_frame() {
     for moment in [Moment::Begin, Moment::End, Moment::Mpdu] {

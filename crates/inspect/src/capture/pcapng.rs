@@ -279,13 +279,14 @@ fn units(resolution: u8) -> u64 {
     if resolution & 0x80 == 0 { 10u64.pow(exponent.min(19)) } else { 1 << exponent.min(63) }
 }
 
-/// The length of a block in the file. Some programs write a length that is not a multiple of four without the padding that
-/// they write.
+/// The length of a block in the file. Some programs write a length that is not a multiple of four without the
+/// padding that they write.
 fn padded(length: u32) -> u32 {
     length.checked_next_multiple_of(4).unwrap_or(length)
 }
 
-/// `true` if the length at the end of a block is that of its beginning, with the padding or without it.
+/// `true` if the length at the end of a block equals the one at its beginning, with the padding or without
+/// it.
 fn is_same_length(length: u32, last: u32) -> bool {
     padded(length) == padded(last)
 }

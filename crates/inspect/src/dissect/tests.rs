@@ -201,8 +201,8 @@ fn truncated_packets_are_read_up_to_their_header() {
     assert_eq!(Dissector::default().dissect(&record).not_read, Some(NotRead::Cut));
 }
 
-/// An option that was cut off is absent, with all behind it: zeros in its place would be a loss event rate of 100 %, or an Ack
-/// Vector without losses.
+/// An option that was cut off is absent, with all behind it: zeros in its place would be a loss event rate of
+/// 100 %, or an Ack Vector without losses.
 #[test]
 fn options_that_were_cut_off_are_unknown() {
     use whimbrel_wire::DccpOption;
@@ -270,7 +270,8 @@ fn sizes_of_datagrams_follow_the_udp_length_as_far_as_the_packet_has_room() {
     }
 }
 
-/// The whole identifies a packet: not its time to live, its mark of congestion and its checksum, which change on the way.
+/// The whole identifies a packet: not its time to live, its mark of congestion and its checksum, which change
+/// on the way.
 #[test]
 fn copies_of_a_packet_have_one_identity() {
     let identity = |bytes: &[u8]| dissect(bytes).segments[0].1.identity;

@@ -1,4 +1,5 @@
-//! IP packets inside other ones: in IP (RFC 2003, RFC 2473, RFC 4213), GRE (RFC 2784, RFC 2890), VXLAN (RFC 7348) and GTP-U (3GPP TS 29.281).
+//! IP packets inside other ones: in IP (RFC 2003, RFC 2473, RFC 4213), GRE (RFC 2784, RFC 2890), VXLAN (RFC
+//! 7348) and GTP-U (3GPP TS 29.281).
 
 use crate::ip::{self, IpPacket};
 use crate::link::{self, Frame};
@@ -9,7 +10,7 @@ pub(super) const GRE: u8 = 47;
 /// The number of tunnels in each other that are opened.
 pub(super) const MAX_DEPTH: u8 = 8;
 
-/// UDP ports of VXLAN: that of IANA, and the one that Linux used before.
+/// UDP ports of VXLAN: IANA's, and the one that Linux used before.
 const VXLAN: [u16; 2] = [4789, 8472];
 const GTP_U: u16 = 2152;
 /// GRE's protocol number of Ethernet.

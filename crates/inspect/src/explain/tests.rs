@@ -92,7 +92,8 @@ fn an_interruption_is_stated_while_it_lasts_and_for_a_while_after() {
     assert!(text.starts_with("everything arrives"), "{text}");
 }
 
-/// A freeze of the sender: nothing is lost in it. Intervals of a tenth of a second, and a rate that comes back 1.5 s after the data.
+/// A freeze of the sender: nothing is lost in it. Intervals of a tenth of a second, and a rate that comes
+/// back 1.5 s after the data.
 #[test]
 fn an_interruption_without_losses_states_its_times_and_the_return_of_the_rate() {
     let mut explainer = Explainer::default();

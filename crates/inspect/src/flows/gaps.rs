@@ -49,8 +49,8 @@ pub struct GapReport {
     pub packets: u64,
     /// Packets missing by their numbers; `None` without numbers.
     pub missing: Option<u64>,
-    /// Time from which the rate is 90 % of that before the gap, in seconds since the capture's first frame; `None` if it does not
-    /// return.
+    /// Time from which the rate is 90 % of that before the gap, in seconds since the capture's first frame;
+    /// `None` if it does not return.
     pub full_rate_s: Option<f64>,
 }
 
@@ -60,13 +60,14 @@ impl GapReport {
         self.to_s - self.from_s
     }
 
-    /// The gap in a sentence: `no data from 8.00 to 12.60 s but one packet; 155 packets missing; full rate at 14.1 s`.
+    /// The gap in a sentence:
+    /// `no data from 8.00 to 12.60 s but one packet; 155 packets missing; full rate at 14.1 s`.
     pub fn sentence(&self) -> String {
         self.explained(None, false)
     }
 
-    /// The same with the reason, and while the stream goes on (`is_live`): `no data from 8.00 to 12.60 s: the link was down; full rate
-    /// since 14.1 s`.
+    /// The same with the reason, and while the stream goes on (`is_live`):
+    /// `no data from 8.00 to 12.60 s: the link was down; full rate since 14.1 s`.
     pub(crate) fn explained(&self, reason: Option<&str>, is_live: bool) -> String {
         let packets = |count: u64| match count {
             1 => "one packet".to_owned(),
@@ -135,8 +136,9 @@ impl Gaps {
         self.check_rate(at);
     }
 
-    /// The numbers show that packets are missing. Those before the latest packet with data (`is_data`) belong to a gap that it has
-    /// ended, or that has ended just before; those before a packet without data, to the gap that the next one with data may end.
+    /// The numbers show that packets are missing. Those before the latest packet with data (`is_data`) belong
+    /// to a gap that it has ended, or that has ended just before; those before a packet without data, to the
+    /// gap that the next one with data may end.
     pub(crate) fn on_missing(&mut self, missing: u64, is_data: bool) {
         if !is_data {
             self.pending += missing;

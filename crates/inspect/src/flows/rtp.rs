@@ -1,7 +1,7 @@
 //! RTP streams in a UDP flow (RFC 3550).
 //!
-//! RTP has no port and no magic number of its own: a stream is RTP by evidence, a constant SSRC with advancing sequence
-//! numbers.
+//! RTP has no port and no magic number of its own: a stream is RTP by evidence, a constant SSRC with
+//! advancing sequence numbers.
 
 use whimbrel_control::reordering::LatenessMeter;
 use whimbrel_units::Duration;
@@ -24,13 +24,14 @@ pub(crate) use jitter::Jitter;
 const MAX_STREAMS: usize = 16;
 /// Payload types that cannot be distinguished from RTCP (RFC 5761, Section 4), without the marker bit.
 const LIKE_RTCP: core::ops::RangeInclusive<u8> = 64..=95;
-/// Packets in order from which a source is RTP, and the distance of their numbers. RFC 3550, Appendix A.1, asks for two; the
-/// third excludes what other protocols have at this place by chance.
+/// Packets in order from which a source is RTP, and the distance of their numbers. RFC 3550, Appendix A.1,
+/// asks for two; the third excludes what other protocols have at this place by chance.
 const IN_ORDER: u32 = 3;
 const CLOSE: u16 = 64;
 /// Numbers in order that were captured before, from which they begin anew.
 const IN_ORDER_AGAIN: u64 = 8;
-/// Distance of numbers, forwards or backwards, from which they begin anew (RFC 3550, Appendix A.1: MAX_DROPOUT).
+/// Distance of numbers, forwards or backwards, from which they begin anew (RFC 3550, Appendix A.1:
+/// MAX_DROPOUT).
 const MAX_DROPOUT: u16 = 3000;
 /// Sequence Window in which numbers up to the same distance are accepted.
 const WINDOW: u64 = 4 * MAX_DROPOUT as u64 / 3;
@@ -181,7 +182,7 @@ impl RtpStream {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbers {
     sequence: Sequence,
-    /// What the unwrapped numbers are ahead of those of 16 bits, from the latest restart on.
+    /// Difference between the unwrapped numbers and the 16-bit ones, from the latest restart on.
     offset: u64,
     /// The number expected after one that does not fit.
     expected: Option<u16>,
@@ -231,7 +232,8 @@ impl Numbers {
         Some(number.wrapping_sub(greatest))
     }
 
-    /// `true` if numbers that were captured before go on in their order: a sender that begins anew a little further back.
+    /// `true` if numbers that were captured before go on in their order: a sender that begins anew a little
+    /// further back.
     fn begins_anew(&mut self, number: u16) -> bool {
         let (expected, count) = self.again;
         let count = if number == expected { count + 1 } else { 1 };

@@ -1,4 +1,5 @@
-//! One direction of a TCP connection at the capture point (RFC 9293): retransmissions, missing data, round-trip times.
+//! One direction of a TCP connection at the capture point (RFC 9293): retransmissions, missing data,
+//! round-trip times.
 
 use std::collections::VecDeque;
 
@@ -13,8 +14,8 @@ mod tests;
 /// Maximum number of ranges of missing data, and of segments that await acknowledgement.
 const MAX_HOLES: usize = 256;
 const MAX_SENT: usize = 4096;
-/// Data that close a hole within this time were overtaken on the path, if the round-trip time is not known yet: a
-/// retransmission takes longer.
+/// Data that close a hole within this time were overtaken on the path, if the round-trip time is not known
+/// yet: a retransmission takes longer.
 const OVERTAKEN_WITHIN: Duration = Duration::from_millis(3);
 
 /// The place of a segment's application data.
@@ -80,7 +81,7 @@ impl TcpState {
         let header = &segment.packet;
         self.is_closed |= header.flags & TcpHeader::FIN != 0;
         self.is_reset |= header.flags & TcpHeader::RST != 0;
-        // Numbers of a Reset may be those of the other end's idea.
+        // Numbers of a Reset may follow the other end's view.
         if header.flags & TcpHeader::RST != 0 {
             return None;
         }

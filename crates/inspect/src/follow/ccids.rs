@@ -44,7 +44,8 @@ pub(super) fn infer(has: impl Fn(u8) -> bool) -> Option<u64> {
     CCIDS.iter().find(|entry| entry.marks.iter().any(|kind| has(*kind))).map(|entry| entry.ccid)
 }
 
-/// Name of the experiment for which this implementation uses that CCID (RFC 4340, Section 19.5); others may use it for another one.
+/// Name of the experiment for which this implementation uses that CCID (RFC 4340, Section 19.5); others may
+/// use it for another one.
 pub fn experiment(ccid: u64) -> Option<&'static str> {
     CCIDS.iter().find(|entry| entry.ccid == ccid)?.name
 }

@@ -316,7 +316,7 @@ impl Connection {
             DccpOption::Unknown { kind: 46, data } => option_length::expected_of_multipath(data),
             DccpOption::Unknown { kind, .. } => option_length::expected(*kind),
             DccpOption::CcidSpecific { kind, .. } => {
-                // RFC 4340, Section 10.3: from 192 on, the CCID is that of the data of the other end.
+                // RFC 4340, Section 10.3: from 192 on, the CCID belongs to the data of the other end.
                 let sender = if *kind >= FIRST_OF_RECEIVER { by.other() } else { by };
                 let is_wrong = self.has_tfrc(sender) && TfrcOption::parse(option).is_none();
                 is_wrong.then(|| option_length::expected_by_tfrc(*kind))?
@@ -430,8 +430,8 @@ impl Connection {
         }
     }
 
-    /// Processes a receiver's report. `is_cut`: it may have more than was captured, so that earlier values are not the last
-    /// ones, and the greatest is unknown.
+    /// Processes a receiver's report. `is_cut`: it may have more than was captured, so that earlier values
+    /// are not the last ones, and the greatest is unknown.
     fn take_feedback(&mut self, sender: Side, at: Instant, feedback: TfrcFeedback, is_cut: bool) {
         let start = self.first;
         let half = self.half_mut(sender);

@@ -1,8 +1,8 @@
 //! Repair in plaintext: which datagrams of one end were lost, and what repaired them.
 //!
-//! The receiver's reports tell which source packets have arrived and which symbols it still wants. A symbol that did not arrive and is not
-//! wanted any more was repaired: by a repeat if one was captured, and by coded packets otherwise. It was given up if a report gives
-//! up its frame, and asked for it until then.
+//! The receiver's reports tell which source packets have arrived and which symbols it still wants. A symbol
+//! that did not arrive and is not wanted any more was repaired: by a repeat if one was captured, and by coded
+//! packets otherwise. It was given up if a report gives up its frame, and asked for it until then.
 
 use std::collections::VecDeque;
 
@@ -60,17 +60,17 @@ pub struct RepairReport {
     pub repair_bytes: u64,
     /// Reports of the receiver.
     pub reports: u64,
-    /// Those of them that ask for something.
+    /// Reports that ask for something.
     pub requests: u64,
     /// Datagrams whose source packet did not arrive, by the reports.
     pub lost: u64,
-    /// Those of them that a repeat brought.
+    /// Lost datagrams that a repeat brought.
     pub by_repeats: u64,
-    /// Those that coded packets restored.
+    /// Lost datagrams that coded packets restored.
     pub by_code: u64,
-    /// Those that were given up with their frame.
+    /// Lost datagrams that were given up with their frame.
     pub given_up: u64,
-    /// Those that the receiver still wanted at the end of the capture.
+    /// Lost datagrams that the receiver still wanted at the end of the capture.
     pub pending: u64,
     /// Frames that the receiver gave up.
     pub frames_given_up: u64,
@@ -157,8 +157,8 @@ impl Repair {
         }
     }
 
-    /// Notes that a frame was given up, with the symbols of it that are wanted. A symbol of which no packet was captured belongs to it if
-    /// those around it do, or are of frames before and after it.
+    /// Notes that a frame was given up, with the symbols of it that are wanted. A symbol of which no packet
+    /// was captured belongs to it if those around it do, or are of frames before and after it.
     fn give_up(&mut self, lost: u16) {
         let is_before = |frame: u16| lost.wrapping_sub(frame).cast_signed() >= 0;
         let is_after = |frame: u16| frame.wrapping_sub(lost).cast_signed() >= 0;
@@ -183,7 +183,7 @@ impl Repair {
         let first = *self.first.get_or_insert(esi);
         let at = usize::try_from(esi.since(first)).ok()?;
         if at >= self.symbols.len() + WINDOW {
-            // Another stream: what came before is over.
+            // Another stream: what came before has ended.
             self.symbols.drain(..).for_each(|symbol| account(&mut self.totals, &symbol));
             self.first = Some(esi);
             self.symbols.push_back(Symbol::default());

@@ -65,7 +65,8 @@ impl Row {
 pub struct Interval {
     /// Start of the interval, in seconds since the capture's first packet.
     pub start_s: f64,
-    /// Length in seconds: the last interval ends with the connection, and one without packets with the next packet's interval.
+    /// Length in seconds: the last interval ends with the connection, and one without packets with the next
+    /// packet's interval.
     pub length_s: f64,
     /// Packets captured.
     pub packets: u64,

@@ -388,7 +388,8 @@ fn a_capture_that_begins_in_the_middle_is_followed() {
     assert_eq!(report.end.kind, EndKind::CaptureEnded);
 }
 
-/// Options that the capture has cut off have negotiated and reported what is unknown, not what holds without them.
+/// Options that the capture has cut off have negotiated and reported what is unknown, not what holds without
+/// them.
 #[test]
 fn what_options_say_that_were_cut_off_is_unknown() {
     let mut capture = Capture::new();

@@ -1,7 +1,7 @@
 //! Reassembly of fragmented IP datagrams (RFC 791, Section 3.2; RFC 8200, Section 4.5).
 //!
-//! Memory is bounded: the oldest datagrams are given up first. Bytes that the capture has cut off stay unknown: the payload of
-//! a datagram ends before the first of them, and its length is the true one.
+//! Memory is bounded: the oldest datagrams are given up first. Bytes that the capture has cut off stay
+//! unknown: the payload of a datagram ends before the first of them, and its length is the true one.
 
 use core::net::IpAddr;
 use std::collections::{BTreeMap, VecDeque};
@@ -16,7 +16,8 @@ mod tests;
 /// Maximum number of datagrams that wait for fragments, and of their bytes.
 const MAX_DATAGRAMS: usize = 256;
 const MAX_BYTES: usize = 1 << 22;
-/// Maximum number of fragments of a datagram: those of the greatest in the least that IPv4 allows to be useful.
+/// Maximum number of fragments of a datagram: those of the greatest in the least that IPv4 allows to be
+/// useful.
 const MAX_FRAGMENTS: usize = 512;
 /// Time after the first fragment at which a datagram is given up (RFC 8200, Section 4.5).
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -63,7 +64,8 @@ pub struct Reassembly {
 }
 
 impl Reassembly {
-    /// Processes a fragment that was captured in frame `number` at `at` and `place`. Returns the datagram that it completes.
+    /// Processes a fragment that was captured in frame `number` at `at` and `place`. Returns the datagram
+    /// that it completes.
     pub fn on_fragment(
         &mut self,
         number: u64,
@@ -132,7 +134,8 @@ impl Reassembly {
         self.completed
     }
 
-    /// Number of fragments whose datagrams are incomplete, and the frames of the first: one for each datagram.
+    /// Number of fragments whose datagrams are incomplete, and the frames of the first: one for each
+    /// datagram.
     pub fn incomplete(&self) -> (u64, Vec<u64>) {
         let waiting: u64 = self.waiting.iter().map(|datagram| datagram.fragments.len() as u64).sum();
         let numbers = self.waiting.iter().map(|datagram| datagram.number);

@@ -62,7 +62,7 @@ fn ipv6_with_extension_headers() {
     let packet = decode(&chain).unwrap();
     assert_eq!((packet.protocol, packet.payload, packet.length), (33, &b"data"[..], 4));
     assert_eq!((packet.offset, packet.fragment), (40 + 32, None));
-    // In transit with a routing header, the addresses are not those of the checksum.
+    // In transit with a routing header, the addresses are not the checksum's.
     let routing = [33, 0, 4, 1, 0, 0, 0, 0];
     let packet =
         decode(&[&v6(12, 43)[..], &routing, b"data"].concat()).map(|packet| packet.addresses_are_final);

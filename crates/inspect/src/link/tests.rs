@@ -148,7 +148,8 @@ fn an_aggregate_has_several_packets() {
         subframe.extend(payload);
         subframe
     };
-    // Padding to a multiple of four behind the first, another protocol between, a frame check sequence at the end.
+    // Padding to a multiple of four behind the first, another protocol between, a frame check sequence at the
+    // end.
     let body =
         [&subframe(0, &[0x45, 1, 1])[..], &[0; 3], &subframe(6, &[1, 2]), &subframe(0, &[0x45, 2]), &[9; 4]];
     let frame = qos(2, 0x80, &[], &body.concat());
@@ -162,7 +163,8 @@ fn an_aggregate_has_several_packets() {
 #[test]
 fn headers_before_802_11_frames_are_passed() {
     let frame = qos(0, 0, &[], &[&LLC[..], &IP].concat());
-    // Prism in either byte order, AVS, PPI with the 802.11 field, and PPI that says that the frame is damaged.
+    // Prism in either byte order, AVS, PPI with the 802.11 field, and PPI that says that the frame is
+    // damaged.
     let prism = |length: [u8; 4]| [&[0x44, 0, 0, 0][..], &length, &[0; 136], &frame].concat();
     assert_eq!(ip_packets(119, &prism([144, 0, 0, 0])), Ok(vec![&IP[..]]));
     assert_eq!(ip_packets(119, &prism([0, 0, 0, 144])), Ok(vec![&IP[..]]));

@@ -1,10 +1,12 @@
-//! IP packets in 802.11 data frames (IEEE Std 802.11-2016, clause 9), and the headers that captures put before the frames.
+//! IP packets in 802.11 data frames (IEEE Std 802.11-2016, clause 9), and the headers that captures put
+//! before the frames.
 
 use whimbrel_wifi::frame::bytes::{Flags, Header, PayloadHeader};
 
 use super::{Frame, NoPacket, Packets, after, ip_of, place_of};
 
-/// LLC header of SNAP, and the organizations whose protocol number is an EtherType: RFC 1042, and the bridge tunnel (802.1H).
+/// LLC header of SNAP, and the organizations whose protocol number is an EtherType: RFC 1042, and the bridge
+/// tunnel (802.1H).
 const LLC_SNAP: [u8; 3] = [0xaa, 0xaa, 0x03];
 const ETHERNET_ORGANIZATIONS: [[u8; 3]; 2] = [[0, 0, 0], [0, 0, 0xf8]];
 
@@ -19,7 +21,8 @@ const NO_DATA: u8 = 0x4;
 /// Destination, source and length of a subframe of an A-MSDU (9.3.2.2).
 const SUBFRAME_HEADER: usize = 14;
 
-/// The IP packets in a data frame. `is_padded`: header and body are separated by bytes up to a multiple of four.
+/// The IP packets in a data frame. `is_padded`: header and body are separated by bytes up to a multiple of
+/// four.
 pub(super) fn parse(frame: &[u8], is_padded: bool) -> Result<Frame<'_>, NoPacket> {
     let (header, rest) = Header::parse(frame).map_err(|_| NoPacket::Cut)?;
     let Header::Data(header) = header else { return Err(NoPacket::NotIp) };
@@ -55,13 +58,15 @@ fn place(header: &PayloadHeader) -> u64 {
     place_of(&(header.transmitter.0, header.receiver.0))
 }
 
-/// The IP packet of an MSDU. Outside meshes, the bit of a Mesh Control field has another meaning: the LLC header decides.
+/// The IP packet of an MSDU. Outside meshes, the bit of a Mesh Control field has another meaning: the LLC
+/// header decides.
 fn msdu(body: &[u8], may_be_mesh: bool) -> Result<&[u8], NoPacket> {
     let body = if may_be_mesh && !body.starts_with(&LLC_SNAP) { after_mesh_control(body)? } else { body };
     after_snap(body)
 }
 
-/// The rest behind a Mesh Control field: flags, time to live, sequence number and up to two more addresses (9.2.4.7.3).
+/// The rest behind a Mesh Control field: flags, time to live, sequence number and up to two more addresses
+/// (9.2.4.7.3).
 fn after_mesh_control(body: &[u8]) -> Result<&[u8], NoPacket> {
     let addresses = usize::from(body.first().ok_or(NoPacket::Cut)? & 3);
     after(body, 6 + 6 * addresses.min(2))
@@ -92,7 +97,8 @@ impl<'a> Iterator for Aggregate<'a> {
             let header = self.rest.get(..SUBFRAME_HEADER)?;
             let length = usize::from(u16::from_be_bytes([header[12], header[13]]));
             let subframe = &self.rest[SUBFRAME_HEADER..];
-            // A capture may end inside; the frame check sequence behind the last subframe is shorter than a header.
+            // A capture may end inside; the frame check sequence behind the last subframe is shorter than a
+            // header.
             let msdu = &subframe[..length.min(subframe.len())];
             self.rest = self.rest.get((SUBFRAME_HEADER + length).next_multiple_of(4)..).unwrap_or_default();
             if let Ok(packet) = self::msdu(msdu, self.is_mesh) {
@@ -102,8 +108,8 @@ impl<'a> Iterator for Aggregate<'a> {
     }
 }
 
-/// The 802.11 frame behind the header of Prism cards, whose length is in the byte order of the capturing machine, or behind
-/// that of AVS.
+/// The 802.11 frame behind the header of Prism cards, whose length is in the byte order of the capturing
+/// machine, or behind AVS's.
 pub(super) fn after_prism(frame: &[u8]) -> Result<&[u8], NoPacket> {
     let (header, _) = frame.split_first_chunk::<8>().ok_or(NoPacket::Cut)?;
     let [a, b, c, d, length @ ..] = *header;
@@ -114,7 +120,8 @@ pub(super) fn after_prism(frame: &[u8]) -> Result<&[u8], NoPacket> {
     after(frame, usize::try_from(length).unwrap_or(usize::MAX))
 }
 
-/// Field of a PPI header with the properties of an 802.11 frame, and the flag of a wrong frame check sequence in it.
+/// Field of a PPI header with the properties of an 802.11 frame, and the flag of a wrong frame check sequence
+/// in it.
 const PPI_80211_COMMON: u16 = 2;
 const PPI_BAD_FCS: u16 = 0x0004;
 

@@ -1,7 +1,7 @@
 //! A Markov chain with two states for each verdict, and the expectation step over runs of equal verdicts.
 //!
-//! Every model here is such a chain: a hidden good or bad state with each verdict, or the two states of NetEm's chain that
-//! deliver and the two that lose. Row vectors go forward, column vectors backward.
+//! Every model here is such a chain: a hidden good or bad state with each verdict, or the two states of
+//! NetEm's chain that deliver and the two that lose. Row vectors go forward, column vectors backward.
 
 use super::LossRuns;
 
@@ -57,7 +57,7 @@ struct Power {
 }
 
 impl Power {
-    /// The next n transitions after those of `self`.
+    /// The n transitions that follow `self`'s.
     fn then(&self, next: &Self, with_visits: bool) -> Self {
         let mut found = Self {
             power: product(&self.power, &next.power),
@@ -76,7 +76,7 @@ impl Power {
         found
     }
 
-    /// By doubling: the sums of m + n transitions are those of the first m, times A^n, and A^m times those of the last n.
+    /// By doubling: the sums of m + n transitions are the first m's times A^n, and A^m times the last n's.
     fn of(a: &Matrix, n: u64, with_visits: bool) -> Self {
         let mut found = Self { power: IDENTITY, visits: [[[[0.0; 2]; 2]; 2]; 2], log_scale: 0.0 };
         for bit in (0..u64::BITS - n.leading_zeros()).rev() {
@@ -154,7 +154,8 @@ impl Sequence {
         Self { runs, within }
     }
 
-    /// The powers for each verdict and length, each from the one before: neighbouring lengths differ by little.
+    /// The powers for each verdict and length, each from the one before: neighbouring lengths differ by
+    /// little.
     fn powers(&self, chain: &Chain, with_visits: bool) -> [Vec<Power>; 2] {
         [0, 1].map(|verdict| {
             let block = &chain.blocks[verdict][verdict];

@@ -10,7 +10,8 @@ const STEP: f64 = 2e-3;
 /// Closer to 0 or 1 than this, a parameter is at the boundary, where the likelihood has no such curvature.
 const BOUNDARY: f64 = 1e-6;
 
-/// A share of `n` independent trials with its interval (E. B. Wilson, Journal of the American Statistical Association 22, 1927).
+/// A share of `n` independent trials with its interval (E. B. Wilson, Journal of the American Statistical
+/// Association 22, 1927).
 pub(super) fn wilson(share: f64, n: f64) -> Estimate {
     let square = QUANTILE * QUANTILE;
     let middle = (share + square / (2.0 * n)) / (1.0 + square / n);
@@ -18,7 +19,8 @@ pub(super) fn wilson(share: f64, n: f64) -> Estimate {
     Estimate { value: share, interval: Some(((middle - half).max(0.0), (middle + half).min(1.0))) }
 }
 
-/// The parameters of a model that is at the summit of its likelihood, with Wald's intervals of their log odds.
+/// The parameters of a model that is at the summit of its likelihood, with Wald's intervals of their log
+/// odds.
 pub(super) fn intervals(model: &LossModel, sequence: &Sequence) -> Vec<Parameter> {
     let names = model.kind().names();
     let free: Vec<usize> = (0..names.len())
@@ -51,7 +53,8 @@ fn shifted(probability: f64, shift: f64) -> f64 {
     if odds.is_finite() { odds / (1.0 + odds) } else { 1.0 }
 }
 
-/// Standard deviations of the log odds of the `free` parameters, from the observed information; `None` if the summit is flat.
+/// Standard deviations of the log odds of the `free` parameters, from the observed information; `None` if the
+/// summit is flat.
 fn deviations(model: &LossModel, sequence: &Sequence, free: &[usize]) -> Option<Vec<f64>> {
     let at = |shifts: &[(usize, f64)]| {
         let mut values = model.values().to_vec();
@@ -83,8 +86,8 @@ fn deviations(model: &LossModel, sequence: &Sequence, free: &[usize]) -> Option<
         .collect()
 }
 
-/// Solves linear equations by Gauss's elimination with pivots: a row has the coefficients and the right side. `None` if they
-/// are singular.
+/// Solves linear equations by Gauss's elimination with pivots: a row has the coefficients and the right side.
+/// `None` if they are singular.
 pub(super) fn solve<R: AsMut<[f64]>>(rows: &mut [R]) -> Option<Vec<f64>> {
     let n = rows.len();
     for column in 0..n {

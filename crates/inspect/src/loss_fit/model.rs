@@ -86,7 +86,7 @@ pub struct LossModel {
 }
 
 impl LossModel {
-    /// The parameters are those of the scenario's model, in its order.
+    /// The parameters are the scenario model's, in its order.
     pub(super) fn new(kind: ModelKind, values: Vec<f64>) -> Self {
         debug_assert_eq!(values.len(), kind.names().len());
         Self { kind, values }
@@ -202,9 +202,11 @@ impl LossModel {
         self
     }
 
-    /// Variance of the share of lost packets of long sequences over that of independent losses of the same rate.
+    /// Variance of the share of lost packets of long sequences, relative to independent losses of the same
+    /// rate.
     ///
-    /// With the fundamental matrix Z of the chain (J. G. Kemeny, J. L. Snell, "Finite Markov chains", 1960, Theorem 4.6.3).
+    /// With the fundamental matrix Z of the chain (J. G. Kemeny, J. L. Snell, "Finite Markov chains", 1960,
+    /// Theorem 4.6.3).
     pub fn variance_inflation(&self) -> f64 {
         let chain = self.chain();
         let share = |state: usize| chain.start[state / 2][state % 2];

@@ -12,7 +12,8 @@ const FOLLOWED: usize = 3;
 /// A gain in nats below which a step has arrived.
 const SETTLED: f64 = 1e-7;
 
-/// The likeliest model of each kind that the sequence supports, with the logarithm of its likelihood, the simplest first.
+/// The likeliest model of each kind that the sequence supports, with the logarithm of its likelihood, the
+/// simplest first.
 pub(super) fn likeliest(runs: &LossRuns, sequence: &Sequence) -> Vec<(LossModel, f64)> {
     let (packets, lost) = (runs.packets() as f64, runs.lost() as f64);
     let rate = lost / packets;
@@ -94,8 +95,8 @@ fn summit(sequence: &Sequence, starts: Vec<LossModel>) -> Option<(LossModel, f64
         .map(|(model, likelihood)| (model.in_order(), likelihood))
 }
 
-/// A step of Baum and Welch's algorithm. The likelihood of the first packet's state is left out of the maximization: it is one
-/// term of thousands, and the best point passed is what counts.
+/// A step of Baum and Welch's algorithm. The likelihood of the first packet's state is left out of the
+/// maximization: it is one term of thousands, and the best point passed is what counts.
 fn step(model: &LossModel, sequence: &Sequence) -> Option<LossModel> {
     Some(model.maximized(&model.chain().expected(sequence)?))
 }

@@ -28,7 +28,8 @@ fn model(fit: &LossFit, kind: ModelKind) -> &FittedModel {
     fit.models.iter().find(|model| model.kind == kind).unwrap()
 }
 
-/// Each true parameter lies within four standard deviations of the fitted one, and those are known to within a factor of 1.8.
+/// Each true parameter lies within four standard deviations of the fitted one, and those are known to within
+/// a factor of 1.8.
 #[track_caller]
 fn assert_recovered(fitted: &FittedModel, truth: &[f64]) {
     let mut fitted_ones = fitted.parameters.iter().filter(|parameter| parameter.is_fitted);
@@ -131,8 +132,8 @@ fn sequences_without_structure_have_one_model() {
     assert_eq!(fit(&[true; 19].into_iter().collect()), Err(FitError::TooFewPackets(19)));
 }
 
-/// The closed forms of simple Gilbert: bursts are geometric, and the variance is inflated by (1 + c) / (1 - c) for the
-/// correlation c = 1 - p - r of neighbours.
+/// The closed forms of simple Gilbert: bursts are geometric, and the variance is inflated by (1 + c) / (1 -
+/// c) for the correlation c = 1 - p - r of neighbours.
 #[test]
 fn a_simple_gilbert_chain_has_its_closed_forms() {
     let gilbert = LossModel::new(ModelKind::SimpleGilbert, vec![0.02, 0.25, 0.0, 1.0]);

@@ -64,7 +64,8 @@ fn missing_numbers_are_losses_for_their_share_of_the_time() {
     assert_eq!(found.stream, "RTP 192.0.2.1:4000 > 192.0.2.2:5004 ssrc 00000009");
     assert_eq!((found.streams, found.passed, found.lost), (1, 6, 4));
     assert_eq!(found.length, Duration::from_millis(185));
-    // Four packets between 20 and 120 ms, 20 ms apart: from half a spacing before the first to half after the last.
+    // Four packets between 20 and 120 ms, 20 ms apart: from half a spacing before the first to half after the
+    // last.
     assert_eq!(milliseconds(&found.spans), [(30, 110)]);
 }
 

@@ -180,8 +180,8 @@ impl FlowReport {
     }
 }
 
-/// Reports on the streams that have been tracked. A UDP flow with RTP is reported by its streams, and once more if it has
-/// other datagrams as well.
+/// Reports on the streams that have been tracked. A UDP flow with RTP is reported by its streams, and once
+/// more if it has other datagrams as well.
 pub fn flows(flows: &Flows, zero: Instant) -> Vec<FlowReport> {
     let mut reports = Vec::new();
     for state in flows.flows() {

@@ -117,7 +117,8 @@ fn the_log_is_bounded_and_many_arrivals_take_several_reports() {
 }
 
 proptest! {
-    /// Each arrival is reported once, with its time, whatever the order, and no report repeats what another has covered.
+    /// Each arrival is reported once, with its time, regardless of the order, and no report repeats what
+    /// another has covered.
     #[test]
     fn every_arrival_is_reported_once(
         start: u16,

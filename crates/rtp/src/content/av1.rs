@@ -45,8 +45,8 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
-/// A number of variable length (AV1 Bitstream & Decoding Process Specification, Section 4.10.5) and what follows it. `None` if it
-/// is longer than five bytes: no packet has such an element.
+/// A number of variable length (AV1 Bitstream & Decoding Process Specification, Section 4.10.5) and what
+/// follows it. `None` if it is longer than five bytes: no packet has such an element.
 fn leb128(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let mut value = 0_u64;
     for (index, byte) in bytes.iter().enumerate().take(5) {

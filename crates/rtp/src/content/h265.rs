@@ -1,4 +1,5 @@
-//! H.265 (RFC 7798): NAL unit types of Table 7-1 of the standard, aggregation and fragmentation units of Section 4.4 of the RFC.
+//! H.265 (RFC 7798): NAL unit types of Table 7-1 of the standard, aggregation and fragmentation units of
+//! Section 4.4 of the RFC.
 
 use super::{Content, Units, aggregated};
 

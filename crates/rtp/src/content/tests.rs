@@ -33,10 +33,12 @@ fn units_of_h264() {
             (&[0x65, 0x88], KEY),
             (&[0x41, 0x9a], NOTHING),
             (&[0x01, 0x9e], DISPOSABLE),
-            // An access unit delimiter and an SEI message have no reference and belong to frames that may have.
+            // An access unit delimiter and an SEI message have no reference and belong to frames that may
+            // have.
             (&[0x09, 0x10], NOTHING),
             (&[0x06, 0x05], NOTHING),
-            // STAP-A: SEI and SPS; SPS, PPS and IDR; two slices without references; one with; delimiter and slice without.
+            // STAP-A: SEI and SPS; SPS, PPS and IDR; two slices without references; one with; delimiter and
+            // slice without.
             (&[0x78, 0, 1, 0x06, 0, 2, 0x67, 0x42], PARAMETERS),
             (&[0x78, 0, 1, 0x67, 0, 1, 0x68, 0, 2, 0x65, 0x88], BOTH),
             (&[0x18, 0, 1, 0x01, 0, 1, 0x01], DISPOSABLE),
@@ -91,14 +93,16 @@ fn descriptors_of_vp8() {
     check(
         Codec::Vp8,
         &[
-            // The beginning of a key frame, of another one, of another partition of it, a later packet, one without references.
+            // The beginning of a key frame, of another one, of another partition of it, a later packet, one
+            // without references.
             (&[0x10, 0x50, 0x2c], KEY),
             (&[0x10, 0x51], NOTHING),
             (&[0x11, 0x50], NOTHING),
             (&[0x00, 0x50], NOTHING),
             (&[0x30, 0x51], DISPOSABLE),
             (&[0x20, 0x50], DISPOSABLE),
-            // Extended: picture number of one byte, of two, TL0PICIDX and temporal layer too; nothing but flags.
+            // Extended: picture number of one byte, of two, TL0PICIDX and temporal layer too; nothing but
+            // flags.
             (&[0x90, 0x80, 0x11, 0x50], KEY),
             (&[0x90, 0x80, 0x91, 0x11, 0x50], KEY),
             (&[0x90, 0x80, 0x91, 0x11, 0x51], NOTHING),

@@ -24,7 +24,8 @@ fn compound_packets_are_walked_to_their_end() {
 
 #[test]
 fn encrypted_ones_have_a_first_header_that_fits() {
-    // What follows the first eight bytes is encrypted; the index and a tag of 80 bits follow (RFC 3711, Section 3.4).
+    // What follows the first eight bytes is encrypted; the index and a tag of 80 bits follow (RFC 3711,
+    // Section 3.4).
     let mut bytes = [&REPORT[..], &DESCRIPTION, &[0x80, 0, 0, 1], &[0x5a; 10]].concat();
     bytes[8..44].iter_mut().for_each(|byte| *byte ^= 0xa7);
     assert_eq!(ControlPacket::parse(&bytes), Some(ControlPacket { sender: 9, is_whole: false }));
@@ -39,7 +40,8 @@ fn other_formats_whose_second_byte_is_a_packet_type_are_none() {
         &[0x82, 0xd9, 0x20, b't', b'e', b'm', b'p', b'e', b'r', b'a', b't', b'u', b'r', b'e'],
         // CBOR: an array whose first item is a tag.
         &[0x84, 0xc1, 0x1a, 0x66, 0x10, 0x22, 0x33, 0xfb, 0x40, 0x45, 0, 0, 0, 0, 0, 0],
-        // A sender report with more blocks than bytes; one that is cut; padding before the end; a type that is not assigned.
+        // A sender report with more blocks than bytes; one that is cut; padding before the end; a type that
+        // is not assigned.
         &[0x82, 200, 0, 6, 0, 0, 0, 9, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5],
         &REPORT[..27],
         &[&[0xa0], &REPORT[1..], &DESCRIPTION[..]].concat(),

@@ -28,7 +28,8 @@ fn other_datagrams_are_no_packets() {
 fn sources_extension_and_padding_surround_the_payload() {
     let bytes = packet(0x31, &[1, 2, 3, 4, 0xbe, 0xde, 0, 1, 0x10, 8, 0, 0, 0x67, 0x42, 0, 0, 3]);
     assert_eq!(RtpPacket::parse(&bytes).and_then(|packet| packet.payload()), Some(&[0x67, 0x42][..]));
-    // Fewer sources than announced; an extension without its data; padding of no bytes, and of more than there are.
+    // Fewer sources than announced; an extension without its data; padding of no bytes, and of more than
+    // there are.
     for (flags, rest) in
         [(0x02, &[1, 2, 3, 4][..]), (0x10, &[0xbe, 0xde, 0, 2, 0, 0, 0, 0]), (0x20, &[1, 2, 0]), (0x20, &[4])]
     {

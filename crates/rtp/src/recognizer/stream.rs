@@ -7,22 +7,25 @@ use crate::RtpPacket;
 /// Packets in sequence that make a stream, and contradictions in a row that unmake it.
 const SEQUENTIAL: u8 = 5;
 const CONTRADICTIONS: u8 = 5;
-/// The longest gap in the sequence numbers of what is not recognized yet: programs lose little on the way to this host.
+/// The longest gap in the sequence numbers of what is not recognized yet: programs lose little on the way to
+/// this host.
 const SMALL_GAP: u16 = 16;
 /// The longest gap and the most reordering of a stream (RFC 3550, Appendix A.1: MAX_DROPOUT, MAX_MISORDER).
 const MAX_DROPOUT: u16 = 3000;
 const MAX_MISORDER: u16 = 100;
-/// The slowest and the fastest clock of a timestamp, in units per second: text has 1000 (RFC 4103), audio 192,000, video 90,000.
+/// The slowest and the fastest clock of a timestamp, in units per second: text has 1000 (RFC 4103), audio
+/// 192,000, video 90,000.
 const SLOWEST: u64 = 500;
 const FASTEST: u64 = 1_000_000;
-/// Time for which a timestamp may be ahead or behind: pictures are sent in the order in which they are decoded.
+/// Time for which a timestamp may be ahead or behind: pictures are sent in the order in which they are
+/// decoded.
 const LEEWAY: Duration = Duration::from_secs(1);
 /// Time in which a timestamp must have moved; then the measurement begins again.
 const MEASURED: Duration = Duration::from_secs(5);
-/// Time after which a frame is over, though the timestamp stands still: telephone events (RFC 4733) and some senders do not move it. A
-/// key frame that is paced for longer is rare.
+/// Time after which a frame has ended, though the timestamp stands still: telephone events (RFC 4733) and
+/// some senders do not move it. A key frame that is paced for longer is rare.
 const FRAME_TIME: Duration = Duration::from_millis(250);
-/// Frames of which packets may still come: those of the last ones that were overtaken.
+/// Frames of which packets may still come: the last ones that were overtaken.
 const OPEN_FRAMES: usize = 4;
 
 /// The evidence of one packet.
@@ -32,11 +35,12 @@ pub(super) enum Fit {
     Good,
     /// Of its stream, after a loss, or late.
     Neutral,
-    /// With the number of the packet before: a sender may send each packet twice, but other protocols have a constant there.
+    /// With the number of the packet before: a sender may send each packet twice, but other protocols have a
+    /// constant there.
     Repeated,
     /// Of a stream that was not known.
     Unknown,
-    /// It contradicts its stream.
+    /// The packet contradicts its stream.
     Bad,
 }
 

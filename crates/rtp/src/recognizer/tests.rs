@@ -15,7 +15,8 @@ fn rtp(source: u32, sequence: u16, timestamp: u32, marker: bool, payload: &[u8])
     [&[0x80, kind, high, low][..], &timestamp.to_be_bytes(), &source.to_be_bytes(), payload].concat()
 }
 
-/// What becomes of datagrams that come every 10 ms: the numbers of their frames, `None` for those that are no RTP.
+/// What becomes of datagrams that come every 10 ms: the numbers of their frames, `None` for those that are no
+/// RTP.
 fn frames(flow: &mut Recognizer, datagrams: impl IntoIterator<Item = Vec<u8>>) -> Vec<Option<u32>> {
     let classify = |(n, datagram): (u64, Vec<u8>)| match flow.classify(ms(10 * n), &datagram, None) {
         Kind::Media(media) => Some(media.frame.number),
@@ -36,7 +37,8 @@ fn numbered(field: impl Fn(u32) -> Vec<u8>) -> Vec<Vec<u8>> {
 
 #[test]
 fn streams_are_recognized_by_their_packets() {
-    // Video of three packets in 40 ms, at 90 kHz; audio of 20 ms at 48 and at 8 kHz; a start before the numbers wrap.
+    // Video of three packets in 40 ms, at 90 kHz; audio of 20 ms at 48 and at 8 kHz; a start before the
+    // numbers wrap.
     let video = |n: u32| rtp(9, n as u16, n / 3 * 3600, n % 3 == 2, b"x");
     assert_eq!(recognized_at(numbered(video)), Some(5));
     assert_eq!(
@@ -49,7 +51,8 @@ fn streams_are_recognized_by_their_packets() {
     );
     // A key frame of 100 packets comes first: the timestamp moves with the next frame.
     assert_eq!(recognized_at(numbered(|n| rtp(9, n as u16, n / 100 * 90_000, false, b"x"))), Some(100));
-    // Pictures in the order in which they are decoded, timestamps back and forth; each packet twice; pairs in reverse order.
+    // Pictures in the order in which they are decoded, timestamps back and forth; each packet twice; pairs in
+    // reverse order.
     let order = [0, 3, 1, 2, 4, 7, 5, 6];
     let decoded = numbered(|n| rtp(9, n as u16, 3600 * (order[n as usize % 8] + n / 8 * 8), true, b"x"));
     assert!(recognized_at(decoded).is_some_and(|at| at < 8));
@@ -200,7 +203,8 @@ fn contents_follow_sources_and_extensions() {
     let mut packet = rtp(9, 1, 7, false, &[1, 2, 3, 4, 0xbe, 0xde, 0, 1, 5, 6, 7, 8, 0x67]);
     packet[0] = 0x91;
     assert_eq!(content(&packet), Some(parameters));
-    // Padding that is encrypted, or longer than the payload, hides the contents; a header that is cut is none.
+    // Padding that is encrypted, or longer than the payload, hides the contents; a header that is cut is
+    // none.
     packet[0] = 0xb1;
     assert_eq!(content(&packet), Some(Content::default()));
     packet.truncate(20);

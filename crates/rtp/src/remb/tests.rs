@@ -21,7 +21,8 @@ fn a_message_has_the_bytes_of_the_draft() {
     assert_eq!(Remb::decode(&bytes), Ok(message));
 }
 
-/// A message of libwebrtc's tests (`remb_unittest.cc`, by value) and one of pion's (`receiver_estimated_maximum_bitrate_test.go`).
+/// A message of libwebrtc's tests (`remb_unittest.cc`, by value) and one of pion's
+/// (`receiver_estimated_maximum_bitrate_test.go`).
 #[test]
 fn messages_of_other_implementations_are_read() {
     let bytes = [

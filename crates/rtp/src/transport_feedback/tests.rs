@@ -33,8 +33,8 @@ fn chunks(message: &TransportFeedback) -> usize {
     (bytes.len() - padding - 20 - deltas) / 2
 }
 
-/// Messages of pion's tests (`transport_layer_cc_test.go`, by value), most of which browsers have sent. The third one has no padding,
-/// so the bit for it is cleared here.
+/// Messages of pion's tests (`transport_layer_cc_test.go`, by value), most of which browsers have sent. The
+/// third one has no padding, so the bit for it is cleared here.
 #[test]
 fn messages_of_other_implementations_are_read_and_written() {
     type Case<'a> = (&'a [u8], u16, u16, i32, u8, &'a [(u16, i16)]);
@@ -116,7 +116,7 @@ fn messages_of_other_implementations_are_read_and_written() {
         assert_eq!(found, received, "{index}");
         let again = encoded(&decoded);
         assert_eq!(TransportFeedback::decode(&again), Ok(decoded), "{index}");
-        // Where the other one has chosen the same chunks, all bytes are equal, but those of padding.
+        // Where the other one has chosen the same chunks, all bytes are equal, except padding.
         if matches!(index, 0 | 3) {
             let length = bytes.len() - usize::from(bytes[bytes.len() - 1]);
             assert_eq!(again[..length], bytes[..length], "{index}");
@@ -124,7 +124,8 @@ fn messages_of_other_implementations_are_read_and_written() {
     }
 }
 
-/// Numbers of chunks in libwebrtc's tests (`transport_feedback_unittest.cc`): received packets and arrival times, by value.
+/// Numbers of chunks in libwebrtc's tests (`transport_feedback_unittest.cc`): received packets and arrival
+/// times, by value.
 #[test]
 fn chunks_are_as_few_as_those_of_libwebrtc() {
     let spaced = |sequences: &[u16], delta: i64| -> Vec<(u16, i64)> {

@@ -61,7 +61,8 @@ impl Frames {
         true
     }
 
-    /// `true` if no packet of the frame is missing. Its beginning follows the frame before; its end has the marker.
+    /// `true` if no packet of the frame is missing. Its beginning follows the frame before; its end has the
+    /// marker.
     fn is_whole(&self, frame: &Frame, before: Option<u64>) -> bool {
         frame.packets == frame.last - frame.first + 1
             && before.is_none_or(|before| before + 1 == frame.first)

@@ -2,8 +2,8 @@
 
 use whimbrel_units::Instant;
 
-/// Clock rates in use, in Hz. The rate of a dynamic payload type is not in the packets: it is the one that is nearest to the
-/// advance of the timestamps.
+/// Clock rates in use, in Hz. The rate of a dynamic payload type is not in the packets: it is the one that is
+/// nearest to the advance of the timestamps.
 const RATES: [f64; 8] = [8_000.0, 16_000.0, 22_050.0, 24_000.0, 32_000.0, 44_100.0, 48_000.0, 90_000.0];
 /// Tolerance of that advance.
 const TOLERANCE: f64 = 0.15;
@@ -75,8 +75,8 @@ impl Jitter {
             14 | 25 | 26 | 28 | 31..=34 => Some(90_000.0),
             _ => None,
         };
-        // Audio has a packet for each timestamp; frames of several packets are video, whose clock is of 90 kHz (RFC 3551, Section
-        // 5).
+        // Audio has a packet for each timestamp; frames of several packets are video, whose clock is of 90
+        // kHz (RFC 3551, Section 5).
         let is_video = self.same * VIDEO_SHARE > self.packets;
         if let Some(fixed) = fixed.or(is_video.then_some(90_000.0)) {
             return RATES.iter().position(|rate| *rate == fixed);

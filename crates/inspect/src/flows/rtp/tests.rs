@@ -118,7 +118,8 @@ fn frames_are_whole_or_not() {
     let mut number = 0;
     for frame in 0..40u32 {
         for part in 0..3 {
-            // The first, a middle and the last packet of frames are lost, and a whole frame; one packet is late.
+            // The first, a middle and the last packet of frames are lost, and a whole frame; one packet is
+            // late.
             let is_lost = matches!((frame, part), (5, 0) | (10, 1) | (15, 2) | (20, _));
             if !is_lost && (frame, part) != (25, 1) {
                 capture.rtp(number, frame * 3000, part == 2);
@@ -141,7 +142,8 @@ fn frames_are_whole_or_not() {
 fn other_datagrams_are_not_mistaken_for_rtp() {
     let mut capture = Capture::new();
     for nth in 0..100u8 {
-        // MessagePack: a map whose number changes where RTP has its SSRC; SRT control: a constant type and a time stamp.
+        // MessagePack: a map whose number changes where RTP has its SSRC; SRT control: a constant type and a
+        // time stamp.
         capture.datagram([0x82, 0xa1, b't', nth, 0xcf, 0, 0, 0, 0, 1, nth, nth.wrapping_mul(7)]);
         capture.datagram([0x80, 2, 0, 0, 0, 0, 0, nth, 0, 1, nth, 0]);
         // CBOR with the same bytes each time, and RTCP.

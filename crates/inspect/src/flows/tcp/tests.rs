@@ -123,7 +123,7 @@ fn a_loss_behind_the_capture_point_is_seen_again() {
     capture.now += 50;
     let place = capture.data(0);
     assert!(place.is_retransmission && !place.is_new);
-    // Karn's algorithm: the acknowledgement may be that of either.
+    // Karn's algorithm: the acknowledgement may belong to either.
     capture.now += 500;
     capture.ack(1);
     let report = capture.report();
