@@ -68,6 +68,10 @@ def test_the_commands_of_the_readme_run_with_the_printed_output(tmp_path: Path) 
             assert re.sub(r"\s+", " ", line) in re.sub(r"\s+", " ", printed), line
 
 
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 90
+
+
 def test_the_readme_quotes_the_measured_page() -> None:
     text, page = (ROOT / "README.md").read_text(), (DOCS / "live.md").read_text()
     quoted = re.search(r"leaves (\d+) % of the frames .* and (\d+) % with SRT.*?(\d+) %", text, re.DOTALL)
