@@ -165,7 +165,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Takes the answer from the bytes behind the first byte of a datagram, if one with that first byte has any. `None` if they end before.
+    /// Takes the answer from the bytes behind the first byte of a datagram, if one with that first byte has
+    /// any. `None` if they end before.
     fn take(first: u8, rest: &[u8]) -> Option<(Option<Self>, &[u8])> {
         if !matches!(first & !LAST, 2 | 4) {
             return Some((None, rest));
@@ -452,7 +453,7 @@ impl Report {
     }
 }
 
-/// `true` if the first byte of a datagram is that of a frame's last parity.
+/// `true` if the first byte of a datagram marks a frame's last parity.
 fn ends_parity(first: u8) -> bool {
     first == LAST | 3
 }

@@ -233,8 +233,9 @@ impl Connection {
         if self.cx.state == State::Respond {
             match packet.packet_type() {
                 PacketType::Request => self.fx.outbound.owe_response(),
-                // RFC 9897, Section 3.3: the client's key or code comes with the acknowledgement of the Response, which
-                // is repeated until this end leaves RESPOND. A SyncAck that overtakes it carries neither.
+                // RFC 9897, Section 3.3: the client's key or code comes with the acknowledgement of the
+                // Response, which is repeated until this end leaves RESPOND. A SyncAck that overtakes it
+                // carries neither.
                 PacketType::Sync | PacketType::SyncAck if self.subflow.is_enabled() => {}
                 _ => self.enter_open(now, packet.sequence),
             }
