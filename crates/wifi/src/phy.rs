@@ -1,12 +1,14 @@
-//! The physical layers of 802.11, 802.11b, 802.11a and 802.11g, as far as time is concerned.
+//! The physical layers of 802.11, as far as time is concerned.
 //!
 //! A [`Phy`] holds the timing parameters of one physical layer (slot time, interframe spaces, contention window) and
 //! computes how long a frame occupies the medium. Clauses refer to IEEE Std 802.11-2012: 16 (DSSS, 1 and 2 Mbit/s),
 //! 17 (HR/DSSS, 5.5 and 11 Mbit/s), 18 (OFDM, 6 to 54 Mbit/s in the 5 GHz band) and 19 (ERP-OFDM, the same rates in
-//! the 2.4 GHz band).
+//! the 2.4 GHz band). Transmissions of 802.11n, ac and ax have a [`Mode`].
 
+mod mode;
 mod rate;
 
+pub use mode::{Format, GuardInterval, InvalidMode, LONGEST_PPDU, Mode, Width};
 pub use rate::{Modulation, Rate, RateSet};
 use whimbrel_units::Duration;
 
@@ -164,6 +166,11 @@ impl Phy {
             Modulation::Ofdm => self.plcp(rate) + payload + self.signal_extension,
             Modulation::Dsss | Modulation::HrDsss => self.plcp(rate) + payload,
         }
+    }
+
+    /// Time on the air of a PSDU of `bytes` bytes with a mode of HT, VHT or HE.
+    pub const fn mode_duration(&self, mode: Mode, bytes: u32) -> Duration {
+        Duration::from_nanos(mode.duration(bytes).as_nanos() + self.signal_extension.as_nanos())
     }
 
     /// Time of the PLCP preamble and header of a frame at `rate`.
