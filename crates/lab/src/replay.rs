@@ -118,9 +118,9 @@ const BEACON: u8 = 8;
 fn kind(frame: &AirFrame) -> usize {
     match frame.kind {
         FrameKind::Data if frame.packet.is_some_and(|(_, flow)| flow.flow == FlowId::ROUTING) => 5,
-        FrameKind::Data | FrameKind::Probe => 0,
-        FrameKind::Ack => 1,
-        FrameKind::Rts => 2,
+        FrameKind::Data | FrameKind::Probe | FrameKind::Aggregate => 0,
+        FrameKind::Ack | FrameKind::BlockAck => 1,
+        FrameKind::Rts | FrameKind::BlockAckRequest | FrameKind::CfEnd => 2,
         FrameKind::Cts => 3,
         FrameKind::Management if frame.subtype == BEACON => 4,
         FrameKind::Management => 6,

@@ -66,6 +66,10 @@ fn name(kind: Option<FrameKind>) -> &'static str {
         Some(FrameKind::Data) => "DATA",
         Some(FrameKind::Management) => "MGMT",
         Some(FrameKind::Probe) => "PROBE",
+        Some(FrameKind::Aggregate) => "A-MPDU",
+        Some(FrameKind::BlockAckRequest) => "BAR",
+        Some(FrameKind::BlockAck) => "BA",
+        Some(FrameKind::CfEnd) => "CF-END",
         None => "NAV",
     }
 }

@@ -17,11 +17,13 @@
 //!   the code byte by byte. The crate `wifi-validation` has scenes, models, and `cell`, an event loop small
 //!   enough for tests.
 
+pub mod aggregates;
 pub mod cell;
 pub mod convergence;
 pub mod exchange;
 mod noisy_link;
 pub mod ns2;
+pub mod qos_cell;
 pub mod scenes;
 pub mod theory;
 pub mod waypoint;

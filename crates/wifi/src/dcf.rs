@@ -293,6 +293,7 @@ impl<R: Random> Dcf<R> {
             kind,
             addressing: Addressing::default(),
             rate,
+            mode: None,
             is_retry: false,
             sequence: 0,
             size,

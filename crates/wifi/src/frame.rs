@@ -8,7 +8,7 @@ use core::fmt;
 
 use whimbrel_units::Duration;
 
-use crate::phy::Rate;
+use crate::phy::{Mode, Rate};
 
 /// A 48-bit MAC address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -96,6 +96,14 @@ pub enum FrameKind {
     Cts,
     /// Acknowledgement.
     Ack,
+    /// An A-MPDU of QoS data frames, as a whole.
+    Aggregate,
+    /// Request for a block acknowledgement.
+    BlockAckRequest,
+    /// Block acknowledgement.
+    BlockAck,
+    /// End of a transmission opportunity before its limit.
+    CfEnd,
 }
 
 /// Subtype of [`FrameKind::Probe`].
@@ -130,8 +138,10 @@ pub struct Frame {
     pub kind: FrameKind,
     /// Subtype, direction and address 3 of a frame with a payload.
     pub addressing: Addressing,
-    /// Transmission rate.
+    /// Transmission rate; of a transmission with a mode, the rate by which responses go ([`Mode::reference_rate`]).
     pub rate: Rate,
+    /// Mode of a transmission of 802.11n, ac or ax; `None` for the rates of 802.11a, b and g.
+    pub mode: Option<Mode>,
     /// `true` in the repetition of a frame with a payload.
     pub is_retry: bool,
     /// Sequence number, modulo 4096; 0 in frames without a payload.
@@ -165,13 +175,17 @@ impl Frame {
             sequence: self.sequence & 0x0fff,
             fragment: 0,
             address4: None,
-            qos: None,
+            qos: (self.addressing.subtype & bytes::SUBTYPE_QOS != 0).then_some(0),
         };
+        let control = |kind| bytes::Header::Unknown { kind, flags: bytes::Flags::default(), duration };
         match self.kind {
             FrameKind::Rts => bytes::Header::Rts { duration, receiver, transmitter },
             FrameKind::Cts => bytes::Header::Cts { duration, receiver },
             FrameKind::Ack => bytes::Header::Ack { duration, receiver },
-            FrameKind::Data | FrameKind::Probe => bytes::Header::Data(payload),
+            FrameKind::Data | FrameKind::Probe | FrameKind::Aggregate => bytes::Header::Data(payload),
+            FrameKind::BlockAckRequest => control(bytes::KIND_BLOCK_ACK_REQUEST),
+            FrameKind::BlockAck => control(bytes::KIND_BLOCK_ACK),
+            FrameKind::CfEnd => control(bytes::KIND_CF_END),
             FrameKind::Management => bytes::Header::Management(payload),
         }
     }

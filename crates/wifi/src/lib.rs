@@ -5,7 +5,9 @@
 //!
 //! - [`phy`]: rates, preambles, interframe spaces, the time of a frame on the air.
 //! - [`frame`]: frames as typed values.
+//! - [`aggregation`]: A-MSDU, A-MPDU, block acknowledgements.
 //! - [`dcf`]: one station's MAC.
+//! - [`edca`]: one station's MAC with access categories and aggregation.
 //! - [`medium`]: reception, carrier sense, capture and collisions.
 //! - [`site`]: the stations of a network and the links between them.
 //! - [`deadlines`]: the earliest of many machines' deadlines.
@@ -42,8 +44,10 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod aggregation;
 pub mod dcf;
 pub mod deadlines;
+pub mod edca;
 pub mod frame;
 mod id;
 pub mod infrastructure;

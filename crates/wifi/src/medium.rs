@@ -115,6 +115,11 @@ pub trait Listener {
     fn lost(&mut self, now: Instant, station: StationIndex, frame: &Frame, cause: ReceptionLoss) {
         let _ = (now, station, frame, cause);
     }
+    /// Other frames have damaged a part of an A-MPDU that the station is receiving, from a time to another. Precedes the report
+    /// that it was received, or lost.
+    fn damaged(&mut self, station: StationIndex, frame: &Frame, part: (Instant, Instant)) {
+        let _ = (station, frame, part);
+    }
     /// A transmission has ended at all stations that it reached.
     fn ended(&mut self, now: Instant, frame: &Frame) {
         let _ = (now, frame);

@@ -156,7 +156,7 @@ impl Observer {
             frame::FrameKind::Ack => FrameKind::Ack,
             frame::FrameKind::Data => FrameKind::Data,
             frame::FrameKind::Probe => FrameKind::Probe,
-            frame::FrameKind::Management => return None,
+            _ => return None,
         };
         let to_self = !from_self && frame.receiver == self.address;
         let is_data = matches!(kind, FrameKind::Data | FrameKind::Probe);

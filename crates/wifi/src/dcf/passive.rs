@@ -83,7 +83,8 @@ impl<R: Random> Dcf<R> {
         // With probes, each frame is traffic, whose time matters.
         is_for_others
             && self.config.probe.is_none()
-            && (self.config.is_ns2() || (!has_deadline && self.config.phy.supported.contains(frame.rate)))
+            && (self.config.is_ns2()
+                || (!has_deadline && frame.mode.is_none() && self.config.phy.supported.contains(frame.rate)))
     }
 
     /// Processes the edges, the errors and the frames of others since the station became passive.

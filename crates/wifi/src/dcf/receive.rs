@@ -15,6 +15,11 @@ impl<R: Random> Dcf<R> {
             // The receiver is off while the station transmits.
             return;
         }
+        if frame.mode.is_some() {
+            // The legacy header says how long the transmission lasts, and its content looks damaged.
+            self.handle_error(now, ReceptionError::Corrupted);
+            return;
+        }
         if !self.config.is_ns2() && !self.config.phy.supported.contains(frame.rate) {
             // An 802.11b station notices the energy of an OFDM frame, but neither its header nor its end as a frame.
             self.handle_error(now, ReceptionError::Undecodable);
@@ -34,8 +39,13 @@ impl<R: Random> Dcf<R> {
                 FrameKind::Data | FrameKind::Management | FrameKind::Probe => {
                     self.receive_payload(now, frame);
                 }
-                // A response that is not awaited.
-                FrameKind::Cts | FrameKind::Ack => {}
+                // A response that is not awaited, and frames that ask for block acknowledgements.
+                FrameKind::Cts
+                | FrameKind::Ack
+                | FrameKind::Aggregate
+                | FrameKind::BlockAckRequest
+                | FrameKind::BlockAck
+                | FrameKind::CfEnd => {}
             }
             self.refresh_timer();
             return;

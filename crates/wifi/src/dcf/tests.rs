@@ -94,7 +94,7 @@ fn frame(kind: FrameKind, transmitter: MacAddress, receiver: MacAddress, nav: u6
     let (rate, size) = match kind {
         FrameKind::Rts => (Rate::Dsss1, 20),
         FrameKind::Cts | FrameKind::Ack => (Rate::Dsss1, 14),
-        FrameKind::Data | FrameKind::Management | FrameKind::Probe => (Rate::Hr11, 1_536),
+        _ => (Rate::Hr11, 1_536),
     };
     Frame {
         receiver,
@@ -102,6 +102,7 @@ fn frame(kind: FrameKind, transmitter: MacAddress, receiver: MacAddress, nav: u6
         kind,
         addressing: Addressing::default(),
         rate,
+        mode: None,
         is_retry: false,
         sequence: 7,
         size,

@@ -105,6 +105,7 @@ impl<R: Random> Dcf<R> {
             kind: outgoing.kind,
             addressing: outgoing.addressing,
             rate,
+            mode: None,
             is_retry: false,
             sequence: self.sequence,
             size,
@@ -209,6 +210,8 @@ impl<R: Random> Dcf<R> {
                 self.timeout_at = Some(now + self.config.timeout(on_air.rate));
             }
             FrameKind::Data | FrameKind::Management | FrameKind::Probe => self.complete(now),
+            // Frames of stations with quality of service.
+            FrameKind::Aggregate | FrameKind::BlockAckRequest | FrameKind::BlockAck | FrameKind::CfEnd => {}
         }
     }
 

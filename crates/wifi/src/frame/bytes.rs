@@ -130,7 +130,10 @@ const TYPE_DATA: u8 = 0x08;
 const KIND_RTS: u8 = 0xb4;
 const KIND_CTS: u8 = 0xc4;
 const KIND_ACK: u8 = 0xd4;
-const SUBTYPE_QOS: u8 = 0x8;
+pub(super) const KIND_BLOCK_ACK_REQUEST: u8 = 0x84;
+pub(super) const KIND_BLOCK_ACK: u8 = 0x94;
+pub(super) const KIND_CF_END: u8 = 0xe4;
+pub(super) const SUBTYPE_QOS: u8 = 0x8;
 
 /// Reads fields from the front of a slice.
 struct Reader<'a> {

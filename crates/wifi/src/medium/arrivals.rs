@@ -75,7 +75,16 @@ impl Medium {
                 continue;
             }
             if is_additive && !arrival.is_gone {
-                energies[arrival.link.station.index()].end(arrival.link.power);
+                let energy = &mut energies[arrival.link.station.index()];
+                energy.end(arrival.link.power);
+                if !energy.damage().is_empty() {
+                    let at = reports.at(arrival.link.delay);
+                    energy.end_damage(at, config.capture_ratio);
+                    if receiver.locked_slot == due.slot {
+                        let station = arrival.link.station;
+                        energy.damage().iter().for_each(|&part| reports.damaged(station, frame, part));
+                    }
+                }
             }
             reports.clock = clock;
             receiver.end_arrival(due.slot, arrival, frame, config, &mut reports);

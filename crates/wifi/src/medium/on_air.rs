@@ -6,7 +6,7 @@ use whimbrel_units::Instant;
 
 use super::{Link, MediumConfig, ReceptionLoss};
 use crate::StationIndex;
-use crate::frame::Frame;
+use crate::frame::{Frame, FrameKind};
 
 /// State of a frame at one station.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -72,6 +72,15 @@ pub(super) struct OnAir {
     pub(super) next_start: u32,
     /// The first arrival that has not ended.
     pub(super) next_end: u32,
+}
+
+impl OnAir {
+    /// The end of the preamble of an A-MPDU at the sender, after which its MPDUs are received one by one; `None` for other
+    /// transmissions.
+    pub(super) fn preamble_end(&self) -> Option<Instant> {
+        let mode = self.frame.mode.filter(|_| self.frame.kind == FrameKind::Aggregate)?;
+        Some(self.start + mode.preamble())
+    }
 }
 
 /// An entry of the heap: the next beginnings or ends of a transmission's arrivals. Ends precede beginnings of the same

@@ -1,5 +1,7 @@
 //! One station's receiver: overlapping frames, capture, carrier sense.
 
+use alloc::vec::Vec;
+
 use whimbrel_units::{Duration, Instant};
 
 use super::on_air::{Arrival, Place};
@@ -43,17 +45,44 @@ impl Default for Receiver {
 }
 
 /// All frames on the air at a station.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct Energy {
     /// Sum of the powers in watts.
     total: f64,
     frames: u32,
+    /// The parts of the A-MPDU that occupies the receiver that others have damaged, in order; the last one may still last.
+    damage: Vec<(Instant, Instant)>,
+    /// The A-MPDU's power.
+    damaged_power: f32,
 }
 
 impl Energy {
     pub(super) fn begin(&mut self, power: f32) {
         self.frames += 1;
         self.total += f64::from(power);
+    }
+
+    /// From now on, others damage the A-MPDU of this power.
+    fn begin_damage(&mut self, now: Instant, power: f32) {
+        self.damaged_power = power;
+        if self.damage.last().is_none_or(|&(_, until)| until != Instant::FAR_FUTURE) {
+            self.damage.push((now, Instant::FAR_FUTURE));
+        }
+    }
+
+    /// A frame's energy has ended, after which an A-MPDU may stand out again.
+    pub(super) fn end_damage(&mut self, now: Instant, ratio: f32) {
+        let stands_out = self.is_exceeded_by(self.damaged_power, ratio);
+        if let Some((_, until)) =
+            self.damage.last_mut().filter(|part| part.1 == Instant::FAR_FUTURE && stands_out)
+        {
+            *until = now;
+        }
+    }
+
+    /// The damaged parts of the A-MPDU that ends.
+    pub(super) fn damage(&self) -> &[(Instant, Instant)] {
+        &self.damage
     }
 
     pub(super) fn end(&mut self, power: f32) {
@@ -350,19 +379,31 @@ impl Medium {
         if receiver.locked_slot == NO_FRAME {
             if stands_out {
                 receiver.lock(place);
+                energy.damage.clear();
                 return None;
             }
             return Some(if is_decodable { ReceptionLoss::Collision } else { ReceptionLoss::BelowThreshold });
         }
-        let locked = &mut self.slots[receiver.locked_slot as usize].arrivals[receiver.locked_index as usize];
+        let on_air = &mut self.slots[receiver.locked_slot as usize];
+        let preamble = on_air.preamble_end();
+        let locked = &mut on_air.arrivals[receiver.locked_index as usize];
         if energy.is_exceeded_by(locked.link.power, ratio) {
             return Some(if is_decodable { ReceptionLoss::Capture } else { ReceptionLoss::BelowThreshold });
         }
         let takes_over = switches && stands_out;
+        if !takes_over
+            && let Some(preamble) = preamble
+            && now >= preamble + Duration::from_nanos(u64::from(locked.link.delay))
+        {
+            // Only the MPDUs under the other frame are lost.
+            energy.begin_damage(now, locked.link.power);
+            return Some(if is_decodable { ReceptionLoss::Collision } else { ReceptionLoss::BelowThreshold });
+        }
         let cause = if takes_over { ReceptionLoss::Capture } else { ReceptionLoss::Collision };
         locked.overlap = locked.loss(&self.config).or(Some(cause));
         if takes_over {
             receiver.lock(place);
+            energy.damage.clear();
             return None;
         }
         Some(if is_decodable { ReceptionLoss::Collision } else { ReceptionLoss::BelowThreshold })

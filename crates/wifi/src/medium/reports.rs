@@ -117,6 +117,10 @@ impl<'a, L: Listener> Reports<'a, L> {
         self.report(|listener| listener.captured(at, station, air_time));
     }
 
+    pub(super) fn damaged(&mut self, station: StationIndex, frame: &Frame, part: (Instant, Instant)) {
+        self.listener.damaged(station, frame, part);
+    }
+
     #[inline(always)]
     pub(super) fn overhears(&self, station: StationIndex, frame: &Frame) -> bool {
         self.listener.overhears(station, frame)

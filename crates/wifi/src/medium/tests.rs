@@ -69,6 +69,7 @@ fn frame(number: u64, micros: u64) -> Frame {
         kind: FrameKind::Data,
         addressing: Addressing::default(),
         rate: Rate::Dsss1,
+        mode: None,
         is_retry: false,
         sequence: 0,
         size: 100,

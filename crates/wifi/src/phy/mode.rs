@@ -316,7 +316,8 @@ impl Mode {
                 }
             }
             Format::Vht => {
-                let is_exception = matches!(self.width(), Width::Mhz160) && self.streams() == 4 && self.mcs() == 7;
+                let is_exception =
+                    matches!(self.width(), Width::Mhz160) && self.streams() == 4 && self.mcs() == 7;
                 if is_exception { 6 } else { bits.div_ceil(2_160) }
             }
         }

@@ -37,7 +37,9 @@ fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
 fn the_table_of_bits_holds_for_all_modes() {
     let mut known = Vec::new();
     for row in rows(include_str!("../../../tests/data/today/bits.csv")) {
-        let [phy, megahertz, streams, mcs, bits, encoders, slowest, fastest, psdu] = row[..] else { panic!("{row:?}") };
+        let [phy, megahertz, streams, mcs, bits, encoders, slowest, fastest, psdu] = row[..] else {
+            panic!("{row:?}")
+        };
         let (format, width) = (format(phy), width(megahertz));
         let (mcs, streams) = (mcs.parse().unwrap(), streams.parse().unwrap());
         let is_he = format == Format::He;
@@ -81,7 +83,8 @@ fn the_table_of_bits_holds_for_all_modes() {
 fn transmissions_last_as_long_as_the_table_has_it() {
     let mut count = 0;
     for row in rows(include_str!("../../../tests/data/today/ppdu.csv")) {
-        let [phy, mcs, streams, megahertz, interval, band, extended, bytes, symbols, time, ns3, _] = row[..] else {
+        let [phy, mcs, streams, megahertz, interval, band, extended, bytes, symbols, time, ns3, _] = row[..]
+        else {
             panic!("{row:?}")
         };
         let format = if extended == "1" { Format::HeExtendedRange } else { format(phy) };
@@ -139,14 +142,22 @@ fn the_longest_psdu_of_the_short_guard_interval_fits_after_rounding() {
 
 #[test]
 fn modes_that_do_not_exist_are_named() {
-    let mode = |format, mcs, streams, width, guard| Mode::new(format, mcs, streams, width, guard).unwrap_err().to_string();
+    let mode = |format, mcs, streams, width, guard| {
+        Mode::new(format, mcs, streams, width, guard).unwrap_err().to_string()
+    };
     use GuardInterval::{Ns400, Ns800, Ns1600};
     use Width::{Mhz20, Mhz80, Mhz160};
     assert_eq!(mode(Format::Ht, 8, 1, Mhz20, Ns800), "HT has the MCS 0 to 7 and no MCS 8");
     assert_eq!(mode(Format::He, 11, 5, Mhz20, Ns800), "HE has 1 to 4 streams, not 5");
     assert_eq!(mode(Format::Ht, 7, 1, Mhz80, Ns800), "HT has channels of 20 and 40 MHz, not 80 MHz");
-    assert_eq!(mode(Format::Vht, 7, 1, Mhz80, Ns1600), "VHT has guard intervals of 0.4 and 0.8 us, not 1.6 us");
-    assert_eq!(mode(Format::He, 7, 1, Mhz80, Ns400), "HE has guard intervals of 0.8, 1.6 and 3.2 us, not 0.4 us");
+    assert_eq!(
+        mode(Format::Vht, 7, 1, Mhz80, Ns1600),
+        "VHT has guard intervals of 0.4 and 0.8 us, not 1.6 us"
+    );
+    assert_eq!(
+        mode(Format::He, 7, 1, Mhz80, Ns400),
+        "HE has guard intervals of 0.8, 1.6 and 3.2 us, not 0.4 us"
+    );
     assert_eq!(mode(Format::Vht, 9, 3, Mhz160, Ns800), "VHT leaves out MCS 9 with 3 streams at 160 MHz");
     assert_eq!(
         Mode::new(Format::Vht, 9, 1, Mhz20, Ns800),

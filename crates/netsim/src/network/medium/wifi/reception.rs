@@ -121,7 +121,7 @@ impl Listener for Reception<'_, '_> {
                     infrastructure.messages.end_transmission(frame.payload & !MESSAGE);
                 }
             }
-            FrameKind::Rts | FrameKind::Cts | FrameKind::Ack | FrameKind::Probe => {}
+            _ => {}
         }
     }
 
