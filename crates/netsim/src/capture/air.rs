@@ -27,11 +27,13 @@ pub(crate) struct OnAir {
     pub(crate) plcp: Duration,
     /// `true` if the preamble is short.
     pub(crate) has_short_preamble: bool,
-    /// The channel, from 1 to 13.
-    pub(crate) channel: u8,
+    /// Frequency of the channel in MHz.
+    pub(crate) frequency: u16,
+    /// The number of the A-MPDU that the frame is a part of, and whether it is the last one of it.
+    pub(crate) ampdu: Option<(u32, bool)>,
     /// The packet in it. A packet that was delivered and is repeated, as its acknowledgement was lost, has left the store.
     pub(crate) slot: Option<PacketSlot>,
-    /// Body of a management frame.
+    /// Body of a management frame, or of one that asks for a block acknowledgement or is one.
     pub(crate) message: Option<Vec<u8>>,
 }
 
@@ -84,8 +86,11 @@ impl AirCapture {
             flags: Some(
                 Radiotap::HAS_FCS | if on_air.has_short_preamble { Radiotap::SHORT_PREAMBLE } else { 0 },
             ),
-            rate: u8::try_from(frame.rate.bits_per_second() / 500_000).ok(),
-            channel: Some((2_407 + 5 * u16::from(on_air.channel), Radiotap::channel_flags(frame.rate))),
+            // Modes have fields of their own.
+            rate: u8::try_from(frame.rate.bits_per_second() / 500_000).ok().filter(|_| frame.mode.is_none()),
+            channel: Some((on_air.frequency, Radiotap::channel_flags_at(on_air.frequency, frame.rate))),
+            mode: frame.mode,
+            ampdu: on_air.ampdu,
             ..Radiotap::default()
         };
         radiotap.encode(&mut self.bytes);

@@ -21,7 +21,7 @@ pub use observation::{Association, FrameReport, Observation};
 pub use whimbrel_wifi::mobility::Position;
 pub use wifi::{
     AirFrame, ArpConfig, ArpStats, ChannelUsage, InfrastructureConfig, InvalidRole, ManagementStats,
-    StationRole, WifiConfig, WifiMedium,
+    QosConfig, QosMedium, StationRole, WifiConfig, WifiMedium,
 };
 
 use crate::events::EventSource;

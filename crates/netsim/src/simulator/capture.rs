@@ -4,7 +4,7 @@ use core::any::Any;
 
 use super::Simulator;
 use crate::capture::{Capture, CaptureFormat, CapturePoint, OnAir};
-use crate::medium::WifiMedium;
+use crate::medium::{QosMedium, WifiMedium};
 use crate::network::Verdict;
 use crate::packets::PacketSlot;
 use crate::queue::DropReason;
@@ -42,6 +42,8 @@ impl<A: Agent> Simulator<A> {
         let medium: &mut dyn Any = &mut *self.network.media[medium.index()].medium;
         if let Some(wifi) = medium.downcast_mut::<WifiMedium>() {
             wifi.capture();
+        } else if let Some(qos) = medium.downcast_mut::<QosMedium>() {
+            qos.capture();
         }
     }
 

@@ -13,6 +13,7 @@ mod media;
 mod netem;
 mod port;
 mod protection;
+mod qos;
 mod queueing;
 mod routing;
 mod spread;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::phy::{Modulation, Rate};
+use crate::phy::{Format, GuardInterval, Mode, Modulation, Rate, Width};
 
 /// Reason for which bytes are not a radiotap header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -40,11 +40,46 @@ pub struct Radiotap {
     pub signal_dbm: Option<i8>,
     /// Noise power in dBm.
     pub noise_dbm: Option<i8>,
+    /// Mode of HT, VHT or HE. Written, not read.
+    pub mode: Option<Mode>,
+    /// The A-MPDU that the frame is a part of: its number, and whether it is the last frame of it.
+    pub ampdu: Option<(u32, bool)>,
 }
 
-/// Sizes and alignments of the fields with bits 0 to 5 of the present word: TSFT, flags, rate, channel, FHSS, signal.
-/// Bit 6 is the noise. Fields above are not read, so their sizes do not matter.
-const FIELDS: [(usize, usize); 7] = [(8, 8), (1, 1), (1, 1), (4, 2), (2, 1), (1, 1), (1, 1)];
+/// Sizes and alignments of the fields by bit of the present word, up to that of the A-MPDU status: TSFT, flags, rate, channel, FHSS,
+/// signal, noise, lock quality, attenuations, power, antenna, signal and noise in dB, flags, retries, XChannel, MCS, A-MPDU status. Fields
+/// above are not read.
+const FIELDS: [(usize, usize); 21] = [
+    (8, 8),
+    (1, 1),
+    (1, 1),
+    (4, 2),
+    (2, 1),
+    (1, 1),
+    (1, 1),
+    (2, 2),
+    (2, 2),
+    (2, 2),
+    (1, 1),
+    (1, 1),
+    (1, 1),
+    (1, 1),
+    (2, 2),
+    (2, 2),
+    (1, 1),
+    (1, 1),
+    (8, 4),
+    (3, 1),
+    (8, 4),
+];
+/// Bits of the fields of a mode, and of the A-MPDU status.
+const MCS: u32 = 19;
+const AMPDU: u32 = 20;
+const VHT: u32 = 21;
+const HE: u32 = 23;
+/// Flags of the A-MPDU status: the last frame is known, and it is this one.
+const LAST_KNOWN: u16 = 0x0004;
+const IS_LAST: u16 = 0x0008;
 /// Another present word follows.
 const EXTENDED: u32 = 1 << 31;
 /// Version, padding, length, present word.
@@ -71,6 +106,13 @@ impl Radiotap {
         }
     }
 
+    /// Channel flags of a rate in the band of a frequency in MHz.
+    pub const fn channel_flags_at(frequency: u16, rate: Rate) -> u16 {
+        const BAND_5_GHZ: u16 = 0x0100;
+        const OFDM: u16 = 0x0040;
+        if frequency < 5_000 { Self::channel_flags(rate) } else { BAND_5_GHZ | OFDM }
+    }
+
     /// The header of a frame at this rate whose MPDU began at `tsft`, in channel `channel` (1 to 13) of the 2.4 GHz band.
     pub const fn new(tsft: u64, rate: Rate, channel: u8, signal_dbm: i8) -> Self {
         Self {
@@ -80,6 +122,8 @@ impl Radiotap {
             channel: Some((2_407 + 5 * channel as u16, Self::channel_flags(rate))),
             signal_dbm: Some(signal_dbm),
             noise_dbm: None,
+            mode: None,
+            ampdu: None,
         }
     }
 
@@ -89,7 +133,7 @@ impl Radiotap {
         let mut fields = Vec::with_capacity(24);
         let mut put = |bit: u32, bytes: &[u8]| {
             present |= 1 << bit;
-            let (_, alignment) = FIELDS[bit as usize];
+            let alignment = FIELDS.get(bit as usize).map_or(2, |&(_, alignment)| alignment);
             while !(FIXED_BYTES + fields.len()).is_multiple_of(alignment) {
                 fields.push(0);
             }
@@ -113,6 +157,19 @@ impl Radiotap {
         }
         if let Some(noise) = self.noise_dbm {
             put(6, &noise.to_le_bytes());
+        }
+        if let Some(mode) = self.mode.filter(|mode| mode.format() == Format::Ht) {
+            put(MCS, &ht_field(mode));
+        }
+        if let Some((number, is_last)) = self.ampdu {
+            let [a, b, c, d] = number.to_le_bytes();
+            let [low, high] = (LAST_KNOWN | if is_last { IS_LAST } else { 0 }).to_le_bytes();
+            put(AMPDU, &[a, b, c, d, low, high, 0, 0]);
+        }
+        match self.mode.map(|mode| (mode, mode.format())) {
+            Some((mode, Format::Vht)) => put(VHT, &vht_field(mode)),
+            Some((mode, Format::He | Format::HeExtendedRange)) => put(HE, &he_field(mode)),
+            Some((_, Format::Ht)) | None => {}
         }
         out.extend([0, 0]);
         out.extend(((FIXED_BYTES + fields.len()) as u16).to_le_bytes());
@@ -164,10 +221,59 @@ impl Radiotap {
                 self.channel = Some((u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d])));
             }
             (5, &[signal]) => self.signal_dbm = Some(i8::from_le_bytes([signal])),
+            (20, &[a, b, c, d, low, high, _, _]) => {
+                let flags = u16::from_le_bytes([low, high]);
+                self.ampdu = Some((u32::from_le_bytes([a, b, c, d]), flags & IS_LAST != 0));
+            }
             (6, &[noise]) => self.noise_dbm = Some(i8::from_le_bytes([noise])),
             _ => {}
         }
     }
+}
+
+/// The field MCS: bandwidth, index, guard interval and format are known.
+fn ht_field(mode: Mode) -> [u8; 3] {
+    const KNOWN: u8 = 0x0f;
+    let is_short = mode.guard() == GuardInterval::Ns400;
+    let flags = u8::from(mode.width() == Width::Mhz40) | u8::from(is_short) << 2;
+    [KNOWN, flags, mode.mcs() + 8 * (mode.streams() - 1)]
+}
+
+/// The field VHT: guard interval and bandwidth are known, and the first user has the mode.
+fn vht_field(mode: Mode) -> [u8; 12] {
+    const KNOWN: u16 = 0x0044;
+    const SHORT_GUARD: u8 = 0x04;
+    let mut field = [0; 12];
+    field[..2].copy_from_slice(&KNOWN.to_le_bytes());
+    field[2] = if mode.guard() == GuardInterval::Ns400 { SHORT_GUARD } else { 0 };
+    field[3] = match mode.width() {
+        Width::Mhz20 => 0,
+        Width::Mhz40 => 1,
+        Width::Mhz80 => 4,
+        Width::Mhz160 => 11,
+    };
+    field[4] = mode.mcs() << 4 | mode.streams();
+    field
+}
+
+/// The field HE: scheme, bandwidth, guard interval and streams of a single user.
+fn he_field(mode: Mode) -> [u8; 12] {
+    // Data 1: format, scheme known (bit 5), coding known (bit 7), bandwidth known (bit 14). Data 2: guard interval known (bit 1).
+    let format = u16::from(mode.format() == Format::HeExtendedRange);
+    let known = format | 1 << 5 | 1 << 7 | 1 << 14;
+    let scheme = u16::from(mode.mcs()) << 8 | u16::from(mode.is_ldpc()) << 13;
+    let guard = match mode.guard() {
+        GuardInterval::Ns400 | GuardInterval::Ns800 => 0,
+        GuardInterval::Ns1600 => 1,
+        GuardInterval::Ns3200 => 2,
+    };
+    let width = mode.width() as u16 | guard << 4;
+    let words = [known, 1 << 1, scheme, 0, width, u16::from(mode.streams())];
+    let mut field = [0; 12];
+    for (place, word) in field.chunks_exact_mut(2).zip(words) {
+        place.copy_from_slice(&word.to_le_bytes());
+    }
+    field
 }
 
 #[cfg(test)]

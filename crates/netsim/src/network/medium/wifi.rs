@@ -16,6 +16,7 @@ mod infrastructure;
 mod managed;
 mod monitor;
 mod payloads;
+mod qos;
 mod reception;
 mod role;
 mod stations;
@@ -41,6 +42,7 @@ pub use self::managed::ManagementStats;
 pub use self::monitor::AirFrame;
 use self::monitor::Monitor;
 use self::payloads::Payloads;
+pub use self::qos::{QosConfig, QosMedium};
 use self::reception::Reception;
 pub use self::role::{InfrastructureConfig, InvalidRole, StationRole};
 use self::stations::{Stations, is_arp};
@@ -294,7 +296,8 @@ impl WifiMedium {
             frame: *frame,
             plcp: phy.plcp(frame.rate),
             has_short_preamble: phy.has_short_preamble(frame.rate),
-            channel: self.channel(station).unwrap_or(1),
+            frequency: 2_407 + 5 * u16::from(self.channel(station).unwrap_or(1)),
+            ampdu: None,
             slot: if is_packet { self.stations.payloads.slot(frame.payload) } else { None },
             message: body,
         });

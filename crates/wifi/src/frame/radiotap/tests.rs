@@ -76,3 +76,28 @@ proptest! {
         }
     }
 }
+
+/// The fields of modes stand at their places, and the A-MPDU status is read back.
+#[test]
+fn an_mpdu_of_an_aggregate_names_its_mode_and_its_aggregate() {
+    use crate::phy::{Format, GuardInterval, Mode, Width};
+    let encoded = |format, mcs, width, guard| {
+        let mode = Some(Mode::new(format, mcs, 2, width, guard).unwrap());
+        let mut bytes = Vec::new();
+        let radiotap = Radiotap { tsft: Some(77), mode, ampdu: Some((9, true)), ..Radiotap::default() };
+        radiotap.encode(&mut bytes);
+        let (parsed, rest) = Radiotap::parse(&bytes).unwrap();
+        assert_eq!((parsed.tsft, parsed.ampdu, rest.len()), (Some(77), Some((9, true)), 0));
+        bytes
+    };
+    // Two streams of HT MCS 7 are the index 15: bandwidth 40 MHz and short guard interval; then the status at a multiple of 4.
+    let ht = encoded(Format::Ht, 7, Width::Mhz40, GuardInterval::Ns400);
+    assert_eq!(ht[4..8], (1_u32 | 1 << 19 | 1 << 20).to_le_bytes());
+    assert_eq!(ht[16..], [0x0f, 0x05, 15, 0, 9, 0, 0, 0, 0x0c, 0, 0, 0]);
+    let vht = encoded(Format::Vht, 9, Width::Mhz80, GuardInterval::Ns400);
+    assert_eq!(vht[4..8], (1_u32 | 1 << 20 | 1 << 21).to_le_bytes());
+    assert_eq!(vht[24..], [0x44, 0, 0x04, 4, 0x92, 0, 0, 0, 0, 0, 0, 0]);
+    let he = encoded(Format::He, 11, Width::Mhz80, GuardInterval::Ns800);
+    assert_eq!(he[4..8], (1_u32 | 1 << 20 | 1 << 23).to_le_bytes());
+    assert_eq!(he[24..], [0xa0, 0x40, 0x02, 0, 0, 0x2b, 0, 0, 2, 0, 2, 0]);
+}

@@ -22,6 +22,8 @@ struct Payload {
     report: FrameReport,
     /// Cause of the last loss at its receiver.
     last_loss: Option<MediumLoss>,
+    /// Its receiver has it, and waits for earlier ones.
+    is_held: bool,
 }
 
 /// All packets in service or on the air, by handle.
@@ -39,7 +41,15 @@ impl Payloads {
     ) -> u64 {
         let report = io.report(&frame, 0, Duration::ZERO);
         let sender = frame.sender;
-        self.0.insert(Payload { frame: Some(frame), sender, receiver, taken: now, report, last_loss: None })
+        self.0.insert(Payload {
+            frame: Some(frame),
+            sender,
+            receiver,
+            taken: now,
+            report,
+            last_loss: None,
+            is_held: false,
+        })
     }
 
     /// The station whose MAC is to receive the packet; `None` for a broadcast.
@@ -115,6 +125,25 @@ impl Payloads {
     pub(super) fn lose(&mut self, handle: u64, cause: MediumLoss) {
         if let Some(payload) = self.0.get_mut(handle) {
             payload.last_loss = Some(cause);
+        }
+    }
+
+    /// The packet's receiver has it, but delivers it later.
+    pub(super) fn hold(&mut self, handle: u64) {
+        if let Some(payload) = self.0.get_mut(handle)
+            && !payload.is_held
+        {
+            payload.is_held = true;
+            self.0.add_service(handle);
+        }
+    }
+
+    /// The receiver is done with a packet that it may have held.
+    pub(super) fn release(&mut self, handle: u64, io: &mut MediumIo<'_>) {
+        let Some(payload) = self.0.get_mut(handle).filter(|payload| payload.is_held) else { return };
+        payload.is_held = false;
+        if let Some(payload) = self.0.end_service(handle) {
+            payload.settle(io);
         }
     }
 

@@ -1,0 +1,373 @@
+//! IEEE 802.11n, ac and ax: the machines of [`whimbrel_wifi::edca`] as a medium.
+//!
+//! Each station takes packets from its queue as long as its MAC has room for them, aggregates them and keeps the order of those that
+//! it receives. All stations of the medium know each other from the beginning: stations with an access point send to it alone, and
+//! block acknowledgements are agreed. Limits: no beacons and no association, one channel, every packet is best effort.
+
+mod captured;
+mod content;
+
+use std::collections::BTreeSet;
+
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wifi::aggregation::{Fate, Packet};
+use whimbrel_wifi::dcf::ReceptionError;
+use whimbrel_wifi::deadlines::Deadlines;
+use whimbrel_wifi::edca::{AccessCategory, CategoryCounters, Edca, EdcaConfig, Event, Ppdu};
+use whimbrel_wifi::medium::{Link, Listener, Medium as Air, MediumConfig, ReceptionLoss};
+use whimbrel_wifi::site::Site;
+use whimbrel_wifi::{Frame, FrameKind, MacAddress, SplitMix64};
+
+use self::content::{Contents, Noise};
+use super::payloads::Payloads;
+use super::usage::{ChannelUsage, Usage};
+use super::{LLC_BYTES, NOISE_STREAM};
+use crate::StationIndex;
+use crate::medium::{Medium, MediumIo, MediumLoss, Observation};
+
+/// The channel of all stations, for the counters of its use.
+const CHANNEL: u8 = 1;
+
+/// Configuration of a medium of stations with quality of service.
+#[derive(Clone, Debug)]
+pub struct QosConfig {
+    /// Thresholds of the receivers, and the rule for overlapping transmissions.
+    pub air: MediumConfig,
+    /// Configuration of the MACs of clients and of stations without an access point.
+    pub mac: EdcaConfig,
+    /// Configuration of the MACs of access points.
+    pub access_point: EdcaConfig,
+    /// The access point of each station, by its number; `None` for access points. Empty if all stations send to each other.
+    pub cells: Vec<Option<StationIndex>>,
+    /// Noise power at the receivers in watts: an MPDU is then lost by the ratio of signal to noise, its mode and its length. `None`
+    /// for frames that noise does not destroy.
+    pub noise: Option<f64>,
+    /// Root of the stations' streams of random numbers.
+    pub seed: u64,
+}
+
+/// A medium of stations with quality of service, which are added in the order of the site's.
+pub struct QosMedium {
+    air: Air,
+    site: Site,
+    config: QosConfig,
+    streams: SplitMix64,
+    stations: Stations,
+    usage: Usage,
+    links: Vec<Link>,
+    out: Option<Box<Ppdu>>,
+    is_captured: bool,
+}
+
+struct Stations {
+    machines: Vec<Edca<SplitMix64>>,
+    deadlines: Deadlines,
+    payloads: Payloads,
+    contents: Contents,
+    /// Parts of the A-MPDU that each station receives which others have damaged.
+    damage: Vec<Vec<(Instant, Instant)>>,
+    /// Pairs of stations that have agreed to block acknowledgements.
+    agreed: BTreeSet<(u32, u32)>,
+}
+
+impl QosMedium {
+    /// The medium of the stations of `site`.
+    pub fn new(site: Site, config: QosConfig) -> Self {
+        let streams = SplitMix64::new(config.seed);
+        let noise = config.noise.map(|power| Noise::new(power, streams.stream(NOISE_STREAM)));
+        let stations = Stations {
+            machines: Vec::with_capacity(site.stations()),
+            deadlines: Deadlines::default(),
+            payloads: Payloads::default(),
+            contents: Contents::new(noise),
+            damage: vec![Vec::new(); site.stations()],
+            agreed: BTreeSet::new(),
+        };
+        let air = Air::new(config.air, site.stations());
+        Self {
+            air,
+            site,
+            config,
+            streams,
+            stations,
+            usage: Usage::default(),
+            links: Vec::new(),
+            out: None,
+            is_captured: false,
+        }
+    }
+
+    /// Hands all frames to the capture from now on.
+    pub(crate) const fn capture(&mut self) {
+        self.is_captured = true;
+    }
+
+    /// The stations and the links between them.
+    pub const fn site(&self) -> &Site {
+        &self.site
+    }
+
+    /// The use of the channel.
+    pub fn usage(&self) -> &[(u8, ChannelUsage)] {
+        self.usage.all()
+    }
+
+    /// The MAC of a station.
+    pub fn mac(&self, station: StationIndex) -> &Edca<SplitMix64> {
+        &self.stations.machines[station.index()]
+    }
+
+    /// Counters of a station's MAC over all categories.
+    pub fn counters(&self, station: StationIndex) -> CategoryCounters {
+        let machine = self.mac(station);
+        AccessCategory::ALL.iter().fold(CategoryCounters::default(), |sum, &category| {
+            let other = machine.counters(category);
+            CategoryCounters {
+                attempts: sum.attempts + other.attempts,
+                failed_attempts: sum.failed_attempts + other.failed_attempts,
+                failed_later: sum.failed_later + other.failed_later,
+                internal_collisions: sum.internal_collisions + other.internal_collisions,
+                mpdus: sum.mpdus + other.mpdus,
+                transmissions: sum.transmissions + other.transmissions,
+                acknowledged: sum.acknowledged + other.acknowledged,
+                given_up: sum.given_up + other.given_up,
+            }
+        })
+    }
+
+    fn is_access_point(&self, station: StationIndex) -> bool {
+        self.config.cells.contains(&Some(station))
+    }
+
+    fn wake(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
+        self.stations.machines[station.index()].handle_timeout(now);
+        let mut out = self.out.take().unwrap_or_else(|| Box::new(Ppdu::new(nothing())));
+        while self.stations.machines[station.index()].poll_transmit(now, &mut out) {
+            self.transmit(now, station, &mut out, io);
+        }
+        self.out = Some(out);
+        self.stations.settle(now, station, io);
+    }
+
+    /// A station begins to transmit.
+    fn transmit(&mut self, now: Instant, station: StationIndex, out: &mut Ppdu, io: &mut MediumIo<'_>) {
+        if self.is_captured {
+            let phy = &self.config.mac.phy;
+            captured::capture(phy, out, self.air.transmissions() as u32, &self.stations.payloads, io);
+        }
+        self.links.clear();
+        self.links.extend_from_slice(self.site.links(station, now));
+        let to = out.frame.receiver.number().map(StationIndex);
+        let (handle, receiver_link) = {
+            let contents = &mut self.stations.contents;
+            let handle = contents.store(out);
+            (handle, self.links.iter().position(|link| Some(link.station) == to))
+        };
+        out.frame.payload = handle;
+        self.stations.contents.apply_noise(handle, &mut self.links, receiver_link);
+        self.usage.add(now, CHANNEL, &out.frame);
+        let is_reached = self.air.transmit(now, station, &out.frame, self.links.iter().copied());
+        let miss =
+            (!out.frame.receiver.is_group() && receiver_link.is_none()).then_some(MediumLoss::OutOfRange);
+        for packet in &out.packets {
+            self.stations.payloads.begin_transmission(packet.handle, is_reached, miss);
+        }
+        if !is_reached {
+            self.stations.contents.free(handle);
+        }
+    }
+}
+
+/// A frame that is replaced before it is used.
+fn nothing() -> Frame {
+    Frame {
+        receiver: MacAddress::BROADCAST,
+        transmitter: MacAddress::BROADCAST,
+        kind: FrameKind::CfEnd,
+        addressing: whimbrel_wifi::Addressing::default(),
+        rate: whimbrel_wifi::Rate::Ofdm6,
+        mode: None,
+        is_retry: false,
+        sequence: 0,
+        size: 0,
+        air_time: Duration::ZERO,
+        nav: Duration::ZERO,
+        payload: 0,
+    }
+}
+
+impl Stations {
+    /// Processes a MAC's events, gives it packets, and notes its deadline.
+    fn settle(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
+        while let Some((at, event)) = self.machines[station.index()].poll_event() {
+            self.handle_event(at, station, event, io);
+        }
+        while self.machines[station.index()].has_room(AccessCategory::BestEffort) {
+            let Some(frame) = io.take(station) else { break };
+            let receiver = frame.receiver;
+            let size = frame.size + LLC_BYTES;
+            let handle = self.payloads.insert(now, frame, receiver, io);
+            let to = receiver.map_or(MacAddress::BROADCAST, |to| MacAddress::station(to.0));
+            if let Some(to) = receiver {
+                self.agree(station, to);
+            }
+            let machine = &mut self.machines[station.index()];
+            machine.enqueue(now, to, AccessCategory::BestEffort, Packet { handle, size });
+        }
+        self.set_deadline(station);
+    }
+
+    /// Two stations that exchange packets for the first time agree to block acknowledgements.
+    fn agree(&mut self, from: StationIndex, to: StationIndex) {
+        if !self.agreed.insert((from.0, to.0)) {
+            return;
+        }
+        let sender = &mut self.machines[from.index()];
+        let (rate, limits) = (sender.config().rate, sender.config().limits);
+        if rate.mode().is_some() && limits.ampdu_bytes > 0 {
+            sender.agree_to_send(MacAddress::station(to.0), AccessCategory::BestEffort, rate, limits);
+            let from = MacAddress::station(from.0);
+            self.machines[to.index()].agree_to_receive(from, AccessCategory::BestEffort, limits.window);
+        }
+    }
+
+    fn set_deadline(&mut self, station: StationIndex) {
+        self.deadlines.set(station.index(), self.machines[station.index()].poll_timeout());
+    }
+
+    fn handle_event(&mut self, at: Instant, station: StationIndex, event: Event, io: &mut MediumIo<'_>) {
+        match event {
+            Event::Held { packet } => self.payloads.hold(packet),
+            Event::Delivered { packet, .. } => {
+                self.payloads.deliver(packet, station, io);
+                self.payloads.release(packet, io);
+            }
+            Event::Done { packet, fate, .. } => {
+                let is_own = self.payloads.sender(packet) == Some(station);
+                if let Some(report) = self.payloads.finish(at, packet, io)
+                    && is_own
+                {
+                    io.observe(
+                        station,
+                        match fate {
+                            Fate::Acknowledged => Observation::Sent(report),
+                            Fate::GivenUp => Observation::Failed(report),
+                        },
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The stations while the air reports to them.
+struct Reception<'a, 'b> {
+    stations: &'a mut Stations,
+    io: &'a mut MediumIo<'b>,
+}
+
+impl Listener for Reception<'_, '_> {
+    fn advance(&mut self, now: Instant, steps: u64) {
+        self.io.step(now, steps);
+    }
+
+    fn busy(&mut self, now: Instant, station: StationIndex) {
+        self.stations.machines[station.index()].handle_busy(now);
+        self.stations.set_deadline(station);
+    }
+
+    fn idle(&mut self, now: Instant, station: StationIndex) {
+        self.stations.machines[station.index()].handle_idle(now);
+        self.stations.settle(now, station, self.io);
+    }
+
+    fn received(&mut self, now: Instant, station: StationIndex, frame: &Frame) {
+        let Stations { machines, payloads, contents, damage, .. } = &mut *self.stations;
+        let (machine, damage) = (&mut machines[station.index()], &mut damage[station.index()]);
+        let (ppdu, received) = contents.received(now, frame.payload, machine.address(), damage, payloads);
+        damage.clear();
+        // A lost MPDU that goes alone is a frame with errors.
+        if ppdu.mpdus.len() == 1 && !received.contains(0) {
+            machine.handle_error(now, ReceptionError::Corrupted);
+        } else {
+            machine.handle_ppdu(now, ppdu, &received);
+        }
+        self.stations.settle(now, station, self.io);
+    }
+
+    fn error(&mut self, now: Instant, station: StationIndex, error: ReceptionError) {
+        self.stations.machines[station.index()].handle_error(now, error);
+        self.stations.settle(now, station, self.io);
+    }
+
+    fn lost(&mut self, _: Instant, station: StationIndex, frame: &Frame, cause: ReceptionLoss) {
+        self.stations.damage[station.index()].clear();
+        if frame.receiver == self.stations.machines[station.index()].address() {
+            for packet in &self.stations.contents.get(frame.payload).packets {
+                self.stations.payloads.lose(packet.handle, cause.into());
+            }
+        }
+    }
+
+    fn damaged(&mut self, station: StationIndex, _: &Frame, part: (Instant, Instant)) {
+        self.stations.damage[station.index()].push(part);
+    }
+
+    fn ended(&mut self, _: Instant, frame: &Frame) {
+        let Stations { payloads, contents, .. } = &mut *self.stations;
+        for packet in &contents.get(frame.payload).packets {
+            payloads.end_transmission(packet.handle, self.io);
+        }
+        contents.free(frame.payload);
+    }
+}
+
+impl Medium for QosMedium {
+    fn handle_station(&mut self, station: StationIndex) {
+        assert!(station.index() < self.site.stations(), "the site has {} stations", self.site.stations());
+        let random = self.streams.stream(u64::from(station.0));
+        let mac = if self.is_access_point(station) { &self.config.access_point } else { &self.config.mac };
+        let machine = Edca::new(MacAddress::station(station.0), mac.clone(), random);
+        self.stations.machines.push(machine);
+        self.stations.deadlines.add();
+    }
+
+    fn handle_backlog(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
+        self.stations.settle(now, station, io);
+    }
+
+    fn handle_timeout(&mut self, mut now: Instant, io: &mut MediumIo<'_>) {
+        loop {
+            // At one instant, the stations' deadlines precede what arrives: stations whose counters end together all transmit.
+            while self.stations.deadlines.first_at() <= now
+                && let Some((station, _)) = self.stations.deadlines.first()
+            {
+                self.wake(now, StationIndex::new(station), io);
+            }
+            match self.air.poll_timeout() {
+                Some(at) if at <= now => {
+                    self.air.handle_timeout(now, &mut Reception { stations: &mut self.stations, io });
+                    now = io.now;
+                }
+                _ => match self.poll_timeout() {
+                    Some(next) if io.advance(next) => now = next,
+                    _ => return,
+                },
+            }
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let mut next = self.stations.deadlines.first_at();
+        if let Some(at) = self.air.poll_timeout() {
+            next = next.min(at);
+        }
+        (next != Instant::FAR_FUTURE).then_some(next)
+    }
+
+    fn reaches(&self, now: Instant, from: StationIndex, to: StationIndex) -> bool {
+        let cells = &self.config.cells;
+        let is_cell = |client: StationIndex, point: StationIndex| cells[client.index()] == Some(point);
+        (cells.is_empty() || is_cell(from, to) || is_cell(to, from)) && self.site.reaches(from, to, now)
+    }
+}

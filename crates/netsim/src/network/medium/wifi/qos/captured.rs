@@ -1,0 +1,83 @@
+//! Transmissions in captures: each MPDU as a frame of its own, with the number of its A-MPDU.
+
+use whimbrel_units::Duration;
+use whimbrel_wifi::edca::Ppdu;
+use whimbrel_wifi::frame::FrameKind;
+use whimbrel_wifi::phy::Mode;
+use whimbrel_wifi::{Frame, Phy};
+
+use super::super::payloads::Payloads;
+use crate::capture::OnAir;
+use crate::medium::MediumIo;
+
+/// Channel 1, and channel 36.
+const LOW_FREQUENCY: u16 = 2_412;
+const HIGH_FREQUENCY: u16 = 5_180;
+
+/// BlockAck control: compressed.
+const COMPRESSED: u16 = 2 << 1;
+/// Fragment number of a bitmap of 256 bits.
+const BITMAP_256: u16 = 0b0100;
+
+/// Hands the MPDUs of a transmission to the capture, or the frame without MPDUs. `number` is that of the transmission.
+pub(super) fn capture(phy: &Phy, ppdu: &Ppdu, number: u32, payloads: &Payloads, io: &mut MediumIo<'_>) {
+    let frame = &ppdu.frame;
+    let is_low = !phy.signal_extension.is_zero();
+    let on_air = OnAir {
+        frame: *frame,
+        plcp: frame.mode.map_or_else(|| phy.plcp(frame.rate), Mode::preamble),
+        has_short_preamble: false,
+        frequency: if is_low { LOW_FREQUENCY } else { HIGH_FREQUENCY },
+        ampdu: None,
+        slot: None,
+        message: None,
+    };
+    if ppdu.mpdus.is_empty() {
+        let message = Some(control_body(ppdu));
+        return io.capture(OnAir { message, ..on_air });
+    }
+    let is_aggregate = frame.kind == FrameKind::Aggregate;
+    let mut first = 0;
+    for (place, mpdu) in ppdu.mpdus.iter().enumerate() {
+        let packet = ppdu.packets[first];
+        first += usize::from(mpdu.packets);
+        let part = Frame {
+            kind: FrameKind::Data,
+            is_retry: mpdu.is_retry,
+            sequence: mpdu.sequence,
+            size: mpdu.size,
+            air_time: Duration::ZERO,
+            ..*frame
+        };
+        // The bytes of an A-MSDU, and of packets that have been delivered, are zeros.
+        let slot = if mpdu.packets == 1 { payloads.slot(packet.handle) } else { None };
+        let message = slot.is_none().then(Vec::new);
+        let ampdu = is_aggregate.then_some((number, place + 1 == ppdu.mpdus.len()));
+        io.capture(OnAir { frame: part, ampdu, slot, message, ..on_air.clone() });
+    }
+}
+
+/// What follows the first four bytes of a control frame whose header is left to the body.
+fn control_body(ppdu: &Ppdu) -> Vec<u8> {
+    let frame = &ppdu.frame;
+    let (receiver, transmitter) = (frame.receiver.0, frame.transmitter.0);
+    let mut body = Vec::new();
+    if !matches!(frame.kind, FrameKind::BlockAck | FrameKind::BlockAckRequest | FrameKind::CfEnd) {
+        return body;
+    }
+    body.extend(receiver);
+    body.extend(transmitter);
+    if frame.kind == FrameKind::CfEnd {
+        return body;
+    }
+    let is_answer = frame.kind == FrameKind::BlockAck;
+    let fragment = if is_answer && ppdu.block_ack.window > 64 { BITMAP_256 } else { 0 };
+    body.extend((COMPRESSED | u16::from(ppdu.identifier) << 12).to_le_bytes());
+    body.extend((ppdu.block_ack.start << 4 | fragment).to_le_bytes());
+    if is_answer {
+        let bitmap = if ppdu.block_ack.window > 64 { 32 } else { 8 };
+        body.extend(ppdu.block_ack.bytes());
+        body.resize(16 + bitmap, 0);
+    }
+    body
+}
