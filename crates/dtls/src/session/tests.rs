@@ -145,6 +145,40 @@ fn a_flight_is_sent_again_twice_per_second_at_least() {
     );
 }
 
+/// Datagrams and bytes that a session sends until it is over, to a peer that sends `said` each second.
+fn sent_until_over(session: &mut Session, said: &[Bytes]) -> (usize, usize) {
+    let (mut next, mut sent) = (NOW, (0, 0));
+    loop {
+        for datagram in std::iter::from_fn(|| session.poll_transmit()) {
+            sent = (sent.0 + 1, sent.1 + datagram.len());
+        }
+        let Some(timer) = session.poll_timeout() else { return sent };
+        let now = if said.is_empty() { timer } else { timer.min(next) };
+        if now == next {
+            said.iter().for_each(|datagram| session.handle_datagram(now, datagram));
+            next += Duration::from_secs(1);
+        }
+        session.handle_timeout(now);
+        assert!(now <= NOW + HANDSHAKE_LIMIT, "it goes on");
+    }
+}
+
+/// A peer that has proved its address, but has no key, begins a handshake and falls silent, or says the same again and again.
+#[test]
+fn a_peer_without_a_key_gets_six_datagrams_a_second_for_half_a_minute_at_most() {
+    let hello = sessions(pair()).0.poll_transmit().expect("a ClientHello");
+    for repeated in [0, 1, 2, 3, 20] {
+        let (_, mut server) = sessions(pair());
+        server.handle_datagram(NOW, &hello);
+        let (datagrams, bytes) = sent_until_over(&mut server, &vec![hello.clone(); repeated]);
+        assert!(
+            datagrams <= 6 * 30 && bytes <= LARGEST_HANDSHAKE,
+            "{repeated}: {datagrams} of {bytes} bytes"
+        );
+        assert!(matches!(events(&mut server)[..], [SessionEvent::Failed(_)]));
+    }
+}
+
 #[test]
 fn a_lost_flight_is_sent_again_after_three_round_trips() {
     for lost in 0..3 {
