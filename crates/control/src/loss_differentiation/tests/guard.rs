@@ -32,8 +32,13 @@ fn arrive(guard: &mut Guard, from: u64, count: u64) {
     }
 }
 
-const LENIENT: GuardConfig =
-    GuardConfig { young_packets: 0, young_time: Duration::ZERO, discounted_share: 1.0, discounted_loss: 1.0 };
+const LENIENT: GuardConfig = GuardConfig {
+    young_packets: 0,
+    young_time: Duration::ZERO,
+    discounted_share: 1.0,
+    counted_rate: 1.0,
+    discounted_loss: 1.0,
+};
 
 #[test]
 fn a_guard_is_young_until_enough_packets_have_arrived() {
@@ -77,6 +82,21 @@ fn a_tenth_of_rare_losses_counts_too() {
         verdict(&mut guard, 1, 0.0, 20.0);
     }
     assert_eq!(guard.overruled_packets(), 10);
+}
+
+#[test]
+fn what_counts_for_the_share_is_limited_by_the_packets() {
+    let config = GuardConfig { discounted_share: 0.97, counted_rate: 0.001, ..LENIENT };
+    // One of 10 packets is lost, or of 100: three in a hundred losses are 3 and 0.3 of 1,000 packets.
+    for (interval, counted) in [(10, 20), (100, 6)] {
+        let mut guard = guarded(config);
+        for n in 0..20_000 / interval {
+            arrive(&mut guard, interval * n, interval - 1);
+            verdict(&mut guard, 1, 0.0, 20.0);
+        }
+        let found = guard.overruled_packets();
+        assert!(found.abs_diff(counted) <= 1, "one in {interval}: {found}");
+    }
 }
 
 #[test]
