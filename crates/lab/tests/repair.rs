@@ -132,6 +132,20 @@ fn whole_frames_are_in_time_whichever_datagram_was_the_fastest() {
     }
 }
 
+/// The acknowledgements of the sender are lost with its data, and their causes are known as well.
+#[test]
+fn a_classifier_with_the_truth_counts_no_loss_of_a_radio() {
+    let loss = "loss = { model = \"bernoulli\", rate = 0.08 }";
+    let text = text(loss, "repair = { latency = \"150 ms\" }\ndccp = { guard = false }")
+        .replace("classifier = \"spike\"", "classifier = \"omniscient\"");
+    let record = record(&text);
+    let flows = record.table("flows").expect("flows");
+    assert!(number(flows, "lost_feedback") > 10.0);
+    assert_eq!(number(flows, "loss_event_rate_mean"), 0.0);
+    let share = number(flows, "frames_in_time") / number(flows, "frames");
+    assert!(share > 0.98, "{share}");
+}
+
 #[test]
 fn the_ends_of_a_repaired_flow_may_freeze() {
     let record = record(&text(LOSS, "repair = { latency = \"150 ms\" }\ndccp = { freeze = {} }"));

@@ -370,15 +370,14 @@ impl<L: Line> FlowEnd for DccpAgent<L> {
     }
 
     fn handle_loss(&mut self, now: Instant, mut packet: Packet<Envelope>, cause: LossCause) {
-        if packet.payload.content.data_length() == 0 {
-            return self.meter.on_feedback_lost();
-        }
-        self.meter.on_lost(now, packet.payload.packet_info(packet.size), cause);
+        let (info, length) = (packet.payload.packet_info(packet.size), packet.payload.content.data_length());
         if let (Some(connection), Some(dccp)) =
             (self.line.single_mut(), packet_in(&mut packet.payload.content))
         {
+            // Those without data, too: a receiver cannot tell which packets of a gap had some.
             connection.inform_loss(dccp.sequence, cause_of(cause));
         }
+        if length == 0 { self.meter.on_feedback_lost() } else { self.meter.on_lost(now, info, cause) }
     }
 
     fn handle_damaged(&mut self, now: Instant, packet: Packet<Envelope>, link: LinkId) {
