@@ -122,6 +122,29 @@ def test_the_report_names_the_command_that_repeats_the_sweep(sweep: Sweep) -> No
     assert f"Again: <code>{command}</code>" in Path("out/index.html").read_text()
 
 
+def test_what_is_recorded_is_drawn_over_time_and_by_delay(sweep: Sweep) -> None:
+    recorded = SCENARIO.replace("[sweep]", '[record]\ninterval = "1 s"\npackets = true\n[sweep]')
+    assert sweep(DELAY, "--quick", text=recorded)[0] == 0
+    sheet = read_sheet(Path("out/call"), "sweep")
+    assert {"sweep-rate_over_time", "sweep-delay_distribution"} <= set(sheet.about["charts"])
+    chart = json.loads(Path("out/call/sweep-rate_over_time.vl.json").read_text())
+    points = chart["data"]["values"]
+    names = ["call (10 ms)", "call (40 ms)", "capacity of 2 Mbit/s"]
+    assert list(dict.fromkeys(point["column"] for point in points)) == names
+    rates = [point["y"] for point in points if point["column"] == names[0]]
+    assert len(rates) == 5
+    assert 0 < max(rates) <= 2
+    assert {point["y"] for point in points if point["column"] == names[2]} == {2}
+    chart = json.loads(Path("out/call/sweep-delay_distribution.vl.json").read_text())
+    for name, propagation in (("call (10 ms)", 10), ("call (40 ms)", 40)):
+        curve = [(each["x"], each["y"]) for each in chart["data"]["values"] if each["column"] == name]
+        # A packet has at least the delay of the link, and at most that of its queue.
+        assert (curve[0][1], curve[-1][1]) == (0, 1)
+        assert curve == sorted(curve)
+        assert propagation < curve[0][0] < curve[-1][0] < propagation + 150
+    assert "Delays of packets" in Path("out/index.html").read_text()
+
+
 def test_the_runs_are_also_parquet_on_request(sweep: Sweep) -> None:
     status, actual, _ = sweep(DELAY + LOSS, "--max-runs", "2", "--precision", "0.5", "--parquet", "--json")
     assert status == 0

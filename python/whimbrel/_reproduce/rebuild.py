@@ -14,7 +14,7 @@ from typing import Any
 
 from whimbrel import figures
 from whimbrel._base import paper_folders
-from whimbrel._reproduce import evaluation, paper, sweep
+from whimbrel._reproduce import evaluation, paper, sweep, sweep_series
 from whimbrel._reproduce.manifest import write_manifest
 from whimbrel._reproduce.paper import Paper
 from whimbrel._reproduce.plan import RECORDS, Plan, read_plans, results
@@ -91,7 +91,8 @@ def _rebuild_sweep(plans: Sequence[Plan], out: Path) -> list[Drawing]:
         swept = sweep.read(plan, out)
         sheet = swept.sheet
         sweep.write_runs(swept, out / plan.group)
-        drawings += _write(sheet, figures.usual_charts(sheet), plan, out)
+        charts = {**figures.usual_charts(sheet), **sweep_series.charts(plan, out)}
+        drawings += _write(sheet, charts, plan, out)
         report.write_group(
             out / plan.group,
             report.Group(sheet.title, "", "", (sheet.key,), plan.details["command"]),

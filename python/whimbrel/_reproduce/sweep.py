@@ -180,10 +180,10 @@ def read(plan: Plan, out: Path) -> Swept:
             if head is None:
                 head = [column for column in flows if column not in ("flow", "background")]
                 writer.writerow([*setting, "seed", "flow", *head])
-            for row in _compared(result):
+            for row in compared(result):
                 cells = [_plain(flows[column][row]) if column in flows else "" for column in head]
                 writer.writerow([*setting.values(), seed, flows["flow"][row], *cells])
-        for row in _compared(found[0]):
+        for row in compared(found[0]):
             flow = str(found[0].flows["flow"][row])
             values = {}
             for name in wanted:
@@ -360,7 +360,7 @@ def _measuring(metrics: Sequence[str], flows: Sequence[str]) -> Measure:
     return measure
 
 
-def _compared(result: Result) -> Iterator[int]:
+def compared(result: Result) -> Iterator[int]:
     """The rows of the flows that are not background."""
     flows = result.flows
     scenery = flows["background"] if "background" in flows else np.zeros(flows.rows)

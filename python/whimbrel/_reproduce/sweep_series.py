@@ -1,0 +1,92 @@
+"""Charts of a sweep beside its table: rates over time under the capacity, and the distribution of delays.
+
+They show the first run of each combination, where the scenario records intervals (`record.interval`) and
+packets (`record.packets`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from whimbrel import figures
+from whimbrel._reproduce.plan import RECORDS, Plan, results
+from whimbrel._reproduce.sweep import compared
+from whimbrel._simulate.records import Records
+from whimbrel._simulate.result import Result
+from whimbrel._values.sheet import POSITIVE, SHARE
+from whimbrel.figures import Chart
+
+MOST = 8
+"""Curves of a chart: there are no more colours that can be told apart."""
+QUANTILES = 201
+"""Points of a distribution."""
+
+_Curve = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+
+
+def charts(plan: Plan, out: Path) -> dict[str, Chart]:
+    """The charts by name; none of what is not recorded."""
+    records = Records(out / plan.group / RECORDS)
+    runs = {each.row: results(records, each.keys[:1])[0] for each in plan.cells}
+    found: dict[str, Chart] = {}
+    if rates := _first(_rates(runs)):
+        found["rate_over_time"] = figures.series(
+            "Throughput over time", rates, "time (s)", "Mbit/s", within=POSITIVE
+        )
+    if delays := _first(_delays(runs)):
+        found["delay_distribution"] = figures.series(
+            "Delays of packets", delays, "delay (ms)", "share of the packets below it", within=SHARE
+        )
+    return found
+
+
+def _first(curves: Iterator[tuple[str, _Curve]]) -> Mapping[str, _Curve]:
+    return dict(list(curves)[:MOST])
+
+
+def _rates(runs: Mapping[str, Result]) -> Iterator[tuple[str, _Curve]]:
+    """Throughputs at the bottleneck, and above them its mean capacity."""
+    capacities: dict[str, _Curve] = {}
+    for row, result in runs.items():
+        if "intervals" not in result.tables:
+            return
+        for flow in _flows(result):
+            mine = result.intervals.where(flow=flow)
+            time = np.asarray(mine["time_s"], dtype=np.float64)
+            if not time.size:
+                continue
+            yield _name(flow, row, runs), (time, np.asarray(mine["throughput_bps"], dtype=np.float64) / 1e6)
+            link = str(result.flows.where(flow=flow)["bottleneck"][0])
+            known = result.links.where(link=link)["capacity_bps"] if link else np.empty(0)
+            if len(known) and np.isfinite(known[0]):
+                value = float(known[0]) / 1e6
+                capacities.setdefault(
+                    f"capacity of {value:g} Mbit/s", (time[[0, -1]], np.array([value, value]))
+                )
+    yield from capacities.items()
+
+
+def _delays(runs: Mapping[str, Result]) -> Iterator[tuple[str, _Curve]]:
+    """Shares of packets by the delay that they had at most."""
+    shares = np.linspace(0, 1, QUANTILES)
+    for row, result in runs.items():
+        if "packets" not in result.tables:
+            return
+        for flow in _flows(result):
+            mine = result.packets.where(flow=flow)
+            delay = np.asarray(mine["received_s"], dtype=np.float64) - np.asarray(mine["sent_s"], np.float64)
+            delay = delay[np.isfinite(delay)]
+            if delay.size:
+                yield _name(flow, row, runs), (1e3 * np.quantile(delay, shares), shares)
+
+
+def _name(flow: str, row: str, runs: Mapping[str, Result]) -> str:
+    return f"{flow} ({row})" if len(runs) > 1 else flow
+
+
+def _flows(result: Result) -> list[str]:
+    return [str(result.flows["flow"][row]) for row in compared(result)]
