@@ -58,7 +58,10 @@ FORBIDDEN_IN_SANS_IO = re.compile(
     r"\bstd::(time|net|fs|io|thread|process|env)\b|\brand::(rng|random|thread_rng)\b|\bOsRng\b"
 )
 # `dtls` reads the date for certificates, and makes a library's instants from ours.
-CLOCK_FILES = {"crates/net/src/clock.rs", "crates/emu/src/clock.rs", "crates/dtls/src/clock.rs"}
+CLOCK_FILES = {
+    *("crates/net/src/clock.rs", "crates/emu/src/clock.rs", "crates/dtls/src/clock.rs"),
+    "crates/relay/src/whep/clock.rs",
+}
 CLOCK = re.compile(
     r"std::time::(Instant|SystemTime)|clock_gettime|\bClockId|CLOCK_MONOTONIC|tokio::time::Instant"
 )

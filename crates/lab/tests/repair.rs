@@ -1,5 +1,6 @@
 //! Repair in simulated networks: the layer of the sockets, and the frames that it saves.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -85,6 +86,31 @@ fn repair_saves_the_frames_that_losses_take() {
     assert!((0.03..0.12).contains(&overhead), "{overhead}");
     assert!((number(repaired, "repaired_datagrams") - 75.0).abs() < 40.0);
     assert_eq!(number(plain, "repair_overhead"), 0.0);
+}
+
+/// Those who compute from the packets, such as the quality of a video, need to know what the viewer has got.
+#[test]
+fn the_table_of_packets_has_the_datagrams_that_repair_brought() {
+    for text in [text(LOSS, "repair = { latency = \"150 ms\" }"), udp(LOSS, "wfb-ng", "150 ms")] {
+        let record = record(&format!("{text}\n[record]\npackets = true\n"));
+        let packets = record.table("packets").expect("packets");
+        let (mut missing, mut brought) = (BTreeSet::new(), BTreeSet::new());
+        for row in 0..packets.rows() {
+            let tag = packets.number("tag", row).expect("a tag") as u64;
+            match packets.text("fate", row).expect("a fate") {
+                "wireless" => drop(missing.insert(tag)),
+                "repaired" => {
+                    assert!(brought.insert(tag), "{tag} twice");
+                    assert!(packets.number("received_s", row).is_some_and(f64::is_finite));
+                    assert!(packets.number("sent_s", row).is_none_or(f64::is_nan));
+                }
+                _ => {}
+            }
+        }
+        // Of 3 % of some 2,500 datagrams nearly all.
+        assert!(missing.len() > 40 && brought.is_subset(&missing), "{missing:?} {brought:?}");
+        assert!(brought.len() * 10 > missing.len() * 8, "{} of {}", brought.len(), missing.len());
+    }
 }
 
 #[test]

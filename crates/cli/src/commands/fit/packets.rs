@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use whimbrel_inspect::loss_fit::LossRuns;
 
-/// Fates of packets that arrived, and of datagrams that were never sent.
+/// Fates of packets that arrived.
 const ARRIVED: [&str; 4] = ["received", "damaged", "late", "refused"];
 /// Rows of datagrams without a packet of their own.
 const WITHOUT_PACKET: [&str; 3] = ["expired", "send-queue", "repaired"];
