@@ -114,26 +114,6 @@ fn the_table_of_packets_has_the_datagrams_that_repair_brought() {
 }
 
 #[test]
-fn what_repair_delivers_is_a_row_of_the_packets() {
-    let scenario = text(LOSS, "repair = { latency = \"150 ms\" }");
-    let record = record(&format!("{scenario}\n[record]\npackets = true\n"));
-    let (packets, flows) = (record.table("packets").expect("packets"), record.table("flows").expect("flows"));
-    let fate = |row| packets.text("fate", row).expect("a word");
-    let repaired: Vec<usize> = (0..packets.rows()).filter(|row| fate(*row) == "repaired").collect();
-    // The counter begins with the run, too.
-    assert_eq!(repaired.len() as f64, number(flows, "repaired_datagrams"));
-    let value = |name, row| packets.number(name, row).expect("a number");
-    for row in &repaired {
-        assert!(value("sent_s", *row).is_nan() && value("received_s", *row) > 0.0);
-        // The row of its packet says what became of that.
-        let tag = value("tag", *row);
-        let others = (0..packets.rows()).filter(|other| other != row && value("tag", *other) == tag);
-        let fates: Vec<_> = others.map(fate).collect();
-        assert!(fates.iter().all(|fate| ["wireless", "queue", "expired"].contains(fate)), "{fates:?}");
-    }
-}
-
-#[test]
 fn repair_is_above_encryption_and_follows_the_clock_of_its_end() {
     for details in ["encryption = \"dtls\"", "clock_drift_ppm = 500"] {
         let repair = format!("repair = {{ latency = \"150 ms\" }}\ndccp = {{ {details} }}");
