@@ -22,6 +22,7 @@
 #   make wheel   a wheel for `pip install`, with profile-guided optimisation, into out/wheels
 #   make c-library  the C library with its header and whimbrel.pc, into PREFIX (docs/embed.md)
 #   make publish-check  packs the library crates as for crates.io and checks them; BUILD=--build also compiles the packages
+#   make picture  the recording of the live page in README.md, by chromium and ffmpeg: docs/images/live-view.webp
 #   make docs    the documentation site, into out/docs: pages, papers, notebooks, references
 #   make validation   compute tests/golden/validation-80211.md, 802.11 against theory and ns-2, in minutes
 #   make compliance   the RFCs' requirements: checks compliance/*.toml against the source and counts them
@@ -53,7 +54,7 @@ export PROPTEST_RNG_SEED ?= 1
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-rtp -p whimbrel-repair -p whimbrel-wifi -p whimbrel-netsim
 
-.PHONY: run test check bench instructions faults mutants properties fuzz docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick live live-quick gst-check c-library publish-check
+.PHONY: run test check bench instructions faults mutants properties fuzz docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick live live-quick gst-check c-library publish-check picture
 
 # The first build is a quick one, with the packages that the tour needs. Where `make extension` has built, that is used.
 run: PROFILE = $(if $(wildcard target/release/lib_core.*),release,first)
@@ -84,6 +85,7 @@ lint: tools
 	$(PYTHON) scripts/check_english.py
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --quiet -p whimbrel-net --no-default-features -- -D warnings
+	$(CARGO) clippy --quiet -p whimbrel-relay -- -D warnings
 
 # Licences, sources and banned crates of the dependency tree.
 deny: tools
@@ -269,6 +271,9 @@ define build_extension
 scripts/step.sh "building (the first time takes minutes)" $(OUT)/log/build.log \
   env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile $(PROFILE)
 endef
+
+picture: extension
+	$(BIN)/python scripts/live_view_picture.py
 
 wheel: setup
 	rm -rf $(OUT)/wheels
