@@ -14,6 +14,7 @@ mod hostile_path;
 mod inspect;
 mod live_page;
 mod live_page_browser;
+mod live_page_video;
 mod local_sockets;
 #[cfg(target_os = "linux")]
 #[path = "../../net/tests/support/own_network.rs"]

@@ -30,6 +30,56 @@ fn commands(heading: &str) -> Vec<String> {
     blocks.flat_map(str::lines).map(str::to_owned).collect()
 }
 
+/// The camera's film for the emulated radio, in pictures.
+#[cfg(target_os = "linux")]
+const FILM: usize = 250;
+
+/// The tutorial "Try your camera on a bad radio before you fly": its scenario, and its lines with a test picture for ten seconds.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_picture_crosses_an_emulated_radio_with_and_without_relays() {
+    let Some(folder) = crate::emulate::directory().filter(|_| has_elements()) else { return };
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/carry.md");
+    let page = fs::read_to_string(page).expect("a page");
+    let part = page.split("## Try your camera on a bad radio before you fly\n").nth(1).expect("the tutorial");
+    let block = |kind: &str| {
+        let rest = part.split(&format!("```{kind}\n")).nth(1).unwrap_or_else(|| panic!("no {kind}"));
+        rest.split("```").next().unwrap_or_default().to_owned()
+    };
+    fs::write(folder.path().join("fly.toml"), block("toml")).expect("it is written");
+    let made = secret(&folder);
+    fs::rename(made, folder.path().join("camera.secret")).expect("a file");
+    let commands = block("sh");
+    assert_eq!(commands.lines().count(), 2, "one without relays, one with");
+    for (number, command) in commands.lines().enumerate() {
+        let pictures = folder.path().join(format!("pictures{number}"));
+        let source = format!(
+            "videotestsrc is-live=true num-buffers={FILM} ! video/x-raw,width=320,height=240,framerate=25/1"
+        );
+        let sink = format!("y4menc ! filesink buffer-mode=unbuffered location={}", pictures.display());
+        let [page] = free_ports();
+        let changes = [
+            ("v4l2src", source.as_str()),
+            ("autovideosink", &sink),
+            ("127.0.0.1:9613", &format!("127.0.0.1:{page}")),
+            ("whimbrel ", concat!(env!("CARGO_BIN_EXE_whimbrel"), " ")),
+        ];
+        let mut adapted = command.to_owned();
+        for (old, new) in changes {
+            assert!(adapted.contains(old), "no {old:?} in {command:?}");
+            adapted = adapted.replace(old, new);
+        }
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &adapted]).current_dir(folder.path());
+        let output = shell.stdin(Stdio::null()).output().expect("a shell");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && text.contains("lost on the medium"), "{command}: {text}");
+        let seen = fs::metadata(pictures).map_or(0, |file| file.len()) / PICTURE;
+        println!("{seen} of {FILM} pictures");
+        assert!(seen > 25, "{seen} pictures of {FILM}: {text}");
+    }
+}
+
 /// Two machines that are one: its ports are free ones.
 struct Place {
     folder: TempDir,

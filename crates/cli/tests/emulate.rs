@@ -74,7 +74,7 @@ with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as s:
 "#;
 
 /// A directory with the scenario and the programs; `None` where namespaces are not allowed.
-fn directory() -> Option<TempDir> {
+pub(crate) fn directory() -> Option<TempDir> {
     let directory = tempfile::tempdir().expect("a directory");
     for (name, text) in [("two.toml", SCENARIO), ("pinger.py", PINGER), ("echo.py", ECHO)] {
         fs::write(directory.path().join(name), text).expect("it is written");

@@ -2,11 +2,13 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::processes::whimbrel;
 use crate::relays;
 use relays::{Relay, get, listening, receive, request, secret, socket};
 
@@ -147,4 +149,61 @@ fn beyond_this_host_a_page_shows_nothing_without_its_token() {
     assert!(rebound.0.starts_with("HTTP/1.1 421"));
     let post = request(at, "POST", &format!("/?token={token}"), "127.0.0.1");
     assert!(post.0.starts_with("HTTP/1.1 405"));
+}
+
+#[test]
+fn a_chosen_token_stays_the_same_and_is_not_printed() {
+    let folder = TempDir::new().expect("a folder");
+    let secret = secret(&folder);
+    let file = folder.path().join("page.token").to_str().expect("text").to_owned();
+    assert!(whimbrel(&["key", "secret", "--file", &file]).status().expect("it runs").success());
+    let token = std::fs::read_to_string(&file).expect("a file");
+    let token = token.trim_end();
+    let arguments = |file: &str| {
+        let listen = "relay listen --bind 127.0.0.1:0 --to 127.0.0.1:9 --http 127.0.0.1:0 --http-token-file";
+        let mut all: Vec<String> = listen.split(' ').map(str::to_owned).collect();
+        all.extend([file, "--secret-file", &secret].map(str::to_owned));
+        all
+    };
+    let start = |file: &str| {
+        let arguments = arguments(file);
+        Relay::start(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let mut relay = start(&file);
+    let text = loop {
+        let text = relay.event("ready");
+        if text.contains("http://") {
+            break text;
+        }
+    };
+    assert!(!text.contains(token), "{text}");
+    let (_, url) = text.split_once("http://").expect("a URL");
+    let at: SocketAddr = url.split('/').next().and_then(|at| at.parse().ok()).expect("an address");
+    // Also at an address of the loopback interface.
+    assert!(get(at, "/metrics").0.starts_with("HTTP/1.1 401"));
+    assert!(get(at, &format!("/metrics?token={token}")).1.contains("whimbrel_relay_connections"));
+    let mut stream = TcpStream::connect(at).expect("it listens");
+    write!(
+        stream,
+        "GET /metrics HTTP/1.1\r\nHost: {at}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+    )
+    .expect("it reads");
+    let mut first = String::new();
+    BufReader::new(stream).read_line(&mut first).expect("an answer");
+    assert!(first.starts_with("HTTP/1.1 200"), "{first}");
+    // What cannot be a token is an error of usage, and so is a file that others can read, with its name.
+    let short = folder.path().join("short").to_str().expect("text").to_owned();
+    std::fs::write(&short, "too short\n").expect("it is written");
+    for (mode, reason) in [(0o600, "expected a token of 16"), (0o644, "chmod 600")] {
+        std::fs::set_permissions(&short, std::fs::Permissions::from_mode(mode)).expect("it is ours");
+        let arguments = arguments(&short);
+        let output = whimbrel(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).output();
+        let output = output.expect("it runs");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(
+            text.contains("--http-token-file") && text.contains(&short) && text.contains(reason),
+            "{text}"
+        );
+    }
 }

@@ -8,7 +8,7 @@ const PAGE: &str = include_str!("page/page.html");
 const STYLES: [&str; 2] = [include_str!("page/uplot/uplot.css"), include_str!("page/page.css")];
 const UPLOT: &str = include_str!("page/uplot/uplot.js");
 /// `run.js` makes all of them strict; `page.js` starts the page.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("page/run.js"),
     include_str!("page/canvas.js"),
     include_str!("page/state.js"),
@@ -17,6 +17,7 @@ const SCRIPTS: [&str; 9] = [
     include_str!("page/map.js"),
     include_str!("page/air.js"),
     include_str!("page/tables.js"),
+    include_str!("page/video.js"),
     include_str!("page/page.js"),
 ];
 

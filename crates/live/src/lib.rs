@@ -25,4 +25,5 @@ mod token;
 pub use document::document;
 pub use feed::Feed;
 pub use recording::{Panel, Recording, SeriesId, Track, TrackId};
+pub use token::Token;
 pub use whimbrel_inspect::explain;

@@ -113,6 +113,7 @@ pub struct Recording {
     sentences: VecDeque<Sentence>,
     tables: Vec<Table>,
     scene: Option<Value>,
+    has_video: bool,
     /// Numbers of what was ever added, and of changes of what there is.
     position: Position,
 }
@@ -237,6 +238,12 @@ impl Recording {
         self.position.schema += 1;
     }
 
+    /// The program that serves the page has the video itself, for browsers (WHEP).
+    pub fn has_video(&mut self) {
+        self.has_video = true;
+        self.position.schema += 1;
+    }
+
     pub(crate) fn position(&self) -> Position {
         self.position
     }
@@ -260,6 +267,7 @@ impl Recording {
             "sentences": self.sentences,
             "tables": self.tables,
             "scene": self.scene,
+            "video": self.has_video,
         })
     }
 

@@ -2,27 +2,32 @@
 //!
 //! At an address that other hosts can reach, a request has to show a token. A page of a web site must not read the state through a browser
 //! of this host or its network: a request has to name this server by an address or by a name that no site of the web has, which a site's name that resolves to it
-//! is not (DNS rebinding), and a request on behalf of another origin is refused. No request changes anything. A client that is slow
-//! only loses its own place: events are made when it takes them.
+//! is not (DNS rebinding), and a request on behalf of another origin is refused. Only POST and DELETE change anything, where a program
+//! takes them ([`Pages::takes`]). A client that is slow only loses its own place: events are made when it takes them.
 
 mod body;
 
 use std::convert::Infallible;
 use std::fmt;
+use std::future::poll_fn;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
+use bytes::Buf;
+pub use hyper::StatusCode;
+use hyper::body::Body;
 use hyper::header::{
-    ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN,
+    ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HOST, HeaderValue, LOCATION, ORIGIN,
     REFERRER_POLICY, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::http::uri::Authority;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
+use hyper::{HeaderMap, Method, Request, Response, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
@@ -39,6 +44,8 @@ const MAX_CLIENTS: usize = 16;
 const HEAD_TIME: Duration = Duration::from_secs(5);
 const CLIENT_TIME: Duration = Duration::from_secs(30);
 const EVENT_TIME: Duration = Duration::from_secs(600);
+/// The most bytes of a request's body.
+const MAX_BODY: usize = 64 << 10;
 /// Top-level domains of local networks, which the public DNS does not have (RFC 6762, Section 3 and Appendix G).
 const PRIVATE: [&str; 8] = ["local", "internal", "lan", "home", "corp", "private", "intranet", "localdomain"];
 /// Types of the pages.
@@ -60,6 +67,39 @@ pub trait Pages: Send + Sync + 'static {
     fn paths(&self) -> &'static [&'static str] {
         &[]
     }
+    /// The path at which [`change`](Self::change) takes a POST, and below which a DELETE.
+    fn takes(&self) -> Option<&'static str> {
+        None
+    }
+    /// Changes something, for a client that may.
+    fn change(&self, asked: &Asked) -> Changed {
+        let _ = asked;
+        Changed::Refused(StatusCode::NOT_FOUND, "there is nothing to change\n".into())
+    }
+}
+
+/// A request that changes something.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Asked {
+    /// The rest of the path of a DELETE; `None` for a POST.
+    pub removes: Option<String>,
+    /// The body.
+    pub body: String,
+    /// The address of this host at which the request has arrived.
+    pub at: IpAddr,
+    /// The client's address.
+    pub from: IpAddr,
+}
+
+/// What became of a request that changes something.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Changed {
+    /// Something is new: its path, and the type and text of the answer.
+    Created(String, &'static str, String),
+    /// It is done.
+    Done,
+    /// It cannot be done, for this reason.
+    Refused(StatusCode, String),
 }
 
 /// The state of a program that has no other is the recording.
@@ -69,7 +109,7 @@ impl Pages for Feed {
     }
 }
 
-/// Where a page is served. As text, its URL, with the token that others need.
+/// Where a page is served. As text, its URL, with the token that others need, unless somebody chose it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Served {
     /// The address.
@@ -84,13 +124,21 @@ impl fmt::Display for Served {
     }
 }
 
-/// Serves the page from now on: to everybody at a loopback address, and to those who show the token at another one.
+/// Serves the page from now on: to those who show the `chosen` token; without one to everybody at a loopback address, and at another one to
+/// those who show a new token.
 ///
 /// # Errors
 /// The address cannot be bound.
-pub async fn serve(at: SocketAddr, feed: Feed, pages: impl Pages) -> anyhow::Result<Served> {
-    let token = if at.ip().to_canonical().is_loopback() { None } else { Some(Token::new()?) };
-    let served = token.clone();
+pub async fn serve(
+    at: SocketAddr,
+    feed: Feed,
+    pages: impl Pages,
+    chosen: Option<Token>,
+) -> anyhow::Result<Served> {
+    let is_open = chosen.is_some() || at.ip().to_canonical().is_loopback();
+    let made = if is_open { None } else { Some(Token::new()?) };
+    let served = made.clone();
+    let token = chosen.or(made);
     let listener = TcpListener::bind(at).await.with_context(|| format!("HTTP at TCP {at}"))?;
     let local = listener.local_addr()?;
     let places = Places::new(MAX_CLIENTS);
@@ -98,16 +146,20 @@ pub async fn serve(at: SocketAddr, feed: Feed, pages: impl Pages) -> anyhow::Res
     tokio::spawn(async move {
         loop {
             let (stream, peer) = accept(&listener).await;
+            let at = stream.local_addr().map_or(local.ip(), |at| at.ip()).to_canonical();
             let mut place = places.take(peer.ip());
             let (feed, pages, token) = (feed.clone(), pages.clone(), token.clone());
             tokio::spawn(async move {
                 let takes_events = AtomicBool::new(false);
                 let service = service_fn(|request| {
-                    let answer = answer(&request, token.as_ref(), &feed, &*pages);
-                    if answer.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == EVENTS) {
-                        takes_events.store(true, Ordering::Relaxed);
+                    let (token, feed, pages, takes_events) = (token.as_ref(), &feed, &*pages, &takes_events);
+                    async move {
+                        let answer = answer(request, token, feed, pages, (at, peer.ip())).await;
+                        if answer.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == EVENTS) {
+                            takes_events.store(true, Ordering::Relaxed);
+                        }
+                        Ok::<_, Infallible>(answer)
                     }
-                    async move { Ok::<_, Infallible>(answer) }
                 });
                 let serving = http1::Builder::new()
                     .timer(TokioTimer::new())
@@ -137,29 +189,47 @@ pub async fn serve(at: SocketAddr, feed: Feed, pages: impl Pages) -> anyhow::Res
 /// The address cannot be bound, or there is no thread.
 pub fn spawn(at: SocketAddr, feed: Feed, pages: impl Pages) -> anyhow::Result<Served> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let served = runtime.block_on(serve(at, feed, pages))?;
+    let served = runtime.block_on(serve(at, feed, pages, None))?;
     std::thread::Builder::new()
         .name("live page".into())
         .spawn(move || runtime.block_on(std::future::pending::<()>()))?;
     Ok(served)
 }
 
-fn answer<B>(
-    request: &Request<B>,
+async fn answer<B: Body + Unpin>(
+    mut request: Request<B>,
     token: Option<&Token>,
     feed: &Feed,
     pages: &dyn Pages,
+    (at, from): (IpAddr, IpAddr),
 ) -> Response<Content> {
     let is_shown = token.is_none_or(|token| token.is_shown(request.uri(), request.headers()));
+    let changes = pages.takes().and_then(|place| place_of_change(&request, place));
+    let mut location = None;
     let (code, kind, content) = if let Some((code, reason)) = objection(request.uri(), request.headers()) {
         (code, TEXT, Content::text(reason))
     } else if !is_shown {
         let text = "expected the token of the address that the program has printed at its start: ?token=TOKEN, or a bearer token\n";
         (StatusCode::UNAUTHORIZED, TEXT, Content::text(text))
+    } else if let Some(removes) = changes {
+        match text_of(request.body_mut()).await {
+            Some(body) => match pages.change(&Asked { removes, body, at, from: from.to_canonical() }) {
+                Changed::Created(place, kind, text) => {
+                    location = HeaderValue::try_from(place).ok();
+                    (StatusCode::CREATED, kind, Content::text(text))
+                }
+                Changed::Done => (StatusCode::OK, TEXT, Content::text("")),
+                Changed::Refused(code, text) => (code, TEXT, Content::text(text)),
+            },
+            None => {
+                let text = format!("expected {MAX_BODY} bytes of UTF-8 at most\n");
+                (StatusCode::PAYLOAD_TOO_LARGE, TEXT, Content::text(text))
+            }
+        }
     } else if request.method() != Method::GET && request.method() != Method::HEAD {
         (StatusCode::METHOD_NOT_ALLOWED, TEXT, Content::text("only GET and HEAD\n"))
     } else {
-        content(request, feed, pages)
+        content(&request, feed, pages)
     };
     // hyper sends the length of the body in answer to HEAD, and not the body.
     let mut response = Response::new(content);
@@ -174,6 +244,9 @@ fn answer<B>(
     if code == StatusCode::METHOD_NOT_ALLOWED {
         headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
     }
+    if let Some(location) = location {
+        headers.insert(LOCATION, location);
+    }
     if code == StatusCode::UNAUTHORIZED {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
@@ -182,6 +255,29 @@ fn answer<B>(
         headers.insert(CONTENT_DISPOSITION, value);
     }
     response
+}
+
+/// What a request would change at `place`: `None` for nothing, what it would remove for a DELETE.
+fn place_of_change<B>(request: &Request<B>, place: &str) -> Option<Option<String>> {
+    let rest = request.uri().path().strip_prefix(place)?;
+    match *request.method() {
+        Method::POST => rest.is_empty().then_some(None),
+        Method::DELETE => Some(Some(rest.strip_prefix('/')?.to_owned())),
+        _ => None,
+    }
+}
+
+/// The body of a request; `None` if it is too long, or no text.
+async fn text_of(body: &mut (impl Body + Unpin)) -> Option<String> {
+    let mut text = Vec::new();
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await {
+        let Ok(mut data) = frame.ok()?.into_data() else { continue };
+        if text.len() + data.remaining() > MAX_BODY {
+            return None;
+        }
+        text.extend_from_slice(&data.copy_to_bytes(data.remaining()));
+    }
+    String::from_utf8(text).ok()
 }
 
 /// The path of the recording so far as a file.

@@ -11,10 +11,12 @@ use subtle::ConstantTimeEq;
 const NAME: &str = "token";
 /// Random bytes.
 const SIZE: usize = 16;
+/// The characters of a token that somebody chose.
+const LENGTHS: std::ops::RangeInclusive<usize> = 16..=256;
 
-/// A token, in hexadecimal digits.
+/// A token: hexadecimal digits, or what somebody chose.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Token(String);
+pub struct Token(String);
 
 impl Token {
     /// A new one.
@@ -30,6 +32,19 @@ impl Token {
             let _ = write!(text, "{byte:02x}");
         }
         Ok(Self(text))
+    }
+
+    /// The one that somebody chose: 16 to 256 letters, digits and `-._~+/=`, which URLs and bearer tokens (RFC 6750) have as they are.
+    ///
+    /// # Errors
+    /// It is shorter or longer, or has other characters.
+    pub fn chosen(text: &str) -> anyhow::Result<Self> {
+        let is_plain = |it: u8| it.is_ascii_alphanumeric() || b"-._~+/=".contains(&it);
+        if !LENGTHS.contains(&text.len()) || !text.bytes().all(is_plain) {
+            let (least, most) = (LENGTHS.start(), LENGTHS.end());
+            anyhow::bail!("expected a token of {least} to {most} letters, digits and - . _ ~ + / =");
+        }
+        Ok(Self(text.to_owned()))
     }
 
     /// The query of a URL that shows it.
@@ -74,6 +89,13 @@ mod tests {
             assert!(!shows(uri, None), "{uri}");
         }
         assert!(!shows("/", Some(&token.0)) && !shows("/", Some("Bearer ")));
+        assert!(Token::chosen("0123456789-._~+/=").is_ok_and(|token| shows_itself(&token)));
+        for bad in ["", "0123456789abcde", "0123456789abcde&", "0123456789abcdeé", &"a".repeat(257)] {
+            let shows_itself = |token: &Token| {
+                token.is_shown(&format!("/{}", token.query()).parse().expect("a path"), &HeaderMap::new())
+            };
+            assert!(Token::chosen(bad).is_err(), "{bad}");
+        }
         assert!(!format!("{token:?}").contains(&token.0));
     }
 }

@@ -68,12 +68,14 @@ pub async fn connect(near: Near, observer: Observer, mut stop: Stop) -> anyhow::
         Programs::Embedded(program) => Ports::Embedded(program.near()),
     };
     let addresses = ports.addresses()?;
-    let status = Status::of_one(ports.ledger().clone());
+    let status = Status::of_one(ports.ledger().clone()).showing(&near.options);
     let mut lines = Lines::new(observer, near.options.interval, false);
     small_buffers().map_or(Ok(()), |text| lines.notify(&Notice::Warning(&text)))?;
     lines.notify(&Notice::Taking { at: &addresses, host: &name })?;
     if let Some(at) = near.options.http {
-        lines.notify(&Notice::Http(&live::serve(at, &status, &name.to_string()).await?))?;
+        lines.notify(&Notice::Http(
+            &live::serve(at, near.options.http_token.clone(), &status, &name.to_string()).await?,
+        ))?;
     }
     lines.notify(&Notice::Serving)?;
     let mut retry = FIRST_RETRY;

@@ -20,6 +20,7 @@ use super::pace::Pace;
 use super::paths::{self, PathChange, Paths};
 use super::ports::Ports;
 use super::status::{Connection, Entry, FlowFrames, Status};
+use super::whep::Viewing;
 use crate::edge::carriage::{Arrival, Carriage, Delivery, Handed};
 use crate::edge::flow::{Flow, HEADER};
 use crate::edge::flow_kind::Announcement;
@@ -68,6 +69,8 @@ pub(super) struct Engine<'a> {
     /// The rate for encoders at the last update.
     encoder_rate_bps: Option<f64>,
     key_frames: KeyFrames,
+    /// The browsers that watch.
+    viewing: Viewing,
 }
 
 impl<'a> Engine<'a> {
@@ -79,11 +82,13 @@ impl<'a> Engine<'a> {
             udp_ports: ports.udp_ports(),
         };
         let is_near = ports.is_near();
+        let entry = status.add(ledger.clone());
+        let viewing = Viewing::new(status.screen.clone(), entry.number());
         Self {
             link,
             options,
             peer: link.remote(),
-            entry: status.add(ledger.clone()),
+            entry,
             carriage: Carriage::new(options.stale, announced, is_near, ledger, options.room.clone()),
             ports,
             feedback: options.transport_cc.map(|extension| Feedback::new(extension, OWN_SSRC)),
@@ -92,6 +97,7 @@ impl<'a> Engine<'a> {
             encoder: EncoderRate::default(),
             encoder_rate_bps: None,
             key_frames: KeyFrames::new(OWN_SSRC),
+            viewing,
         }
     }
 
@@ -159,6 +165,10 @@ impl<'a> Engine<'a> {
                     // What has ended is not left in the state for programs.
                     self.update(lines);
                 }
+                () = self.viewing.request() => {
+                    pace.mark();
+                    self.ask_for_viewers();
+                }
                 _ = &mut replaced => return Ok(Ending::Replaced),
                 () = stop.raised() => {
                     self.report(lines)?;
@@ -196,6 +206,9 @@ impl<'a> Engine<'a> {
         let Received { payload, repaired, .. } = datagram;
         let arrival = self.carriage.receive(now, payload, repaired);
         let Some(Arrival { flow, payload, is_rtp }) = arrival else { return };
+        if is_rtp {
+            self.viewing.pass(now, flow, &payload);
+        }
         let delivery = self.ports.deliver(now, flow, &payload);
         self.carriage.on_delivery(delivery);
         if let Some(feedback) = self.feedback.as_mut().filter(|_| is_rtp && delivery == Delivery::Passed) {
@@ -250,6 +263,13 @@ impl<'a> Engine<'a> {
         let videos = self.carriage.kinds().videos(now.saturating_sub(ACTIVE));
         let message = self.key_frames.ask(now, stream, &videos);
         self.tell(now, message);
+    }
+    /// A browser that watches needs a key frame: asks the other end's encoder for one.
+    fn ask_for_viewers(&mut self) {
+        let now = self.link.now();
+        if let Some((flow, message)) = self.viewing.message(now) {
+            self.carriage.take_own(now, flow, &message);
+        }
     }
     /// Passes this end's messages to local programs.
     fn tell(&mut self, now: Instant, messages: impl IntoIterator<Item = (Flow, Vec<u8>)>) {

@@ -81,6 +81,8 @@ mod repair;
 mod status;
 mod stop;
 pub mod text;
+#[cfg_attr(not(feature = "whep"), path = "whep/absent.rs")]
+mod whep;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -108,6 +110,7 @@ pub use notices::{Figures, Notice, Observer};
 pub use paths::{PathSpec, PathSpecError};
 pub use repair::RepairView;
 pub use stop::Stop;
+pub use whimbrel_live::Token;
 
 /// The DCCP port behind the UDP port.
 const DCCP_PORT: u16 = 5004;
@@ -174,6 +177,8 @@ pub struct Options {
     pub flows: usize,
     /// Address at which the state is served.
     pub http: Option<SocketAddr>,
+    /// The token that requests need there; without one, a new token at an address that other hosts can reach.
+    pub http_token: Option<Token>,
     /// DSCP of the packets that this end sends.
     pub dscp: Dscp,
     /// Chooses the paths of this end's datagrams in a multipath connection.
@@ -195,6 +200,7 @@ impl Default for Options {
             transport_cc: None,
             flows: 64,
             http: None,
+            http_token: None,
             dscp: Dscp::DEFAULT,
             scheduler: SchedulerKind::default(),
             interval: Duration::from_secs(1),

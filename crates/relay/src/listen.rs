@@ -104,12 +104,14 @@ pub async fn listen(mut far: Far, observer: Observer, mut stop: Stop) -> anyhow:
     let scheduler = far.options.scheduler;
     let over_paths = setup(over_paths, security, far.options.latency);
     listener.listen(DCCP_PORT, over_paths.over_paths([], several_paths(scheduler)))?;
-    let status = Status::default();
+    let status = Status::default().showing(&far.options);
     let lines = Lines::new(observer, far.options.interval, far.max_peers > 1);
     small_buffers().map_or(Ok(()), |text| lines.notify(&Notice::Warning(&text)))?;
     lines.notify(&Notice::Listening { at: listener.local(), to: far.to.places(), key, local_only })?;
     if let Some(at) = far.options.http {
-        lines.notify(&Notice::Http(&live::serve(at, &status, &listener.local().to_string()).await?))?;
+        lines.notify(&Notice::Http(
+            &live::serve(at, far.options.http_token.clone(), &status, &listener.local().to_string()).await?,
+        ))?;
     }
     let options = Arc::new(far.options.clone());
     lines.notify(&Notice::Serving)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 use whimbrel_live::explain::{Cause, Explainer, Halt, Interval};
-use whimbrel_live::{Feed, Panel, Recording, TrackId, server};
+use whimbrel_live::{Feed, Panel, Recording, Token, TrackId, server};
 use whimbrel_net::Clock;
 
 use super::link::{PathState, PathView};
@@ -23,9 +23,18 @@ const MAX_PATHS: usize = 8;
 const MAX_FRAMED: usize = 4;
 
 /// Serves the page and the state from now on. Returns the URL.
-pub(super) async fn serve(at: SocketAddr, status: &Status, name: &str) -> anyhow::Result<String> {
-    let feed = Feed::new(Recording::new(format!("relay {name}")));
-    let served = server::serve(at, feed.clone(), status.clone()).await?;
+pub(super) async fn serve(
+    at: SocketAddr,
+    token: Option<Token>,
+    status: &Status,
+    name: &str,
+) -> anyhow::Result<String> {
+    let mut recording = Recording::new(format!("relay {name}"));
+    if status.screen.is_some() {
+        recording.has_video();
+    }
+    let feed = Feed::new(recording);
+    let served = server::serve(at, feed.clone(), status.clone(), token).await?;
     tokio::spawn(sample(feed, status.clone(), name.to_owned()));
     Ok(served.to_string())
 }

@@ -6,18 +6,24 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Serialize, Serializer};
-use whimbrel_live::server::Pages;
+use whimbrel_live::server::{Asked, Changed, Pages, StatusCode};
 use whimbrel_net::Fingerprint;
 
+use super::Options;
 use super::link::{PathState, PathView};
 use super::repair::RepairView;
 use crate::edge::flow::Flow;
 use crate::edge::frames::FrameCounts;
 use crate::edge::ledger::{Account, Ledger, Sums};
+use crate::whep::{self, Screen};
 
 /// The state of a relay, shared by its connections and its HTTP server.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Status(Arc<Mutex<Parts>>);
+pub(super) struct Status {
+    parts: Arc<Mutex<Parts>>,
+    /// The browsers that watch the video; `None` without a page.
+    pub(super) screen: Option<Screen>,
+}
 
 #[derive(Debug, Default)]
 struct Parts {
@@ -105,13 +111,17 @@ pub(super) struct Entry {
 
 impl Status {
     fn lock(&self) -> MutexGuard<'_, Parts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// The state of a relay that connects, whose connections have that ledger.
     pub(super) fn of_one(ledger: Ledger) -> Self {
         let status = Self::default();
         status.lock().only = Some(ledger);
         status
+    }
+    /// With the videos of its connections, for browsers, where there is a page.
+    pub(super) fn showing(self, options: &Options) -> Self {
+        Self { screen: Screen::of(options), ..self }
     }
     /// A connection is established, which has that ledger.
     pub(super) fn add(&self, ledger: Ledger) -> Entry {
@@ -329,9 +339,22 @@ impl Pages for Status {
     fn paths(&self) -> &'static [&'static str] {
         &["/rate", "/metrics"]
     }
+    fn takes(&self) -> Option<&'static str> {
+        self.screen.as_ref().map(|_| whep::PATH)
+    }
+    fn change(&self, asked: &Asked) -> Changed {
+        match &self.screen {
+            Some(screen) => screen.change(asked),
+            None => Changed::Refused(StatusCode::NOT_FOUND, "there is no video here\n".into()),
+        }
+    }
 }
 
 impl Entry {
+    /// Its number.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
     /// The connection's state now.
     pub(super) fn set(&self, connection: Connection) {
         self.status.lock().connections.insert(self.number, Box::new(connection));

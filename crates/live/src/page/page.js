@@ -97,6 +97,7 @@ const startPage = (recording, isLive) => {
     element("title").textContent = recording.title;
     element("facts").textContent = [...recording.facts, recording.tracks.length > 1 ? counted(recording.tracks.length, "track") : ""].filter(Boolean).join(", ");
     element("save").hidden = element("follow").hidden = !isLive;
+    element("screen").hidden = !isLive || !recording.video;
     element("save").href = `recording.html${location.search}`; // with the token, if one is needed
   };
 
@@ -285,6 +286,7 @@ const startPage = (recording, isLive) => {
   };
 
   writeTexts();
+  connectVideo(() => recording);
   connectControls();
   connectKeys();
   follow("(prefers-color-scheme: dark)", () => {

@@ -25,7 +25,7 @@ impl Page {
     /// Serves the page from now on.
     pub(super) async fn open(at: SocketAddr, title: String) -> anyhow::Result<Self> {
         let feed = Feed::new(Recording::new(title));
-        print::live_page(&server::serve(at, feed.clone(), feed.clone()).await?);
+        print::live_page(&server::serve(at, feed.clone(), feed.clone(), None).await?);
         Ok(Self { feed, directions: Mutex::default() })
     }
 

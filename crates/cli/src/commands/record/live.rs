@@ -33,7 +33,7 @@ impl Page {
         let mut recording = Recording::new(title);
         let track = recording.track("path", "to the server and back");
         let feed = Feed::new(recording);
-        print::live_page(&server::serve(at, feed.clone(), feed.clone()).await?);
+        print::live_page(&server::serve(at, feed.clone(), feed.clone(), None).await?);
         Ok(Self { feed, track, last: Mutex::default() })
     }
 

@@ -1,12 +1,14 @@
 //! Options of `whimbrel relay`.
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::Args;
 use whimbrel_net::HostPort;
 use whimbrel_net::multipath::SchedulerKind;
 use whimbrel_relay::address::{ProgramAddress, parse_from, parse_own, parse_server, parse_to};
-use whimbrel_relay::{Far, MAX_FLOWS, Near, Options, PathSpec};
+use whimbrel_relay::{Far, MAX_FLOWS, Near, Options, PathSpec, Token, keys};
 use whimbrel_rtp::Codec;
 use whimbrel_units::Duration;
 
@@ -144,6 +146,10 @@ struct CommonArgs {
     /// Serve the state by HTTP at this address: /rate for encoders, /metrics for Prometheus, / for all of it.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
     http: Option<SocketAddr>,
+    /// The token that each request to --http needs, for programs that ask again and again: 16 to 256 letters, digits and - . _ ~ + / = [default:
+    /// a new one at each start, at an address that other hosts can reach]
+    #[arg(long, value_name = "FILE", requires = "http")]
+    http_token_file: Option<PathBuf>,
     /// Chooses the path of each datagram of this end, if there are several.
     #[arg(long, value_name = "NAME", default_value = "lowest-rtt", value_parser = parse_scheduler())]
     scheduler: SchedulerKind,
@@ -155,8 +161,10 @@ struct CommonArgs {
 }
 
 impl CommonArgs {
-    fn options(&self) -> Options {
-        Options {
+    fn options(&self) -> Result<Options, Failure> {
+        let token = self.http_token_file.as_deref().map(read_token).transpose();
+        Ok(Options {
+            http_token: token.map_err(|error| Failure::Usage(format!("--http-token-file {error:#}")))?,
             video: self.video,
             remb: self.remb,
             transport_cc: self.transport_cc,
@@ -165,14 +173,20 @@ impl CommonArgs {
             dscp: self.marking.dscp,
             scheduler: self.scheduler,
             ..self.basic.options()
-        }
+        })
     }
+}
+
+/// The token in a file that only its owner can read.
+fn read_token(path: &Path) -> anyhow::Result<Token> {
+    let text = keys::read_private(path)?;
+    Token::chosen(text.trim_end_matches(['\n', '\r'])).with_context(|| path.display().to_string())
 }
 
 impl ConnectArgs {
     pub(super) async fn run(self) -> Result<(), Failure> {
         let near = Near {
-            options: self.common.options(),
+            options: self.common.options()?,
             protection: self.security.protection(&self.host).await?,
             host: self.host,
             from: self.from.into(),
@@ -189,7 +203,7 @@ impl ConnectArgs {
 impl ListenArgs {
     pub(super) async fn run(self) -> Result<(), Failure> {
         let far = Far {
-            options: self.common.options(),
+            options: self.common.options()?,
             to: self.to.into(),
             bind: self.own.bind,
             socket: None,
