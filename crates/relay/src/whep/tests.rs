@@ -1,0 +1,70 @@
+use super::*;
+
+fn screen() -> Screen {
+    let options = Options { http: Some(SocketAddr::from(([127, 0, 0, 1], 0))), ..Options::default() };
+    Screen::of(&options).expect("a page")
+}
+
+/// A viewer without a session.
+fn watch(screen: &Screen) -> (mpsc::Receiver<Bytes>, oneshot::Receiver<()>) {
+    let (packets, taken) = mpsc::channel(QUEUE);
+    let (end, ended) = oneshot::channel();
+    screen.lock().viewers.push(Viewer { name: "one".into(), packets, _end: end });
+    screen.0.count.store(1, Ordering::Relaxed);
+    (taken, ended)
+}
+
+/// A packet of H.264 whose NAL unit has that type: 5 is of a key frame, 1 of another one.
+fn packet(source: u8, kind: u8) -> Bytes {
+    Bytes::from(vec![0x80, 96, 0, 1, 0, 0, 0, 0, 0, 0, 0, source, 0x60 | kind, 0x88, 0])
+}
+
+fn flow(number: u8) -> Flow {
+    Flow { port: 0, number }
+}
+
+#[test]
+fn requests_for_key_frames_are_few() {
+    let screen = screen();
+    let _viewer = watch(&screen);
+    let (mut shown, mut other) =
+        (Viewing::new(Some(screen.clone()), 1), Viewing::new(Some(screen.clone()), 2));
+    let at = Instant::from_millis;
+    assert_eq!(shown.message(at(0)), None, "no video is shown");
+    shown.pass(at(0), flow(3), &packet(9, 5));
+    let (to, message) = shown.message(at(1)).expect("a request");
+    assert_eq!((to, &message[..2], &message[8..]), (flow(3), &[0x81, 206][..], &[0, 0, 0, 9][..]));
+    assert_eq!(other.message(at(1)), None);
+    let asked = (2..5000).filter(|&time| shown.message(at(time)).is_some()).count();
+    assert_eq!(asked, 9);
+}
+
+#[test]
+fn a_viewer_that_takes_nothing_holds_a_bounded_number_of_packets() {
+    let screen = screen();
+    let (mut taken, _end) = watch(&screen);
+    let shown = Viewing::new(Some(screen), 1);
+    (0..2000).for_each(|time| shown.pass(Instant::from_millis(time), flow(0), &packet(9, 5)));
+    assert_eq!((0..2000).filter(|_| taken.try_recv().is_ok()).count(), QUEUE);
+}
+
+#[test]
+fn the_newest_video_is_shown_from_a_key_frame_on() {
+    let screen = screen();
+    let (mut taken, _end) = watch(&screen);
+    let [old, new] = [1, 2].map(|connection| Viewing::new(Some(screen.clone()), connection));
+    let mut shows = |viewing: &Viewing, time, flow, packet: Bytes| {
+        viewing.pass(Instant::from_millis(time), flow, &packet);
+        taken.try_recv().is_ok_and(|shown| shown == packet)
+    };
+    assert!(!shows(&old, 0, flow(0), packet(1, 1)), "nothing can be decoded before a key frame");
+    assert!(shows(&old, 1, flow(0), packet(1, 5)));
+    assert!(shows(&old, 2, flow(0), packet(1, 1)));
+    // Another video of the same connection waits until the first one is silent.
+    assert!(!shows(&old, 3, flow(1), packet(2, 5)));
+    assert!(!shows(&new, 4, flow(0), packet(3, 1)));
+    assert!(shows(&new, 5, flow(0), packet(3, 5)));
+    assert!(!shows(&old, 6, flow(0), packet(1, 5)), "a newer one is there");
+    assert!(shows(&new, 1006, flow(1), packet(4, 5)));
+    assert!(!shows(&new, 1007, flow(0), Bytes::from_static(&[0x80, 96, 0])), "no packet of RTP");
+}

@@ -1,0 +1,242 @@
+//! A browser that watches: its session of WebRTC, and the socket from which it is sent.
+#![allow(clippy::disallowed_types, reason = "see clock.rs")]
+
+use std::net::SocketAddr;
+
+use anyhow::Context;
+use bytes::Bytes;
+use str0m::change::SdpOffer;
+use str0m::format::Codec as Format;
+use str0m::media::{Mid, Pt};
+use str0m::net::{Protocol, Receive};
+use str0m::rtp::RtpWrite;
+use str0m::{Candidate, Event, IceConnectionState, Input, Output, Rtc, RtcConfig};
+use tokio::net::UdpSocket;
+use tokio::sync::mpsc;
+use whimbrel_rtp::{Codec, RtpPacket};
+
+use super::Screen;
+use super::clock::{Duration, Instant, now, sleep_until};
+
+/// Time for ICE and DTLS.
+const SETUP_TIME: Duration = Duration::from_secs(10);
+/// Time without a datagram after which the browser is gone: it confirms its consent every 5 s (RFC 7675, Section 5.1).
+const SILENCE: Duration = Duration::from_secs(20);
+/// The longest datagram.
+const LONGEST: usize = 2048;
+
+/// A session that was answered.
+pub(super) struct Session {
+    /// Names it, and cannot be guessed: the user fragment of ICE.
+    pub(super) name: String,
+    /// The answer.
+    pub(super) answer: String,
+    rtc: Rtc,
+    socket: UdpSocket,
+    at: SocketAddr,
+    format: Format,
+    media: Option<Mid>,
+    kind: Option<Pt>,
+    is_connected: bool,
+    sequence: Sequence,
+}
+
+/// Sequence numbers without an end, from 16 bits each.
+#[derive(Debug, Default)]
+struct Sequence {
+    newest: Option<u64>,
+}
+
+impl Sequence {
+    /// The number of a packet; `None` for one from before the first.
+    fn extend(&mut self, number: u16) -> Option<u64> {
+        let newest = *self.newest.get_or_insert(u64::from(number));
+        let ahead = number.wrapping_sub(newest as u16) as i16;
+        let extended = newest.checked_add_signed(i64::from(ahead))?;
+        self.newest = Some(newest.max(extended));
+        Some(extended)
+    }
+}
+
+/// The first video of an answer.
+fn media_of(answer: &str) -> Option<Mid> {
+    let (_, video) = answer.split_once("m=video")?;
+    let name = video.lines().find_map(|line| line.strip_prefix("a=mid:"))?;
+    Some(name.trim().into())
+}
+
+impl Session {
+    /// Answers an offer at an address of this host.
+    pub(super) fn answer(offer: &str, at: SocketAddr, codec: Codec) -> anyhow::Result<Self> {
+        let offer = SdpOffer::from_sdp_string(offer).context("the offer is no SDP")?;
+        let socket = std::net::UdpSocket::bind(at).with_context(|| format!("UDP {at}"))?;
+        socket.set_nonblocking(true)?;
+        let socket = UdpSocket::from_std(socket)?;
+        let at = socket.local_addr()?;
+        let config = RtcConfig::new().set_rtp_mode(true).set_ice_lite(true).clear_codecs();
+        let (config, format) = match codec {
+            Codec::H264 => (config.enable_h264(true), Format::H264),
+            Codec::H265 => (config.enable_h265(true), Format::H265),
+            Codec::Vp8 => (config.enable_vp8(true), Format::Vp8),
+            Codec::Av1 => (config.enable_av1(true), Format::Av1),
+        };
+        let mut rtc = config.build(now());
+        rtc.add_local_candidate(Candidate::host(at, "udp")?);
+        let answer = rtc.sdp_api().accept_offer(offer).context("the offer cannot be accepted")?;
+        let answer = answer.to_sdp_string();
+        let mut session = Self {
+            name: rtc.direct_api().local_ice_credentials().ufrag,
+            media: media_of(&answer),
+            answer,
+            rtc,
+            socket,
+            at,
+            format,
+            kind: None,
+            is_connected: false,
+            sequence: Sequence::default(),
+        };
+        // Nothing is sent before the browser does.
+        while !matches!(session.rtc.poll_output()?, Output::Timeout(_)) {}
+        let codec = codec.name();
+        let kind = session.payload_type();
+        session.kind =
+            Some(kind.with_context(|| format!("expected an offer to receive a video of {codec}"))?);
+        Ok(session)
+    }
+
+    /// The payload type that the browser has for the codec: of H.264, one with fragments (packetization mode 1).
+    fn payload_type(&self) -> Option<Pt> {
+        let agreed = self.rtc.media(self.media?)?.remote_pts();
+        let fits = |mode: Option<u8>| self.format != Format::H264 || mode == Some(1);
+        let mut known = self.rtc.codec_config().params().iter().filter(|each| agreed.contains(&each.pt()));
+        known
+            .find(|each| each.spec().codec == self.format && fits(each.spec().format.packetization_mode))
+            .map(|each| each.pt())
+    }
+
+    /// Sends packets until the browser is gone.
+    pub(super) async fn run(mut self, screen: &Screen, mut packets: mpsc::Receiver<Bytes>) {
+        let mut buffer = vec![0; LONGEST];
+        let (start, mut heard) = (now(), now());
+        loop {
+            let Some(due) = self.poll(screen) else { return };
+            let limit = if self.is_connected { heard + SILENCE } else { start + SETUP_TIME };
+            if now() >= limit {
+                return;
+            }
+            tokio::select! {
+                () = sleep_until(due.min(limit)) => {
+                    if self.rtc.handle_input(Input::Timeout(now())).is_err() {
+                        return;
+                    }
+                }
+                received = self.socket.recv_from(&mut buffer) => {
+                    // An error is that of a datagram before, to a port that is closed.
+                    let Ok((size, source)) = received else { continue };
+                    let Ok(contents) = buffer[..size].try_into() else { continue };
+                    let receive = Receive { proto: Protocol::Udp, source, destination: self.at, contents };
+                    let input = Input::Receive(now(), receive);
+                    if !self.rtc.accepts(&input) {
+                        continue;
+                    }
+                    heard = now();
+                    if self.rtc.handle_input(input).is_err() {
+                        return;
+                    }
+                }
+                packet = packets.recv() => {
+                    let Some(packet) = packet else { return };
+                    self.write(&packet);
+                }
+            }
+        }
+    }
+
+    /// Sends what is due. Returns the next time at which something is; `None` once the browser is gone.
+    fn poll(&mut self, screen: &Screen) -> Option<Instant> {
+        loop {
+            match self.rtc.poll_output().ok()? {
+                Output::Timeout(due) => return Some(due),
+                // What the socket does not take is lost, as on the path.
+                Output::Transmit(it) => drop(self.socket.try_send_to(&it.contents, it.destination)),
+                Output::Event(Event::Connected) => {
+                    self.is_connected = true;
+                    screen.ask();
+                }
+                Output::Event(Event::KeyframeRequest(_)) => screen.ask(),
+                Output::Event(Event::IceConnectionStateChange(IceConnectionState::Disconnected)) => {
+                    return None;
+                }
+                Output::Event(_) => {}
+            }
+        }
+    }
+
+    /// Sends a packet of the video, with the payload type and the SSRC of the session.
+    fn write(&mut self, datagram: &[u8]) {
+        if !self.is_connected {
+            return;
+        }
+        let Some(packet) = RtpPacket::parse(datagram) else { return };
+        let Some(payload) = packet.payload() else { return };
+        let (Some(kind), Some(media)) = (self.kind, self.media) else { return };
+        let Some(number) = self.sequence.extend(packet.sequence()) else { return };
+        let mut direct = self.rtc.direct_api();
+        let Some(stream) = direct.stream_tx_by_mid(media, None) else { return };
+        let write = RtpWrite::new(kind, number.into(), packet.timestamp(), now(), payload);
+        stream.write_rtp(write.marker(packet.marker()).nackable(true));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_on_after_16_bits_and_none_is_below_zero() {
+        let mut sequence = Sequence::default();
+        assert_eq!(sequence.extend(3), Some(3));
+        assert_eq!(sequence.extend(65_535), None, "a packet from before the first");
+        let numbers = [2, 30_000, 60_000, 59_999, 65_535, 1, 65_534, 0].map(|number| sequence.extend(number));
+        assert_eq!(numbers, [2, 30_000, 60_000, 59_999, 65_535, 65_537, 65_534, 65_536].map(Some));
+    }
+
+    /// An offer to receive H.264, as a browser makes it.
+    const OFFER: &str = "v=0\r\no=- 1 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\nm=video 9 UDP/TLS/RTP/SAVPF 102\r\nc=IN IP4 0.0.0.0\r\n\
+        a=ice-ufrag:abcd\r\na=ice-pwd:abcdefghijklmnopqrstuvwx\r\na=fingerprint:sha-256 \
+        AA:BB:CC:DD:EE:FF:00:11:22:33:44:55:66:77:88:99:AA:BB:CC:DD:EE:FF:00:11:22:33:44:55:66:77:88:99\r\na=setup:actpass\r\n\
+        a=mid:0\r\na=recvonly\r\na=rtcp-mux\r\na=rtpmap:102 H264/90000\r\na=fmtp:102 packetization-mode=1\r\n";
+
+    #[tokio::test]
+    async fn who_does_not_know_the_password_gets_no_answer() {
+        let local = SocketAddr::from(([127, 0, 0, 1], 0));
+        let options = crate::Options { http: Some(local), ..crate::Options::default() };
+        let screen = Screen::of(&options).expect("a page");
+        let session = Session::answer(OFFER, local, Codec::H264).expect("an answer");
+        let (at, name) = (session.at, session.name.clone());
+        let (_packets, taken) = mpsc::channel(1);
+        let running = tokio::spawn(async move { session.run(&screen, taken).await });
+        let stranger = UdpSocket::bind(local).await.expect("loopback");
+        // A request of STUN with the right name and a wrong proof, one without any, and no STUN at all.
+        let mut named = vec![0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42];
+        named.extend([7; 12]);
+        let bare = named.clone();
+        let user = format!("{name}:abcd");
+        named.extend([0, 6]);
+        named.extend((user.len() as u16).to_be_bytes());
+        named.extend(user.as_bytes());
+        named.resize(named.len().next_multiple_of(4), 0);
+        named.extend([0, 8, 0, 20]);
+        named.extend([1; 20]);
+        named[3] = (named.len() - 20) as u8;
+        for datagram in [named, bare, vec![22; 200], vec![0x80; 60], vec![0]] {
+            stranger.send_to(&datagram, at).await.expect("loopback");
+        }
+        let mut buffer = [0; 2048];
+        let answer = tokio::time::timeout(Duration::from_millis(300), stranger.recv_from(&mut buffer)).await;
+        assert!(answer.is_err(), "{answer:?}");
+        assert!(!running.is_finished());
+        running.abort();
+    }
+}
