@@ -201,7 +201,7 @@ def test_a_video_is_carried_without_a_camera(tmp_path: Path) -> None:
         tmp_path,
         left_out=("VIEWER", "^whimbrel carry receive --to 127.0.0.1:5004( --lda zbs3)? --secret-file .*$")
         # crates/cli/tests/carry_recipe.rs and gst/tests run those of the recipe.
-        + ("^ff(play|mpeg)", "^gst-launch", "^sudo", "^whimbrel relay"),
+        + ("^ff(play|mpeg)", "^gst-launch", "^sudo", "^whimbrel relay", "^whimbrel emulate fly.toml"),
     )
     page = DOCS / "carry.md"
     # One script, because the shell that starts background processes must not end before them.
