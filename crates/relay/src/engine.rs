@@ -267,7 +267,7 @@ impl<'a> Engine<'a> {
     /// A browser that watches needs a key frame: asks the other end's encoder for one.
     fn ask_for_viewers(&mut self) {
         let now = self.link.now();
-        if let Some((flow, message)) = self.viewing.message(now) {
+        for (flow, message) in self.viewing.messages(now) {
             self.carriage.take_own(now, flow, &message);
         }
     }

@@ -28,6 +28,8 @@ pub(super) const PATH: &str = "/whep";
 const MAX_VIEWERS: usize = 8;
 /// Packets that wait for a browser: some 20 ms of a video. What comes then is lost, and asked for again.
 const QUEUE: usize = 256;
+/// Streams of which key frames are requested before one is shown: audio is not known as such.
+const MAX_CANDIDATES: usize = 4;
 /// Time without packets after which another video is shown.
 const SILENCE: Duration = Duration::from_secs(1);
 /// Least time between two requests for key frames.
@@ -48,21 +50,29 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    shown: Option<Shown>,
+    /// The video that is shown, and the time of its last packet.
+    shown: Option<(Source, Instant)>,
+    /// Streams that may be shown once they have a key frame, at most [`MAX_CANDIDATES`].
+    candidates: Vec<Source>,
     viewers: Vec<Viewer>,
 }
 
-/// The video that is shown.
-#[derive(Debug)]
-struct Shown {
+/// A stream of RTP.
+#[derive(Clone, Debug)]
+struct Source {
     /// Number of its connection.
     connection: u64,
     flow: Flow,
     /// SSRC.
     source: u32,
-    last: Instant,
     /// Wakes the connection, which asks the encoder for a key frame.
     ask: Arc<Notify>,
+}
+
+impl Source {
+    fn is(&self, other: &Self) -> bool {
+        (self.connection, self.flow, self.source) == (other.connection, other.flow, other.source)
+    }
 }
 
 #[derive(Debug)]
@@ -97,16 +107,22 @@ impl Viewing {
     pub(super) async fn request(&self) {
         self.ask.notified().await;
     }
-    /// The request for a key frame, and the flow of the video, if its encoder may be asked now.
-    pub(super) fn message(&mut self, now: Instant) -> Option<(Flow, Vec<u8>)> {
+    /// The requests for key frames, with the flows of the videos, if their encoders may be asked now.
+    pub(super) fn messages(&mut self, now: Instant) -> Vec<(Flow, Vec<u8>)> {
+        let Some(screen) = self.screen.as_ref() else { return Vec::new() };
         if self.asked.is_some_and(|asked| now < asked + BETWEEN_REQUESTS) {
-            return None;
+            return Vec::new();
         }
-        let (flow, media) = self.screen.as_ref()?.shown(self.connection)?;
-        self.asked = Some(now);
-        let mut message = Vec::new();
-        PictureLoss { sender: OWN_SSRC, media }.encode(&mut message);
-        Some((flow, message))
+        let wanted = screen.wanted(self.connection);
+        if !wanted.is_empty() {
+            self.asked = Some(now);
+        }
+        let request = |(flow, media)| {
+            let mut message = Vec::new();
+            PictureLoss { sender: OWN_SSRC, media }.encode(&mut message);
+            (flow, message)
+        };
+        wanted.into_iter().map(request).collect()
     }
 }
 
@@ -134,25 +150,29 @@ impl Screen {
         }
         let Some(packet) = RtpPacket::parse(datagram).filter(RtpPacket::has_whole_header) else { return };
         let (connection, source) = (viewing.connection, packet.source());
+        let source = Source { connection, flow, source, ask: viewing.ask.clone() };
         let mut state = self.lock();
         match &mut state.shown {
-            Some(shown) if (shown.connection, shown.flow, shown.source) == (connection, flow, source) => {
-                shown.last = now;
-            }
+            Some((shown, last)) if shown.is(&source) => *last = now,
             // The newest connection goes first, and a video that has ended gives way.
-            Some(shown)
+            Some((shown, last))
                 if connection < shown.connection
-                    || (connection == shown.connection && now < shown.last + SILENCE) =>
+                    || (connection == shown.connection && now < *last + SILENCE) =>
             {
                 return;
             }
             _ => {
-                // Audio has no key frames.
                 let content = self.0.codec.content(packet.payload().unwrap_or_default());
                 if !content.begins_keyframe && !content.has_parameters {
+                    let is_known = state.candidates.iter().any(|known| known.is(&source));
+                    if !is_known && state.candidates.len() < MAX_CANDIDATES {
+                        source.ask.notify_one();
+                        state.candidates.push(source);
+                    }
                     return;
                 }
-                state.shown = Some(Shown { connection, flow, source, last: now, ask: viewing.ask.clone() });
+                state.candidates.clear();
+                state.shown = Some((source, now));
             }
         }
         for viewer in &state.viewers {
@@ -161,18 +181,19 @@ impl Screen {
         }
     }
 
-    /// The video that is shown, its flow and its SSRC, if it is of that connection.
-    fn shown(&self, connection: u64) -> Option<(Flow, u32)> {
+    /// The streams of a connection of which browsers need key frames, by flow and SSRC: until one is shown, all that it may be.
+    fn wanted(&self, connection: u64) -> Vec<(Flow, u32)> {
         let state = self.lock();
-        let shown = state.shown.as_ref().filter(|shown| shown.connection == connection);
-        shown.map(|shown| (shown.flow, shown.source))
+        let shown = state.shown.iter().map(|(shown, _)| shown);
+        let all = state.candidates.iter().chain(shown).filter(|each| each.connection == connection);
+        all.map(|each| (each.flow, each.source)).collect()
     }
 
     /// A browser needs a key frame.
     fn ask(&self) {
-        if let Some(shown) = &self.lock().shown {
-            shown.ask.notify_one();
-        }
+        let state = self.lock();
+        let shown = state.shown.iter().map(|(shown, _)| shown);
+        state.candidates.iter().chain(shown).for_each(|each| each.ask.notify_one());
     }
 
     /// What a browser asks for by HTTP.
@@ -220,6 +241,11 @@ impl Screen {
         let mut state = self.lock();
         state.viewers.retain(|viewer| viewer.name != name);
         self.0.count.store(state.viewers.len(), Ordering::Relaxed);
+        if state.viewers.is_empty() {
+            // What comes until somebody watches again is not seen here.
+            state.shown = None;
+            state.candidates.clear();
+        }
     }
 }
 

@@ -35,7 +35,7 @@ impl Viewing {
     pub(super) async fn request(&self) {
         std::future::pending().await
     }
-    pub(super) fn message(&mut self, _: Instant) -> Option<(Flow, Vec<u8>)> {
-        None
+    pub(super) fn messages(&mut self, _: Instant) -> Vec<(Flow, Vec<u8>)> {
+        Vec::new()
     }
 }
