@@ -39,6 +39,7 @@ mod relay_ledger;
 mod relay_paths;
 mod relay_players;
 mod relay_repair;
+mod relay_streams;
 mod relay_survival;
 #[path = "support/relays.rs"]
 mod relays;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration as StdDuration;
 
 use tokio::sync::oneshot;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use whimbrel_net::multipath::MultipathEvent;
 use whimbrel_net::{Event, NetError, Received, SendError};
 use whimbrel_rtp::Remb;
@@ -37,6 +37,10 @@ const RTP_HEADER: f64 = 12.0;
 const RECORD: f64 = 22.0;
 /// Time without packets after which a stream has ended.
 const ACTIVE: Duration = Duration::from_secs(1);
+/// Time of a packet at the allowed rate from which on the transport gets one at a time while there are urgent ones.
+const LONG: Duration = Duration::from_millis(5);
+/// Longest time between two looks whether the transport has sent it.
+const PATIENCE: Duration = Duration::from_millis(20);
 /// The round-trip time until one is known.
 const RTT: Duration = Duration::from_millis(100);
 
@@ -71,6 +75,8 @@ pub(super) struct Engine<'a> {
     key_frames: KeyFrames,
     /// The browsers that watch.
     viewing: Viewing,
+    /// Until then nothing is handed to the transport, whose queue is short enough: what is urgent may come.
+    held_until: Option<Instant>,
 }
 
 impl<'a> Engine<'a> {
@@ -80,6 +86,7 @@ impl<'a> Engine<'a> {
             sends: ports.sends(options.video),
             receives_rtp: options.transport_cc.is_some(),
             udp_ports: ports.udp_ports(),
+            streams: ports.streams(),
         };
         let is_near = ports.is_near();
         let entry = status.add(ledger.clone());
@@ -98,6 +105,7 @@ impl<'a> Engine<'a> {
             encoder_rate_bps: None,
             key_frames: KeyFrames::new(OWN_SSRC),
             viewing,
+            held_until: None,
         }
     }
 
@@ -116,13 +124,16 @@ impl<'a> Engine<'a> {
         let mut received = Vec::new();
         let link = self.link;
         loop {
-            let has_waiting = self.carriage.has_waiting(link.now());
+            let now = link.now();
+            let held = self.held_until.filter(|until| *until > now).map(|until| until - now);
+            let has_waiting = self.carriage.has_waiting(now);
             tokio::select! {
                 (flow, payload) = self.ports.next(|| link.now()) => {
                     pace.mark();
                     self.take(flow, &payload);
                 }
-                room = link.writable(1), if has_waiting => {
+                () = sleep(held.unwrap_or_default().into()), if has_waiting && held.is_some() => {}
+                room = link.writable(1), if has_waiting && held.is_none() => {
                     let result = match room {
                         Ok(()) => self.send(),
                         Err(error) => Err(error),
@@ -143,7 +154,11 @@ impl<'a> Engine<'a> {
                     }
                 }
                 () = pace.due() => {
-                    let is_idle = pace.is_idle() && self.carriage.queue().is_empty();
+                    let is_idle = pace.is_idle() && self.carriage.is_at_rest();
+                    if !is_idle {
+                        // Whether bulk data may leave is known with the next update.
+                        pace.mark();
+                    }
                     self.update(lines);
                     self.line(lines, is_idle)?;
                     if is_idle {
@@ -189,8 +204,23 @@ impl<'a> Engine<'a> {
     /// Sends what may be sent now.
     fn send(&mut self) -> Result<(), NetError> {
         let link = self.link;
+        let (now, mut limit) = (link.now(), BATCH);
+        if self.carriage.queue().is_urgent(now)
+            && let Some(view) = link.view()
+            && let Some(allowed) = view.allowed_rate_bps
+        {
+            let time = Duration::from_secs_f64(8.0 * self.carriage.average_size() / allowed.max(1.0));
+            if time > LONG {
+                // What is handed over now would stand before what is more urgent.
+                if view.queued_datagrams > 0 {
+                    self.held_until = Some(now + (time / 8).min(PATIENCE));
+                    return Ok(());
+                }
+                limit = 1;
+            }
+        }
         let observe = || link.observed();
-        self.carriage.send(link.now(), BATCH, observe, |bytes, deadline, mark| {
+        self.carriage.send(now, limit, observe, |bytes, deadline, mark| {
             match link.try_send(bytes, deadline, mark) {
                 Ok(()) => Ok(Handed::Accepted),
                 Err(NetError::Send(SendError::QueueFull)) => Ok(Handed::Later),
@@ -229,7 +259,8 @@ impl<'a> Engine<'a> {
         let view = self.view();
         self.carriage.update(now, view.as_ref().map(|view| view.observed));
         let Some(view) = view else { return };
-        self.carriage.set_limits(view.allowed_rate_bps.map(DataRate::from_bits_per_second), view.budget);
+        let allowed = view.allowed_rate_bps.map(DataRate::from_bits_per_second);
+        self.carriage.set_limits(allowed, view.budget, view.rtt);
         let encoder_rate = self.encoder_rate(&view);
         self.encoder_rate_bps = encoder_rate;
         let rtt = view.rtt.unwrap_or(RTT);

@@ -323,7 +323,7 @@ fn causes(account: &Account, old: &Account) -> [f64; Cause::ALL.len()] {
         let cause = match reason {
             Reason::Unconnected | Reason::Ended => Cause::Down,
             Reason::Kernel | Reason::Overrun | Reason::Overflow | Reason::Unread => Cause::Queue,
-            Reason::Stale | Reason::Disposable | Reason::Undecodable => Cause::Choice,
+            Reason::Stale | Reason::Superseded | Reason::Disposable | Reason::Undecodable => Cause::Choice,
             Reason::Path => Cause::Path,
             Reason::TooLarge | Reason::UnknownFlow | Reason::Refused | Reason::Undeliverable => Cause::Other,
         };

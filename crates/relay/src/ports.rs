@@ -18,6 +18,7 @@ use crate::edge::flow::Flow;
 use crate::edge::flow_kind::Sends;
 use crate::edge::ledger::{Ledger, Reason};
 use crate::edge::local_socket::{LocalSocket, Reader};
+use crate::edge::stream::Stream;
 
 /// The programs' side of a connection.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub(super) struct NearPorts {
     programs: BTreeMap<Flow, NearProgram>,
     /// The UDP ports, by the number of the port on the connection.
     udp_ports: Vec<u16>,
+    /// What a user says of the datagrams at each port.
+    streams: Vec<Stream>,
     /// A flow whose program is a new one.
     renewed: Option<Flow>,
     /// Counters of each socket that the ledger has already included.
@@ -116,7 +119,8 @@ impl NearPorts {
             udp_ports.push(last.map_or(0, |address| address.port()));
         }
         let (programs, known) = (BTreeMap::new(), vec![Known::default(); sockets.len()]);
-        Ok(Self { sockets, arrivals, programs, udp_ports, renewed: None, known, limit })
+        let streams = places.iter().map(|place| place.stream().clone()).collect();
+        Ok(Self { sockets, arrivals, programs, udp_ports, streams, renewed: None, known, limit })
     }
     /// The addresses at which it listens.
     pub(super) fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
@@ -252,6 +256,15 @@ impl Ports {
         self.arrivals().set_connected(is_connected);
     }
 
+    /// What a user says of the datagrams that the programs send, by the number of the port.
+    pub(super) fn streams(&self) -> Vec<Stream> {
+        match self {
+            Self::Near(near) => near.streams.clone(),
+            Self::Far(far) => far.targets.iter().map(|program| program.stream.clone()).collect(),
+            Self::Embedded(_) => Vec::new(),
+        }
+    }
+
     /// Passes a datagram to the program of a flow. It does not wait: one that the system refuses is lost.
     pub(super) fn deliver(&mut self, now: Instant, flow: Flow, payload: &[u8]) -> Delivery {
         let sent = match self {
@@ -342,7 +355,8 @@ mod tests {
     async fn a_far_end_opens_no_more_sockets_than_it_may_and_only_to_its_targets() {
         let program = tokio::net::UdpSocket::bind(address(0)).await.expect("loopback");
         let target = program.local_addr().expect("bound");
-        let known = Program { addresses: vec![target], interface: None, ttl: None };
+        let known =
+            Program { addresses: vec![target], interface: None, ttl: None, stream: Stream::Recognized };
         let mut ports = Ports::Far(FarPorts::new([known].into(), 3));
         let now = Instant::from_secs(1);
         for number in 0..=u8::MAX {

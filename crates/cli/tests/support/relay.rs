@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -24,6 +24,8 @@ pub(crate) struct Path {
 /// A running relay; it ends when dropped.
 pub(crate) struct Relay {
     pub(crate) port: u16,
+    /// The rate towards the server, as bits of a number.
+    rate: Arc<AtomicU64>,
     stop: Arc<AtomicBool>,
 }
 
@@ -49,8 +51,14 @@ impl Relay {
             }
         });
         let stopped = stop.clone();
-        thread::spawn(move || relay(&udp, to, [up, down], &stopped));
-        Self { port, stop }
+        let rate = Arc::new(AtomicU64::new(up.rate_bps.to_bits()));
+        let current = rate.clone();
+        thread::spawn(move || relay(&udp, to, [up, down], &current, &stopped));
+        Self { port, rate, stop }
+    }
+    /// The rate towards the server from now on.
+    pub(crate) fn set_rate(&self, rate_bps: f64) {
+        self.rate.store(rate_bps.to_bits(), Ordering::Relaxed);
     }
 }
 
@@ -102,7 +110,7 @@ impl Bottleneck {
 }
 
 #[allow(clippy::disallowed_types, reason = "the path of a test runs in real time")]
-fn relay(near: &UdpSocket, server: SocketAddr, paths: [Path; 2], stop: &AtomicBool) {
+fn relay(near: &UdpSocket, server: SocketAddr, paths: [Path; 2], rate: &AtomicU64, stop: &AtomicBool) {
     let far = UdpSocket::bind("127.0.0.1:0").expect("a port");
     near.set_read_timeout(Some(Duration::from_micros(300))).expect("a time limit");
     far.set_nonblocking(true).expect("it is possible");
@@ -113,6 +121,7 @@ fn relay(near: &UdpSocket, server: SocketAddr, paths: [Path; 2], stop: &AtomicBo
     let mut buffer = [0; 2048];
     while !stop.load(Ordering::Relaxed) {
         let now = || start.elapsed().as_secs_f64();
+        up.path.rate_bps = f64::from_bits(rate.load(Ordering::Relaxed));
         for _ in 0..64 {
             match near.recv_from(&mut buffer) {
                 Ok((length, from)) => {

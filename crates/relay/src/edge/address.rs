@@ -8,6 +8,8 @@ use anyhow::{Context, anyhow};
 use tokio::net::TcpStream;
 use whimbrel_net::{HostPort, NetError, ParseHostPortError, connect_any, interface_addresses};
 
+use super::stream::{self, Stream};
+
 /// The reason why a text is not the address that was expected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -197,6 +199,8 @@ pub struct ProgramAddress {
     source: Option<Ipv4Addr>,
     /// The number of networks that datagrams to the group may pass.
     ttl: Option<u8>,
+    /// What the datagrams are that programs send there.
+    stream: Stream,
 }
 
 impl fmt::Display for ProgramAddress {
@@ -207,7 +211,7 @@ impl fmt::Display for ProgramAddress {
 
 impl From<SocketAddr> for ProgramAddress {
     fn from(at: SocketAddr) -> Self {
-        Self { at: at.into(), interface: None, source: None, ttl: None }
+        Self::at(at.into())
     }
 }
 
@@ -216,7 +220,7 @@ impl From<SocketAddr> for ProgramAddress {
 /// # Errors
 /// The text is none.
 pub fn parse_from(text: &str) -> Result<ProgramAddress, AddressError> {
-    let place = parse_place(text, &["interface", "source"])?;
+    let place = parse_place(text, &["stream", "interface", "source"])?;
     if let Ok(address) = place.at.host().parse() {
         place.check_from(address)?;
     }
@@ -228,7 +232,7 @@ pub fn parse_from(text: &str) -> Result<ProgramAddress, AddressError> {
 /// # Errors
 /// The text is none.
 pub fn parse_to(text: &str) -> Result<ProgramAddress, AddressError> {
-    let place = parse_place(text, &["interface", "ttl"])?;
+    let place = parse_place(text, &["stream", "interface", "ttl"])?;
     if place.at.port() == Some(0) {
         return Err(AddressError::PortZero("program takes datagrams at"));
     }
@@ -244,7 +248,7 @@ fn parse_place(text: &str, keys: &'static [&'static str]) -> Result<ProgramAddre
     if at.port().is_none() {
         return Err(AddressError::NoPort { example: at.or_port(5004), host: at });
     }
-    let mut place = ProgramAddress { at, interface: None, source: None, ttl: None };
+    let mut place = ProgramAddress::at(at);
     for part in parts {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
         let wrong = |expected| AddressError::Value { option: part.to_owned(), expected };
@@ -260,6 +264,7 @@ fn parse_place(text: &str, keys: &'static [&'static str]) -> Result<ProgramAddre
                     .filter(|it: &Ipv4Addr| !is_group((*it).into()) && !it.is_unspecified());
                 place.source = Some(source.ok_or_else(|| wrong("the IPv4 address of a host"))?);
             }
+            "stream" => place.stream = value.parse().map_err(|()| wrong(stream::EXPECTED))?,
             "ttl" => {
                 let ttl = value.parse().ok().filter(|ttl| *ttl > 0);
                 place.ttl = Some(ttl.ok_or_else(|| wrong("a number from 1 to 255"))?);
@@ -271,6 +276,10 @@ fn parse_place(text: &str, keys: &'static [&'static str]) -> Result<ProgramAddre
 }
 
 impl ProgramAddress {
+    fn at(at: HostPort) -> Self {
+        Self { at, interface: None, source: None, ttl: None, stream: Stream::Recognized }
+    }
+
     /// Checks an address at which datagrams are to arrive.
     fn check_from(&self, address: IpAddr) -> Result<(), AddressError> {
         self.check_group_options(address)?;
@@ -329,7 +338,7 @@ impl ProgramAddress {
             Some(group) => Some(self.interface(*group)?),
             None => None,
         };
-        Ok(Program { addresses, interface, ttl: self.ttl })
+        Ok(Program { addresses, interface, ttl: self.ttl, stream: self.stream.clone() })
     }
 
     /// The interface of a group.
@@ -353,6 +362,10 @@ impl ProgramAddress {
         Ok(Interface { index, v4 })
     }
 
+    /// What the datagrams are that programs send there.
+    pub(crate) fn stream(&self) -> &Stream {
+        &self.stream
+    }
     /// The only host whose datagrams to the group are taken.
     pub(crate) fn source(&self) -> Option<Ipv4Addr> {
         self.source
@@ -406,6 +419,8 @@ pub(crate) struct Program {
     /// The interface, if it is a multicast group.
     pub(crate) interface: Option<Interface>,
     pub(crate) ttl: Option<u8>,
+    /// What its answers are.
+    pub(crate) stream: Stream,
 }
 
 impl Program {

@@ -5,13 +5,16 @@ use bytes::Bytes;
 use whimbrel_net::Mark;
 use whimbrel_units::{DataRate, Duration, Instant};
 
+use super::commands::{self, Inbox, Outbox};
 use super::flow::Flow;
 use super::flow_kind::{Announcement, FlowKinds, Kind};
 use super::frames::FrameCounts;
+use super::lanes::{Lanes, Next};
 use super::ledger::{Ledger, Observed, Reason};
 use super::parts::{Divider, Joiner, Room, is_part};
-use super::queue::{Queue, Waiting};
+use super::queue::Waiting;
 use super::report::{self, Report, Reporting};
+use super::stream::{Lane, Stream};
 
 /// Weight of the last datagram in the averages.
 const WEIGHT: f64 = 1.0 / 64.0;
@@ -50,12 +53,17 @@ pub(crate) struct Arrival {
 /// The datagrams of a connection.
 #[derive(Debug)]
 pub(crate) struct Carriage {
-    queue: Queue,
+    queue: Lanes,
+    /// What a user says of the datagrams, by the number of the port.
+    streams: Vec<Stream>,
     kinds: FlowKinds,
     ledger: Ledger,
     reporting: Reporting,
     divider: Divider,
     joiner: Joiner,
+    outbox: Outbox,
+    inbox: Inbox,
+    rtt: Duration,
     /// Averages: the size of what programs send, and the time in seconds that it waits here.
     size: f64,
     wait: f64,
@@ -66,19 +74,23 @@ impl Carriage {
     /// of all connections for incomplete datagrams.
     pub(crate) fn new(
         stale: Duration,
-        announced: Announcement,
+        mut announced: Announcement,
         announces: bool,
         ledger: Ledger,
         room: Room,
     ) -> Self {
         Self {
-            queue: Queue::new(stale),
+            queue: Lanes::new(stale),
+            streams: std::mem::take(&mut announced.streams),
             kinds: FlowKinds::new(announced),
             ledger,
             reporting: Reporting::new(announces),
             divider: Divider::default(),
             // What was begun in time may take as long again.
             joiner: Joiner::new(stale * 2, room),
+            outbox: Outbox::default(),
+            inbox: Inbox::default(),
+            rtt: Duration::ZERO,
             size: EXPECTED_SIZE,
             wait: 0.0,
         }
@@ -86,7 +98,7 @@ impl Carriage {
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.ledger
     }
-    pub(crate) fn queue(&self) -> &Queue {
+    pub(crate) fn queue(&self) -> &Lanes {
         &self.queue
     }
     pub(crate) fn kinds(&mut self) -> &mut FlowKinds {
@@ -107,6 +119,12 @@ impl Carriage {
 
     /// A local program has sent a datagram, which the ledger knows already.
     pub(crate) fn take(&mut self, now: Instant, flow: Flow, payload: &[u8]) {
+        let stream = self.streams.get(usize::from(flow.port)).unwrap_or(&Stream::Recognized);
+        let (lane, keys) = stream.classify(flow.id(), payload);
+        if lane != Lane::Media {
+            self.queue.push(now, lane, keys, flow.wrap(payload));
+            return self.account();
+        }
         let (kind, mark) = self.kinds.of_sent(now, flow, payload);
         self.size += (payload.len() as f64 - self.size) * WEIGHT;
         self.push(now, flow, payload, kind, mark);
@@ -117,7 +135,7 @@ impl Carriage {
         self.push(now, flow, payload, Kind::Essential, Mark::SINGLE);
     }
     fn push(&mut self, now: Instant, flow: Flow, payload: &[u8], kind: Kind, mark: Mark) {
-        self.queue.push(Waiting { bytes: flow.wrap(payload), kind, mark, arrived: now });
+        self.queue.push_media(Waiting { bytes: flow.wrap(payload), kind, mark, arrived: now });
         self.account();
     }
     /// Enters in the ledger what the queue has dropped.
@@ -131,9 +149,14 @@ impl Carriage {
         }
     }
 
+    /// `true` if nothing waits, and no command is under way.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.queue.is_empty() && self.outbox.is_empty()
+    }
     /// `true` if there is something to send.
     pub(crate) fn has_waiting(&mut self, now: Instant) -> bool {
-        !self.queue.is_empty() || self.is_report_due(now)
+        self.queue.hold_commands(self.outbox.is_full());
+        self.queue.is_ready(now) || self.outbox.due(now).is_some() || self.is_report_due(now)
     }
     fn is_report_due(&mut self, now: Instant) -> bool {
         self.reporting.is_due(now, self.ledger.marks())
@@ -154,7 +177,7 @@ impl Carriage {
             if let Some(observed) = observe() {
                 self.ledger.observe(observed);
             }
-            let bytes = self.ledger.report().encode();
+            let bytes = Report { commands: Some(self.inbox.state()), ..self.ledger.report() }.encode();
             let size = bytes.len();
             if transport(bytes, None, Mark::SINGLE)? == Handed::Later {
                 return Ok(());
@@ -162,22 +185,45 @@ impl Carriage {
             self.ledger.on_report_handed(size);
             self.reporting.on_sent(now);
         }
+        while let Some(command) = self.outbox.due(now) {
+            match transport(command, None, Mark::SINGLE)? {
+                Handed::Later => return Ok(()),
+                Handed::Accepted | Handed::TooLarge(_) => self.outbox.on_repeated(now),
+            }
+        }
         for _ in 0..limit {
-            let Some(waiting) = self.queue.pop(now) else { break };
-            let deadline = self.queue.deadline(&waiting);
-            match self.divider.hand(&waiting.bytes, deadline, waiting.mark, &mut transport) {
+            self.queue.hold_commands(self.outbox.is_full());
+            let Some(next) = self.queue.pop(now) else { break };
+            let Next { waiting, deadline, lane, .. } = &next;
+            let numbered = if *lane == Lane::Command { self.outbox.number(&waiting.bytes) } else { None };
+            let handed = match &numbered {
+                Some(command) => transport(command.clone(), Some(*deadline), waiting.mark),
+                None => Ok(Handed::TooLarge(0)),
+            };
+            let (handed, numbered) = match handed {
+                Ok(Handed::TooLarge(_)) => {
+                    (self.divider.hand(&waiting.bytes, *deadline, waiting.mark, &mut transport), None)
+                }
+                handed => (handed, numbered),
+            };
+            match handed {
                 Ok(Handed::Accepted) => {
-                    let waited = now.saturating_since(waiting.arrived).as_secs_f64();
-                    self.wait += (waited - self.wait) * WEIGHT;
+                    if *lane != Lane::Bulk {
+                        let waited = now.saturating_since(waiting.arrived).as_secs_f64();
+                        self.wait += (waited - self.wait) * WEIGHT;
+                    }
+                    if let Some(bytes) = numbered {
+                        self.outbox.on_handed(now, bytes, *deadline, self.rtt);
+                    }
                     self.ledger.on_handed();
                 }
                 Ok(Handed::Later) => {
-                    self.queue.put_back(waiting);
+                    self.queue.put_back(next);
                     break;
                 }
                 Ok(Handed::TooLarge(_)) => self.ledger.lose(Reason::TooLarge, 1),
                 Err(error) => {
-                    self.queue.put_back(waiting);
+                    self.queue.put_back(next);
                     self.account();
                     return Err(error);
                 }
@@ -189,7 +235,14 @@ impl Carriage {
 
     /// A datagram of the connection has arrived; `is_repaired`: the path had lost it. Returns that of a program; a report is for this end.
     pub(crate) fn receive(&mut self, now: Instant, datagram: Bytes, is_repaired: bool) -> Option<Arrival> {
-        let datagram = if is_part(&datagram) { self.joiner.accept(now, &datagram)? } else { datagram };
+        let datagram = if is_part(&datagram) {
+            self.joiner.accept(now, &datagram)?
+        } else if commands::is_numbered(&datagram) {
+            self.reporting.on_command(now);
+            self.inbox.accept(&datagram)?
+        } else {
+            datagram
+        };
         let size = datagram.len();
         let Some((flow, payload)) = Flow::unwrap(datagram) else {
             self.ledger.on_arrived();
@@ -199,6 +252,7 @@ impl Carriage {
         if flow.port == report::HEADER.port {
             // Those of other versions are left out.
             if let Some(report) = Report::decode(payload).filter(|_| flow == report::HEADER) {
+                self.outbox.on_report(report.commands);
                 self.ledger.on_report(report, size);
                 self.reporting.on_answer(now);
             }
@@ -228,7 +282,13 @@ impl Carriage {
     }
     /// The rate that congestion control allows now, and the age up to which a datagram that is sent arrives in time, where the
     /// transport repairs within a latency.
-    pub(crate) fn set_limits(&mut self, allowed: Option<DataRate>, budget: Option<Duration>) {
+    pub(crate) fn set_limits(
+        &mut self,
+        allowed: Option<DataRate>,
+        budget: Option<Duration>,
+        rtt: Option<Duration>,
+    ) {
+        self.rtt = rtt.unwrap_or_default();
         self.queue.set_rate(allowed);
         self.queue.set_budget(budget);
     }

@@ -14,6 +14,7 @@ use whimbrel_units::Instant;
 use super::flow::{Flow, MAX_PORTS};
 use super::frames::{FrameCounts, Frames};
 use super::key_frames::Video;
+use super::stream::Stream;
 use crate::embedded::Payload;
 
 /// The most flows that are followed; the one that was silent for longest makes room.
@@ -122,6 +123,8 @@ pub(crate) struct Announcement {
     pub(crate) receives_rtp: bool,
     /// The UDP ports, by the number of the port on the connection.
     pub(crate) udp_ports: Vec<u16>,
+    /// What a user says of the datagrams that local programs send, by the number of the port.
+    pub(crate) streams: Vec<Stream>,
 }
 
 /// The kinds of the datagrams of a connection.

@@ -54,6 +54,8 @@ reasons! {
     Overrun = "overrun",
     /// It waited for too long, or a part of its frame did.
     Stale = "stale",
+    /// A newer datagram with a value of the same key came before it left.
+    Superseded = "superseded",
     /// No other frame refers to its frame, and the rate was short.
     Disposable = "disposable",
     /// A frame to which its frame refers was dropped.
@@ -397,6 +399,7 @@ impl Ledger {
                 of_sent: report.sent,
                 arrived: crossing.arrived,
                 lost,
+                commands: None,
             });
         }
         let is_newer = crossing.told.is_none_or(|told| report.of_sent >= told.of_sent);

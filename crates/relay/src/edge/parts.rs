@@ -24,6 +24,7 @@ use whimbrel_net::Mark;
 use whimbrel_units::{Duration, Instant};
 
 use super::carriage::Handed;
+use super::stream::Lane;
 
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,8 @@ const MAX_BYTES: usize = 1 << 20;
 const MAX_BYTES_OF_ALL: usize = 64 << 20;
 /// Bytes that a part takes besides its data.
 const PART_OVERHEAD: usize = 64;
+/// Datagrams that others may interrupt at a time: one of each lane.
+const MAX_INTERRUPTED: usize = Lane::ALL.len();
 /// Times that a datagram is divided anew at once, as the path becomes narrower.
 const MAX_DIVISIONS: usize = 4;
 /// Datagrams that were complete of late, whose repeated parts are ignored.
@@ -96,8 +99,8 @@ impl Division {
 #[derive(Debug, Default)]
 pub(crate) struct Divider {
     number: u16,
-    /// The datagram of which a part waits for room in the transport.
-    current: Option<(Bytes, Division)>,
+    /// The datagrams of which parts wait for room in the transport: what is more urgent may leave between them.
+    current: Vec<(Bytes, Division)>,
 }
 
 impl Divider {
@@ -116,7 +119,8 @@ impl Divider {
         let is_same = |(other, _): &(Bytes, Division)| {
             (other.as_ptr(), other.len()) == (datagram.as_ptr(), datagram.len())
         };
-        let mut division = self.current.take().filter(is_same).map(|(_, division)| division);
+        let known = self.current.iter().position(is_same);
+        let mut division = known.map(|known| self.current.remove(known).1);
         for _ in 0..MAX_DIVISIONS {
             let refused = match &mut division {
                 None => transport(datagram.clone(), Some(deadline), mark)?,
@@ -131,7 +135,10 @@ impl Divider {
             match refused {
                 Handed::Accepted => return Ok(Handed::Accepted),
                 Handed::Later => {
-                    self.current = division.map(|division| (datagram.clone(), division));
+                    if self.current.len() == MAX_INTERRUPTED {
+                        self.current.remove(0);
+                    }
+                    self.current.extend(division.map(|division| (datagram.clone(), division)));
                     return Ok(Handed::Later);
                 }
                 // The parts that were sent before the path became narrower are of no use.

@@ -100,6 +100,14 @@ impl Queue {
     pub(crate) fn age(&self, now: Instant) -> Duration {
         self.waiting.front().map_or(Duration::ZERO, |oldest| now.saturating_since(oldest.arrived))
     }
+    /// The size of the oldest.
+    pub(crate) fn next_size(&self) -> Option<usize> {
+        self.waiting.front().map(|oldest| oldest.bytes.len())
+    }
+    /// `true` if there is no queue on the path.
+    pub(crate) fn is_path_free(&self) -> bool {
+        self.budget.is_none_or(|budget| budget * 4 >= self.widest * 3)
+    }
     /// The rate that congestion control allows now.
     pub(crate) fn set_rate(&mut self, allowed: Option<DataRate>) {
         self.allowed = allowed.filter(|rate| rate.as_bits_per_second() > 0.0);
@@ -158,8 +166,11 @@ impl Queue {
     /// `true` if a frame that cannot be decoded is sent nevertheless, as nothing else waits, here or on the path: without data the allowed
     /// rate would fall (RFC 5348, Section 4.3), and where it is too low for a key frame, the stream would stand still.
     fn is_probe(&mut self, frame: Frame) -> bool {
-        let is_path_free = self.budget.is_some_and(|budget| budget * 4 >= self.widest * 3);
-        if is_path_free && self.waiting.is_empty() && self.groups.is_far_from_start(frame.stream()) {
+        if self.budget.is_some()
+            && self.is_path_free()
+            && self.waiting.is_empty()
+            && self.groups.is_far_from_start(frame.stream())
+        {
             self.probe = Some(frame);
         }
         self.probe == Some(frame)

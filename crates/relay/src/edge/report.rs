@@ -16,6 +16,8 @@ const _: () = assert!(HEADER.port as usize >= MAX_PORTS);
 
 /// Time between two reports.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// Time between a command and the report of it.
+const COMMAND_INTERVAL: Duration = Duration::from_millis(20);
 /// Reports that follow the last change: what was overtaken or lost by then is seen with the next one.
 const REPEATS: u32 = 3;
 /// Reports to an end that has not answered; the time between them is doubled.
@@ -34,6 +36,8 @@ pub(crate) struct Report {
     pub(crate) lost: Losses,
     /// What its sender's transport dropped as the path had become too narrow for it.
     pub(crate) narrowed: u64,
+    /// The other end's commands that have come ([`Inbox::state`](super::commands::Inbox::state)); an earlier version does not say it.
+    pub(crate) commands: Option<u64>,
 }
 
 /// The reasons for which the receiving end loses datagrams, by their numbers in a report.
@@ -50,7 +54,7 @@ impl Report {
     }
     /// The datagram of the connection.
     pub(crate) fn encode(&self) -> Bytes {
-        let mut bytes = BytesMut::with_capacity(2 + 8 * (5 + RECEIVERS.len()));
+        let mut bytes = BytesMut::with_capacity(2 + 8 * (6 + RECEIVERS.len()));
         bytes.put_slice(&[HEADER.port, HEADER.number]);
         for number in [self.sent, self.withdrawn, self.of_sent, self.arrived] {
             bytes.put_u64(number);
@@ -59,9 +63,12 @@ impl Report {
             bytes.put_u64(self.lost[reason]);
         }
         bytes.put_u64(self.narrowed);
+        if let Some(commands) = self.commands {
+            bytes.put_u64(commands);
+        }
         bytes.freeze()
     }
-    /// Reads what follows the header. `None` if it is shorter, but for the last number, which earlier versions lack; those of a later
+    /// Reads what follows the header. `None` if it is shorter, but for the last two numbers, which earlier versions lack; those of a later
     /// version that follow are left out. No number is larger than what can be counted.
     pub(crate) fn decode(mut bytes: Bytes) -> Option<Self> {
         let mut next = || bytes.try_get_u64().ok().map(|number| number.min(u64::MAX >> 8));
@@ -71,6 +78,7 @@ impl Report {
             report.lost[reason] = next()?;
         }
         report.narrowed = next().unwrap_or(0);
+        report.commands = next();
         Some(report)
     }
 }
@@ -101,6 +109,11 @@ impl Reporting {
             (self.has_answer, self.due, self.repeats) = (true, now, REPEATS);
         }
     }
+    /// A command has come, which the other end repeats until it is reported.
+    pub(crate) fn on_command(&mut self, now: Instant) {
+        self.due = self.due.min(now + COMMAND_INTERVAL);
+        self.repeats = self.repeats.max(1);
+    }
     /// `true` if a report is due. `marks`: those of the ledger.
     pub(crate) fn is_due(&mut self, now: Instant, marks: [u64; 4]) -> bool {
         if self.marks != marks {
@@ -128,13 +141,23 @@ mod tests {
         for (n, reason) in (4..).zip(RECEIVERS) {
             lost[reason] = n;
         }
-        let report = Report { sent: 1 << 40, withdrawn: 1, of_sent: 2, arrived: 3, lost, narrowed: 9 };
+        let report = Report {
+            sent: 1 << 40,
+            withdrawn: 1,
+            of_sent: 2,
+            arrived: 3,
+            lost,
+            narrowed: 9,
+            commands: Some(8),
+        };
         let (flow, rest) = Flow::unwrap(report.encode()).expect("a header");
         assert_eq!((flow, Report::decode(rest.clone())), (HEADER, Some(report)));
         let longer: Bytes = [&rest[..], b"more"].concat().into();
         assert_eq!(Report::decode(longer), Some(report));
         let earlier = rest.slice(..rest.len() - 8);
-        assert_eq!(Report::decode(earlier.clone()), Some(Report { narrowed: 0, ..report }));
+        assert_eq!(Report::decode(earlier), Some(Report { commands: None, ..report }));
+        let earlier = rest.slice(..rest.len() - 16);
+        assert_eq!(Report::decode(earlier.clone()), Some(Report { narrowed: 0, commands: None, ..report }));
         for length in 0..earlier.len() {
             assert_eq!(Report::decode(rest.slice(..length)), None);
         }

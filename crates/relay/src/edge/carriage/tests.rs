@@ -184,3 +184,52 @@ fn reports_of_rtp_outlive_a_fade_and_what_resembles_them_does_not_overtake_fresh
         assert_eq!(send(&mut carriage, ms(1000)), expected);
     }
 }
+
+/// A command that the path loses is repeated; one that is too large for a packet goes in parts, once. Each counts once at both ends.
+#[test]
+fn lost_commands_are_repeated_and_counted_once() {
+    let commands = Announcement { streams: vec![Stream::Command], ..Announcement::default() };
+    let mut near = Carriage::new(STALE, commands, true, Ledger::default(), Room::default());
+    let mut far = carriage(Announcement::default());
+    let mut arrived = Vec::new();
+    for n in 0..400_u64 {
+        let now = ms(n * 10);
+        if n.is_multiple_of(20) && n < 300 {
+            near.ledger().on_sent();
+            near.take(now, FLOW, &vec![n as u8; if n == 40 { 3000 } else { 40 }]);
+        }
+        let mut count = 0;
+        let transport = |bytes: Bytes, _, _| {
+            if bytes.len() > 1180 {
+                return Ok::<_, ()>(Handed::TooLarge(1180));
+            }
+            count += 1;
+            // The path loses all at first, but for the reports and the parts.
+            if n < 200 && commands::is_numbered(&bytes) && n > 60 {
+                return Ok(Handed::Accepted);
+            }
+            arrived.extend(far.receive(now, bytes, false).map(|arrival| arrival.payload[0]));
+            Ok(Handed::Accepted)
+        };
+        assert_eq!(near.send(now, 32, || None, transport), Ok(()));
+        let mut back = Vec::new();
+        let sent = far.send(
+            now,
+            32,
+            || None,
+            |bytes, _, _| {
+                back.push(bytes);
+                Ok::<_, ()>(Handed::Accepted)
+            },
+        );
+        assert_eq!(sent, Ok(()));
+        back.into_iter().for_each(|bytes| drop(near.receive(now, bytes, false)));
+    }
+    arrived.sort_unstable();
+    let all: Vec<u8> = (0..15).map(|n| (n * 20) as u8).collect();
+    assert_eq!(arrived.len(), all.len());
+    assert!(all.iter().all(|each| arrived.contains(each)));
+    assert!(near.is_at_rest());
+    let account = near.ledger().sums().to_peer;
+    assert_eq!((account.sent, account.delivered, account.under_way()), (15, 15, 0), "{account:?}");
+}

@@ -17,6 +17,7 @@ fn kinds(video: Option<Codec>, udp_ports: &[u16]) -> FlowKinds {
         sends: Sends::All(video),
         receives_rtp: false,
         udp_ports: udp_ports.to_vec(),
+        streams: Vec::new(),
     })
 }
 

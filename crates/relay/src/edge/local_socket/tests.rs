@@ -72,7 +72,7 @@ async fn a_program_is_found_at_whichever_address_of_its_name_it_listens() {
     if UdpSocket::bind("[::1]:0").is_ok() {
         addresses.insert(0, (Ipv6Addr::LOCALHOST, port).into());
     }
-    let known = Program { addresses, interface: None, ttl: None };
+    let known = Program { addresses, interface: None, ttl: None, stream: Default::default() };
     let socket = LocalSocket::open_to(&known, &reader).expect("loopback");
     let mut room = [0; 16];
     program.set_read_timeout(Some(Duration::from_millis(50))).expect("a time");
@@ -113,7 +113,7 @@ async fn each_refusal_is_counted_wherever_a_datagram_was_sent_from() {
     let (open, closed) = (here.local_addr().expect("bound"), gone.local_addr().expect("bound"));
     drop(gone);
     let reader = Reader::get().expect("a thread");
-    let known = |addresses| Program { addresses, interface: None, ttl: None };
+    let known = |addresses| Program { addresses, interface: None, ttl: None, stream: Default::default() };
     // A socket of both families sends to addresses of IPv4 as well.
     let both = vec![closed, SocketAddr::from((Ipv6Addr::LOCALHOST, closed.port()))];
     for program in [known(vec![closed]), known(both)] {

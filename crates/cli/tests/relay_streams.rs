@@ -1,0 +1,186 @@
+//! Telemetry, commands, video and bulk data over one connection whose path becomes almost nothing for some seconds.
+#![allow(clippy::disallowed_types, reason = "the programs run in real time")]
+
+use std::collections::BTreeSet;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::relays::{Relay, get, secret};
+use crate::support_relay::{self, Path};
+
+/// The path: its rate before and after, and in between; the bytes of its queue, which take 0.75 s then.
+const RATE: f64 = 2e6;
+const LOW: f64 = 64e3;
+const QUEUE: f64 = 6000.0;
+const DELAY: Duration = Duration::from_millis(20);
+/// When it is low, and when the programs end.
+const FALL: Duration = Duration::from_secs(3);
+const RISE: Duration = Duration::from_secs(9);
+const END: Duration = Duration::from_secs(12);
+/// Components that send their attitude ten times a second: with headers more than the path carries while it is low.
+const COMPONENTS: u8 = 12;
+
+/// A frame of MAVLink 1 with that payload; `checksum`: the byte that stands for the message's definition.
+fn mavlink(component: u8, message: u8, payload: &[u8], checksum: u8) -> Vec<u8> {
+    let mut frame = vec![0xfe, payload.len() as u8, 0, 1, component, message];
+    frame.extend(payload);
+    let sum = frame[1..].iter().chain([&checksum]).fold(0xffff_u16, |sum, byte| {
+        let mut low = byte ^ sum as u8;
+        low ^= low << 4;
+        let low = u16::from(low);
+        (sum >> 8) ^ (low << 8) ^ (low << 3) ^ (low >> 4)
+    });
+    frame.extend(sum.to_le_bytes());
+    frame
+}
+
+/// A program that sends a datagram each `step` until the end.
+fn program(
+    to: SocketAddr,
+    start: Instant,
+    step: Duration,
+    datagrams: impl Fn(u32) -> Vec<Vec<u8>> + Send + 'static,
+) {
+    thread::spawn(move || {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+        for n in 0.. {
+            let due = start + step * n;
+            if due > start + END {
+                return;
+            }
+            thread::sleep(due.saturating_duration_since(Instant::now()));
+            datagrams(n).iter().for_each(|each| _ = socket.send_to(each, to));
+        }
+    });
+}
+
+/// What arrives at a port: the time, and the datagram.
+fn arrivals(
+    socket: UdpSocket,
+    start: Instant,
+    is_over: Arc<AtomicBool>,
+) -> thread::JoinHandle<Vec<(Duration, Vec<u8>)>> {
+    thread::spawn(move || {
+        socket.set_read_timeout(Some(Duration::from_millis(50))).expect("a time");
+        let (mut all, mut buffer) = (Vec::new(), [0; 2048]);
+        while !is_over.load(Ordering::Relaxed) {
+            if let Ok(size) = socket.recv(&mut buffer) {
+                all.push((start.elapsed(), buffer[..size].to_vec()));
+            }
+        }
+        all
+    })
+}
+
+#[test]
+fn telemetry_is_fresh_commands_arrive_and_bulk_data_advance_while_the_path_is_almost_nothing() {
+    let folder = TempDir::new().expect("a folder");
+    let secret = secret(&folder);
+    let sockets: [UdpSocket; 3] = std::array::from_fn(|_| UdpSocket::bind("127.0.0.1:0").expect("loopback"));
+    let targets = sockets.each_ref().map(|socket| socket.local_addr().expect("bound").to_string());
+    let [telemetry, video, bulk] = &targets;
+    let mut far = Relay::start(&[
+        "relay",
+        "listen",
+        "--bind",
+        "127.0.0.1:0",
+        "--to",
+        telemetry,
+        "--to",
+        video,
+        "--to",
+        bulk,
+        "--secret-file",
+        &secret,
+    ]);
+    let at = far.address("at UDP ");
+    let direction = Path { rate_bps: RATE, queue: QUEUE, delay: DELAY, lose_each: 0 };
+    let path = support_relay::Relay::start(at.port(), direction, direction);
+    let peer = format!("127.0.0.1:{}", path.port);
+    let mut near = Relay::start(&[
+        "relay",
+        "connect",
+        &peer,
+        "--from",
+        "127.0.0.1:0",
+        "--from",
+        "127.0.0.1:0",
+        "--from",
+        "127.0.0.1:0,stream=bulk",
+        "--http",
+        "127.0.0.1:0",
+        "--secret-file",
+        &secret,
+    ]);
+    let text = near.event("ready");
+    let ports: Vec<SocketAddr> = text
+        .split([' ', ','])
+        .filter_map(|word| word.trim_end_matches(';').parse().ok())
+        .filter(|at: &SocketAddr| at.port() != path.port)
+        .collect();
+    let [telemetry, video, bulk] = ports[..] else { panic!("three ports in {text:?}") };
+    let state = near.address("http://");
+    near.event("connected");
+
+    let (start, is_over) = (Instant::now(), Arc::new(AtomicBool::new(false)));
+    let received = sockets.map(|socket| arrivals(socket, start, is_over.clone()));
+    program(telemetry, start, Duration::from_millis(100), move |_| {
+        let sent = (start.elapsed().as_millis() as u32).to_le_bytes();
+        let attitude = [&sent[..], &[0; 24]].concat();
+        (0..COMPONENTS).map(|component| mavlink(component, 30, &attitude, 39)).collect()
+    });
+    program(telemetry, start, Duration::from_millis(500), |n| {
+        let long = [&n.to_le_bytes()[..], &[0; 29]].concat();
+        vec![mavlink(200, 76, &long, 152)]
+    });
+    program(video, start, Duration::from_millis(40), |_| vec![vec![1; 1000]; 3]);
+    program(bulk, start, Duration::from_millis(10), |_| vec![vec![2; 1000]; 2]);
+    thread::sleep(FALL);
+    path.set_rate(LOW);
+    thread::sleep(RISE - FALL);
+    path.set_rate(RATE);
+    // What is left arrives within the time for which a command is of use.
+    thread::sleep(END - RISE + Duration::from_secs(4));
+    is_over.store(true, Ordering::Relaxed);
+    let [telemetry, _video, bulk] = received.map(|thread| thread.join().expect("no panic"));
+
+    let number = |bytes: &[u8]| u32::from_le_bytes(bytes[6..10].try_into().expect("four bytes"));
+    let (mut ages, mut longest, mut last) = (Vec::new(), 0.0_f64, [Duration::ZERO; COMPONENTS as usize]);
+    let mut commands = Vec::new();
+    for (at, frame) in &telemetry {
+        match frame[5] {
+            76 => commands.push(number(frame)),
+            _ => {
+                let age = *at - Duration::from_millis(number(frame).into());
+                ages.push(age.as_secs_f64());
+                let last = &mut last[usize::from(frame[4])];
+                longest = longest.max((*at - *last).as_secs_f64());
+                *last = *at;
+            }
+        }
+    }
+    let low = |(at, _): &&(Duration, Vec<u8>)| (FALL + Duration::from_secs(2)..RISE).contains(at);
+    let bulk_when_low = bulk.iter().filter(low).count();
+    let oldest = ages.iter().copied().fold(0.0, f64::max);
+    let all: Value = serde_json::from_str(&get(state, "/rate").1).expect("JSON");
+    let account = &all["to_peer"];
+    println!(
+        "{} values, {oldest:.2} s old at most, {longest:.2} s between two of a component; commands {commands:?}; {} bulk, {bulk_when_low} while low; {account}",
+        ages.len(),
+        bulk.len()
+    );
+    // Half a round trip with the path's queue full, the latency of repair, and a second for a busy machine.
+    assert!(oldest < 0.75 + 0.02 + 0.15 + 1.0, "{oldest}");
+    assert!(longest < 3.0, "{longest}");
+    let sent: BTreeSet<u32> = (0..=(END.as_millis() / 500) as u32).collect();
+    assert_eq!(commands.len(), sent.len(), "each arrives once: {commands:?}");
+    assert_eq!(commands.into_iter().collect::<BTreeSet<_>>(), sent);
+    assert!(bulk_when_low > 0);
+    assert!(account["lost"]["superseded"].as_u64() > Some(20), "{account}");
+}

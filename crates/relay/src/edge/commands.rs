@@ -1,0 +1,141 @@
+//! Commands between two ends: numbered, and repeated until the other end has them.
+//!
+//! The header of a numbered command has the port's number and 128, which no end has, the flow's, and the command's number in two bytes. The other
+//! end says in its [reports](super::report), one of which follows each command soon, which numbers it has. An end of an earlier version
+//! does not: it gets commands as other datagrams, once. So does the other end those that are too large for the path.
+
+use std::collections::VecDeque;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use whimbrel_units::{Duration, Instant};
+
+use super::flow::HEADER;
+
+/// Marks the port of a numbered command.
+const MARK: u8 = 0x80;
+const MARKS: u8 = 0xc0;
+const NUMBER: usize = 2;
+/// The most commands under way; further ones wait.
+const MOST: usize = 32;
+/// Numbers before the newest one of which an end says whether it has them.
+const BEFORE: u16 = 40;
+const _: () = assert!(MOST < BEFORE as usize);
+/// Time until a repeat, at least, and at most.
+const FIRST: Duration = Duration::from_millis(300);
+const LAST: Duration = Duration::from_secs(2);
+
+/// `true` for a numbered command.
+pub(crate) fn is_numbered(datagram: &[u8]) -> bool {
+    datagram.first().is_some_and(|port| port & MARKS == MARK)
+}
+
+/// A command that the other end may not have.
+#[derive(Debug)]
+struct Command {
+    number: u16,
+    bytes: Bytes,
+    deadline: Instant,
+    due: Instant,
+    wait: Duration,
+}
+
+/// The commands of this end.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    next: u16,
+    /// The other end says what it has.
+    is_answered: bool,
+    under_way: VecDeque<Command>,
+}
+
+impl Outbox {
+    /// `true` if no more may be under way now.
+    pub(crate) fn is_full(&self) -> bool {
+        self.under_way.len() >= MOST
+            || self.under_way.front().is_some_and(|oldest| self.next.wrapping_sub(oldest.number) >= BEFORE)
+    }
+    pub(crate) fn is_empty(&self) -> bool {
+        self.under_way.is_empty()
+    }
+    /// The datagram of the connection with a number for a command, which is one as it is; `None` if it leaves like that.
+    pub(crate) fn number(&self, command: &Bytes) -> Option<Bytes> {
+        if !self.is_answered || command.len() < HEADER {
+            return None;
+        }
+        let mut bytes = BytesMut::with_capacity(command.len() + NUMBER);
+        bytes.put_slice(&[command[0] | MARK, command[1]]);
+        bytes.put_u16(self.next);
+        bytes.put_slice(&command[HEADER..]);
+        Some(bytes.freeze())
+    }
+    /// The transport has accepted what [`Outbox::number`] has returned. Until `deadline` it is worth repeating.
+    pub(crate) fn on_handed(&mut self, now: Instant, bytes: Bytes, deadline: Instant, rtt: Duration) {
+        let wait = FIRST.max(rtt * 2);
+        self.under_way.push_back(Command { number: self.next, bytes, deadline, due: now + wait, wait });
+        self.next = self.next.wrapping_add(1);
+    }
+    /// The other end's report says this; `None`: nothing about commands.
+    pub(crate) fn on_report(&mut self, received: Option<u64>) {
+        let Some(received) = received else { return };
+        self.is_answered = true;
+        let (newest, before) = ((received >> BEFORE) as u16, received);
+        self.under_way.retain(|command| match newest.wrapping_sub(command.number) {
+            // None has come yet, or it is older than what it says.
+            _ if before & 1 == 0 => true,
+            back @ 0..BEFORE => before >> back & 1 == 0,
+            _ => true,
+        });
+    }
+    /// The command that is to be repeated now.
+    pub(crate) fn due(&mut self, now: Instant) -> Option<Bytes> {
+        self.under_way.retain(|command| command.deadline > now);
+        self.under_way.iter().find(|command| command.due <= now).map(|command| command.bytes.clone())
+    }
+    /// The transport has accepted the repeat.
+    pub(crate) fn on_repeated(&mut self, now: Instant) {
+        if let Some(command) = self.under_way.iter_mut().find(|command| command.due <= now) {
+            command.wait = (command.wait * 2).min(LAST.max(command.wait));
+            command.due = now + command.wait;
+        }
+    }
+}
+
+/// The numbers of the other end's commands that have come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Inbox {
+    newest: u16,
+    /// A bit for each number from the newest one back; the lowest is the newest itself.
+    has: u64,
+}
+
+impl Inbox {
+    /// Takes a [numbered command](is_numbered). Returns the datagram of the connection as it would be without a number; `None` if it came
+    /// before, or is no command.
+    pub(crate) fn accept(&mut self, datagram: &[u8]) -> Option<Bytes> {
+        let (header, payload) = datagram.split_first_chunk::<{ HEADER + NUMBER }>()?;
+        let number = u16::from_be_bytes([header[2], header[3]]);
+        let ahead = number.wrapping_sub(self.newest).cast_signed();
+        if self.has == 0 || ahead > 0 {
+            let shifted = self.has.checked_shl(ahead.unsigned_abs().into()).filter(|_| self.has != 0);
+            self.has = (shifted.unwrap_or(0) | 1) & ((1 << BEFORE) - 1);
+            self.newest = number;
+        } else {
+            let bit = 1_u64.checked_shl(ahead.unsigned_abs().into()).filter(|bit| *bit < 1 << BEFORE)?;
+            if self.has & bit != 0 {
+                return None;
+            }
+            self.has |= bit;
+        }
+        let mut bytes = BytesMut::with_capacity(HEADER + payload.len());
+        bytes.put_slice(&[header[0] & !MARK, header[1]]);
+        bytes.put_slice(payload);
+        Some(bytes.freeze())
+    }
+    /// What a report says: the newest number, and a bit for each from it back.
+    pub(crate) fn state(&self) -> u64 {
+        u64::from(self.newest) << BEFORE | self.has
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Numbers of commands on a path that loses, repeats and reorders.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn ms(n: u64) -> Instant {
+    Instant::from_millis(n)
+}
+
+fn command(n: u64) -> Bytes {
+    [&[3, 7][..], &n.to_be_bytes()].concat().into()
+}
+
+#[test]
+fn an_end_that_says_nothing_of_commands_gets_them_once_and_as_they_are() {
+    let mut outbox = Outbox::default();
+    outbox.on_report(None);
+    assert_eq!(outbox.number(&command(1)), None);
+    outbox.on_report(Some(0));
+    assert!(outbox.number(&command(1)).is_some_and(|numbered| is_numbered(&numbered)));
+}
+
+#[test]
+fn a_command_is_repeated_until_it_is_reported_or_useless() {
+    let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
+    outbox.on_report(Some(inbox.state()));
+    let sent = outbox.number(&command(1)).expect("a number");
+    outbox.on_handed(ms(0), sent.clone(), ms(5000), Duration::from_millis(40));
+    assert_eq!((outbox.due(ms(299)), outbox.due(ms(300))), (None, Some(sent.clone())));
+    outbox.on_repeated(ms(300));
+    assert_eq!((outbox.due(ms(899)), outbox.due(ms(900))), (None, Some(sent.clone())));
+    outbox.on_report(Some(inbox.state()));
+    assert!(!outbox.is_empty());
+    assert_eq!(inbox.accept(&sent), Some(command(1)));
+    assert_eq!(inbox.accept(&sent), None);
+    outbox.on_report(Some(inbox.state()));
+    assert!(outbox.is_empty());
+    let second = outbox.number(&command(2)).expect("a number");
+    outbox.on_handed(ms(1000), second, ms(6000), Duration::ZERO);
+    assert!(outbox.due(ms(6000)).is_none() && outbox.is_empty());
+}
+
+proptest! {
+    /// Over any losses and orders each command arrives once; work and memory are bounded.
+    #[test]
+    fn each_command_arrives_once(fates in prop::collection::vec(0..4_u8, 400), count in 1..200_u64) {
+        let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
+        outbox.on_report(Some(inbox.state()));
+        let (mut next, mut arrived, mut held) = (0, Vec::new(), Vec::new());
+        let far = ms(1_000_000_000);
+        for step in 0..4000_u64 {
+            let now = ms(step * 100);
+            // In the end nothing is lost.
+            let fate = fates.get(step as usize).copied().unwrap_or(0);
+            let mut sent = Vec::new();
+            if next < count && !outbox.is_full() {
+                let bytes = outbox.number(&command(next)).expect("a number");
+                outbox.on_handed(now, bytes.clone(), far, Duration::ZERO);
+                sent.push(bytes);
+                next += 1;
+            }
+            while let Some(repeat) = outbox.due(now) {
+                outbox.on_repeated(now);
+                sent.push(repeat);
+            }
+            match fate {
+                0 => {}
+                1 => sent.clear(),
+                2 => held.append(&mut sent),
+                _ => sent.append(&mut held),
+            }
+            arrived.extend(sent.iter().filter_map(|bytes| inbox.accept(bytes)));
+            if fate != 1 {
+                outbox.on_report(Some(inbox.state()));
+            }
+            prop_assert!(outbox.under_way.len() <= MOST);
+        }
+        arrived.sort_unstable();
+        prop_assert_eq!(arrived, (0..count).map(command).collect::<Vec<_>>());
+        prop_assert!(outbox.is_empty());
+    }
+
+    #[test]
+    fn any_bytes_are_a_command_or_none(all in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..8), 0..50)) {
+        let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
+        for bytes in all {
+            let _ = inbox.accept(&bytes);
+            prop_assert!(inbox.state() < 1 << 56);
+            outbox.on_report(bytes.try_into().ok().map(u64::from_be_bytes));
+        }
+    }
+}
