@@ -252,8 +252,11 @@ impl Carriage {
         if flow.port == report::HEADER.port {
             // Those of other versions are left out.
             if let Some(report) = Report::decode(payload).filter(|_| flow == report::HEADER) {
-                self.outbox.on_report(report.commands);
                 self.ledger.on_report(report, size);
+                if self.outbox.on_report(report.commands) {
+                    // The books of the other end have to know that what was missing has come.
+                    self.reporting.on_command(now);
+                }
                 self.reporting.on_answer(now);
             }
             return None;

@@ -74,9 +74,10 @@ impl Outbox {
         self.under_way.push_back(Command { number: self.next, bytes, deadline, due: now + wait, wait });
         self.next = self.next.wrapping_add(1);
     }
-    /// The other end's report says this; `None`: nothing about commands.
-    pub(crate) fn on_report(&mut self, received: Option<u64>) {
-        let Some(received) = received else { return };
+    /// The other end's report says this; `None`: nothing about commands. Returns `true` if commands have come.
+    pub(crate) fn on_report(&mut self, received: Option<u64>) -> bool {
+        let Some(received) = received else { return false };
+        let count = self.under_way.len();
         self.is_answered = true;
         let (newest, before) = ((received >> BEFORE) as u16, received);
         self.under_way.retain(|command| match newest.wrapping_sub(command.number) {
@@ -85,6 +86,7 @@ impl Outbox {
             back @ 0..BEFORE => before >> back & 1 == 0,
             _ => true,
         });
+        self.under_way.len() < count
     }
     /// The command that is to be repeated now.
     pub(crate) fn due(&mut self, now: Instant) -> Option<Bytes> {

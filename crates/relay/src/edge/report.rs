@@ -109,7 +109,7 @@ impl Reporting {
             (self.has_answer, self.due, self.repeats) = (true, now, REPEATS);
         }
     }
-    /// A command has come, which the other end repeats until it is reported.
+    /// A command has come, at one end or the other: a report follows.
     pub(crate) fn on_command(&mut self, now: Instant) {
         self.due = self.due.min(now + COMMAND_INTERVAL);
         self.repeats = self.repeats.max(1);

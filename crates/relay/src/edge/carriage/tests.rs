@@ -192,7 +192,7 @@ fn lost_commands_are_repeated_and_counted_once() {
     let mut near = Carriage::new(STALE, commands, true, Ledger::default(), Room::default());
     let mut far = carriage(Announcement::default());
     let mut arrived = Vec::new();
-    for n in 0..400_u64 {
+    for n in 0..600_u64 {
         let now = ms(n * 10);
         if n.is_multiple_of(20) && n < 300 {
             near.ledger().on_sent();
