@@ -8,7 +8,7 @@ use tokio::time::{sleep, timeout};
 use whimbrel_net::multipath::MultipathEvent;
 use whimbrel_net::{Event, NetError, Received, SendError};
 use whimbrel_rtp::Remb;
-use whimbrel_units::{DataRate, Duration, Instant};
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::Options;
 use super::encoder::{EncoderRate, Room};
@@ -77,6 +77,8 @@ pub(super) struct Engine<'a> {
     viewing: Viewing,
     /// Until then nothing is handed to the transport, whose queue is short enough: what is urgent may come.
     held_until: Option<Instant>,
+    /// The time of a packet at the allowed rate.
+    packet_time: Duration,
 }
 
 impl<'a> Engine<'a> {
@@ -106,6 +108,7 @@ impl<'a> Engine<'a> {
             key_frames: KeyFrames::new(OWN_SSRC),
             viewing,
             held_until: None,
+            packet_time: Duration::ZERO,
         }
     }
 
@@ -205,19 +208,13 @@ impl<'a> Engine<'a> {
     fn send(&mut self) -> Result<(), NetError> {
         let link = self.link;
         let (now, mut limit) = (link.now(), BATCH);
-        if self.carriage.queue().is_urgent(now)
-            && let Some(view) = link.view()
-            && let Some(allowed) = view.allowed_rate_bps
-        {
-            let time = Duration::from_secs_f64(8.0 * self.carriage.average_size() / allowed.max(1.0));
-            if time > LONG {
-                // What is handed over now would stand before what is more urgent.
-                if view.queued_datagrams > 0 {
-                    self.held_until = Some(now + (time / 8).min(PATIENCE));
-                    return Ok(());
-                }
-                limit = 1;
+        if self.packet_time > LONG && self.carriage.queue().is_urgent(now) {
+            // What is handed over now would stand before what is more urgent.
+            if link.view().is_some_and(|view| view.queued_datagrams > 0) {
+                self.held_until = Some(now + (self.packet_time / 8).min(PATIENCE));
+                return Ok(());
             }
+            limit = 1;
         }
         let observe = || link.observed();
         self.carriage.send(now, limit, observe, |bytes, deadline, mark| {
@@ -261,6 +258,8 @@ impl<'a> Engine<'a> {
         let Some(view) = view else { return };
         let allowed = view.allowed_rate_bps.map(DataRate::from_bits_per_second);
         self.carriage.set_limits(allowed, view.budget, view.rtt);
+        let size = ByteCount::new(self.carriage.average_size() as u64);
+        self.packet_time = allowed.map_or(Duration::ZERO, |allowed| size / allowed);
         let encoder_rate = self.encoder_rate(&view);
         self.encoder_rate_bps = encoder_rate;
         let rtt = view.rtt.unwrap_or(RTT);
@@ -347,6 +346,7 @@ impl<'a> Engine<'a> {
         let room = self.options.latency.zip(view.budget).zip(view.delivered_bps);
         let room = room.map(|((latency, budget), delivered_bps)| Room { budget, latency, delivered_bps });
         let rate = self.encoder.update(view.allowed_rate_bps?, room);
+        let rate = (rate - self.carriage.urgent_bps()).max(0.0);
         let around = HEADER as f64 + if self.link.peer().is_some() { RECORD } else { 0.0 };
         let size = self.carriage.average_size();
         let repair = view.repair.as_ref().map_or(0.0, |repair| repair.overhead);

@@ -2,7 +2,7 @@
 //!
 //! The near end ([`connect`]) takes datagrams at ports of its host and connects to the far end ([`listen`]), which passes them to programs
 //! there; what these answer takes the way back. All flows share a connection, so that they share one handshake, one estimate of the path
-//! and one queue, in which the oldest frame is dropped whichever flow it is of. A program of this process takes part as [`Embedded`];
+//! and one rate: commands and the newest values precede media, of which the oldest frame is dropped whichever flow it is of, and bulk data. A program of this process takes part as [`Embedded`];
 //! [`pipe`] carries a stream of its own.
 //! `whimbrel relay`, `whimbrel carry` and `whimbrel pipe` are these functions with options and output.
 //!

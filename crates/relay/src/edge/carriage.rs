@@ -18,6 +18,11 @@ use super::stream::{Lane, Stream};
 
 /// Weight of the last datagram in the averages.
 const WEIGHT: f64 = 1.0 / 64.0;
+/// Bytes that encryption and repair add to a datagram.
+const OVERHEAD: usize = 35;
+/// Time over which the rate of commands and values is measured at least, and its weight in the average.
+const MEASURED: Duration = Duration::from_millis(100);
+const RATE_WEIGHT: f64 = 1.0 / 8.0;
 /// The size that datagrams are expected to have.
 const EXPECTED_SIZE: f64 = 1200.0;
 
@@ -64,6 +69,9 @@ pub(crate) struct Carriage {
     outbox: Outbox,
     inbox: Inbox,
     rtt: Duration,
+    /// Bytes of commands and values that have left since then, and the average of their rate in bit/s.
+    urgent: (usize, Instant),
+    urgent_bps: f64,
     /// Averages: the size of what programs send, and the time in seconds that it waits here.
     size: f64,
     wait: f64,
@@ -91,6 +99,8 @@ impl Carriage {
             outbox: Outbox::default(),
             inbox: Inbox::default(),
             rtt: Duration::ZERO,
+            urgent: (0, Instant::ZERO),
+            urgent_bps: 0.0,
             size: EXPECTED_SIZE,
             wait: 0.0,
         }
@@ -111,6 +121,10 @@ impl Carriage {
     /// Average size of the datagrams that local programs send.
     pub(crate) fn average_size(&self) -> f64 {
         self.size
+    }
+    /// Average rate of the commands and values that leave, in bit/s: media do not get it.
+    pub(crate) fn urgent_bps(&self) -> f64 {
+        self.urgent_bps
     }
     /// Average time in seconds for which datagrams wait here.
     pub(crate) fn average_wait(&self) -> f64 {
@@ -212,6 +226,9 @@ impl Carriage {
                         let waited = now.saturating_since(waiting.arrived).as_secs_f64();
                         self.wait += (waited - self.wait) * WEIGHT;
                     }
+                    if *lane < Lane::Media {
+                        self.urgent.0 += waiting.bytes.len() + OVERHEAD;
+                    }
                     if let Some(bytes) = numbered {
                         self.outbox.on_handed(now, bytes, *deadline, self.rtt);
                     }
@@ -277,6 +294,13 @@ impl Carriage {
     /// Drops what is not worth sending any more, and takes what the transport has observed.
     pub(crate) fn update(&mut self, now: Instant, observed: Option<Observed>) {
         self.queue.expire(now);
+        let (bytes, since) = self.urgent;
+        let time = now.saturating_since(since);
+        if time >= MEASURED {
+            let rate = 8.0 * bytes as f64 / time.as_secs_f64();
+            self.urgent_bps += (rate - self.urgent_bps) * RATE_WEIGHT;
+            self.urgent = (0, now);
+        }
         self.joiner.expire(now);
         self.account();
         if let Some(observed) = observed {

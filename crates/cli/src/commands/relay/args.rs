@@ -35,7 +35,7 @@ pub(super) struct ConnectArgs {
     host: HostPort,
     /// The address and port at which a program's datagrams arrive; may be repeated. The first goes to the first --to of the
     /// listening relay, and so on. A multicast group is joined, and may have interface= and source=:
-    /// 239.1.2.3:5004,interface=eth0,source=192.0.2.9.
+    /// 239.1.2.3:5004,interface=eth0,source=192.0.2.9. What arrives there may be stream=command, stream=newest or stream=bulk.
     #[arg(long, value_name = "ADDRESS:PORT", required = true, value_parser = parse_from)]
     from: Vec<ProgramAddress>,
     #[command(flatten)]
@@ -61,7 +61,7 @@ pub(super) struct ConnectArgs {
 )]
 pub(super) struct ListenArgs {
     /// The address and port of a program that takes datagrams; may be repeated. A multicast group may have interface= and
-    /// ttl=: 239.1.2.3:5004,interface=eth0,ttl=4.
+    /// ttl=: 239.1.2.3:5004,interface=eth0,ttl=4. What it answers may be stream=command, stream=newest or stream=bulk.
     #[arg(long, value_name = "ADDRESS:PORT", required = true, value_parser = parse_to)]
     to: Vec<ProgramAddress>,
     #[command(flatten)]

@@ -233,3 +233,21 @@ fn lost_commands_are_repeated_and_counted_once() {
     let account = near.ledger().sums().to_peer;
     assert_eq!((account.sent, account.delivered, account.under_way()), (15, 15, 0), "{account:?}");
 }
+
+/// What telemetry takes is not for the encoder.
+#[test]
+fn the_rate_of_values_is_measured() {
+    let values =
+        Announcement { streams: vec!["newest".parse().expect("a stream")], ..Announcement::default() };
+    let mut near = carriage(values);
+    for n in 0..600 {
+        near.take(ms(n * 10), FLOW, &[7; 100]);
+        let accept = |_, _, _| Ok::<_, ()>(Handed::Accepted);
+        assert_eq!(near.send(ms(n * 10), 32, || None, accept), Ok(()));
+        near.update(ms(n * 10), None);
+    }
+    // 100 datagrams of 102 bytes a second, and what is around them.
+    assert!((108e3..111e3).contains(&near.urgent_bps()), "{}", near.urgent_bps());
+    (600..1200).for_each(|n| near.update(ms(n * 10), None));
+    assert!(near.urgent_bps() < 1e3);
+}
