@@ -360,7 +360,7 @@ fn an_hour_of_ten_flows_has_the_frame_rate_of_a_page_at_rest() {
     // Ten minutes are some 500 pixels wide, and ten seconds pass in one: a chart is drawn again for each pixel, and not for each frame.
     let draws = median("draws") / 12.0;
     assert!(draws > 0.0 && draws < 15.0, "{result}");
-    // A line has at most the first, least, greatest and last value of each pixel, whatever the time that it shows: 28 lines in 12 charts.
+    // A line has at most the first, least, greatest and last value of each pixel, regardless of the time that it shows: 28 lines in 12 charts.
     let (points, width) = (result["points"].as_f64(), result["width"].as_f64());
     let lines = 28.0 / 12.0;
     assert!(points > Some(lines * 100.0) && points < width.map(|width| lines * 4.0 * width), "{result}");

@@ -88,7 +88,7 @@ fn repair_saves_the_frames_that_losses_take() {
     assert_eq!(number(plain, "repair_overhead"), 0.0);
 }
 
-/// Those who compute from the packets, such as the quality of a video, need to know what the viewer has got.
+/// Programs that compute from the packets, such as the quality of a video, need to know what the viewer has got.
 #[test]
 fn the_table_of_packets_has_the_datagrams_that_repair_brought() {
     for text in [text(LOSS, "repair = { latency = \"150 ms\" }"), udp(LOSS, "wfb-ng", "150 ms")] {

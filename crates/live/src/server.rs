@@ -96,9 +96,9 @@ pub struct Asked {
 pub enum Changed {
     /// Something is new: its path, and the type and text of the answer.
     Created(String, &'static str, String),
-    /// It is done.
+    /// The answer is ready.
     Done,
-    /// It cannot be done, for this reason.
+    /// The request failed, for this reason.
     Refused(StatusCode, String),
 }
 

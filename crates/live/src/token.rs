@@ -37,7 +37,7 @@ impl Token {
     /// The one that somebody chose: 16 to 256 letters, digits and `-._~+/=`, which URLs and bearer tokens (RFC 6750) have as they are.
     ///
     /// # Errors
-    /// It is shorter or longer, or has other characters.
+    /// The token is shorter or longer, or has other characters.
     pub fn chosen(text: &str) -> anyhow::Result<Self> {
         let is_plain = |it: u8| it.is_ascii_alphanumeric() || b"-._~+/=".contains(&it);
         if !LENGTHS.contains(&text.len()) || !text.bytes().all(is_plain) {

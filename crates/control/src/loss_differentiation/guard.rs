@@ -44,11 +44,11 @@ impl GuardConfig {
     /// The limits for `scheme`: [`Self::default`], but 0.2 s, 97 losses in 100 and one packet in 1,000 for
     /// [`Scheme::Standing`].
     ///
-    /// That scheme needs no full queue to compare with, and classifies no loss of active queue management as wireless. What
-    /// its first losses cost lasts for eight loss intervals, and what counts later limits the rate: with a tenth of
-    /// 3 % of losses, or with three in a hundred of 8 %, video of 4.6 Mbit/s does not fit into the rate at a round-trip time
-    /// of 50 ms. A loss event rate of 1/1000 allows 7.5 Mbit/s there, and where it is reached, at 3.3 % of losses,
-    /// plain TFRC has a sixth of that.
+    /// `standing` needs no full queue to compare with, and classifies no loss of active queue management as
+    /// wireless. What its first losses cost lasts for eight loss intervals, and what counts later limits the
+    /// rate: with a tenth of 3 % of losses, or with three in a hundred of 8 %, video of 4.6 Mbit/s does not
+    /// fit into the rate at a round-trip time of 50 ms. A loss event rate of 1/1000 allows 7.5 Mbit/s there,
+    /// and where it is reached, at 3.3 % of losses, plain TFRC has a sixth of that.
     pub fn of(scheme: Scheme) -> Self {
         match scheme {
             Scheme::Standing => Self {

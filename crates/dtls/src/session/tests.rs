@@ -145,7 +145,7 @@ fn a_flight_is_sent_again_twice_per_second_at_least() {
     );
 }
 
-/// Datagrams and bytes that a session sends until it is over, to a peer that sends `said` each second.
+/// Datagrams and bytes that a session sends until it has ended, to a peer that sends `said` each second.
 fn sent_until_over(session: &mut Session, said: &[Bytes]) -> (usize, usize) {
     let (mut next, mut sent) = (NOW, (0, 0));
     loop {
@@ -163,7 +163,8 @@ fn sent_until_over(session: &mut Session, said: &[Bytes]) -> (usize, usize) {
     }
 }
 
-/// A peer that has proved its address, but has no key, begins a handshake and falls silent, or says the same again and again.
+/// A peer that has proved its address, but has no key, begins a handshake and falls silent, or says the same
+/// again and again.
 #[test]
 fn a_peer_without_a_key_gets_six_datagrams_a_second_for_half_a_minute_at_most() {
     let hello = sessions(pair()).0.poll_transmit().expect("a ClientHello");

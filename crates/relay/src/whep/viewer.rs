@@ -132,7 +132,7 @@ impl Session {
                     }
                 }
                 received = self.socket.recv_from(&mut buffer) => {
-                    // An error is that of a datagram before, to a port that is closed.
+                    // An error belongs to an earlier datagram, to a port that is closed.
                     let Ok((size, source)) = received else { continue };
                     let Ok(contents) = buffer[..size].try_into() else { continue };
                     let receive = Receive { proto: Protocol::Udp, source, destination: self.at, contents };

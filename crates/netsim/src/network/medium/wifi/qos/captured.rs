@@ -19,7 +19,7 @@ const COMPRESSED: u16 = 2 << 1;
 /// Fragment number of a bitmap of 256 bits.
 const BITMAP_256: u16 = 0b0100;
 
-/// Hands the MPDUs of a transmission to the capture, or the frame without MPDUs. `number` is that of the transmission.
+/// Hands the MPDUs of a transmission to the capture, or the frame without MPDUs. `number` is the transmission's.
 pub(super) fn capture(phy: &Phy, ppdu: &Ppdu, number: u32, payloads: &Payloads, io: &mut MediumIo<'_>) {
     let frame = &ppdu.frame;
     let is_low = !phy.signal_extension.is_zero();
