@@ -96,9 +96,9 @@ pub struct Asked {
 pub enum Changed {
     /// Something is new: its path, and the type and text of the answer.
     Created(String, &'static str, String),
-    /// The answer is ready.
+    /// The change was made.
     Done,
-    /// The request failed, for this reason.
+    /// The change cannot be made, for this reason.
     Refused(StatusCode, String),
 }
 
