@@ -430,3 +430,28 @@ fn files_other_than_captures_are_named() {
     let output = inspect(&["no-such-file.pcap"]);
     assert!(stderr(&output).starts_with("whimbrel: no-such-file.pcap: No such file"), "{output:?}");
 }
+
+#[test]
+fn an_sdp_file_names_the_flows_of_fecframe() {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("call.sdp");
+    let sdp = "v=0\nc=IN IP4 10.44.0.1\nm=video 30000 RTP/AVP 96\na=fec-source-flow: id=0\nm=application 30002 UDP/FEC\n\
+               a=fec-repair-flow: encoding-id=10; ss-fssi=E:1400,WSR:191\n";
+    fs::write(&file, sdp).expect("a file");
+    let (capture, path) = (capture("ccid3-loss3.pcap"), file.to_str().expect("a plain path"));
+    let text = succeed(&[&capture, "--fec", path]);
+    let expected = "\
+FECFRAME 10.44.0.1:30000, repaired by 10.44.0.1:30002: RLC over GF(2^8), symbols of 1400 bytes
+  sent      0 packets of the source with 0 bytes, 0 repair packets with 0 bytes
+  lost      0 of 0 symbols (0.000 %); 0 of these are restored
+";
+    assert!(text.contains(expected), "{text}");
+    assert_eq!(json(&[&capture, "--fec", path])["fecframe"][0]["symbol_size"], 1400);
+    assert_eq!(json(&[&capture])["fecframe"], Value::Array(Vec::new()));
+
+    fs::write(&file, sdp.replace("encoding-id=10", "encoding-id=6")).expect("a file");
+    let output = inspect(&[&capture, "--fec", path]);
+    assert!(!output.status.success());
+    let message = format!("{path}: line 6: a=fec-repair-flow: encoding-id 6: expected 10 or 9");
+    assert!(stderr(&output).contains(&message), "{}", stderr(&output));
+}

@@ -232,6 +232,7 @@ impl Dissector {
             let datagram = Datagram {
                 size: u32::try_from(size).unwrap_or(u32::MAX),
                 head: captured.first_chunk().copied(),
+                tail: captured.last_chunk().copied().filter(|_| captured.len() == size),
             };
             let segment = context.segment(ip, Some(ports), captured.len() == size, datagram);
             return context.push(AnySegment::Udp(segment), ip, identity);

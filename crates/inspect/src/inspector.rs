@@ -8,6 +8,7 @@ use whimbrel_wire::Packet;
 use crate::capture::{CaptureError, CaptureReader, Record};
 use crate::copies::Copies;
 use crate::dissect::{Dissector, Malformed, NotRead};
+use crate::fecframe::{Protected, sdp};
 use crate::flows::{FlowContent, Flows, TcpFollowed, UdpFollowed};
 use crate::follow::{FollowConfig, Followed, Follower};
 use crate::link::{NoPacket, link_name};
@@ -31,6 +32,7 @@ pub struct Inspector {
     copies: Copies,
     follower: Follower,
     flows: Flows,
+    protected: Vec<Protected>,
     summary: CaptureSummary,
     malformed: VecDeque<Malformed>,
     zero: Option<Instant>,
@@ -57,14 +59,19 @@ impl Inspector {
             copies: Copies::new(config.viewpoint),
             follower: Follower::new(config),
             flows: Flows::new(config),
+            protected: Vec::new(),
             summary: CaptureSummary::default(),
             malformed: VecDeque::new(),
             zero: None,
         }
     }
 
-    /// Processes a captured frame. The packets in it count later, once their copies are known:
-    /// [`Inspector::poll`] has them.
+    /// Also follows sources and their repair flows, which an SDP file describes.
+    pub fn follow_repair(&mut self, sessions: Vec<sdp::Session>) {
+        self.protected.extend(sessions.into_iter().map(Protected::new));
+    }
+
+    /// Processes a captured frame. The packets in it count later, once their copies are known: [`Inspector::poll`] has them.
     pub fn on_record(&mut self, record: &Record<'_>) {
         self.zero = Some(self.zero.map_or(record.at, |zero| zero.min(record.at)));
         self.summary.frames += 1;
@@ -101,6 +108,7 @@ impl Inspector {
             AnySegment::Udp(segment) => {
                 self.summary.udp_packets += 1;
                 let followed = self.flows.on_udp(&segment);
+                self.protected.iter_mut().for_each(|protected| protected.on_datagram(&segment));
                 Seen::Udp(segment, followed)
             }
             AnySegment::Tcp(segment) => {
@@ -201,6 +209,7 @@ impl Inspector {
             },
             connections: report::connections(&self.follower),
             flows: report::flow::flows(&self.flows, zero),
+            fecframe: self.protected.iter().map(Protected::report).collect(),
         };
         for connection in &mut report.connections {
             let ends = [connection.client, connection.server];

@@ -46,6 +46,7 @@ pub mod capture;
 mod copies;
 pub mod dissect;
 pub mod explain;
+pub mod fecframe;
 pub mod flows;
 pub mod follow;
 mod inspector;
@@ -58,6 +59,8 @@ pub mod option_length;
 pub mod report;
 pub mod segment;
 pub mod streams;
+#[cfg(test)]
+mod tests_support;
 
 pub use copies::Viewpoint;
 pub use follow::FollowConfig;

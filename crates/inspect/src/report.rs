@@ -7,6 +7,7 @@ use whimbrel_control::reordering::LatenessSummary;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::PacketType;
 
+use crate::fecframe::FecReport;
 use crate::follow::anomaly::Anomaly;
 use crate::follow::ending::End;
 use crate::follow::features::Feature;
@@ -35,6 +36,8 @@ pub struct Report {
     /// The streams without DCCP, in order of their first packets: RTP, UDP and TCP, each direction for
     /// itself.
     pub flows: Vec<FlowReport>,
+    /// Sources with repair flows (FECFRAME), as the SDP file has them.
+    pub fecframe: Vec<FecReport>,
 }
 
 /// Summary of a capture.

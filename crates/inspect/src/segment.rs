@@ -48,11 +48,15 @@ pub struct Datagram {
     pub size: u32,
     /// The beginning of the application data, if that much was captured.
     pub head: Option<[u8; Self::HEAD]>,
+    /// The end of the application data, if they were captured completely.
+    pub tail: Option<[u8; Self::TAIL]>,
 }
 
 impl Datagram {
     /// An RTP header without contributing sources (RFC 3550, Section 5.1).
     pub const HEAD: usize = 12;
+    /// An Explicit Source FEC Payload ID (RFC 8681, Section 4.1.2).
+    pub const TAIL: usize = 4;
 }
 
 /// The header of a TCP segment.

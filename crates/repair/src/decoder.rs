@@ -44,7 +44,7 @@ pub struct DecoderCounts {
 }
 
 /// An equation: the sum of its coefficients times the unknown symbols is `sum`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Row {
     pivot: Esi,
     /// By place in the window.
@@ -59,7 +59,7 @@ enum State {
 }
 
 /// The decoder of one repair flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Decoder {
     config: CodeConfig,
     kernel: Kernel,

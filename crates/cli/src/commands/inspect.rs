@@ -1,5 +1,6 @@
 //! `whimbrel inspect`: reports the streams of a capture file, or the tables of a record.
 
+mod fecframe;
 mod flows;
 mod packets;
 mod record;
@@ -55,6 +56,9 @@ pub(crate) struct InspectArgs {
     /// Write a page that shows the streams over time, with a sentence that explains each moment.
     #[arg(long, value_name = "FILE")]
     watch: Option<PathBuf>,
+    /// Report what the repair packets of FECFRAME restore: an SDP file that describes the flows (RFC 6364).
+    #[arg(long, value_name = "FILE")]
+    fec: Option<PathBuf>,
     /// Print the report as JSON, on one line.
     #[arg(long)]
     json: bool,
@@ -72,6 +76,9 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
         ..FollowConfig::default()
     };
     let mut inspector = Inspector::new(config, &args.udp_port);
+    if let Some(file) = &args.fec {
+        inspector.follow_repair(fecframe::read(file)?);
+    }
     let mut lister = args.packets.then(|| Lister::new(&args.connection, args.json));
     let read = inspector.read(
         &mut reader,
@@ -100,6 +107,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
         }
         report.connections.retain(|connection| args.connection.contains(&connection.number));
         report.flows.clear();
+        report.fecframe.clear();
     }
     if let Some(page) = &args.watch {
         watch::write(page, &name, &report)?;
@@ -120,6 +128,7 @@ fn print_record(args: &InspectArgs, record: &StoredRecord) -> Result<(), Failure
         ("--udp-port", !args.udp_port.is_empty()),
         ("--interface", !args.interface.is_empty()),
         ("--watch", args.watch.is_some()),
+        ("--fec", args.fec.is_some()),
     ] {
         if is_given {
             return Err(

@@ -56,7 +56,7 @@ impl Capture {
             checksum: Checksum::Good,
             is_whole: true,
             has_all_options: true,
-            packet: Datagram { size: 1, head: None },
+            packet: Datagram { size: 1, head: None, tail: None },
         };
         let identity = Identity { number, is_unique };
         self.copies.push(AnySegment::Udp(segment), &Sighting { identity, interface, place, ttl, is_retry });

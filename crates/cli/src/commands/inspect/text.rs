@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::flows;
 use super::tables::table;
+use super::{fecframe, flows};
 
 use whimbrel_inspect::follow::features::Feature;
 use whimbrel_inspect::follow::handover::HandoverKind;
@@ -29,6 +29,7 @@ pub(super) fn report(name: &str, report: &Report) -> String {
         out.connection(connection, &report.capture);
     }
     flows::append(&mut out, &report.flows);
+    fecframe::append(&mut out, &report.fecframe);
     out.0
 }
 

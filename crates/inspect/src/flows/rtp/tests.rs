@@ -36,7 +36,7 @@ impl Capture {
             checksum: Checksum::Good,
             is_whole: true,
             has_all_options: true,
-            packet: Datagram { size: 172, head: Some(head) },
+            packet: Datagram { size: 172, head: Some(head), tail: None },
         };
         self.flows.on_udp(&segment).rtp
     }
