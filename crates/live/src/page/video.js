@@ -16,11 +16,12 @@ const makeTransits = () => {
   };
 };
 
-// Half of the round trip of the newest connection, in milliseconds.
+// Half of the least round trip of the newest connection of late, in milliseconds: that of a picture with the least transit.
 const halfTrip = (recording) => {
   const halves = recording.series.filter((series) => series.panel === "delay" && series.name === "half the round trip");
-  const newest = halves.findLast((series) => series.values.at(-1) !== null && series.values.length);
-  return newest ? newest.values.at(-1) * 1e3 : 0;
+  const known = (series) => series.values.slice(firstAfter(recording.times, recording.end() - BASELINE / 1e3)).filter((value) => value !== null);
+  const newest = halves.map(known).findLast((values) => values.length) ?? [0];
+  return Math.min(...newest) * 1e3;
 };
 
 const connectVideo = (getRecording) => {
@@ -40,11 +41,11 @@ const connectVideo = (getRecording) => {
   };
   const follow = (mine) => {
     const transitOf = makeTransits();
-    let half = 0; // of the round trip to the relay
+    let half = Infinity; // of the least round trip to the relay
     const measure = async () => {
       if (session !== mine) return;
       for (const pair of (await mine.peer.getStats()).values()) {
-        if (pair.type === "candidate-pair" && pair.nominated && pair.currentRoundTripTime) half = pair.currentRoundTripTime * 500;
+        if (pair.type === "candidate-pair" && pair.nominated && pair.currentRoundTripTime) half = Math.min(half, pair.currentRoundTripTime * 500);
       }
       setTimeout(measure, 1000);
     };
@@ -54,7 +55,7 @@ const connectVideo = (getRecording) => {
       video.requestVideoFrameCallback(frame);
       if (rtpTimestamp === undefined || receiveTime === undefined) return;
       // Until the relay, in the browser's queues, and to the screen.
-      mine.delay = halfTrip(getRecording()) + half + transitOf(rtpTimestamp, receiveTime) + Math.max(0, expectedDisplayTime - receiveTime);
+      mine.delay = halfTrip(getRecording()) + (half < Infinity ? half : 0) + transitOf(rtpTimestamp, receiveTime) + Math.max(0, expectedDisplayTime - receiveTime);
       seen.textContent = `${Math.round(mine.delay)} ms from the camera to this picture`;
     };
     video.requestVideoFrameCallback(frame);
