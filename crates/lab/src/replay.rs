@@ -1,7 +1,7 @@
 //! A run's movements, routes and samples over time, for a page that replays it.
 
 use serde_json::{Value, json};
-use whimbrel_netsim::medium::{AirFrame, StationRole, WifiMedium};
+use whimbrel_netsim::medium::{AirFrame, QosMedium, StationRole, WifiMedium};
 use whimbrel_netsim::{FlowId, NextHop, NodeId, Simulator, StationIndex};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::FrameKind;
@@ -72,12 +72,14 @@ impl Replay {
     pub(crate) fn json(&self, plan: &Plan, simulator: &Simulator<FlowAgent>, parts: &Parts) -> Value {
         let mut nodes: Vec<Value> = plan.nodes.iter().map(|name| wired(name)).collect();
         for (medium, (wifi, ids)) in plan.wifi.iter().zip(&parts.stations).enumerate() {
-            let Some(model) = ids.first().and_then(|id| simulator.medium::<WifiMedium>(id.medium())) else {
+            let Some(id) = ids.first().map(|id| id.medium()) else { continue };
+            let qos = simulator.medium::<QosMedium>(id).map(QosMedium::site);
+            let Some(site) = simulator.medium::<WifiMedium>(id).map(WifiMedium::site).or(qos) else {
                 continue;
             };
             for (number, station) in wifi.stations.iter().enumerate() {
                 let index = StationIndex::new(number);
-                let track = (model.site().path(index), model.site().presence(index));
+                let track = (site.path(index), site.presence(index));
                 let name = &plan.nodes[station.node];
                 nodes[station.node] = wireless(name, medium, role(wifi, number), track, plan.end);
             }

@@ -31,6 +31,7 @@ use crate::scenario::{EventPlan, Gap, Plan};
 use crate::transport::{FlowAgent, SenderEstimate};
 use crate::watch::{Sample, Watch};
 pub(crate) use build::Parts;
+pub(crate) use collect::mac_counters;
 use sample::Samples;
 
 /// The interval at which queues and the senders' estimates are sampled for their means.

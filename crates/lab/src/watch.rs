@@ -1,11 +1,10 @@
 //! Samples of a run for somebody who watches it: what each flow, link and station did in an interval.
 
-use whimbrel_netsim::medium::WifiMedium;
 use whimbrel_netsim::{LinkStats, Simulator};
 use whimbrel_units::{Duration, Instant};
 
 use crate::metrics::{Counters, FrameSummary, seconds};
-use crate::runner::Parts;
+use crate::runner::{Parts, mac_counters};
 use crate::scenario::{EventPlan, Plan};
 use crate::transport::{FlowAgent, SenderEstimate};
 
@@ -127,8 +126,7 @@ impl Watch {
         let mut stations = Vec::with_capacity(self.air.len());
         for (number, station) in parts.all_stations().enumerate() {
             let dropped = simulator.station_stats(station).dropped.packets;
-            let medium = simulator.medium::<WifiMedium>(station.medium());
-            let air = medium.map_or(Duration::ZERO, |medium| medium.mac(station.index()).counters().air_time);
+            let air = mac_counters(simulator, station).air_time;
             let before = core::mem::replace(&mut self.air[number], air);
             stations.push(QueueSample {
                 queue: simulator.station_backlog(station).packets,

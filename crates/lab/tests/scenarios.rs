@@ -145,6 +145,11 @@ fn the_contended_cell() {
 }
 
 #[test]
+fn a_home_on_802_11ax() {
+    check("home_ax", &[("simulation.duration", "2 s"), ("simulation.warm_up", "500 ms")]);
+}
+
+#[test]
 fn the_mesh() {
     check("mesh", &[("simulation.duration", "15 s")]);
 }

@@ -101,7 +101,10 @@ fn add_wifi<A: Agent, P: TransportPlan>(
     nodes: &[NodeId],
     streams: RandomStreams,
 ) -> Vec<StationId> {
-    let medium = simulator.add_medium(wifi.medium(&plan.nodes, streams, plan.end));
+    let medium = match wifi.qos_medium(&plan.nodes, streams, plan.end) {
+        Some(medium) => simulator.add_medium(medium),
+        None => simulator.add_medium(wifi.medium(&plan.nodes, streams, plan.end)),
+    };
     let add = |station: &StationPlan| {
         let added = simulator.add_station(nodes[station.node], medium, &wifi.discipline, wifi.limit);
         added.expect("the discipline was checked with the scenario")

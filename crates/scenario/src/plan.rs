@@ -13,6 +13,7 @@ mod notes;
 mod pairs;
 mod phases;
 mod physical_layers;
+mod qos;
 mod randomness;
 mod reach;
 mod recorded_delay;

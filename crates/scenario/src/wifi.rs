@@ -1,8 +1,11 @@
 //! Scenario keys of 802.11 networks.
 
+pub mod qos;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use self::qos::{Ampdu, Band, Edca};
 use super::controller::ControllerKeys;
 use super::discipline::Discipline;
 use super::quantity::{Decibels, Frequency, Length, Power, QueueLimit, Rate, Size, Time};
@@ -16,6 +19,31 @@ pub struct Wifi {
     /// The physical layer; 802.11b by default.
     #[serde(default)]
     pub standard: Standard,
+    /// The band of 802.11n and ax; 5 GHz by default.
+    #[serde(default)]
+    pub band: Option<Band>,
+    /// Width of the channel of 802.11n, ac and ax: `"20 MHz"` to `"160 MHz"`; by default 80 MHz, 40 MHz with 802.11n, 20 MHz at
+    /// 2.4 GHz.
+    #[serde(default)]
+    pub width: Option<Frequency>,
+    /// Spatial streams of 802.11n, ac and ax, 1 to 4; 2 by default.
+    #[serde(default)]
+    pub streams: Option<u8>,
+    /// Guard interval of 802.11n, ac and ax; 0.4 us by default, 0.8 us with 802.11ax.
+    #[serde(default)]
+    pub guard_interval: Option<Time>,
+    /// Modulation and coding scheme of unicast data frames of 802.11n, ac and ax, counted for one stream; the highest by default.
+    #[serde(default)]
+    pub mcs: Option<u8>,
+    /// Limits of A-MPDUs of 802.11n, ac and ax.
+    #[serde(default)]
+    pub ampdu: Option<Ampdu>,
+    /// The largest A-MSDU of 802.11n, ac and ax; none by default: each frame has one packet.
+    #[serde(default)]
+    pub amsdu: Option<Size>,
+    /// Parameters of the access categories of 802.11n, ac and ax.
+    #[serde(default)]
+    pub edca: Option<Edca>,
     /// Preamble of DSSS frames.
     #[serde(default)]
     pub preamble: Preamble,
@@ -145,6 +173,15 @@ pub enum Standard {
     /// ERP-OFDM beside 802.11b stations: all rates, long slots.
     #[serde(rename = "802.11bg")]
     ErpMixed,
+    /// HT: up to four streams of 72 or 150 Mbit/s, aggregation.
+    #[serde(rename = "802.11n")]
+    Ht,
+    /// VHT at 5 GHz: channels of up to 160 MHz.
+    #[serde(rename = "802.11ac")]
+    Vht,
+    /// HE: up to 1201 Mbit/s a stream.
+    #[serde(rename = "802.11ax")]
+    He,
 }
 
 /// The preamble of DSSS frames.

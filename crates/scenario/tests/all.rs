@@ -7,6 +7,7 @@ mod limits;
 mod losses;
 mod probes;
 mod protection;
+mod qos;
 mod randomness;
 mod recordings;
 mod wifi;

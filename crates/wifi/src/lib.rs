@@ -38,6 +38,13 @@
 //!   Minstrel-like); it draws from its station's stream. Protection of OFDM frames is a matter of the frame
 //!   that opens an exchange (`dcf::Protection`). Access points announce whether it is needed
 //!   (`infrastructure::ErpInformation`), and the medium sets it at their MACs and those of their clients.
+//! - `edca` is the MAC of 802.11n, ac and ax, a machine on the same medium as `dcf`: four access categories
+//!   whose counters move at every slot boundary, transmission opportunities, A-MPDUs. `aggregation` has the
+//!   sender's window, the scoreboard, the reorder buffer and the limits, each without the others. A
+//!   transmission is one frame on the medium and a list of MPDUs (`edca::Ppdu`) at the driver; the medium
+//!   reports the parts of an A-MPDU that others damaged, so that each MPDU has a fate of its own.
+//!   `phy::Mode` is two bytes with everything that the standard makes of format, scheme, streams, width and
+//!   guard interval.
 #![no_std]
 
 extern crate alloc;

@@ -22,6 +22,7 @@ use crate::scenario::{Note, TrafficPlan};
 pub(super) use channels::usage as channel_usage;
 pub(super) use hosts::counters as host_counters;
 pub(super) use stations::StationCounters;
+pub(crate) use stations::mac_counters;
 
 /// Makes the tables.
 pub(super) fn record(run: Run<'_>) -> Record {

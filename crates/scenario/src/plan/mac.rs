@@ -22,6 +22,8 @@ pub(super) fn mac(key: &str, wifi: &Wifi) -> Result<MacConfig, ScenarioError> {
         Standard::Ofdm => Phy::ofdm(),
         Standard::ErpOfdm => Phy::erp_ofdm(),
         Standard::ErpMixed => Phy::erp_mixed(preamble),
+        // Their rates follow from modes; see `qos`.
+        Standard::Ht | Standard::Vht | Standard::He => Phy::ofdm(),
     };
     let supported = phy.supported;
     let rate = |name: &str, rate: Option<quantity::Rate>| {

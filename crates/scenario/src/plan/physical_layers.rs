@@ -53,6 +53,9 @@ const fn name(standard: Standard) -> &'static str {
         Standard::Ofdm => "802.11a",
         Standard::ErpOfdm => "802.11g",
         Standard::ErpMixed => "802.11bg",
+        Standard::Ht => "802.11n",
+        Standard::Vht => "802.11ac",
+        Standard::He => "802.11ax",
     }
 }
 
@@ -65,6 +68,9 @@ const fn companions(standard: Standard) -> &'static [Standard] {
         Standard::Dsss => &[Standard::Dsss],
         Standard::Ofdm => &[Standard::Ofdm],
         Standard::ErpOfdm => &[Standard::ErpOfdm],
+        Standard::Ht => &[Standard::Ht],
+        Standard::Vht => &[Standard::Vht],
+        Standard::He => &[Standard::He],
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::path::Path as FilePath;
 
-use whimbrel_netsim::medium::{ArpConfig, InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
+use whimbrel_netsim::medium::{
+    ArpConfig, InfrastructureConfig, QosConfig, QosMedium, StationRole, WifiConfig, WifiMedium,
+};
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{FlowId, LinkRate, StationIndex, Topology, queue};
 use whimbrel_units::{Duration, Instant};
@@ -17,6 +19,7 @@ use whimbrel_wifi::site::Site;
 
 use super::discipline::discipline;
 use super::physical_layers;
+use super::qos;
 use super::roles;
 use super::stations::{self, StationPlan};
 use super::{Names, Note, quoted};
@@ -48,6 +51,8 @@ pub struct WifiPlan {
     pub own_macs: Vec<(usize, MacConfig)>,
     /// The roles of the stations; `None` if all are ad hoc.
     pub infrastructure: Option<InfrastructureConfig>,
+    /// The MACs of 802.11n, ac and ax, without a seed; `None` up to 802.11g. `config` has the receivers then.
+    pub qos: Option<QosConfig>,
     /// The limit of each station's queue.
     pub limit: whimbrel_netsim::QueueLimit,
     /// The discipline of each station's queue.
@@ -132,7 +137,19 @@ impl WifiPlan {
         }
     }
 
-    /// The medium of a run.
+    /// The medium of a run with 802.11n, ac or ax; `None` up to 802.11g.
+    pub(crate) fn qos_medium(
+        &self,
+        nodes: &[String],
+        streams: RandomStreams,
+        end: Instant,
+    ) -> Option<QosMedium> {
+        let config = self.qos.clone()?;
+        let seed = streams.stream(&self.name, "mac").next_u64();
+        Some(QosMedium::new(self.site(nodes, streams, end), QosConfig { seed, ..config }))
+    }
+
+    /// The medium of a run up to 802.11g.
     pub(crate) fn medium(&self, nodes: &[String], streams: RandomStreams, end: Instant) -> WifiMedium {
         let (site, config) = (self.site(nodes, streams, end), self.config(streams));
         let mut medium = match &self.infrastructure {
@@ -235,6 +252,8 @@ fn one(
     if let Some(infrastructure) = &mut infrastructure {
         macs.announce(infrastructure);
     }
+    let (air, noise) = (radio.medium(rule), noise(key, wifi)?);
+    let qos = qos::plan(scenario, key, wifi, infrastructure.as_ref(), air, noise)?;
     Ok(WifiPlan {
         name: wifi.name.clone(),
         stations,
@@ -247,7 +266,8 @@ fn one(
             fading_margin,
         },
         fading: (fading, coherence),
-        config: WifiConfig { air: radio.medium(rule), noise: noise(key, wifi)?, ..rules },
+        config: WifiConfig { air, noise, ..rules },
+        qos,
         limit,
         discipline,
         routing,

@@ -1,7 +1,7 @@
 //! The channels of 802.11 media in a record.
 
 use whimbrel_netsim::Simulator;
-use whimbrel_netsim::medium::{ChannelUsage, WifiMedium};
+use whimbrel_netsim::medium::{ChannelUsage, QosMedium, WifiMedium};
 use whimbrel_units::Duration;
 
 use super::super::{Parts, Run};
@@ -15,8 +15,10 @@ pub(in super::super) fn usage(
     parts: &Parts,
 ) -> Vec<Vec<(u8, ChannelUsage)>> {
     let of_medium = |stations: &Vec<whimbrel_netsim::StationId>| {
-        let medium = stations.first().and_then(|first| simulator.medium::<WifiMedium>(first.medium()));
-        medium.map_or_else(Vec::new, |medium| medium.usage().to_vec())
+        let Some(id) = stations.first().map(|first| first.medium()) else { return Vec::new() };
+        let qos = simulator.medium::<QosMedium>(id).map(QosMedium::usage);
+        let usage = simulator.medium::<WifiMedium>(id).map(WifiMedium::usage).or(qos);
+        usage.map_or_else(Vec::new, <[_]>::to_vec)
     };
     parts.stations.iter().map(of_medium).collect()
 }

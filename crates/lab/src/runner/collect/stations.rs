@@ -1,6 +1,6 @@
 //! The stations of 802.11 media in a record.
 
-use whimbrel_netsim::medium::{StationStats, WifiMedium};
+use whimbrel_netsim::medium::{QosMedium, StationStats, WifiMedium};
 use whimbrel_netsim::{AgentId, Simulator, StationId};
 use whimbrel_units::Duration;
 use whimbrel_wifi::dcf::DcfCounters;
@@ -28,14 +28,32 @@ impl StationCounters {
 
     fn of(simulator: &Simulator<FlowAgent>, station: StationId, router: Option<AgentId>) -> Self {
         let routing = router.map(|router| simulator.agent(router).meter().counters());
-        let medium = simulator.medium::<WifiMedium>(station.medium());
-        let mac = medium.map_or_else(DcfCounters::default, |medium| medium.mac(station.index()).counters());
+        let mac = mac_counters(simulator, station);
         Self {
             queue: simulator.station_stats(station),
             mac,
             routing_packets: routing.map_or(0, |count| count.sent_packets),
             routing_bytes: routing.map_or(0, |count| count.sent_bytes),
         }
+    }
+}
+
+/// The counters of a station's MAC since the beginning of the run; zero of a medium without MACs. `dropped` and `sent` count packets,
+/// `failed_after_cts` failures after the first frame of an access.
+pub(crate) fn mac_counters(simulator: &Simulator<FlowAgent>, station: StationId) -> DcfCounters {
+    if let Some(medium) = simulator.medium::<WifiMedium>(station.medium()) {
+        return medium.mac(station.index()).counters();
+    }
+    let Some(medium) = simulator.medium::<QosMedium>(station.medium()) else { return DcfCounters::default() };
+    let counters = medium.counters(station.index());
+    DcfCounters {
+        sent: counters.acknowledged,
+        dropped: counters.given_up,
+        attempts: counters.attempts,
+        failed_attempts: counters.failed_attempts,
+        failed_after_cts: counters.failed_later,
+        air_time: medium.mac(station.index()).air_time(),
+        ..DcfCounters::default()
     }
 }
 

@@ -1,0 +1,154 @@
+//! Keys of 802.11n, ac and ax.
+
+use serde_json::{Value, json};
+use whimbrel_netsim::StationIndex;
+use whimbrel_netsim::medium::QosConfig;
+use whimbrel_units::Duration;
+use whimbrel_wifi::edca::{AccessCategory, CategoryParameters};
+use whimbrel_wifi::phy::Mode;
+
+use super::wifi::changed;
+
+const HOME: &str = r#"
+[simulation]
+duration = "2 s"
+[[wifi]]
+name = "air"
+standard = "802.11ax"
+[[node]]
+name = "router"
+wifi = "air"
+position = [0, 0]
+access_point = { ssid = "home" }
+[[node]]
+name = "phone"
+wifi = "air"
+position = [5, 0]
+client = { ssid = "home" }
+[[flow]]
+name = "download"
+from = "router"
+to = "phone"
+transport = "udp"
+payload = "1000 B"
+traffic = { kind = "cbr", rate = "400 Mbit/s" }
+"#;
+
+fn qos(changes: &[(&str, Value)]) -> QosConfig {
+    changed(HOME, changes).unwrap().wifi[0].qos.clone().expect("a MAC with quality of service")
+}
+
+fn mode(changes: &[(&str, Value)]) -> Mode {
+    qos(changes).mac.rate.mode().expect("a mode")
+}
+
+fn mistake(changes: &[(&str, Value)]) -> String {
+    changed(HOME, changes).expect_err("a mistake").to_string()
+}
+
+#[test]
+fn the_defaults_are_those_of_a_router_and_a_phone_of_today() {
+    let standard = |name: &str| mode(&[("wifi.air.standard", json!(name))]).to_string();
+    assert_eq!(standard("802.11ax"), "HE MCS 11 x 2, 80 MHz, 0.8 us");
+    assert_eq!(standard("802.11ac"), "VHT MCS 9 x 2, 80 MHz, 0.4 us");
+    assert_eq!(standard("802.11n"), "HT MCS 7 x 2, 40 MHz, 0.4 us");
+    let low = [("wifi.air.band", json!("2.4 GHz"))];
+    assert_eq!(mode(&low).to_string(), "HE MCS 11 x 2, 20 MHz, 0.8 us");
+    assert_eq!(qos(&low).mac.phy.sifs, Duration::from_micros(10));
+    // VHT has no MCS 9 with two streams at 20 MHz.
+    let narrow = [("wifi.air.standard", json!("802.11ac")), ("wifi.air.width", json!("20 MHz"))];
+    assert_eq!(mode(&narrow).mcs(), 8);
+    let config = qos(&[]);
+    assert_eq!((config.mac.limits.window, config.mac.limits.ampdu_bytes), (256, 6_500_631));
+    assert_eq!(config.cells, [None, Some(StationIndex(0))]);
+    let best_effort =
+        |config: &whimbrel_wifi::edca::EdcaConfig| config.categories[AccessCategory::BestEffort as usize];
+    assert_eq!((best_effort(&config.mac).cw_max, best_effort(&config.access_point).cw_max), (1_023, 63));
+}
+
+#[test]
+fn keys_set_the_mode_the_aggregates_and_the_access() {
+    let changes = [
+        ("wifi.air.width", json!("160 MHz")),
+        ("wifi.air.streams", json!(4)),
+        ("wifi.air.guard_interval", json!("3.2 us")),
+        ("wifi.air.mcs", json!(5)),
+        ("wifi.air.ampdu.size", json!("100 kB")),
+        ("wifi.air.ampdu.time", json!("2 ms")),
+        ("wifi.air.ampdu.window", json!(64)),
+        ("wifi.air.amsdu", json!("3839 B")),
+        ("wifi.air.edca.best_effort.cw_min", json!(31)),
+        ("wifi.air.edca.best_effort.txop_limit", json!("2528 us")),
+        ("wifi.air.rts_threshold", json!("0 B")),
+    ];
+    let mac = qos(&changes).mac;
+    assert_eq!(mode(&changes).to_string(), "HE MCS 5 x 4, 160 MHz, 3.2 us");
+    let limits = mac.limits;
+    assert_eq!(
+        (limits.ampdu_bytes, limits.ampdu_time, limits.window),
+        (100_000, Duration::from_millis(2), 64)
+    );
+    assert_eq!((limits.amsdu_bytes, mac.rts_threshold), (3_839, 0));
+    let expected =
+        CategoryParameters { aifsn: 3, cw_min: 31, cw_max: 1_023, txop_limit: Duration::from_micros(2_528) };
+    assert_eq!(mac.categories[AccessCategory::BestEffort as usize], expected);
+}
+
+#[test]
+fn what_does_not_exist_is_named_with_its_key_and_value() {
+    let standard = |name: &str| ("wifi.air.standard", json!(name));
+    let cases: [(&[(&str, Value)], &str); 18] = [
+        (
+            &[("wifi.air.width", json!("30 MHz"))],
+            "wifi[0].width = \"30 MHz\": expected a width of 802.11ax at 5 GHz",
+        ),
+        (
+            &[standard("802.11n"), ("wifi.air.width", json!("80 MHz"))],
+            "wifi[0].width = \"80 MHz\": expected a width of 802.11n at 5 GHz: \"20 MHz\", \"40 MHz\"",
+        ),
+        (
+            &[("wifi.air.band", json!("2.4 GHz")), ("wifi.air.width", json!("80 MHz"))],
+            "wifi[0].width = \"80 MHz\": expected a width of 802.11ax at 2.4 GHz",
+        ),
+        (&[standard("802.11ac"), ("wifi.air.band", json!("2.4 GHz"))], "wifi[0].band = \"2.4 GHz\""),
+        (&[("wifi.air.streams", json!(5))], "wifi[0].streams = 5: expected 1 to 4"),
+        (&[("wifi.air.mcs", json!(12))], "wifi[0].mcs = 12: expected a scheme of 802.11ax: 0 to 11"),
+        (
+            &[
+                standard("802.11ac"),
+                ("wifi.air.width", json!("160 MHz")),
+                ("wifi.air.streams", json!(3)),
+                ("wifi.air.mcs", json!(9)),
+            ],
+            "wifi[0].mcs = 9: expected a scheme that exists: VHT leaves out MCS 9 with 3 streams at 160 MHz",
+        ),
+        (&[("wifi.air.guard_interval", json!("0.4 us"))], "wifi[0].guard_interval = \"0.4 us\""),
+        (&[("wifi.air.guard_interval", json!("1 us"))], "wifi[0].guard_interval = \"1 us\""),
+        (&[("wifi.air.ampdu.size", json!("0 B"))], "wifi[0].ampdu.size = \"0 B\": expected 1 to 6500631 B"),
+        (&[("wifi.air.ampdu.window", json!(257))], "wifi[0].ampdu.window = 257: expected 1 to 256"),
+        (&[("wifi.air.ampdu.time", json!("6 ms"))], "wifi[0].ampdu.time"),
+        (&[("wifi.air.amsdu", json!("12 kB"))], "wifi[0].amsdu"),
+        (&[("wifi.air.edca.best_effort.cw_min", json!(10))], "wifi[0].edca.best_effort.cw_min = 10"),
+        (&[("wifi.air.rate", json!("54 Mbit/s"))], "wifi[0].rate"),
+        (&[standard("802.11g"), ("wifi.air.streams", json!(2))], "wifi[0].streams"),
+        (&[("node.phone.client.ssid", json!("other"))], "node[1].client.ssid"),
+        (&[("node.phone.standard", json!("802.11b"))], "node[1].standard"),
+    ];
+    for (changes, expected) in cases {
+        let error = mistake(changes);
+        assert!(error.contains(expected), "{error}\nlacks\n{expected}");
+    }
+}
+
+/// 400 Mbit/s pass, in far fewer transmissions than packets: 1000 of 1028 bytes are payload.
+#[test]
+fn a_home_carries_what_802_11g_cannot() {
+    let plan = changed(HOME, &[]).unwrap();
+    let record = whimbrel_lab::run(&plan, 1);
+    let flows = record.table("flows").expect("every run has flows");
+    let number = |name: &str| flows.number(name, 0).expect("a column of numbers");
+    assert!(number("goodput_bps") > 385e6, "{}", number("goodput_bps"));
+    let stations = record.table("stations").expect("a table of stations");
+    let attempts = stations.number("attempts", 0).expect("a column of numbers");
+    assert!(attempts > 0.0 && attempts < 0.3 * number("sent_packets"), "{attempts}");
+}
