@@ -59,7 +59,7 @@ proptest! {
         channel in any::<Option<(u16, u16)>>(), signal_dbm in any::<Option<i8>>(),
         noise_dbm in any::<Option<i8>>(), frame in any::<Vec<u8>>(),
     ) {
-        let radiotap = Radiotap { tsft, flags, rate, channel, signal_dbm, noise_dbm };
+        let radiotap = Radiotap { tsft, flags, rate, channel, signal_dbm, noise_dbm, mode: None, ampdu: None };
         let mut bytes = encoded(&radiotap);
         let length = bytes.len();
         bytes.extend(&frame);
