@@ -1,3 +1,4 @@
+mod aggregate;
 mod passive;
 
 use std::vec;
@@ -18,10 +19,12 @@ enum Report {
     Error(ReceptionError),
     Lost(u64, ReceptionLoss),
     Captured,
+    /// Damaged from the time of the report on.
+    Damaged(u64),
 }
 
 use crate::StationIndex;
-use Report::{Busy, Captured, Idle, Lost, Received};
+use Report::{Busy, Captured, Damaged, Idle, Lost, Received};
 
 /// Reports with their times in microseconds and stations.
 #[derive(Default)]
@@ -52,6 +55,9 @@ impl Listener for Log {
     }
     fn lost(&mut self, now: Instant, station: StationIndex, frame: &Frame, cause: ReceptionLoss) {
         self.push(now, station.0, Lost(frame.payload, cause));
+    }
+    fn damaged(&mut self, station: StationIndex, _: &Frame, (from, until): (Instant, Instant)) {
+        self.push(from, station.0, Damaged(until.as_nanos() / 1_000));
     }
     fn captured(&mut self, now: Instant, station: StationIndex, _: Duration) {
         self.push(now, station.0, Captured);
