@@ -1,10 +1,14 @@
 //! Keys of 802.11n, ac and ax.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use whimbrel_netsim::StationIndex;
 use whimbrel_netsim::medium::QosConfig;
 use whimbrel_units::Duration;
 use whimbrel_wifi::edca::{AccessCategory, CategoryParameters};
+use whimbrel_wifi::frame::bytes::{Header, has_valid_check_sequence};
+use whimbrel_wifi::frame::radiotap::Radiotap;
 use whimbrel_wifi::phy::Mode;
 
 use super::wifi::changed;
@@ -151,4 +155,52 @@ fn a_home_carries_what_802_11g_cannot() {
     let stations = record.table("stations").expect("a table of stations");
     let attempts = stations.number("attempts", 0).expect("a column of numbers");
     assert!(attempts > 0.0 && attempts < 0.3 * number("sent_packets"), "{attempts}");
+}
+
+/// The packets of a pcapng file.
+fn captured(file: &[u8]) -> Vec<&[u8]> {
+    const ENHANCED_PACKET: u32 = 6;
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
+    let (mut at, mut packets) = (0, Vec::new());
+    while at < file.len() {
+        if word(at) == ENHANCED_PACKET {
+            let length = word(at + 20) as usize;
+            packets.push(&file[at + 28..at + 28 + length]);
+        }
+        at += word(at + 4) as usize;
+    }
+    packets
+}
+
+/// Each frame of an A-MPDU is a record with the number of its A-MPDU, and a valid frame with a packet.
+#[test]
+fn captures_have_real_aggregates() {
+    let plan = changed(HOME, &[("simulation.duration", json!("50 ms"))]).unwrap();
+    let mut run = whimbrel_lab::Run::new(&plan, 1);
+    run.capture(|_| true);
+    run.execute(|_| core::ops::ControlFlow::Continue(()));
+    let file = run.take_capture();
+    let (mut frames, mut aggregates, mut block_acks) = (0, BTreeMap::new(), 0);
+    for packet in captured(&file) {
+        let (radiotap, frame) = Radiotap::parse(packet).unwrap();
+        assert!(has_valid_check_sequence(frame));
+        match Header::parse(frame).unwrap().0 {
+            Header::Data(header) => {
+                frames += 1;
+                assert_eq!(header.qos, Some(0));
+                if let Some((number, _)) = radiotap.ampdu {
+                    *aggregates.entry(number).or_insert(0) += 1;
+                }
+            }
+            Header::Unknown { kind: 0x94, .. } => {
+                block_acks += 1;
+                // 256 bits.
+                assert_eq!(frame.len(), 56);
+            }
+            _ => {}
+        }
+    }
+    assert!(frames > 1_900, "{frames} frames");
+    assert!(aggregates.len() > 20 && aggregates.values().all(|&count: &u32| count > 1 && count <= 256));
+    assert!(block_acks >= aggregates.len() - 1, "{block_acks} for {} aggregates", aggregates.len());
 }
