@@ -94,8 +94,8 @@ struct Outcome {
     oldest: f64,
     longest: f64,
     commands: Vec<u32>,
-    /// Datagrams of bulk that arrived while the path was low.
-    bulk_when_low: usize,
+    /// Datagrams of bulk that arrived.
+    bulk: usize,
     account: Value,
 }
 
@@ -175,11 +175,13 @@ fn run(is_known: bool) -> Outcome {
             }
         }
     }
+    // And until the programs end.
+    longest = last.iter().fold(longest, |longest, last| longest.max(END.saturating_sub(*last).as_secs_f64()));
     let low = |(at, _): &&(Duration, Vec<u8>)| (FALL + Duration::from_secs(2)..RISE).contains(at);
     let bulk_when_low = bulk.iter().filter(low).count();
     let oldest = ages.iter().copied().fold(0.0, f64::max);
     let all: Value = serde_json::from_str(&get(state, "/rate").1).expect("JSON");
-    let outcome = Outcome { oldest, longest, commands, bulk_when_low, account: all["to_peer"].clone() };
+    let outcome = Outcome { oldest, longest, commands, bulk: bulk.len(), account: all["to_peer"].clone() };
     println!(
         "{} values, {oldest:.2} s old at most, {longest:.2} s between two of a component; commands {:?}; {} bulk, {bulk_when_low} while low; {}",
         ages.len(),
@@ -196,14 +198,15 @@ fn sent() -> BTreeSet<u32> {
 }
 
 #[test]
-fn telemetry_is_fresh_commands_arrive_and_bulk_data_advance_while_the_path_is_almost_nothing() {
-    let Outcome { oldest, longest, commands, bulk_when_low, account } = run(true);
+fn telemetry_is_fresh_and_commands_arrive_beside_video_and_bulk_while_the_path_is_almost_nothing() {
+    let Outcome { oldest, longest, commands, bulk, account } = run(true);
     // Half a round trip with the path's queue full, the latency of repair, and a second for a busy machine.
     assert!(oldest < 0.75 + 0.02 + 0.15 + 1.0, "{oldest}");
-    assert!(longest < 3.0, "{longest}");
+    // Each component is heard while the path is low; without lanes, none is.
+    assert!(longest < (RISE - FALL).as_secs_f64(), "{longest}");
     assert_eq!(commands.len(), sent().len(), "each arrives once: {commands:?}");
     assert_eq!(commands.into_iter().collect::<BTreeSet<_>>(), sent());
-    assert!(bulk_when_low > 0);
+    assert!(bulk > 50, "{bulk}");
     assert!(account["lost"]["superseded"].as_u64() > Some(20), "{account}");
 }
 

@@ -189,7 +189,7 @@ pub fn joined(mut failures: Vec<(SocketAddr, anyhow::Error)>) -> anyhow::Error {
 }
 
 /// The place at which a program's datagrams arrive, or to which they go: an address and a port, and for multicast groups, behind commas,
-/// `interface=`, `source=` (where they arrive) and `ttl=` (where they go).
+/// `interface=`, `source=` (where they arrive) and `ttl=` (where they go); for all, `stream=`: what programs send there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProgramAddress {
     at: HostPort,

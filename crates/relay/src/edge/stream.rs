@@ -1,6 +1,5 @@
 //! What a user says of the datagrams at a port: how urgent they are, and which of them a newer one makes useless.
 
-use std::fmt;
 use std::str::FromStr;
 
 use super::mavlink;
@@ -115,17 +114,6 @@ impl FromStr for Stream {
             [Some("newest"), Some("cbor"), Some(name)] => Ok(Self::Newest(Key::Cbor(field(name)?))),
             _ => Err(()),
         }
-    }
-}
-
-impl fmt::Display for Lane {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Command => "command",
-            Self::Newest => "newest",
-            Self::Media => "media",
-            Self::Bulk => "bulk",
-        })
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use minicbor::data::Type;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
 use super::hash;
@@ -99,31 +98,90 @@ impl Visitor<'_> for Scalar {
 
 /// The hash of the value of a field of a map in CBOR (RFC 8949), as it is encoded.
 pub(super) fn cbor(field: &str, datagram: &[u8]) -> Option<u64> {
-    let mut reader = minicbor::Decoder::new(datagram.get(..datagram.len().min(LARGEST))?);
-    let pairs = reader.map().ok()?;
+    let mut reader = Cbor(datagram.get(..datagram.len().min(LARGEST))?);
+    let (MAP, pairs) = reader.head()? else { return None };
     let mut found = None;
     for read in 0_u64.. {
         let is_over = match pairs {
             Some(pairs) => read == pairs,
-            None => reader.datatype().ok()? == Type::Break,
+            None => reader.0.first() == Some(&BREAK),
         };
         if is_over {
             return found;
         }
-        let is_it = match reader.datatype().ok()? {
-            Type::String => reader.str().ok()? == field,
-            _ => {
-                reader.skip().ok()?;
-                false
-            }
-        };
-        let start = reader.position();
-        reader.skip().ok()?;
-        if is_it {
-            found = Some(hash(datagram.get(start..reader.position())?.iter().copied()));
+        let name = reader.item()?;
+        let value = reader.item()?;
+        let mut name = Cbor(name);
+        if matches!(name.head(), Some((TEXT, Some(_)))) && name.0 == field.as_bytes() {
+            found = Some(hash(value.iter().copied()));
         }
     }
     None
+}
+
+/// Major types of CBOR.
+const BYTES: u8 = 2;
+const TEXT: u8 = 3;
+const ARRAY: u8 = 4;
+const MAP: u8 = 5;
+const TAG: u8 = 6;
+/// Ends what has no length.
+const BREAK: u8 = 0xff;
+/// Items within each other.
+const MOST_LEVELS: u8 = 16;
+
+/// What of CBOR is still to be read.
+struct Cbor<'a>(&'a [u8]);
+
+impl<'a> Cbor<'a> {
+    /// The major type of the next item, and its number; `None` for a length that is not known before the end.
+    fn head(&mut self) -> Option<(u8, Option<u64>)> {
+        let (&first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        let number = match first & 31 {
+            number @ 0..24 => Some(number.into()),
+            size @ 24..28 => {
+                let bytes = self.take(1 << (size - 24))?;
+                Some(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+            }
+            31 if first != BREAK => None,
+            _ => return None,
+        };
+        Some((first >> 5, number))
+    }
+    fn take(&mut self, size: u64) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(usize::try_from(size).ok()?)?;
+        self.0 = rest;
+        Some(taken)
+    }
+    /// The next item with all in it, as it is encoded.
+    fn item(&mut self) -> Option<&'a [u8]> {
+        let all = self.0;
+        self.skip(0)?;
+        all.get(..all.len() - self.0.len())
+    }
+    fn skip(&mut self, level: u8) -> Option<()> {
+        if level == MOST_LEVELS {
+            return None;
+        }
+        let (major, number) = self.head()?;
+        let items = match (major, number) {
+            (BYTES | TEXT, Some(size)) => return self.take(size).map(drop),
+            (TAG, Some(_)) => Some(1),
+            (ARRAY, items) => items,
+            (MAP, pairs) => pairs.map(|pairs| pairs.saturating_mul(2)),
+            (BYTES | TEXT, None) => None,
+            (_, number) => return number.map(drop),
+        };
+        for read in 0_u64.. {
+            match items {
+                Some(items) if read == items => return Some(()),
+                None if self.0.first() == Some(&BREAK) => return self.take(1).map(drop),
+                _ => self.skip(level + 1)?,
+            }
+        }
+        None
+    }
 }
 
 /// Kinds of submessages of RTPS (DDSI-RTPS 2.5, Section 9.4.5).

@@ -55,6 +55,11 @@ fn fields_of_cbor_are_keys() {
         [&b"\xa2\x62id\x01\x61v\x02"[..], b"\xa2\x61v\x81\x03\x62id\x01", b"\xbf\x62id\x01\xff"];
     assert!(is_same(stream, [one, other]) && is_same(stream, [one, open]));
     assert!(!is_same(stream, [one, b"\xa1\x62id\x02"]));
+    // Behind a tag with a number of eight bytes and a string in chunks: -1.
+    let all = b"\xa3\x61t\xc1\xfb@E\x11\x12\x13\x14\x15\x16\x61b\x5f\x41a\xff\x62id\x20";
+    assert!(is_same(stream, [all, b"\xa1\x62id\x20"]));
+    let deep = [&b"\xa2\x61v"[..], &[0x81; 40], b"\x01\x62id\x01"].concat();
+    assert_eq!(keys(stream, &deep), Keys::default());
     for none in [
         &b"\xa1\x62id"[..],
         b"\xa1\x61v\x01",
