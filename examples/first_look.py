@@ -150,7 +150,7 @@ def video(out: Path) -> None:
         console.print(
             f"VMAF is a viewer's opinion from 0 to 100: {score['whimbrel']:.0f} with Whimbrel's repair, "
             f"{others:.0f} with the best of the others. TCP repeats, too, but what waits for a repeat is "
-            "late; plain TFRC (CCID 3) slows down for the radio's losses."
+            "late; UDP and plain TFRC (CCID 3) repeat nothing."
         )
 
 
