@@ -103,8 +103,9 @@ impl Point {
         let times = self.times();
         let operation = BackoffChain::new(15, 1_023).solve(self.stations);
         let stations = f64::from(self.stations);
-        let idle = (1.0 - operation.transmission).powf(stations);
-        let success = stations * operation.transmission * (1.0 - operation.transmission).powf(stations - 1.0);
+        let idle = libm::pow(1.0 - operation.transmission, stations);
+        let success =
+            stations * operation.transmission * libm::pow(1.0 - operation.transmission, stations - 1.0);
         let time = idle * times.slot + (1.0 - idle) * times.success;
         Figures { throughput: success * times.mpdus * self.bits() / time, collision: operation.collision }
     }

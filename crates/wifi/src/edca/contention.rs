@@ -103,10 +103,10 @@ impl Contention {
     pub(super) fn take_grants(&mut self, now: Instant) -> [bool; 4] {
         self.granted = None;
         let mut due = [false; 4];
-        for number in 0..4 {
+        for (number, is_due) in due.iter_mut().enumerate() {
             let counter = self.counters[number];
-            due[number] = counter.has_traffic && self.grant_of(&counter) <= now;
-            if due[number] {
+            *is_due = counter.has_traffic && self.grant_of(&counter) <= now;
+            if *is_due {
                 self.counters[number].remaining = 0;
             } else {
                 self.count(number, now);

@@ -103,10 +103,8 @@ impl<R: Random> Edca<R> {
     fn handle_own(&mut self, now: Instant, ppdu: &Ppdu, received: &Received) {
         let frame = &ppdu.frame;
         match frame.kind {
-            FrameKind::Rts => {
-                if self.contention.nav_end() <= now {
-                    self.answer(now, frame, FrameKind::Cts, CTS_BYTES, None);
-                }
+            FrameKind::Rts if self.contention.nav_end() <= now => {
+                self.answer(now, frame, FrameKind::Cts, CTS_BYTES, None);
             }
             FrameKind::Data => self.receive_single(now, ppdu),
             FrameKind::Aggregate => {
