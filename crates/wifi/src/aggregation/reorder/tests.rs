@@ -77,7 +77,7 @@ proptest! {
         for (position, is_request, pause) in arrivals {
             // A cloud of numbers that moves on.
             offset += pause % 5;
-            now = now + whimbrel_units::Duration::from_millis(pause);
+            now += whimbrel_units::Duration::from_millis(pause);
             let number = offset + position % 40;
             let sequence = ((u64::from(start) + number) % 4096) as u16;
             let mut release = |packet| released.push(packet);
