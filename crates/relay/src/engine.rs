@@ -231,8 +231,18 @@ impl<'a> Engine<'a> {
     fn deliver(&mut self, datagram: Received) {
         let now = self.link.now();
         let Received { payload, repaired, .. } = datagram;
-        let arrival = self.carriage.receive(now, payload, repaired);
-        let Some(Arrival { flow, payload, is_rtp }) = arrival else { return };
+        if let Some(arrival) = self.carriage.receive(now, payload, repaired) {
+            self.pass_on(now, arrival);
+        }
+        self.pass_on_commands(now);
+    }
+    /// Passes the commands that no earlier one has to precede to local programs.
+    fn pass_on_commands(&mut self, now: Instant) {
+        while let Some(arrival) = self.carriage.command(now) {
+            self.pass_on(now, arrival);
+        }
+    }
+    fn pass_on(&mut self, now: Instant, Arrival { flow, payload, is_rtp }: Arrival) {
         if is_rtp {
             self.viewing.pass(now, flow, &payload);
         }
@@ -253,6 +263,8 @@ impl<'a> Engine<'a> {
             let text = format!("nothing listens at {program}: what is sent to it is lost");
             let _ = lines.notify(&Notice::Warning(&text));
         }
+        self.pass_on_commands(now);
+        self.ask_for_viewers();
         let view = self.view();
         self.carriage.update(now, view.as_ref().map(|view| view.observed));
         let Some(view) = view else { return };
@@ -346,7 +358,8 @@ impl<'a> Engine<'a> {
         let room = self.options.latency.zip(view.budget).zip(view.delivered_bps);
         let room = room.map(|((latency, budget), delivered_bps)| Room { budget, latency, delivered_bps });
         let rate = self.encoder.update(view.allowed_rate_bps?, room);
-        let rate = (rate - self.carriage.urgent_bps()).max(0.0);
+        // Commands and values leave media a share of an eighth of theirs.
+        let rate = (rate - self.carriage.urgent_bps()).max(rate / 9.0);
         let around = HEADER as f64 + if self.link.peer().is_some() { RECORD } else { 0.0 };
         let size = self.carriage.average_size();
         let repair = view.repair.as_ref().map_or(0.0, |repair| repair.overhead);

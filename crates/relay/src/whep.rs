@@ -91,11 +91,24 @@ pub(super) struct Viewing {
     connection: u64,
     ask: Arc<Notify>,
     asked: Option<Instant>,
+    /// A browser needs a key frame, and the encoder was not asked for it.
+    is_pending: bool,
+}
+
+impl Drop for Viewing {
+    /// What the connection showed gives way to others.
+    fn drop(&mut self) {
+        if let Some(screen) = &self.screen {
+            let mut state = screen.lock();
+            state.shown.take_if(|(shown, _)| shown.connection == self.connection);
+            state.candidates.retain(|each| each.connection != self.connection);
+        }
+    }
 }
 
 impl Viewing {
     pub(super) fn new(screen: Option<Screen>, connection: u64) -> Self {
-        Self { screen, connection, ask: Arc::default(), asked: None }
+        Self { screen, connection, ask: Arc::default(), asked: None, is_pending: false }
     }
     /// A packet of RTP has arrived.
     pub(super) fn pass(&self, now: Instant, flow: Flow, datagram: &Bytes) {
@@ -104,15 +117,17 @@ impl Viewing {
         }
     }
     /// Waits until a browser needs a key frame. Cancel safe.
-    pub(super) async fn request(&self) {
+    pub(super) async fn request(&mut self) {
         self.ask.notified().await;
+        self.is_pending = true;
     }
-    /// The requests for key frames, with the flows of the videos, if their encoders may be asked now.
+    /// The requests for key frames that are due, with the flows of the videos. What may not be asked yet stays due.
     pub(super) fn messages(&mut self, now: Instant) -> Vec<(Flow, Vec<u8>)> {
         let Some(screen) = self.screen.as_ref() else { return Vec::new() };
-        if self.asked.is_some_and(|asked| now < asked + BETWEEN_REQUESTS) {
+        if !self.is_pending || self.asked.is_some_and(|asked| now < asked + BETWEEN_REQUESTS) {
             return Vec::new();
         }
+        self.is_pending = false;
         let wanted = screen.wanted(self.connection);
         if !wanted.is_empty() {
             self.asked = Some(now);
@@ -165,7 +180,11 @@ impl Screen {
                 let content = self.0.codec.content(packet.payload().unwrap_or_default());
                 if !content.begins_keyframe && !content.has_parameters {
                     let is_known = state.candidates.iter().any(|known| known.is(&source));
-                    if !is_known && state.candidates.len() < MAX_CANDIDATES {
+                    if !is_known {
+                        // The oldest has had no key frame for longest.
+                        if state.candidates.len() >= MAX_CANDIDATES {
+                            state.candidates.remove(0);
+                        }
                         source.ask.notify_one();
                         state.candidates.push(source);
                     }
@@ -225,14 +244,13 @@ impl Screen {
         state.viewers.push(Viewer { name: name.clone(), packets, _end: end });
         self.0.count.store(state.viewers.len(), Ordering::Relaxed);
         drop(state);
-        let screen = self.clone();
+        let seat = Seat { screen: self.clone(), name };
         tokio::spawn(async move {
             tokio::select! {
-                () = session.run(&screen, taken) => {}
+                () = session.run(&seat.screen, taken) => {}
                 _ = ended => {}
                 () = place.taken() => {}
             }
-            screen.remove(&name);
         });
         Changed::Created(location, "application/sdp", answer)
     }
@@ -246,6 +264,18 @@ impl Screen {
             state.shown = None;
             state.candidates.clear();
         }
+    }
+}
+
+/// Removes a viewer when its task ends, in whatever way.
+struct Seat {
+    screen: Screen,
+    name: String,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.screen.remove(&self.name);
     }
 }
 

@@ -198,7 +198,8 @@ impl<R: Random> Edca<R> {
     pub fn enqueue(&mut self, now: Instant, receiver: MacAddress, category: AccessCategory, packet: Packet) {
         let (session, number) = (self.session(receiver, category), category as usize);
         self.backlog[number] += 1;
-        if !self.sessions[session].window.has_traffic() {
+        // A session that owes a request is served already.
+        if !self.sessions[session].window.has_traffic() && !self.sessions[session].owes_request {
             self.active[number].push_back(session as u32);
         }
         self.sessions[session].window.push(packet);

@@ -250,16 +250,30 @@ impl Carriage {
         Ok(())
     }
 
-    /// A datagram of the connection has arrived; `is_repaired`: the path had lost it. Returns that of a program; a report is for this end.
+    /// A datagram of the connection has arrived; `is_repaired`: the path had lost it. Returns that of a program; a report is for this end,
+    /// and [`Carriage::command`] has the commands.
     pub(crate) fn receive(&mut self, now: Instant, datagram: Bytes, is_repaired: bool) -> Option<Arrival> {
         let datagram = if is_part(&datagram) {
             self.joiner.accept(now, &datagram)?
         } else if commands::is_numbered(&datagram) {
             self.reporting.on_command(now);
-            self.inbox.accept(&datagram)?
+            self.inbox.accept(now, &datagram);
+            return None;
         } else {
             datagram
         };
+        self.unwrap(now, datagram, is_repaired)
+    }
+    /// The next of the peer's commands, once no earlier one has to precede it.
+    pub(crate) fn command(&mut self, now: Instant) -> Option<Arrival> {
+        while let Some(datagram) = self.inbox.poll(now) {
+            if let Some(arrival) = self.unwrap(now, datagram, false) {
+                return Some(arrival);
+            }
+        }
+        None
+    }
+    fn unwrap(&mut self, now: Instant, datagram: Bytes, is_repaired: bool) -> Option<Arrival> {
         let size = datagram.len();
         let Some((flow, payload)) = Flow::unwrap(datagram) else {
             self.ledger.on_arrived();

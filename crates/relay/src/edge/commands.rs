@@ -3,8 +3,10 @@
 //! The header of a numbered command has the port's number and 128, which no end has, the flow's, and the command's number in two bytes. The other
 //! end says in its [reports](super::report), one of which follows each command soon, which numbers it has. An end of an earlier version
 //! does not: it gets commands as other datagrams, once. So does the other end those that are too large for the path.
+//!
+//! Commands are delivered in their order: "hold" after "continue" must not become "continue" because that was lost and repeated.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use whimbrel_units::{Duration, Instant};
@@ -23,6 +25,8 @@ const _: () = assert!(MOST < BEFORE as usize);
 /// Time until a repeat, at least, and at most.
 const FIRST: Duration = Duration::from_millis(300);
 const LAST: Duration = Duration::from_secs(2);
+/// Time for which a command waits for an earlier one. Its sender has given that up then.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// `true` for a numbered command.
 pub(crate) fn is_numbered(datagram: &[u8]) -> bool {
@@ -102,21 +106,28 @@ impl Outbox {
     }
 }
 
-/// The numbers of the other end's commands that have come.
-#[derive(Clone, Copy, Debug, Default)]
+/// The other end's commands that have come. Numbers are extended beyond 16 bits.
+#[derive(Debug, Default)]
 pub(crate) struct Inbox {
-    newest: u16,
+    newest: u64,
     /// A bit for each number from the newest one back; the lowest is the newest itself.
     has: u64,
+    /// The number of the command that is delivered next.
+    next: u64,
+    /// Those that an earlier one has to precede, with the times of their arrivals: fewer than [`BEFORE`].
+    held: BTreeMap<u64, (Instant, Bytes)>,
 }
 
 impl Inbox {
-    /// Takes a [numbered command](is_numbered). Returns the datagram of the connection as it would be without a number; `None` if it came
-    /// before, or is no command.
-    pub(crate) fn accept(&mut self, datagram: &[u8]) -> Option<Bytes> {
+    /// Takes a [numbered command](is_numbered). One that came before, or is none, is dropped.
+    pub(crate) fn accept(&mut self, now: Instant, datagram: &[u8]) {
+        let _ = self.try_accept(now, datagram);
+    }
+    fn try_accept(&mut self, now: Instant, datagram: &[u8]) -> Option<()> {
         let (header, payload) = datagram.split_first_chunk::<{ HEADER + NUMBER }>()?;
         let number = u16::from_be_bytes([header[2], header[3]]);
-        let ahead = number.wrapping_sub(self.newest).cast_signed();
+        let ahead = number.wrapping_sub(self.newest as u16).cast_signed();
+        let number = self.newest.checked_add_signed(ahead.into())?;
         if self.has == 0 || ahead > 0 {
             let shifted = self.has.checked_shl(ahead.unsigned_abs().into()).filter(|_| self.has != 0);
             self.has = (shifted.unwrap_or(0) | 1) & ((1 << BEFORE) - 1);
@@ -128,14 +139,28 @@ impl Inbox {
             }
             self.has |= bit;
         }
+        if number < self.next {
+            // It was given up.
+            return None;
+        }
         let mut bytes = BytesMut::with_capacity(HEADER + payload.len());
         bytes.put_slice(&[header[0] & !MARK, header[1]]);
         bytes.put_slice(payload);
-        Some(bytes.freeze())
+        self.held.insert(number, (now, bytes.freeze()));
+        Some(())
+    }
+    /// The next command in their order, as the datagram of the connection that it would be without a number.
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<Bytes> {
+        let (&number, &(since, _)) = self.held.first_key_value()?;
+        if number != self.next && now < since + PATIENCE && self.held.len() < usize::from(BEFORE) {
+            return None;
+        }
+        self.next = number + 1;
+        self.held.pop_first().map(|(_, (_, bytes))| bytes)
     }
     /// What a report says: the newest number, and a bit for each from it back.
     pub(crate) fn state(&self) -> u64 {
-        u64::from(self.newest) << BEFORE | self.has
+        u64::from(self.newest as u16) << BEFORE | self.has
     }
 }
 

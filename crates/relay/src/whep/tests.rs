@@ -23,8 +23,8 @@ fn flow(number: u8) -> Flow {
     Flow { port: 0, number }
 }
 
-#[test]
-fn requests_for_key_frames_are_few() {
+#[tokio::test]
+async fn requests_for_key_frames_are_few_and_none_is_forgotten() {
     let screen = screen();
     let _viewer = watch(&screen);
     let (mut shown, mut other) =
@@ -33,14 +33,20 @@ fn requests_for_key_frames_are_few() {
     assert_eq!(shown.messages(at(0)), [], "there is no video");
     // Without a key frame any stream may be the video, but not all streams of a peer.
     (0..9).for_each(|number| shown.pass(at(0), flow(number), &packet(number, 1)));
+    shown.request().await;
     assert_eq!(shown.messages(at(1)).len(), MAX_CANDIDATES);
-    shown.pass(at(2), flow(3), &packet(9, 5));
-    let messages = shown.messages(at(501));
+    assert_eq!(shown.messages(at(600)), [], "nobody has asked again");
+    shown.pass(at(600), flow(3), &packet(9, 5));
+    screen.ask();
+    shown.request().await;
+    let messages = shown.messages(at(601));
     let [(to, message)] = &messages[..] else { panic!("{messages:?}") };
     assert_eq!((*to, &message[..2], &message[8..]), (flow(3), &[0x81, 206][..], &[0, 0, 0, 9][..]));
-    assert_eq!(other.messages(at(501)), []);
-    let asked: usize = (502..5000).map(|time| shown.messages(at(time)).len()).sum();
-    assert_eq!(asked, 8);
+    screen.ask();
+    shown.request().await;
+    assert_eq!((shown.messages(at(700)), shown.messages(at(1100))), (Vec::new(), Vec::new()), "too soon");
+    assert_eq!(shown.messages(at(1101)).len(), 1);
+    assert_eq!(other.messages(at(1101)), []);
 }
 
 #[test]
@@ -71,4 +77,7 @@ fn the_newest_video_is_shown_from_a_key_frame_on() {
     assert!(!shows(&old, 6, flow(0), packet(1, 5)), "a newer one is there");
     assert!(shows(&new, 1006, flow(1), packet(4, 5)));
     assert!(!shows(&new, 1007, flow(0), Bytes::from_static(&[0x80, 96, 0])), "no packet of RTP");
+    drop(new);
+    assert!(!shows(&old, 1008, flow(0), packet(1, 1)), "nothing can be decoded before a key frame");
+    assert!(shows(&old, 1009, flow(0), packet(1, 5)), "the newer one has ended");
 }

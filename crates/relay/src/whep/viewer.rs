@@ -24,6 +24,14 @@ const SETUP_TIME: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(20);
 /// The longest datagram.
 const LONGEST: usize = 2048;
+/// The longest payload that is sent on: the library has 2,000 bytes for a packet, and panics beyond.
+const LONGEST_PAYLOAD: usize = 1_900;
+/// Numbers before the newest one that may still be sent, each once.
+const LATE: u64 = 128;
+/// A greater step of a source's numbers is a new beginning, also with the same SSRC.
+const GREATEST_STEP: i16 = 3_000;
+/// Time between the last picture of a source and the first of the next one, on RTP's clock of 90 kHz.
+const BETWEEN_SOURCES: u32 = 3_000;
 
 /// A session that was answered.
 pub(super) struct Session {
@@ -38,23 +46,48 @@ pub(super) struct Session {
     media: Option<Mid>,
     kind: Option<Pt>,
     is_connected: bool,
-    sequence: Sequence,
+    numbers: Numbers,
 }
 
-/// Sequence numbers without an end, from 16 bits each.
+/// The numbers and times of a session's packets, which go on when its source changes. No number is given twice: SRTP derives the key stream
+/// from it.
 #[derive(Debug, Default)]
-struct Sequence {
-    newest: Option<u64>,
+struct Numbers {
+    /// SSRC, and the newest number of its own.
+    source: Option<(u32, u16)>,
+    /// The newest number given, and a bit for each from it back that was given.
+    newest: u64,
+    given: u128,
+    time: u32,
+    /// Of the session's times before those of the source.
+    ahead: u32,
 }
 
-impl Sequence {
-    /// The number of a packet; `None` for one from before the first.
-    fn extend(&mut self, number: u16) -> Option<u64> {
-        let newest = *self.newest.get_or_insert(u64::from(number));
-        let ahead = number.wrapping_sub(newest as u16) as i16;
-        let extended = newest.checked_add_signed(i64::from(ahead))?;
-        self.newest = Some(newest.max(extended));
-        Some(extended)
+impl Numbers {
+    /// The number and the time of a packet in the session; `None` if it must not be sent.
+    fn place(&mut self, source: u32, number: u16, time: u32) -> Option<(u64, u32)> {
+        let step = match self.source {
+            Some((known, own)) if known == source => Some(number.wrapping_sub(own).cast_signed()),
+            _ => None,
+        };
+        let step = step.filter(|step| (-(LATE as i16)..=GREATEST_STEP).contains(step));
+        let step = step.unwrap_or_else(|| {
+            self.ahead = self.time.wrapping_add(BETWEEN_SOURCES).wrapping_sub(time);
+            1
+        });
+        if step > 0 {
+            self.source = Some((source, number));
+            self.newest += u64::from(step.unsigned_abs());
+            self.given = self.given.checked_shl(step.unsigned_abs().into()).unwrap_or(0) | 1;
+            self.time = time.wrapping_add(self.ahead);
+            return Some((self.newest, self.time));
+        }
+        let back = u64::from(step.unsigned_abs());
+        let bit = 1_u128.checked_shl(back as u32)?;
+        // Before the first one are the numbers of another source, or none.
+        let is_free = self.given & bit == 0 && back < self.newest && self.given >> back != 0;
+        self.given |= if is_free { bit } else { 0 };
+        is_free.then_some((self.newest - back, time.wrapping_add(self.ahead)))
     }
 }
 
@@ -94,7 +127,7 @@ impl Session {
             format,
             kind: None,
             is_connected: false,
-            sequence: Sequence::default(),
+            numbers: Numbers::default(),
         };
         // Nothing is sent before the browser does.
         while !matches!(session.rtc.poll_output()?, Output::Timeout(_)) {}
@@ -179,12 +212,15 @@ impl Session {
             return;
         }
         let Some(packet) = RtpPacket::parse(datagram) else { return };
-        let Some(payload) = packet.payload() else { return };
+        let Some(payload) = packet.payload().filter(|payload| payload.len() <= LONGEST_PAYLOAD) else {
+            return;
+        };
         let (Some(kind), Some(media)) = (self.kind, self.media) else { return };
-        let Some(number) = self.sequence.extend(packet.sequence()) else { return };
+        let placed = self.numbers.place(packet.source(), packet.sequence(), packet.timestamp());
+        let Some((number, time)) = placed else { return };
         let mut direct = self.rtc.direct_api();
         let Some(stream) = direct.stream_tx_by_mid(media, None) else { return };
-        let write = RtpWrite::new(kind, number.into(), packet.timestamp(), now(), payload);
+        let write = RtpWrite::new(kind, number.into(), time, now(), payload);
         stream.write_rtp(write.marker(packet.marker()).nackable(true));
     }
 }
@@ -194,12 +230,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_go_on_after_16_bits_and_none_is_below_zero() {
-        let mut sequence = Sequence::default();
-        assert_eq!(sequence.extend(3), Some(3));
-        assert_eq!(sequence.extend(65_535), None, "a packet from before the first");
-        let numbers = [2, 30_000, 60_000, 59_999, 65_535, 1, 65_534, 0].map(|number| sequence.extend(number));
-        assert_eq!(numbers, [2, 30_000, 60_000, 59_999, 65_535, 65_537, 65_534, 65_536].map(Some));
+    fn numbers_go_on_after_16_bits_and_between_sources() {
+        let mut numbers = Numbers::default();
+        let mut place = |source, number, time| numbers.place(source, number, time);
+        let first = place(1, 65_534, 50_000).expect("the first");
+        assert_eq!(place(1, 65_533, 49_000), None, "a packet from before the first");
+        assert_eq!(place(1, 0, 53_000), Some((first.0 + 2, first.1 + 3_000)));
+        assert_eq!(place(1, 65_535, 53_000), Some((first.0 + 1, first.1 + 3_000)), "a late one");
+        assert_eq!((place(1, 65_535, 53_000), place(1, 0, 53_000)), (None, None), "each once");
+        // Another source, whose numbers are lower, then the first one anew.
+        assert_eq!(place(2, 100, 9), Some((first.0 + 3, first.1 + 6_000)));
+        assert_eq!(place(2, 99, 9), None);
+        assert_eq!(place(1, 40_000, 9), Some((first.0 + 4, first.1 + 9_000)));
+        assert_eq!(
+            place(1, 20_000, 9).map(|(number, _)| number),
+            Some(first.0 + 5),
+            "an encoder that began anew"
+        );
     }
 
     /// An offer to receive H.264, as a browser makes it.

@@ -209,6 +209,7 @@ fn lost_commands_are_repeated_and_counted_once() {
                 return Ok(Handed::Accepted);
             }
             arrived.extend(far.receive(now, bytes, false).map(|arrival| arrival.payload[0]));
+            arrived.extend(std::iter::from_fn(|| far.command(now)).map(|arrival| arrival.payload[0]));
             Ok(Handed::Accepted)
         };
         assert_eq!(near.send(now, 32, || None, transport), Ok(()));

@@ -12,6 +12,12 @@ fn command(n: u64) -> Bytes {
     [&[3, 7][..], &n.to_be_bytes()].concat().into()
 }
 
+/// What is delivered once a datagram has come.
+fn delivered(inbox: &mut Inbox, now: Instant, datagram: &[u8]) -> Vec<Bytes> {
+    inbox.accept(now, datagram);
+    std::iter::from_fn(|| inbox.poll(now)).collect()
+}
+
 #[test]
 fn an_end_that_says_nothing_of_commands_gets_them_once_and_as_they_are() {
     let mut outbox = Outbox::default();
@@ -32,8 +38,8 @@ fn a_command_is_repeated_until_it_is_reported_or_useless() {
     assert_eq!((outbox.due(ms(899)), outbox.due(ms(900))), (None, Some(sent.clone())));
     outbox.on_report(Some(inbox.state()));
     assert!(!outbox.is_empty());
-    assert_eq!(inbox.accept(&sent), Some(command(1)));
-    assert_eq!(inbox.accept(&sent), None);
+    assert_eq!(delivered(&mut inbox, ms(950), &sent), [command(1)]);
+    assert!(delivered(&mut inbox, ms(950), &sent).is_empty());
     outbox.on_report(Some(inbox.state()));
     assert!(outbox.is_empty());
     let second = outbox.number(&command(2)).expect("a number");
@@ -41,8 +47,28 @@ fn a_command_is_repeated_until_it_is_reported_or_useless() {
     assert!(outbox.due(ms(6000)).is_none() && outbox.is_empty());
 }
 
+#[test]
+fn a_command_waits_for_an_earlier_one_until_its_sender_has_given_that_up() {
+    let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
+    outbox.on_report(Some(inbox.state()));
+    let [first, second, third] = [1, 2, 3].map(|n| {
+        let sent = outbox.number(&command(n)).expect("a number");
+        outbox.on_handed(ms(0), sent.clone(), ms(5000), Duration::ZERO);
+        sent
+    });
+    assert!(delivered(&mut inbox, ms(20), &second).is_empty());
+    assert_eq!(delivered(&mut inbox, ms(320), &first), [command(1), command(2)]);
+    assert_eq!(delivered(&mut inbox, ms(330), &third), [command(3)]);
+    let lost = outbox.number(&command(4)).expect("a number");
+    outbox.on_handed(ms(400), lost.clone(), ms(5400), Duration::ZERO);
+    let last = outbox.number(&command(5)).expect("a number");
+    assert!(delivered(&mut inbox, ms(420), &last).is_empty() && inbox.poll(ms(5419)).is_none());
+    assert_eq!(inbox.poll(ms(5420)), Some(command(5)));
+    assert!(delivered(&mut inbox, ms(5430), &lost).is_empty(), "too late");
+}
+
 proptest! {
-    /// Over any losses and orders each command arrives once; work and memory are bounded.
+    /// Over any losses and orders each command arrives once, in their order; work and memory are bounded.
     #[test]
     fn each_command_arrives_once(fates in prop::collection::vec(0..4_u8, 400), count in 1..200_u64) {
         let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
@@ -70,23 +96,23 @@ proptest! {
                 2 => held.append(&mut sent),
                 _ => sent.append(&mut held),
             }
-            arrived.extend(sent.iter().filter_map(|bytes| inbox.accept(bytes)));
+            // For the inbox no time passes, so that it gives nothing up.
+            arrived.extend(sent.iter().flat_map(|bytes| delivered(&mut inbox, ms(0), bytes)));
             if fate != 1 {
                 outbox.on_report(Some(inbox.state()));
             }
             prop_assert!(outbox.under_way.len() <= MOST);
         }
-        arrived.sort_unstable();
         prop_assert_eq!(arrived, (0..count).map(command).collect::<Vec<_>>());
         prop_assert!(outbox.is_empty());
     }
 
     #[test]
-    fn any_bytes_are_a_command_or_none(all in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..8), 0..50)) {
+    fn any_bytes_are_a_command_or_none(all in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..=8), 0..50)) {
         let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
         for bytes in all {
-            let _ = inbox.accept(&bytes);
-            prop_assert!(inbox.state() < 1 << 56);
+            let _ = delivered(&mut inbox, ms(0), &bytes);
+            prop_assert!(inbox.state() < 1 << 56 && inbox.held.len() < usize::from(BEFORE));
             outbox.on_report(bytes.try_into().ok().map(u64::from_be_bytes));
         }
     }

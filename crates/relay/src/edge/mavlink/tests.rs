@@ -102,9 +102,10 @@ proptest! {
     #[test]
     fn any_bytes_are_classified(rest in prop::collection::vec(any::<u8>(), 0..300), first in 0xfc..=0xff_u8) {
         let mut datagram = bytes(ATTITUDE);
+        let end = datagram.len();
         datagram.push(first);
         datagram.extend(rest);
-        let _ = classify(&datagram[26..]);
+        let _ = classify(&datagram[end..]);
         let _ = classify(&datagram);
     }
 }
