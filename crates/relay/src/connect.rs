@@ -12,7 +12,7 @@ use whimbrel_net::{
 };
 
 use super::embedded::Programs;
-use super::engine::{Ending, Engine, Watch, close};
+use super::engine::{Ending, Engine, Watch};
 use super::follow::{Follow, Outages};
 use super::link::Link;
 use super::notices::{Lines, Notice, Observer};
@@ -109,7 +109,7 @@ pub async fn connect(near: Near, observer: Observer, mut stop: Stop) -> anyhow::
         drop(engine);
         match ending {
             Ending::Stopped => {
-                close(&link).await;
+                link.end().await;
                 lines.notify(&Notice::Ended("interrupted"))?;
                 return Ok(());
             }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration as StdDuration;
 
 use tokio::sync::oneshot;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 use whimbrel_net::multipath::MultipathEvent;
 use whimbrel_net::{Event, NetError, Received, SendError};
 use whimbrel_rtp::Remb;
@@ -30,8 +30,6 @@ use crate::stop::Stop;
 
 /// Datagrams moved in one direction before the other has its turn.
 const BATCH: usize = 32;
-/// Time for a connection to close.
-const CLOSE_TIME: StdDuration = StdDuration::from_secs(2);
 /// Bytes of RTP's fixed header, and of a record of DTLS beside its data.
 const RTP_HEADER: f64 = 12.0;
 const RECORD: f64 = 22.0;
@@ -228,28 +226,24 @@ impl<'a> Engine<'a> {
     }
 
     /// Passes a datagram of the peer to a local program.
-    fn deliver(&mut self, datagram: Received) {
+    fn deliver(&mut self, Received { payload, repaired, .. }: Received) {
         let now = self.link.now();
-        let Received { payload, repaired, .. } = datagram;
-        if let Some(arrival) = self.carriage.receive(now, payload, repaired) {
-            self.pass_on(now, arrival);
-        }
-        self.pass_on_commands(now);
+        let arrival = self.carriage.receive(now, payload, repaired);
+        self.pass_on(now, arrival);
     }
-    /// Passes the commands that no earlier one has to precede to local programs.
-    fn pass_on_commands(&mut self, now: Instant) {
-        while let Some(arrival) = self.carriage.command(now) {
-            self.pass_on(now, arrival);
-        }
-    }
-    fn pass_on(&mut self, now: Instant, Arrival { flow, payload, is_rtp }: Arrival) {
-        if is_rtp {
-            self.viewing.pass(now, flow, &payload);
-        }
-        let delivery = self.ports.deliver(now, flow, &payload);
-        self.carriage.on_delivery(delivery);
-        if let Some(feedback) = self.feedback.as_mut().filter(|_| is_rtp && delivery == Delivery::Passed) {
-            feedback.record(now, flow, &payload);
+    /// Passes a datagram to a local program, and the commands that need not wait any longer.
+    fn pass_on(&mut self, now: Instant, mut next: Option<Arrival>) {
+        while let Some(Arrival { flow, payload, is_rtp }) = next.or_else(|| self.carriage.command(now)) {
+            if is_rtp {
+                self.viewing.pass(now, flow, &payload);
+            }
+            let delivery = self.ports.deliver(now, flow, &payload);
+            self.carriage.on_delivery(delivery);
+            if let Some(feedback) = self.feedback.as_mut().filter(|_| is_rtp && delivery == Delivery::Passed)
+            {
+                feedback.record(now, flow, &payload);
+            }
+            next = None;
         }
     }
 
@@ -263,7 +257,7 @@ impl<'a> Engine<'a> {
             let text = format!("nothing listens at {program}: what is sent to it is lost");
             let _ = lines.notify(&Notice::Warning(&text));
         }
-        self.pass_on_commands(now);
+        self.pass_on(now, None);
         self.ask_for_viewers();
         let view = self.view();
         self.carriage.update(now, view.as_ref().map(|view| view.observed));
@@ -404,13 +398,6 @@ impl Drop for Engine<'_> {
     fn drop(&mut self) {
         self.ports.settle();
         self.ports.set_connected(false);
-    }
-}
-
-/// Closes a connection. A peer that does not answer for a while is not waited for: the program was told to end.
-pub(super) async fn close(link: &Link) {
-    if timeout(CLOSE_TIME, link.close()).await.is_err() {
-        link.abort();
     }
 }
 

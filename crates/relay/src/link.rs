@@ -4,12 +4,16 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use serde::Serialize;
+use tokio::time::timeout;
 use whimbrel_net::multipath::{MultipathSnapshot, SchedulerKind, SubflowSnapshot, SubflowStage};
 use whimbrel_net::{ConnectionSnapshot, Fingerprint, FreezeSnapshot, Mark, NetError, Received, Socket};
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::repair::RepairView;
 use crate::edge::ledger::Observed;
+
+/// Time for a connection to close.
+const CLOSE_TIME: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// A connection, over one path or over several.
 #[derive(Debug)]
@@ -116,6 +120,12 @@ impl Link {
     /// Waits for datagrams, and appends up to `limit` to `out`. Cancel safe.
     pub(crate) async fn recv_many(&self, out: &mut Vec<Received>, limit: usize) -> Result<(), NetError> {
         self.socket.recv_many(out, limit).await.map(drop)
+    }
+    /// Closes the connection. A peer that does not answer for a while is not waited for: the program was told to end.
+    pub(crate) async fn end(&self) {
+        if timeout(CLOSE_TIME, self.close()).await.is_err() {
+            self.abort();
+        }
     }
     pub(crate) async fn close(&self) -> Result<(), NetError> {
         self.socket.close().await

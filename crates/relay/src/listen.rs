@@ -11,7 +11,7 @@ use whimbrel_net::{Differentiation, EndpointConfig, Fingerprint, HostOptions, Li
 use whimbrel_units::Duration;
 
 use super::embedded::Programs;
-use super::engine::{Ending, Engine, Watch, close};
+use super::engine::{Ending, Engine, Watch};
 use super::link::Link;
 use super::notices::{Lines, Notice, Observer};
 use super::ports::{FarPorts, Ports};
@@ -192,7 +192,7 @@ fn serve(
         let mut engine = Engine::new(&link, &mut ports, &options, &status);
         match engine.run(&mut lines, &mut stop, Watch::Events { repairs }, replaced).await? {
             Ending::Stopped => {
-                close(&link).await;
+                link.end().await;
                 lines.notify(&Notice::Ended("interrupted"))?;
                 return Ok((id, true));
             }
