@@ -1,7 +1,6 @@
 //! Forwarding between local programs and one connection, in both directions.
 
 use std::net::SocketAddr;
-use std::time::Duration as StdDuration;
 
 use tokio::sync::oneshot;
 use tokio::time::sleep;
