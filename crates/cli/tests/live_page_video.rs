@@ -85,7 +85,7 @@ fn pictures(folder: &Path) -> Option<Vec<Vec<Vec<u8>>>> {
     Some(pictures)
 }
 
-/// Sends the pictures again and again from a time on, each at its time, until it is told to stop. Counts the requests for key frames.
+/// Sends the pictures in a loop at their frame times until stopped, and counts the requests for key frames.
 fn camera(
     to: SocketAddr,
     pictures: Vec<Vec<Vec<u8>>>,

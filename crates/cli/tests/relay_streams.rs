@@ -99,17 +99,14 @@ struct Outcome {
     account: Value,
 }
 
-/// Runs the commands of the page; `is_known`: the relay knows MAVLink and bulk data.
-fn run(is_known: bool) -> Outcome {
+/// Runs the commands of the page.
+fn run() -> Outcome {
     let folder = TempDir::new().expect("a folder");
     let secret = secret(&folder);
     let sockets: [UdpSocket; 3] = std::array::from_fn(|_| UdpSocket::bind("127.0.0.1:0").expect("loopback"));
     let targets = sockets.each_ref().map(|socket| socket.local_addr().expect("bound").to_string());
     let [telemetry, video, bulk] = &targets;
-    let [listen, mut connect] = commands();
-    if !is_known {
-        connect = connect.replace(",stream=bulk", "");
-    }
+    let [listen, connect] = commands();
     let listen = listen
         .replace("127.0.0.1:14550", telemetry)
         .replace("127.0.0.1:5004", video)
@@ -142,12 +139,11 @@ fn run(is_known: bool) -> Outcome {
     program(telemetry, start, Duration::from_millis(100), move |_| {
         let sent = (start.elapsed().as_millis() as u32).to_le_bytes();
         let attitude = [&sent[..], &[0; 24]].concat();
-        let checksum = if is_known { 39 } else { 40 };
-        (0..COMPONENTS).map(|component| mavlink(component, 30, &attitude, checksum)).collect()
+        (0..COMPONENTS).map(|component| mavlink(component, 30, &attitude, 39)).collect()
     });
     program(telemetry, start, Duration::from_millis(500), move |n| {
         let long = [&n.to_le_bytes()[..], &[0; 29]].concat();
-        vec![mavlink(200, 76, &long, if is_known { 152 } else { 153 })]
+        vec![mavlink(200, 76, &long, 152)]
     });
     program(video, start, Duration::from_millis(40), |_| vec![vec![1; 1000]; 3]);
     program(bulk, start, Duration::from_millis(10), |_| vec![vec![2; 1000]; 2]);
@@ -199,7 +195,7 @@ fn sent() -> BTreeSet<u32> {
 
 #[test]
 fn telemetry_is_fresh_and_commands_arrive_beside_video_and_bulk_while_the_path_is_almost_nothing() {
-    let Outcome { oldest, longest, commands, bulk, account } = run(true);
+    let Outcome { oldest, longest, commands, bulk, account } = run();
     // Half a round trip with the path's queue full, the latency of repair, and a second for a busy machine.
     assert!(oldest < 0.75 + 0.02 + 0.15 + 1.0, "{oldest}");
     // Each component is heard while the path is low; without lanes, none is.
@@ -208,12 +204,4 @@ fn telemetry_is_fresh_and_commands_arrive_beside_video_and_bulk_while_the_path_i
     assert_eq!(commands.into_iter().collect::<BTreeSet<_>>(), sent());
     assert!(bulk > 50, "{bulk}");
     assert!(account["lost"]["superseded"].as_u64() > Some(20), "{account}");
-}
-
-/// The same datagrams, of which the relay knows nothing.
-#[test]
-#[ignore = "shows what the lanes are for"]
-fn without_lanes_commands_are_lost() {
-    let outcome = run(false);
-    assert!(outcome.commands.into_iter().collect::<BTreeSet<_>>() != sent());
 }
