@@ -203,16 +203,15 @@ impl Host {
     }
     /// The connection that a packet belongs to, one that this host sends.
     pub(crate) fn find(&self, packet: &Packet, remote: SocketAddr) -> Option<ConnectionHandle> {
-        // A client may return to an address from which an old Request of its port has made a second connection.
-        let known = self
-            .between_ports(packet)
-            .filter(|handle| self.endpoint.remote(*handle) == Some(remote))
-            .min_by_key(|handle| self.watched[handle].flow.distance(packet));
-        // A challenge also goes to a candidate address of the other end. Resets of unknown connections do, too, but belong to
-        // no connection.
+        // A client may return to an address from which an old Request of its port has made a second connection. Numbers
+        // tell such connections apart. A challenge also goes to a candidate address of the other end. Resets of unknown
+        // connections do, too, but belong to no connection.
         let is_question = packet.packet_type() == PacketType::Sync;
-        let mut others = self.between_ports(packet).filter(|handle| is_question && self.may_move(*handle));
-        known.or_else(|| others.next().filter(|_| others.next().is_none()))
+        self.between_ports(packet)
+            .filter(|handle| {
+                self.endpoint.remote(*handle) == Some(remote) || (is_question && self.may_move(*handle))
+            })
+            .min_by_key(|handle| self.watched[handle].flow.distance(packet))
     }
     fn may_move(&self, handle: ConnectionHandle) -> bool {
         self.endpoint.connection(handle).is_some_and(Connection::may_move)

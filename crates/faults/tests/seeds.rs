@@ -54,6 +54,10 @@ const EXTENDED_ONCE_BROKEN: &[(u64, &str)] = &[
     (21_313_704, "packets tampered with moved the numbers half around, where older and newer change places"),
     (21_383_923, "a late copy of a Response reported the data of the first copy as dropped"),
     (30_755_560, "the same"),
+    (
+        40_725_287,
+        "a challenge to where an old Request had made another connection was taken for that connection's",
+    ),
     (30_270_231, "a number that no packet should have had was that of one tampered with"),
     (30_688_644, "a connection made by an old Request reported data of its predecessor as dropped"),
     (
