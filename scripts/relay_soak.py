@@ -3,7 +3,7 @@
 
 Usage: scripts/relay_soak.py [--minutes 30] [--seed 1] [--program target/release/whimbrel]
 
-A path in this process carries the datagrams between `whimbrel relay connect` and `whimbrel relay listen`.
+A path in this process carries the datagrams between `whimbrel relay client` and `whimbrel relay server`.
 It fails, loses, delays, reorders and repeats them, drops large ones, and changes the address from which
 they reach the listening end, as a NAT does; the ends are stopped for a while, as in a suspended laptop.
 Programs at both ends send video, speech and answers. It exits with 1 if the connection was lost, if speech
@@ -248,7 +248,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> list[str]:
     targets = [f"--to={host}:{port}" for host, port in (each.getsockname() for each in viewers)]
     far = End(
         arguments.program,
-        ["listen", "--bind", "127.0.0.1:0", *targets, "--secret-file", secret],
+        ["server", "--bind", "127.0.0.1:0", *targets, "--secret-file", secret],
         folder / "far.log",
     )
     path = Link(far.address("at UDP "), random.Random(arguments.seed + 1))  # noqa: S311
@@ -256,7 +256,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> list[str]:
     sources = ["--from=127.0.0.1:0", "--from=127.0.0.1:0"]
     near = End(
         arguments.program,
-        ["connect", f"{host}:{port}", *sources, "--secret-file", secret],
+        ["client", f"{host}:{port}", *sources, "--secret-file", secret],
         folder / "near.log",
     )
     states = [each.address("state at http://") for each in (far, near)]

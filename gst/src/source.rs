@@ -8,7 +8,7 @@ mod inlet;
 mod port;
 
 glib::wrapper! {
-    /// `whimbrelsrc`: has the datagrams of a connecting end, `whimbrelsink` or `whimbrel relay connect`.
+    /// `whimbrelsrc`: has the datagrams of a connecting end, `whimbrelsink` or `whimbrel relay client`.
     pub struct Source(ObjectSubclass<imp::Source>)
         @extends gst::Bin, gst::Element, gst::Object,
         @implements gst::ChildProxy, gst::URIHandler;

@@ -94,11 +94,11 @@ _ULPFEC_VIEWER = (
 _TCP_CAMERA = "{python} -m whimbrel.testbed.tcp send {viewer}:7001 --from 127.0.0.1:5004 --stale inf"
 _TCP_VIEWER = "{python} -m whimbrel.testbed.tcp receive 0.0.0.0:7001 --to 127.0.0.1:5006 --stale inf"
 _RELAY_CAMERA = (
-    "{whimbrel} relay connect {viewer} --from 127.0.0.1:5004 --video h264 --secret-file {folder}/secret "
+    "{whimbrel} relay client {viewer} --from 127.0.0.1:5004 --video h264 --secret-file {folder}/secret "
     "--latency {budget}ms --http 127.0.0.1:9611 --json"
 )
 _RELAY_VIEWER = (
-    "{whimbrel} relay listen --to 127.0.0.1:5006 --secret-file {folder}/secret --latency {budget}ms --json"
+    "{whimbrel} relay server --to 127.0.0.1:5006 --secret-file {folder}/secret --latency {budget}ms --json"
 )
 _RATE = "http://127.0.0.1:9611/rate"
 

@@ -20,16 +20,11 @@ _MOST_CHARACTERS = 2_000
 """The longest message of an error."""
 
 _HELP = """\
-whimbrel - congestion-controlled datagrams for live media, and a laboratory to evaluate them
-
-  whimbrel COMMAND --help        every command, explained with an example
+whimbrel - carries live video and telemetry over bad networks, and shows why a stream froze
 
 {commands}
-options
-  --version                      print the version
-  --json                         machine-readable output, in every command
+whimbrel COMMAND --help explains a command with examples; each prints JSON with --json
 
-for example
   whimbrel run examples/scenarios/wb.toml --seed 7 --set link.backbone.rate=1Mbit/s
   whimbrel reproduce lda table2 --quick && xdg-open out/index.html
 """

@@ -2,7 +2,6 @@
 
 pub(crate) mod capacity;
 mod capture_file;
-pub(crate) mod carry;
 pub(crate) mod classify;
 pub(crate) mod completion;
 pub(crate) mod emulate;

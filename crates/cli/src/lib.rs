@@ -29,14 +29,25 @@ mod table;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    capacity, carry, classify, completion, emulate, fit, inspect, key, man, model, perf, pipe, record, relay,
+    capacity, classify, completion, emulate, fit, inspect, key, man, model, perf, pipe, record, relay,
     run_scenario, schedule, schema,
 };
 use crate::exit::Failure;
 use crate::print::PrintError;
 pub use quantity::parse_quantity;
 
-/// Congestion-controlled datagrams for live media, and a laboratory that shows why they break.
+/// The overview: what the commands are for, before their list.
+const OVERVIEW: &str = "{about-with-newline}
+  carry    relay: a camera, or any program that sends UDP; pipe: standard input
+  measure  perf: the path to another host; record: the same, for simulations
+  explain  inspect: a capture; classify, fit, capacity: its losses and its Wi-Fi
+  try      run: a network simulated from a file; emulate: real programs over it
+
+{usage-heading} {usage}
+
+{all-args}{after-help}";
+
+/// Carries live video and telemetry over bad networks, and shows why a stream froze.
 #[derive(Debug, Parser)]
 #[command(
     name = "whimbrel",
@@ -44,6 +55,7 @@ pub use quantity::parse_quantity;
     propagate_version = true,
     subcommand_required = true,
     arg_required_else_help = true,
+    help_template = OVERVIEW,
     after_help = "Examples:\n  whimbrel perf server\n  whimbrel perf client 192.0.2.7 --ccid 3 --time 10\n  \
                   whimbrel run examples/scenarios/wb.toml --seed 1\n\nThe Python package adds: examples, reproduce, sweep, report, compare, quality, testbed."
 )]
@@ -54,33 +66,34 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Explain the streams of a capture file.
-    Inspect(inspect::InspectArgs),
-    /// Measure a real path, like iperf: DCCP, UDP, TCP.
-    Perf(perf::PerfArgs),
-    /// Carry the datagrams of another program, such as a camera's video, over DCCP.
-    Carry(carry::CarryArgs),
-    /// Carry the datagrams of other programs, such as RTP, over one encrypted connection.
+    /// Carry the live video of a camera, or other datagrams, to another host.
     Relay(relay::RelayArgs),
-    /// Pass standard input to the standard output of another host, as encrypted datagrams.
+    /// A relay of one program's datagrams.
+    #[command(hide = true)]
+    Carry(relay::RelayArgs),
+    /// Send standard input to another host, as datagrams.
     Pipe(pipe::PipeArgs),
-    /// Make the keys by which the ends of connections authenticate each other.
+    /// Measure rate, losses and delays to another host, like iperf.
+    Perf(perf::PerfArgs),
+    /// Explain a capture file: what each stream did, lost, and why it ended.
+    Inspect(inspect::InspectArgs),
+    /// Make the keys by which two ends know each other.
     Key(key::KeyArgs),
     /// Simulate a scenario, faster than real time.
     Run(run_scenario::RunArgs),
-    /// Run programs across a scenario's network, in real time.
+    /// Run real programs over the network of a scenario, in real time.
     Emulate(emulate::EmulateArgs),
-    /// Classify each loss in a list of arrivals as congestion or wireless.
+    /// Say of each loss in a capture whether the radio or congestion lost it.
     Classify(classify::ClassifyArgs),
-    /// Measure a path in both directions, into traces that scenarios replay.
+    /// Record a path to another host, for simulations over the same path.
     Record(record::RecordArgs),
-    /// Fit loss models to the losses of a capture.
+    /// Find the loss model for a scenario from a capture's losses.
     Fit(fit::FitArgs),
-    /// Estimate capacity and available bandwidth of 802.11 channels from a capture.
+    /// Estimate how much a Wi-Fi channel could carry, from its captured frames.
     Capacity(capacity::CapacityArgs),
-    /// Evaluate the equations of a paper, without simulation.
+    /// Predict what a handover costs, by a paper's equations.
     Model(model::ModelArgs),
-    /// Convert a video file or a capture to a schedule of datagrams.
+    /// Turn a video or a capture into a list of datagrams that perf and scenarios send.
     Schedule(schedule::ScheduleArgs),
     /// Print the JSON schema of scenarios.
     Schema(schema::SchemaArgs),
@@ -103,14 +116,14 @@ pub fn run(args: Vec<String>) -> i32 {
     let result = match cli.command {
         Command::Inspect(args) => inspect::run(&args),
         Command::Perf(args) => perf::run(args),
-        Command::Carry(args) => carry::run(args),
         Command::Relay(args) => relay::run(args),
+        Command::Carry(args) => relay::run_carry(args),
         Command::Pipe(args) => pipe::run(args),
         Command::Key(args) => key::run(&args),
         Command::Run(args) => run_scenario::run(&args),
         Command::Emulate(args) => emulate::run(&args),
         Command::Classify(args) => classify::run(&args),
-        Command::Record(args) => record::run(&args),
+        Command::Record(args) => record::run(args),
         Command::Fit(args) => fit::run(&args),
         Command::Capacity(args) => capacity::run(&args),
         Command::Model(args) => model::run(&args),

@@ -14,7 +14,7 @@ const LONGEST_DELAY: Duration = Duration::from_secs(60);
 fn rate(text: &str) -> Option<DataRate> {
     quantity::rate(text).or_else(|| {
         let (number, unit) = quantity::split(text)?;
-        // Earlier versions accepted the short units in both cases.
+        // iperf accepts the short units in both cases.
         let factor = match unit {
             "" => 1.0,
             "K" => 1e3,
@@ -95,7 +95,7 @@ pub(crate) fn parse_latency(text: &str) -> Result<Duration, String> {
     if is_none { Ok(Duration::ZERO) } else { parse_delay(text) }
 }
 
-/// The end of a message for a text whose unit is of another notation: `; did you mean 2Mbit/s?`, or nothing.
+/// The end of a message for a text whose unit has two meanings: `; did you mean 2Mbit/s?`, or nothing.
 fn meant(text: &str, units: &[quantity::Unit]) -> String {
     let found = quantity::meant(text, units);
     found.map_or_else(String::new, |(number, unit)| format!("; did you mean {number}{unit}?"))
@@ -163,10 +163,10 @@ mod tests {
         assert_eq!(parse_rate("10M"), Ok(DataRate::from_megabits_per_second(10.0)));
         assert_eq!(parse_rate("64000"), Ok(DataRate::from_bits_per_second(64e3)));
         assert_eq!(parse_rate("0"), Ok(DataRate::INFINITE));
-        for same in ["2M", "2m", "2 Mbit/s", "2000kbit/s", "250kB/s", "2e6", "2000K"] {
+        for same in ["2M", "2m", "2 Mbit/s", "2000kbit/s", "250kB/s", "2e6", "2000K", "2Mbps", "2mbit"] {
             assert_eq!(parse_rate(same), Ok(DataRate::from_megabits_per_second(2.0)), "{same}");
         }
-        for wrong in ["", "k", "ten", "-1k", "NaN", "inf", "5 Mbit", "1e400", "10ms"] {
+        for wrong in ["", "k", "ten", "-1k", "NaN", "inf", "5 mb/s", "1e400", "10ms"] {
             assert!(parse_rate(wrong).unwrap_err().contains("not a rate"), "{wrong}");
         }
     }

@@ -111,8 +111,8 @@ impl Place {
         let pictures = self.folder.path().join("pictures");
         command
             .replace(
-                "relay listen --to 127.0.0.1:5004",
-                &format!("relay listen --bind 127.0.0.1:{connection} --to 127.0.0.1:{player}"),
+                "relay server --to 127.0.0.1:5004",
+                &format!("relay server --bind 127.0.0.1:{connection} --to 127.0.0.1:{player}"),
             )
             .replace(
                 "connect VIEWER --from 127.0.0.1:5004",

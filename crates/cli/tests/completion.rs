@@ -80,7 +80,7 @@ fn bash_completes_commands_options_and_values() {
     assert!(offered(&script, &["whimbrel", "perf", "client", "--freeze"]).contains("--freeze-on-silence"));
     let values = offered(&script, &["whimbrel", "perf", "client", "--restart", "c"]);
     assert_eq!(values, ["careful-resume".to_owned()].into());
-    let schedulers = offered(&script, &["whimbrel", "relay", "connect", "--scheduler", "re"]);
+    let schedulers = offered(&script, &["whimbrel", "relay", "client", "--scheduler", "re"]);
     assert_eq!(schedulers, ["redundant".to_owned()].into());
     assert_eq!(offered(&script, &["whimbrel", "sweep", "--kind", "t"]), ["two".to_owned()].into());
 }

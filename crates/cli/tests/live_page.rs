@@ -19,7 +19,7 @@ fn connected(folder: &TempDir, video: SocketAddr) -> (Relay, Relay, SocketAddr, 
     let at = at.to_string();
     let mut near = Relay::start(&[
         "relay",
-        "connect",
+        "client",
         &at,
         "--from",
         "127.0.0.1:0",
@@ -110,7 +110,7 @@ fn beyond_this_host_a_page_shows_nothing_without_its_token() {
     let secret = secret(&folder);
     let mut relay = Relay::start(&[
         "relay",
-        "listen",
+        "server",
         "--bind",
         "127.0.0.1:0",
         "--to",
@@ -160,7 +160,7 @@ fn a_chosen_token_stays_the_same_and_is_not_printed() {
     let token = std::fs::read_to_string(&file).expect("a file");
     let token = token.trim_end();
     let arguments = |file: &str| {
-        let listen = "relay listen --bind 127.0.0.1:0 --to 127.0.0.1:9 --http 127.0.0.1:0 --http-token-file";
+        let listen = "relay server --bind 127.0.0.1:0 --to 127.0.0.1:9 --http 127.0.0.1:0 --http-token-file";
         let mut all: Vec<String> = listen.split(' ').map(str::to_owned).collect();
         all.extend([file, "--secret-file", &secret].map(str::to_owned));
         all

@@ -265,7 +265,7 @@ fn a_browser_shows_the_video_and_its_page_names_the_true_delay() {
     let to = player.local_addr().expect("bound").to_string();
     let listen = [
         "relay",
-        "listen",
+        "server",
         "--bind",
         "127.0.0.1:0",
         "--to",
@@ -279,7 +279,7 @@ fn a_browser_shows_the_video_and_its_page_names_the_true_delay() {
     let at = slow_path(far.address("at UDP ")).to_string();
     let page = far.address("http://");
     let connect =
-        ["relay", "connect", &at, "--from", "127.0.0.1:0", "--video", "h264", "--secret-file", &secret];
+        ["relay", "client", &at, "--from", "127.0.0.1:0", "--video", "h264", "--secret-file", &secret];
     let mut near = Relay::start(&connect);
     let port = near.address("at UDP ");
     near.event("connected");
@@ -350,7 +350,7 @@ fn strangers_get_no_video_and_viewers_are_few() {
     let start = |http: &str| {
         let mut relay = Relay::start(&[
             "relay",
-            "listen",
+            "server",
             "--bind",
             "127.0.0.1:0",
             "--to",

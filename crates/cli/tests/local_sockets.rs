@@ -27,7 +27,7 @@ fn addresses_may_be_names_at_both_ends() {
     let to = format!("localhost:{}", program.local_addr().expect("bound").port());
     let (_far, at) = listening(&to, &secret);
     let at = format!("localhost:{}", at.port());
-    let mut near = Relay::start(&["carry", "send", &at, "--from", "localhost:0", "--secret-file", &secret]);
+    let mut near = Relay::start(&["relay", "client", &at, "--from", "localhost:0", "--secret-file", &secret]);
     let text = near.event("ready");
     let own = text.split("at UDP ").nth(1).and_then(|text| text.split(" go to").next()).expect("addresses");
     let own: Vec<SocketAddr> = own.split(", ").map(|address| address.parse().expect("an address")).collect();
@@ -57,18 +57,18 @@ fn the_sender_of_carry_waits_for_its_receiver() {
     let (secret, program) = (secret(&folder), socket());
     let to = program.local_addr().expect("bound").to_string();
     let at = socket().local_addr().expect("bound").to_string();
-    let mut near = Relay::start(&["carry", "send", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
+    let mut near = Relay::start(&["relay", "client", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
     let port = near.address("at UDP ");
     let reason = near.event("ended");
     assert!(reason.contains(&at), "{reason}");
-    let mut far = Relay::start(&["carry", "receive", "--bind", &at, "--to", &to, "--secret-file", &secret]);
+    let mut far = Relay::start(&["relay", "server", "--bind", &at, "--to", &to, "--secret-file", &secret]);
     far.event("ready");
     near.event("connected");
     socket().send_to(b"frame", port).expect("loopback");
     assert_eq!(receive(&program).0, b"frame");
     // A name that is unknown as yet is waited for, too.
     let unknown =
-        ["carry", "send", "no-such-host.invalid", "--from", "127.0.0.1:0", "--secret-file", &secret];
+        ["relay", "client", "no-such-host.invalid", "--from", "127.0.0.1:0", "--secret-file", &secret];
     let mut near = Relay::start(&unknown);
     for _ in 0..2 {
         let reason = near.event("ended");
@@ -98,7 +98,7 @@ fn a_multicast_group_is_carried_to_another_one() {
     let at = at.to_string();
     // Two relays on one host join the same group.
     let mut nears = [(); 2].map(|()| {
-        let mut near = Relay::start(&["relay", "connect", &at, "--from", &from, "--secret-file", &secret]);
+        let mut near = Relay::start(&["relay", "client", &at, "--from", &from, "--secret-file", &secret]);
         near.event("connected");
         near
     });
@@ -122,11 +122,11 @@ const LINK_LOCAL: &str = r#"
 trap 'kill $server $pipe 2> /dev/null' EXIT
 ip link set lo up && ip -6 addr add fe80::7/64 dev lo nodad || exit 99
 "$1" perf server --bind '[fe80::7%lo]:6600' --insecure-plaintext > /dev/null 2>&1 & server=$!
-"$1" pipe listen --bind '[fe80::7%1]:6601' --insecure-plaintext > "$2/received" 2> /dev/null & pipe=$!
+"$1" pipe server --bind '[fe80::7%1]:6601' --insecure-plaintext > "$2/received" 2> /dev/null & pipe=$!
 measure() { "$1" perf client '[fe80::7%1]:6600' --time 0.3 --insecure-plaintext $2 > /dev/null; }
 until measure "$1" '' 2> /dev/null; do sleep 0.1; done
 measure "$1" --udp && measure "$1" --tcp || exit 1
-echo frame | "$1" pipe connect '[fe80::7%lo]:6601' --path 'fe80::7%1' --insecure-plaintext || exit 2
+echo frame | "$1" pipe client '[fe80::7%lo]:6601' --path 'fe80::7%1' --insecure-plaintext || exit 2
 until grep -q frame "$2/received"; do sleep 0.1; done
 "#;
 
@@ -157,8 +157,8 @@ fn places_that_cannot_work_are_refused_at_the_start() {
     let near = |from: &str| {
         vec!["relay".to_owned(), "connect".into(), "127.0.0.1:9".into(), "--from".into(), from.into()]
     };
-    let far = |to: &str| ["relay", "listen", "--bind", "127.0.0.1:0", "--to", to].map(str::to_owned).to_vec();
-    let server = |host: &str| ["carry", "send", host, "--from", "127.0.0.1:0"].map(str::to_owned).to_vec();
+    let far = |to: &str| ["relay", "server", "--bind", "127.0.0.1:0", "--to", to].map(str::to_owned).to_vec();
+    let server = |host: &str| ["relay", "client", host, "--from", "127.0.0.1:0"].map(str::to_owned).to_vec();
     for (arguments, expected) in [
         (far("127.0.0.1:0"), "port 0"),
         (far("0.0.0.0:5004"), "no program's address"),
@@ -173,7 +173,7 @@ fn places_that_cannot_work_are_refused_at_the_start() {
         (server("0.0.0.0:6511"), "no host's address"),
         (server("127.0.0.1:0"), "port 0"),
         (
-            ["relay", "listen", "--bind", "239.1.2.3:6511", "--to", "127.0.0.1:9"]
+            ["relay", "server", "--bind", "239.1.2.3:6511", "--to", "127.0.0.1:9"]
                 .map(str::to_owned)
                 .to_vec(),
             "several hosts",
@@ -201,20 +201,20 @@ fn an_error_of_the_system_is_said_once() {
     let tcp = std::net::TcpListener::bind(udp.local_addr().expect("bound")).expect("free");
     let (busy, tcp_busy) =
         (udp.local_addr().expect("bound").to_string(), tcp.local_addr().expect("bound").to_string());
-    let near = ["relay", "connect", "127.0.0.1:9", "--from"];
+    let near = ["relay", "client", "127.0.0.1:9", "--from"];
     for arguments in [
-        &["relay", "listen", "--to", "127.0.0.1:9", "--bind", &busy][..],
-        &["relay", "listen", "--to", "127.0.0.1:9", "--bind", "127.0.0.1:0", "--http", &tcp_busy],
+        &["relay", "server", "--to", "127.0.0.1:9", "--bind", &busy][..],
+        &["relay", "server", "--to", "127.0.0.1:9", "--bind", "127.0.0.1:0", "--http", &tcp_busy],
         &[&near[..], &[&busy]].concat(),
-        &["carry", "receive", "--to", "127.0.0.1:9", "--bind", &busy],
-        &["pipe", "listen", "--bind", &busy],
+        &["relay", "server", "--to", "127.0.0.1:9", "--bind", &busy],
+        &["pipe", "server", "--bind", &busy],
         &["perf", "server", "--bind", &busy],
         &["record", "server", "--bind", &busy],
         &["perf", "client", "127.0.0.1:1"],
         &["perf", "client", "no-such-host.invalid"],
         &["record", "127.0.0.1:1", "--out", "/nonexistent/whimbrel"],
-        &["pipe", "connect", "127.0.0.1:1"],
-        &["pipe", "connect", "no-such-host.invalid", "--insecure-plaintext"],
+        &["pipe", "client", "127.0.0.1:1"],
+        &["pipe", "client", "no-such-host.invalid", "--insecure-plaintext"],
         &["run", "/nonexistent/scenario.toml"],
         &["inspect", "/nonexistent/capture.pcap"],
         &["key", "show", "--key", "/nonexistent/key.pem"],
@@ -236,7 +236,7 @@ fn what_the_kernel_drops_is_counted() {
     let at = at.to_string();
     let options = ["--http", "127.0.0.1:0", "--secret-file", &secret];
     let mut near =
-        Relay::start(&[&["relay", "connect", &at, "--from", "127.0.0.1:0"][..], &options].concat());
+        Relay::start(&[&["relay", "client", &at, "--from", "127.0.0.1:0"][..], &options].concat());
     let (port, state) = (near.address("at UDP "), near.address("http://"));
     near.event("connected");
     // Nothing reads while it is suspended: more than any buffer holds.
@@ -285,7 +285,7 @@ fn a_service_manager_hands_over_the_socket_and_learns_that_the_relay_serves() {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     };
-    let listen = ["relay", "listen", "--to", &to, "--secret-file", &secret];
+    let listen = ["relay", "server", "--to", &to, "--secret-file", &secret];
     let mut far = start(&listen).spawn().expect("it starts");
     let told = || {
         let mut room = [0; 256];
@@ -294,7 +294,7 @@ fn a_service_manager_hands_over_the_socket_and_learns_that_the_relay_serves() {
     };
     assert_eq!([told(), told(), told()], ["READY=1", "WATCHDOG=1", "WATCHDOG=1"]);
     let mut near =
-        Relay::start(&["relay", "connect", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
+        Relay::start(&["relay", "client", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
     let port = near.address("at UDP ");
     near.event("connected");
     socket().send_to(b"frame", port).expect("loopback");

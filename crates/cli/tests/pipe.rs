@@ -12,7 +12,7 @@ use processes::{finish, stderr, whimbrel};
 fn start(folder: &TempDir, options: &[&str]) -> [Child; 2] {
     let secret = folder.path().join("secret").to_str().expect("text").to_owned();
     assert!(whimbrel(&["key", "secret", "--file", &secret]).status().expect("it runs").success());
-    let listen = ["pipe", "listen", "--bind", "127.0.0.1:0", "--reorder", "100ms", "--secret-file", &secret];
+    let listen = ["pipe", "server", "--bind", "127.0.0.1:0", "--reorder", "100ms", "--secret-file", &secret];
     let mut listening = whimbrel(&listen).spawn().expect("it starts");
     let mut line = String::new();
     let mut errors = BufReader::new(listening.stderr.take().expect("piped"));
@@ -20,7 +20,7 @@ fn start(folder: &TempDir, options: &[&str]) -> [Child; 2] {
     // From here on nothing reads its notes: it must not matter.
     drop(errors);
     let at = line.trim().rsplit(' ').next().expect("an address").to_owned();
-    let connect = [&["pipe", "connect", &at, "--secret-file", &secret][..], options].concat();
+    let connect = [&["pipe", "client", &at, "--secret-file", &secret][..], options].concat();
     [listening, whimbrel(&connect).stdin(Stdio::piped()).spawn().expect("it starts")]
 }
 

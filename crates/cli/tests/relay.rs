@@ -21,7 +21,7 @@ fn pair(secret: &str, targets: [&UdpSocket; 2]) -> (Relay, Relay, Vec<SocketAddr
     let to = targets.map(|target| target.local_addr().expect("bound").to_string());
     let mut far = Relay::start(&[
         "relay",
-        "listen",
+        "server",
         "--bind",
         "127.0.0.1:0",
         "--to",
@@ -32,7 +32,7 @@ fn pair(secret: &str, targets: [&UdpSocket; 2]) -> (Relay, Relay, Vec<SocketAddr
         secret,
     ]);
     let at = far.address("at UDP ").to_string();
-    let near = ["relay", "connect", &at, "--from", "127.0.0.1:0", "--from", "127.0.0.1:0"];
+    let near = ["relay", "client", &at, "--from", "127.0.0.1:0", "--from", "127.0.0.1:0"];
     let rest = ["--http", "127.0.0.1:0", "--interval", "0.2", "--secret-file", secret];
     let mut near = Relay::start(&[&near[..], &rest].concat());
     let text = near.event("ready");
@@ -154,7 +154,7 @@ fn when_the_rate_is_short_whole_frames_are_dropped_and_parameter_sets_are_not() 
     let at = narrow_path(at).to_string();
     let options = ["--video", "h264", "--remb", "--http", "127.0.0.1:0", "--secret-file", &secret];
     let mut near =
-        Relay::start(&[&["relay", "connect", &at, "--from", "127.0.0.1:0"][..], &options].concat());
+        Relay::start(&[&["relay", "client", &at, "--from", "127.0.0.1:0"][..], &options].concat());
     let port = near.address("at UDP ");
     let state = near.address("http://");
     near.event("connected");
@@ -210,14 +210,14 @@ fn a_relay_connects_again_after_the_other_end_was_killed() {
     let (mut far, at) = listening(&to, &secret);
     let at = at.to_string();
     let mut near =
-        Relay::start(&["relay", "connect", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
+        Relay::start(&["relay", "client", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
     let port = near.address("at UDP ");
     near.event("connected");
     signal(&far.child, Signal::KILL);
     let _ = far.child.wait();
     // The kernel reports at the next datagram that the port is closed.
     let camera = socket();
-    let mut far = Relay::start(&["relay", "listen", "--bind", &at, "--to", &to, "--secret-file", &secret]);
+    let mut far = Relay::start(&["relay", "server", "--bind", &at, "--to", &to, "--secret-file", &secret]);
     far.address("at UDP ");
     let sending = thread::spawn(move || {
         for n in 0..200u8 {
@@ -241,7 +241,7 @@ fn senders_that_take_turns_because_they_share_a_secret_are_told_so_at_both_ends(
     let to = program.local_addr().expect("bound").to_string();
     let (mut far, at) = listening(&to, &secret);
     let at = at.to_string();
-    let arguments = ["relay", "connect", &at, "--from", "127.0.0.1:0", "--secret-file", &secret];
+    let arguments = ["relay", "client", &at, "--from", "127.0.0.1:0", "--secret-file", &secret];
     let mut first = Relay::start(&arguments);
     first.event("connected");
     let mut second = Relay::start(&arguments);
@@ -264,13 +264,13 @@ fn a_client_without_the_secret_is_refused_and_a_stranger_learns_nothing() {
     let program = socket();
     let to = program.local_addr().expect("bound").to_string();
     let mut far =
-        Relay::start(&["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to, "--secret-file", &ours]);
+        Relay::start(&["relay", "server", "--bind", "127.0.0.1:0", "--to", &to, "--secret-file", &ours]);
     let at = far.address("at UDP ").to_string();
     for (options, expected) in [
         (&["--secret-file", &theirs][..], "the secrets of the two ends differ"),
         (&[], "listens with encryption and this end is without"),
     ] {
-        let mut arguments = vec!["carry", "send", &at, "--from", "127.0.0.1:0"];
+        let mut arguments = vec!["relay", "client", &at, "--from", "127.0.0.1:0"];
         arguments.extend(options);
         let text = Relay::start(&arguments).event("ended");
         assert!(text.contains(expected) || text.contains("not trusted"), "{text}");
@@ -279,7 +279,7 @@ fn a_client_without_the_secret_is_refused_and_a_stranger_learns_nothing() {
     assert!(program.recv(&mut [0; 16]).is_err());
     // To other hosts nothing goes in the clear.
     let output = finish(
-        whimbrel(&["relay", "connect", "192.0.2.1", "--from", "127.0.0.1:0"]).spawn().expect("it starts"),
+        whimbrel(&["relay", "client", "192.0.2.1", "--from", "127.0.0.1:0"]).spawn().expect("it starts"),
     );
     assert!(stderr(&output).contains("would not be encrypted"), "{output:?}");
 }
@@ -291,8 +291,8 @@ fn carry_is_a_relay_of_one_flow() {
     let program = socket();
     let to = program.local_addr().expect("bound").to_string();
     let mut far = Relay::start(&[
-        "carry",
-        "receive",
+        "relay",
+        "server",
         "--bind",
         "127.0.0.1:0",
         "--to",
@@ -302,7 +302,7 @@ fn carry_is_a_relay_of_one_flow() {
         &secret,
     ]);
     let at = far.address("at UDP ").to_string();
-    let mut near = Relay::start(&["carry", "send", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
+    let mut near = Relay::start(&["relay", "client", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
     let port = near.address("at UDP ");
     near.event("connected");
     let camera = socket();
@@ -348,7 +348,7 @@ fn an_unmodified_ffmpeg_sends_a_video_through_it() {
     let (_far, at) = listening(&to, &secret);
     let at = at.to_string();
     let connect =
-        ["relay", "connect", &at, "--from", "127.0.0.1:0", "--video", "h264", "--secret-file", &secret];
+        ["relay", "client", &at, "--from", "127.0.0.1:0", "--video", "h264", "--secret-file", &secret];
     let mut near = Relay::start(&connect);
     let from = near.address("at UDP ");
     near.event("connected");

@@ -42,7 +42,7 @@ impl Relay {
         let (to, most) = (to.to_string(), most.to_string());
         let own = [
             "relay",
-            "listen",
+            "server",
             "--bind",
             "127.0.0.1:0",
             "--max-peers",

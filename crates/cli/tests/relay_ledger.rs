@@ -60,7 +60,7 @@ fn the_camera_learns_what_the_path_lost_and_that_nobody_watches() {
     let secret = secret(&folder);
     let viewer = socket();
     let to = viewer.local_addr().expect("bound");
-    let listen = ["relay", "listen", "--bind", "127.0.0.1:0", "--http", "127.0.0.1:0"];
+    let listen = ["relay", "server", "--bind", "127.0.0.1:0", "--http", "127.0.0.1:0"];
     let target = to.to_string();
     let rest = ["--to", &target, "--latency", "0", "--secret-file", &secret];
     let mut far = Relay::start(&[&listen[..], &rest].concat());
@@ -69,7 +69,7 @@ fn the_camera_learns_what_the_path_lost_and_that_nobody_watches() {
     let far_state = far.address("http://");
     let path = HostilePath::to(at);
     let peer = path.at.to_string();
-    let near = ["relay", "connect", &peer, "--from", "127.0.0.1:0", "--http", "127.0.0.1:0"];
+    let near = ["relay", "client", &peer, "--from", "127.0.0.1:0", "--http", "127.0.0.1:0"];
     let mut near = Relay::start(&[&near[..], &["--interval", "0.2", "--secret-file", &secret]].concat());
     let (port, state) = (near.address("at UDP "), near.address("http://"));
     near.event("connected");
@@ -144,12 +144,12 @@ fn both_ends_learn_that_the_program_is_gone_that_was_answered() {
     let secret = secret(&folder);
     let viewer = socket();
     let to = viewer.local_addr().expect("bound").to_string();
-    let listen = ["relay", "listen", "--bind", "127.0.0.1:0", "--http", "127.0.0.1:0", "--to", &to];
+    let listen = ["relay", "server", "--bind", "127.0.0.1:0", "--http", "127.0.0.1:0", "--to", &to];
     let mut far = Relay::start(&[&listen[..], &["--secret-file", &secret]].concat());
     let at = far.address("at UDP ").to_string();
     assert!(far.event("ready").starts_with("encrypted"));
     let far_state = far.address("http://");
-    let near = ["relay", "connect", &at, "--from", "127.0.0.1:0", "--http", "127.0.0.1:0"];
+    let near = ["relay", "client", &at, "--from", "127.0.0.1:0", "--http", "127.0.0.1:0"];
     let mut near = Relay::start(&[&near[..], &["--secret-file", &secret]].concat());
     let (port, state) = (near.address("at UDP "), near.address("http://"));
     near.event("connected");

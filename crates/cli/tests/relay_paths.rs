@@ -88,12 +88,12 @@ fn pair(
     let folder = TempDir::new().expect("a folder");
     let secret = secret(&folder);
     let to = target.local_addr().expect("bound").to_string();
-    let far = ["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to, "--secret-file", &secret];
+    let far = ["relay", "server", "--bind", "127.0.0.1:0", "--to", &to, "--secret-file", &secret];
     let mut far = Relay::start(&[&far[..], options].concat());
     let crossing = Crossing::start(far.address("at UDP "));
     let at = crossing.at.to_string();
     let [first, second] = PATHS.map(|path| path.to_string());
-    let near = ["relay", "connect", &at, "--from", "127.0.0.1:0", "--path", &first, "--path", &second];
+    let near = ["relay", "client", &at, "--from", "127.0.0.1:0", "--path", &first, "--path", &second];
     // The test reads no lines for 10 s: at this interval they fit into the pipe's buffer.
     let rest =
         ["--scheduler", scheduler, "--http", "127.0.0.1:0", "--interval", "0.5", "--secret-file", &secret];
@@ -213,7 +213,7 @@ fn a_path_that_dies_loses_a_part_of_a_second_and_is_used_again() {
 #[test]
 fn a_path_that_cannot_be_is_refused_with_the_reason() {
     let refusal = |paths: &[&str]| {
-        let mut arguments = vec!["relay", "connect", "127.0.0.1:9", "--from", "127.0.0.1:0"];
+        let mut arguments = vec!["relay", "client", "127.0.0.1:9", "--from", "127.0.0.1:0"];
         paths.iter().for_each(|path| arguments.extend(["--path", path]));
         let output = finish(whimbrel(&arguments).spawn().expect("it starts"));
         assert!(!output.status.success());

@@ -73,7 +73,7 @@ fn an_unmodified_gstreamer_sends_a_video_through_it() {
     let (_far, at) = listening(&to, &secret);
     let at = at.to_string();
     let connect =
-        ["relay", "connect", &at, "--from", "127.0.0.1:0", "--video", "h264", "--secret-file", &secret];
+        ["relay", "client", &at, "--from", "127.0.0.1:0", "--video", "h264", "--secret-file", &secret];
     let mut near = Relay::start(&connect);
     let from = near.address("at UDP ").port();
     near.event("connected");

@@ -109,14 +109,14 @@ fn an_encoder_is_asked_for_a_key_frame_whenever_frames_cannot_be_repaired() {
     let viewer = socket();
     let to = viewer.local_addr().expect("bound").to_string();
     let options = ["--latency", LATENCY, "--video", "h264", "--secret-file", &secret];
-    let listen = ["relay", "listen", "--bind", "127.0.0.1:0", "--to", &to];
+    let listen = ["relay", "server", "--bind", "127.0.0.1:0", "--to", &to];
     let mut far = Relay::start(&[&listen[..], &options, &["--http", "127.0.0.1:0"]].concat());
     let path = HostilePath::to(far.address("at UDP "));
     // Its key.
     far.event("ready");
     let seen = far.address("http://");
     let at = path.at.to_string();
-    let connect = ["relay", "connect", &at, "--from", "127.0.0.1:0", "--http", "127.0.0.1:0"];
+    let connect = ["relay", "client", &at, "--from", "127.0.0.1:0", "--http", "127.0.0.1:0"];
     let mut near = Relay::start(&[&connect[..], &options].concat());
     let port = near.address("at UDP ");
     let http = near.address("http://");

@@ -51,7 +51,7 @@ fn a_killed_viewer_is_connected_to_again() {
     let began = Instant::now();
     let at = carried.at.to_string();
     let _far =
-        End::start(&["relay", "listen", "--bind", &at, "--to", &to, "--secret-file", &carried.secret()]);
+        End::start(&["relay", "server", "--bind", &at, "--to", &to, "--secret-file", &carried.secret()]);
     carried.until_seen(port, 700);
     let took = began.elapsed();
     println!("a killed viewer is back after {took:?}");
@@ -217,8 +217,8 @@ fn carries_on_with_output_to(output: impl Fn() -> Stdio) {
         command.args(["--secret-file", &secret, "--json", "--interval", "0.01"]);
         command.stdout(output()).stderr(output()).spawn().expect("it starts")
     };
-    let mut far = start(&["relay", "listen", "--bind", &at, "--to", &viewer]);
-    let mut near = start(&["relay", "connect", &at, "--from", &from]);
+    let mut far = start(&["relay", "server", "--bind", &at, "--to", &viewer]);
+    let mut near = start(&["relay", "client", &at, "--from", &from]);
     carried.until_seen(from.parse().expect("an address"), 500);
     // 90 lines of more than 700 bytes fill a pipe.
     thread::sleep(seconds(2.5));

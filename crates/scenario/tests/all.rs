@@ -94,8 +94,8 @@ fn mistakes_are_named_with_their_key_their_value_and_what_was_expected() {
         "link[1].delay = 20: expected a time with its unit (ns, us, ms, s, min, h), such as \"10 ms\""
     );
     assert_eq!(
-        error_after("link.radio.rate", json!("1 Mbps")),
-        "link[1].rate = \"1 Mbps\": expected a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s), \
+        error_after("link.radio.rate", json!("1 Mb/s")),
+        "link[1].rate = \"1 Mb/s\": expected a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s), \
          such as \"150 kbit/s\"; did you mean \"1 Mbit/s\"?"
     );
     assert_eq!(

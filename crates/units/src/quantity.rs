@@ -1,8 +1,8 @@
 //! Quantities as text: times, rates, amounts of data and shares.
 //!
 //! Scenarios and all commands have this one syntax: a number and its unit, with or without a space, such as
-//! `50ms`, `2 Mbit/s`, `762 B` or `1 %`. Units are case-sensitive: `MB/s` are bytes and `Mbit/s` bits. A caller may allow a
-//! bare number where its own documentation names the unit.
+//! `50ms`, `2 Mbit/s`, `762 B` or `1 %`. Other names of a unit are accepted where they have one meaning only: `2Mbps`, but
+//! not `2mb/s`, which may be bits or bytes. A caller may allow a bare number where its own documentation names the unit.
 //!
 //! ```
 //! use whimbrel_units::{DataRate, Duration, quantity};
@@ -83,42 +83,70 @@ fn number(text: &str) -> Option<f64> {
     core::str::from_utf8(&digits[..length]).ok()?.parse().ok()
 }
 
-/// A quantity with one of `units`, in the base unit, in which it is finite; `None` if it is not one.
-pub fn in_units(text: &str, units: &[Unit]) -> Option<f64> {
-    let (number, unit) = split(text)?;
-    let (_, scale) = units.iter().find(|(name, _)| *name == unit)?;
-    Some(number * scale).filter(|value| value.is_finite())
-}
-
-/// Units of other notations, in lower case, with those that are meant.
-const OTHER_NOTATIONS: &[(&[&str], &str)] = &[
-    (&["bps", "bit", "bits/s", "b/s"], "bit/s"),
-    (&["kbps", "kbit", "kbit/s", "kbits/s", "kb/s"], "kbit/s"),
-    (&["mbps", "mbit", "mbit/s", "mbits/s", "mb/s"], "Mbit/s"),
-    (&["gbps", "gbit", "gbit/s", "gbits/s", "gb/s"], "Gbit/s"),
-    (&["msec", "msecs", "millis", "ms"], "ms"),
-    (&["usec", "usecs", "\u{b5}s", "\u{3bc}s", "us"], "us"),
-    (&["sec", "secs", "second", "seconds", "s"], "s"),
+/// Other names of units in lower case. Any case is accepted, except for a `B` in the name of a rate of bits.
+const NAMES: &[(&[&str], &str)] = &[
+    (&["bps", "bit", "bits/s"], "bit/s"),
+    (&["kbps", "kbit", "kbit/s", "kbits/s"], "kbit/s"),
+    (&["mbps", "mbit", "mbit/s", "mbits/s"], "Mbit/s"),
+    (&["gbps", "gbit", "gbit/s", "gbits/s"], "Gbit/s"),
+    (&["msec", "msecs", "millis"], "ms"),
+    (&["usec", "usecs", "\u{b5}s", "\u{3bc}s"], "us"),
+    (&["sec", "secs", "second", "seconds"], "s"),
     (&["mins", "minute", "minutes"], "min"),
     (&["hour", "hours", "hr"], "h"),
     (&["byte", "bytes", "octets"], "B"),
-    (&["kb", "kbyte", "kbytes"], "kB"),
-    (&["mb", "mbyte", "mbytes"], "MB"),
-    (&["gb", "gbyte", "gbytes"], "GB"),
+    (&["kbyte", "kbytes"], "kB"),
+    (&["mbyte", "mbytes"], "MB"),
+    (&["gbyte", "gbytes"], "GB"),
     (&["kib"], "KiB"),
     (&["mib"], "MiB"),
     (&["gib"], "GiB"),
 ];
 
-/// The number and the unit of `units` that a text probably means by another notation: `1Gbps` is 1 Gbit/s.
+/// Units in lower case that are probably meant, but have another meaning as well.
+const DOUBTFUL: &[(&[&str], &str)] = &[
+    (&["b/s"], "bit/s"),
+    (&["kb/s"], "kbit/s"),
+    (&["mb/s"], "Mbit/s"),
+    (&["gb/s"], "Gbit/s"),
+    (&["ms"], "ms"),
+    (&["us"], "us"),
+    (&["s"], "s"),
+    (&["kb"], "kB"),
+    (&["mb"], "MB"),
+    (&["gb"], "GB"),
+    (&["bps", "b/s"], "B/s"),
+    (&["kbps", "kb/s"], "kB/s"),
+    (&["mbps", "mb/s"], "MB/s"),
+    (&["gbps", "gb/s"], "GB/s"),
+];
+
+/// A quantity with one of `units`, in the base unit, in which it is finite; `None` if it is not one.
+pub fn in_units(text: &str, units: &[Unit]) -> Option<f64> {
+    let (number, unit) = split(text)?;
+    let scale = scale(unit, units).or_else(|| scale(renamed(unit, NAMES, units)?, units))?;
+    Some(number * scale).filter(|value| value.is_finite())
+}
+
+fn scale(unit: &str, units: &[Unit]) -> Option<f64> {
+    units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale)
+}
+
+/// The unit of `units` that has another name in `table`.
+fn renamed(unit: &str, table: &[(&[&str], &'static str)], units: &[Unit]) -> Option<&'static str> {
+    let is_name =
+        |names: &[&str]| names.iter().any(|name| name.chars().eq(unit.chars().flat_map(char::to_lowercase)));
+    // `MBps` counts bytes.
+    let contradicts = |named: &str| named.ends_with("bit/s") && unit.contains('B');
+    let fits = |named: &str| scale(named, units).is_some() && !contradicts(named);
+    table.iter().find(|(names, named)| is_name(names) && fits(named)).map(|(_, named)| *named)
+}
+
+/// The number and the unit of `units` that a text probably means by a unit of two meanings: `2mb/s` is 2 Mbit/s.
 pub fn meant<'a>(text: &'a str, units: &[Unit]) -> Option<(&'a str, &'static str)> {
     let (_, unit) = split(text)?;
     let number = text.trim().strip_suffix(unit)?.trim_end();
-    let is_meant =
-        |names: &[&str]| names.iter().any(|name| name.chars().eq(unit.chars().flat_map(char::to_lowercase)));
-    let known = |unit: &str| units.iter().any(|(name, _)| *name == unit);
-    let (_, unit) = OTHER_NOTATIONS.iter().find(|(names, unit)| is_meant(names) && known(unit))?;
-    Some((number, unit))
+    Some((number, renamed(unit, DOUBTFUL, units)?))
 }
 
 /// A time with its unit, such as `50ms`; `None` if it is not one, or above 584 years.

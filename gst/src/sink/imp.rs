@@ -29,7 +29,7 @@ pub(crate) static CATEGORY: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
 });
 
 const ADDRESS: &str =
-    "The listening end, whimbrelsrc or whimbrel relay listen, with or without its port (6511): HOST[:PORT]";
+    "The listening end, whimbrelsrc or whimbrel relay server, with or without its port (6511): HOST[:PORT]";
 /// Its pads.
 const PADS: Pads = Pads::SINK;
 

@@ -28,55 +28,57 @@ class Verb:
 
 
 VERBS: Mapping[str, Sequence[Verb]] = {
-    "on a real path": (
-        Verb("perf server", "wait for measurements"),
-        Verb("perf client HOST", "measure like iperf: DCCP, TCP, UDP"),
-        Verb("key generate|show|secret", "make the keys by which two ends trust each other"),
-        Verb("relay connect|listen", "carry many programs' datagrams, such as RTP, encrypted"),
-        Verb("pipe connect|listen", "pass standard input to another host"),
-        Verb("carry send|receive", "carry another program's datagrams, such as a camera's video"),
-        Verb("record HOST", "measure a path into traces that scenarios replay"),
-        Verb("inspect FILE.pcap", "explain the streams of a capture"),
-        Verb("capacity FILE.pcapng", "estimate 802.11 channels from a capture in monitor mode"),
-        Verb("fit FILE.pcap", "fit loss models to the losses of a capture"),
-        Verb("schedule FILE", "convert a video or a capture to a schedule of datagrams"),
-        Verb("classify FILE.csv", "classify losses: congestion or radio"),
+    "carry": (
+        Verb("relay server|client", "carry the live video of a camera, or other datagrams, to another host"),
+        Verb("pipe server|client", "send standard input to another host, as datagrams"),
+        Verb("key generate|show|secret", "make the keys by which two ends know each other"),
     ),
-    "predict": (
+    "measure": (
+        Verb("perf server|client", "measure rate, losses and delays to another host, like iperf"),
+        Verb("record server|client", "record a path to another host, for simulations over the same path"),
         Verb(
             "testbed coffee-walk",
             "stream to a phone that changes networks, with real programs",
             "whimbrel.testbed.command:main",
         ),
-        Verb("model handover", "predict the cost of a handover for TFRC"),
-        Verb(
-            "quality voice|video [FILE]",
-            "estimate the quality of a call or a video (MOS)",
-            "whimbrel.quality.command:main",
-        ),
     ),
-    "experiment": (
+    "explain a capture": (
+        Verb("inspect FILE.pcap", "what each stream did, lost, and why it ended"),
+        Verb("classify FILE.pcap", "say of each loss whether the radio or congestion lost it"),
+        Verb("fit FILE.pcap", "find the loss model for a scenario from a capture's losses"),
+        Verb("capacity FILE.pcapng", "estimate how much a Wi-Fi channel could carry, from its frames"),
+        Verb("schedule FILE", "turn a video or a capture into datagrams that perf and scenarios send"),
+    ),
+    "try a network": (
         Verb("run SCENARIO.toml", "simulate a scenario, faster than real time"),
-        Verb("emulate SCENARIO.toml", "run real programs across a scenario's network, in real time"),
+        Verb("emulate SCENARIO.toml", "run real programs over the network of a scenario, in real time"),
         Verb(
             "sweep SCENARIO.toml",
             "run its [sweep] until the intervals are narrow; resumes",
             "whimbrel._command.commands:sweep",
         ),
         Verb(
+            "compare A B", "what changed between two results beyond chance", "whimbrel.comparing.command:main"
+        ),
+        Verb("model handover", "predict what a handover costs, by a paper's equations"),
+        Verb(
+            "quality voice|video [FILE]",
+            "estimate the quality of a call or a video (MOS)",
+            "whimbrel.quality.command:main",
+        ),
+        Verb("schema", "print the JSON schema of scenarios"),
+    ),
+    "reproduce": (
+        Verb(
             "reproduce [PAPER [ITEM...]]",
             "reproduce a paper's tables and figures",
             "whimbrel._command.commands:reproduce",
-        ),
-        Verb(
-            "compare A B", "what changed between two results beyond chance", "whimbrel.comparing.command:main"
         ),
         Verb(
             "report DIR",
             "rebuild tables, figures and the HTML report",
             "whimbrel._command.commands:report",
         ),
-        Verb("schema", "print the JSON schema of scenarios"),
         Verb(
             "examples",
             "list the packaged examples, or copy them (--copy)",

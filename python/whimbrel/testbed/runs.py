@@ -61,10 +61,10 @@ class Transport:
 
 def transports(whimbrel: Sequence[str], quic: Path | None) -> tuple[Transport, ...]:
     """All transports; QUIC only with the program `quic_carry`."""
-    carry = (*whimbrel, "carry")
+    relay = (*whimbrel, "relay")
     stale = ("--stale", f"{1e3 * WORTH_S:g}ms", "--insecure-plaintext", "--json")
-    receive = (*carry, "receive", "--to", SOURCE_AT, "--bind", "0.0.0.0:6511", "--one-off", *stale)
-    send = (*carry, "send", "{server}", "--from", CARRIER_AT, *stale)
+    receive = (*relay, "server", "--to", SOURCE_AT, "--bind", "0.0.0.0:6511", "--one-off", *stale)
+    send = (*relay, "client", "{server}", "--from", CARRIER_AT, *stale)
     freezing = (*send, "--freeze-on-link-loss")
     tcp = (sys.executable, "-m", "whimbrel.testbed.tcp")
     found = [

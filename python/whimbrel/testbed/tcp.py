@@ -1,4 +1,4 @@
-"""The kernel's TCP in the place of `whimbrel carry`: datagrams as frames of RFC 4571, both ways.
+"""The kernel's TCP in the place of `whimbrel relay`: datagrams as frames of RFC 4571, both ways.
 
     python -m whimbrel.testbed.tcp receive 0.0.0.0:7001 --to 127.0.0.1:5006
     python -m whimbrel.testbed.tcp send 10.0.0.1:7001 --from 127.0.0.1:5004

@@ -24,8 +24,8 @@ use crate::{interrupt, print};
 const WAITING: usize = 64;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  whimbrel pipe listen --secret-file pipe.secret > received.log\n  \
-                  tail -f sensor.log | whimbrel pipe connect 192.0.2.7 --lines --secret-file pipe.secret\n\n\
+#[command(after_help = "Examples:\n  whimbrel pipe server --secret-file pipe.secret > received.log\n  \
+                  tail -f sensor.log | whimbrel pipe client 192.0.2.7 --lines --secret-file pipe.secret\n\n\
                   Datagrams may be lost or overtake each other, as on the path; --reorder puts them in order.")]
 pub(crate) struct PipeArgs {
     #[command(subcommand)]
@@ -34,18 +34,20 @@ pub(crate) struct PipeArgs {
 
 #[derive(Debug, Subcommand)]
 enum End {
-    /// Connect to a listening pipe; end with standard input.
-    Connect(Box<ConnectArgs>),
-    /// Wait for a connecting pipe; end with it.
-    Listen(Box<ListenArgs>),
+    /// Wait for a client; write what it sends to standard output, and end with it.
+    #[command(alias = "listen")]
+    Server(Box<ServerArgs>),
+    /// Send standard input to a server; end with the input.
+    #[command(alias = "connect")]
+    Client(Box<ClientArgs>),
 }
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  tail -f sensor.log | whimbrel pipe connect 192.0.2.7 --lines --secret-file pipe.secret"
+    after_help = "Example:\n  tail -f sensor.log | whimbrel pipe client 192.0.2.7 --lines --secret-file pipe.secret"
 )]
-struct ConnectArgs {
-    /// The listening pipe's name or address, with or without its port: host, 192.0.2.7:6511, [2001:db8::7]:6511.
+struct ClientArgs {
+    /// The server's name or address, with or without its port: host, 192.0.2.7:6511, [2001:db8::7]:6511.
     #[arg(value_name = "HOST[:PORT]", value_parser = parse_server)]
     host: HostPort,
     /// Use several paths at a time (MP-DCCP): the name or an address of a network interface; may be repeated, and may have
@@ -62,9 +64,9 @@ struct ConnectArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  whimbrel pipe listen --reorder 100ms --secret-file pipe.secret > received.log"
+    after_help = "Example:\n  whimbrel pipe server --reorder 100ms --secret-file pipe.secret > received.log"
 )]
-struct ListenArgs {
+struct ServerArgs {
     #[command(flatten)]
     own: OwnAddress,
     #[command(flatten)]
@@ -95,15 +97,15 @@ struct CommonArgs {
 pub(crate) fn run(args: PipeArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let result = match args.end {
-        End::Connect(args) => runtime.block_on(connect(*args)),
-        End::Listen(args) => runtime.block_on(listen(*args)),
+        End::Client(args) => runtime.block_on(connect(*args)),
+        End::Server(args) => runtime.block_on(listen(*args)),
     };
     // A thread may still wait for input.
     runtime.shutdown_background();
     result
 }
 
-async fn connect(args: ConnectArgs) -> Result<(), Failure> {
+async fn connect(args: ClientArgs) -> Result<(), Failure> {
     let near = PipeNear {
         protection: args.security.protection(&args.host).await?,
         host: args.host,
@@ -119,7 +121,7 @@ async fn connect(args: ConnectArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn listen(args: ListenArgs) -> Result<(), Failure> {
+async fn listen(args: ServerArgs) -> Result<(), Failure> {
     let protection = args.security.protection()?;
     let is_open = protection.security.is_some() || protection.is_plaintext_allowed;
     if let Some(at) = args.own.bind.filter(|at| !is_open && !is_loopback(at.ip())) {

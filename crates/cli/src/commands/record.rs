@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::json;
 use whimbrel_measure::record::{
     self, LONGEST, Mode, Progress, RecordNotice, RecordObserver, RecordServer, Settings, prepare,
@@ -21,20 +21,25 @@ use crate::{interrupt, print, progress};
 
 #[derive(Debug, Args)]
 #[command(
-    args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true,
-    after_help = "Examples:\n  whimbrel record server\n  whimbrel record 192.0.2.7 --time 60 --out lte\n  \
+    allow_external_subcommands = true,
+    after_help = "Examples:\n  whimbrel record server\n  whimbrel record client 192.0.2.7 --time 60 --out lte\n  \
                   whimbrel run lte/scenario.toml\n  \
-                  whimbrel record 192.0.2.7 --mode gentle --rate 300k --out lte && whimbrel fit lte/down.losses.txt\n\n\
+                  whimbrel record client 192.0.2.7 --mode gentle --rate 300k --out lte && whimbrel fit lte/down.losses.txt\n\n\
                   The directory has a trace per direction, the losses, the one-way delays and a scenario that replays them;\n\
                   docs/record.md describes the files and --json."
 )]
 pub(crate) struct RecordArgs {
     #[command(subcommand)]
-    role: Option<Role>,
-    /// The host of a `whimbrel record server`: a name or address, with or without a port.
-    #[arg(required = true, value_name = "HOST", value_parser = parse_server)]
-    host: Option<HostPort>,
+    role: Role,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  whimbrel record client 192.0.2.7 --time 60 --out lte\n  \
+                  whimbrel record client 192.0.2.7 --mode gentle --rate 300k --out lte")]
+struct ClientArgs {
+    /// The server's name or address, with or without its port.
+    #[arg(value_name = "HOST[:PORT]", value_parser = parse_server)]
+    host: HostPort,
     /// Load on the path.
     #[arg(long, value_name = "MODE", default_value = "saturate")]
     mode: Load,
@@ -80,6 +85,19 @@ enum Role {
         after_help = "Examples:\n  whimbrel record server\n  whimbrel record server --bind 192.0.2.7:6512 --max-rate 20M"
     )]
     Server(ServerArgs),
+    /// Measure the path to a server.
+    Client(ClientArgs),
+    /// The same, with the server's name in place of `client`.
+    #[command(external_subcommand)]
+    Host(Vec<String>),
+}
+
+/// The client's arguments, without `client` before them.
+#[derive(Debug, Parser)]
+#[command(name = "whimbrel record client", disable_version_flag = true)]
+struct Shorthand {
+    #[command(flatten)]
+    client: ClientArgs,
 }
 
 #[derive(Debug, Args)]
@@ -95,7 +113,7 @@ struct ServerArgs {
     json: bool,
 }
 
-impl RecordArgs {
+impl ClientArgs {
     fn rate(&self) -> DataRate {
         self.rate.unwrap_or(match self.mode {
             Load::Saturate => DataRate::from_megabits_per_second(100.0),
@@ -105,28 +123,36 @@ impl RecordArgs {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &RecordArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: RecordArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    match (&args.role, &args.host) {
-        (Some(Role::Server(server)), _) => runtime.block_on(serve(server)),
-        (None, Some(host)) => {
-            if args.time.is_zero() || args.time > LONGEST {
-                return Err(Failure::Usage(format!(
-                    "--time {}: expected more than 0 and at most {} s",
-                    args.time,
-                    LONGEST.as_secs_f64()
-                )));
+    match args.role {
+        Role::Server(server) => runtime.block_on(serve(&server)),
+        Role::Client(client) => runtime.block_on(record(&client)),
+        Role::Host(words) => {
+            let program = "whimbrel record client".to_owned();
+            match Shorthand::try_parse_from([program].into_iter().chain(words)) {
+                Ok(given) => runtime.block_on(record(&given.client)),
+                Err(error) => {
+                    let _ = error.print();
+                    Err(Failure::Code(error.exit_code()))
+                }
             }
-            if !args.rate().as_bits_per_second().is_finite() {
-                return Err(Failure::Usage("--rate 0: expected a rate above 0".into()));
-            }
-            runtime.block_on(record(args, host))
         }
-        (None, None) => Err(Failure::Usage("expected HOST or `server`".into())),
     }
 }
 
-async fn record(args: &RecordArgs, host: &HostPort) -> Result<(), Failure> {
+async fn record(args: &ClientArgs) -> Result<(), Failure> {
+    let host = &args.host;
+    if args.time.is_zero() || args.time > LONGEST {
+        return Err(Failure::Usage(format!(
+            "--time {}: expected more than 0 and at most {} s",
+            args.time,
+            LONGEST.as_secs_f64()
+        )));
+    }
+    if !args.rate().as_bits_per_second().is_finite() {
+        return Err(Failure::Usage("--rate 0: expected a rate above 0".into()));
+    }
     // An existing file in the way is reported before the path is loaded.
     prepare(&args.out)?;
     let settings =

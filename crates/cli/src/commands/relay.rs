@@ -13,13 +13,12 @@ use crate::exit::Failure;
 use crate::interrupt;
 use crate::print;
 use crate::service::{self, allow_descriptors};
-pub(super) use args::{BasicArgs, LinkArgs};
 use output::observer;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  whimbrel relay listen --to 127.0.0.1:5004 --secret-file relay.secret\n  \
-                  whimbrel relay connect 192.0.2.7 --from 127.0.0.1:5004 --video h264 --secret-file relay.secret\n\n\
+    after_help = "Examples:\n  whimbrel relay server --to 127.0.0.1:5004 --secret-file relay.secret\n  \
+                  whimbrel relay client 192.0.2.7 --from 127.0.0.1:5004 --video h264 --secret-file relay.secret\n\n\
                   docs/relay.md has complete commands for ffmpeg, GStreamer and VLC, docs/multipath.md for two radios."
 )]
 pub(crate) struct RelayArgs {
@@ -29,30 +28,41 @@ pub(crate) struct RelayArgs {
 
 #[derive(Debug, Subcommand)]
 enum End {
-    /// Carry the datagrams that arrive at UDP ports of this host to a listening relay.
-    Connect(Box<args::ConnectArgs>),
-    /// Wait for connecting relays, and pass their datagrams to UDP ports.
-    Listen(Box<args::ListenArgs>),
+    /// Wait for clients, and pass their datagrams to UDP ports.
+    #[command(aliases = ["listen", "receive"])]
+    Server(Box<args::ServerArgs>),
+    /// Carry the datagrams that arrive at UDP ports of this host to a server.
+    #[command(aliases = ["connect", "send"])]
+    Client(Box<args::ClientArgs>),
+}
+
+/// Runs `whimbrel carry`: a relay of one program's datagrams, to which the newest client has the only connection.
+pub(crate) fn run_carry(mut args: RelayArgs) -> Result<(), Failure> {
+    match &mut args.end {
+        End::Server(args) => args.serve_one(),
+        End::Client(args) => args.carry_one(),
+    }
+    run(args)
 }
 
 /// Runs the verb.
 pub(crate) fn run(args: RelayArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match args.end {
-        End::Connect(args) => runtime.block_on(args.run()),
-        End::Listen(args) => runtime.block_on(args.run()),
+        End::Server(args) => runtime.block_on(args.run()),
+        End::Client(args) => runtime.block_on(args.run()),
     }
 }
 
 /// Runs a near end until it is interrupted.
-pub(super) async fn connect(near: Near, json: bool) -> Result<(), Failure> {
+async fn connect(near: Near, json: bool) -> Result<(), Failure> {
     let _lines = print::in_background();
     let stop = interrupt::listen_as_service()?;
     Failure::of(whimbrel_relay::connect(near, observer(json), stop.clone()).await, &stop)
 }
 
 /// Runs a far end until it is interrupted, or its only connection has ended.
-pub(super) async fn listen(mut far: Far, json: bool) -> Result<(), Failure> {
+async fn listen(mut far: Far, json: bool) -> Result<(), Failure> {
     let _lines = print::in_background();
     let stop = interrupt::listen_as_service()?;
     allow_descriptors();
@@ -64,7 +74,7 @@ pub(super) async fn listen(mut far: Far, json: bool) -> Result<(), Failure> {
 }
 
 /// Reads the name of a codec.
-pub(super) fn parse_codec() -> impl TypedValueParser<Value = Codec> {
+fn parse_codec() -> impl TypedValueParser<Value = Codec> {
     PossibleValuesParser::new(Codec::ALL.map(Codec::name))
         .try_map(|name| Codec::from_name(&name).ok_or("a codec"))
 }

@@ -117,7 +117,7 @@ impl Carried {
         assert!(whimbrel(&["key", "secret", "--file", &path]).status().expect("it runs").success());
         let viewer = socket();
         let to = viewer.local_addr().expect("bound").to_string();
-        let own = ["relay", "listen", "--bind", "127.0.0.1:0", "--http", "127.0.0.1:0"];
+        let own = ["relay", "server", "--bind", "127.0.0.1:0", "--http", "127.0.0.1:0"];
         let far = End::start(&[&own[..], &["--to", &to, "--secret-file", &path], options].concat());
         let (at, state) = (far.address("at UDP "), far.address("http://"));
         Self { folder, camera: socket(), viewer, far, at, state }
@@ -128,7 +128,7 @@ impl Carried {
     /// A connecting end, through the path at `at`.
     pub(crate) fn near(&self, at: SocketAddr) -> End {
         let (at, secret) = (at.to_string(), self.secret());
-        End::start(&["relay", "connect", &at, "--from", "127.0.0.1:0", "--secret-file", &secret])
+        End::start(&["relay", "client", &at, "--from", "127.0.0.1:0", "--secret-file", &secret])
     }
     /// As [`Carried::near`], once it is connected, and its port for the camera.
     pub(crate) fn connect(&self, at: SocketAddr) -> (End, SocketAddr) {

@@ -61,7 +61,7 @@ impl Drop for Relay {
 /// A listening end for one program, and its address.
 pub(crate) fn listening(to: &str, secret: &str) -> (Relay, SocketAddr) {
     let mut far =
-        Relay::start(&["relay", "listen", "--bind", "127.0.0.1:0", "--to", to, "--secret-file", secret]);
+        Relay::start(&["relay", "server", "--bind", "127.0.0.1:0", "--to", to, "--secret-file", secret]);
     let at = far.address("at UDP ");
     (far, at)
 }

@@ -14,13 +14,29 @@ fn a_quantity_is_a_number_and_its_unit_with_or_without_a_space() {
 }
 
 #[test]
+fn other_names_of_a_unit_are_accepted_if_they_have_one_meaning() {
+    let two = Some(DataRate::from_megabits_per_second(2.0));
+    for same in ["2Mbps", "2 mbit", "2Mbit", "2MBIT/S", "0.002 Gbps", "2000kbps", "2e6bps", "2000 Kbit/s"] {
+        let is_of_bytes = same.contains('B');
+        assert_eq!(rate(same), two.filter(|_| !is_of_bytes), "{same}");
+    }
+    for same in ["1500 msec", "1.5 sec", "1.5seconds", "1500000\u{b5}s"] {
+        assert_eq!(time(same), Some(Duration::from_millis(1500)), "{same}");
+    }
+    assert_eq!([size("2 bytes"), size("2 Bytes")], [Some(ByteCount::new(2)); 2]);
+    assert_eq!(meant("2mb/s", RATE_UNITS), Some(("2", "Mbit/s")));
+    assert_eq!(meant("2 MBps", RATE_UNITS), Some(("2", "MB/s")));
+    assert_eq!([meant("fast", RATE_UNITS), meant("1 MB", RATE_UNITS)], [None; 2]);
+}
+
+#[test]
 fn other_text_is_no_quantity() {
     for wrong in
         ["", "s", "10", "-1 s", "-0 s", "inf s", "NaN s", "10 kbit/s", "1 S", "1 e s", "1 s s", "\u{b5}"]
     {
         assert_eq!(time(wrong), None, "{wrong}");
     }
-    for wrong in ["", "10", "M", "1 kbps", "1 Kbit/s", "1m", "-1k", "infM"] {
+    for wrong in ["", "10", "M", "1 MBps", "1 mb/s", "1m", "-1k", "infM"] {
         assert_eq!(rate(wrong), None, "{wrong}");
     }
     for wrong in ["1", "0.5 B", "1e30 GB", "18446744073709551616 B", "1k"] {

@@ -20,21 +20,27 @@ use crate::interrupt::outages;
 use crate::quantity::{parse_delay, parse_latency, parse_seconds};
 use crate::security::{ClientSecurityArgs, SecurityArgs};
 
+/// The most clients of a server, unless another number is given.
+const PEERS: u16 = 8;
+/// The most flows of a connection, unless another number is given; of one program's datagrams.
+const FLOWS: u16 = 64;
+const FLOWS_OF_ONE: u16 = 16;
+
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  whimbrel relay connect 192.0.2.7 --from 127.0.0.1:5004 --secret-file relay.secret\n  \
-                  whimbrel relay connect 192.0.2.7 --from 127.0.0.1:5004 --from 127.0.0.1:5005 --video h264 \\\n      \
+    after_help = "Examples:\n  whimbrel relay client 192.0.2.7 --from 127.0.0.1:5004 --secret-file relay.secret\n  \
+                  whimbrel relay client 192.0.2.7 --from 127.0.0.1:5004 --from 127.0.0.1:5005 --video h264 \\\n      \
                   --http 127.0.0.1:9611 --freeze-on-link-loss --secret-file relay.secret\n  \
-                  whimbrel relay connect 192.0.2.7 --from 127.0.0.1:5004 --path wlan0 --path wwan0 --secret-file relay.secret\n\n\
+                  whimbrel relay client 192.0.2.7 --from 127.0.0.1:5004 --path wlan0 --path wwan0 --secret-file relay.secret\n\n\
                   After a lost connection it connects again, after 1 s at first and 30 s at most. SIGUSR1, sent a round-trip time before\n\
                   an outage, freezes both directions; SIGUSR2, or the link's return, unfreezes them."
 )]
-pub(super) struct ConnectArgs {
-    /// The listening relay's name or address, with or without its port: host, 192.0.2.7:6511, [2001:db8::7]:6511.
+pub(super) struct ClientArgs {
+    /// The server's name or address, with or without its port: host, 192.0.2.7:6511, [2001:db8::7]:6511.
     #[arg(value_name = "HOST[:PORT]", value_parser = parse_server)]
     host: HostPort,
     /// The address and port at which a program's datagrams arrive; may be repeated. The first goes to the first --to of the
-    /// listening relay, and so on. A multicast group is joined, and may have interface= and source=:
+    /// server, and so on. A multicast group is joined, and may have interface= and source=:
     /// 239.1.2.3:5004,interface=eth0,source=192.0.2.9. What arrives there may be stream=command, stream=newest or stream=bulk.
     #[arg(long, value_name = "ADDRESS:PORT", required = true, value_parser = parse_from)]
     from: Vec<ProgramAddress>,
@@ -55,11 +61,11 @@ pub(super) struct ConnectArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  whimbrel relay listen --to 127.0.0.1:5004 --secret-file relay.secret\n  \
-                  whimbrel relay listen --to 127.0.0.1:5004 --to 127.0.0.1:5005 --reorder 30ms --lda zbs3 \\\n      \
+    after_help = "Examples:\n  whimbrel relay server --to 127.0.0.1:5004 --secret-file relay.secret\n  \
+                  whimbrel relay server --to 127.0.0.1:5004 --to 127.0.0.1:5005 --reorder 30ms --lda zbs3 \\\n      \
                   --key viewer.pem --peers cameras"
 )]
-pub(super) struct ListenArgs {
+pub(super) struct ServerArgs {
     /// The address and port of a program that takes datagrams; may be repeated. A multicast group may have interface= and
     /// ttl=: 239.1.2.3:5004,interface=eth0,ttl=4. What it answers may be stream=command, stream=newest or stream=bulk.
     #[arg(long, value_name = "ADDRESS:PORT", required = true, value_parser = parse_to)]
@@ -70,10 +76,10 @@ pub(super) struct ListenArgs {
     losses: LossDifferentiation,
     #[command(flatten)]
     order: Reordering,
-    /// Connecting relays at a time; a further one takes the place of the oldest.
-    #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
-    max_peers: u16,
-    /// End when the first connecting relay has ended.
+    /// Clients at a time; a further one takes the place of the oldest [default: 8]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
+    max_peers: Option<u16>,
+    /// End when the first client has ended.
     #[arg(long)]
     one_off: bool,
     #[command(flatten)]
@@ -84,18 +90,18 @@ pub(super) struct ListenArgs {
 
 /// Options of the end that follows its link.
 #[derive(Clone, Copy, Debug, Args)]
-pub(in crate::commands) struct LinkArgs {
+struct LinkArgs {
     /// Freeze while there is no route to the other end, and follow the route to another address (Linux).
     #[arg(long)]
-    pub(in crate::commands) freeze_on_link_loss: bool,
+    freeze_on_link_loss: bool,
     /// Follow the route to another address without freezing (Linux).
     #[arg(long, conflicts_with = "freeze_on_link_loss")]
-    pub(in crate::commands) follow_link: bool,
+    follow_link: bool,
 }
 
-/// The options that `relay` and `carry` share.
+/// The options of both ends.
 #[derive(Debug, Args)]
-pub(in crate::commands) struct BasicArgs {
+struct CommonArgs {
     /// Drop a datagram that congestion control holds back for longer, and the frame of which it is a part [default: the latency,
     /// 200ms without repair]
     #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
@@ -110,29 +116,6 @@ pub(in crate::commands) struct BasicArgs {
     /// Seconds between two report lines.
     #[arg(long, short = 'i', default_value = "1", value_parser = parse_seconds)]
     interval: Duration,
-    /// Print JSON objects instead of lines.
-    #[arg(long)]
-    pub(in crate::commands) json: bool,
-}
-
-impl BasicArgs {
-    pub(in crate::commands) fn options(&self) -> Options {
-        let latency = Some(self.latency).filter(|latency| !latency.is_zero());
-        let default = Options::default();
-        Options {
-            stale: self.stale.or(latency).unwrap_or(default.stale),
-            latency,
-            restart: self.restart.map(Into::into),
-            interval: self.interval,
-            ..default
-        }
-    }
-}
-
-#[derive(Debug, Args)]
-struct CommonArgs {
-    #[command(flatten)]
-    basic: BasicArgs,
     /// The codec of the RTP streams to send: keep parameter sets, and drop frames without references first.
     #[arg(long, value_name = "CODEC", value_parser = parse_codec())]
     video: Option<Codec>,
@@ -153,26 +136,35 @@ struct CommonArgs {
     /// Chooses the path of each datagram of this end, if there are several.
     #[arg(long, value_name = "NAME", default_value = "lowest-rtt", value_parser = parse_scheduler())]
     scheduler: SchedulerKind,
-    /// The most flows of a connection: programs at the --from ports. Beyond, the one that is silent for longest ends.
-    #[arg(long, value_name = "NUMBER", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=MAX_FLOWS as i64))]
-    flows: u16,
+    /// The most flows of a connection: programs at the --from ports. Beyond, the one that is silent for longest ends [default: 64]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=MAX_FLOWS as i64))]
+    flows: Option<u16>,
     #[command(flatten)]
     marking: Marking,
+    /// Print JSON objects instead of lines.
+    #[arg(long)]
+    json: bool,
 }
 
 impl CommonArgs {
     fn options(&self) -> Result<Options, Failure> {
+        let latency = Some(self.latency).filter(|latency| !latency.is_zero());
+        let default = Options::default();
         let token = self.http_token_file.as_deref().map(read_token).transpose();
         Ok(Options {
+            stale: self.stale.or(latency).unwrap_or(default.stale),
+            latency,
+            restart: self.restart.map(Into::into),
+            interval: self.interval,
             http_token: token.map_err(|error| Failure::Usage(format!("--http-token-file {error:#}")))?,
             video: self.video,
             remb: self.remb,
             transport_cc: self.transport_cc,
-            flows: usize::from(self.flows),
+            flows: usize::from(self.flows.unwrap_or(FLOWS)),
             http: self.http,
             dscp: self.marking.dscp,
             scheduler: self.scheduler,
-            ..self.basic.options()
+            ..default
         })
     }
 }
@@ -183,7 +175,12 @@ fn read_token(path: &Path) -> anyhow::Result<Token> {
     Token::chosen(text.trim_end_matches(['\n', '\r'])).with_context(|| path.display().to_string())
 }
 
-impl ConnectArgs {
+impl ClientArgs {
+    /// Makes the defaults fit one program.
+    pub(super) fn carry_one(&mut self) {
+        self.common.flows.get_or_insert(FLOWS_OF_ONE);
+    }
+
     pub(super) async fn run(self) -> Result<(), Failure> {
         let near = Near {
             options: self.common.options()?,
@@ -196,11 +193,17 @@ impl ConnectArgs {
             paths: self.path,
             outages: outages()?,
         };
-        connect(near, self.common.basic.json).await
+        connect(near, self.common.json).await
     }
 }
 
-impl ListenArgs {
+impl ServerArgs {
+    /// Makes the defaults fit one program; a new client replaces the one before.
+    pub(super) fn serve_one(&mut self) {
+        self.common.flows.get_or_insert(FLOWS_OF_ONE);
+        self.max_peers.get_or_insert(1);
+    }
+
     pub(super) async fn run(self) -> Result<(), Failure> {
         let far = Far {
             options: self.common.options()?,
@@ -209,10 +212,10 @@ impl ListenArgs {
             socket: None,
             lda: self.losses.lda,
             reorder: self.order.reorder,
-            max_peers: usize::from(self.max_peers),
+            max_peers: usize::from(self.max_peers.unwrap_or(PEERS)),
             one_off: self.one_off,
             protection: self.security.protection()?,
         };
-        listen(far, self.common.basic.json).await
+        listen(far, self.common.json).await
     }
 }
