@@ -199,11 +199,17 @@ def test_a_video_is_carried_without_a_camera(tmp_path: Path) -> None:
     ports = {port: _free_port() for port in ("5004", "5005", "6511")}
     shell = Shell(
         tmp_path,
-        left_out=("VIEWER", "^whimbrel carry receive --to 127.0.0.1:5004( --lda zbs3)? --secret-file .*$")
-        # crates/cli/tests/carry_recipe.rs and gst/tests run those of the recipe.
-        + ("^ff(play|mpeg)", "^gst-launch", "^sudo", "^whimbrel relay", "^whimbrel emulate fly.toml"),
+        # crates/cli/tests (carry_recipe, relay_players, relay_streams, pipe) and gst/tests run these.
+        left_out=(
+            "^curl",
+            "^gst-launch",
+            "^sudo",
+            "^whimbrel relay",
+            "whimbrel pipe",
+            "^whimbrel emulate fly.toml",
+        ),
     )
-    page = DOCS / "carry.md"
+    page = DOCS / "relay.md"
     # One script, because the shell that starts background processes must not end before them.
     (trial,) = (block for block in blocks(page, "sh") if "udp_sink" in block)
     rest = "\n".join(f"```sh\n{block}```" for block in blocks(page, "sh") if block != trial)
@@ -218,7 +224,7 @@ def test_a_video_is_carried_without_a_camera(tmp_path: Path) -> None:
 
 
 def test_the_pages_by_task_begin_with_a_command_and_are_linked() -> None:
-    for name in ("getting-started", "compare", "papers", "paper", "teach", "carry", "embed"):
+    for name in ("getting-started", "compare", "papers", "paper", "teach", "relay", "embed"):
         text = (DOCS / f"{name}.md").read_text()
         assert re.match(r"# [^\n]+\n\n```(sh|rust|toml)", text), name
         assert f"]({name}.md" in (DOCS / "index.md").read_text(), name

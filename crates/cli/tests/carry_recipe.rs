@@ -1,4 +1,4 @@
-//! The recipe of docs/carry.md, "From nothing to a picture": its commands between two ends of the loopback interface, with a test picture in
+//! The recipe of docs/relay.md, "From nothing to a picture": its commands between two ends of the loopback interface, with a test picture in
 //! place of a camera and a file in place of a screen. gst/tests has those with elements.
 
 use std::fs;
@@ -22,7 +22,7 @@ const PATIENCE: usize = 600;
 
 /// The commands of the recipe below a heading of that text.
 fn commands(heading: &str) -> Vec<String> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/carry.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/relay.md");
     let page = fs::read_to_string(page).expect("a page");
     let part = page.split(&format!("### {heading}\n")).nth(1).unwrap_or_else(|| panic!("no {heading}"));
     let part = part.split("\n## ").next().and_then(|part| part.split("\n### ").next()).unwrap_or_default();
@@ -39,7 +39,7 @@ const FILM: usize = 250;
 #[test]
 fn the_picture_crosses_an_emulated_radio_with_and_without_relays() {
     let Some(folder) = crate::emulate::directory().filter(|_| has_elements()) else { return };
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/carry.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/relay.md");
     let page = fs::read_to_string(page).expect("a page");
     let part = page.split("## Try your camera on a bad radio before you fly\n").nth(1).expect("the tutorial");
     let block = |kind: &str| {
@@ -115,8 +115,8 @@ impl Place {
                 &format!("relay server --bind 127.0.0.1:{connection} --to 127.0.0.1:{player}"),
             )
             .replace(
-                "connect VIEWER --from 127.0.0.1:5004",
-                &format!("connect 127.0.0.1:{connection} --from 127.0.0.1:{program}"),
+                "client VIEWER --from 127.0.0.1:5004",
+                &format!("client 127.0.0.1:{connection} --from 127.0.0.1:{program}"),
             )
             .replace("udpsrc port=5004", &format!("udpsrc port={player}"))
             .replace("127.0.0.1 port=5004", &format!("127.0.0.1 port={program}"))

@@ -26,7 +26,7 @@ pub(crate) fn plugin_folder() -> TempDir {
 fn commands() -> Vec<String> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
     let page = |name: &str| fs::read_to_string(docs.join(name)).expect("a page").replace("\\\n", " ");
-    let carry = page("carry.md");
+    let carry = page("relay.md");
     let recipe =
         carry.split("### In a GStreamer pipeline").nth(1).and_then(|rest| rest.split("\n### ").next());
     let pages = page("gstreamer.md") + recipe.expect("a recipe");
