@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks compliance/authority/surfaces.toml against the source, and writes its part of docs/security.md.
+"""Checks compliance/authority/surfaces.toml against the source. The site has a page of it.
 
-Usage: scripts/authority.py [--write]
+Usage: scripts/authority.py
 
 A surface is a place where a stranger's bytes enter, or are shown: a listener, a reader of files, a page, a
 document for a browser, a program inside an emulation. For each actor and each effect that this actor could
@@ -65,7 +65,17 @@ RUST_FOLDERS = (
     *("cli", "live", "relay", "measure", "net", "emu", "inspect", "capi"),
     *("python", "lab", "scenario", "dtls", "rtp", "proto"),
 )
-BEGIN, END = "<!-- authority.py: begin -->", "<!-- authority.py: end -->"
+HEAD = """\
+# Who can make these programs do what
+
+```sh
+scripts/authority.py   # checks compliance/authority, of which this page is made, against the source
+```
+
+Keys protect what two ends say to each other. This is what others can cause, and at most how much of it:
+strangers on the network, a peer without a key or with one, the author of a file that is opened, a program in
+an emulation. Each limit has a test that plays the attacker.
+"""
 
 
 def entrances(root: Path) -> Iterator[str]:
@@ -134,8 +144,8 @@ def check(root: Path, document: dict[str, Any]) -> Iterator[str]:
 
 
 def page(document: dict[str, Any]) -> str:
-    """The part of docs/security.md."""
-    lines = [BEGIN, ""]
+    """The page of the documentation site."""
+    lines = [HEAD]
     lines += ["| who | |", "|---|---|"]
     lines += [f"| {actor} | {text} |" for actor, text in ACTORS.items()]
     lines.append("")
@@ -152,30 +162,18 @@ def page(document: dict[str, Any]) -> str:
             text = " ".join(f"{row['limit']}{untested}".split()).replace("|", "\\|")
             lines.append(f"| {row['actor']} | {row['effect']} | {text} |")
         lines.append("")
-    lines.append(END)
     return "\n".join(lines)
+
+
+def read(root: Path) -> dict[str, Any]:
+    """The surfaces with their rows."""
+    return tomllib.loads((root / "compliance" / "authority" / "surfaces.toml").read_text())
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="write the part of docs/security.md")
-    options = parser.parse_args(arguments)
-    document = tomllib.loads((root / "compliance" / "authority" / "surfaces.toml").read_text())
-    offences = list(check(root, document))
-    target = root / "docs" / "security.md"
-    text = target.read_text()
-    if offences:
-        pass
-    elif BEGIN not in text or END not in text:
-        offences.append(f"docs/security.md: the marks {BEGIN} and {END} are missing")
-    else:
-        before, rest = text.split(BEGIN, 1)
-        after = rest.split(END, 1)[1]
-        wanted = before + page(document) + after
-        if options.write:
-            target.write_text(wanted)
-        elif wanted != text:
-            offences.append("docs/security.md is stale: run scripts/authority.py --write")
+    parser.parse_args(arguments)
+    offences = list(check(root, read(root)))
     for offence in offences:
         print(offence, file=sys.stderr)
     print(f"authority: {f'{len(offences)} offence(s)' if offences else 'ok'}")

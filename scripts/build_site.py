@@ -19,6 +19,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import authority
 import compliance
 import nbformat
 import validation
@@ -43,6 +44,7 @@ def pages() -> dict[Path, str]:
     for path in sorted((ROOT / "examples" / "notebooks").glob("*.ipynb")):
         found[path] = f"notebooks/{path.name}"
     found[ROOT / "compliance"] = "compliance.md"
+    found[ROOT / "compliance" / "authority"] = "authority.md"
     found[ROOT / validation.PAGE] = "validation-80211.md"
     return found
 
@@ -106,7 +108,8 @@ def stage(source: Path) -> None:
         elif path.suffix == ".ipynb":
             target.write_text(staged_notebook(path, links), encoding="utf-8")
         elif path.is_dir():
-            target.write_text(compliance.page(compliance.read(ROOT)), encoding="utf-8")
+            made = authority if path.name == "authority" else compliance
+            target.write_text(made.page(made.read(ROOT)), encoding="utf-8")
         else:
             text = relinked(path.read_text(encoding="utf-8"), path, links)
             if path.is_relative_to(ROOT / "papers"):
