@@ -1,0 +1,193 @@
+"""The commands of pages without a test of their own run as printed: simulations, and pairs of ends here."""
+
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from shell_blocks import ROOT, Shell, blocks, commands
+
+DOCS = ROOT / "docs"
+WHIMBREL = [sys.executable, "-m", "whimbrel"]
+WAIT_S = 60
+QUICK = {
+    # Ten seeds and a hundred minutes are those of the papers' own tests.
+    r"^(whimbrel reproduce (?:(?!--quick|--list).)*?)( *#.*)?$": r"\1 --quick",
+    r"--max-runs \d+": "--max-runs 2",
+    r"iperf3 -c server --time 30": "iperf3 -c server --time 1",
+}
+ENDS = (r"^whimbrel (perf|relay|record|pipe) ", r"^whimbrel (key|testbed)", r"^curl", r"^sudo", r"^kill")
+"""Commands between two ends, and commands that need root: see below."""
+ELSEWHERE = (
+    r"^make ",
+    r"^cargo ",
+    r"^gst-",
+    r"^pip ",
+    r"^jupyter",
+    r"^\. ",
+    r"interop/",
+    r"^apt-get",
+    r"^man ",
+)
+"""Commands of the build, of other programs, and of tests of their own."""
+# Whole papers, and the items of all but one: the papers have tests of their own.
+LONG = (
+    r"^whimbrel reproduce \w+( --quick)?( *#.*)?$",
+    r"reproduce (freeze|reorder|confront|winf)",
+    r"mac-retries",
+)
+CLUSTER = (r"--scheduler tcp",)
+READERS = (r"zsh\)", r"man -l -")
+PAGES = {
+    "docs/campaigns.md": 1,
+    "docs/command-line.md": 7,
+    "docs/explicit-rate.md": 6,
+    "docs/fit.md": 3,
+    "docs/live-view.md": 2,
+    "docs/media.md": 5,
+    "docs/multipath.md": 2,
+    "docs/papers.md": 5,
+    "docs/wireless.md": 6,
+    "papers/confront/README.md": 1,
+    "papers/freeze/README.md": 1,
+    "papers/lda/README.md": 3,
+}
+
+
+@pytest.mark.parametrize(("page", "number"), PAGES.items())
+def test_the_commands_of_a_page_run(
+    page: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Completions and manual pages go to the user's home.
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".config" / "fish" / "completions").mkdir(parents=True)
+    left_out = (*ENDS, *ELSEWHERE, *LONG, *CLUSTER, *READERS, r"^whimbrel emulate")
+    shell = Shell(tmp_path, left_out=left_out, shortened=QUICK)
+    if page == "docs/campaigns.md":
+        (tmp_path / "radio.toml").write_text(blocks(ROOT / page, "toml")[0])
+    shell.all_of(ROOT / page)
+    assert len(shell.run) == number, shell.run
+
+
+def test_the_programs_of_the_page_on_emulations_run(tmp_path: Path) -> None:
+    trial = [*WHIMBREL, "emulate", str(ROOT / "examples" / "scenarios" / "lte.toml"), "--", "true"]
+    if subprocess.run(trial, capture_output=True, check=False).returncode or not shutil.which("iperf3"):
+        pytest.skip("no namespaces, TUN devices or iperf3")
+    # The camera plays in real time, in interop/live; the nested one has a scenario of the reader's.
+    shell = Shell(tmp_path, left_out=("^make", "ffmpeg", "home.toml"), shortened=QUICK)
+    shell.all_of(DOCS / "emulate.md")
+    assert len(shell.run) == 3
+
+
+def _port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def _running(command: list[str], folder: Path) -> Iterator["subprocess.Popen[str]"]:
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=WAIT_S)
+
+
+def _words(command: str, changes: dict[str, str]) -> list[str]:
+    command = command.partition(" #")[0].removeprefix("whimbrel ").rstrip("& ")
+    for printed, here in changes.items():
+        command = re.sub(printed, here, command)
+    return [*WHIMBREL, *command.split()]
+
+
+def _ended(words: list[str], folder: Path) -> str:
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=WAIT_S, check=False)
+    assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "name", ["handover", "mobility", "perf", "record", "reordering", "security", "command-line"]
+)
+def test_the_measurements_of_a_page_run_between_two_ends_here(name: str, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "camera.csv").write_text("time_s,size_bytes\n0,100\n0.02,1000\n")
+    port = _port()
+    _ended([*WHIMBREL, "key", "secret", "--file", "perf.secret"], tmp_path)
+    keys = {
+        end: _ended([*WHIMBREL, "key", "generate", "--file", f"{end}.pem"], tmp_path) for end in ("a", "b")
+    }
+    fingerprints = {end: re.search(r"SHA256:\S+", printed)[0] for end, printed in keys.items()}  # type: ignore[index]
+    changes = {
+        r"\b(perf|record) server": rf"\1 server --bind 127.0.0.1:{port}",
+        r"\b(perf|record) client HOST": rf"\1 client 127.0.0.1:{port}",
+        r" --time \d+": "",
+    }
+    of_page = [
+        words
+        for words in commands(DOCS / f"{name}.md")
+        if re.match(r"whimbrel (perf|record) ", words) and "--help" not in words and "--tun" not in words
+    ]
+    servers = [words for words in of_page if " server" in words] or ["whimbrel perf server"]
+    clients = [words for words in of_page if " server" not in words]
+    assert clients
+    for number, client in enumerate(clients):
+        server = servers[min(number, len(servers) - 1)]
+        if "--secret-file" in client and "--secret-file" not in server:
+            server += " --secret-file perf.secret"
+        given, asked = _words(server, changes), [*_words(client, changes), "--time", "0.3"]
+        if "--peer-fingerprint" in asked:
+            given[given.index("--peer-fingerprint") + 1 :] = [fingerprints["b"], "--key", "a.pem"]
+            at = asked.index("--peer-fingerprint")
+            asked[at + 1] = fingerprints["a"]
+            asked += ["--key", "b.pem"]
+        with _running(given, tmp_path) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline()
+            assert _ended(asked, tmp_path)
+    if name == "record":
+        for words in ("run lte/scenario.toml", "run lte/scenario.toml --set flow.stream.transport=tcp"):
+            assert f"whimbrel {words}" in commands(DOCS / "record.md")
+            _ended([*WHIMBREL, *words.split()], tmp_path)
+
+
+@pytest.mark.parametrize("name", ["live-view", "multipath", "repair"])
+def test_the_relays_of_a_page_connect(name: str, tmp_path: Path) -> None:
+    for file in ("relay.secret", "page.token"):
+        _ended([*WHIMBREL, "key", "secret", "--file", file], tmp_path)
+    of_page = [words for words in commands(DOCS / f"{name}.md") if words.startswith("whimbrel relay ")]
+    servers = [words for words in of_page if " server " in words]
+    clients = [words for words in of_page if " client " in words]
+    assert servers
+    assert clients
+    for number in range(max(len(servers), len(clients))):
+        port = _port()
+        changes = {
+            "relay server": f"relay server --bind 127.0.0.1:{port}",
+            "client VIEWER": f"client 127.0.0.1:{port}",
+            "--from 127.0.0.1:5004": "--from 127.0.0.1:0",
+            r"--http [\d.]+:9611": "--http 127.0.0.1:0",
+            "--path wlan0": "--path 127.0.0.2",
+            "--path wwan0": "--path 127.0.0.3",
+        }
+        server = servers[min(number, len(servers) - 1)]
+        client = clients[min(number, len(clients) - 1)]
+        with (
+            _running(_words(server, changes), tmp_path),
+            _running(_words(client, changes), tmp_path) as process,
+        ):
+            assert process.stdout is not None
+            deadline = time.monotonic() + WAIT_S
+            lines = iter(process.stdout.readline, "")
+            assert any("connected with" in line for line in lines if time.monotonic() < deadline), client
