@@ -65,7 +65,7 @@ def _rates(runs: Mapping[str, Result]) -> Iterator[tuple[str, _Curve]]:
             if len(known) and np.isfinite(known[0]):
                 value = float(known[0]) / 1e6
                 capacities.setdefault(
-                    f"capacity of {value:g} Mbit/s", (time[[0, -1]], np.array([value, value]))
+                    f"capacity of {value:.4g} Mbit/s", (time[[0, -1]], np.array([value, value]))
                 )
     yield from capacities.items()
 

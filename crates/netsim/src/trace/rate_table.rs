@@ -68,7 +68,11 @@ pub(super) fn parse<'a>(
         let fields: Vec<&str> = line.split(separator).map(|field| field.trim().trim_matches('"')).collect();
         let number = |column: usize| fields.get(column).and_then(|field| field.parse::<f64>().ok());
         let (Some(time), Some(rate)) = (number(time_column), number(rate_column)) else {
-            return Err(TraceError::line(index, "numbers in the columns of the time and of the rate", line));
+            return Err(TraceError::line(
+                index,
+                "numbers in the columns of the time, such as seconds (not a time of day), and of the rate",
+                line,
+            ));
         };
         let zero = *first.get_or_insert(time);
         add(&mut steps, index, line, (time - zero) * seconds, rate * bits)?;

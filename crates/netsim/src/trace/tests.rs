@@ -302,6 +302,7 @@ fn a_table_of_rates_is_a_trace_in_the_units_of_its_header() {
         assert!(error(unclear).contains("line 1: expected a header"), "{}", error(unclear));
     }
     assert!(error("t,x_bps\n0,1\n1,fast\n").contains("line 3: expected numbers"));
+    assert!(error("Timestamp,x_kbps\n2019.11.28_07.27.26,1\n").contains("(not a time of day)"));
     assert!(error("t,x_bps\n1,1\n1,1\n").contains("line 3: expected a time after"));
     assert!(error("t,x_bps\n1,-1\n").contains("a finite rate"));
     // A message quotes the beginning of a line only.
