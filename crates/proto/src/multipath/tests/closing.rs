@@ -5,6 +5,7 @@ use whimbrel_wire::option::multipath::MultipathOption;
 use whimbrel_wire::{DccpOption, Kind, PacketType, ResetCode};
 
 use super::world::{End, Line, Sent, World, config, options, ordered};
+use crate::config::TimerConfig;
 use crate::multipath::{MultipathConfig, MultipathEvent, PathPriority, SchedulerKind, SubflowId};
 use crate::{Config, ConnectionError};
 
@@ -93,6 +94,47 @@ fn a_close_on_a_subflow_that_is_not_confirmed_does_not_overtake_data() {
     assert_eq!(world.received(End::Server), [1, 2, 3]);
     assert_eq!(closed(&world, End::Client), [ConnectionError::ClosedLocally]);
     assert_eq!(closed(&world, End::Server), [ConnectionError::ClosedByPeer]);
+}
+
+/// Data under way on a subflow that the peer uses arrive, although all confirmations of its join were lost.
+#[test]
+fn a_close_does_not_abort_a_subflow_on_which_the_peer_sends() {
+    let mut world = World::connected(&[Line::of(120), Line::of(10)], config(), MultipathConfig::default());
+    world.script = Box::new(|sent: Sent| {
+        let is_confirmation =
+            (sent.from, sent.line, sent.packet.packet_type()) == (End::Server, 1, PacketType::Ack);
+        (!is_confirmation).then_some(sent.packet)
+    });
+    let subflow = world.join(1);
+    world.run_for(Duration::from_secs(5));
+    let up = MultipathEvent::SubflowUp(subflow);
+    assert!(world.events(End::Server).contains(&up) && !world.events(End::Client).contains(&up));
+    world.send(End::Server, 1);
+    world.run_for(Duration::from_millis(1));
+    assert!(world.sent_by(End::Server, 1).any(|sent| !sent.packet.payload.is_empty()));
+    world.command(End::Client, |connection, now| connection.close(now));
+    world.run_for(Duration::from_secs(5));
+    assert_eq!(world.received(End::Client), [1]);
+    assert_eq!(closed(&world, End::Client), [ConnectionError::ClosedLocally]);
+}
+
+/// Closing takes up to four MSL, and TIMEWAIT two more (RFC 4340, Section 8.3).
+#[test]
+fn a_close_that_is_answered_late_holds_the_connection_for_six_msl_at_most() {
+    let mut world = two(config());
+    let (start, msl) = (world.now, TimerConfig::rfc4340().msl);
+    // The Close of the last minute arrives: it is repeated every 64 seconds.
+    let heals_at = start + (msl * 4 - Duration::from_secs(65));
+    world.script = Box::new(move |sent: Sent| (sent.at >= heals_at).then_some(sent.packet));
+    world.command(End::Client, |connection, now| connection.close(now));
+    world.run_for(msl * 4);
+    assert_eq!(closed(&world, End::Client), [ConnectionError::ClosedLocally]);
+    let answer = world.sent.iter().find(|sent| sent.from == End::Server && sent.at >= heals_at);
+    let answered_at = answer.expect("a Reset").at;
+    world.run_for(answered_at + msl * 2 - world.now);
+    assert_eq!(world.client.len(), 1);
+    world.run_for(start + (msl * 6 + Duration::from_secs(1)) - world.now);
+    assert!(world.client.is_empty() && world.server.is_empty());
 }
 
 #[test]
