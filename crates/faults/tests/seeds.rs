@@ -79,8 +79,8 @@ const EXTENDED_ONCE_BROKEN: &[(u64, &str)] = &[
     (294_409, "a size that was confirmed less than four round-trip times ago was expected to be probed"),
 ];
 
-/// Of multipath connections. Numbers from before the paths had draws of their own name other trials now: what they showed is in
-/// `whimbrel_proto`'s tests of closing.
+/// Of multipath connections. Numbers from before the paths had draws of their own name other trials now.
+/// `whimbrel_proto`'s tests of closing have their cases.
 const MULTIPATH_ONCE_BROKEN: &[(u64, &str)] = &[(
     5_018_463,
     "a Close on a subflow that only the peer knew to be complete overtook the data on the other one",
