@@ -51,11 +51,11 @@ class Owner:
 
 OWNERS = (
     Owner("Connection", "crates/proto/src/connection.rs", 164, composed=True),
-    Owner("MultipathConnection", "crates/proto/src/multipath/connection.rs", 97, composed=True),
-    Owner("Simulator", "crates/netsim/src/simulator.rs", 128),
+    Owner("MultipathConnection", "crates/proto/src/multipath/connection.rs", 94, composed=True),
+    Owner("Simulator", "crates/netsim/src/simulator.rs", 127),
     Owner("TcpSender", "crates/lab/src/tcp/sender.rs", 87),
     Owner("Dcf", "crates/wifi/src/dcf.rs", 68),
-    Owner("World", "crates/faults/src/world.rs", 35),
+    Owner("World", "crates/faults/src/world.rs", 25),
     Owner("Bbr", "crates/control/src/media/bbr.rs", 48),
     Owner("Aodv", "crates/wifi/src/routing/aodv.rs", 27),
 )
