@@ -20,6 +20,8 @@
 //!
 //! - `units::Duration` is our own type, one machine word of nanoseconds, instead of the standard library's
 //!   two, because the simulator does arithmetic on it for every packet and hop. It converts both ways.
+//! - Random streams are here because machines of several crates draw from them: one interface, so that a
+//!   driver's streams serve all.
 //! - Quantities on command lines, in scenarios and in Python commands have one parser, `units::quantity`.
 #![no_std]
 
@@ -29,6 +31,7 @@ mod duration;
 mod ecn;
 mod instant;
 pub mod quantity;
+pub mod random;
 
 pub use byte_count::ByteCount;
 pub use data_rate::DataRate;

@@ -14,7 +14,6 @@
 //! - [`infrastructure`]: access points, scanning, association, hand-over.
 //! - [`mobility`]: positions as functions of time.
 //! - [`propagation`]: received power, fading, error rates, the nodes within a range.
-//! - [`random`]: the interface to random streams.
 //! - [`rate_control`]: rate adaptation.
 //! - [`routing`]: DSDV and AODV.
 //!
@@ -62,7 +61,6 @@ pub mod medium;
 pub mod mobility;
 pub mod phy;
 pub mod propagation;
-pub mod random;
 pub mod rate_control;
 pub mod routing;
 pub mod site;
@@ -71,5 +69,5 @@ pub use dcf::{Dcf, MacConfig, MacRules};
 pub use frame::{Addressing, Frame, FrameKind, MacAddress};
 pub use id::{PacketId, StationIndex};
 pub use phy::{Phy, Preamble, Rate, RateSet};
-pub use random::{Random, SplitMix64};
 pub use rate_control::RateControl;
+pub use whimbrel_units::random::{self, Random, SplitMix64};

@@ -1,10 +1,10 @@
 //! The interface to random streams.
 //!
-//! A machine that draws owns a stream, so that its draws depend on nothing but the stream's seed and the number of
-//! draws before. A driver with streams of its own implements [`Random`] for them; [`SplitMix64`] serves tests,
-//! benchmarks and drivers without.
+//! A machine that draws owns a stream, so that its draws depend on nothing but the stream's seed and the
+//! number of draws before. A driver with streams of its own implements [`Random`] for them; [`SplitMix64`]
+//! serves tests, benchmarks and drivers without.
 
-use whimbrel_units::Duration;
+use crate::Duration;
 
 /// A stream of random numbers.
 pub trait Random {
@@ -38,8 +38,8 @@ impl<R: Random + ?Sized> Random for &mut R {
     }
 }
 
-/// Steele, Lea and Flood's generator ("Fast splittable pseudorandom number generators", OOPSLA 2014): 64 bits of
-/// state, period 2^64.
+/// Steele, Lea and Flood's generator ("Fast splittable pseudorandom number generators", OOPSLA 2014): 64 bits
+/// of state, period 2^64.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SplitMix64 {
     state: u64,
@@ -49,8 +49,8 @@ impl SplitMix64 {
     /// The increment of the state: 2^64 divided by the golden ratio, made odd.
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-    /// The stream of this seed. Streams of different seeds are different sections of one sequence that start at
-    /// scattered places.
+    /// The stream of this seed. Streams of different seeds are different sections of one sequence that start
+    /// at scattered places.
     pub const fn new(seed: u64) -> Self {
         // Mixed, so that the streams of consecutive seeds do not overlap after a few draws.
         Self { state: mix(seed.wrapping_add(Self::STEP)) }

@@ -1,6 +1,9 @@
+extern crate std;
+
 use super::{Random, SplitMix64};
 
-/// The first outputs of the published generator for the state 1234567 (the reference implementation by Vigna).
+/// The first outputs of the published generator for the state 1234567 (the reference implementation by
+/// Vigna).
 #[test]
 fn the_outputs_are_those_of_the_published_generator() {
     let mut generator = SplitMix64 { state: 1_234_567 };
