@@ -23,6 +23,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "repair": {"units"},
     "wifi": {"units"},
     "wifi-validation": {"units", "wifi"},
+    "cell": {"units"},
     "netsim": {"units", "wifi"},
     "scenario": {"units", "control", "wifi", "netsim", "inspect"},
     "lab": {"units", "wire", "control", "proto", "dtls", "wifi", "netsim", "scenario"},
@@ -52,7 +53,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     },
     "python": {"units", "control", "lab", "net", "cli"},
 }
-SANS_IO = ("units", "wire", "control", "proto", "rtp", "repair", "wifi", "netsim")
+SANS_IO = ("units", "wire", "control", "proto", "rtp", "repair", "wifi", "cell", "netsim")
 # Clocks, sleeping, files and sockets are forbidden in the sans-IO crates.
 FORBIDDEN_IN_SANS_IO = re.compile(
     r"\bstd::(time|net|fs|io|thread|process|env)\b|\brand::(rng|random|thread_rng)\b|\bOsRng\b"

@@ -7,5 +7,5 @@ if ! rustc --print target-libdir --target $target 2>/dev/null | xargs -I{} test 
   [ "${REQUIRE_ALL:-0}" = 1 ] && exit 1
   exit 0
 fi
-cargo check --quiet --target $target -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-rtp -p whimbrel-repair -p whimbrel-wifi -p whimbrel-netsim
+cargo check --quiet --target $target -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-rtp -p whimbrel-repair -p whimbrel-wifi -p whimbrel-cell -p whimbrel-netsim
 echo "wasm guard: ok"

@@ -1,0 +1,27 @@
+//! LTE and NR cells as machines without I/O: what a cellular link layer makes of packets.
+//!
+//! Media feel a cell by its link layer: repetitions in steps of milliseconds, delivery in order, grants of
+//! the uplink, queues of seconds, handovers. Nothing here reads a clock, opens a file or draws entropy: `now`
+//! is an argument, deadlines are absolute and random numbers are functions of a seed, a link and a time. The
+//! crate knows no transport, and no core network.
+//!
+//! - [`level`]: decibels and powers.
+//! - [`numerology`]: slots, bandwidths and resource blocks.
+//! - [`amc`]: CQI, MCS and transport block sizes.
+//!
+//! # Design
+//!
+//! - LTE and NR are two parameter sets of one model: each difference (block sizes, slots, order at RLC or
+//!   PDCP) is a value, and no machine asks for the generation.
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod amc;
+pub mod level;
+pub mod numerology;
+
+pub use level::{Decibels, Milliwatts, PowerLevel};
+pub use numerology::{InvalidCarrier, Numerology, ResourceBlocks, Standard};
