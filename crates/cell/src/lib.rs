@@ -8,6 +8,7 @@
 //! - [`level`]: decibels and powers.
 //! - [`numerology`]: slots, bandwidths and resource blocks.
 //! - [`amc`]: CQI, MCS and transport block sizes.
+//! - [`radio`]: path loss, shadows, fading, noise, interference, reports and errors.
 //!
 //! # Design
 //!
@@ -22,6 +23,7 @@ extern crate std;
 pub mod amc;
 pub mod level;
 pub mod numerology;
+pub mod radio;
 
 pub use level::{Decibels, Milliwatts, PowerLevel};
 pub use numerology::{InvalidCarrier, Numerology, ResourceBlocks, Standard};

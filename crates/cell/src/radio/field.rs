@@ -1,0 +1,104 @@
+//! Random fields over places: shadows that a terminal enters and leaves.
+
+use core::f64::consts::TAU;
+
+use whimbrel_units::random::{Random, SplitMix64};
+
+use super::path_loss::Metres;
+use crate::level::Decibels;
+
+/// A place on the ground, in metres.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Place {
+    /// Metres to the east.
+    pub x: f64,
+    /// Metres to the north.
+    pub y: f64,
+}
+
+/// Waves of a field: enough for values that are normal within 1 %.
+const WAVES: usize = 48;
+
+/// A plane wave: a wave vector in radians per metre, and a phase.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Wave {
+    x: f64,
+    y: f64,
+    phase: f64,
+}
+
+/// A field of mean 0 and variance 1 over the plane, with correlation exp(-d / `correlation`) over a distance
+/// d.
+///
+/// A sum of plane waves. The spectrum of that correlation in the plane, k (1 / c^2 + k^2)^(-3/2) / c, has a
+/// distribution function in closed form, from which the wave numbers are drawn in equal shares. The value is
+/// a function of the place alone: whoever returns finds the same shadow, and neighbours share it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Field {
+    waves: [Wave; WAVES],
+}
+
+impl Field {
+    /// The field of a seed.
+    pub fn new(correlation: Metres, seed: u64) -> Self {
+        let mut random = SplitMix64::new(seed);
+        let waves = core::array::from_fn(|number| {
+            let share = (number as f64 + random.uniform()) / WAVES as f64;
+            let rest = 1.0 - share;
+            let wave_number = libm::sqrt(1.0 / (rest * rest) - 1.0) / correlation.0;
+            let direction = TAU * random.uniform();
+            Wave {
+                x: wave_number * libm::cos(direction),
+                y: wave_number * libm::sin(direction),
+                phase: TAU * random.uniform(),
+            }
+        });
+        Self { waves }
+    }
+
+    /// The value at a place, normal with mean 0 and variance 1.
+    pub fn value(&self, place: Place) -> f64 {
+        let sum: f64 =
+            self.waves.iter().map(|wave| libm::cos(wave.x * place.x + wave.y * place.y + wave.phase)).sum();
+        sum * libm::sqrt(2.0 / WAVES as f64)
+    }
+}
+
+/// Log-normal shadowing between the sites of a network and places.
+///
+/// A part of the shadow is the place's own and common to all sites, since a house around a terminal is in the
+/// way of all.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Shadowing {
+    deviation: Decibels,
+    /// Share of the variance that the sites have in common.
+    common_share: f64,
+    common: Field,
+    correlation: Metres,
+    seed: u64,
+}
+
+impl Shadowing {
+    /// Shadowing of this deviation and correlation distance, of which sites share `common_share` of the
+    /// variance (0.5 in the studies of LTE).
+    pub fn new(deviation: Decibels, correlation: Metres, common_share: f64, seed: u64) -> Self {
+        let common = Field::new(correlation, SplitMix64::new(seed).next_u64());
+        Self { deviation, common_share, common, correlation, seed }
+    }
+
+    /// The field of one site, to be kept by its owner. Sectors of a site have one field.
+    pub fn site(&self, site: u32) -> Field {
+        let mut random = SplitMix64::new(self.seed).stream(u64::from(site));
+        Field::new(self.correlation, random.next_u64())
+    }
+
+    /// The loss that shadows add between a site and a place; negative where there are fewer than usual.
+    pub fn loss(&self, site: &Field, place: Place) -> Decibels {
+        let common = libm::sqrt(self.common_share) * self.common.value(place);
+        let own = libm::sqrt(1.0 - self.common_share) * site.value(place);
+        Decibels(self.deviation.0 * (common + own))
+    }
+}
+
+#[cfg(test)]
+mod tests;
