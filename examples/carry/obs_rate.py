@@ -1,7 +1,7 @@
 """A script for OBS Studio: the video encoder follows the rate that a relay allows, without a restart.
 
 In OBS: Tools, Scripts, + (this file), and the URL of the relay's figures. OBS streams to the relay's --from,
-such as udp://127.0.0.1:5004?pkt_size=1316. Four times a second the encoder gets 90 % of encoder_rate_bps, less
+such as udp://127.0.0.1:5004?pkt_size=1316. Four times a second it sets 90 % of encoder_rate_bps, less
 the audio's rate, at least 100 kbit/s and at most the bitrate in the settings of OBS.
 """
 
