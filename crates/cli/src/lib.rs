@@ -47,6 +47,9 @@ const OVERVIEW: &str = "{about-with-newline}
 
 {all-args}{after-help}";
 
+/// Another name of `relay`, with the defaults for one program's datagrams.
+const CARRY: &str = "carry";
+
 /// Carries live video and telemetry over bad networks, and shows why a stream froze.
 #[derive(Debug, Parser)]
 #[command(
@@ -67,10 +70,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Carry the live video of a camera, or other datagrams, to another host.
+    #[command(alias = CARRY)]
     Relay(relay::RelayArgs),
-    /// A relay of one program's datagrams.
-    #[command(hide = true)]
-    Carry(relay::RelayArgs),
     /// Send standard input to another host, as datagrams.
     Pipe(pipe::PipeArgs),
     /// Measure rate, losses and delays to another host, like iperf.
@@ -106,6 +107,7 @@ enum Command {
 /// Runs the command line `args` (the program's name first) and returns its exit code: 0 for
 /// success, 1 for a failure, 2 for wrong usage, 130 after an interruption.
 pub fn run(args: Vec<String>) -> i32 {
+    let is_carry = args.get(1).is_some_and(|verb| verb == CARRY);
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -116,8 +118,7 @@ pub fn run(args: Vec<String>) -> i32 {
     let result = match cli.command {
         Command::Inspect(args) => inspect::run(&args),
         Command::Perf(args) => perf::run(args),
-        Command::Relay(args) => relay::run(args),
-        Command::Carry(args) => relay::run_carry(args),
+        Command::Relay(args) => relay::run(args, is_carry),
         Command::Pipe(args) => pipe::run(args),
         Command::Key(args) => key::run(&args),
         Command::Run(args) => run_scenario::run(&args),

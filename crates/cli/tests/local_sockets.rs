@@ -235,8 +235,7 @@ fn what_the_kernel_drops_is_counted() {
     let (_far, at) = listening(&to, &secret);
     let at = at.to_string();
     let options = ["--http", "127.0.0.1:0", "--secret-file", &secret];
-    let mut near =
-        Relay::start(&[&["relay", "client", &at, "--from", "127.0.0.1:0"][..], &options].concat());
+    let mut near = Relay::start(&[&["relay", "client", &at, "--from", "127.0.0.1:0"][..], &options].concat());
     let (port, state) = (near.address("at UDP "), near.address("http://"));
     near.event("connected");
     // Nothing reads while it is suspended: more than any buffer holds.
@@ -293,8 +292,7 @@ fn a_service_manager_hands_over_the_socket_and_learns_that_the_relay_serves() {
         String::from_utf8_lossy(&room[..size]).trim().to_owned()
     };
     assert_eq!([told(), told(), told()], ["READY=1", "WATCHDOG=1", "WATCHDOG=1"]);
-    let mut near =
-        Relay::start(&["relay", "client", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
+    let mut near = Relay::start(&["relay", "client", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
     let port = near.address("at UDP ");
     near.event("connected");
     socket().send_to(b"frame", port).expect("loopback");

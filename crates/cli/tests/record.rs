@@ -61,7 +61,7 @@ fn json(output: &Output) -> Value {
 fn record(port: u16, out: &FilePath, options: &[&str]) -> Value {
     let host = format!("127.0.0.1:{port}");
     let out = out.to_str().expect("a plain path");
-    json(&run(&[&["record", &host, "--out", out, "--json"], options].concat()))
+    json(&run(&[&["record", "client", &host, "--out", out, "--json"], options].concat()))
 }
 
 /// Runs the recorded scenario with another flow, and returns the columns of its only flow.

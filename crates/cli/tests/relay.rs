@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::processes;
 use crate::relays;
-use processes::{finish, signal, stderr, whimbrel};
+use processes::{finish, signal, stderr, stdout, whimbrel};
 use relays::{Relay, get, listening, receive, request, secret, socket};
 
 /// Both ends: of two ports, with the state at the near one. Returns them, the near ports and the address of the state.
@@ -153,8 +153,7 @@ fn when_the_rate_is_short_whole_frames_are_dropped_and_parameter_sets_are_not() 
     let (_far, at) = listening(&to, &secret);
     let at = narrow_path(at).to_string();
     let options = ["--video", "h264", "--remb", "--http", "127.0.0.1:0", "--secret-file", &secret];
-    let mut near =
-        Relay::start(&[&["relay", "client", &at, "--from", "127.0.0.1:0"][..], &options].concat());
+    let mut near = Relay::start(&[&["relay", "client", &at, "--from", "127.0.0.1:0"][..], &options].concat());
     let port = near.address("at UDP ");
     let state = near.address("http://");
     near.event("connected");
@@ -209,8 +208,7 @@ fn a_relay_connects_again_after_the_other_end_was_killed() {
     let to = program.local_addr().expect("bound").to_string();
     let (mut far, at) = listening(&to, &secret);
     let at = at.to_string();
-    let mut near =
-        Relay::start(&["relay", "client", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
+    let mut near = Relay::start(&["relay", "client", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
     let port = near.address("at UDP ");
     near.event("connected");
     signal(&far.child, Signal::KILL);
@@ -285,14 +283,32 @@ fn a_client_without_the_secret_is_refused_and_a_stranger_learns_nothing() {
 }
 
 #[test]
+fn the_ends_keep_their_other_names() {
+    for (verb, names) in
+        [("relay", ["listen", "connect"]), ("relay", ["receive", "send"]), ("pipe", ["listen", "connect"])]
+    {
+        for (name, end) in names.into_iter().zip(["server", "client"]) {
+            let help = |end: &str| whimbrel(&[verb, end, "--help"]).output().expect("it runs");
+            assert!(help(name).status.success(), "{verb} {name}");
+            assert_eq!(help(name).stdout, help(end).stdout, "{verb} {name}");
+        }
+        // The help has one pair of names.
+        let overview = whimbrel(&[verb, "--help"]).output().expect("it runs");
+        assert!(!names.iter().any(|name| stdout(&overview).contains(&format!("  {name}"))), "{overview:?}");
+    }
+    let overview = whimbrel(&["--help"]).output().expect("it runs");
+    assert!(!stdout(&overview).contains("  carry "), "{overview:?}");
+}
+
+#[test]
 fn carry_is_a_relay_of_one_flow() {
     let folder = TempDir::new().expect("a folder");
     let secret = secret(&folder);
     let program = socket();
     let to = program.local_addr().expect("bound").to_string();
     let mut far = Relay::start(&[
-        "relay",
-        "server",
+        "carry",
+        "receive",
         "--bind",
         "127.0.0.1:0",
         "--to",
@@ -302,7 +318,7 @@ fn carry_is_a_relay_of_one_flow() {
         &secret,
     ]);
     let at = far.address("at UDP ").to_string();
-    let mut near = Relay::start(&["relay", "client", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
+    let mut near = Relay::start(&["carry", "send", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
     let port = near.address("at UDP ");
     near.event("connected");
     let camera = socket();

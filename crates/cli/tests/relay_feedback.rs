@@ -84,8 +84,7 @@ fn an_encoder_learns_which_packets_arrived_and_when() {
         ["relay", "server", "--bind", "127.0.0.1:0", "--to", &to, "--transport-cc", "5", "--latency", "0"];
     let mut far = Relay::start(&[&listen[..], &["--secret-file", &secret]].concat());
     let at = lossy_path(far.address("at UDP ")).to_string();
-    let mut near =
-        Relay::start(&["relay", "client", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
+    let mut near = Relay::start(&["relay", "client", &at, "--from", "127.0.0.1:0", "--secret-file", &secret]);
     let port = near.address("at UDP ");
     near.event("connected");
     let arrived = thread::spawn(move || {

@@ -1,8 +1,9 @@
 //! Quantities as text: times, rates, amounts of data and shares.
 //!
 //! Scenarios and all commands have this one syntax: a number and its unit, with or without a space, such as
-//! `50ms`, `2 Mbit/s`, `762 B` or `1 %`. Other names of a unit are accepted where they have one meaning only: `2Mbps`, but
-//! not `2mb/s`, which may be bits or bytes. A caller may allow a bare number where its own documentation names the unit.
+//! `50ms`, `2 Mbit/s`, `762 B` or `1 %`. Other names of a unit are accepted where they have one meaning only:
+//! `2Mbps`, but not `2mb/s`, which may be bits or bytes. A caller may allow a bare number where its own
+//! documentation names the unit.
 //!
 //! ```
 //! use whimbrel_units::{DataRate, Duration, quantity};
@@ -142,7 +143,7 @@ fn renamed(unit: &str, table: &[(&[&str], &'static str)], units: &[Unit]) -> Opt
     table.iter().find(|(names, named)| is_name(names) && fits(named)).map(|(_, named)| *named)
 }
 
-/// The number and the unit of `units` that a text probably means by a unit of two meanings: `2mb/s` is 2 Mbit/s.
+/// The number and the unit that a text with a unit of two meanings probably means: `2mb/s` is 2 Mbit/s.
 pub fn meant<'a>(text: &'a str, units: &[Unit]) -> Option<(&'a str, &'static str)> {
     let (_, unit) = split(text)?;
     let number = text.trim().strip_suffix(unit)?.trim_end();

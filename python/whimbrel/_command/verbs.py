@@ -47,7 +47,7 @@ VERBS: Mapping[str, Sequence[Verb]] = {
         Verb("classify FILE.pcap", "say of each loss whether the radio or congestion lost it"),
         Verb("fit FILE.pcap", "find the loss model for a scenario from a capture's losses"),
         Verb("capacity FILE.pcapng", "estimate how much a Wi-Fi channel could carry, from its frames"),
-        Verb("schedule FILE", "turn a video or a capture into datagrams that perf and scenarios send"),
+        Verb("schedule FILE", "turn a video or a capture into datagrams for perf and scenarios"),
     ),
     "try a network": (
         Verb("run SCENARIO.toml", "simulate a scenario, faster than real time"),

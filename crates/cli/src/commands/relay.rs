@@ -36,17 +36,14 @@ enum End {
     Client(Box<args::ClientArgs>),
 }
 
-/// Runs `whimbrel carry`: a relay of one program's datagrams, to which the newest client has the only connection.
-pub(crate) fn run_carry(mut args: RelayArgs) -> Result<(), Failure> {
-    match &mut args.end {
-        End::Server(args) => args.serve_one(),
-        End::Client(args) => args.carry_one(),
+/// Runs the verb; `is_carry`: with the defaults for one program's datagrams, whose newest client has the only connection.
+pub(crate) fn run(mut args: RelayArgs, is_carry: bool) -> Result<(), Failure> {
+    if is_carry {
+        match &mut args.end {
+            End::Server(args) => args.serve_one(),
+            End::Client(args) => args.carry_one(),
+        }
     }
-    run(args)
-}
-
-/// Runs the verb.
-pub(crate) fn run(args: RelayArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match args.end {
         End::Server(args) => runtime.block_on(args.run()),
