@@ -56,7 +56,7 @@ SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-pr
 
 .PHONY: run test check bench instructions faults mutants properties fuzz docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick live live-quick gst-check c-library publish-check picture
 
-# The first build is a quick one, with the packages that the tour needs. Where `make extension` has built, that is used.
+# The first build is a quick one, with the packages and the features that the tour needs. Where `make extension` has built, that is used.
 run: PROFILE = $(if $(wildcard target/release/lib_core.*),release,first)
 run: $(VENV)/.run
 	$(build_extension)
@@ -86,6 +86,7 @@ lint: tools
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --quiet -p whimbrel-net --no-default-features -- -D warnings
 	$(CARGO) clippy --quiet -p whimbrel-relay -- -D warnings
+	$(CARGO) clippy --quiet -p whimbrel-cli --lib --no-default-features -- -D warnings
 
 # Licences, sources and banned crates of the dependency tree.
 deny: tools
@@ -269,7 +270,7 @@ extension: setup
 
 define build_extension
 scripts/step.sh "building (the first time takes minutes)" $(OUT)/log/build.log \
-  env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile $(PROFILE)
+  env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile $(PROFILE) $(if $(filter first,$(PROFILE)),--no-default-features)
 endef
 
 picture: extension

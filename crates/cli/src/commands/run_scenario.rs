@@ -3,6 +3,7 @@
 mod account;
 pub(crate) mod capture;
 pub(crate) mod output;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod qlog;
 pub(crate) mod tables;
@@ -74,6 +75,10 @@ pub(crate) struct RunArgs {
 
 /// Runs the verb.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+    if args.parquet && !cfg!(feature = "parquet") {
+        let remedy = "--parquet: this first build is without; `make extension` makes the whole one";
+        return Err(Failure::Usage(remedy.into()));
+    }
     let mut plan = read_plan(&args.scenario, &args.set)?;
     plan.log_packets = args.qlog.is_some();
     let seed = args.seed.unwrap_or(plan.seed);

@@ -8,6 +8,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use whimbrel_lab::Record;
 
+#[cfg(feature = "parquet")]
 use super::parquet;
 
 /// A directory that no other command writes to. The lock is the operating system's and ends with this process, however it
@@ -58,7 +59,13 @@ impl OutputDirectory {
         let path = &self.path;
         let context = || format!("writing tables to {}", path.display());
         record.write_csv(path).with_context(context)?;
-        if as_parquet { parquet::write(record, path).with_context(context) } else { Ok(()) }
+        #[cfg(feature = "parquet")]
+        if as_parquet {
+            parquet::write(record, path).with_context(context)?;
+        }
+        #[cfg(not(feature = "parquet"))]
+        debug_assert!(!as_parquet, "refused before the run");
+        Ok(())
     }
 }
 
