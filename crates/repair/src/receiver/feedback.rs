@@ -4,7 +4,10 @@
 //!   seen to reorder packets.
 //! - By time: when the rest of a frame, or the next frame, should have arrived.
 //! - When an answer is complete and more is missing, or when it should be: one round trip after the report.
-//! - Otherwise rarely, for the sender's estimates.
+//! - Otherwise rarely, for the sender's estimates, and a few times after the last arrival.
+//!
+//! A sender that pauses gets no reports. Data that were asked for are expected for the latency, and further
+//! frames for two seconds.
 
 use alloc::collections::VecDeque;
 
@@ -32,8 +35,11 @@ const SPACING: Duration = Duration::from_micros(500);
 /// Reports without another reason: after this time, or after so many packets.
 const RARELY: Duration = Duration::from_millis(100);
 const MANY: u32 = 64;
-/// Expected frames without any arrival after which nothing is expected any more.
+/// Rare reports after the last arrival.
+const RARE: u8 = 4;
+/// Expected frames without any arrival, and time, after which nothing is expected any more.
 const MOST_SILENT: u32 = 32;
+const MOST_SILENCE: Duration = Duration::from_secs(2);
 /// Lost packets in a row after which the first arrival is reported at once, if more is missing.
 const LONG_GAP: i32 = 3;
 /// Symbols that the end of a frame may be ahead of the newest arrival.
@@ -81,6 +87,7 @@ pub(super) struct Feedback {
     /// When the rest of an answer should have arrived.
     answer_due: Option<Instant>,
     rare_due: Option<Instant>,
+    rare_left: u8,
     /// When a report that asked for something is said again.
     again_due: Option<Instant>,
     again_left: u8,
@@ -122,6 +129,7 @@ impl Feedback {
             tail: (first, first),
             answer_due: None,
             rare_due: None,
+            rare_left: 0,
             again_due: None,
             again_left: 0,
             silent: 0,
@@ -191,6 +199,7 @@ impl Feedback {
         // The parity is the rest, too.
         self.tail_due =
             if is_end && !(header.has_parity && misses_in_frame) { None } else { self.tail(left) };
+        self.rare_left = RARE;
         if self.rare_due.is_none() {
             self.rare_due = Some(now + RARELY);
         }
@@ -341,7 +350,7 @@ impl Feedback {
 
     /// Datagrams were given up: the sender is told with the next report, at once.
     pub(super) fn on_lost(&mut self) {
-        self.rare_due = Some(Instant::ZERO);
+        (self.rare_due, self.rare_left) = (Some(Instant::ZERO), RARE);
     }
 
     /// `true` if an original is missing for less time than by which the path was seen to reorder: it may only be late.
@@ -359,22 +368,31 @@ impl Feedback {
         let is_over = |due: &mut Option<Instant>| due.take_if(|due| *due <= now).is_some();
         let tail = is_over(&mut self.tail_due);
         let answer = is_over(&mut self.answer_due);
-        let rare = is_over(&mut self.rare_due);
+        let rare = is_over(&mut self.rare_due) && self.rare_left > 0;
+        self.rare_left -= u8::from(rare);
         let said_again = is_over(&mut self.again_due);
         let frame = self.frame_due.is_some_and(|due| due <= now);
         if frame {
             self.silent += 1;
             self.ask(self.arrivals_end, self.arrivals_end, now);
             // The next one is expected an interval later.
-            self.frame_due = (self.silent < MOST_SILENT && !self.interval.is_zero()).then(|| {
+            let is_expected = self.silent < MOST_SILENT
+                && self.interval * u64::from(self.silent) < MOST_SILENCE
+                && !self.interval.is_zero();
+            self.frame_due = is_expected.then(|| {
                 self.frame_due.unwrap_or(now).max(now.saturating_sub(self.interval)) + self.interval
             });
         }
         let mut again = false;
         let next_due = now + self.round_trip + self.margin();
+        let latency = self.latency;
         self.awaited.retain_mut(|awaited| {
             if awaited.due > now {
                 return true;
+            }
+            // What was never sent has no deadline that passes.
+            if awaited.asked + latency < now {
+                return false;
             }
             let is_missing = misses(awaited.first, awaited.last);
             again |= is_missing;
@@ -438,7 +456,7 @@ impl Feedback {
         self.last = Some(now);
         self.since = 0;
         self.now_due = None;
-        self.rare_due = Some(now + RARELY);
+        self.rare_due = (self.rare_left > 0).then_some(now + RARELY);
         let due = now + self.round_trip + self.margin();
         let Self { asking, awaited, .. } = self;
         let before = asking.len();
@@ -448,7 +466,7 @@ impl Feedback {
                 if awaited.len() >= MOST_AWAITED {
                     awaited.pop_front();
                 }
-                awaited.push_back(Awaited { due, reported: now, first, last });
+                awaited.push_back(Awaited { due, asked: now, reported: now, first, last });
             }
             waits
         });

@@ -190,6 +190,33 @@ fn the_rest_of_a_frame_and_a_whole_frame_are_missed_by_time() {
     assert!(report.hold > Duration::from_millis(21));
 }
 
+/// Telemetry that stops, with or without its last packet: nobody knows whether more was sent.
+#[test]
+fn a_sender_that_pauses_is_not_asked_for_ever() {
+    for whole in [true, false] {
+        let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));
+        receiver.set_round_trip(Duration::from_millis(10));
+        let mut packets = packets(5);
+        packets.truncate(if whole { 15 } else { 14 });
+        for (time, packet) in packets {
+            receiver.handle_packet(at(time), &packet).unwrap();
+            delivered(&mut receiver, at(time));
+        }
+        let (mut now, mut last, mut reports, mut turns) = (at(80), at(80), 0, 0);
+        while let Some(due) = receiver.poll_timeout().filter(|due| *due < at(60_000)) {
+            now = now.max(due);
+            receiver.handle_timeout(now);
+            while reported(&mut receiver, now).is_some() {
+                (last, reports) = (now, reports + 1);
+            }
+            delivered(&mut receiver, now);
+            turns += 1;
+            assert!(turns < 2_000, "{reports} reports until {now}");
+        }
+        assert!(last < at(2_500) && reports < 500, "{reports} reports until {last}");
+    }
+}
+
 /// A key frame, whose packets the path spreads over longer than the time between frames. Its length is not known.
 #[test]
 fn no_frame_is_missed_while_the_one_before_arrives() {

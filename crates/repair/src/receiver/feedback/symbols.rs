@@ -10,6 +10,8 @@ use crate::wire::AduHeader;
 pub(super) struct Awaited {
     /// When the answer should be complete.
     pub(super) due: Instant,
+    /// When they were asked for first, and last.
+    pub(super) asked: Instant,
     pub(super) reported: Instant,
     pub(super) first: Esi,
     pub(super) last: Esi,
