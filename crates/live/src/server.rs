@@ -85,8 +85,8 @@ pub struct Asked {
     pub removes: Option<String>,
     /// The body.
     pub body: String,
-    /// The address of this host at which the request has arrived.
-    pub at: IpAddr,
+    /// The address of this host at which the request has arrived, with its zone and without a port.
+    pub at: SocketAddr,
     /// The client's address.
     pub from: IpAddr,
 }
@@ -146,7 +146,7 @@ pub async fn serve(
     tokio::spawn(async move {
         loop {
             let (stream, peer) = accept(&listener).await;
-            let at = stream.local_addr().map_or(local.ip(), |at| at.ip()).to_canonical();
+            let at = without_port(stream.local_addr().unwrap_or(local));
             let mut place = places.take(peer.ip());
             let (feed, pages, token) = (feed.clone(), pages.clone(), token.clone());
             tokio::spawn(async move {
@@ -196,12 +196,23 @@ pub fn spawn(at: SocketAddr, feed: Feed, pages: impl Pages) -> anyhow::Result<Se
     Ok(served)
 }
 
+/// An address with port 0 and its zone; an IPv4-mapped address as an IPv4 address.
+fn without_port(mut at: SocketAddr) -> SocketAddr {
+    match at.ip().to_canonical() {
+        ip @ IpAddr::V4(_) => SocketAddr::new(ip, 0),
+        IpAddr::V6(_) => {
+            at.set_port(0);
+            at
+        }
+    }
+}
+
 async fn answer<B: Body + Unpin>(
     mut request: Request<B>,
     token: Option<&Token>,
     feed: &Feed,
     pages: &dyn Pages,
-    (at, from): (IpAddr, IpAddr),
+    (at, from): (SocketAddr, IpAddr),
 ) -> Response<Content> {
     let is_shown = token.is_none_or(|token| token.is_shown(request.uri(), request.headers()));
     let changes = pages.takes().and_then(|place| place_of_change(&request, place));

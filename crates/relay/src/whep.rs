@@ -7,7 +7,6 @@
 mod clock;
 mod viewer;
 
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -26,6 +25,8 @@ use crate::edge::local_socket::OWN_SSRC;
 pub(super) const PATH: &str = "/whep";
 /// Browsers at a time. Another one takes the place of one of the host that has most.
 const MAX_VIEWERS: usize = 8;
+/// Sessions at a time: those that have lost their places end soon, and until then no further one is made.
+const MAX_SESSIONS: usize = 2 * MAX_VIEWERS;
 /// Packets that wait for a browser: some 20 ms of a video. What comes then is lost, and asked for again.
 const QUEUE: usize = 256;
 /// Streams of which key frames are requested before one is shown: audio is not known as such.
@@ -45,6 +46,8 @@ struct Shared {
     places: Places,
     /// The number of viewers, so that a packet costs nothing without.
     count: AtomicUsize,
+    /// The number of sessions, from before one is made until its end.
+    sessions: AtomicUsize,
     state: Mutex<State>,
 }
 
@@ -149,6 +152,7 @@ impl Screen {
             codec: options.video.unwrap_or(Codec::H264),
             places: Places::new(MAX_VIEWERS),
             count: AtomicUsize::new(0),
+            sessions: AtomicUsize::new(0),
             state: Mutex::default(),
         };
         Some(Self(Arc::new(shared)))
@@ -230,10 +234,12 @@ impl Screen {
 
     /// Answers an offer, and sends the video from then on.
     fn open(&self, asked: &Asked) -> Changed {
-        let refused = |reason: String| Changed::Refused(StatusCode::BAD_REQUEST, reason);
-        let session = match viewer::Session::answer(&asked.body, SocketAddr::new(asked.at, 0), self.0.codec) {
+        let Some(mut seat) = Seat::take(self) else {
+            return Changed::Refused(StatusCode::SERVICE_UNAVAILABLE, "too many viewers: try again\n".into());
+        };
+        let session = match viewer::Session::answer(&asked.body, asked.at, self.0.codec) {
             Ok(session) => session,
-            Err(error) => return refused(format!("{error:#}\n")),
+            Err(error) => return Changed::Refused(StatusCode::BAD_REQUEST, format!("{error:#}\n")),
         };
         let (packets, taken) = mpsc::channel(QUEUE);
         let (end, ended) = oneshot::channel();
@@ -244,7 +250,7 @@ impl Screen {
         state.viewers.push(Viewer { name: name.clone(), packets, _end: end });
         self.0.count.store(state.viewers.len(), Ordering::Relaxed);
         drop(state);
-        let seat = Seat { screen: self.clone(), name };
+        seat.name = name;
         tokio::spawn(async move {
             tokio::select! {
                 () = session.run(&seat.screen, taken) => {}
@@ -267,15 +273,26 @@ impl Screen {
     }
 }
 
-/// Removes a viewer when its task ends, in whatever way.
+/// The right to a session. Removes the viewer when its task ends, in any way.
 struct Seat {
     screen: Screen,
+    /// The viewer's name; none before the session is made.
     name: String,
+}
+
+impl Seat {
+    /// Counts a session before it is made; `None` if there are too many.
+    fn take(screen: &Screen) -> Option<Self> {
+        let more = |count: usize| (count < MAX_SESSIONS).then_some(count + 1);
+        screen.0.sessions.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        Some(Self { screen: screen.clone(), name: String::new() })
+    }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
         self.screen.remove(&self.name);
+        self.screen.0.sessions.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

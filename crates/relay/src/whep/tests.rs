@@ -1,3 +1,5 @@
+use std::net::SocketAddr;
+
 use super::*;
 
 fn screen() -> Screen {
@@ -80,4 +82,30 @@ fn the_newest_video_is_shown_from_a_key_frame_on() {
     drop(new);
     assert!(!shows(&old, 1008, flow(0), packet(1, 1)), "nothing can be decoded before a key frame");
     assert!(shows(&old, 1009, flow(0), packet(1, 5)), "the newer one has ended");
+}
+
+/// Offers that come faster than sessions end are refused before anything is made for them.
+#[tokio::test]
+async fn sessions_are_counted_before_they_are_made() {
+    let screen = screen();
+    let local = SocketAddr::from(([127, 0, 0, 1], 0));
+    let offer = |body: &str| {
+        let asked = Asked { removes: None, body: body.into(), at: local, from: local.ip() };
+        screen.change(&asked)
+    };
+    // What is no offer holds no place.
+    for _ in 0..3 * MAX_SESSIONS {
+        assert!(matches!(offer("v=1"), Changed::Refused(StatusCode::BAD_REQUEST, _)));
+    }
+    let mut made = 0;
+    while let Changed::Created(..) = offer(viewer::tests::OFFER) {
+        made += 1;
+    }
+    assert_eq!(made, MAX_SESSIONS);
+    assert!(matches!(offer(viewer::tests::OFFER), Changed::Refused(StatusCode::SERVICE_UNAVAILABLE, _)));
+    // Sessions without a place end as soon as they run.
+    while screen.0.sessions.load(Ordering::Relaxed) > MAX_VIEWERS {
+        tokio::task::yield_now().await;
+    }
+    assert!(matches!(offer(viewer::tests::OFFER), Changed::Created(..)));
 }
