@@ -80,6 +80,9 @@ pub enum AddressError {
     /// The source of a group of IPv6.
     #[error("source= needs a group of IPv4")]
     Source,
+    /// An address that each link has, without the link.
+    #[error("{0} is an address of any link, expected its interface as well, such as [{0}%eth0]")]
+    NoZone(IpAddr),
 }
 
 /// Reads the name or address of a server, with or without its port.
@@ -93,8 +96,21 @@ pub fn parse_server(text: &str) -> Result<HostPort, AddressError> {
     }
     if let Ok(address) = host.host().parse() {
         destination(address)?;
+        check_zone(address)?;
     }
     Ok(host)
+}
+
+/// Checks an address that was given without a zone (RFC 4007, Section 6). The system refuses an address
+/// that may name a host on each link.
+fn check_zone(address: IpAddr) -> Result<(), AddressError> {
+    let IpAddr::V6(v6) = address else { return Ok(()) };
+    let is_of_link = match v6.segments()[0] {
+        // Groups of an interface and of a link (RFC 4291, Section 2.7).
+        group if group >> 8 == 0xff => matches!(group & 0xf, 1 | 2),
+        _ => v6.is_unicast_link_local(),
+    };
+    if is_of_link { Err(AddressError::NoZone(address)) } else { Ok(()) }
 }
 
 /// Checks that a connection can be opened to an address.
@@ -127,6 +143,9 @@ pub fn parse_own(text: &str) -> Result<SocketAddr, AddressError> {
     let Some(port) = host.port() else {
         return Err(AddressError::NoPort { example: host.or_port(6511), host });
     };
+    if let Ok(address) = host.host().parse() {
+        check_zone(address)?;
+    }
     // The command line is read before there is a runtime.
     let found = tokio::runtime::Builder::new_current_thread()
         .build()
@@ -223,6 +242,7 @@ pub fn parse_from(text: &str) -> Result<ProgramAddress, AddressError> {
     let place = parse_place(text, &["stream", "interface", "source"])?;
     if let Ok(address) = place.at.host().parse() {
         place.check_from(address)?;
+        place.check_zone(address)?;
     }
     Ok(place)
 }
@@ -238,6 +258,7 @@ pub fn parse_to(text: &str) -> Result<ProgramAddress, AddressError> {
     }
     if let Ok(address) = place.at.host().parse() {
         place.check_to(address)?;
+        place.check_zone(address)?;
     }
     Ok(place)
 }
@@ -299,6 +320,10 @@ impl ProgramAddress {
             }
             _ => Ok(()),
         }
+    }
+
+    fn check_zone(&self, address: IpAddr) -> Result<(), AddressError> {
+        if self.interface.is_some() { Ok(()) } else { check_zone(address) }
     }
 
     fn check_group_options(&self, address: IpAddr) -> Result<(), AddressError> {

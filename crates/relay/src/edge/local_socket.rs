@@ -4,7 +4,7 @@
 //! encrypted.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -316,8 +316,8 @@ fn bind(place: &ProgramAddress, address: SocketAddr) -> anyhow::Result<Socket> {
     }
     // Each program of this host that has joined the group gets its datagrams.
     socket.set_reuse_address(true)?;
-    socket.bind(&group_address(address).into()).context("binding a multicast group")?;
     let interface = place.interface(address)?;
+    socket.bind(&group_address(address, interface.index).into()).context("binding a multicast group")?;
     let joined = match (address.ip(), place.source()) {
         (IpAddr::V4(group), Some(source)) => {
             socket.join_ssm_v4(&source, &group, &interface.v4.unwrap_or(Ipv4Addr::UNSPECIFIED))
@@ -338,9 +338,10 @@ fn bind(place: &ProgramAddress, address: SocketAddr) -> anyhow::Result<Socket> {
     Ok(socket)
 }
 
-/// The address to bind for a group: other systems than Unix do not bind groups themselves.
-fn group_address(group: SocketAddr) -> SocketAddr {
+/// The address to bind for a group, with its interface. Only Unix binds groups themselves.
+fn group_address(group: SocketAddr, interface: u32) -> SocketAddr {
     match group {
+        SocketAddr::V6(v6) if cfg!(unix) => SocketAddrV6::new(*v6.ip(), v6.port(), 0, interface).into(),
         _ if cfg!(unix) => group,
         SocketAddr::V4(v4) => SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), v4.port()),
         SocketAddr::V6(v6) => SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), v6.port()),

@@ -171,6 +171,16 @@ async fn a_multicast_group_is_joined_by_every_reader_and_reached() {
     assert!(format!("{error:#}").contains("interface=nowhere0"), "{error:#}");
 }
 
+/// A group of a link is another one on each link: the system binds none without its interface.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_group_of_a_link_is_joined_by_the_interface_of_its_option_or_zone() {
+    let free = plain().local_addr().expect("bound").port();
+    for place in [format!("[ff02::4d:5]:{free},interface=lo"), format!("[ff02::4d:6%lo]:{free}")] {
+        assert_eq!(opened(&place).await.len(), 1, "{place}");
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn broadcasts_are_received_and_sent() {
