@@ -216,7 +216,7 @@ impl Carriage {
             };
             let (handed, numbered) = match handed {
                 Ok(Handed::TooLarge(_)) => {
-                    (self.divider.hand(&waiting.bytes, *deadline, waiting.mark, &mut transport), None)
+                    (self.divider.hand(*lane, &waiting.bytes, *deadline, waiting.mark, &mut transport), None)
                 }
                 handed => (handed, numbered),
             };
@@ -284,6 +284,9 @@ impl Carriage {
             // Those of other versions are left out.
             if let Some(report) = Report::decode(payload).filter(|_| flow == report::HEADER) {
                 self.ledger.on_report(report, size);
+                if report.commands.is_some_and(|commands| commands.is_whole()) {
+                    self.divider.set_knows_bulk();
+                }
                 if self.outbox.on_report(report.commands) {
                     // The books of the other end have to know that what was missing has come.
                     self.reporting.on_command(now);

@@ -21,13 +21,16 @@ const WHOLE: usize = 32;
 const COMMAND_AGE: Duration = Duration::from_secs(5);
 const VALUE_AGE: Duration = Duration::from_secs(5);
 const BULK_AGE: Duration = Duration::from_secs(30);
-/// The most commands, values and datagrams of bulk that wait, and bytes of each of the three.
-const MOST: [usize; 3] = [256, 256, 1024];
+/// The most commands, values and datagrams of bulk that wait, and bytes of each of the three. A vehicle may
+/// send a list of a thousand parameters at once.
+const MOST: [usize; 3] = [1024, 256, 1024];
 const MOST_BYTES: usize = 1 << 20;
 /// Time after which bulk data leave although the path has a queue.
 const BULK_PAUSE: Duration = Duration::from_secs(1);
-/// Time for which an end that has sent commands or values keeps the transport's queue short.
+/// Time for which an end that has sent commands or values keeps the transport's queue short, and the
+/// longest time between two values that are worth it: a heartbeat each second is not.
 const URGENT_TIME: Duration = Duration::from_secs(2);
+const OFTEN: Duration = Duration::from_millis(500);
 /// Room that is kept when nothing waits.
 const KEPT: usize = 4;
 
@@ -83,7 +86,8 @@ pub(crate) struct Lanes {
     holds_commands: bool,
     /// When bulk data left last, and before that.
     bulk_taken: [Instant; 2],
-    /// When the last command or value came.
+    /// When the last command or value came, and the last one for whose sake the transport's queue is short.
+    last_plain: Option<Instant>,
     urgent: Option<Instant>,
     drops: Losses,
 }
@@ -115,6 +119,7 @@ impl Lanes {
             credit_before: [0; 4],
             holds_commands: false,
             bulk_taken: [Instant::ZERO; 2],
+            last_plain: None,
             urgent: None,
             drops: Losses::default(),
         }
@@ -149,7 +154,7 @@ impl Lanes {
     pub(crate) fn hold_commands(&mut self, holds: bool) {
         self.holds_commands = holds;
     }
-    /// `true` if commands or values were sent of late.
+    /// `true` if a command, or values that change often, were sent of late.
     pub(crate) fn is_urgent(&self, now: Instant) -> bool {
         self.urgent.is_some_and(|last| now.saturating_since(last) < URGENT_TIME)
     }
@@ -165,7 +170,10 @@ impl Lanes {
             return self.media.push(Waiting { bytes, kind: Kind::Other, mark: Mark::SINGLE, arrived: now });
         };
         if lane < Lane::Media {
-            self.urgent = Some(now);
+            let before = self.last_plain.replace(now);
+            if lane == Lane::Command || before.is_some_and(|before| now.saturating_since(before) < OFTEN) {
+                self.urgent = Some(now);
+            }
         }
         let plains = &mut self.plains[place];
         let mut index = plains.waiting.len();

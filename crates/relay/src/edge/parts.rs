@@ -6,7 +6,7 @@
 //!
 //! | byte | |
 //! |---|---|
-//! | 0 | the port's number, and 64 |
+//! | 0 | the port's number, and 64; of bulk data 192, if the other end knows that |
 //! | 1 | the flow's number |
 //! | 2, 3 | the datagram's number |
 //! | 4 | the part's number, from 0 on |
@@ -14,6 +14,7 @@
 //!
 //! Parts are of one size, or differ by a byte, and leave one behind the other. A datagram of which one is lost is lost. What an end
 //! keeps of incomplete datagrams is limited in number, in bytes and in time, for each peer and for all of them.
+//! Bulk data have as much time as they wait at the sender, because all else leaves between their parts.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use whimbrel_net::Mark;
 use whimbrel_units::{Duration, Instant};
 
 use super::carriage::Handed;
+use super::report;
 use super::stream::Lane;
 
 #[cfg(test)]
@@ -32,9 +34,13 @@ mod tests;
 /// Bytes of the header of a datagram of the connection, and of a part.
 const FLOW: usize = 2;
 const HEADER: usize = 6;
-/// Marks the port of a part.
+/// The marks of ports of parts, and of parts of bulk data. The header of a report is none.
 const MARK: u8 = 0x40;
+const BULK_MARK: u8 = 0xc0;
 const MARKS: u8 = 0xc0;
+const REPORT: u8 = report::HEADER.port;
+/// Time in which all parts of bulk data have to arrive.
+const BULK_TIME: Duration = Duration::from_secs(30);
 /// The largest payload of a UDP datagram.
 const LARGEST: usize = 65_507;
 /// The most incomplete datagrams of a peer, and bytes of them.
@@ -44,8 +50,6 @@ const MAX_BYTES: usize = 1 << 20;
 const MAX_BYTES_OF_ALL: usize = 64 << 20;
 /// Bytes that a part takes besides its data.
 const PART_OVERHEAD: usize = 64;
-/// Datagrams that others may interrupt at a time: one of each lane.
-const MAX_INTERRUPTED: usize = Lane::ALL.len();
 /// Times that a datagram is divided anew at once, as the path becomes narrower.
 const MAX_DIVISIONS: usize = 4;
 /// Datagrams that were complete of late, whose repeated parts are ignored.
@@ -53,12 +57,13 @@ const REMEMBERED: usize = 64;
 
 /// `true` for a part.
 pub(crate) fn is_part(datagram: &[u8]) -> bool {
-    datagram.first().is_some_and(|port| port & MARKS == MARK)
+    datagram.first().is_some_and(|port| port & MARK != 0 && *port != REPORT)
 }
 
 /// The division of a datagram, and the part to send next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Division {
+    mark: u8,
     number: u16,
     next: u8,
     count: u8,
@@ -66,10 +71,12 @@ pub(crate) struct Division {
 
 impl Division {
     /// Divides a datagram of the connection into parts of at most `limit` bytes. `None` if 255 of them are too few.
-    pub(crate) fn new(number: u16, datagram: &[u8], limit: usize) -> Option<Self> {
+    pub(crate) fn new(number: u16, datagram: &[u8], limit: usize, is_bulk: bool) -> Option<Self> {
+        let is_bulk = is_bulk && datagram.first().is_some_and(|port| port | BULK_MARK != REPORT);
+        let mark = if is_bulk { BULK_MARK } else { MARK };
         let room = limit.checked_sub(HEADER).filter(|room| *room > 0)?;
         let count = datagram.len().checked_sub(FLOW)?.div_ceil(room).max(2);
-        Some(Self { number, next: 0, count: u8::try_from(count).ok()? })
+        Some(Self { mark, number, next: 0, count: u8::try_from(count).ok()? })
     }
     /// The next part of that datagram.
     pub(crate) fn part(&self, datagram: &[u8]) -> Bytes {
@@ -77,7 +84,7 @@ impl Division {
         let (next, count) = (usize::from(self.next), usize::from(self.count));
         let data = &payload[payload.len() * next / count..payload.len() * (next + 1) / count];
         let mut part = BytesMut::with_capacity(HEADER + data.len());
-        part.put_slice(&[flow[0] | MARK, flow[1]]);
+        part.put_slice(&[flow[0] | self.mark, flow[1]]);
         part.put_u16(self.number);
         part.put_slice(&[self.next, self.count]);
         part.put_slice(data);
@@ -99,11 +106,18 @@ impl Division {
 #[derive(Debug, Default)]
 pub(crate) struct Divider {
     number: u16,
-    /// The datagrams of which parts wait for room in the transport: what is more urgent may leave between them.
-    current: Vec<(Bytes, Division)>,
+    /// The other end knows parts of bulk data.
+    knows_bulk: bool,
+    /// By lane, the datagram of which parts wait for room in the transport. More urgent ones may leave in
+    /// between.
+    current: [Option<(Bytes, Division)>; Lane::ALL.len()],
 }
 
 impl Divider {
+    /// The other end knows parts of bulk data.
+    pub(crate) fn set_knows_bulk(&mut self) {
+        self.knows_bulk = true;
+    }
     /// Hands over a datagram of the connection that is worth sending until `deadline`. After [`Handed::Later`], the same datagram
     /// continues where it was interrupted. Parts have no deadline: the transport keeps or drops a datagram as a whole.
     ///
@@ -111,16 +125,16 @@ impl Divider {
     /// Those of the transport.
     pub(crate) fn hand<E>(
         &mut self,
+        lane: Lane,
         datagram: &Bytes,
         deadline: Instant,
         mark: Mark,
         mut transport: impl FnMut(Bytes, Option<Instant>, Mark) -> Result<Handed, E>,
     ) -> Result<Handed, E> {
-        let is_same = |(other, _): &(Bytes, Division)| {
-            (other.as_ptr(), other.len()) == (datagram.as_ptr(), datagram.len())
-        };
-        let known = self.current.iter().position(is_same);
-        let mut division = known.map(|known| self.current.remove(known).1);
+        let is_same = |other: &Bytes| (other.as_ptr(), other.len()) == (datagram.as_ptr(), datagram.len());
+        // Another one of its lane was given up.
+        let interrupted = self.current[lane as usize].take().filter(|(other, _)| is_same(other));
+        let mut division = interrupted.map(|(_, division)| division);
         for _ in 0..MAX_DIVISIONS {
             let refused = match &mut division {
                 None => transport(datagram.clone(), Some(deadline), mark)?,
@@ -135,16 +149,14 @@ impl Divider {
             match refused {
                 Handed::Accepted => return Ok(Handed::Accepted),
                 Handed::Later => {
-                    if self.current.len() == MAX_INTERRUPTED {
-                        self.current.remove(0);
-                    }
-                    self.current.extend(division.map(|division| (datagram.clone(), division)));
+                    self.current[lane as usize] = division.map(|division| (datagram.clone(), division));
                     return Ok(Handed::Later);
                 }
                 // The parts that were sent before the path became narrower are of no use.
                 Handed::TooLarge(limit) => {
                     self.number = self.number.wrapping_add(1);
-                    division = Division::new(self.number, datagram, limit);
+                    division =
+                        Division::new(self.number, datagram, limit, self.knows_bulk && lane == Lane::Bulk);
                     if division.is_none() {
                         return Ok(Handed::TooLarge(limit));
                     }
@@ -174,7 +186,7 @@ impl Room {
 struct Incomplete {
     /// The flow's header, and the datagram's number.
     key: [u8; 4],
-    since: Instant,
+    until: Instant,
     /// By number.
     parts: Box<[Option<Bytes>]>,
     missing: u8,
@@ -190,7 +202,7 @@ pub(crate) struct Joiner {
     incomplete: VecDeque<Incomplete>,
     cost: usize,
     room: Room,
-    /// Time in which all parts have to arrive.
+    /// Time in which all parts have to arrive, except parts of bulk data.
     time: Duration,
     complete: VecDeque<[u8; 4]>,
 }
@@ -207,7 +219,8 @@ impl Joiner {
         self.expire(now);
         let (header, data) = part.split_first_chunk::<HEADER>()?;
         let &[port, flow, high, low, index, count] = header;
-        let key = [port & !MARK, flow, high, low];
+        let key = [port & !MARKS, flow, high, low];
+        let until = now + if port & MARKS == BULK_MARK { self.time.max(BULK_TIME) } else { self.time };
         if count < 2 || index >= count || self.complete.contains(&key) {
             return None;
         }
@@ -217,9 +230,9 @@ impl Joiner {
             // Another datagram of that number, or nonsense: the newer one counts.
             Some(place) => {
                 self.lose(place);
-                self.begin(now, key, count)?
+                self.begin(until, key, count)?
             }
-            None => self.begin(now, key, count)?,
+            None => self.begin(until, key, count)?,
         };
         if self.incomplete[place].parts[usize::from(index)].is_some() {
             return None;
@@ -252,13 +265,13 @@ impl Joiner {
 
     /// Gives up what is not complete in time.
     pub(crate) fn expire(&mut self, now: Instant) {
-        while self.incomplete.front().is_some_and(|oldest| oldest.since + self.time < now) {
-            self.lose(0);
+        while let Some(old) = self.incomplete.iter().position(|each| each.until < now) {
+            self.lose(old);
         }
     }
 
     /// Begins a datagram of `count` parts. Returns its place, or `None` if other peers leave no room.
-    fn begin(&mut self, now: Instant, key: [u8; 4], count: u8) -> Option<usize> {
+    fn begin(&mut self, until: Instant, key: [u8; 4], count: u8) -> Option<usize> {
         if self.incomplete.len() == MAX_DATAGRAMS {
             self.lose(0);
         }
@@ -271,7 +284,7 @@ impl Joiner {
         }
         self.cost += cost;
         let parts = vec![None; usize::from(count)].into();
-        self.incomplete.push_back(Incomplete { key, since: now, parts, missing: count, size: 0, cost });
+        self.incomplete.push_back(Incomplete { key, until, parts, missing: count, size: 0, cost });
         Some(self.incomplete.len() - 1)
     }
     /// Takes room for further bytes of a datagram, if necessary that of older ones.

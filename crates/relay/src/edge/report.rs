@@ -7,6 +7,7 @@
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use whimbrel_units::{Duration, Instant};
 
+use super::commands::Received;
 use super::flow::{Flow, MAX_PORTS};
 use super::ledger::{Losses, Reason};
 
@@ -36,8 +37,8 @@ pub(crate) struct Report {
     pub(crate) lost: Losses,
     /// What its sender's transport dropped as the path had become too narrow for it.
     pub(crate) narrowed: u64,
-    /// The other end's commands that have come ([`Inbox::state`](super::commands::Inbox::state)); an earlier version does not say it.
-    pub(crate) commands: Option<u64>,
+    /// The other end's commands that have come ; an earlier version does not say it.
+    pub(crate) commands: Option<Received>,
 }
 
 /// The reasons for which the receiving end loses datagrams, by their numbers in a report.
@@ -54,7 +55,7 @@ impl Report {
     }
     /// The datagram of the connection.
     pub(crate) fn encode(&self) -> Bytes {
-        let mut bytes = BytesMut::with_capacity(2 + 8 * (6 + RECEIVERS.len()));
+        let mut bytes = BytesMut::with_capacity(2 + 8 * (10 + RECEIVERS.len()));
         bytes.put_slice(&[HEADER.port, HEADER.number]);
         for number in [self.sent, self.withdrawn, self.of_sent, self.arrived] {
             bytes.put_u64(number);
@@ -64,21 +65,22 @@ impl Report {
         }
         bytes.put_u64(self.narrowed);
         if let Some(commands) = self.commands {
-            bytes.put_u64(commands);
+            commands.encode(&mut bytes);
         }
         bytes.freeze()
     }
-    /// Reads what follows the header. `None` if it is shorter, but for the last two numbers, which earlier versions lack; those of a later
-    /// version that follow are left out. No number is larger than what can be counted.
+    /// Reads what follows the header. `None` if it is shorter. Earlier versions lack the last numbers, and
+    /// what a later version adds is left out. No number is larger than what can be counted.
     pub(crate) fn decode(mut bytes: Bytes) -> Option<Self> {
-        let mut next = || bytes.try_get_u64().ok().map(|number| number.min(u64::MAX >> 8));
+        let mut word = || bytes.try_get_u64().ok();
+        let mut next = || word().map(|number| number.min(u64::MAX >> 8));
         let [sent, withdrawn, of_sent, arrived] = [next()?, next()?, next()?, next()?];
         let mut report = Self { sent, withdrawn, of_sent, arrived, ..Self::default() };
         for reason in RECEIVERS {
             report.lost[reason] = next()?;
         }
         report.narrowed = next().unwrap_or(0);
-        report.commands = next();
+        report.commands = Received::decode(word);
         Some(report)
     }
 }
@@ -141,6 +143,8 @@ mod tests {
         for (n, reason) in (4..).zip(RECEIVERS) {
             lost[reason] = n;
         }
+        let mut commands = Received::default();
+        assert!(commands.add(8) && commands.add(10));
         let report = Report {
             sent: 1 << 40,
             withdrawn: 1,
@@ -148,15 +152,15 @@ mod tests {
             arrived: 3,
             lost,
             narrowed: 9,
-            commands: Some(8),
+            commands: Some(commands),
         };
         let (flow, rest) = Flow::unwrap(report.encode()).expect("a header");
         assert_eq!((flow, Report::decode(rest.clone())), (HEADER, Some(report)));
         let longer: Bytes = [&rest[..], b"more"].concat().into();
         assert_eq!(Report::decode(longer), Some(report));
-        let earlier = rest.slice(..rest.len() - 8);
-        assert_eq!(Report::decode(earlier), Some(Report { commands: None, ..report }));
         let earlier = rest.slice(..rest.len() - 16);
+        assert_eq!(Report::decode(earlier), Some(Report { commands: None, ..report }));
+        let earlier = rest.slice(..rest.len() - 24);
         assert_eq!(Report::decode(earlier.clone()), Some(Report { narrowed: 0, commands: None, ..report }));
         for length in 0..earlier.len() {
             assert_eq!(Report::decode(rest.slice(..length)), None);

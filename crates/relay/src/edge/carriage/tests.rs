@@ -235,6 +235,55 @@ fn lost_commands_are_repeated_and_counted_once() {
     assert_eq!((account.sent, account.delivered, account.under_way()), (15, 15, 0), "{account:?}");
 }
 
+/// A vehicle sends the list of its parameters at once, over a geostationary satellite.
+#[test]
+fn a_list_of_parameters_is_not_held_back_by_a_long_path() {
+    const COUNT: u16 = 1000;
+    const WAY: u64 = 300;
+    let commands = Announcement { streams: vec![Stream::Command], ..Announcement::default() };
+    let mut near = Carriage::new(STALE, commands, true, Ledger::default(), Room::default());
+    let mut far = carriage(Announcement::default());
+    let (mut there, mut back) = (VecDeque::new(), VecDeque::new());
+    let mut arrived: Vec<u16> = Vec::new();
+    let mut done = 0;
+    for now in (0..20_000).step_by(5) {
+        // The first of all teaches each end that the other one reports.
+        let parameters = match now {
+            0 => 0..1,
+            5000 => 1..COUNT,
+            _ => 0..0,
+        };
+        for parameter in parameters {
+            near.ledger().on_sent();
+            near.take(ms(now), FLOW, &parameter.to_be_bytes());
+        }
+        for (carriage, way) in [(&mut near, &mut there), (&mut far, &mut back)] {
+            let transport = |bytes: Bytes, _, _| {
+                way.push_back((now + WAY, bytes));
+                Ok::<_, ()>(Handed::Accepted)
+            };
+            assert_eq!(carriage.send(ms(now), 32, || None, transport), Ok(()));
+        }
+        while let Some((_, bytes)) =
+            there.front().is_some_and(|(at, _)| *at <= now).then(|| there.pop_front()).flatten()
+        {
+            let next = far.receive(ms(now), bytes, false);
+            let next = next.into_iter().chain(std::iter::from_fn(|| far.command(ms(now))));
+            arrived.extend(next.map(|arrival| u16::from_be_bytes([arrival.payload[0], arrival.payload[1]])));
+        }
+        while let Some((_, bytes)) =
+            back.front().is_some_and(|(at, _)| *at <= now).then(|| back.pop_front()).flatten()
+        {
+            drop(near.receive(ms(now), bytes, false));
+        }
+        if done == 0 && arrived.len() == usize::from(COUNT) {
+            done = now;
+        }
+    }
+    assert_eq!(arrived, (0..COUNT).collect::<Vec<_>>());
+    assert!((5000..8500).contains(&done), "{done} ms");
+}
+
 /// What telemetry takes is not for the encoder.
 #[test]
 fn the_rate_of_values_is_measured() {

@@ -77,6 +77,20 @@ fn commands_precede_values_media_and_bulk() {
     assert!(lanes.is_urgent(ms(1000)) && !lanes.is_urgent(ms(3000)));
 }
 
+/// A heartbeat each second can wait for a packet; telemetry at 4 Hz, and each command, should not.
+#[test]
+fn values_that_are_rare_do_not_keep_the_queue_short() {
+    let mut lanes = lanes();
+    for second in 1..10 {
+        value(&mut lanes, second * 1000, &[1], 0);
+        assert!(!lanes.is_urgent(ms(second * 1000)));
+    }
+    (40..44).for_each(|n| value(&mut lanes, n * 250, &[1], 0));
+    assert!(lanes.is_urgent(ms(12_000)) && !lanes.is_urgent(ms(13_000)));
+    plain(&mut lanes, 20_000, Lane::Command, 40);
+    assert!(lanes.is_urgent(ms(20_000)));
+}
+
 #[test]
 fn a_flood_of_what_is_urgent_starves_nothing() {
     let mut lanes = lanes();
@@ -130,7 +144,7 @@ fn memory_of_each_lane_is_bounded() {
         plain(&mut lanes, n, Lane::Bulk, 100);
     }
     assert_eq!(lanes.plains.each_ref().map(|plains| plains.waiting.len()), MOST);
-    assert_eq!(lanes.take_drops().datagrams[Reason::Overflow], 6000 - 256 - 256 - 1024);
+    assert_eq!(lanes.take_drops().datagrams[Reason::Overflow], 6000 - 1024 - 256 - 1024);
     // The oldest value made room, and of bulk data the newest.
     assert_eq!(lanes.plains[1].waiting[0].bytes[0], (2000_u64 - 256) as u8);
     assert_eq!(lanes.plains[2].waiting[0].arrived, ms(0));

@@ -19,7 +19,7 @@ fn datagram(size: usize, seed: u8) -> Vec<u8> {
 }
 
 fn divide(number: u16, datagram: &[u8], limit: usize) -> Vec<Bytes> {
-    let mut division = Division::new(number, datagram, limit).expect("few parts");
+    let mut division = Division::new(number, datagram, limit, false).expect("few parts");
     let mut parts = Vec::new();
     loop {
         parts.push(division.part(datagram));
@@ -44,10 +44,10 @@ fn a_transport_stream_of_1316_bytes_takes_two_equal_parts_on_a_path_of_1280() {
 
 #[test]
 fn what_does_not_fit_255_parts_is_not_divided() {
-    assert!(Division::new(0, &datagram(65_507, 0), 263).is_some());
-    assert_eq!(Division::new(0, &datagram(65_507, 0), 262), None);
-    assert_eq!(Division::new(0, &datagram(100, 0), 6), None);
-    assert_eq!(Division::new(0, &[1], 100), None);
+    assert!(Division::new(0, &datagram(65_507, 0), 263, false).is_some());
+    assert_eq!(Division::new(0, &datagram(65_507, 0), 262, false), None);
+    assert_eq!(Division::new(0, &datagram(100, 0), 6, false), None);
+    assert_eq!(Division::new(0, &[1], 100, false), None);
 }
 
 /// A transport with room for `room` datagrams of up to `limit` bytes.
@@ -74,13 +74,16 @@ fn parts_wait_for_the_transport_and_follow_a_path_that_becomes_narrower() {
     let whole = Bytes::from(datagram(4000, 5));
     let (mut divider, mut sent) = (Divider::default(), Vec::new());
     assert_eq!(
-        divider.hand(&whole, at(9), Mark::SINGLE, transport(9, 4002, &mut sent)),
+        divider.hand(Lane::Media, &whole, at(9), Mark::SINGLE, transport(9, 4002, &mut sent)),
         Ok(Handed::Accepted)
     );
     assert_eq!(sent.pop().as_ref(), Some(&whole));
-    assert_eq!(divider.hand(&whole, at(9), Mark::SINGLE, transport(2, 1200, &mut sent)), Ok(Handed::Later));
     assert_eq!(
-        divider.hand(&whole, at(9), Mark::SINGLE, transport(9, 1200, &mut sent)),
+        divider.hand(Lane::Media, &whole, at(9), Mark::SINGLE, transport(2, 1200, &mut sent)),
+        Ok(Handed::Later)
+    );
+    assert_eq!(
+        divider.hand(Lane::Media, &whole, at(9), Mark::SINGLE, transport(9, 1200, &mut sent)),
         Ok(Handed::Accepted)
     );
     assert_eq!(sent.len(), 4);
@@ -88,24 +91,72 @@ fn parts_wait_for_the_transport_and_follow_a_path_that_becomes_narrower() {
     let joined: Vec<_> = sent.drain(..).filter_map(|part| joiner.accept(at(0), &part)).collect();
     assert_eq!(joined, std::slice::from_ref(&whole));
     // Two parts of 1200 bytes, and then all of it again in smaller ones.
-    assert_eq!(divider.hand(&whole, at(9), Mark::SINGLE, transport(2, 1200, &mut sent)), Ok(Handed::Later));
-    assert_eq!(divider.hand(&whole, at(9), Mark::SINGLE, transport(9, 700, &mut sent)), Ok(Handed::Accepted));
+    assert_eq!(
+        divider.hand(Lane::Media, &whole, at(9), Mark::SINGLE, transport(2, 1200, &mut sent)),
+        Ok(Handed::Later)
+    );
+    assert_eq!(
+        divider.hand(Lane::Media, &whole, at(9), Mark::SINGLE, transport(9, 700, &mut sent)),
+        Ok(Handed::Accepted)
+    );
     assert_eq!(sent.len(), 2 + 6);
     let joined: Vec<_> = sent.drain(..).filter_map(|part| joiner.accept(at(0), &part)).collect();
     assert_eq!(joined, std::slice::from_ref(&whole));
     // One that was given up in the middle does not continue as another.
-    assert_eq!(divider.hand(&whole, at(9), Mark::SINGLE, transport(2, 1200, &mut sent)), Ok(Handed::Later));
+    assert_eq!(
+        divider.hand(Lane::Media, &whole, at(9), Mark::SINGLE, transport(2, 1200, &mut sent)),
+        Ok(Handed::Later)
+    );
     let other = Bytes::from(datagram(4000, 6));
     assert_eq!(
-        divider.hand(&other, at(9), Mark::SINGLE, transport(9, 1200, &mut sent)),
+        divider.hand(Lane::Media, &other, at(9), Mark::SINGLE, transport(9, 1200, &mut sent)),
         Ok(Handed::Accepted)
     );
     let joined: Vec<_> = sent.drain(..).filter_map(|part| joiner.accept(at(0), &part)).collect();
     assert_eq!(joined, [other]);
     assert_eq!(
-        divider.hand(&whole, at(9), Mark::SINGLE, transport(9, 5, &mut sent)),
+        divider.hand(Lane::Media, &whole, at(9), Mark::SINGLE, transport(9, 5, &mut sent)),
         Ok(Handed::TooLarge(5))
     );
+}
+
+/// Telemetry that is given up in the middle, time and again, and more urgent datagrams: bulk data continue.
+#[test]
+fn bulk_data_that_others_interrupt_do_not_begin_anew() {
+    let whole = Bytes::from(datagram(8000, 1));
+    let (mut divider, mut sent) = (Divider::default(), Vec::new());
+    divider.set_knows_bulk();
+    let bulk = |divider: &mut Divider, room, sent: &mut Vec<Bytes>| {
+        divider.hand(Lane::Bulk, &whole, at(30_000), Mark::SINGLE, transport(room, 1200, sent))
+    };
+    for room in [3, 2] {
+        assert_eq!(bulk(&mut divider, room, &mut sent), Ok(Handed::Later));
+        for value in 0..6 {
+            let value = Bytes::from(datagram(2400, value));
+            let interrupted =
+                divider.hand(Lane::Newest, &value, at(9), Mark::SINGLE, transport(1, 1200, &mut sent));
+            assert_eq!(interrupted, Ok(Handed::Later));
+        }
+    }
+    assert_eq!(bulk(&mut divider, 9, &mut sent), Ok(Handed::Accepted));
+    // The parts of 10 s are in time for bulk data, and not for others.
+    let mut joiner = joiner();
+    let parts = (0..).zip(&sent);
+    let joined: Vec<_> = parts.filter_map(|(n, part)| joiner.accept(at(n * 500), part)).collect();
+    assert_eq!(joined, std::slice::from_ref(&whole));
+    assert_eq!(sent.len(), 7 + 12);
+    joiner.expire(at(60_000));
+    assert_eq!((joiner.incomplete.len(), joiner.cost), (0, 0));
+}
+
+#[test]
+fn parts_of_bulk_data_are_marked_for_an_end_that_knows_it_and_are_no_report() {
+    let mark = |port: u8, is_bulk| {
+        let whole = [&[port, 7][..], &[0; 3000]].concat();
+        Division::new(1, &whole, 1200, is_bulk).expect("parts").part(&whole)[0]
+    };
+    assert_eq!((mark(5, false), mark(5, true), mark(63, true)), (0x45, 0xc5, 0x7f));
+    assert!(!is_part(&[report::HEADER.port, report::HEADER.number]) && !is_part(&[0x85, 7]));
 }
 
 #[test]
@@ -188,7 +239,11 @@ proptest! {
         for (mut part, later, long) in parts {
             now += later;
             if let Some(port) = part.first_mut() {
-                *port = *port & !MARKS | MARK;
+                *port |= MARK;
+                // The header of a report is none.
+                if *port == REPORT {
+                    *port = BULK_MARK;
+                }
             }
             if long {
                 part.resize(16_000, 0);

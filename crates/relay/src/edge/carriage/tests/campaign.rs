@@ -242,7 +242,7 @@ impl World {
             end.update(now, Some(observed));
             let (queue, truth) = (&mut self.ways[own].queue, &mut self.truth);
             let transport = |bytes: Bytes, deadline, _| {
-                if bytes.len() - HEADER > LARGEST {
+                if bytes.len() - HEADER > LARGEST && !is_report(&bytes) {
                     truth.too_large += 1;
                     // No part fits, either.
                     return Ok(Handed::TooLarge(0));
