@@ -9,6 +9,8 @@
 //! - [`numerology`]: slots, bandwidths and resource blocks.
 //! - [`amc`]: CQI, MCS and transport block sizes.
 //! - [`radio`]: path loss, shadows, fading, noise, interference, reports and errors.
+//! - [`duplex`]: the slots of downlink and uplink.
+//! - [`scheduler`]: who gets the resource blocks of a slot.
 //!
 //! # Design
 //!
@@ -21,9 +23,11 @@ extern crate alloc;
 extern crate std;
 
 pub mod amc;
+pub mod duplex;
 pub mod level;
 pub mod numerology;
 pub mod radio;
+pub mod scheduler;
 
 pub use level::{Decibels, Milliwatts, PowerLevel};
 pub use numerology::{InvalidCarrier, Numerology, ResourceBlocks, Standard};

@@ -20,7 +20,7 @@ mod path_loss;
 mod report;
 mod sight;
 
-pub use fading::{Cycles, DelayProfile, Fading, doppler_shift};
+pub use fading::{Cycles, DelayProfile, Fading, Response, doppler_shift};
 pub use field::{Field, Place, Shadowing};
 pub use outer_loop::OuterLoop;
 pub use path_loss::{Environment, Hertz, Metres, PathLoss, Sight};
