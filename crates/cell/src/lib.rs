@@ -11,6 +11,7 @@
 //! - [`radio`]: path loss, shadows, fading, noise, interference, reports and errors.
 //! - [`duplex`]: the slots of downlink and uplink.
 //! - [`scheduler`]: who gets the resource blocks of a slot.
+//! - [`harq`]: repetition and combination of blocks.
 //!
 //! # Design
 //!
@@ -24,6 +25,7 @@ extern crate std;
 
 pub mod amc;
 pub mod duplex;
+pub mod harq;
 pub mod level;
 pub mod numerology;
 pub mod radio;
