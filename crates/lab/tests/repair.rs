@@ -88,6 +88,22 @@ fn repair_saves_the_frames_that_losses_take() {
     assert_eq!(number(plain, "repair_overhead"), 0.0);
 }
 
+#[test]
+fn repair_costs_at_least_what_it_saves() {
+    // 240 ms of round trip leave no time for repeats.
+    for delay in ["20 ms", "120 ms"] {
+        let text = text(LOSS, "repair = { latency = \"150 ms\" }\ndccp = { guard = false }")
+            .replace("delay = \"20 ms\"", &format!("delay = \"{delay}\""))
+            .replace("\"spike\"", "\"omniscient\"");
+        let record = record(&text);
+        let flows = record.table("flows").expect("flows");
+        // Of 2100 datagrams in the measured time.
+        let saved = number(flows, "repaired_datagrams") / 2100.0;
+        let cost = number(flows, "repair_overhead");
+        assert!(saved > 0.02 && cost > saved, "{delay}: {saved} saved at {cost}");
+    }
+}
+
 /// Programs that compute from the packets, such as the quality of a video, need to know what the viewer has got.
 #[test]
 fn the_table_of_packets_has_the_datagrams_that_repair_brought() {

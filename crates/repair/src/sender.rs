@@ -435,9 +435,7 @@ impl Sender {
                 let id = self.encoder.combine(first, end, &mut self.scratch)?;
                 wire::begin_repair(repair.answer, ends_parity, out);
                 id.encode(out);
-                let zeros = self.scratch.iter().rev().take_while(|&&byte| byte == 0).count();
-                let length = (self.scratch.len() - zeros).max(1);
-                out.extend_from_slice(&self.scratch[..length]);
+                out.extend_from_slice(&self.scratch);
                 self.divide(out)?;
                 let is_surplus = repair.answer.is_some();
                 let is_allowed = self.share.take(now, out.len());

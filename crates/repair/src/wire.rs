@@ -13,7 +13,7 @@
 //! | 6 | source or repair in parts with checksums | [`parts`] |
 //!
 //! The highest bit of the first byte marks the last datagram of an answer, or the last parity of a frame. An *answer* is what a sender sends because of one report: its
-//! number (1), and the number of the report (1), 0 if the answer was delayed. A repair symbol is sent without the zeros at its end.
+//! number (1), and the number of the report (1), 0 if the answer was delayed. A repair symbol is as long as the longest of its source symbols.
 //!
 //! An ADU is what RFC 8681 protects, with flow 0: a header of eight bytes and the datagram of the application. A symbol is one ADU.
 //!
@@ -196,7 +196,7 @@ pub enum Datagram<'a> {
         ends_parity: bool,
         /// Its window.
         id: RepairId,
-        /// The repair symbol without the zeros at its end.
+        /// The repair symbol, up to the end of the longest of its source symbols.
         symbol: &'a [u8],
     },
     /// A report.
