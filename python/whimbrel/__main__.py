@@ -23,8 +23,9 @@ _HELP = """\
 whimbrel - carries live video and telemetry over bad networks, and shows why a stream froze
 
 {commands}
-whimbrel COMMAND --help explains a command with examples; each prints JSON with --json
+each explains itself with examples (whimbrel COMMAND --help), and prints JSON with --json
 
+for example
   whimbrel run examples/scenarios/wb.toml --seed 7 --set link.backbone.rate=1Mbit/s
   whimbrel reproduce lda table2 --quick && xdg-open out/index.html
 """
