@@ -29,7 +29,7 @@ class Verb:
 
 VERBS: Mapping[str, Sequence[Verb]] = {
     "carry": (
-        Verb("relay server|client", "carry the live video of a camera, or other datagrams, to another host"),
+        Verb("relay server|client", "carry live video, or other datagrams, to another host"),
         Verb("pipe server|client", "send standard input to another host, as datagrams"),
         Verb("key generate|show|secret", "make the keys by which two ends know each other"),
     ),
