@@ -19,6 +19,7 @@ from whimbrel._command import verbs
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAPERS = sorted((ROOT / "papers").glob("*/README.md"))
+RESULTS = [*PAPERS, *(ROOT / "docs" / f"{name}.md" for name in ("choose", "interop", "testbed"))]
 
 
 def _name(document: Path) -> str:
@@ -147,7 +148,7 @@ def test_every_command_shown_is_accepted(
         assert code == 0, f"{shlex.join(command)}\n{capfd.readouterr().err}"
 
 
-@pytest.mark.parametrize("document", PAPERS, ids=_name)
+@pytest.mark.parametrize("document", RESULTS, ids=_name)
 def test_findings_have_25_words_at_most(document: Path) -> None:
     for found in re.findall(r"^- (.*(?:\n  .*)*)", document.read_text(), re.MULTILINE):
         assert len(found.split()) <= 25, found
