@@ -100,23 +100,14 @@ def kernel() -> Kernel:
     return Kernel(version, image, folder / "lib" / "modules" / version)
 
 
-def build_example(crate: str, example: str, program: Path) -> Path:
-    """An example of a crate, compiled if out of date, as a small program of its own."""
-    return _build(["-p", crate, "--example", example], Path("examples") / example, program)
-
-
 def build_peer(name: str, program: Path) -> Path:
     """A program of interop/peers, compiled if out of date, as a small program of its own."""
-    return _build(["-p", "whimbrel-peers", "--bin", name], Path(name), program)
-
-
-def _build(what: list[str], built: Path, program: Path) -> Path:
     CACHE.mkdir(parents=True, exist_ok=True)
     # With the features of the Python extension, so that nothing is compiled again.
     cargo = [os.environ.get("CARGO", "cargo"), "build", "--quiet", "--release", "-p", "whimbrel-python"]
-    run([*cargo, *what], cwd=ROOT)
+    run([*cargo, "-p", "whimbrel-peers", "--bin", name], cwd=ROOT)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    shutil.copy2(target / "release" / built, program)
+    shutil.copy2(target / "release" / name, program)
     run(["strip", program])
     return program
 
@@ -132,7 +123,7 @@ def build_c(source: Path, program: Path) -> Path:
 def build_peers() -> list[Path]:
     """The kernel's peer and Whimbrel's, compiled if out of date."""
     linux = build_c(HERE / "guest" / "peer.c", CACHE / "linux_peer")
-    build_example("whimbrel-control", "throughput", EQUATION)
+    build_peer("throughput", EQUATION)
     return [
         linux,
         build_peer("interop_peer", CACHE / "whimbrel_peer"),

@@ -2,7 +2,7 @@
 //! for each.
 //!
 //! ```sh
-//! echo '500 0.2 0.01' | cargo run -p whimbrel-control --example throughput
+//! echo '500 0.2 0.01' | cargo run -p whimbrel-peers --bin throughput
 //! ```
 
 use std::error::Error;
