@@ -6,10 +6,9 @@ use whimbrel_units::Instant;
 use whimbrel_wire::PacketType;
 
 use crate::capture::{Capture, Direction, Passage};
-use crate::path::{InFlightPacket, Path, Treatment};
+use crate::path::{InFlightPacket, Leaving, Path, Treatment};
 use crate::plan::Side;
 use crate::tally::Tally;
-use crate::trial::Leaving;
 
 /// The clock, the paths, the counts and the record of a trial, of any kind.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
 
-use whimbrel_proto::{ReceiveMeta, Transmit};
+use whimbrel_proto::{ConnectionHandle, ReceiveMeta, Transmit};
 use whimbrel_units::{ByteCount, Duration, Instant};
 use whimbrel_wire::checksum::PseudoHeader;
 use whimbrel_wire::{DccpOption, Ecn, Packet};
@@ -16,6 +16,18 @@ use crate::tally::Tally;
 const BUFFER: Duration = Duration::from_millis(500);
 /// Headers below DCCP's, in bytes.
 const HEADERS: usize = 28;
+
+/// A packet that leaves an end.
+#[derive(Clone, Debug)]
+pub(crate) struct Leaving {
+    pub(crate) source: SocketAddr,
+    pub(crate) destination: SocketAddr,
+    /// The path, from 0.
+    pub(crate) path: usize,
+    /// The connection that it belongs to, if that is known.
+    pub(crate) handle: Option<ConnectionHandle>,
+    pub(crate) transmit: Transmit,
+}
 
 /// A packet in flight.
 #[derive(Clone, Debug)]

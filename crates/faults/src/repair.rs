@@ -26,9 +26,9 @@ use whimbrel_wire::PacketType;
 
 use crate::campaign::{Trial, run_world};
 use crate::course::Course;
-use crate::path::{InFlightPacket, Path};
+use crate::path::{InFlightPacket, Leaving, Path};
 use crate::plan::{self, Dice, PathPlan, SERVER_PORT, START, Side};
-use crate::trial::{self, Leaving, Pair};
+use crate::trial::{self, Pair};
 
 /// The longest time to the end after the close.
 const PATIENCE: Duration = Duration::from_secs(600);

@@ -1,28 +1,13 @@
 //! The loop of a trial of any kind: what happens next, the packets on their way, and the law *drained*.
 
-use core::net::SocketAddr;
-
-use whimbrel_proto::{ConnectionHandle, Transmit};
 use whimbrel_units::{Duration, Instant};
 
 use crate::course::Course;
-use crate::path::{InFlightPacket, Treatment};
+use crate::path::{InFlightPacket, Leaving, Treatment};
 use crate::plan::Side;
 
 /// Events after which a trial that has not ended has a livelock.
 const MAX_STEPS: u64 = 2_000_000;
-
-/// A packet that leaves an end.
-#[derive(Clone, Debug)]
-pub(crate) struct Leaving {
-    pub(crate) source: SocketAddr,
-    pub(crate) destination: SocketAddr,
-    /// The path, from 0.
-    pub(crate) path: usize,
-    /// The connection that it belongs to, if that is known.
-    pub(crate) handle: Option<ConnectionHandle>,
-    pub(crate) transmit: Transmit,
-}
 
 /// The two ends of a trial's paths, with their applications and laws.
 pub(crate) trait Pair {

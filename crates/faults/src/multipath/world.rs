@@ -15,9 +15,9 @@ use whimbrel_wire::Payload;
 
 use super::plan::{Death, MultipathPlan};
 use crate::course::Course;
-use crate::path::{self, InFlightPacket, Treatment};
+use crate::path::{self, InFlightPacket, Leaving, Treatment};
 use crate::plan::{Dice, START, Side};
-use crate::trial::{self, Leaving, Pair};
+use crate::trial::{self, Pair};
 use crate::watch::bounds;
 
 const PORT: u16 = 5_001;

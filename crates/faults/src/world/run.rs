@@ -7,9 +7,9 @@ use whimbrel_units::{Duration, Instant};
 use super::{World, moves};
 use crate::course::Course;
 use crate::hosts::Host;
-use crate::path::{InFlightPacket, Treatment};
+use crate::path::{InFlightPacket, Leaving, Treatment};
 use crate::plan::{SERVER_PORT, Side};
-use crate::trial::{self, Leaving, Pair};
+use crate::trial::{self, Pair};
 use crate::watch::pair;
 
 impl Pair for World {
