@@ -1,52 +1,31 @@
 //! The client of a test.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration as StdDuration;
 
 use anyhow::{Context, bail};
 use bytes::{Bytes, BytesMut};
 use tokio::time::timeout;
-use whimbrel_net::{Clock, Dscp, HostPort};
+use whimbrel_net::{Clock, HostPort};
+use whimbrel_relay::Stop;
 use whimbrel_relay::address::{connect_tcp, is_loopback, resolve};
 use whimbrel_relay::text::quoted;
-use whimbrel_relay::{Outages, Protection, Stop};
 use whimbrel_units::Duration;
 
 use super::connect::open_links;
 use super::control::{Message, Reader, VERSION, Writer, halves};
 use super::control_channel::ControlChannel;
 use super::datagram::{Head, Kind};
-use super::handover::{Consequence, Handover, Handovers};
+use super::ends::{ANSWER_TIME, Client, Server};
+use super::handover::{Consequence, Handover};
 use super::link::Link;
-use super::native::Native;
 use super::outcome::{Outcome, Row};
 use super::plan::{Plan, Transport};
 use super::stream::Streams;
 use super::udp::{GREETING_INTERVAL, Greeter};
 
-/// Time limit for the server's answers.
-pub(super) const ANSWER_TIME: StdDuration = StdDuration::from_secs(5);
 /// A transfer of a number of bytes ends after this time without progress, plus the time for which the link may be down.
 const STALL_TIME: Duration = Duration::from_secs(60);
-
-/// A client's test.
-#[derive(Debug)]
-pub struct Client {
-    /// The server.
-    pub server: HostPort,
-    /// What is to be measured.
-    pub plan: Plan,
-    /// DCCP without UDP.
-    pub native: Native,
-    /// DSCP of the packets that this end sends.
-    pub dscp: Dscp,
-    /// What this end does when its link goes down or changes.
-    pub handover: Handovers,
-    /// Outages that the program knows of.
-    pub outages: Outages,
-    /// Keys, and what is to happen without.
-    pub protection: Protection,
-}
 
 /// What a client says while it measures.
 #[derive(Clone, Copy, Debug)]
@@ -82,18 +61,6 @@ struct Ready {
     links: Vec<Link>,
     greetings: u64,
     clock: Clock,
-}
-
-/// The addresses of the server.
-pub(super) struct Server {
-    /// Address of its TCP port, which is also the UDP port of DCCP.
-    pub(super) at: SocketAddr,
-    pub(super) udp_ports: Vec<u16>,
-    pub(super) dccp_port: u16,
-    /// Addresses of DCCP without UDP.
-    pub(super) native: Vec<IpAddr>,
-    /// This end's address towards it.
-    pub(super) local: IpAddr,
 }
 
 async fn run(

@@ -12,9 +12,9 @@ use whimbrel_net::{
 };
 
 use super::DCCP_PORT;
-use super::client::{ANSWER_TIME, Client, Server};
 use super::control::{Message, halves};
 use super::dscp::mark;
+use super::ends::{ANSWER_TIME, Client, Server};
 use super::link::Link;
 use super::plan::Transport;
 use super::tcp::set_congestion;

@@ -13,8 +13,8 @@ use whimbrel_relay::address::{connect_tcp, resolve};
 use whimbrel_relay::text::quoted;
 use whimbrel_units::{Duration, Instant};
 
-use super::client::ANSWER_TIME;
 use super::control::{Message, Reader, Writer, halves};
+use super::ends::ANSWER_TIME;
 use super::plan::Plan;
 
 /// Time limit of one attempt to reach the server again, and the pause after one that failed.

@@ -7,76 +7,14 @@ use std::future::{pending, poll_fn};
 use std::net::IpAddr;
 use std::task::Poll;
 
-use whimbrel_net::{
-    Clock, Config, Duration, Event, FreezeScope, Lead, PathChange, Restart, RestoreLimit, Silence, Socket,
-};
-use whimbrel_relay::willing;
+use whimbrel_net::{Clock, Duration, Event, FreezeScope, PathChange, Socket};
 
-use super::client::Client;
+use super::ends::Client;
 use super::link::Link;
 use super::plan::{Direction, Transport};
 pub use log::HandoverReport;
 use log::Log;
 use triggers::{LinkAction, Triggers};
-
-/// What a client does when its link goes down or changes.
-#[derive(Clone, Debug)]
-pub struct Handovers {
-    /// The link to follow: `None` if none, `Some(None)` if that of the route, else the interface named.
-    pub interface: Option<Option<String>>,
-    /// Freeze while the link is down.
-    pub freezes_on_link_loss: bool,
-    /// Lead time of a freeze before an announced outage.
-    pub lead: Lead,
-    /// Time between the announcement of an outage and the outage; by default, an announcement freezes at once.
-    pub notice: Option<Duration>,
-    /// The silence that counts as an outage.
-    pub silence: Option<Silence>,
-    /// Restart of this end's data after a freeze.
-    pub restart: Option<Restart>,
-    /// The most that is restored of this end's rate after a freeze.
-    pub restore_at_most: RestoreLimit,
-    /// Handling of the state of the old path.
-    pub on_move: PathChange,
-}
-
-impl Default for Handovers {
-    fn default() -> Self {
-        Self {
-            interface: None,
-            freezes_on_link_loss: false,
-            lead: Lead::default(),
-            notice: None,
-            silence: None,
-            restart: None,
-            restore_at_most: RestoreLimit::default(),
-            on_move: PathChange::Keep,
-        }
-    }
-}
-
-impl Handovers {
-    /// `true` if anything is set.
-    fn wants_any(&self) -> bool {
-        self.interface.is_some() || self.silence.is_some() || self.notice.is_some()
-    }
-
-    /// The default time for which the two ends wait for each other.
-    pub fn patience(&self) -> Duration {
-        if self.wants_any() { Duration::from_secs(60) } else { Duration::ZERO }
-    }
-
-    /// The configuration with the settings for handovers.
-    pub fn configure(&self, config: Config) -> Config {
-        let mut config = willing(config);
-        config.freeze.silence = self.silence;
-        if let Some(rule) = self.restart {
-            config.freeze.restart = rule;
-        }
-        config.freeze.restore_at_most = self.restore_at_most;
-        config
-    }
-}
 
 /// The consequence for other connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,7 +7,7 @@ use tokio::sync::broadcast;
 use whimbrel_net::{Clock, Duration, Instant, Lead, LinkEvent, LinkMonitor};
 use whimbrel_relay::{Outage, next_outage};
 
-use super::Handovers;
+use crate::perf::ends::Handovers;
 
 /// Interval between samples of the connections' states.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(5);
