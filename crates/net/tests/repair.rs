@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::net::UdpSocket;
-use tokio::time::{interval, timeout};
+use tokio::time::{interval, sleep, timeout};
 use whimbrel_net::{Config, Identity, Listener, RepairConfig, Security, Setup, Socket, Trust};
 
 const PORT: u16 = 5001;
@@ -108,6 +108,19 @@ async fn lost_datagrams_are_repaired_in_both_directions() {
     assert_eq!((up, down), (all.clone(), all));
     let counts = server.repair().expect("agreed").received;
     assert!(counts.repeated + counts.restored > 10 && counts.lost == 0, "{counts:?}");
+}
+
+/// A pause of the application is no loss: neither end asks for what was never sent.
+#[tokio::test]
+async fn a_connection_at_rest_sends_nothing() {
+    let (client, server, path) = connected(repaired, repaired).await;
+    let _ = tokio::join!(stream(&client, &server), stream(&server, &client));
+    sleep(Duration::from_secs(5)).await;
+    let before = path.lost.load(Ordering::Relaxed);
+    sleep(Duration::from_secs(3)).await;
+    // Every thirteenth packet is lost.
+    let lost = path.lost.load(Ordering::Relaxed) - before;
+    assert!(lost <= 1, "some {} packets", lost * 13);
 }
 
 #[tokio::test]
