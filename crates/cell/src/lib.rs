@@ -12,6 +12,8 @@
 //! - [`duplex`]: the slots of downlink and uplink.
 //! - [`scheduler`]: who gets the resource blocks of a slot.
 //! - [`harq`]: repetition and combination of blocks.
+//! - [`packet`] and [`queue`]: packets, their parts and the queue of a bearer.
+//! - [`rlc`] and [`pdcp`]: segments, statuses, timers and order.
 //!
 //! # Design
 //!
@@ -28,7 +30,11 @@ pub mod duplex;
 pub mod harq;
 pub mod level;
 pub mod numerology;
+pub mod packet;
+pub mod pdcp;
+pub mod queue;
 pub mod radio;
+pub mod rlc;
 pub mod scheduler;
 
 pub use level::{Decibels, Milliwatts, PowerLevel};
