@@ -4,7 +4,9 @@ use core::fmt;
 
 use alloc::vec::Vec;
 
-use crate::numerology::SYMBOLS_PER_SLOT;
+use whimbrel_units::Instant;
+
+use crate::numerology::{Numerology, SYMBOLS_PER_SLOT};
 
 /// A slot, numbered from the driver's epoch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
@@ -14,6 +16,16 @@ impl Slot {
     /// The slot so many later.
     pub const fn after(self, slots: u64) -> Self {
         Self(self.0.saturating_add(slots))
+    }
+
+    /// The first slot that begins at `now` or later.
+    pub const fn from_instant(now: Instant, numerology: Numerology) -> Self {
+        Self(now.as_nanos().div_ceil(numerology.slot().as_nanos()))
+    }
+
+    /// When the slot begins.
+    pub const fn start(self, numerology: Numerology) -> Instant {
+        Instant::from_nanos(self.0.saturating_mul(numerology.slot().as_nanos()))
     }
 
     /// The slots since an earlier one; 0 if it is later.

@@ -14,6 +14,8 @@
 //! - [`harq`]: repetition and combination of blocks.
 //! - [`packet`] and [`queue`]: packets, their parts and the queue of a bearer.
 //! - [`rlc`] and [`pdcp`]: segments, statuses, timers and order.
+//! - [`uplink`]: requests, reports and grants.
+//! - [`drx`] and [`rrc`]: when a terminal listens, and when it has a connection.
 //!
 //! # Design
 //!
@@ -26,6 +28,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod amc;
+pub mod drx;
 pub mod duplex;
 pub mod harq;
 pub mod level;
@@ -35,7 +38,9 @@ pub mod pdcp;
 pub mod queue;
 pub mod radio;
 pub mod rlc;
+pub mod rrc;
 pub mod scheduler;
+pub mod uplink;
 
 pub use level::{Decibels, Milliwatts, PowerLevel};
 pub use numerology::{InvalidCarrier, Numerology, ResourceBlocks, Standard};

@@ -1,6 +1,9 @@
 use std::string::ToString;
 
+use whimbrel_units::Instant;
+
 use super::{Duplex, InvalidPattern, Pattern, Slot, SlotKind, SpecialSlot};
+use crate::numerology::Numerology;
 
 const SPECIAL: SpecialSlot = SpecialSlot { down: 10, gap: 2 };
 
@@ -36,4 +39,11 @@ fn patterns_that_do_not_exist_are_refused() {
     assert_eq!(refused(""), InvalidPattern::Missing(SlotKind::Down));
     let long = SpecialSlot { down: 12, gap: 4 };
     assert_eq!(Pattern::new("DSU", long), Err(InvalidPattern::TooManySymbols { symbols: 16 }));
+}
+
+#[test]
+fn a_packet_waits_for_the_beginning_of_a_slot() {
+    let slot = |nanos| Slot::from_instant(Instant::from_nanos(nanos), Numerology::KHZ_30);
+    assert_eq!([0, 1, 500_000, 500_001].map(slot), [0, 1, 1, 2].map(Slot));
+    assert_eq!(Slot(3).start(Numerology::KHZ_30), Instant::from_nanos(1_500_000));
 }
