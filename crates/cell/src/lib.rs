@@ -16,6 +16,7 @@
 //! - [`rlc`] and [`pdcp`]: segments, statuses, timers and order.
 //! - [`uplink`]: requests, reports and grants.
 //! - [`drx`] and [`rrc`]: when a terminal listens, and when it has a connection.
+//! - [`handover`]: reports, interruption, failure and re-establishment.
 //!
 //! # Design
 //!
@@ -30,6 +31,7 @@ extern crate std;
 pub mod amc;
 pub mod drx;
 pub mod duplex;
+pub mod handover;
 pub mod harq;
 pub mod level;
 pub mod numerology;

@@ -125,14 +125,6 @@ impl BearerQueue {
     pub fn poll_drop(&mut self) -> Option<(Packet, QueueDrop)> {
         self.drops.pop_front()
     }
-
-    /// Puts packets back before all others, in their order: those that another cell has forwarded.
-    pub fn restore(&mut self, now: Instant, packets: impl DoubleEndedIterator<Item = Packet>) {
-        for packet in packets.rev() {
-            self.bytes += packet.size;
-            self.packets.push_front((now, packet));
-        }
-    }
 }
 
 #[cfg(test)]

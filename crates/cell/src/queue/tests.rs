@@ -71,13 +71,3 @@ fn packets_of_l4s_are_marked_by_their_wait() {
     assert_eq!(marked(Ecn::NotEct, 50_000), 0.0);
     assert_eq!(marked(Ecn::Ect0, 50_000), 0.0);
 }
-
-#[test]
-fn forwarded_packets_go_first() {
-    let mut queue = BearerQueue::new(DEEP, 0);
-    queue.handle_packet(ms(5), packet(9, Ecn::NotEct));
-    queue.restore(ms(6), [packet(7, Ecn::NotEct), packet(8, Ecn::NotEct)].into_iter());
-    let order = [7, 8, 9].map(PacketId);
-    assert_eq!(order.map(|_| queue.poll_packet(ms(7)).unwrap().id), order);
-    assert_eq!(queue.bytes(), ByteCount::new(0));
-}

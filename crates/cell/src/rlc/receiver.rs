@@ -176,6 +176,30 @@ impl Receiver {
         self.run_timer(now);
     }
 
+    /// Another cell serves from now on: parts of packets are forgotten, complete ones are not. Packets
+    /// before `until`, the [sender's](super::Sender::reestablish) number, will not be repeated, and are
+    /// given up.
+    pub fn reestablish(&mut self, until: Number) {
+        for entry in &mut self.entries {
+            if matches!(entry, Entry::Partial(..)) {
+                *entry = Entry::Missing;
+            }
+        }
+        let count = until.0.saturating_sub(self.next.0) as usize;
+        if self.entries.len() < count {
+            self.entries.resize(count, Entry::Missing);
+        }
+        for (place, entry) in self.entries.iter_mut().take(count).enumerate() {
+            if *entry == Entry::Missing {
+                *entry = Entry::Done;
+                self.given_up.push_back(Number(self.next.0 + place as u64));
+            }
+        }
+        (self.timer, self.polled, self.wants_status) = (None, None, false);
+        self.known = self.next;
+        self.advance();
+    }
+
     /// The end of t-Reassembly, or of t-StatusProhibit if a status is wanted.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let status = self.wants_status.then_some(self.prohibited_until);

@@ -201,14 +201,23 @@ impl Sender {
         self.has_failed
     }
 
-    /// Gives all packets that are not acknowledged, in their order, and begins anew: a handover forwards
-    /// them. UM gives the packet whose end was not sent.
-    pub fn reset(&mut self) -> impl DoubleEndedIterator<Item = Packet> {
-        if let (Mode::Unacknowledged, Some((number, packet, _))) = (self.mode, self.current) {
-            self.unacknowledged.push_back(Unacknowledged { number, packet, repetitions: 0 });
+    /// Another cell serves from now on, whose receiver [forgets](super::Receiver::reestablish) the parts of
+    /// packets.
+    ///
+    /// With `forwarding` AM sends everything again that is not acknowledged, under its numbers. Without, and
+    /// in UM, what was begun is lost. Returns the number of the next packet: the receiver has seen the end
+    /// of all before it that are not repeated.
+    pub fn reestablish(&mut self, forwarding: bool) -> Number {
+        (self.current, self.poll) = (None, None);
+        self.has_failed = false;
+        self.missing.clear();
+        if !forwarding {
+            self.unacknowledged.clear();
         }
-        let header = ByteCount::new(self.header);
-        let old = core::mem::replace(self, Self::new(self.mode, header));
-        old.unacknowledged.into_iter().map(|sent| sent.packet)
+        for sent in &mut self.unacknowledged {
+            sent.repetitions = 0;
+            self.missing.push_back(Gap { number: sent.number, from: 0, to: u64::MAX });
+        }
+        self.unacknowledged.front().map_or(self.next, |sent| sent.number)
     }
 }
