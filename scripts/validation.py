@@ -27,7 +27,7 @@ PAGE = "tests/golden/validation-80211.md"
 PROGRAM = "whimbrel-wifi-validation"
 SEPARATOR = "<!-- The rest is printed by the crate whimbrel-wifi-validation. -->"
 # Rows of the long tables, which the quick form lacks, and the line after them.
-LONG = re.compile(r"\| [\d.]+ Mbit/s, \d+ \||Largest deviations of ")
+LONG = re.compile(r"\| [\d.]+ Mbit/s, \d+ \||\| HE MCS \d+ |Largest deviations of ")
 
 FACTS: tuple[tuple[str, str, str], ...] = (
     (
@@ -220,7 +220,7 @@ def head() -> str:
         "```sh",
         "make validation                 # computes this page anew, in minutes; do not edit it",
         "python3 scripts/validation.py   # checks that the page fits the code, in seconds; part of make test",
-        "cargo run --release -p whimbrel-wifi-validation -- --ax   # 480 saturated cells of 802.11ax, slow",
+        "cargo run --release -p whimbrel-wifi-validation -- --ax   # the 480 saturated cells of 802.11ax alone",
         "```",
         "",
         "Every run is deterministic: the same figures come out on every machine. A figure beyond its bound"

@@ -16,6 +16,9 @@ const HEADERS: u32 = 36;
 /// MPDUs of a block acknowledgement.
 const WINDOW: u16 = 64;
 
+/// Busy periods of a batch, of which each of 50 stations takes part in hundreds.
+const BATCH: u64 = 5_000;
+
 /// Numbers of stations of the table.
 pub const STATIONS: [u32; 10] = [5, 10, 15, 20, 25, 30, 35, 40, 45, 50];
 
@@ -118,8 +121,9 @@ impl Point {
         Figures { throughput, collision: drawn.collision }
     }
 
-    /// The figures of the machines on the medium, over about this many busy periods.
-    pub fn measure(self, periods: u64, seed: u64) -> Figures {
+    /// The figures of the machines on the medium. The run ends when the throughput is known to `precision`:
+    /// half of its interval of 95 %, as a share.
+    pub fn measure(self, precision: f64, seed: u64) -> Figures {
         let config = self.config();
         let mut cell = QosCell::new(seed);
         let receiver = cell.add_qos(&config);
@@ -129,18 +133,49 @@ impl Point {
             cell.saturate(sender, receiver, category, PAYLOAD + HEADERS);
         }
         let packets = |cell: &QosCell| cell.deliveries().packets.iter().sum::<u64>();
-        let period = Duration::from_nanos((self.times().success * 1e3) as u64);
-        // The first tenth does not count.
-        let start = Instant::ZERO + period * (periods / 10);
-        cell.run_until(start);
-        let before = packets(&cell);
-        let end = start + period * periods;
+        let batch = Duration::from_nanos((self.times().success * 1e3) as u64) * BATCH;
+        // The first batch does not count.
+        let mut end = Instant::ZERO + batch;
         cell.run_until(end);
-        let throughput = (packets(&cell) - before) as f64 * self.bits() / (end - start).as_secs_f64() / 1e6;
+        let mut batches = BatchMeans::default();
+        while !batches.is_known_to(precision) {
+            let before = packets(&cell);
+            end += batch;
+            cell.run_until(end);
+            batches.add((packets(&cell) - before) as f64);
+        }
+        let throughput = batches.mean() * self.bits() / batch.as_secs_f64() / 1e6;
         let counters: Vec<_> = senders.iter().map(|&sender| cell.qos(sender).counters(category)).collect();
         let attempts: u64 = counters.iter().map(|counters| counters.attempts).sum();
         let failed: u64 = counters.iter().map(|counters| counters.failed_attempts).sum();
         Figures { throughput, collision: failed as f64 / attempts.max(1) as f64 }
+    }
+}
+
+/// The mean of a process by the means of batches that are long enough to be independent.
+#[derive(Default)]
+struct BatchMeans {
+    count: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl BatchMeans {
+    fn add(&mut self, value: f64) {
+        self.count += 1.0;
+        self.sum += value;
+        self.squares += value * value;
+    }
+
+    fn mean(&self) -> f64 {
+        self.sum / self.count
+    }
+
+    /// `true` if half of the interval of 95 % is at most this share of the mean. A few batches prove nothing.
+    fn is_known_to(&self, precision: f64) -> bool {
+        let variance = (self.squares - self.sum * self.mean()) / (self.count - 1.0);
+        let half = 2.0 * libm::sqrt(variance / self.count);
+        self.count >= 16.0 && half <= precision * self.mean()
     }
 }
 

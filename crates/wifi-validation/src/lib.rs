@@ -1,11 +1,13 @@
 //! The machines of 802.11 beside theory, published figures and ns-2. A development crate: only tests use it.
 //!
-//! A [`Case`] is a saturated cell. [`Case::compare`] runs it three times: as machines on the medium, as the slotted Monte
-//! Carlo, and in closed form. All three use [`MacConfig::synchronous`], whose rule after a collision is stated in the
-//! case. [`scenes`] has small scenes for which theory has an answer, [`adaptation`] compares rate adaptation with the best
-//! fixed rate, [`ns2`] the machines under ns-2's rules with ns-2's figures; [`exchange`] draws an exchange, [`waypoint`]
-//! compares random waypoint with its stationary distributions, [`convergence`](mod@convergence) the times of routing protocols
-//! with their timers. The models are in [`theory`], the small event loop under all of it is [`cell`].
+//! A [`Case`] is a saturated cell. [`Case::compare`] runs it three times: as machines on the medium, as the
+//! slotted Monte Carlo, and in closed form. All three use [`MacConfig::synchronous`], whose rule after a
+//! collision is stated in the case. [`scenes`] has small scenes for which theory has an answer,
+//! [`adaptation`] compares rate adaptation with the best fixed rate, [`minstrel_ht`] likewise, [`airtime`]
+//! the shares of fast and slow stations with those computed on paper, [`ns2`] the machines under ns-2's
+//! rules with ns-2's figures; [`exchange`] draws an exchange, [`waypoint`] compares random waypoint with its
+//! stationary distributions, [`convergence`](mod@convergence) the times of routing protocols with their
+//! timers. The models are in [`theory`], the small event loop under all of it is [`cell`].
 //! `cargo run --release -p whimbrel-wifi-validation` prints the tables of the page.
 //!
 //! # Design
@@ -18,9 +20,11 @@
 //!   enough for tests.
 
 pub mod aggregates;
+pub mod airtime;
 pub mod cell;
 pub mod convergence;
 pub mod exchange;
+pub mod minstrel_ht;
 mod noisy_link;
 pub mod ns2;
 pub mod qos_cell;

@@ -9,6 +9,8 @@ use whimbrel_wifi::deadlines::Deadlines;
 use whimbrel_wifi::edca::{AccessCategory, Edca, EdcaConfig, Event, Ppdu, Received, TransmitRate};
 use whimbrel_wifi::frame::{Frame, FrameKind, MacAddress};
 use whimbrel_wifi::medium::{Link, Listener, Medium, MediumConfig, ReceptionLoss};
+use whimbrel_wifi::phy::Mode;
+use whimbrel_wifi::propagation::loss_probability;
 use whimbrel_wifi::random::{Random, SplitMix64};
 use whimbrel_wifi::{Addressing, Rate, StationIndex};
 
@@ -22,10 +24,31 @@ enum Machine {
 
 /// A sender that always has packets.
 struct Source {
-    station: usize,
     receiver: MacAddress,
     category: AccessCategory,
     bytes: u32,
+    /// Packets that wait for the receiver at all times; `None` for as many as the station takes.
+    waiting: Option<usize>,
+}
+
+/// Losses of single MPDUs, apart from each other.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Loss {
+    None,
+    /// Each with this probability.
+    All(f64),
+    /// By this ratio of signal to noise.
+    Noise(f64),
+}
+
+impl Loss {
+    fn probability(self, mode: Option<Mode>, bytes: u32) -> f64 {
+        match (self, mode) {
+            (Self::All(probability), _) => probability,
+            (Self::Noise(ratio), Some(mode)) => loss_probability(mode, ratio, bytes),
+            _ => 0.0,
+        }
+    }
 }
 
 /// What the packets of a cell have met.
@@ -33,6 +56,8 @@ struct Source {
 pub struct Deliveries {
     /// Packets delivered, by station that sent them.
     pub packets: Vec<u64>,
+    /// Packets delivered, by station with quality of service that received them.
+    pub received: Vec<u64>,
     /// Times from the first transmission to the delivery in order, and the sizes of the bursts that were delivered at once, if
     /// [recorded](QosCell::record).
     pub delays: Vec<Duration>,
@@ -57,18 +82,19 @@ pub struct QosCell {
 struct Stations {
     machines: Vec<Machine>,
     deadlines: Deadlines,
-    sources: Vec<Source>,
+    /// By station.
+    sources: Vec<Vec<Source>>,
     contents: Vec<Ppdu>,
     free: Vec<u64>,
     damage: Vec<Vec<(Instant, Instant)>>,
-    /// Probability that an MPDU is lost, apart from the others.
-    loss: f64,
+    /// Losses of single MPDUs.
+    loss: Loss,
     random: SplitMix64,
     next_packet: u64,
     /// First transmission by packet, if recorded.
     begun: Option<Vec<Instant>>,
-    /// The last packet delivered of each sender, plus one.
-    last_packet: Vec<u64>,
+    /// The last packet delivered at each station of each sender, plus one.
+    last_packet: Vec<Vec<u64>>,
     deliveries: Deliveries,
 }
 
@@ -82,7 +108,7 @@ impl QosCell {
             contents: Vec::new(),
             free: Vec::new(),
             damage: Vec::new(),
-            loss: 0.0,
+            loss: Loss::None,
             random: SplitMix64::new(seed),
             next_packet: 0,
             begun: None,
@@ -113,8 +139,10 @@ impl QosCell {
         self.stations.machines.push(machine(MacAddress::station(number), random));
         self.stations.deadlines.add();
         self.stations.damage.push(Vec::new());
-        self.stations.last_packet.push(0);
+        self.stations.sources.push(Vec::new());
+        self.stations.last_packet.push(Vec::new());
         self.stations.deliveries.packets.push(0);
+        self.stations.deliveries.received.push(0);
         number
     }
 
@@ -132,25 +160,68 @@ impl QosCell {
     /// and limits of aggregates agree to block acknowledgements.
     pub fn saturate(&mut self, station: u32, receiver: u32, category: AccessCategory, bytes: u32) {
         let [from, to] = [station, receiver].map(MacAddress::station);
-        let mut agreed: Option<(TransmitRate, AggregateLimits)> = None;
-        if let Machine::Qos(sender) = &mut self.stations.machines[station as usize] {
+        if let Machine::Qos(sender) = &self.stations.machines[station as usize] {
             let (rate, limits) = (sender.config().rate, sender.config().limits);
-            if rate.mode().is_some() && limits.ampdu_bytes > 0 {
-                sender.agree_to_send(to, category, rate, limits);
-                agreed = Some((rate, limits));
-            }
+            self.agree(from, to, category, rate, limits);
         }
-        if let (Some((_, limits)), Machine::Qos(machine)) =
-            (agreed, &mut self.stations.machines[receiver as usize])
-        {
+        let source = Source { receiver: to, category, bytes, waiting: None };
+        self.stations.sources[station as usize].push(source);
+    }
+
+    /// Gives a station with quality of service an endless supply of packets of best effort for another one,
+    /// sent in `mode` with these limits of aggregates.
+    pub fn saturate_in(
+        &mut self,
+        station: u32,
+        receiver: u32,
+        bytes: u32,
+        mode: Mode,
+        limits: AggregateLimits,
+    ) {
+        let [from, to] = [station, receiver].map(MacAddress::station);
+        let category = AccessCategory::BestEffort;
+        self.agree(from, to, category, TransmitRate::Mode(mode), limits);
+        let waiting = Some(2 * usize::from(limits.window));
+        let source = Source { receiver: to, category, bytes, waiting };
+        self.stations.sources[station as usize].push(source);
+    }
+
+    /// The weight of a receiver's share of the airtime at a station.
+    pub fn set_weight(&mut self, station: u32, receiver: u32, weight: u16) {
+        if let Machine::Qos(sender) = &mut self.stations.machines[station as usize] {
+            sender.set_weight(MacAddress::station(receiver), weight);
+        }
+    }
+
+    fn agree(
+        &mut self,
+        from: MacAddress,
+        to: MacAddress,
+        category: AccessCategory,
+        rate: TransmitRate,
+        limits: AggregateLimits,
+    ) {
+        if rate.mode().is_none() || limits.ampdu_bytes == 0 {
+            return;
+        }
+        let [sender, receiver] = [from, to].map(|address| address.number().unwrap_or(0) as usize);
+        let machines = &mut self.stations.machines;
+        if let Machine::Qos(machine) = &mut machines[sender] {
+            machine.agree_to_send(to, category, rate, limits);
+        }
+        if let Machine::Qos(machine) = &mut machines[receiver] {
             machine.agree_to_receive(from, category, limits.window);
         }
-        self.stations.sources.push(Source { station: station as usize, receiver: to, category, bytes });
     }
 
     /// From now on, each MPDU is lost with this probability.
     pub fn lose(&mut self, probability: f64) {
-        self.stations.loss = probability;
+        self.stations.loss = Loss::All(probability);
+    }
+
+    /// From now on, each MPDU is lost by noise, at this ratio of signal to noise in decibels.
+    pub fn lose_at(&mut self, decibels: f64) {
+        self.stations.loss = Loss::Noise(whimbrel_wifi::propagation::from_decibels(decibels));
     }
 
     /// Records delays and bursts.
@@ -259,16 +330,24 @@ impl Stations {
                     if let Event::Delivered { packet, transmitter } = event {
                         let sender = transmitter.number().unwrap_or(0) as usize;
                         self.deliveries.packets[sender] += 1;
-                        self.deliveries.disordered += u64::from(packet < self.last_packet[sender]);
-                        self.last_packet[sender] = packet + 1;
+                        self.deliveries.received[station] += 1;
+                        let last = &mut self.last_packet[station];
+                        if last.len() <= sender {
+                            last.resize(sender + 1, 0);
+                        }
+                        self.deliveries.disordered += u64::from(packet < last[sender]);
+                        last[sender] = packet + 1;
                         if let Some(begun) = &self.begun {
                             self.deliveries.delays.push(at - begun[packet as usize]);
                             burst += 1;
                         }
                     }
                 }
-                for source in self.sources.iter().filter(|source| source.station == station) {
-                    while machine.has_room(source.category) {
+                for source in &self.sources[station] {
+                    while source.waiting.map_or_else(
+                        || machine.has_room(source.category),
+                        |waiting| machine.waiting(source.receiver, source.category) < waiting,
+                    ) {
                         let packet = Packet { handle: self.next_packet, size: source.bytes };
                         self.next_packet += 1;
                         machine.enqueue(now, source.receiver, source.category, packet);
@@ -283,7 +362,7 @@ impl Stations {
                             self.deliveries.packets[station] += 1;
                         }
                     }
-                    let source = self.sources.iter().find(|source| source.station == station);
+                    let source = self.sources[station].first();
                     let Some(source) = source.filter(|_| machine.is_ready()) else { break };
                     let outgoing = Outgoing::data(source.receiver, source.bytes, NO_CONTENT);
                     let accepted = machine.enqueue(now, outgoing);
@@ -322,9 +401,9 @@ impl Listener for Stations {
         match (machine, self.contents.get(frame.payload as usize)) {
             (Machine::Qos(machine), Some(content)) => {
                 let mut received = content.undamaged(now, &damage);
-                if self.loss > 0.0 && frame.receiver == machine.address() {
-                    for place in 0..content.mpdus.len() {
-                        if self.random.uniform() < self.loss {
+                if self.loss != Loss::None && frame.receiver == machine.address() {
+                    for (place, mpdu) in content.mpdus.iter().enumerate() {
+                        if self.random.uniform() < self.loss.probability(frame.mode, mpdu.size) {
                             received.lose(place);
                         }
                     }

@@ -11,6 +11,7 @@
 //! that it has agreed with: [`Edca::agree_to_send`] and [`Edca::agree_to_receive`]. The frames of the agreement (ADDBA) are not
 //! on the air.
 
+mod adaptation;
 mod config;
 mod contention;
 mod event;
@@ -18,6 +19,7 @@ mod exchange;
 mod ppdu;
 mod receive;
 mod transmit;
+mod turns;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -25,12 +27,14 @@ use alloc::vec::Vec;
 use whimbrel_units::{Duration, Instant};
 
 pub use config::{
-    ACCESS_POINT_CATEGORIES, AccessCategory, CategoryParameters, EdcaConfig, MissedBlockAck, Reservation,
-    STATION_CATEGORIES, TransmitRate, priority_of_dscp,
+    ACCESS_POINT_CATEGORIES, AccessCategory, Adaptation, CategoryParameters, EdcaConfig, MissedBlockAck,
+    Reservation, STATION_CATEGORIES, TransmitRate, priority_of_dscp,
 };
 pub use event::{CategoryCounters, Event};
 pub use ppdu::{Ppdu, Received};
+pub use turns::{DEFAULT_WEIGHT, Turns};
 
+use self::adaptation::Controls;
 use self::contention::Contention;
 use self::exchange::{Exchange, Opportunity};
 use self::receive::Reception;
@@ -72,6 +76,7 @@ pub struct Edca<R> {
     /// Failed accesses since the last success, by category (QSRC).
     failures: [u16; 4],
     sessions: Vec<Session>,
+    controls: Controls,
     /// Sessions with traffic, in turn, by category.
     active: [VecDeque<u32>; 4],
     /// Packets that are not done, by category.
@@ -122,6 +127,7 @@ impl<R: Random> Edca<R> {
             windows: config.categories.map(|category| category.cw_min),
             failures: [0; 4],
             sessions: Vec::new(),
+            controls: Controls::default(),
             active: [const { VecDeque::new() }; 4],
             backlog: [0; 4],
             receptions: Vec::new(),
@@ -169,6 +175,20 @@ impl<R: Random> Edca<R> {
         self.backlog[category as usize]
     }
 
+    /// The rate of frames for a receiver in a category; with adaptation, the one of most throughput.
+    pub fn rate(&self, receiver: MacAddress, category: AccessCategory) -> TransmitRate {
+        self.find(receiver, category).map_or(self.config.rate, |session| self.best_rate(session))
+    }
+
+    fn find(&self, receiver: MacAddress, category: AccessCategory) -> Option<&Session> {
+        self.sessions.iter().find(|session| session.receiver == receiver && session.category == category)
+    }
+
+    /// Packets for a receiver in a category that are neither acknowledged nor given up.
+    pub fn waiting(&self, receiver: MacAddress, category: AccessCategory) -> usize {
+        self.find(receiver, category).map_or(0, |session| session.window.packets())
+    }
+
     /// `true` if the station takes another packet of a category.
     pub const fn has_room(&self, category: AccessCategory) -> bool {
         self.backlog[category as usize] < self.config.buffer
@@ -200,7 +220,7 @@ impl<R: Random> Edca<R> {
         self.backlog[number] += 1;
         // A session that owes a request is served already.
         if !self.sessions[session].window.has_traffic() && !self.sessions[session].owes_request {
-            self.active[number].push_back(session as u32);
+            self.join(now, number, session);
         }
         self.sessions[session].window.push(packet);
         let is_served = self.opportunity.as_ref().is_some_and(|served| served.category == number);
@@ -212,13 +232,14 @@ impl<R: Random> Edca<R> {
     fn session(&mut self, receiver: MacAddress, category: AccessCategory) -> usize {
         let is_known = |session: &Session| session.receiver == receiver && session.category == category;
         self.sessions.iter().position(is_known).unwrap_or_else(|| {
+            let adaptive = self.adaptive(receiver);
             let rate = if receiver.is_group() {
                 TransmitRate::Legacy(self.config.phy.basic.lowest())
             } else {
                 self.config.rate
             };
             let limits = AggregateLimits { ampdu_bytes: 0, ..self.config.limits };
-            self.sessions.push(Session::new(receiver, category, rate, limits));
+            self.sessions.push(Session { adaptive, ..Session::new(receiver, category, rate, limits) });
             self.sessions.len() - 1
         })
     }

@@ -6,6 +6,7 @@
 //! - [`phy`]: rates, preambles, interframe spaces, the time of a frame on the air.
 //! - [`frame`]: frames as typed values.
 //! - [`aggregation`]: A-MSDU, A-MPDU, block acknowledgements.
+//! - [`airtime`]: how much may wait at a MAC.
 //! - [`dcf`]: one station's MAC.
 //! - [`edca`]: one station's MAC with access categories and aggregation.
 //! - [`medium`]: reception, carrier sense, capture and collisions.
@@ -44,6 +45,10 @@
 //!   reports the parts of an A-MPDU that others damaged, so that each MPDU has a fate of its own.
 //!   `phy::Mode` is two bytes with everything that the standard makes of format, scheme, streams, width and
 //!   guard interval.
+//! - Linux divides airtime where a driver asks for the next packet; `edca` divides it where the next
+//!   transmission begins, so that deficits and what is on the air agree however much waits at the MAC.
+//!   What may wait there is a rule of its own (`airtime`), which the driver of the machine applies, because
+//!   the queues are the driver's.
 #![no_std]
 
 extern crate alloc;
@@ -51,6 +56,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod aggregation;
+pub mod airtime;
 pub mod dcf;
 pub mod deadlines;
 pub mod edca;

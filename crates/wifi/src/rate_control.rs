@@ -5,9 +5,11 @@
 //!
 //! - [`Arf`]: up after a number of successes or a time, down after two failures.
 //! - [`Minstrel`]: the rate of the highest measured throughput, with some frames at other rates.
+//! - [`MinstrelHt`]: Linux's for modes of 802.11n and later, for stations of [`crate::edca`].
 
 mod arf;
 mod minstrel;
+mod minstrel_ht;
 
 use alloc::vec::Vec;
 
@@ -15,6 +17,7 @@ use whimbrel_units::{Duration, Instant};
 
 pub use arf::Arf;
 pub use minstrel::Minstrel;
+pub use minstrel_ht::{Chain, MinstrelHt, Stage};
 
 use self::arf::ArfState;
 use self::minstrel::MinstrelState;

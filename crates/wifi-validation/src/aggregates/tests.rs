@@ -1,6 +1,6 @@
 use whimbrel_wifi::phy::{Format, GuardInterval, Mode, Width};
 
-use super::{Point, STATIONS, draw, modes};
+use super::{BatchMeans, Point, STATIONS, draw, modes};
 
 /// The Monte Carlo and the model of another program, for modes of one stream and of two.
 #[test]
@@ -32,11 +32,25 @@ fn saturated_cells_agree_with_the_model() {
     for (mcs, width, stations) in [(0, Width::Mhz20, 5), (11, Width::Mhz160, 10), (7, Width::Mhz40, 20)] {
         let mode = Mode::new(Format::He, mcs, 1, width, GuardInterval::Ns800).unwrap();
         let point = Point { mode, stations };
-        let measured = point.measure(60_000, 11);
+        let measured = point.measure(0.004, 11);
         let (model, drawn) = (point.model(), point.of_drawn(&draw(stations as usize, 1_000_000, 1)));
         println!("{mode}, {stations}: {measured:?}, {model:?}, {drawn:?}");
         assert!((measured.throughput / model.throughput - 1.0).abs() < 0.012, "{mode}, {stations}");
         assert!((measured.throughput / drawn.throughput - 1.0).abs() < 0.008, "{mode}, {stations}");
         assert!((measured.collision - drawn.collision).abs() < 0.006, "{mode}, {stations}");
     }
+}
+
+/// The mean of 100 batches with a standard deviation of 1 % is known to 0.2 %, and no better.
+#[test]
+fn sampling_ends_when_the_interval_is_short_enough() {
+    let mut batches = BatchMeans::default();
+    for _ in 0..50 {
+        [99.0, 101.0].into_iter().for_each(|value| batches.add(value));
+    }
+    assert!((batches.mean() - 100.0).abs() < 1e-9);
+    assert!(batches.is_known_to(0.002_02) && !batches.is_known_to(0.001_98));
+    let mut few = BatchMeans::default();
+    (0..15).for_each(|_| few.add(100.0));
+    assert!(!few.is_known_to(0.5));
 }

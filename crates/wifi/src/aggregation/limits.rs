@@ -51,9 +51,12 @@ impl AggregateLimits {
     /// Bytes from the beginning of an MPDU of this length to that of the next one in an A-MPDU. Empty delimiters fill what the
     /// receiver needs.
     pub const fn step(&self, mode: Mode, mpdu: u32) -> u32 {
+        let subframe = padded(DELIMITER_BYTES + mpdu);
+        if self.start_spacing.is_zero() {
+            return subframe;
+        }
         let bits = self.start_spacing.as_nanos() * mode.data_bits() as u64;
         let least = bits.div_ceil(mode.symbol().as_nanos() * 8) as u32;
-        let subframe = padded(DELIMITER_BYTES + mpdu);
         if subframe >= least { subframe } else { padded(least) }
     }
 

@@ -4,6 +4,7 @@ use core::fmt;
 
 use whimbrel_units::{Duration, Instant};
 
+use super::turns::Turns;
 use crate::aggregation::AggregateLimits;
 use crate::dcf::{ErrorSpacing, MissingResponse, ResponseTimeout};
 use crate::phy::{ACK_BYTES, Mode, Phy, Rate};
@@ -181,6 +182,17 @@ pub enum Reservation {
     Opportunity,
 }
 
+/// Adaptation of the rate of frames with payloads.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Adaptation {
+    /// None: the configured rate.
+    #[default]
+    Fixed,
+    /// [`MinstrelHt`](crate::rate_control::MinstrelHt) over all modes of the configured one's format and
+    /// width, up to its streams.
+    MinstrelHt,
+}
+
 /// Configuration of a station with quality of service.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EdcaConfig {
@@ -190,6 +202,8 @@ pub struct EdcaConfig {
     pub categories: [CategoryParameters; 4],
     /// Rate of frames with payloads to receivers without one of their own.
     pub rate: TransmitRate,
+    /// Adaptation of the rate to each receiver.
+    pub adaptation: Adaptation,
     /// Limits of aggregates to receivers without limits of their own.
     pub limits: AggregateLimits,
     /// PSDUs that are longer than this are preceded by RTS and CTS.
@@ -202,6 +216,8 @@ pub struct EdcaConfig {
     pub missed_block_ack: MissedBlockAck,
     /// The time that frames reserve.
     pub reservation: Reservation,
+    /// The order in which receivers are served.
+    pub turns: Turns,
     /// Packets that the station takes for one category before some are done.
     pub buffer: usize,
     /// Interframe space after errors.
@@ -223,12 +239,14 @@ impl EdcaConfig {
             phy,
             categories: STATION_CATEGORIES,
             rate,
+            adaptation: Adaptation::default(),
             limits,
             rts_threshold: u32::MAX,
             retry_limit: Some(7),
             window_retry_limit: Some(7),
             missed_block_ack: MissedBlockAck::default(),
             reservation: Reservation::default(),
+            turns: Turns::default(),
             buffer: 2 * limits.window as usize,
             error_spacing: ErrorSpacing::Eifs,
             missing_response: MissingResponse::FromTimeout,

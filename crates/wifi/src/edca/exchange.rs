@@ -68,8 +68,7 @@ impl<R: Random> Edca<R> {
     fn open(&mut self, now: Instant, category: usize) -> bool {
         let limit = self.config.categories[category].txop_limit;
         let end = (!limit.is_zero()).then(|| now + limit);
-        let Some(&session) = self.active[category].front() else { return false };
-        let session = session as usize;
+        let Some(session) = self.next_session(category) else { return false };
         self.opportunity = Some(Opportunity { category, session, end, is_first: true });
         self.contention.hold();
         if self.sessions[session].owes_request {
@@ -84,7 +83,8 @@ impl<R: Random> Edca<R> {
         }
         let is_group = self.prepared.frame.receiver.is_group();
         self.counters[category].attempts += u64::from(!is_group);
-        if !is_group && self.prepared.frame.size > self.config.rts_threshold {
+        let is_long = self.prepared.frame.size > self.config.rts_threshold;
+        if !is_group && (is_long || self.is_later_stage(session)) {
             self.open_by_rts(now, session, end);
         } else {
             self.send_prepared(now);
@@ -99,16 +99,18 @@ impl<R: Random> Edca<R> {
             let start = now + self.rts_time(session);
             self.prepare(session, start, end, true);
         }
+        self.charge(session, self.rts_time(session));
         let rts = self.rts(session);
         self.transmit(now, rts, Outbox::Control(rts));
     }
 
     fn send_prepared(&mut self, now: Instant) {
         let frame = self.prepared.frame;
-        if let Some(opportunity) = &self.opportunity {
-            let counters = &mut self.counters[opportunity.category];
+        if let Some(Opportunity { category, session, .. }) = self.opportunity {
+            let counters = &mut self.counters[category];
             counters.mpdus += self.prepared.mpdus.len() as u64;
             counters.transmissions += 1;
+            self.charge(session, frame.air_time + self.prepared_response());
         }
         self.exchange = Exchange::None;
         self.transmit(now, frame, Outbox::Prepared);
@@ -193,6 +195,9 @@ impl<R: Random> Edca<R> {
     }
 
     pub(super) fn acknowledge_last(&mut self, now: Instant) {
+        if let Some(Opportunity { session, .. }) = self.opportunity {
+            self.report_rate(now, session, 1);
+        }
         self.conclude(now, |window, report| {
             window.acknowledge_last(report);
             false
@@ -206,6 +211,10 @@ impl<R: Random> Edca<R> {
             && let Some(Opportunity { session, .. }) = self.opportunity
         {
             self.sessions[session].owes_request = false;
+        } else if let Some(Opportunity { session, .. }) = self.opportunity {
+            let sent = self.prepared.mpdus.iter();
+            let received = sent.filter(|mpdu| block_ack.contains(mpdu.sequence)).count() as u32;
+            self.report_rate(now, session, received);
         }
         if self.conclude(now, |window, report| window.acknowledge(block_ack, limit, report)) {
             self.owe_request();
@@ -257,10 +266,9 @@ impl<R: Random> Edca<R> {
             self.exchange = Exchange::RequestDue(next);
             return;
         }
-        self.take_turns(category, session);
+        self.take_turns(now, category, session);
         let Some(end) = opportunity.end else { return self.close(now, true) };
-        if let Some(&session) = self.active[category].front() {
-            let session = session as usize;
+        if let Some(session) = self.next_session(category) {
             self.opportunity = Some(Opportunity { session, ..opportunity });
             if self.prepare(session, next, Some(end), false) {
                 self.exchange = Exchange::DataDue(next);
@@ -276,17 +284,6 @@ impl<R: Random> Edca<R> {
         }
     }
 
-    /// The session is served again after the others of its category, or has nothing left.
-    fn take_turns(&mut self, category: usize, session: usize) {
-        let active = &mut self.active[category];
-        if active.front() == Some(&(session as u32)) {
-            active.pop_front();
-            if self.sessions[session].window.has_traffic() || self.sessions[session].owes_request {
-                active.push_back(session as u32);
-            }
-        }
-    }
-
     /// No response to the last frame: the opportunity ends, and the window widens.
     pub(super) fn response_missing(&mut self, now: Instant) {
         let exchange = self.exchange;
@@ -298,6 +295,7 @@ impl<R: Random> Edca<R> {
         match exchange {
             Exchange::AwaitingCts => self.sessions[session].window.withdraw(),
             Exchange::AwaitingAck | Exchange::AwaitingBlockAck => {
+                self.report_rate(now, session, 0);
                 let limit = self.config.retry_limit;
                 let is_request = exchange == Exchange::AwaitingBlockAck
                     && self.config.missed_block_ack == MissedBlockAck::Request;
@@ -312,7 +310,7 @@ impl<R: Random> Edca<R> {
             self.contention.defer_after_own_frame(self.last_end);
         }
         if !self.sessions[session].window.has_traffic() && !self.sessions[session].owes_request {
-            self.take_turns(category, session);
+            self.take_turns(now, category, session);
         }
         self.close(now, false);
     }

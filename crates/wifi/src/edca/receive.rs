@@ -106,8 +106,12 @@ impl<R: Random> Edca<R> {
             FrameKind::Rts if self.contention.nav_end() <= now => {
                 self.answer(now, frame, FrameKind::Cts, CTS_BYTES, None);
             }
-            FrameKind::Data => self.receive_single(now, ppdu),
+            FrameKind::Data => {
+                self.charge_sender(frame.transmitter, ppdu.identifier, frame.air_time);
+                self.receive_single(now, ppdu);
+            }
             FrameKind::Aggregate => {
+                self.charge_sender(frame.transmitter, ppdu.identifier, frame.air_time);
                 if let Some(number) = self.reception(ppdu) {
                     self.receive_mpdus(now, number, ppdu, received);
                     self.answer_block(now, frame, number);

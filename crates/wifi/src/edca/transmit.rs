@@ -2,6 +2,8 @@
 
 use whimbrel_units::{Duration, Instant};
 
+use super::adaptation::Adaptive;
+use super::turns::Account;
 use super::{AccessCategory, Edca, TransmitRate};
 use crate::aggregation::{AggregateLimits, BlockAck, DELIMITER_BYTES, Room, TransmitWindow};
 use crate::frame::{Addressing, Frame, FrameKind, MacAddress};
@@ -21,6 +23,8 @@ pub(super) struct Session {
     pub(super) window: TransmitWindow,
     /// The receiver is to learn where the window begins, or is to be asked what it has received.
     pub(super) owes_request: bool,
+    pub(super) account: Account,
+    pub(super) adaptive: Option<Adaptive>,
 }
 
 impl Session {
@@ -30,7 +34,9 @@ impl Session {
         rate: TransmitRate,
         limits: AggregateLimits,
     ) -> Self {
-        Self { receiver, category, rate, limits, window: TransmitWindow::default(), owes_request: false }
+        let window = TransmitWindow::default();
+        let (account, adaptive) = (Account::NEW, None);
+        Self { receiver, category, rate, limits, window, owes_request: false, account, adaptive }
     }
 
     /// `true` if the receiver has agreed to block acknowledgements.
@@ -54,6 +60,7 @@ impl<R: Random> Edca<R> {
         end: Option<Instant>,
         is_first: bool,
     ) -> bool {
+        let is_probe = self.choose_rate(start, session);
         let phy = &self.config.phy;
         let Session { receiver, category, rate, limits, .. } = self.sessions[session];
         let response = phy.response_rate(rate.reference());
@@ -72,6 +79,7 @@ impl<R: Random> Edca<R> {
             Some(left) => rate.largest_psdu(phy, left - acknowledgement).saturating_sub(extra),
         };
         let psdu = match (mode, left) {
+            _ if is_probe => 0,
             (Some(mode), None) => limits.psdu_bytes(mode, LONGEST_PPDU),
             (Some(mode), Some(left)) => {
                 let time = left.saturating_sub(block_answer + phy.signal_extension);
@@ -108,6 +116,21 @@ impl<R: Random> Edca<R> {
             payload: 0,
         };
         true
+    }
+
+    /// The time from the prepared MPDUs to the end of their response; zero for a group.
+    pub(super) fn prepared_response(&self) -> Duration {
+        let phy = &self.config.phy;
+        let frame = &self.prepared.frame;
+        let bytes = match frame.kind {
+            _ if frame.receiver.is_group() => return Duration::ZERO,
+            FrameKind::Aggregate => {
+                let session = self.opportunity.map(|opportunity| &self.sessions[opportunity.session]);
+                BlockAck::frame_bytes(session.map_or(0, |session| session.limits.window))
+            }
+            _ => ACK_BYTES,
+        };
+        phy.sifs + phy.duration(phy.response_rate(frame.rate), bytes)
     }
 
     /// The RTS before the prepared MPDUs.
